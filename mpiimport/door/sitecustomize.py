@@ -1,0 +1,32 @@
+"""Activation of an unchanged ``python app.py``: this directory stands on PYTHONPATH. Runs the next sitecustomize too."""
+
+import os
+import sys
+
+
+def _activate() -> None:
+    here = os.path.dirname(os.path.abspath(__file__))
+    _forget(here)
+    if os.environ.get("MPIIMPORT", "") in ("", "0"):
+        return
+    sys.path.insert(0, os.path.dirname(os.path.dirname(here)))
+    try:
+        from mpiimport.runtime.command import activate_interpreter
+    finally:
+        del sys.path[0]
+    activate_interpreter()
+
+
+def _forget(here: str) -> None:
+    """Take this directory off the search paths of this process and its children."""
+    sys.path[:] = [entry for entry in sys.path if entry != here]
+    entries = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry != here]
+    if any(entries):
+        os.environ["PYTHONPATH"] = os.pathsep.join(entries)
+    else:
+        os.environ.pop("PYTHONPATH", None)
+
+
+_activate()
+del sys.modules["sitecustomize"]
+import sitecustomize  # noqa: E402, F401

@@ -1,0 +1,81 @@
+"""From a command line and an environment to a program that imports from the store, or runs as plain Python."""
+
+import atexit
+import os
+import sys
+
+from .decision import why_not
+from .launcher import is_rank_process, launch
+from .options import Options
+from .program import Program
+from .service import Service, SteppedAside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .ownership import Ownership
+    from .sitefiles import SiteFiles
+
+
+def activate(options: Options, program: Program, site: "SiteFiles | None", explicit: bool) -> Service | None:
+    """Start the service where this process is a rank of a job that asked for it; return it if MPI was started.
+
+    ``explicit``: the command line names mpiimport, so that being asked needs no further evidence. Never raises;
+    where the service does not start, root says why in one line.
+    """
+    here = launch()
+    if options.switch == "0" or options.debug or here is None:
+        return None
+    if not explicit and not is_rank_process(here):
+        _say(here.rank, "this python is not the process that the launcher started as the rank; python -m mpiimport asks for it")
+        return None
+    # Children of a rank must neither start MPI nor wait for us.
+    os.environ["MPIIMPORT"] = "0"
+    reason = why_not(here, options)
+    if reason:
+        _say(here.rank, reason)
+        return None
+    service = Service(options, program, site)
+    try:
+        service.start()
+    except SteppedAside as exc:
+        _say(here.rank, str(exc))
+    if service.ownership is None:
+        return None
+    _arrange_exit(service, service.ownership)
+    return service
+
+
+def _arrange_exit(service: Service, ownership: "Ownership") -> None:
+    """See to the end of the process. Registered before user code, so run after all of its own exit handlers."""
+    leave_now = os._exit
+
+    def exit_at_once(status: int) -> None:
+        service.leave()
+        ownership.finish()
+        leave_now(status)
+
+    os._exit = exit_at_once  # type: ignore[assignment]
+    atexit.register(ownership.finish)
+    atexit.register(service.leave)
+    if service.imports is None:
+        sys.path_hooks.insert(0, ownership.path_hook)
+        sys.path_importer_cache.pop(os.path.dirname(ownership.path), None)
+
+
+def abort_on_uncaught(service: Service | None) -> None:
+    """Let an exception that no one catches end the whole job, once its traceback is printed."""
+    ownership = service.ownership if service else None
+    if ownership is None:
+        return
+    show = sys.excepthook
+
+    def show_and_abort(kind, value, traceback):  # type: ignore[no-untyped-def]
+        show(kind, value, traceback)
+        ownership.abort_at_exit(1)
+
+    sys.excepthook = show_and_abort
+
+
+def _say(rank: int, reason: str) -> None:
+    if rank == 0:
+        print(f"mpiimport: running as plain Python: {reason}", file=sys.stderr, flush=True)

@@ -1,0 +1,85 @@
+"""The command line ``[-v] [-d] [-I PROFILE] [-T DIR] [--report FILE] program``, as every door runs it."""
+
+import builtins
+import os
+import sys
+
+from .activation import abort_on_uncaught, activate
+from .options import OptionError, from_environment, split_flags
+from .program import NoProgram, Program
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from .service import Service
+    from .sitefiles import SiteFiles
+
+USAGE_STATUS = 2
+
+
+def run_command(words: list[str], site: "SiteFiles | None", before_site: "Callable[[], None]") -> None:
+    """Activate and run the program that ``words`` name.
+
+    ``site``: under the early start, what runs ``site.main()``; ``before_site`` is called once activation is over.
+    Raises SystemExit: for the program's own, with status 1 after an exception that nothing caught, and with
+    status 2 for a command line that cannot be understood.
+    """
+    try:
+        flags, rest = split_flags(words)
+        options = from_environment(flags)
+        program = Program.parse(rest)
+    except (OptionError, NoProgram) as exc:
+        print(f"mpiimport: {exc}", file=sys.stderr)
+        raise SystemExit(USAGE_STATUS) from None
+    service = activate(options, program, site, explicit=True)
+    before_site()
+    if site is not None:
+        site.run_site()
+    _run(program, service)
+
+
+def activate_interpreter() -> None:
+    """Activate for the program that the running interpreter is about to run itself. Never raises."""
+    try:
+        options = from_environment()
+        program = Program.of_interpreter()
+    except NoProgram:
+        return
+    except OptionError as exc:
+        print(f"mpiimport: running as plain Python: {exc}", file=sys.stderr)
+        return
+    abort_on_uncaught(activate(options, program, None, explicit=False))
+
+
+def _run(program: Program, service: "Service | None") -> None:
+    namespace = sys.modules["__main__"].__dict__
+    namespace.clear()
+    namespace.update(
+        __name__="__main__", __doc__=None, __package__=None, __loader__=None, __spec__=None, __builtins__=builtins
+    )
+    if sys.version_info < (3, 14):
+        namespace["__annotations__"] = {}
+    abort_on_uncaught(service)
+    try:
+        program.run()
+    except SystemExit:
+        raise
+    except BaseException as exc:
+        _show(exc)
+        raise SystemExit(130 if isinstance(exc, KeyboardInterrupt) else 1) from None
+
+
+def _show(exc: BaseException) -> None:
+    """Print what the interpreter prints of an uncaught exception: the program's own frames."""
+    here = os.path.dirname(__file__)
+    traceback: TracebackType | None = exc.__traceback__
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(here):
+        traceback = traceback.tb_next
+    exc.__traceback__ = traceback
+    sys.last_type, sys.last_value, sys.last_traceback = type(exc), exc, traceback
+    if sys.version_info >= (3, 12):
+        sys.last_exc = exc
+    sys.stdout.flush()
+    sys.excepthook(type(exc), exc, traceback)

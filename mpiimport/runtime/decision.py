@@ -1,0 +1,49 @@
+"""Whether a process starts the service, from what all ranks share and before MPI is initialised."""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .launcher import Launch
+    from .options import Options
+
+# File systems of one node. Overlay is not among them: what lies below it cannot be seen from inside.
+LOCAL_FILE_SYSTEMS = frozenset(
+    {"bcachefs", "btrfs", "erofs", "ext2", "ext3", "ext4", "f2fs", "ramfs", "squashfs", "tmpfs", "xfs", "zfs"}
+)
+
+
+def why_not(launch: "Launch", options: "Options") -> str:
+    """Return why the job had better run as plain Python, with what would change that; empty where it need not."""
+    if sys.version_info < (3, 10) or sys.implementation.name != "cpython":
+        return "only CPython 3.10 and newer is served"
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return "the free-threaded build is not served yet"
+    if launch.programs > 1:
+        return "several programs share this launch; start each by an mpiexec of its own to have it served"
+    if launch.size == 1:
+        return "the job has one rank, so nobody to share the reading with"
+    if options.switch != "force" and launch.size is not None and launch.local_size == launch.size:
+        kind = file_system(sys.prefix)
+        if kind in LOCAL_FILE_SYSTEMS:
+            return f"one node reads its own {kind} file system, so nothing is gained; MPIIMPORT=force serves all the same"
+    return ""
+
+
+def file_system(path: str) -> str:
+    """Return the type of the file system that holds ``path``; empty where it cannot be told. proc(5), mountinfo."""
+    best, kind = -1, ""
+    try:
+        with open("/proc/self/mountinfo", "rb") as stream:
+            lines = stream.read().splitlines()
+    except OSError:
+        return ""
+    path = os.path.abspath(path)
+    for line in lines:
+        fields = line.split(b" ")
+        mount = os.fsdecode(fields[4].replace(b"\\040", b" "))
+        if len(mount) >= best and (path == mount or path.startswith(mount.rstrip("/") + "/")):
+            best = len(mount)
+            kind = fields[fields.index(b"-") + 1].decode()
+    return kind

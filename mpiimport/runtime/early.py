@@ -1,0 +1,103 @@
+"""The early start: ``python -S start.py program``, with ``site`` handled after activation.
+
+Until then the interpreter's own look-ups would ask every directory again for every module; the listings taken
+here answer them, which is safe for the few instants before user code runs.
+"""
+
+import os
+import sys
+
+from .finder import StoreFinder
+from .index import DIRECTORY, FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+
+NO_SITE_FIELD = "no_site"
+
+
+class EarlyImports:
+    """Imports through one listing of each directory; no store yet, so every file is read where it is."""
+
+    libraries: "EarlyImports"
+    uncached: frozenset[str] = frozenset()
+
+    def __init__(self) -> None:
+        self._listings: dict[str, dict[str, int] | None] = {}
+        self.libraries = self
+
+    def install(self) -> None:
+        sys.path_hooks.insert(0, self.path_hook)
+        sys.path_importer_cache.clear()
+
+    def remove(self) -> None:
+        """Take the listings out of use: what comes next looks for itself."""
+        sys.path_hooks.remove(self.path_hook)
+        for path, finder in list(sys.path_importer_cache.items()):
+            if isinstance(finder, StoreFinder) and finder.imports is self:
+                del sys.path_importer_cache[path]
+
+    def path_hook(self, path: str) -> StoreFinder:
+        listing = self.listing(path)
+        if listing is None:
+            raise ImportError(f"not a directory: {path}")
+        return StoreFinder(self, path, listing, writable=False)
+
+    def listing(self, path: str) -> dict[str, int] | None:
+        if path not in self._listings:
+            try:
+                with os.scandir(path) as entries:
+                    self._listings[path] = {entry.name: DIRECTORY if entry.is_dir() else FILE for entry in entries}
+            except OSError:
+                self._listings[path] = None
+        return self._listings[path]
+
+    def handover(self, name: str) -> None:
+        return None
+
+    def code(self, path: str) -> "CodeType | None":
+        return None
+
+    def stage(self, path: str) -> None:
+        return None
+
+    def redirect_ctypes(self) -> None:
+        return None
+
+    def invalidate(self) -> None:
+        self._listings.clear()
+
+    def trace(self, name: str, from_store: bool) -> None:
+        return None
+
+
+def start(script: str) -> None:
+    """Run the program named on the command line of ``script``, which Python was given with ``-S``."""
+    imports = EarlyImports()
+    imports.install()
+    from .command import run_command
+    from .sitefiles import SiteFiles
+
+    del sys.path[0]
+    with_site = os.environ.pop("MPIIMPORT_START", "early") != "early-nosite"
+    position = sys.orig_argv.index(script)
+    before = sys.orig_argv[:position]
+    if with_site:
+        # The -S is ours: neither the program nor the interpreters it starts may see it.
+        before.reverse()
+        before.remove("-S")
+        before.reverse()
+        _unset_no_site()
+    sys.orig_argv = before + sys.orig_argv[position + 1 :]
+    run_command(sys.argv[1:], SiteFiles() if with_site else None, imports.remove)
+
+
+def _unset_no_site() -> None:
+    """Make ``sys.flags.no_site`` what it is without ``-S``; children are started with the flags found there."""
+    from ctypes import c_ssize_t, py_object, pythonapi
+
+    fields = type(sys.flags).__match_args__
+    value = 0
+    pythonapi.Py_IncRef(py_object(value))
+    pythonapi.PyStructSequence_SetItem(py_object(sys.flags), c_ssize_t(fields.index(NO_SITE_FIELD)), py_object(value))

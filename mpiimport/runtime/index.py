@@ -1,0 +1,67 @@
+"""What a store holds: the part of the snapshot that every rank keeps in memory.
+
+Packed as an 8-byte SipHash (``_imp.source_hash``) and the marshalled table; ranks of one job run the same
+Python, so marshal's format is common ground.
+"""
+
+import marshal
+
+import _imp
+
+FORMAT = 1
+FILE, DIRECTORY = 1, 2
+_KEY = 0x6D706969 << 32 | FORMAT
+
+
+class Damaged(Exception):
+    """The data is not what root wrote."""
+
+
+class Index:
+    """The table of one store.
+
+    listings   directory -> {name: FILE or DIRECTORY}, the names an import can use
+    writable   directories the job may write to: a name missing there is looked up again
+    absent     entries of ``sys.path`` that are no directory
+    code       source file -> (offset, length, digest, mtime, size), the last two of the source
+    libraries  original path of every library in the store
+    needs      library -> paths of the libraries to load before it, in order
+    site       answers to what ``site`` asked the file system on root, None where site had run before
+    """
+
+    __slots__ = ("absent", "code", "libraries", "listings", "needs", "site", "writable")
+
+    def __init__(
+        self,
+        listings: dict[str, dict[str, int]],
+        writable: list[str],
+        absent: list[str],
+        code: dict[str, tuple[int, int, bytes, int, int]],
+        libraries: list[str],
+        needs: dict[str, list[str]],
+        site: "dict[tuple[str, str], object] | None",
+    ) -> None:
+        self.listings = listings
+        self.writable = set(writable)
+        self.absent = absent
+        self.code = code
+        self.libraries = set(libraries)
+        self.needs = needs
+        self.site = site
+
+    def pack(self) -> bytes:
+        fields = [getattr(self, name) for name in self.__slots__]
+        table = marshal.dumps([list(field) if isinstance(field, set) else field for field in fields])
+        return digest(table) + table
+
+    @classmethod
+    def unpack(cls, data: bytes) -> "Index":
+        """Raises Damaged."""
+        if len(data) < 8 or digest(data[8:]) != data[:8]:
+            raise Damaged("the index of the store is damaged")
+        return cls(**dict(zip(cls.__slots__, marshal.loads(data[8:]))))
+
+
+def digest(data: bytes) -> bytes:
+    """Return the 8-byte SipHash by which damage is detected; it is no protection against forgery."""
+    return _imp.source_hash(_KEY, data)

@@ -1,0 +1,81 @@
+"""Shared libraries mapped from the store, in an order in which ld.so never has to search."""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .index import Index
+    from .store import Store
+
+
+class StagedLibraries:
+    """The libraries of one store, as far as this process has mapped them."""
+
+    def __init__(self, index: "Index", store: "Store") -> None:
+        self._needs = index.needs
+        self._staged = index.libraries if store.executable else set()
+        self._store = store
+        self._loaded: set[str] = set()
+        self._redirected: set[int] = set()
+
+    def stage(self, path: str) -> str | None:
+        """Return the path in the store from which to map the library at ``path``, its needs already mapped.
+
+        None where the store has no copy: the caller then maps the original.
+        """
+        staged = self._copy(path)
+        if staged is not None:
+            for need in self._needs.get(path, ()):
+                self._load(need)
+            self._loaded.add(path)
+        return staged
+
+    def redirect_ctypes(self) -> None:
+        """Make ctypes map the copy of a staged library: a second one would be uninitialised."""
+        for name in ("_ctypes", "ctypes"):
+            module: Any = sys.modules.get(name)
+            attribute = "dlopen" if name == "_ctypes" else "_dlopen"
+            if hasattr(module, attribute) and id(module) not in self._redirected:
+                self._redirected.add(id(module))
+                setattr(module, attribute, self._redirecting(getattr(module, attribute)))
+
+    def _redirecting(self, dlopen: "Any") -> "Any":
+        if getattr(dlopen, "mpiimport", False):
+            return dlopen
+
+        def redirected(name: "Any", *arguments: "Any") -> "Any":
+            staged = self.stage(os.fsdecode(name)) if isinstance(name, (str, bytes)) else None
+            return dlopen(name if staged is None else staged, *arguments)
+
+        redirected.mpiimport = True  # type: ignore[attr-defined]
+        return redirected
+
+    def _load(self, path: str) -> None:
+        """Map a needed library. Where that fails, ld.so finds it, or names it, when it maps the one in need."""
+        if path in self._loaded:
+            return
+        self._loaded.add(path)
+        copy = self._copy(path)
+        if copy is not None and _is_mapped(path):
+            return
+        try:
+            import _ctypes
+
+            _ctypes.dlopen(copy or path, os.RTLD_LAZY | os.RTLD_LOCAL)
+        except (ImportError, OSError):
+            pass
+
+    def _copy(self, path: str) -> str | None:
+        if path not in self._staged:
+            return None
+        copy = self._store.path("lib" + path)
+        return copy if os.path.exists(copy) else None
+
+
+def _is_mapped(path: str) -> bool:
+    """Tell whether the file at ``path`` itself is mapped, by something that loaded it in spite of us."""
+    with open("/proc/self/maps", "rb") as stream:
+        return b" " + os.fsencode(path) + b"\n" in stream.read()

@@ -1,0 +1,113 @@
+"""The one table of options: command-line flags, environment variables and their documentation come from it.
+
+``MPIIMPORT`` itself is the switch (``1``, ``0`` or ``force``); every option is also read from
+``MPIIMPORT_<NAME>``, and a flag beats the variable.
+"""
+
+import os
+
+
+class Option:
+    """One option: ``flag`` is None where only the environment sets it; ``metavar`` None marks a switch."""
+
+    __slots__ = ("default", "flag", "help", "kind", "metavar", "name")
+
+    def __init__(
+        self, name: str, flag: str | None, metavar: str | None, kind: type, default: object, help: str
+    ) -> None:
+        self.name = name
+        self.flag = flag
+        self.metavar = metavar
+        self.kind = kind
+        self.default = default
+        self.help = help
+
+    @property
+    def variable(self) -> str:
+        return "MPIIMPORT_" + self.name.upper()
+
+
+OPTIONS = (
+    Option("verbose", "-v", None, bool, False, "say on every rank how each module was imported"),
+    Option("debug", "-d", None, bool, False, "import everything locally, with no communication"),
+    Option("profile", "-I", "PROFILE", str, "", "apply the environment of a site profile before MPI starts"),
+    Option("store", "-T", "DIR", str, "", "put the store into DIR (default: /dev/shm, then $TMPDIR, then /tmp)"),
+    Option("report", "--report", "FILE", str, "", "write what the start-up did to FILE, as JSON"),
+    Option("deadline", None, "SECONDS", int, 300, "abort the job when the start-up takes longer"),
+    Option("readers", None, "N", int, 16, "threads with which root reads the tree"),
+    Option("thread_level", None, "LEVEL", str, "multiple", "MPI thread level to start with"),
+)
+
+
+class OptionError(ValueError):
+    """A flag or variable with a value that its option does not take."""
+
+
+class Options:
+    """The values in force, one attribute per option, and the ``switch``: ``0``, ``1`` or ``force``."""
+
+    verbose: bool
+    debug: bool
+    profile: str
+    store: str
+    report: str
+    deadline: int
+    readers: int
+    thread_level: str
+
+    def __init__(self, switch: str, values: dict[str, object]) -> None:
+        self.switch = switch
+        self.__dict__.update(values)
+
+
+def from_environment(flags: dict[str, str] | None = None) -> Options:
+    """Read the environment; ``flags`` maps option names to values that beat it.
+
+    Raises OptionError naming the flag or variable.
+    """
+    values = {}
+    for option in OPTIONS:
+        text = os.environ.get(option.variable, "")
+        said = option.variable
+        if flags and option.name in flags:
+            text = flags[option.name]
+            said = str(option.flag)
+        values[option.name] = _value(option, text, said) if text else option.default
+    return Options(os.environ.get("MPIIMPORT", ""), values)
+
+
+def split_flags(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Split a command line into our flags and the program with its arguments.
+
+    The program starts at the first word that is not ours: ``-m``, ``-c``, ``-`` or a script.
+    Raises OptionError for a flag we do not know or one without its value.
+    """
+    flags: dict[str, str] = {}
+    rest = list(arguments)
+    by_flag = {option.flag: option for option in OPTIONS if option.flag}
+    while rest and rest[0].startswith("-") and rest[0] not in ("-", "-m", "-c") and rest[0][:2] not in ("-m", "-c"):
+        word = rest.pop(0)
+        name, equals, value = word.partition("=") if word.startswith("--") else (word[:2], word[2:], word[2:])
+        option = by_flag.get(name)
+        if option is None:
+            raise OptionError(f"unknown option {word}; known are {', '.join(sorted(map(str, by_flag)))}")
+        if option.metavar is None:
+            if value:
+                rest.insert(0, "-" + value)
+            value = "1"
+        elif not equals:
+            if not rest:
+                raise OptionError(f"option {name} needs a value: {name} {option.metavar}")
+            value = rest.pop(0)
+        flags[option.name] = value
+    return flags, rest
+
+
+def _value(option: Option, text: str, said: str) -> object:
+    if option.kind is bool:
+        return text != "0"
+    if option.kind is int:
+        if not text.isdigit() or not int(text):
+            raise OptionError(f"{said} takes a number above 0, not {text!r}")
+        return int(text)
+    return text

@@ -1,0 +1,156 @@
+"""The program to run, from a command line such as Python's own, and running it as Python would."""
+
+import os
+import sys
+from _frozen_importlib_external import SourceFileLoader
+from zipimport import ZipImportError, zipimporter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+
+SCRIPT, MODULE, CODE, INPUT = "script", "module", "code", "input"
+# Options of Python that take a value, as the rest of the word or as the next one.
+WITH_VALUE = "WX"
+
+
+class NoProgram(ValueError):
+    """The command line names nothing to run."""
+
+
+class Program:
+    """``kind``: SCRIPT, MODULE, CODE or INPUT; ``target``: the path, name or text; ``arguments``: the rest."""
+
+    __slots__ = ("_container", "arguments", "kind", "target")
+
+    def __init__(self, kind: str, target: str, arguments: list[str]) -> None:
+        self.kind = kind
+        self.target = target
+        self.arguments = arguments
+        self._container: bool | None = None
+
+    @classmethod
+    def parse(cls, words: list[str]) -> "Program":
+        """Read ``-m module``, ``-c code``, ``-`` or a script, with its arguments. Raises NoProgram."""
+        if not words:
+            raise NoProgram("nothing to run: give a script, -m MODULE, -c CODE or -")
+        word, rest = words[0], words[1:]
+        if word[:2] in ("-m", "-c"):
+            if word[2:]:
+                rest.insert(0, word[2:])
+            if not rest:
+                raise NoProgram(f"{word} needs a value")
+            return cls(MODULE if word[1] == "m" else CODE, rest[0], rest[1:])
+        return cls(INPUT if word == "-" else SCRIPT, word, rest)
+
+    @classmethod
+    def of_interpreter(cls) -> "Program":
+        """Return what the running interpreter was asked to run. Raises NoProgram for an interactive one."""
+        words = list(sys.orig_argv[1:])
+        while words:
+            word = words[0]
+            if not word.startswith("-") or word == "-":
+                return cls.parse(words)
+            del words[0]
+            if word.startswith("--"):
+                if word == "--check-hash-based-pycs":
+                    del words[:1]
+                continue
+            for position, letter in enumerate(word[1:], 1):
+                rest = word[position + 1 :]
+                if letter in "mc":
+                    return cls.parse(["-" + letter + rest, *words])
+                if letter in WITH_VALUE:
+                    if not rest:
+                        del words[:1]
+                    break
+        raise NoProgram("an interactive interpreter")
+
+    def search_entry(self) -> str | None:
+        """Return what Python puts first on ``sys.path`` for this program; None where it puts nothing."""
+        if sys.flags.isolated or getattr(sys.flags, "safe_path", False):
+            return None
+        if self.kind == SCRIPT:
+            path = os.path.realpath(self.target)
+            return path if self._is_container() else os.path.dirname(path)
+        return os.getcwd() if self.kind == MODULE else ""
+
+    def modules(self) -> list[str]:
+        """Return the modules to look for because the program is one."""
+        if self.kind == MODULE:
+            return [self.target, self.target + ".__main__"]
+        return ["__main__"] if self._is_container() else []
+
+    def code(self) -> "CodeType | None":
+        """Return the program's own code; None where it is a module, is read from a terminal, or is broken."""
+        try:
+            if self.kind == SCRIPT and not self._is_container():
+                with open(self.target, "rb") as stream:
+                    return compile(stream.read(), self.target, "exec", dont_inherit=True)
+            if self.kind == CODE:
+                return compile(self.target, "<string>", "exec", dont_inherit=True)
+        except (OSError, SyntaxError, ValueError):
+            pass
+        return None
+
+    def run(self) -> None:
+        """Run the program in ``__main__``, whose namespace the caller has emptied.
+
+        ``sys.argv`` and ``sys.path`` are set as Python sets them. What the program raises is raised here.
+        """
+        first = self.search_entry()
+        if first is not None:
+            sys.path.insert(0, first)
+        if self.kind == MODULE or self._is_container():
+            self._run_module()
+            return
+        namespace = sys.modules["__main__"].__dict__
+        if self.kind == SCRIPT:
+            sys.argv = [self.target, *self.arguments]
+            loader = SourceFileLoader("__main__", self.target)
+            namespace.update(__file__=self.target, __cached__=None, __loader__=loader)
+            source = _source(self.target)
+        elif self.kind == CODE:
+            sys.argv = ["-c", *self.arguments]
+            source = self.target.encode()
+        else:
+            sys.argv = ["-", *self.arguments]
+            source = sys.stdin.buffer.read()
+        name = {SCRIPT: self.target, CODE: "<string>", INPUT: "<stdin>"}[self.kind]
+        exec(compile(source, name, "exec", dont_inherit=True), namespace)
+
+    def _run_module(self) -> None:
+        import runpy
+
+        container = self.kind == SCRIPT
+        sys.argv = [self.target if container else "-m", *self.arguments]
+        runpy._run_module_as_main("__main__" if container else self.target, not container)  # type: ignore[attr-defined]
+
+    def _is_container(self) -> bool:
+        """Tell whether the script is a directory or an archive, whose ``__main__`` is then run."""
+        if self._container is None:
+            self._container = self.kind == SCRIPT and (os.path.isdir(self.target) or _is_archive(self.target))
+        return self._container
+
+
+def _is_archive(path: str) -> bool:
+    try:
+        zipimporter(path)
+    except ZipImportError:
+        return False
+    return True
+
+
+def _source(path: str) -> bytes:
+    """Read a script. A missing one ends the process with Python's own words and status."""
+    import io
+
+    try:
+        with io.open_code(os.path.abspath(path)) as stream:
+            return stream.read()
+    except OSError as exc:
+        print(
+            f"{sys.executable}: can't open file {os.path.abspath(path)!r}: [Errno {exc.errno}] {exc.strerror}",
+            file=sys.stderr,
+        )
+        raise SystemExit(2) from None

@@ -1,0 +1,99 @@
+"""The import statements of a code object, read from its bytecode without executing it."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+
+CODE_TYPE = type((lambda: None).__code__)
+CO_OPTIMIZED = 0x1
+
+
+def _opcodes(source: str) -> set[int]:
+    return set(compile(source, "<calibration>", "exec").co_code[::2])
+
+
+# Opcode numbers change with every minor version and the `opcode` module is not on the rank path,
+# so the two that matter are learned from the running compiler.
+_PLAIN = _opcodes("a = 0; b = None")
+(IMPORT_NAME,) = _opcodes("import a") - _PLAIN
+(EXTENDED_ARG,) = _opcodes(";".join(f"a{i} = 0" for i in range(300))) - _PLAIN
+
+
+class ImportStatement:
+    """One ``import name`` or ``from name import names``; ``level`` counts the leading dots."""
+
+    __slots__ = ("level", "name", "names")
+
+    def __init__(self, name: str, level: int, names: tuple[str, ...]) -> None:
+        self.name = name
+        self.level = level
+        self.names = names
+
+
+def import_statements(code: "CodeType") -> list[ImportStatement]:
+    """Return the imports that executing ``code`` as a module body may perform.
+
+    Class bodies belong to it. Function bodies do not, since they run later or never, save for a module's
+    ``__getattr__`` (PEP 562), by which packages import their parts at first use.
+    """
+    found = _statements_of(code)
+    for constant in code.co_consts:
+        if isinstance(constant, CODE_TYPE):
+            if not constant.co_flags & CO_OPTIMIZED or constant.co_name == "__getattr__":
+                found += import_statements(constant)
+    return found
+
+
+def words(code: "CodeType") -> set[str]:
+    """Return the names and the string constants of a code object, those of nested functions included."""
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CODE_TYPE):
+            found |= words(constant)
+        else:
+            found |= _strings(constant)
+    return found
+
+
+def _strings(constant: object) -> set[str]:
+    if isinstance(constant, str):
+        return {constant}
+    if isinstance(constant, (tuple, frozenset)):
+        return {string for item in constant for string in _strings(item)}
+    return set()
+
+
+def _statements_of(code: "CodeType") -> list[ImportStatement]:
+    found: list[ImportStatement] = []
+    raw = code.co_code
+    if IMPORT_NAME not in raw[::2]:
+        return found
+    loads = [(0, 0), (0, 0)]
+    argument = 0
+    for position in range(0, len(raw), 2):
+        opcode = raw[position]
+        argument = argument << 8 | raw[position + 1]
+        if opcode == EXTENDED_ARG:
+            continue
+        if opcode == IMPORT_NAME:
+            found.append(_statement(code, argument, loads))
+        loads = [loads[1], (opcode, argument)]
+        argument = 0
+    return found
+
+
+def _statement(code: "CodeType", name: int, loads: list[tuple[int, int]]) -> ImportStatement:
+    """Decode the two loads before IMPORT_NAME: the level, then the tuple of names."""
+    (level_opcode, level_argument), (names_opcode, names_argument) = loads
+    names = _constant(code, names_argument)
+    # Since 3.14 a small integer is the argument itself, under an opcode of its own.
+    level = _constant(code, level_argument) if level_opcode == names_opcode else level_argument
+    return ImportStatement(
+        code.co_names[name],
+        level if isinstance(level, int) else 0,
+        names if isinstance(names, tuple) else (),
+    )
+
+
+def _constant(code: "CodeType", index: int) -> object:
+    return code.co_consts[index] if index < len(code.co_consts) else None

@@ -1,0 +1,98 @@
+"""Module names among the strings of an extension module: C code imports too, and only its data says what."""
+
+import os
+import re
+import zlib
+
+from .elf import NotElf, read_constants
+from .tree import DIRECTORY, Tree
+
+NAMES = re.compile(rb"(?<![A-Za-z0-9_.])[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*(?=\0)")
+ZLIB_HEADER = re.compile(rb"\x78[\x01\x5e\x9c\xda]")
+PROBE = 256
+# In a run of strings without separators shorter names would be found everywhere.
+SHORTEST_NAME = 6
+
+
+class Constants:
+    """The strings of an extension module.
+
+    ``names``: identifiers, dotted or not, that stand alone; ``runs``: strings stored without separators, as
+    Cython's compressed string tables hold them.
+    """
+
+    __slots__ = ("names", "runs")
+
+    def __init__(self, names: set[str], runs: list[str]) -> None:
+        self.names = names
+        self.runs = runs
+
+
+def read_module_constants(path: str) -> Constants | None:
+    """Return the strings of the extension module at ``path``; None where it cannot be read."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            data = read_constants(fd)
+        finally:
+            os.close(fd)
+    except (OSError, NotElf):
+        return None
+    names = {name.decode() for name in NAMES.findall(data)}
+    return Constants(names, [run.decode("latin-1") for run in _compressed(data)])
+
+
+def named_modules(constants: Constants, tree: Tree, tops: set[str]) -> set[str]:
+    """Return the modules of ``tree`` that the strings name: dotted names, and those in ``tops`` alone."""
+    found = {name for name in constants.names if "." in name or name in tops}
+    for run in constants.runs:
+        for top in tops:
+            if top in run:
+                if len(top) >= SHORTEST_NAME:
+                    found.add(top)
+                found |= _dotted(run, top, tree)
+    return found
+
+
+def _dotted(run: str, top: str, tree: Tree) -> set[str]:
+    """Return the longest submodule of ``top`` at each place where ``top.`` stands in ``run``."""
+    found = set()
+    start = run.find(top + ".")
+    while start >= 0:
+        name, position = top, start + len(top)
+        while run[position : position + 1] == ".":
+            part = _longest_part(run, position + 1, name, tree)
+            if not part:
+                break
+            name, position = f"{name}.{part}", position + 1 + len(part)
+        if name != top:
+            found.add(name)
+        start = run.find(top + ".", position)
+    return found
+
+
+def _longest_part(run: str, start: int, package: str, tree: Tree) -> str:
+    module = tree.find(package)
+    longest = ""
+    for location in (module.locations if module else None) or ():
+        for entry, kind in (tree.listing(location) or {}).items():
+            stem = entry if kind == DIRECTORY else entry.partition(".")[0]
+            if len(stem) > len(longest) and run.startswith(stem, start):
+                longest = stem
+    return longest
+
+
+def _compressed(data: bytes) -> list[bytes]:
+    streams = []
+    view = memoryview(data)
+    for header in ZLIB_HEADER.finditer(data):
+        # Nearly every match is chance, and fails within its first bytes.
+        stream = zlib.decompressobj()
+        try:
+            start = stream.decompress(view[header.start() : header.start() + PROBE])
+            rest = stream.decompress(view[header.start() + PROBE :])
+        except zlib.error:
+            continue
+        if stream.eof:
+            streams.append(start + rest)
+    return streams

@@ -1,0 +1,102 @@
+"""What a shared library says about itself: what it needs, where it looks for it, its constant strings.
+
+Only 64-bit little-endian ELF, which is what every MPI machine in use runs; anything else raises ``NotElf``.
+Layout: System V ABI, generic supplement, chapters 4 and 5.
+"""
+
+import os
+
+PT_LOAD, PT_DYNAMIC = 1, 2
+DT_NEEDED, DT_STRTAB, DT_STRSZ, DT_RPATH, DT_RUNPATH = 1, 5, 10, 15, 29
+SHT_PROGBITS, SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 1, 2, 4
+
+
+class NotElf(ValueError):
+    """The file is not a 64-bit little-endian ELF object, or is cut short."""
+
+
+class SharedObject:
+    """The dynamic section of one library.
+
+    ``needed``: sonames in order; ``rpath``, ``runpath``: their entries, ``$ORIGIN`` unexpanded.
+    """
+
+    __slots__ = ("needed", "rpath", "runpath")
+
+    def __init__(self, needed: list[str], rpath: list[str], runpath: list[str]) -> None:
+        self.needed = needed
+        self.rpath = rpath
+        self.runpath = runpath
+
+
+def read_shared_object(fd: int) -> SharedObject:
+    """Parse the dynamic section of the library open as ``fd``; its file position is not moved."""
+    loads, dynamic = _segments(fd, _header(fd))
+    entries = _words(os.pread(fd, dynamic[1], dynamic[0])) if dynamic else []
+    pairs = list(zip(entries[::2], entries[1::2]))
+    values = dict(pairs)
+    names = b""
+    if DT_STRTAB in values:
+        names = os.pread(fd, values.get(DT_STRSZ, 0), _file_offset(loads, values[DT_STRTAB]))
+
+    def name_at(offset: int) -> str:
+        return os.fsdecode(names[offset : names.find(b"\0", offset)])
+
+    def entries_at(tag: int) -> list[str]:
+        return [entry for entry in name_at(values[tag]).split(":") if entry] if tag in values else []
+
+    needed = [name_at(value) for tag, value in pairs if tag == DT_NEEDED]
+    return SharedObject(needed, entries_at(DT_RPATH), entries_at(DT_RUNPATH))
+
+
+def read_constants(fd: int) -> bytes:
+    """Return the read-only data sections of the library, where compilers put string literals."""
+    header = _header(fd)
+    table, size, count = _int(header, 40, 8), _int(header, 58, 2), _int(header, 60, 2)
+    sections = os.pread(fd, size * count, table)
+    constants = []
+    for start in range(0, len(sections) - size + 1, size):
+        kind, flags = _int(sections, start + 4, 4), _int(sections, start + 8, 8)
+        if kind == SHT_PROGBITS and flags & (SHF_WRITE | SHF_ALLOC | SHF_EXECINSTR) == SHF_ALLOC:
+            constants.append(os.pread(fd, _int(sections, start + 32, 8), _int(sections, start + 24, 8)))
+    return b"\0".join(constants)
+
+
+def _header(fd: int) -> bytes:
+    header = os.pread(fd, 64, 0)
+    if len(header) < 64 or header[:6] != b"\x7fELF\x02\x01":
+        raise NotElf("not a 64-bit little-endian ELF file")
+    return header
+
+
+def _segments(fd: int, header: bytes) -> tuple[list[tuple[int, int, int]], tuple[int, int] | None]:
+    """Return the loadable segments as (address, offset, size) and the dynamic one as (offset, size)."""
+    table, size, count = _int(header, 32, 8), _int(header, 54, 2), _int(header, 56, 2)
+    raw = os.pread(fd, size * count, table)
+    if len(raw) < size * count:
+        raise NotElf("cut short")
+    loads = []
+    dynamic = None
+    for start in range(0, len(raw), size):
+        kind, offset = _int(raw, start, 4), _int(raw, start + 8, 8)
+        address, length = _int(raw, start + 16, 8), _int(raw, start + 32, 8)
+        if kind == PT_LOAD:
+            loads.append((address, offset, length))
+        elif kind == PT_DYNAMIC:
+            dynamic = (offset, length)
+    return loads, dynamic
+
+
+def _file_offset(loads: list[tuple[int, int, int]], address: int) -> int:
+    for start, offset, length in loads:
+        if start <= address < start + length:
+            return address - start + offset
+    raise NotElf("a dynamic entry points outside the file")
+
+
+def _words(raw: bytes) -> list[int]:
+    return [_int(raw, start, 8) for start in range(0, len(raw) - 7, 8)]
+
+
+def _int(raw: bytes, start: int, length: int) -> int:
+    return int.from_bytes(raw[start : start + length], "little")

@@ -1,0 +1,106 @@
+"""The code of one source file as plain Python would load it now: from its valid pyc, else compiled."""
+
+import marshal
+import os
+import warnings
+
+import _imp
+from _frozen_importlib_external import (
+    MAGIC_NUMBER,
+    _classify_pyc,
+    _validate_hash_pyc,
+    _validate_timestamp_pyc,
+    cache_from_source,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+
+
+class CodeFile:
+    """What was read of one source file.
+
+    ``marshalled``: its code object as in a pyc, None where no valid pyc exists; ``source``: its text then;
+    ``mtime`` (whole seconds) and ``size``: of the source, by which a later look tells whether it changed.
+    """
+
+    __slots__ = ("cached", "marshalled", "mtime", "path", "size", "source")
+
+    def __init__(
+        self, path: str, mtime: int, size: int, marshalled: bytes | None, source: bytes = b""
+    ) -> None:
+        self.path = path
+        self.mtime = mtime
+        self.size = size
+        self.marshalled = marshalled
+        self.source = source
+        self.cached = marshalled is not None
+
+    def code(self) -> "CodeType | None":
+        """Return the code object; None where only an ordinary import can do the file justice.
+
+        That is where it does not compile (the import must raise the error) or its compilation warns (every
+        rank must warn). Not for threads: the warning filters are the process's.
+        """
+        if self.marshalled is not None:
+            code: CodeType = marshal.loads(self.marshalled)
+            return code
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                code = compile(self.source, self.path, "exec", dont_inherit=True)
+            except (SyntaxError, ValueError):
+                return None
+        if caught:
+            return None
+        self.marshalled = marshal.dumps(code)
+        return code
+
+
+def read_code(path: str) -> CodeFile | None:
+    """Read what importlib would read of the source file at ``path``; None where that fails."""
+    try:
+        status = os.stat(path)
+        mtime, size = int(status.st_mtime), status.st_size
+        marshalled = _cached_code(path, mtime, size)
+        source = b"" if marshalled is not None else read_file(path)
+    except OSError:
+        return None
+    return CodeFile(path, mtime, size, marshalled, source)
+
+
+def _cached_code(path: str, mtime: int, size: int) -> bytes | None:
+    """Return the code in the pyc of ``path`` where importlib would accept it."""
+    try:
+        data = read_file(cache_from_source(path))
+    except (OSError, NotImplementedError):
+        return None
+    details = {"name": path, "path": path}
+    try:
+        flags = _classify_pyc(data, path, details)
+        if flags & 0b1:
+            always = _imp.check_hash_based_pycs == "always"
+            if always or (flags & 0b10 and _imp.check_hash_based_pycs != "never"):
+                source_hash = _imp.source_hash(int.from_bytes(MAGIC_NUMBER, "little"), read_file(path))
+                _validate_hash_pyc(data, source_hash, path, details)
+        else:
+            _validate_timestamp_pyc(data, mtime, size, path, details)
+    except (ImportError, EOFError):
+        return None
+    return data[16:]
+
+
+def read_file(path: str) -> bytes:
+    """Return the contents of a file. Raises OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.fstat(fd).st_size
+        chunks = []
+        while chunk := os.read(fd, size + 1):
+            chunks.append(chunk)
+            size = max(size - len(chunk), 0)
+        return b"".join(chunks)
+    finally:
+        os.close(fd)
+

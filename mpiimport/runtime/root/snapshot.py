@@ -1,0 +1,122 @@
+"""What root read in this run, packed for the store: the index, the code, and the libraries to stream."""
+
+import os
+import sys
+
+from ..index import Index, digest
+from ..store import LIBRARIES
+from .libraries import Libraries
+from .manifest import Manifest
+from .tree import EXTENSION, Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..options import Options
+    from ..program import Program
+
+
+class Snapshot:
+    """A packed snapshot.
+
+    ``sizes``: bytes of each file of the store by its name there; ``uncached``: source files without a valid
+    pyc, whose pyc root writes when it imports them, as plain Python would.
+    """
+
+    def __init__(self, index: Index, code: bytes, staged: dict[str, int], uncached: set[str]) -> None:
+        self.uncached = uncached
+        self.modules = len(index.code)
+        self._index = index.pack()
+        self._code = code
+        self._sources = {library_name(path): path for path in staged}
+        self.sizes = {
+            "index": len(self._index),
+            "code": len(code),
+            **{library_name(path): size for path, size in staged.items()},
+        }
+
+    def fill(self, name: str, offset: int, buffer: memoryview) -> None:
+        """Copy part of one file of the store into ``buffer``.
+
+        Raises OSError, also where a library became shorter since it was looked at.
+        """
+        if name in self._sources:
+            _read_into(self._sources[name], offset, buffer)
+        else:
+            data = self._index if name == "index" else self._code
+            buffer[:] = data[offset : offset + len(buffer)]
+
+
+def library_name(path: str) -> str:
+    """Return where the store keeps the library with the absolute path ``path``."""
+    return LIBRARIES + path
+
+
+def take_snapshot(
+    program: "Program",
+    options: "Options",
+    loaded: set[str],
+    site: "dict[tuple[str, str], object] | None",
+) -> Snapshot:
+    """Read what ``program`` will import: ``loaded`` are the modules that every rank has already."""
+    first = program.search_entry()
+    entries = [*([os.getcwd() if first == "" else first] if first is not None else []), *sys.path]
+    tree = Tree([entry for entry in dict.fromkeys(entries) if entry.startswith("/")])
+    manifest = Manifest(tree, loaded, options.readers)
+    manifest.follow_names(sorted(set(sys.modules) - loaded))
+    manifest.follow_names(program.modules())
+    code = program.code()
+    if code is not None:
+        manifest.follow_code(code)
+    manifest.complete()
+    return _pack(manifest, {os.getcwd(), first or os.getcwd()}, site)
+
+
+def _pack(manifest: Manifest, writable: set[str], site: "dict[tuple[str, str], object] | None") -> Snapshot:
+    tree = manifest.tree
+    table = {}
+    blob = []
+    offset = 0
+    for path, read in manifest.code.items():
+        data = read.marshalled or b""
+        table[path] = (offset, len(data), digest(data), read.mtime, read.size)
+        blob.append(data)
+        offset += len(data)
+    libraries = Libraries(tree.path)
+    for module in manifest.modules.values():
+        if module.kind == EXTENSION and module.path:
+            libraries.add(module.path)
+            if module.name == "_ctypes":
+                # The module by which needs are loaded cannot have its own loaded by itself.
+                libraries.needs.pop(module.path, None)
+    index = Index(
+        listings={path: names for path, names in tree.listings.items() if names is not None},
+        writable=[path for path in tree.listings if _writable(path, writable, tree)],
+        absent=[path for path in tree.path if tree.listing(path) is None and not os.path.exists(path)],
+        code=table,
+        libraries=list(libraries.staged),
+        needs=libraries.needs,
+        site=site,
+    )
+    uncached = {path for path, read in manifest.code.items() if not read.cached}
+    return Snapshot(index, b"".join(blob), libraries.staged, uncached)
+
+
+def _writable(path: str, writable: set[str], tree: Tree) -> bool:
+    """Tell whether the job may write to a listed directory: one of ``writable`` or a package in one."""
+    parent = os.path.dirname(path)
+    return path in writable or (
+        parent != path and parent in tree.listings and path not in tree.path and _writable(parent, writable, tree)
+    )
+
+
+def _read_into(path: str, offset: int, buffer: memoryview) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        while buffer:
+            count = os.preadv(fd, [buffer], offset)
+            if not count:
+                raise OSError(f"{path} became shorter while it was read")
+            offset += count
+            buffer = buffer[count:]
+    finally:
+        os.close(fd)

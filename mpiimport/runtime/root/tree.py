@@ -1,0 +1,110 @@
+"""Where a module's file is, found from directory listings as importlib's PathFinder would find it.
+
+Listings are read once and kept: they become part of the snapshot and answer every rank's lookups.
+"""
+
+import os
+import sys
+from _frozen_importlib_external import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
+
+
+from ..index import DIRECTORY, FILE
+
+CODE, EXTENSION, SOURCELESS, NAMESPACE = "code", "extension", "sourceless", "namespace"
+SUFFIXES = (
+    *((suffix, EXTENSION) for suffix in EXTENSION_SUFFIXES),
+    *((suffix, CODE) for suffix in SOURCE_SUFFIXES),
+    *((suffix, SOURCELESS) for suffix in BYTECODE_SUFFIXES),
+)
+IMPORTABLE = tuple(suffix for suffix, _ in SUFFIXES)
+
+
+class Module:
+    """A module found in the tree.
+
+    ``path``: its file, None for a namespace package; ``locations``: the ``__path__`` of a package.
+    """
+
+    __slots__ = ("kind", "locations", "name", "path")
+
+    def __init__(self, name: str, kind: str, path: str | None, locations: list[str] | None) -> None:
+        self.name = name
+        self.kind = kind
+        self.path = path
+        self.locations = locations
+
+
+class Tree:
+    """The directories reachable from ``path``, a copy of ``sys.path``."""
+
+    def __init__(self, path: list[str]) -> None:
+        self.path = path
+        self.listings: dict[str, dict[str, int] | None] = {}
+        self._found: dict[str, Module | None] = {}
+
+    def listing(self, directory: str) -> dict[str, int] | None:
+        """Map the importable names in ``directory`` to FILE or DIRECTORY; None where it cannot be listed."""
+        try:
+            return self.listings[directory]
+        except KeyError:
+            listing = self.listings[directory] = _list(directory)
+            return listing
+
+    def find(self, name: str) -> Module | None:
+        """Return the module, or None where neither file nor directory in the tree provides it."""
+        if name not in self._found:
+            self._found[name] = self._search(name)
+        return self._found[name]
+
+    def _search(self, name: str) -> Module | None:
+        parent, _, tail = name.rpartition(".")
+        search: list[str] | None = self.path
+        if parent:
+            package = self.find(parent)
+            search = package.locations if package else _loaded_locations(parent)
+        portions = []
+        for directory in search or ():
+            listing = self.listing(directory)
+            if not listing:
+                continue
+            inside = f"{directory.rstrip('/')}/{tail}"
+            if listing.get(tail) == DIRECTORY:
+                package = self._in_listing(name, inside, "__init__", [inside])
+                if package:
+                    return package
+            module = self._in_listing(name, directory, tail, None)
+            if module:
+                return module
+            if listing.get(tail) == DIRECTORY:
+                portions.append(inside)
+        return Module(name, NAMESPACE, None, portions) if portions else None
+
+    def _in_listing(
+        self, name: str, directory: str, stem: str, locations: list[str] | None
+    ) -> Module | None:
+        listing = self.listing(directory) or {}
+        for suffix, kind in SUFFIXES:
+            if listing.get(stem + suffix) == FILE:
+                return Module(name, kind, f"{directory.rstrip('/')}/{stem}{suffix}", locations)
+        return None
+
+
+def _loaded_locations(package: str) -> list[str] | None:
+    """Return the ``__path__`` of a package that the tree does not provide but that is loaded, a frozen one say."""
+    locations = getattr(sys.modules.get(package), "__path__", None)
+    return [str(location) for location in locations] if locations is not None else None
+
+
+def _list(directory: str) -> dict[str, int] | None:
+    listing = {}
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if entry.name.endswith(IMPORTABLE):
+                    if entry.is_file():
+                        listing[entry.name] = FILE
+                elif entry.is_dir():
+                    listing[entry.name] = DIRECTORY
+    except OSError:
+        return None
+    return listing

@@ -1,0 +1,225 @@
+"""The start-up of the delegated-import service: a few phases, each ended by an agreement of all ranks.
+
+A phase that fails on one rank fails on all, before any data moves further, and the job goes on as plain Python.
+"""
+
+import os
+import sys
+import time
+
+from . import index as index_module
+from .deadline import run_before_deadline
+from .importing import Imports
+from .index import Index
+from .ownership import NoMpi, Ownership
+from .store import NoRoom, Store, sweep
+from .streaming import stream
+from .transport.mpi import Transport
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .options import Options
+    from .program import Program
+    from .root.snapshot import Snapshot
+    from .sitefiles import SiteFiles
+
+# Longest text, in bytes, that the rank where a phase failed sends to root.
+REASON = 300
+
+
+class SteppedAside(Exception):
+    """The service does not start; the message says why. The job runs as plain Python."""
+
+
+class Service:
+    """The one service of a process.
+
+    ``ownership``: the MPI it initialised, None before that; ``imports``: set once the store serves.
+    """
+
+    def __init__(self, options: "Options", program: "Program", site: "SiteFiles | None") -> None:
+        self.options = options
+        self.ownership: Ownership | None = None
+        self.imports: Imports | None = None
+        self.rank = 0
+        self.report: dict[str, object] = {}
+        self._program = program
+        self._site = site
+        self._loaded: set[str] = set()
+        self._transport: Transport | None = None
+        self._snapshot: Snapshot | None = None
+        self._store: Store | None = None
+        self._sizes: dict[str, int] = {}
+        self._leaders: Transport | None = None
+        self._attached: Imports | None = None
+
+    def start(self) -> None:
+        """Run the phases on every rank. Raises SteppedAside on every rank, or on none."""
+        try:
+            run_before_deadline(self.options.deadline, self._run_phases)
+        except BaseException:
+            self.leave()
+            raise
+
+    def _run_phases(self) -> None:
+        for name, work in (
+            ("init", self.init_mpi),
+            ("handshake", self.shake_hands),
+            ("read", self.read_tree),
+            ("reserve", self.reserve_store),
+            ("broadcast", self.broadcast_snapshot),
+            ("attach", self.attach_store),
+        ):
+            self._phase(name, work)
+        assert self._transport is not None
+        self._transport.free()
+        self.imports = self._attached
+        if self.imports is not None:
+            self.imports.install()
+
+    def leave(self) -> None:
+        """Stop using the store."""
+        if self._store is not None:
+            self._store.leave()
+
+    def init_mpi(self) -> None:
+        """Initialise MPI and make a communicator of our own."""
+        self._loaded = set(sys.modules)
+        try:
+            self.ownership = Ownership(self.options.thread_level, before_site=self._site is not None)
+            self._loaded |= set(sys.modules)
+            self.ownership.supports()
+        except NoMpi as exc:
+            raise SteppedAside(str(exc)) from None
+        self._transport = Transport.over_world(self.ownership.mpi)
+        self.rank = self._transport.rank
+
+    def shake_hands(self) -> None:
+        """Agree that all ranks run the same Python on the same tree, and that it is worth it."""
+        assert self._transport is not None and self.ownership is not None
+        if self._transport.size == 1:
+            raise SteppedAside("the job has one rank")
+        facts = self._facts()
+        smallest, largest = self._transport.extremes(list(facts.values()))
+        differing = [name for name, low, high in zip(facts, smallest, largest) if low != high]
+        if differing:
+            raise SteppedAside(f"the ranks differ in their {', '.join(differing)}")
+
+    def read_tree(self) -> None:
+        """On root, read what the program will import."""
+        if self.rank:
+            return
+        from .root.snapshot import take_snapshot
+
+        recorded = None
+        if self._site is not None:
+            self._site.run_site()
+            recorded = self._site.answers
+        self._snapshot = take_snapshot(self._program, self.options, self._loaded, recorded)
+
+    def reserve_store(self) -> None:
+        """Tell everyone the sizes; one rank of each node makes room for the store, its neighbours join it."""
+        assert self._transport is not None
+        self._sizes = _unpack_sizes(self._transport.broadcast(_pack_sizes(self._snapshot)))
+        neighbours = self._transport.neighbours()
+        failure = self._create_store() if neighbours.rank == 0 else None
+        place = neighbours.broadcast(os.fsencode(self._store.directory) if self._store else b"")
+        if neighbours.rank and place:
+            self._store = Store.join(os.fsdecode(place), self.rank)
+        leading = neighbours.rank == 0
+        if not leading and place and self._store is None:
+            # The neighbour's directory cannot be seen from here, as in a container with its own /dev/shm.
+            leading = True
+            failure = self._create_store()
+        neighbours.free()
+        self._leaders = self._transport.among(leading)
+        if failure is not None:
+            raise failure
+
+    def broadcast_snapshot(self) -> None:
+        """Send the files of the store from root to the rank that leads each store."""
+        leaders = self._leaders
+        if leaders is None:
+            return
+        assert self._store is not None
+        stream(leaders, self._sizes, self._store, self._snapshot.fill if self._snapshot else None)
+        total = sum(self._sizes.values())
+        self.report.update(
+            copies=leaders.size, bytes_stored=total, bytes_broadcast=total if leaders.size > 1 else 0
+        )
+        leaders.free()
+
+    def attach_store(self) -> None:
+        """On every rank, check what the store holds and start to import from it."""
+        assert self._store is not None and self.ownership is not None
+        index = Index.unpack(self._store.read_index())
+        self._store.open_code()
+        self.report["modules"] = len(index.code) + len(index.needs)
+        uncached = self._snapshot.uncached if self._snapshot else set()
+        trace = f"mpiimport[{self.rank}]:" if self.options.verbose else ""
+        self._attached = Imports(index, self._store, self.ownership, uncached, trace)
+        if self._site is not None and self.rank:
+            self._site.answers.update(index.site or {})
+
+    def _phase(self, name: str, work: "Callable[[], None]") -> None:
+        """Run a phase and agree on its outcome. Raises SteppedAside on every rank where it failed on one."""
+        started = time.monotonic()
+        reason = ""
+        try:
+            work()
+        except SteppedAside as exc:
+            reason = str(exc)
+        except Exception as exc:
+            reason = f"{name} failed on rank {self.rank}: {exc or type(exc).__name__}"
+        if self._transport is None:
+            if reason:
+                raise SteppedAside(reason)
+            return
+        failed = self._transport.rank if reason else self._transport.size
+        (first,), _ = self._transport.extremes([failed])
+        if first < self._transport.size:
+            text = self._transport.broadcast(reason.encode()[:REASON], first)
+            raise SteppedAside(text.decode(errors="replace"))
+        self.report[f"{name}_seconds"] = round(time.monotonic() - started, 6)
+
+    def _facts(self) -> dict[str, int]:
+        """Return what must be the same on all ranks, as numbers below 2**62."""
+        mpi = self.ownership.mpi  # type: ignore[union-attr]
+        facts = {
+            "Python version": (sys.version, sys.hexversion, sys.implementation.cache_tag),
+            "Python flags": tuple(sys.flags),
+            "Python tree (sys.prefix, sys.path)": (sys.prefix, sys.base_prefix, sys.path),
+            "standard library": os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
+            "program": (self._program.kind, self._program.target),
+            "mpiimport": (__file__, index_module.FORMAT, self._site is not None),
+            "options": sorted(self.options.__dict__.items()),
+        }
+        numbers = {
+            name: int.from_bytes(index_module.digest(repr(fact).encode()), "little") >> 2
+            for name, fact in facts.items()
+        }
+        numbers["MPMD program"] = mpi.COMM_WORLD.Get_attr(mpi.APPNUM) or 0
+        return numbers
+
+    def _create_store(self) -> Exception | None:
+        """Create the store; return what kept it from being created, for others wait for this rank meanwhile."""
+        candidates = [self.options.store]
+        if not self.options.store:
+            candidates = list(dict.fromkeys(["/dev/shm", os.environ.get("TMPDIR") or "/tmp", "/tmp"]))
+        try:
+            sweep(candidates)
+            self._store = Store.create(candidates, self._sizes, self.rank)
+        except (OSError, NoRoom) as exc:
+            return exc
+        return None
+
+
+def _pack_sizes(snapshot: "Snapshot | None") -> bytes:
+    return b"\0".join(f"{size} {name}".encode() for name, size in snapshot.sizes.items()) if snapshot else b""
+
+
+def _unpack_sizes(data: bytes) -> dict[str, int]:
+    pairs = (item.decode().split(" ", 1) for item in data.split(b"\0") if item)
+    return {name: int(size) for size, name in pairs}

@@ -1,0 +1,202 @@
+"""The store of one node: a private directory in memory that its ranks fill once and read from then on.
+
+    lock     locked by every rank that uses the store (one byte each), so that the last one out removes it
+    index    what the store holds, as `snapshot.Index` packs it
+    code     the code objects, one after another
+    lib/...  shared libraries under their original absolute paths, so that $ORIGIN keeps its meaning
+"""
+
+import os
+import time
+
+PREFIX = "mpiimport-"
+NEW_LOCK = "lock.new"
+LIBRARIES = "lib"
+# A store this old without a lock was left by a process that died within its first instants.
+ABANDONED_SECONDS = 600
+
+
+class NoRoom(Exception):
+    """No directory can hold the store; the message says what was tried and what would cure it."""
+
+
+class Store:
+    """An open store. ``directory``: where it is; ``executable``: libraries may be mapped from it."""
+
+    def __init__(self, directory: str, lock: int) -> None:
+        self.directory = directory
+        self._lock = lock
+        self._pid = os.getpid()
+        self._code = -1
+        self.executable = not os.statvfs(directory).f_flag & os.ST_NOEXEC
+
+    @classmethod
+    def create(cls, candidates: list[str], sizes: dict[str, int], slot: int) -> "Store":
+        """Reserve a store in the first candidate directory that has room.
+
+        ``sizes``: bytes of each file by its name in the store; ``slot``: this rank's byte of the lock.
+        Libraries are left out where they could not be mapped. Raises NoRoom.
+        """
+        tried = []
+        for parent in candidates:
+            directory = os.path.join(parent, f"{PREFIX}{os.geteuid()}-{os.urandom(16).hex()}")
+            try:
+                os.mkdir(directory, 0o700)
+            except OSError as exc:
+                tried.append(f"{parent}: {exc.strerror}")
+                continue
+            store = cls(directory, _new_lock(directory, slot))
+            try:
+                store._reserve(sizes)
+                return store
+            except OSError as exc:
+                store.leave()
+                tried.append(f"{parent}: {exc.strerror} ({sum(sizes.values()) >> 20} MiB are needed)")
+        raise NoRoom("no place for the store: " + "; ".join(tried) + "; name one with MPIIMPORT_STORE")
+
+    @classmethod
+    def join(cls, directory: str, slot: int) -> "Store | None":
+        """Open a neighbour's store; None where this process cannot see it, or it is not this user's own."""
+        try:
+            status = os.lstat(directory)
+            if status.st_uid != os.geteuid() or status.st_mode & 0o77:
+                return None
+            lock = os.open(os.path.join(directory, "lock"), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            return None
+        _lock_byte(lock, slot)
+        return cls(directory, lock)
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.directory, name)
+
+    def holds(self, name: str) -> bool:
+        """Tell whether this store keeps the file: libraries only where they can be mapped."""
+        return self.executable or not name.startswith(LIBRARIES + "/")
+
+    def writer(self, name: str) -> "Writer":
+        return Writer(os.open(self.path(name), os.O_WRONLY | os.O_CLOEXEC))
+
+    def open_code(self) -> None:
+        """Make ``read_code`` work from now on, even if the files should vanish."""
+        self._code = os.open(self.path("code"), os.O_RDONLY | os.O_CLOEXEC)
+
+    def read_code(self, offset: int, length: int) -> bytes:
+        """Return a part of the code file, shorter where it was cut. Raises OSError."""
+        return os.pread(self._code, length, offset)
+
+    def read_index(self) -> bytes:
+        with open(self.path("index"), "rb") as stream:
+            return stream.read()
+
+    def leave(self) -> None:
+        """Stop using the store, and remove it where no other process uses it. Never raises."""
+        if self._lock < 0 or os.getpid() != self._pid:
+            return
+        lock, self._lock = self._lock, -1
+        try:
+            os.lseek(lock, 0, os.SEEK_SET)
+            os.lockf(lock, os.F_ULOCK, 0)
+            if _lock_all(lock):
+                _remove(self.directory)
+            os.close(lock)
+        except OSError:
+            pass
+
+    def _reserve(self, sizes: dict[str, int]) -> None:
+        """Create every file with its room allocated: writing into a full tmpfs later would be a SIGBUS."""
+        for name, size in sizes.items():
+            if not self.holds(name):
+                continue
+            if "/" in name:
+                os.makedirs(os.path.dirname(self.path(name)), 0o700, exist_ok=True)
+            fd = os.open(self.path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o700)
+            try:
+                if size:
+                    os.posix_fallocate(fd, 0, size)
+            finally:
+                os.close(fd)
+
+
+class Writer:
+    """Fills one file of the store in order."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def write(self, data: "bytes | memoryview") -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._fd, view) :]
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+def sweep(parents: list[str]) -> None:
+    """Remove this user's stores that no process uses: those of jobs that were killed. Never raises."""
+    mine = f"{PREFIX}{os.geteuid()}-"
+    for parent in parents:
+        try:
+            names = [name for name in os.listdir(parent) if name.startswith(mine)]
+        except OSError:
+            continue
+        for name in names:
+            _sweep_one(os.path.join(parent, name))
+
+
+def _sweep_one(directory: str) -> None:
+    try:
+        status = os.lstat(directory)
+        if status.st_uid != os.geteuid() or status.st_mode & 0o170000 != 0o040000:
+            return
+        try:
+            lock = os.open(os.path.join(directory, "lock"), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except FileNotFoundError:
+            if os.stat(directory).st_mtime + ABANDONED_SECONDS < time.time():
+                _remove(directory)
+            return
+        try:
+            if _lock_all(lock):
+                _remove(directory)
+        finally:
+            os.close(lock)
+    except OSError:
+        return
+
+
+
+
+def _new_lock(directory: str, slot: int) -> int:
+    """Create the lock file already locked: a sweeper must never find it free."""
+    fresh = os.path.join(directory, NEW_LOCK)
+    lock = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    _lock_byte(lock, slot)
+    os.rename(fresh, os.path.join(directory, "lock"))
+    return lock
+
+
+def _lock_byte(lock: int, slot: int) -> None:
+    os.lseek(lock, slot, os.SEEK_SET)
+    os.lockf(lock, os.F_LOCK, 1)
+
+
+def _lock_all(lock: int) -> bool:
+    os.lseek(lock, 0, os.SEEK_SET)
+    try:
+        os.lockf(lock, os.F_TLOCK, 0)
+    except OSError:
+        return False
+    return True
+
+
+def _remove(directory: str) -> None:
+    """Remove a store, the lock last."""
+    for parent, directories, files in os.walk(directory, topdown=False):
+        for name in files:
+            if name != "lock" or parent != directory:
+                os.unlink(os.path.join(parent, name))
+        for name in directories:
+            os.rmdir(os.path.join(parent, name))
+    os.unlink(os.path.join(directory, "lock"))
+    os.rmdir(directory)

@@ -1,0 +1,43 @@
+"""The snapshot on its way from root's memory and files into the store of each node."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .store import Store, Writer
+    from .transport.mpi import Transport
+
+PIECE = 8 << 20
+
+
+def stream(
+    leaders: "Transport", sizes: dict[str, int], store: "Store", fill: "Callable[[str, int, memoryview], None] | None"
+) -> None:
+    """Write every file of ``sizes`` into ``store`` on each of ``leaders``, from root's ``fill``.
+
+    ``fill(name, offset, buffer)``, given on root alone, puts content into the buffer. A rank on which something
+    fails goes on taking part, and raises its first OSError at the end.
+    """
+    buffer = memoryview(bytearray(PIECE))
+    failure: OSError | None = None
+    for name, size in sizes.items():
+        writer: Writer | None = None
+        for offset in range(0, size, PIECE):
+            piece = buffer[: min(PIECE, size - offset)]
+            try:
+                if fill is not None and failure is None:
+                    fill(name, offset, piece)
+            except OSError as exc:
+                failure = exc
+            if leaders.size > 1:
+                leaders.broadcast_into(piece)
+            try:
+                if failure is None and store.holds(name):
+                    writer = writer or store.writer(name)
+                    writer.write(piece)
+            except OSError as exc:
+                failure = exc
+        if writer is not None:
+            writer.close()
+    if failure is not None:
+        raise failure
