@@ -8,7 +8,7 @@ def main() -> None:
 
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]
-    run_command(sys.argv[1:], None, lambda: None)
+    run_command(sys.argv[1:], before_site=False, activated=lambda: None)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import atexit
 import os
 import sys
 
+from .answers import Answers
 from .decision import why_not
 from .launcher import is_rank_process, launch
 from .options import Options
@@ -13,10 +14,9 @@ from .service import Service, SteppedAside
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .ownership import Ownership
-    from .sitefiles import SiteFiles
 
 
-def activate(options: Options, program: Program, site: "SiteFiles | None", explicit: bool) -> Service | None:
+def activate(options: Options, program: Program, answers: Answers, before_site: bool, explicit: bool) -> Service | None:
     """Start the service where this process is a rank of a job that asked for it; return it if MPI was started.
 
     ``explicit``: the command line names mpiimport, so that being asked needs no further evidence. Never raises;
@@ -34,7 +34,7 @@ def activate(options: Options, program: Program, site: "SiteFiles | None", expli
     if reason:
         _say(here.rank, reason)
         return None
-    service = Service(options, program, site)
+    service = Service(options, program, answers, before_site)
     try:
         service.start()
     except SteppedAside as exc:

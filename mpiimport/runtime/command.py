@@ -5,6 +5,7 @@ import os
 import sys
 
 from .activation import abort_on_uncaught, activate
+from .answers import Answers
 from .options import OptionError, from_environment, split_flags
 from .program import NoProgram, Program
 
@@ -14,15 +15,15 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from .service import Service
-    from .sitefiles import SiteFiles
 
 USAGE_STATUS = 2
 
 
-def run_command(words: list[str], site: "SiteFiles | None", before_site: "Callable[[], None]") -> None:
+def run_command(words: list[str], before_site: bool, activated: "Callable[[], None]") -> None:
     """Activate and run the program that ``words`` name.
 
-    ``site``: under the early start, what runs ``site.main()``; ``before_site`` is called once activation is over.
+    ``before_site``: this is the early start, and ``site.main()`` is run once activation is over, after ``activated``
+    is called.
     Raises SystemExit: for the program's own, with status 1 after an exception that nothing caught, and with
     status 2 for a command line that cannot be understood.
     """
@@ -33,10 +34,11 @@ def run_command(words: list[str], site: "SiteFiles | None", before_site: "Callab
     except (OptionError, NoProgram) as exc:
         print(f"mpiimport: {exc}", file=sys.stderr)
         raise SystemExit(USAGE_STATUS) from None
-    service = activate(options, program, site, explicit=True)
-    before_site()
-    if site is not None:
-        site.run_site()
+    answers = Answers()
+    service = activate(options, program, answers, before_site, explicit=True)
+    activated()
+    if before_site:
+        answers.run_site()
     _run(program, service)
 
 
@@ -50,7 +52,7 @@ def activate_interpreter() -> None:
     except OptionError as exc:
         print(f"mpiimport: running as plain Python: {exc}", file=sys.stderr)
         return
-    abort_on_uncaught(activate(options, program, None, explicit=False))
+    abort_on_uncaught(activate(options, program, Answers(), before_site=False, explicit=False))
 
 
 def _run(program: Program, service: "Service | None") -> None:

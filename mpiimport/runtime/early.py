@@ -12,7 +12,8 @@ from .index import DIRECTORY, FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType
+    from collections.abc import Callable
+    from types import CodeType, ModuleType
 
 NO_SITE_FIELD = "no_site"
 
@@ -62,11 +63,11 @@ class EarlyImports:
     def stage(self, path: str) -> None:
         return None
 
-    def redirect_ctypes(self) -> None:
-        return None
-
     def invalidate(self) -> None:
         self._listings.clear()
+
+    def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
+        execute()
 
     def trace(self, name: str, from_store: bool) -> None:
         return None
@@ -77,7 +78,6 @@ def start(script: str) -> None:
     imports = EarlyImports()
     imports.install()
     from .command import run_command
-    from .sitefiles import SiteFiles
 
     del sys.path[0]
     with_site = os.environ.pop("MPIIMPORT_START", "early") != "early-nosite"
@@ -90,7 +90,7 @@ def start(script: str) -> None:
         before.reverse()
         _unset_no_site()
     sys.orig_argv = before + sys.orig_argv[position + 1 :]
-    run_command(sys.argv[1:], SiteFiles() if with_site else None, imports.remove)
+    run_command(sys.argv[1:], with_site, imports.remove)
 
 
 def _unset_no_site() -> None:

@@ -97,6 +97,9 @@ class StoreSourceLoader(SourceFileLoader):
             self._write_pyc(code)
         return code
 
+    def exec_module(self, module: "ModuleType") -> None:
+        self.imports.execute(module, lambda: SourceFileLoader.exec_module(self, module))
+
     def _write_pyc(self, code: "CodeType") -> None:
         """Leave the pyc that plain Python would have left."""
         mtime, size = self.imports.source_stamp(self.path)
@@ -129,6 +132,4 @@ class StoreExtensionLoader(ExtensionFileLoader):
         return module
 
     def exec_module(self, module: "ModuleType") -> None:
-        super().exec_module(module)
-        if module.__name__ == "_ctypes":
-            self.imports.libraries.redirect_ctypes()
+        self.imports.execute(module, lambda: ExtensionFileLoader.exec_module(self, module))

@@ -7,14 +7,17 @@ import sys
 import _imp
 
 from .finder import StoreFinder
-from .index import Index, digest
+from .index import METADATA_FILES, Index, digest
 from .libraries import StagedLibraries
+from .metadata import serve_metadata
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from importlib.machinery import ModuleSpec
-    from types import CodeType
+    from types import CodeType, ModuleType
 
+    from .answers import Answers
     from .ownership import Ownership
     from .store import Store
 
@@ -26,8 +29,16 @@ class Imports:
     """
 
     def __init__(
-        self, index: Index, store: "Store", ownership: "Ownership", uncached: set[str], trace_prefix: str
+        self,
+        index: Index,
+        store: "Store",
+        ownership: "Ownership",
+        answers: "Answers",
+        uncached: set[str],
+        trace_prefix: str,
     ) -> None:
+        answers.known.update(index.answers)  # type: ignore[arg-type]
+        self._answers = answers
         self.uncached = uncached
         self.libraries = StagedLibraries(index, store)
         self._index = index
@@ -56,6 +67,33 @@ class Imports:
 
     def listing(self, path: str) -> dict[str, int] | None:
         return self._index.listings.get(path)
+
+    def names(self, path: str) -> list[str] | None:
+        """Return the names in a directory or absent entry of ``sys.path``; None where it must be looked at."""
+        if self._invalidated or path in self._index.writable:
+            return None
+        if path in self._index.absent:
+            return []
+        listing = self._index.listings.get(path)
+        return None if listing is None else list(listing)
+
+    def metadata(self, directory: str, name: str) -> tuple[bool, str | None]:
+        """Return whether the snapshot knows a metadata file, and its text; None for one that does not exist."""
+        texts = None if self._invalidated else self._index.metadata.get(directory)
+        if texts is None or name not in METADATA_FILES:
+            return False, None
+        return True, texts.get(name)
+
+    def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
+        """Execute a module body; the three modules that look past the finders are taught to ask here."""
+        if module.__name__ == "sysconfig":
+            self._answers.execute_sysconfig(execute)
+            return
+        execute()
+        if module.__name__ == "importlib.metadata":
+            serve_metadata(module, self)
+        elif module.__name__ == "_ctypes":
+            self.libraries.redirect_ctypes()
 
     def handover(self, name: str) -> "ModuleSpec | None":
         return self._ownership.spec(name)

@@ -10,6 +10,8 @@ import _imp
 
 FORMAT = 1
 FILE, DIRECTORY = 1, 2
+# What importlib.metadata reads of a distribution. Absence is told as well as content.
+METADATA_FILES = ("METADATA", "PKG-INFO", "direct_url.json", "entry_points.txt", "top_level.txt")
 _KEY = 0x6D706969 << 32 | FORMAT
 
 
@@ -26,10 +28,11 @@ class Index:
     code       source file -> (offset, length, digest, mtime, size), the last two of the source
     libraries  original path of every library in the store
     needs      library -> paths of the libraries to load before it, in order
-    site       answers to what ``site`` asked the file system on root, None where site had run before
+    metadata   ``*.dist-info`` directory -> {file name: text}, complete as far as METADATA_FILES go
+    answers    what ``answers.Answers`` recorded on root
     """
 
-    __slots__ = ("absent", "code", "libraries", "listings", "needs", "site", "writable")
+    __slots__ = ("absent", "answers", "code", "libraries", "listings", "metadata", "needs", "writable")
 
     def __init__(
         self,
@@ -39,7 +42,8 @@ class Index:
         code: dict[str, tuple[int, int, bytes, int, int]],
         libraries: list[str],
         needs: dict[str, list[str]],
-        site: "dict[tuple[str, str], object] | None",
+        metadata: dict[str, dict[str, str]],
+        answers: dict[tuple[str, str], object],
     ) -> None:
         self.listings = listings
         self.writable = set(writable)
@@ -47,7 +51,8 @@ class Index:
         self.code = code
         self.libraries = set(libraries)
         self.needs = needs
-        self.site = site
+        self.metadata = metadata
+        self.answers = answers
 
     def pack(self) -> bytes:
         fields = [getattr(self, name) for name in self.__slots__]

@@ -20,10 +20,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .answers import Answers
     from .options import Options
     from .program import Program
     from .root.snapshot import Snapshot
-    from .sitefiles import SiteFiles
 
 # Longest text, in bytes, that the rank where a phase failed sends to root.
 REASON = 300
@@ -39,14 +39,15 @@ class Service:
     ``ownership``: the MPI it initialised, None before that; ``imports``: set once the store serves.
     """
 
-    def __init__(self, options: "Options", program: "Program", site: "SiteFiles | None") -> None:
+    def __init__(self, options: "Options", program: "Program", answers: "Answers", before_site: bool) -> None:
         self.options = options
         self.ownership: Ownership | None = None
         self.imports: Imports | None = None
         self.rank = 0
         self.report: dict[str, object] = {}
         self._program = program
-        self._site = site
+        self._answers = answers
+        self._before_site = before_site
         self._loaded: set[str] = set()
         self._transport: Transport | None = None
         self._snapshot: Snapshot | None = None
@@ -88,7 +89,7 @@ class Service:
         """Initialise MPI and make a communicator of our own."""
         self._loaded = set(sys.modules)
         try:
-            self.ownership = Ownership(self.options.thread_level, before_site=self._site is not None)
+            self.ownership = Ownership(self.options.thread_level, self._before_site)
             self._loaded |= set(sys.modules)
             self.ownership.supports()
         except NoMpi as exc:
@@ -113,11 +114,9 @@ class Service:
             return
         from .root.snapshot import take_snapshot
 
-        recorded = None
-        if self._site is not None:
-            self._site.run_site()
-            recorded = self._site.answers
-        self._snapshot = take_snapshot(self._program, self.options, self._loaded, recorded)
+        if self._before_site:
+            self._answers.run_site()
+        self._snapshot = take_snapshot(self._program, self.options, self._loaded, self._answers)
 
     def reserve_store(self) -> None:
         """Tell everyone the sizes; one rank of each node makes room for the store, its neighbours join it."""
@@ -159,9 +158,7 @@ class Service:
         self.report["modules"] = len(index.code) + len(index.needs)
         uncached = self._snapshot.uncached if self._snapshot else set()
         trace = f"mpiimport[{self.rank}]:" if self.options.verbose else ""
-        self._attached = Imports(index, self._store, self.ownership, uncached, trace)
-        if self._site is not None and self.rank:
-            self._site.answers.update(index.site or {})
+        self._attached = Imports(index, self._store, self.ownership, self._answers, uncached, trace)
 
     def _phase(self, name: str, work: "Callable[[], None]") -> None:
         """Run a phase and agree on its outcome. Raises SteppedAside on every rank where it failed on one."""
@@ -193,7 +190,7 @@ class Service:
             "Python tree (sys.prefix, sys.path)": (sys.prefix, sys.base_prefix, sys.path),
             "standard library": os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
             "program": (self._program.kind, self._program.target),
-            "mpiimport": (__file__, index_module.FORMAT, self._site is not None),
+            "mpiimport": (__file__, index_module.FORMAT, self._before_site),
             "options": sorted(self.options.__dict__.items()),
         }
         numbers = {

@@ -3,14 +3,16 @@
 import os
 import sys
 
-from ..index import Index, digest
+from ..index import DIRECTORY, METADATA_FILES, Index, digest
 from ..store import LIBRARIES
 from .libraries import Libraries
 from .manifest import Manifest
+from .reading import read_file
 from .tree import EXTENSION, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..answers import Answers
     from ..options import Options
     from ..program import Program
 
@@ -55,7 +57,7 @@ def take_snapshot(
     program: "Program",
     options: "Options",
     loaded: set[str],
-    site: "dict[tuple[str, str], object] | None",
+    answers: "Answers",
 ) -> Snapshot:
     """Read what ``program`` will import: ``loaded`` are the modules that every rank has already."""
     first = program.search_entry()
@@ -68,10 +70,12 @@ def take_snapshot(
     if code is not None:
         manifest.follow_code(code)
     manifest.complete()
-    return _pack(manifest, {os.getcwd(), first or os.getcwd()}, site)
+    if "sysconfig" in manifest.modules:
+        answers.record_sysconfig()
+    return _pack(manifest, {os.getcwd(), first or os.getcwd()}, answers)
 
 
-def _pack(manifest: Manifest, writable: set[str], site: "dict[tuple[str, str], object] | None") -> Snapshot:
+def _pack(manifest: Manifest, writable: set[str], answers: "Answers") -> Snapshot:
     tree = manifest.tree
     table = {}
     blob = []
@@ -95,10 +99,34 @@ def _pack(manifest: Manifest, writable: set[str], site: "dict[tuple[str, str], o
         code=table,
         libraries=list(libraries.staged),
         needs=libraries.needs,
-        site=site,
+        metadata=_read_metadata(manifest) if "importlib.metadata" in manifest.modules else {},
+        answers=answers.known,
     )
     uncached = {path for path, read in manifest.code.items() if not read.cached}
     return Snapshot(index, b"".join(blob), libraries.staged, uncached)
+
+
+def _read_metadata(manifest: Manifest) -> dict[str, dict[str, str]]:
+    """Read the small files of the distributions that the reached top-level modules seem to belong to."""
+    tops = {name.lower().replace("-", "_") for name in manifest.modules if "." not in name}
+    found = {}
+    for parent in manifest.tree.path:
+        for name, kind in (manifest.tree.listing(parent) or {}).items():
+            project = name.partition("-")[0].lower().replace("-", "_")
+            if kind == DIRECTORY and name.endswith(".dist-info") and project in tops:
+                directory = os.path.join(parent, name)
+                found[directory] = _read_texts(directory)
+    return found
+
+
+def _read_texts(directory: str) -> dict[str, str]:
+    texts = {}
+    try:
+        for name in set(os.listdir(directory)).intersection(METADATA_FILES):
+            texts[name] = read_file(os.path.join(directory, name)).decode()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    return texts
 
 
 def _writable(path: str, writable: set[str], tree: Tree) -> bool:

@@ -16,7 +16,8 @@ SUFFIXES = (
     *((suffix, CODE) for suffix in SOURCE_SUFFIXES),
     *((suffix, SOURCELESS) for suffix in BYTECODE_SUFFIXES),
 )
-IMPORTABLE = tuple(suffix for suffix, _ in SUFFIXES)
+# Names of files that importing, or importlib.metadata, looks for.
+KEPT = (*(suffix for suffix, _ in SUFFIXES), ".egg", ".egg-info", ".dist-info")
 
 
 class Module:
@@ -100,9 +101,8 @@ def _list(directory: str) -> dict[str, int] | None:
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
-                if entry.name.endswith(IMPORTABLE):
-                    if entry.is_file():
-                        listing[entry.name] = FILE
+                if entry.name.endswith(KEPT):
+                    listing[entry.name] = DIRECTORY if entry.is_dir() else FILE
                 elif entry.is_dir():
                     listing[entry.name] = DIRECTORY
     except OSError:

@@ -1,0 +1,69 @@
+# make demo | test | test-full | bench | lint | install PREFIX=DIR
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+PYTHON ?= python3
+PREFIX ?= /opt/mpiimport
+BUILD := build
+VENV := $(BUILD)/venv
+MPI4PY := mpi4py==4.1.2
+# Python minors for which an installed prefix brings an mpi4py.
+MINORS := 10 11 12 13 14
+
+# Trees without pycs are compiled at every start, which is not what users have.
+unexport PYTHONDONTWRITEBYTECODE
+unexport PYTHONPATH
+
+PACKAGE := $(shell find mpiimport -name '*.py' -o -name '*.yaml' -o -name '*.json')
+GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.txt' -o -name 'go.*')
+BINARIES := $(addprefix $(BUILD)/bin/mpiimport-,shim entry plan)
+
+.PHONY: demo test test-full bench lint install go-test clean
+
+demo: $(BUILD)/demo-venv/ready $(BUILD)/prefix/ready
+	$(BUILD)/demo-venv/bin/python benchmarks/demo.py --prefix $(BUILD)/prefix
+
+test: $(VENV)/ready $(BUILD)/prefix/ready go-test
+	$(VENV)/bin/python -m pytest -m "not full" $(PYTEST)
+
+test-full: $(VENV)/ready $(BUILD)/prefix/ready go-test
+	$(VENV)/bin/python -m pytest $(PYTEST)
+
+lint: $(BUILD)/lint-venv/ready
+	$(BUILD)/lint-venv/bin/ruff check
+	$(BUILD)/lint-venv/bin/ruff format --check
+	$(BUILD)/lint-venv/bin/mypy
+	$(BUILD)/lint-venv/bin/shellcheck .ci/run $$(git ls-files '*.sh')
+	go=$$(hooks/go.sh); cd hooks; test -z "$$(gofmt -l . | tee /dev/stderr)"; "$$go" vet ./...; \
+	"$$go" run honnef.co/go/tools/cmd/staticcheck@v0.6.1 ./...
+
+go-test:
+	cd hooks; "$$(./go.sh)" test ./...
+
+install: $(BINARIES) $(VENV)/ready
+	./install.sh "$(PREFIX)" $(BUILD)/bin "$(MPI4PY)" "$(MINORS)" $(VENV)/bin/python
+
+$(BINARIES) &: $(GO_SOURCES)
+	mkdir -p $(BUILD)/bin
+	out=$$PWD/$(BUILD)/bin; cd hooks; CGO_ENABLED=0 "$$(./go.sh)" build -trimpath -ldflags='-s -w' -o "$$out" ./cmd/...
+
+$(BUILD)/prefix/ready: $(BINARIES) $(PACKAGE) install.sh $(VENV)/ready
+	./install.sh $(BUILD)/prefix $(BUILD)/bin "$(MPI4PY)" "$(MINORS)" $(VENV)/bin/python
+	touch $@
+
+$(VENV)/ready: pyproject.toml
+	./venv.sh "$(PYTHON)" $(VENV) --group test $(MPI4PY)
+	touch $@
+
+$(BUILD)/lint-venv/ready: pyproject.toml
+	./venv.sh "$(PYTHON)" $(BUILD)/lint-venv --group lint --group test
+	touch $@
+
+$(BUILD)/demo-venv/ready: pyproject.toml
+	./venv.sh "$(PYTHON)" $(BUILD)/demo-venv $(MPI4PY) mpich==5.0.2 numpy==2.4.6 scipy==1.17.1 rich
+	touch $@
+
+clean:
+	rm -rf $(BUILD)

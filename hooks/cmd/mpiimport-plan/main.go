@@ -1,0 +1,124 @@
+// Command mpiimport-plan shows launch plans, checks profiles and records the container runtimes of a machine.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/internal/prefix"
+	"mpiimport.org/hooks/internal/runtimes"
+	"mpiimport.org/hooks/launch"
+	"mpiimport.org/hooks/profile"
+)
+
+const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR] [COMMAND...]   print a launch plan as JSON
+       mpiimport-plan list [--prefix DIR]                                       print the known profiles
+       mpiimport-plan check FILE...                                             check profile files
+       mpiimport-plan record [--prefix DIR]                                     write PREFIX/etc/launch.yaml
+       mpiimport-plan schema                                                    print the JSON Schema of profiles`
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "mpiimport-plan:", err)
+		os.Exit(2)
+	}
+}
+
+func run(args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("no subcommand given\n%s", usage)
+	}
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	flags.Usage = func() { fmt.Fprintln(os.Stderr, usage) }
+	installed := flags.String("prefix", "", "the installation; the one this binary lies in by default")
+	name := flags.String("profile", os.Getenv(handover.Profile), "a profile's name, or a path with a slash")
+	userns := flags.Bool("userns", os.Geteuid() != 0, "the container runs in a user namespace")
+	if err := flags.Parse(args[1:]); err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	if *installed == "" {
+		var err error
+		if *installed, err = prefix.Of(); err != nil {
+			return err
+		}
+	}
+	switch args[0] {
+	case "show":
+		return show(*name, *installed, *userns, flags.Args())
+	case "list":
+		return list(*installed)
+	case "check":
+		return check(*installed, flags.Args())
+	case "record":
+		return record(*installed)
+	case "schema":
+		text, err := profile.Schema()
+		fmt.Print(string(text))
+		return err
+	}
+	return fmt.Errorf("there is no subcommand %s\n%s", args[0], usage)
+}
+
+func show(name, installed string, userns bool, command []string) error {
+	chosen, err := profile.Load(name, profile.Directories(installed, os.Environ()))
+	if err != nil {
+		return err
+	}
+	plan, err := launch.Resolve(chosen, launch.Request{
+		Prefix: installed, Command: command, UserNamespace: userns, Environ: os.Environ(), Glob: filepath.Glob,
+		Exists: func(path string) bool { _, err := os.Stat(path); return err == nil },
+	})
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(os.Stdout)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	return out.Encode(plan)
+}
+
+func list(installed string) error {
+	directories := profile.Directories(installed, os.Environ())
+	for _, name := range profile.Names(directories) {
+		p, err := profile.Load(name, directories)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%-12s %s\n", name, p.Description)
+	}
+	return nil
+}
+
+func check(installed string, files []string) error {
+	for _, file := range files {
+		absolute, err := filepath.Abs(file)
+		if err != nil {
+			return err
+		}
+		if _, err := profile.Load(absolute, profile.Directories(installed, os.Environ())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func record(installed string) error {
+	self, _ := os.Executable()
+	file := prefix.LaunchFile(installed)
+	found, err := runtimes.Finder{Prefix: installed, Self: self, Path: os.Getenv("PATH")}.Record(file)
+	if err != nil {
+		return err
+	}
+	for _, name := range runtimes.Names {
+		if r, ok := found[name]; ok {
+			fmt.Printf("%s: %s (%s)\n", name, r.Path, r.Flavour)
+		} else {
+			fmt.Printf("%s: none on PATH; the shim will look for it when it is called\n", name)
+		}
+	}
+	return nil
+}

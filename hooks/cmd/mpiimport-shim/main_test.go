@@ -1,0 +1,205 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestTheRealRuntimeGetsThePlan(t *testing.T) {
+	s := install(t, "")
+	status, stderr, log := s.run(t, "singularity -q exec --mpiimport --nv img.sif python app.py", "KEPT=1")
+	if status != 0 || stderr != "" {
+		t.Errorf("%d %s", status, stderr)
+	}
+	for _, want := range []string{
+		"argv: -q exec --bind " + s.prefix + ":/opt/mpiimport:ro --nv img.sif /opt/mpiimport/bin/mpiimport-entry python app.py\n",
+		"APPTAINERENV_MPIIMPORT=1\n", "SINGULARITYENV_MPIIMPORT=1\n", "APPTAINERENV_MPIIMPORT_PROFILE=default\n", "KEPT=1\n",
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("%q is missing in:\n%s", want, log)
+		}
+	}
+}
+
+func TestWithoutTheFlagNothingChanges(t *testing.T) {
+	s := install(t, "")
+	_, stderr, log := s.run(t, "apptainer exec img.sif python app.py")
+	if stderr != "" || !strings.Contains(log, "argv: exec img.sif python app.py\n") || strings.Contains(log, "ENV_") {
+		t.Errorf("%s%s", stderr, log)
+	}
+}
+
+func TestExitStatusAndSignalsAreTheRuntimes(t *testing.T) {
+	s := install(t, "exit 37")
+	if status, _, _ := s.run(t, "singularity exec --mpiimport img true"); status != 37 {
+		t.Errorf("exit status %d", status)
+	}
+	s = install(t, "kill -USR1 $$")
+	command := s.command("singularity exec --mpiimport img true")
+	_ = command.Run()
+	if status := command.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGUSR1 {
+		t.Errorf("wait status %v", status)
+	}
+	s = install(t, `trap "exit 9" TERM; echo ready; while :; do sleep 0.02; done`)
+	command = s.command("singularity exec --mpiimport img true")
+	output, err := command.StdoutPipe()
+	must(t, err)
+	must(t, command.Start())
+	if _, err := output.Read(make([]byte, 5)); err != nil {
+		t.Fatal(err)
+	}
+	must(t, command.Process.Signal(syscall.SIGTERM))
+	_ = command.Wait()
+	if status := command.ProcessState.ExitCode(); status != 9 {
+		t.Errorf("a signal to the shim's pid ended in status %d", status)
+	}
+}
+
+func TestResourceLimitsAreKept(t *testing.T) {
+	s := install(t, "ulimit -Sn >> $LIMITS")
+	limits := filepath.Join(t.TempDir(), "limits")
+	shell := exec.Command("/bin/sh", "-c", "ulimit -Sn 77; exec singularity exec --mpiimport img true")
+	shell.Env = []string{"PATH=" + s.path(), "HOME=/none", "LIMITS=" + limits}
+	must(t, shell.Run())
+	if got, _ := os.ReadFile(limits); string(got) != "77\n" {
+		t.Errorf("the limit of open files became %q", got)
+	}
+}
+
+func TestMistakesEndBeforeTheRuntimeStarts(t *testing.T) {
+	s := install(t, "")
+	broken := filepath.Join(s.prefix, "profiles", "broken.yaml")
+	must(t, os.WriteFile(broken, []byte("schema_version: 1\nname: broken\ndescription: x\nmount: []\n"), 0o644))
+	for line, want := range map[string]string{
+		"singularity exec --mpiimport=broken img true": broken + `:4: the profile has no key "mount"; did you mean mounts?`,
+		"singularity exec --mpiimport=broke img true":  "did you mean broken?",
+	} {
+		status, stderr, log := s.run(t, line)
+		if status != 2 || !strings.Contains(stderr, want) || log != "" {
+			t.Errorf("%s: %d %s%s", line, status, stderr, log)
+		}
+	}
+}
+
+func TestARecordedRuntimeIsUsedBeforePATH(t *testing.T) {
+	s := install(t, "exit 5")
+	other := filepath.Join(t.TempDir(), "runtime")
+	must(t, os.WriteFile(other, []byte("#!/bin/sh\nenv >&2; exit 6\n"), 0o755))
+	record := "runtimes:\n  singularity: {path: " + other + ", flavour: singularityce}\n"
+	must(t, os.WriteFile(filepath.Join(s.prefix, "etc", "launch.yaml"), []byte(record), 0o644))
+	status, stderr, _ := s.run(t, "singularity exec --mpiimport img true")
+	if status != 6 || !strings.Contains(stderr, "SINGULARITYENV_MPIIMPORT=1") || strings.Contains(stderr, "APPTAINERENV_") {
+		t.Errorf("%d %s", status, stderr)
+	}
+	must(t, os.Remove(other))
+	if status, _, _ := s.run(t, "singularity exec --mpiimport img true"); status != 5 {
+		t.Errorf("a recorded runtime that is gone: status %d", status)
+	}
+}
+
+func TestTheShimNeverCallsItself(t *testing.T) {
+	s := install(t, `exec singularity "$@"`)
+	status, stderr, _ := s.run(t, "singularity exec --mpiimport img true")
+	if status != 127 || !strings.Contains(stderr, "mpiimport-plan record") {
+		t.Errorf("a script that comes back: %d %s", status, stderr)
+	}
+	// Two installations before the real one, and one that recorded a shim.
+	first, second := install(t, "exit 3"), install(t, "")
+	record := "runtimes:\n  singularity: {path: " + filepath.Join(second.prefix, "shim", "singularity") + ", flavour: apptainer}\n"
+	must(t, os.WriteFile(filepath.Join(first.prefix, "etc", "launch.yaml"), []byte(record), 0o644))
+	path := "PATH=" + filepath.Join(first.prefix, "shim") + ":" + filepath.Join(second.prefix, "shim") + ":" + first.real + ":/usr/bin:/bin"
+	if status, stderr, _ := first.run(t, "singularity exec --mpiimport img true", path); status != 3 {
+		t.Errorf("two installations: %d %s", status, stderr)
+	}
+}
+
+func TestNoRuntimeIsAClearError(t *testing.T) {
+	s := install(t, "")
+	must(t, os.RemoveAll(s.real))
+	status, stderr, _ := s.run(t, "singularity exec img true", "PATH="+filepath.Join(s.prefix, "shim"))
+	if status != 127 || !strings.Contains(stderr, "no real singularity found") {
+		t.Errorf("%d %s", status, stderr)
+	}
+}
+
+func TestRecordFindsRuntimesAndTheirFlavour(t *testing.T) {
+	s := install(t, "")
+	s.fake(t, "singularity", `echo "singularity-ce version 4.1.1"`)
+	must(t, os.Rename(filepath.Join(s.real, "apptainer"), filepath.Join(s.real, "kept")))
+	must(t, os.Mkdir(filepath.Join(s.real, "x"), 0o755))
+	must(t, os.Rename(filepath.Join(s.real, "kept"), filepath.Join(s.real, "x", "apptainer")))
+	must(t, os.Symlink("x/apptainer", filepath.Join(s.real, "apptainer")))
+	plan := exec.Command(filepath.Join(s.prefix, "bin", "mpiimport-plan"), "record")
+	plan.Env = []string{"PATH=" + s.path()}
+	output, err := plan.CombinedOutput()
+	want := "singularity: " + s.real + "/singularity (singularityce)\napptainer: " + s.real + "/apptainer (apptainer)\n"
+	if err != nil || string(output) != want {
+		t.Errorf("%v %s", err, output)
+	}
+	if text, _ := os.ReadFile(filepath.Join(s.prefix, "etc", "launch.yaml")); strings.Contains(string(text), "no_binds") || !strings.Contains(string(text), "flavour: singularityce") {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestTheEntryBecomesTheCommand(t *testing.T) {
+	s := install(t, "")
+	for _, c := range []struct {
+		env    []string
+		words  []string
+		status int
+		want   string
+	}{
+		{[]string{"MPIIMPORT=1", "PMI_RANK=0"}, []string{"sh", "-c", `test "$MPIIMPORT_PID" = $$ && echo $PYTHONPATH`}, 0, s.prefix + "/lib/mpiimport/door\n"},
+		{[]string{"PMI_RANK=0"}, []string{"sh", "-c", `echo "$MPIIMPORT_PID$PYTHONPATH"; exit 4`}, 4, "\n"},
+		{[]string{"MPIIMPORT=1"}, []string{"no-such-command"}, 127, ""},
+		{[]string{"MPIIMPORT=1"}, []string{"/etc/passwd"}, 126, ""},
+		{nil, nil, 2, ""},
+	} {
+		entry := exec.Command(filepath.Join(s.prefix, "bin", "mpiimport-entry"), c.words...)
+		entry.Env = append([]string{"PATH=/usr/bin:/bin"}, c.env...)
+		output, _ := entry.Output()
+		if entry.ProcessState.ExitCode() != c.status || string(output) != c.want {
+			t.Errorf("%q: %d %q", c.words, entry.ProcessState.ExitCode(), output)
+		}
+	}
+}
+
+func TestARuntimeThatForbidsBindsIsLeftAlone(t *testing.T) {
+	s := install(t, `test "$1" != --version || echo "apptainer version 1.4.5"`)
+	must(t, os.MkdirAll(filepath.Join(s.real, "..", "etc", "apptainer"), 0o755))
+	must(t, os.WriteFile(filepath.Join(s.real, "..", "etc", "apptainer", "apptainer.conf"), []byte("# x\nuser bind control = no\n"), 0o644))
+	plan := exec.Command(filepath.Join(s.prefix, "bin", "mpiimport-plan"), "record")
+	plan.Env = []string{"PATH=" + s.path()}
+	must(t, plan.Run())
+	status, stderr, log := s.run(t, "singularity exec --mpiimport img true")
+	if status != 0 || !strings.Contains(stderr, "user bind control") || !strings.Contains(log, "argv: exec img true\n") {
+		t.Errorf("%d %s%s", status, stderr, log)
+	}
+}
+
+// The cost that the shim adds to every container start.
+func BenchmarkShim(b *testing.B) {
+	var t testing.T
+	root := b.TempDir()
+	for _, directory := range []string{"bin", "shim", "real"} {
+		must(&t, os.MkdirAll(filepath.Join(root, directory), 0o755))
+	}
+	must(&t, os.Link(filepath.Join(built, "mpiimport-shim"), filepath.Join(root, "bin", "mpiimport-shim")))
+	must(&t, os.Symlink("../bin/mpiimport-shim", filepath.Join(root, "shim", "singularity")))
+	must(&t, os.Symlink("/bin/true", filepath.Join(root, "real", "singularity")))
+	for name, file := range map[string]string{"plain": filepath.Join(root, "real", "singularity"), "shim": filepath.Join(root, "shim", "singularity")} {
+		b.Run(name, func(b *testing.B) {
+			for range b.N {
+				command := exec.Command(file, "exec", "--mpiimport", "img", "python")
+				command.Env = []string{"PATH=" + filepath.Join(root, "real"), "HOME=/none"}
+				if err := command.Run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package apptainercli
+
+// WithoutFlag returns the command line as the real binary takes it.
+func (l Line) WithoutFlag() []string {
+	return l.Edit(nil, nil)
+}
+
+// Edit returns the command line without our flag, with --bind options after the subcommand and words in front of
+// the command. What is already there is not put in again.
+func (l Line) Edit(binds, entry []string) []string {
+	out := make([]string, 0, len(l.Args)+2*len(binds)+len(entry))
+	for i, word := range l.Args {
+		if l.isOurs(i) {
+			continue
+		}
+		out = append(out, word)
+		if i == l.actionAt {
+			for _, bind := range binds {
+				if !l.bound(bind) {
+					out = append(out, "--bind", bind)
+				}
+			}
+		}
+		if l.imageAt != 0 && i == l.imageAt {
+			out = append(out, entry...)
+		}
+	}
+	return out
+}
+
+func (l Line) isOurs(position int) bool {
+	for _, p := range l.ours {
+		if p == position {
+			return true
+		}
+	}
+	return false
+}
+
+func (l Line) bound(bind string) bool {
+	for i := l.actionAt + 1; i < l.imageAt; i++ {
+		if l.Args[i] == bind && l.Args[i-1] == "--bind" {
+			return true
+		}
+	}
+	return false
+}

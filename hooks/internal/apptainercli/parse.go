@@ -1,0 +1,200 @@
+// Package apptainercli understands the command lines of singularity and apptainer far enough to find the image.
+package apptainercli
+
+import (
+	"fmt"
+	"strings"
+
+	"mpiimport.org/hooks/internal/environ"
+)
+
+// Flag is the option that asks for acceleration.
+const Flag = "--mpiimport"
+
+// Line is a command line, without the program's name, and what was found in it. Positions index Args; the
+// zero position stands for "not there" for everything that follows the subcommand.
+type Line struct {
+	Args     []string
+	Action   string // exec, run, shell or another subcommand
+	actionAt int
+	imageAt  int
+	ours     []int  // positions of Flag
+	Asked    bool   // Flag is there
+	Profile  string // its value
+	Doubt    string // why the line is not fully understood; empty if it is
+	options  map[string]string
+}
+
+// Parse reads a command line. It never fails: what it does not understand it leaves alone and says so in Doubt.
+func Parse(args []string) Line {
+	l := Line{Args: args, options: map[string]string{}}
+	i := 0
+	for i < len(args) && strings.HasPrefix(args[i], "-") {
+		if args[i] == "-" || args[i] == "--" {
+			return l
+		}
+		used, doubt := globalOptions().read(args[i:], map[string]string{})
+		l.note(doubt)
+		i += used
+	}
+	if i >= len(args) {
+		return l
+	}
+	l.Action, l.actionAt = args[i], i
+	if !Accelerated(l.Action) {
+		return l
+	}
+	l.readOptions(i + 1)
+	return l
+}
+
+// Accelerated says whether the flag belongs to this subcommand.
+func Accelerated(action string) bool {
+	return action == "exec" || action == "run" || action == "shell"
+}
+
+func (l *Line) readOptions(i int) {
+	table := actionOptions(l.Action)
+	for i < len(l.Args) {
+		word := l.Args[i]
+		switch {
+		case word == Flag || strings.HasPrefix(word, Flag+"="):
+			_, l.Profile, _ = strings.Cut(word, "=")
+			l.Asked = true
+			l.ours = append(l.ours, i)
+			i++
+		case word == "--":
+			l.image(i + 1)
+			return
+		case word == "-" || !strings.HasPrefix(word, "-"):
+			l.image(i)
+			return
+		default:
+			used, doubt := table.read(l.Args[i:], l.options)
+			if doubt != "" {
+				l.note(doubt)
+				// The next word may be this option's value or the image; look for the flag behind it, too.
+				if i+1 < len(l.Args) && !strings.HasPrefix(l.Args[i+1], "-") {
+					used = 2
+				}
+			}
+			i += used
+		}
+	}
+}
+
+func (l *Line) image(i int) {
+	if i < len(l.Args) {
+		l.imageAt = i
+	}
+}
+
+func (l *Line) note(doubt string) {
+	if l.Doubt == "" {
+		l.Doubt = doubt
+	}
+}
+
+// read takes one option and its value off the front of words, as pflag does. It returns how many words that
+// were, and a doubt if the option is not known.
+func (t optionTable) read(words []string, found map[string]string) (int, string) {
+	word := words[0]
+	if name, long := strings.CutPrefix(word, "--"); long {
+		name, value, attached := strings.Cut(name, "=")
+		takes, known := t.value[name]
+		switch {
+		case attached:
+			found[name] = value
+			return 1, ""
+		case !known:
+			return 1, fmt.Sprintf("the option %s is not known here", word)
+		case !takes:
+			found[name] = "true"
+			return 1, ""
+		case len(words) < 2:
+			return 1, fmt.Sprintf("the option %s has no value", word)
+		}
+		found[name] = words[1]
+		return 2, ""
+	}
+	for cluster := word[1:]; cluster != ""; cluster = cluster[1:] {
+		name, known := t.letters[cluster[0]]
+		rest := cluster[1:]
+		switch {
+		case !known:
+			return 1, fmt.Sprintf("the option -%c in %s is not known here", cluster[0], word)
+		case strings.HasPrefix(rest, "="):
+			found[name] = rest[1:]
+			return 1, ""
+		case !t.value[name]:
+			found[name] = "true"
+		case rest != "":
+			found[name] = rest
+			return 1, ""
+		case len(words) < 2:
+			return 1, fmt.Sprintf("the option %s has no value", word)
+		default:
+			found[name] = words[1]
+			return 2, ""
+		}
+	}
+	return 1, ""
+}
+
+// Image returns the image, or "" when there is none.
+func (l Line) Image() string {
+	if l.imageAt == 0 {
+		return ""
+	}
+	return l.Args[l.imageAt]
+}
+
+// Command returns what follows the image.
+func (l Line) Command() []string {
+	if l.imageAt == 0 {
+		return nil
+	}
+	return l.Args[l.imageAt+1:]
+}
+
+// On says whether an option that takes no value is on, by the command line or by the environment.
+func (l Line) On(option string, env []string) bool {
+	if value, ok := l.options[option]; ok {
+		return isTrue(value)
+	}
+	for _, variable := range variables[option] {
+		for _, prefix := range []string{"APPTAINER_", "SINGULARITY_"} {
+			if value, ok := environ.Get(env, prefix+variable); ok {
+				return isTrue(value)
+			}
+		}
+	}
+	return false
+}
+
+// Has says whether an option was given on the command line.
+func (l Line) Has(option string) bool {
+	_, ok := l.options[option]
+	return ok
+}
+
+func isTrue(value string) bool {
+	switch strings.ToLower(value) {
+	case "", "0", "f", "false", "n", "no":
+		return false
+	}
+	return true
+}
+
+func words(text string) []string { return strings.Fields(text) }
+
+func values(with, without []string) map[string]bool {
+	out := map[string]bool{}
+	for _, name := range with {
+		out[name] = true
+	}
+	for _, name := range without {
+		out[name] = false
+	}
+	return out
+}

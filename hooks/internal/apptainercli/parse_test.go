@@ -1,0 +1,137 @@
+package apptainercli
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestImageAndCommandAreFound(t *testing.T) {
+	for given, want := range map[string]struct{ action, image, command string }{
+		"exec img python app.py":                                 {"exec", "img", "python app.py"},
+		"exec --bind /a:/b img cmd":                              {"exec", "img", "cmd"},
+		"exec --bind=/a:/b img cmd":                              {"exec", "img", "cmd"},
+		"exec -B /a img cmd":                                     {"exec", "img", "cmd"},
+		"exec -B/a img cmd":                                      {"exec", "img", "cmd"},
+		"exec -B=/a img cmd":                                     {"exec", "img", "cmd"},
+		"exec -ecB /a img cmd":                                   {"exec", "img", "cmd"},
+		"exec -e=false --nv img cmd --bind x":                    {"exec", "img", "cmd --bind x"},
+		"exec --nv=true --env A=1 --env-file f --pwd /x img cmd": {"exec", "img", "cmd"},
+		"exec -- img cmd":                                        {"exec", "img", "cmd"},
+		"-d exec img cmd":                                        {"exec", "img", "cmd"},
+		"--debug -q --config /c exec img cmd":                    {"exec", "img", "cmd"},
+		"-c /c exec img cmd":                                     {"exec", "img", "cmd"},
+		"run -u docker://x a b":                                  {"run", "docker://x", "a b"},
+		"shell -s /bin/zsh img":                                  {"shell", "img", ""},
+		"shell --shell /bin/zsh img":                             {"shell", "img", ""},
+		"exec --mpiimport fast img":                              {"exec", "fast", "img"},
+		"exec --sharens --runscript-timeout 5s --device v/c=n i": {"exec", "i", ""},
+		"pull --dir x docker://y":                                {"pull", "", ""},
+		"exec":                                                   {"exec", "", ""},
+		"exec --":                                                {"exec", "", ""},
+		"--version":                                              {"", "", ""},
+		"":                                                       {"", "", ""},
+	} {
+		l := Parse(strings.Fields(given))
+		if l.Doubt != "" || l.Action != want.action || l.Image() != want.image || strings.Join(l.Command(), " ") != want.command {
+			t.Errorf("%s: doubt %q, %s, %q, %q", given, l.Doubt, l.Action, l.Image(), l.Command())
+		}
+	}
+}
+
+func TestTheFlagIsTakenOutWhereItIsAnOption(t *testing.T) {
+	for given, want := range map[string]struct {
+		asked   bool
+		profile string
+		without string
+	}{
+		"exec --mpiimport img cmd":                       {true, "", "exec img cmd"},
+		"exec --mpiimport=mpich img cmd":                 {true, "mpich", "exec img cmd"},
+		"exec --nv --mpiimport=./p.yaml -B /a img c":     {true, "./p.yaml", "exec --nv -B /a img c"},
+		"exec --mpiimport=a --mpiimport=b img c":         {true, "b", "exec img c"},
+		"exec img cmd --mpiimport":                       {false, "", "exec img cmd --mpiimport"},
+		"exec --bind --mpiimport img cmd":                {false, "", "exec --bind --mpiimport img cmd"},
+		"exec -- img --mpiimport":                        {false, "", "exec -- img --mpiimport"},
+		"exec --mpiimport -- img cmd":                    {true, "", "exec -- img cmd"},
+		"test --mpiimport img":                           {false, "", "test --mpiimport img"},
+		"exec --mpiimportant img cmd":                    {false, "", "exec --mpiimportant img cmd"},
+		"exec --unheard-of --mpiimport img cmd":          {true, "", "exec --unheard-of img cmd"},
+		"exec --unheard-of value --mpiimport img cmd":    {true, "", "exec --unheard-of value img cmd"},
+		"exec --unheard-of img cmd --mpiimport":          {false, "", "exec --unheard-of img cmd --mpiimport"},
+		"exec -B /a --unheard-of=v --mpiimport img cmd":  {true, "", "exec -B /a --unheard-of=v img cmd"},
+		"--silent run --mpiimport=x library://y --debug": {true, "x", "--silent run library://y --debug"},
+	} {
+		l := Parse(strings.Fields(given))
+		if l.Asked != want.asked || l.Profile != want.profile || strings.Join(l.WithoutFlag(), " ") != want.without {
+			t.Errorf("%s: %v %q %q", given, l.Asked, l.Profile, l.WithoutFlag())
+		}
+	}
+}
+
+func TestUnknownOptionsRaiseADoubt(t *testing.T) {
+	for given, doubt := range map[string]bool{
+		"exec --unheard-of img cmd":   true,
+		"exec --unheard-of=v img cmd": false,
+		"exec -Z img cmd":             true,
+		"exec -eZ img cmd":            true,
+		"exec -s /bin/sh img cmd":     true, // -s belongs to shell
+		"--unheard-of exec img cmd":   true,
+		"exec --bind":                 true,
+		"exec img --unheard-of":       false,
+	} {
+		if l := Parse(strings.Fields(given)); (l.Doubt != "") != doubt {
+			t.Errorf("%s: %q", given, l.Doubt)
+		}
+	}
+}
+
+func TestEditsAreMadeOnce(t *testing.T) {
+	binds, entry := []string{"/p:/opt/mpiimport:ro", "/x:/x:ro"}, []string{"/opt/mpiimport/bin/mpiimport-entry"}
+	l := Parse(strings.Fields("-d exec --mpiimport --nv img python app.py"))
+	got := l.Edit(binds, entry)
+	want := "-d exec --bind /p:/opt/mpiimport:ro --bind /x:/x:ro --nv img /opt/mpiimport/bin/mpiimport-entry python app.py"
+	if strings.Join(got, " ") != want {
+		t.Errorf("got %q", got)
+	}
+	if again := Parse(got).Edit(binds, nil); !reflect.DeepEqual(again, got) {
+		t.Errorf("again %q", again)
+	}
+}
+
+func TestOptionsMayComeFromTheEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		line, option string
+		env          []string
+		want         bool
+	}{
+		{"exec -u img c", "userns", nil, true},
+		{"exec --userns=false img c", "userns", []string{"APPTAINER_USERNS=1"}, false},
+		{"exec img c", "userns", []string{"APPTAINER_USERNS=1"}, true},
+		{"exec img c", "userns", []string{"SINGULARITY_UNSHARE_USERNS=true"}, true},
+		{"exec img c", "userns", []string{"APPTAINER_USERNS=false"}, false},
+		{"exec img c -u", "userns", nil, false},
+		{"exec -ef img c", "fakeroot", nil, true},
+	} {
+		if got := Parse(strings.Fields(c.line)).On(c.option, c.env); got != c.want {
+			t.Errorf("%s %v: %v", c.line, c.env, got)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, given := range []string{"exec --mpiimport img c", "-d run -B /a img", "shell -s x img", "exec -- img", "exec --x y --mpiimport=z", "exec -eB"} {
+		f.Add(strings.ReplaceAll(given, " ", "\x00"))
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		args := strings.Split(line, "\x00")
+		l := Parse(args)
+		if !l.Asked && !reflect.DeepEqual(l.WithoutFlag(), args) {
+			t.Fatalf("%q became %q", args, l.WithoutFlag())
+		}
+		if l.Asked && Parse(l.WithoutFlag()).Image() != l.Image() && l.Doubt == "" {
+			t.Fatalf("%q: the image %q is lost", args, l.Image())
+		}
+		l.Edit([]string{"/a:/b:ro"}, []string{"entry"})
+		l.Command()
+	})
+}

@@ -1,0 +1,63 @@
+// Package entry decides how a container's command starts, so that its python is accelerated from the outset.
+package entry
+
+import (
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/internal/prefix"
+	"mpiimport.org/hooks/internal/pythoncli"
+	"mpiimport.org/hooks/internal/rankenv"
+)
+
+var pythonName = regexp.MustCompile(`^python(3(\.[0-9]+)?)?$`)
+
+// Process is what is known about the process that will become the command.
+type Process struct {
+	Prefix string   // where mpiimport lies, seen from here
+	Pid    int      // kept by exec
+	Env    []string // its environment
+}
+
+// Start returns the command line and the environment to execute.
+func Start(command []string, p Process) ([]string, []string) {
+	if mode, _ := environ.Get(p.Env, handover.Mode); mode == "" || mode == "0" {
+		return command, p.Env
+	}
+	// What an outer entry said was meant for its own process.
+	env := environ.Unset(environ.Unset(unsetAsked(p.Env), handover.Start), handover.Pid)
+	isRank := rankenv.IsRank(p.Env)
+	if isRank {
+		env = environ.Set(env, handover.Pid, strconv.Itoa(p.Pid))
+	}
+	if isRank && pythonName.MatchString(filepath.Base(command[0])) && !inspects(p.Env) {
+		if line := pythoncli.Parse(command[1:]); !line.Plain {
+			how := "early"
+			if line.NoSite {
+				how = "early-nosite"
+			}
+			words := line.Words("-S", prefix.StartScript(p.Prefix))
+			return append([]string{command[0]}, words...), environ.Set(env, handover.Start, how)
+		}
+	}
+	return command, environ.PrependPath(env, "PYTHONPATH", prefix.SiteDirectory(p.Prefix))
+}
+
+// unsetAsked removes the variables that the profile wants gone.
+func unsetAsked(env []string) []string {
+	names, _ := environ.Get(env, handover.Unset)
+	for _, name := range strings.Split(names, ":") {
+		env = environ.Unset(env, name)
+	}
+	return environ.Unset(env, handover.Unset)
+}
+
+// inspects says whether python goes interactive after the program, as with -i.
+func inspects(env []string) bool {
+	value, _ := environ.Get(env, "PYTHONINSPECT")
+	return value != ""
+}

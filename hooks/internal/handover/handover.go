@@ -1,0 +1,21 @@
+// Package handover names the variables by which mpiimport's programs tell each other something.
+package handover
+
+// Mode and Profile are also for people to set; the others are ours alone.
+const (
+	Mode    = "MPIIMPORT"            // 0, 1 or force
+	Profile = "MPIIMPORT_PROFILE"    // the profile's name
+	Start   = "MPIIMPORT_START"      // early or early-nosite, where the start script runs
+	Pid     = "MPIIMPORT_PID"        // the one process that may activate
+	Unset   = "MPIIMPORT_UNSET"      // colon list of variables that the entry binary removes
+	Depth   = "MPIIMPORT_SHIM_DEPTH" // how many shims have run one after the other
+)
+
+// IsOption says whether a variable is an option of the service, which a caller may hand into a container.
+func IsOption(name string) bool {
+	switch name {
+	case Mode, Profile, Start, Pid, Unset, Depth:
+		return false
+	}
+	return len(name) > len("MPIIMPORT_") && name[:len("MPIIMPORT_")] == "MPIIMPORT_"
+}

@@ -1,0 +1,29 @@
+// Package prefix locates the directory that mpiimport was installed into, and the places inside it.
+package prefix
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Of returns the prefix of the running binary, PREFIX/bin/NAME, after symbolic links.
+func Of() (string, error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("cannot tell where mpiimport is installed: reading /proc/self/exe: %w; is /proc mounted?", err)
+	}
+	return filepath.Dir(filepath.Dir(executable)), nil
+}
+
+// Profiles is where the packaged profiles lie.
+func Profiles(prefix string) string { return filepath.Join(prefix, "profiles") }
+
+// LaunchFile records the container runtimes that were found at installation.
+func LaunchFile(prefix string) string { return filepath.Join(prefix, "etc", "launch.yaml") }
+
+// StartScript is the Python file that activates before site is imported.
+func StartScript(prefix string) string { return filepath.Join(prefix, "lib", "mpiimport", "start.py") }
+
+// SiteDirectory holds the sitecustomize that activates where the command line is not ours.
+func SiteDirectory(prefix string) string { return filepath.Join(prefix, "lib", "mpiimport", "door") }

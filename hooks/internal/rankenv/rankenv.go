@@ -1,0 +1,44 @@
+// Package rankenv knows the variables by which a launcher tells a process that it is an MPI rank.
+package rankenv
+
+import (
+	_ "embed"
+	"strings"
+
+	"mpiimport.org/hooks/internal/environ"
+)
+
+// The list is a file of its own because the Python runtime has a twin of it and a test compares the two.
+//
+//go:embed rank_variables.txt
+var list string
+
+// Variables returns the names, one per launcher family.
+func Variables() []string {
+	return strings.Fields(list)
+}
+
+// IsRank says whether the environment belongs to an MPI rank.
+func IsRank(env []string) bool {
+	for _, name := range Variables() {
+		if value, ok := environ.Get(env, name); ok && value != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// SpeaksForJob says whether a message should be printed here: by rank 0, or by a process that is no rank,
+// so that a job of thousands of ranks says it once.
+func SpeaksForJob(env []string) bool {
+	for _, name := range Variables() {
+		// A local rank is 0 once on every node; the others number the whole job.
+		if name == "MPI_LOCALRANKID" {
+			continue
+		}
+		if value, ok := environ.Get(env, name); ok && value != "" {
+			return value == "0"
+		}
+	}
+	return true
+}

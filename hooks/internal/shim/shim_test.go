@@ -1,0 +1,146 @@
+package shim
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"mpiimport.org/hooks/internal/environ"
+)
+
+const entryWords = " /opt/mpiimport/bin/mpiimport-entry "
+
+func decide(t *testing.T, line string, env ...string) (Outcome, error) {
+	t.Helper()
+	return Decide(Call{Args: strings.Fields(line), Env: append(env, "HOME=/none"), Prefix: "/p", Flavour: "apptainer", Root: true})
+}
+
+func TestWhatACallBecomes(t *testing.T) {
+	const bind = "--bind /p:/opt/mpiimport:ro"
+	for name, c := range map[string]struct {
+		line string
+		env  []string
+		want string
+	}{
+		"exec with the flag":         {"exec --mpiimport img python a.py", nil, "exec " + bind + " img" + entryWords + "python a.py"},
+		"exec with the variable":     {"exec --nv img python a.py", []string{"MPIIMPORT=1"}, "exec " + bind + " --nv img" + entryWords + "python a.py"},
+		"exec forced":                {"exec img python a.py", []string{"MPIIMPORT=force"}, "exec " + bind + " img" + entryWords + "python a.py"},
+		"run keeps its command":      {"run --mpiimport img a", nil, "run " + bind + " img a"},
+		"shell keeps its command":    {"shell --mpiimport img", nil, "shell " + bind + " img"},
+		"not asked":                  {"exec img python", nil, "exec img python"},
+		"switched off":               {"exec --mpiimport img python", []string{"MPIIMPORT=0"}, "exec img python"},
+		"other subcommands":          {"pull x", []string{"MPIIMPORT=1"}, "pull x"},
+		"help":                       {"exec --mpiimport --help", nil, "exec --help"},
+		"no image":                   {"exec --mpiimport", nil, "exec"},
+		"already done":               {"exec " + bind + " img" + entryWords + "python", []string{"MPIIMPORT=1"}, "exec " + bind + " img" + entryWords + "python"},
+		"MPIIMPORT is something odd": {"exec img python", []string{"MPIIMPORT=yes"}, "exec img python"},
+	} {
+		out, err := decide(t, c.line, c.env...)
+		if err != nil || strings.Join(out.Args, " ") != strings.Join(strings.Fields(c.want), " ") {
+			t.Errorf("%s: %q %v", name, out.Args, err)
+		}
+	}
+}
+
+func TestWhatIsNotAcceleratedIsUnchangedAndSaysWhy(t *testing.T) {
+	for line, why := range map[string]string{
+		"exec --unheard-of --mpiimport img python":  "--unheard-of",
+		"exec --mpiimport instance://x python":      "running instance",
+		"exec --mpiimport --writable img python":    "--writable-tmpfs",
+		"exec --mpiimport -w img python":            "--writable-tmpfs",
+		"exec --mpiimport --dmtcp-launch x img pyt": "checkpointing",
+		"exec --mpiimport img -- python":            "hyphen",
+	} {
+		out, err := decide(t, line)
+		if err != nil || !strings.Contains(out.Note, why) || strings.Count(out.Note, "\n") != 0 {
+			t.Errorf("%s: note %q, %v", line, out.Note, err)
+		}
+		if got := strings.Join(out.Args, " "); got != strings.Replace(line, "--mpiimport ", "", 1) {
+			t.Errorf("%s: %s", line, got)
+		}
+		if !reflect.DeepEqual(out.Env, []string{"HOME=/none"}) {
+			t.Errorf("%s: the environment changed: %q", line, out.Env)
+		}
+	}
+}
+
+func TestAJobSaysItOnce(t *testing.T) {
+	for rank, says := range map[string]bool{"PMI_RANK=0": true, "PMI_RANK=1": false, "OMPI_COMM_WORLD_RANK=12": false, "X=1": true} {
+		if out, _ := decide(t, "exec --mpiimport -w img python", rank); (out.Note != "") != says {
+			t.Errorf("%s: %q", rank, out.Note)
+		}
+	}
+}
+
+func profileDirectory(t *testing.T, name, body string) string {
+	t.Helper()
+	config := t.TempDir()
+	directory := filepath.Join(config, "mpiimport", "profiles")
+	if err := os.MkdirAll(directory, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := "schema_version: 1\nname: " + name + "\ndescription: a test\n" + body
+	if err := os.WriteFile(filepath.Join(directory, name+".yaml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+func TestTheFlagsProfileBeatsTheVariables(t *testing.T) {
+	config := profileDirectory(t, "site", "environment:\n  set: {A: x}\nuser_namespace:\n  environment:\n    set: {B: y}\n")
+	env := []string{"XDG_CONFIG_HOME=" + config, "MPIIMPORT_PROFILE=nobody"}
+	if _, err := decide(t, "exec --mpiimport img python", env...); err == nil {
+		t.Error("MPIIMPORT_PROFILE is not read")
+	}
+	for line, b := range map[string]string{"exec --mpiimport=site img python": "", "exec --mpiimport=site -u img python": "y", "exec --mpiimport=site -f img python": "y"} {
+		out, err := decide(t, line, env...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]string{"A": "x", "B": b, "MPIIMPORT": "1", "MPIIMPORT_PROFILE": "site"} {
+			if got, _ := environ.Get(out.Env, "APPTAINERENV_"+name); got != want {
+				t.Errorf("%s: %s is %q, want %q", line, name, got, want)
+			}
+		}
+		if _, set := environ.Get(out.Env, "APPTAINERENV_PYTHONPATH"); set {
+			t.Errorf("%s: PYTHONPATH is the entry's business", line)
+		}
+	}
+}
+
+func TestMistakesStopBeforeAnythingStarts(t *testing.T) {
+	config := profileDirectory(t, "site", "mounts: [{source: /no/such/thing}]\n")
+	for line, want := range map[string]string{
+		"exec --mpiimport=stie img python":        "did you mean site?",
+		"exec --mpiimport=site img python":        "site.yaml:4: the mount source /no/such/thing does not exist",
+		"exec --mpiimport=/no/file img python":    "cannot read the profile",
+		"exec --mpiimport=No/../file img python":  "cannot read the profile",
+		"shell --mpiimport=UPPER img":             "cannot be the name",
+		"run --mpiimport=mpiimport-nothing img x": "there is no profile",
+	} {
+		if _, err := decide(t, line, "XDG_CONFIG_HOME="+config); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+func TestShellsAndRunsGetTheDoor(t *testing.T) {
+	out, _ := decide(t, "run --mpiimport img", "PMI_RANK=1")
+	for name, want := range map[string]string{"PYTHONPATH": "/opt/mpiimport/lib/mpiimport/door${PYTHONPATH:+:$PYTHONPATH}", "MPIIMPORT_PID": "$$"} {
+		if got, _ := environ.Get(out.Env, "APPTAINERENV_"+name); got != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	for line, want := range map[string]string{
+		"run --mpiimport --no-eval img": "shell evaluation", "shell --mpiimport --compat img": "shell evaluation",
+		"run --mpiimport --pid img": "PID namespace", "run --mpiimport -C img": "PID namespace",
+		"run --mpiimport --pid --no-init img": "", "exec --mpiimport --pid img python": "", "exec --mpiimport --no-eval img python": "",
+	} {
+		out, err := decide(t, line, "PMI_RANK=0")
+		if err != nil || (want == "") != (out.Note == "") || !strings.Contains(out.Note, want) {
+			t.Errorf("%s: %q %v", line, out.Note, err)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package launch
+
+import (
+	"strings"
+
+	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/handover"
+)
+
+// Runtime says how Apptainer or SingularityCE will treat the environment of one start.
+type Runtime struct {
+	Flavour  string // apptainer, singularityce, or empty where it is not known
+	CleanEnv bool   // the caller's own variables do not enter the container
+	NoEval   bool   // values are taken literally instead of being evaluated by a shell
+}
+
+// prefixes mark the variables that are handed into the container, the strongest first. Apptainer reads both, so
+// both serve where the flavour is unknown.
+func (r Runtime) prefixes() []string {
+	if r.Flavour == "singularityce" {
+		return []string{"SINGULARITYENV_"}
+	}
+	return []string{"APPTAINERENV_", "SINGULARITYENV_"}
+}
+
+// ContainerEnvironment returns the process environment that makes the runtime carry out the plan. What the caller
+// hands in for a variable by the same means wins, as --env does. The second result names variables that this
+// runtime cannot change.
+func (p Plan) ContainerEnvironment(env []string, r Runtime) ([]string, []string) {
+	skipped := []string{}
+	for _, v := range p.changes() {
+		v = pathVariable(v)
+		given, isGiven := "", false
+		for _, prefix := range r.prefixes() {
+			if value, ok := environ.Get(env, prefix+v.Name); ok && !isGiven {
+				given, isGiven = value, true
+			}
+		}
+		value, ok := r.value(v, given, isGiven, r.hostValue(env, v.Name))
+		if !ok {
+			skipped = append(skipped, v.Name)
+			continue
+		}
+		for i, prefix := range r.prefixes() {
+			// Apptainer warns of two different values, and an unknown runtime may read only one of the two.
+			if i == 0 || r.Flavour == "" {
+				env = environ.Set(env, prefix+v.Name, value)
+			} else {
+				env = environ.Unset(env, prefix+v.Name)
+			}
+		}
+	}
+	return env, skipped
+}
+
+// changes adds what the entry binary has to finish: the runtimes can empty a variable, but not remove it.
+func (p Plan) changes() []Variable {
+	unset := []string{}
+	for _, v := range p.Environment {
+		if v.Change == Unset {
+			unset = append(unset, v.Name)
+		}
+	}
+	if len(unset) == 0 {
+		return p.Environment
+	}
+	return append(append([]Variable{}, p.Environment...), Variable{handover.Unset, strings.Join(unset, ":"), Set})
+}
+
+// pathVariable uses the runtimes' own names for lengthening PATH.
+func pathVariable(v Variable) Variable {
+	if v.Name == "PATH" && v.Change == Append {
+		return Variable{"APPEND_PATH", v.Value, Set}
+	}
+	if v.Name == "PATH" && v.Change == Prepend {
+		return Variable{"PREPEND_PATH", v.Value, Set}
+	}
+	return v
+}
+
+// hostValue is what the container would have got from the caller if its image said nothing.
+func (r Runtime) hostValue(env []string, name string) string {
+	if r.CleanEnv || name == "LD_LIBRARY_PATH" {
+		return ""
+	}
+	value, _ := environ.Get(env, name)
+	return value
+}
+
+// value writes one change the way the runtime evaluates it: as a shell does between double quotes. The value of
+// the image is only known there, so without evaluation a list cannot be lengthened.
+func (r Runtime) value(v Variable, given string, isGiven bool, host string) (string, bool) {
+	literal := v.Value
+	if !r.NoEval {
+		literal = quote(v.Value)
+	}
+	switch v.Change {
+	case Set, Unset:
+		if isGiven && !strings.HasPrefix(v.Name, "MPIIMPORT") {
+			return given, true
+		}
+		return literal, true
+	case Pid:
+		return "$$", !r.NoEval
+	case Prepend:
+		switch {
+		case isGiven && (given == literal || strings.HasPrefix(given, literal+":") || strings.HasPrefix(given, literal+"$")):
+			return given, true
+		case isGiven && given == "":
+			return literal, true
+		case isGiven:
+			return literal + ":" + given, true
+		case host != "":
+			return literal + ":${" + v.Name + ":-" + quote(host) + "}", !r.NoEval
+		}
+		return literal + "${" + v.Name + ":+:$" + v.Name + "}", !r.NoEval
+	case Append:
+		switch {
+		case isGiven && (given == literal || strings.HasSuffix(given, ":"+literal) || strings.HasSuffix(given, "}"+literal)):
+			return given, true
+		case isGiven && given == "":
+			return literal, true
+		case isGiven:
+			return given + ":" + literal, true
+		case host != "":
+			return "${" + v.Name + ":-" + quote(host) + "}:" + literal, !r.NoEval
+		}
+		return "${" + v.Name + ":+$" + v.Name + ":}" + literal, !r.NoEval
+	}
+	return "", false
+}
+
+// quote keeps a shell from evaluating the value; the runtime itself escapes double quotes.
+func quote(value string) string {
+	return strings.NewReplacer(`\`, `\\`, `$`, `\$`, "`", "\\`").Replace(value)
+}

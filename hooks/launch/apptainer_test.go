@@ -1,0 +1,82 @@
+package launch
+
+import (
+	"os/exec"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestEnvironmentForTheRuntimes(t *testing.T) {
+	for name, c := range map[string]struct {
+		variable Variable
+		runtime  Runtime
+		env      []string
+		want     []string
+		skipped  []string
+	}{
+		"apptainer":                  {Variable{"A", "x", Set}, Runtime{Flavour: "apptainer"}, nil, []string{"APPTAINERENV_A=x"}, nil},
+		"singularityce":              {Variable{"A", "x", Set}, Runtime{Flavour: "singularityce"}, nil, []string{"SINGULARITYENV_A=x"}, nil},
+		"unknown flavour gets both":  {Variable{"A", "x", Set}, Runtime{}, nil, []string{"APPTAINERENV_A=x", "SINGULARITYENV_A=x"}, nil},
+		"the caller's wins":          {Variable{"A", "x", Set}, Runtime{Flavour: "apptainer"}, []string{"SINGULARITYENV_A=y"}, []string{"APPTAINERENV_A=y"}, nil},
+		"the mode is ours":           {Variable{"MPIIMPORT", "force", Set}, Runtime{Flavour: "apptainer"}, []string{"APPTAINERENV_MPIIMPORT=1"}, []string{"APPTAINERENV_MPIIMPORT=force"}, nil},
+		"values are not evaluated":   {Variable{"A", "$x`y`\\", Set}, Runtime{Flavour: "apptainer"}, nil, []string{"APPTAINERENV_A=\\$x\\`y\\`\\\\"}, nil},
+		"nor escaped without need":   {Variable{"A", "$x", Set}, Runtime{Flavour: "apptainer", NoEval: true}, nil, []string{"APPTAINERENV_A=$x"}, nil},
+		"removed":                    {Variable{"A", "", Unset}, Runtime{Flavour: "apptainer"}, nil, []string{"APPTAINERENV_A=", "APPTAINERENV_MPIIMPORT_UNSET=A"}, nil},
+		"prepended to the image's":   {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer"}, nil, []string{"APPTAINERENV_P=/s${P:+:$P}"}, nil},
+		"prepended to the caller's":  {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer"}, []string{"APPTAINERENV_P=/u"}, []string{"APPTAINERENV_P=/s:/u"}, nil},
+		"prepended once":             {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer"}, []string{"APPTAINERENV_P=/s${P:+:$P}"}, []string{"APPTAINERENV_P=/s${P:+:$P}"}, nil},
+		"prepended to the host's":    {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer"}, []string{"P=/h$"}, []string{"P=/h$", "APPTAINERENV_P=/s:${P:-/h\\$}"}, nil},
+		"a clean host has none":      {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer", CleanEnv: true}, []string{"P=/h"}, []string{"P=/h", "APPTAINERENV_P=/s${P:+:$P}"}, nil},
+		"not without evaluation":     {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer", NoEval: true}, nil, nil, []string{"P"}},
+		"appended to the image's":    {Variable{"P", "/s", Append}, Runtime{Flavour: "apptainer"}, nil, []string{"APPTAINERENV_P=${P:+$P:}/s"}, nil},
+		"appended once":              {Variable{"P", "/s", Append}, Runtime{Flavour: "apptainer"}, []string{"APPTAINERENV_P=${P:+$P:}/s"}, []string{"APPTAINERENV_P=${P:+$P:}/s"}, nil},
+		"PATH has a way of its own":  {Variable{"PATH", "/s", Append}, Runtime{Flavour: "apptainer"}, []string{"PATH=/h"}, []string{"PATH=/h", "APPTAINERENV_APPEND_PATH=/s"}, nil},
+		"the started process's id":   {Variable{"I", "", Pid}, Runtime{Flavour: "apptainer"}, nil, []string{"APPTAINERENV_I=$$"}, nil},
+		"which nobody else can tell": {Variable{"I", "", Pid}, Runtime{Flavour: "apptainer", NoEval: true}, nil, nil, []string{"I"}},
+	} {
+		got, skipped := Plan{Environment: []Variable{c.variable}}.ContainerEnvironment(c.env, c.runtime)
+		if !(len(got) == 0 && len(c.want) == 0) && !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+		if strings.Join(skipped, " ") != strings.Join(c.skipped, " ") {
+			t.Errorf("%s: skipped %q", name, skipped)
+		}
+		again, _ := Plan{Environment: []Variable{c.variable}}.ContainerEnvironment(got, c.runtime)
+		if !reflect.DeepEqual(again, got) {
+			t.Errorf("%s is not idempotent: %q becomes %q", name, got, again)
+		}
+	}
+}
+
+// A shell evaluates these values between double quotes, as the runtimes do.
+func TestEvaluatedListsKeepWhatIsThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		change      Change
+		host, image string
+		want        string
+	}{
+		"prepend to nothing":  {Prepend, "", "", "/s"},
+		"prepend to image":    {Prepend, "", "/i", "/s:/i"},
+		"prepend to host":     {Prepend, "/h", "", "/s:/h"},
+		"image beats host":    {Prepend, "/h", "/i", "/s:/i"},
+		"append to nothing":   {Append, "", "", "/s"},
+		"append to image":     {Append, "", "/i", "/i:/s"},
+		"append to host":      {Append, "/h", "", "/h:/s"},
+		"odd characters stay": {Append, "/h`$x\\", "", "/h`$x\\:/s"},
+	} {
+		env := []string{}
+		if c.host != "" {
+			env = append(env, "P="+c.host)
+		}
+		got, _ := Plan{Environment: []Variable{{"P", "/s", c.change}}}.ContainerEnvironment(env, Runtime{Flavour: "apptainer"})
+		value := strings.TrimPrefix(got[len(got)-1], "APPTAINERENV_P=")
+		script := `P="` + strings.ReplaceAll(value, `"`, `\"`) + `"; printf %s "$P"`
+		command := exec.Command("/bin/sh", "-c", script)
+		command.Env = []string{"P=" + c.image}
+		output, err := command.Output()
+		if err != nil || string(output) != c.want {
+			t.Errorf("%s: %q gives %q, want %q (%v)", name, value, output, c.want, err)
+		}
+	}
+}

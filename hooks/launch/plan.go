@@ -1,0 +1,48 @@
+// Package launch turns a profile and a request into a launch plan: mounts, environment, command.
+package launch
+
+// Places inside the container; images need not know them.
+const (
+	Inside    = "/opt/mpiimport"
+	EntryPath = Inside + "/bin/mpiimport-entry"
+	SitePath  = Inside + "/lib/mpiimport/door"
+)
+
+// Plan is a profile resolved for one container start. It is pure data: adapters carry it out.
+type Plan struct {
+	Profile     string     `json:"profile"`
+	Files       []string   `json:"files"`
+	Mounts      []Mount    `json:"mounts"`
+	Environment []Variable `json:"environment"`
+	Entry       []string   `json:"entry"`
+}
+
+// Mount is a bind mount; Options is ro or rw.
+type Mount struct {
+	Source  string `json:"source"`
+	Target  string `json:"target"`
+	Options string `json:"options"`
+}
+
+// Variable is one change to the container's environment.
+type Variable struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Change Change `json:"change"`
+}
+
+// Change says what happens to a variable.
+type Change string
+
+// Append and Prepend add an element to a colon list and keep the rest. Pid sets the variable to the process
+// id, inside the container, of the program that the container starts.
+const (
+	Set     Change = "set"
+	Append  Change = "append"
+	Prepend Change = "prepend"
+	Unset   Change = "unset"
+	Pid     Change = "pid"
+)
+
+// Bind writes the mount as the runtimes' --bind option takes it.
+func (m Mount) Bind() string { return m.Source + ":" + m.Target + ":" + m.Options }

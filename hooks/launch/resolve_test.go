@@ -1,0 +1,175 @@
+package launch
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"mpiimport.org/hooks/profile"
+)
+
+func request() Request {
+	return Request{
+		Prefix:  "/sw/mpiimport",
+		Command: []string{"python", "app.py"},
+		Exists:  func(path string) bool { return strings.HasPrefix(path, "/there") },
+		Glob: func(pattern string) ([]string, error) {
+			switch pattern {
+			case "/there/*":
+				return []string{"/there/a", "/there/b"}, nil
+			case "/bad[":
+				return nil, errors.New("syntax error in pattern")
+			}
+			return nil, nil
+		},
+	}
+}
+
+func find(plan Plan, name string) *Variable {
+	for i := range plan.Environment {
+		if plan.Environment[i].Name == name {
+			return &plan.Environment[i]
+		}
+	}
+	return nil
+}
+
+func TestEveryPlanMountsThePrefixAndNamesTheMode(t *testing.T) {
+	plan, err := Resolve(profile.Default(), request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Plan{
+		Profile:     "default",
+		Mounts:      []Mount{{"/sw/mpiimport", "/opt/mpiimport", "ro"}},
+		Environment: []Variable{{"MPIIMPORT", "1", Set}, {"MPIIMPORT_PROFILE", "default", Set}},
+		Entry:       []string{"/opt/mpiimport/bin/mpiimport-entry"},
+	}
+	if !reflect.DeepEqual(plan, want) {
+		t.Errorf("got  %+v\nwant %+v", plan, want)
+	}
+	if _, err := json.Marshal(plan); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestForceIsHandedOn(t *testing.T) {
+	r := request()
+	r.Environ = []string{"MPIIMPORT=force"}
+	plan, _ := Resolve(profile.Default(), r)
+	if v := find(plan, "MPIIMPORT"); v.Value != "force" {
+		t.Errorf("MPIIMPORT is %q", v.Value)
+	}
+}
+
+func TestCallersOptionsBeatTheProfiles(t *testing.T) {
+	p := profile.Default()
+	p.Service = map[string]string{"readers": "4", "store": "/dev/shm"}
+	r := request()
+	r.Environ = []string{"MPIIMPORT_READERS=9", "MPIIMPORT_REPORT=/tmp/r", "MPIIMPORT_PID=1", "MPIIMPORT_START=early", "MPIIMPORT_SHIM_DEPTH=1", "PATH=/bin"}
+	plan, _ := Resolve(p, r)
+	for name, want := range map[string]string{"MPIIMPORT_READERS": "9", "MPIIMPORT_STORE": "/dev/shm", "MPIIMPORT_REPORT": "/tmp/r"} {
+		if v := find(plan, name); v == nil || v.Value != want {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+	for _, name := range []string{"MPIIMPORT_PID", "MPIIMPORT_START", "MPIIMPORT_SHIM_DEPTH", "PATH"} {
+		if v := find(plan, name); v != nil {
+			t.Errorf("%s must not be handed on: %+v", name, v)
+		}
+	}
+}
+
+func TestUserNamespaceSettingsApplyOnlyThere(t *testing.T) {
+	p := profile.Default()
+	p.Environment.Set = map[string]string{"A": "1", "B": "1"}
+	p.Environment.Unset = []string{"C"}
+	p.UserNamespace.Environment.Set = map[string]string{"B": "2", "C": "2"}
+	for userns, want := range map[bool][]Variable{
+		false: {{"A", "1", Set}, {"B", "1", Set}, {"C", "", Unset}},
+		true:  {{"A", "1", Set}, {"B", "2", Set}, {"C", "2", Set}},
+	} {
+		r := request()
+		r.UserNamespace = userns
+		plan, _ := Resolve(p, r)
+		if got := plan.Environment[2:]; !reflect.DeepEqual(got, want) {
+			t.Errorf("userns=%v: %+v", userns, got)
+		}
+	}
+}
+
+func TestMountSources(t *testing.T) {
+	mount := func(source, target string, optional bool) profile.Mount {
+		return profile.Mount{Source: source, Target: target, Optional: optional, Options: "ro", File: "site.yaml", Line: 7}
+	}
+	for name, c := range map[string]struct {
+		mount profile.Mount
+		want  string // the last mount
+		fails string
+	}{
+		"one that exists":        {mount: mount("/there", "/there", false), want: "/there:/there:ro"},
+		"a pattern":              {mount: mount("/there/*", "", false), want: "/there/b:/there/b:ro"},
+		"a missing one":          {mount: mount("/gone", "/gone", false), fails: "site.yaml:7: the mount source /gone does not exist"},
+		"a pattern for nothing":  {mount: mount("/gone*", "", false), fails: "add `optional: true`"},
+		"a missing optional one": {mount: mount("/gone", "/gone", true), want: "/sw/mpiimport:/opt/mpiimport:ro"},
+		"a bad pattern":          {mount: mount("/bad[", "", true), fails: "site.yaml:7: the pattern /bad["},
+		"one over our own place": {mount: mount("/there", "/opt/mpiimport/lib", true), fails: "choose another target"},
+	} {
+		p := profile.Default()
+		p.Mounts = []profile.Mount{c.mount}
+		plan, err := Resolve(p, request())
+		if c.fails != "" {
+			if err == nil || !strings.Contains(err.Error(), c.fails) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil || plan.Mounts[len(plan.Mounts)-1].Bind() != c.want {
+			t.Errorf("%s: %+v, %v", name, plan.Mounts, err)
+		}
+	}
+}
+
+func TestAnExtendingProfileReplacesAMountAtTheSameTarget(t *testing.T) {
+	p := profile.Default()
+	p.Mounts = []profile.Mount{
+		{Source: "/there/1", Target: "/t", Options: "ro"}, {Source: "/there/2", Target: "/t", Options: "rw"},
+	}
+	plan, _ := Resolve(p, request())
+	if len(plan.Mounts) != 2 || plan.Mounts[1].Bind() != "/there/2:/t:rw" {
+		t.Errorf("%+v", plan.Mounts)
+	}
+}
+
+func TestAPrefixThatCannotBeBoundIsAnError(t *testing.T) {
+	r := request()
+	r.Prefix = "/sw/a:b"
+	if _, err := Resolve(profile.Default(), r); err == nil || !strings.Contains(err.Error(), "install it elsewhere") {
+		t.Error(err)
+	}
+}
+
+func TestWithoutACommandOfOursSitecustomizeIsTheDoor(t *testing.T) {
+	r := request()
+	r.Command = nil
+	plan, _ := Resolve(profile.Default(), r)
+	if len(plan.Entry) != 0 || find(plan, "PYTHONPATH").Change != Prepend || find(plan, "MPIIMPORT_PID") != nil {
+		t.Errorf("%+v", plan)
+	}
+	r.Environ = []string{"PMI_RANK=3"}
+	plan, _ = Resolve(profile.Default(), r)
+	if v := find(plan, "MPIIMPORT_PID"); v == nil || v.Change != Pid {
+		t.Errorf("%+v", plan)
+	}
+}
+
+func TestTheEntryIsPutInOnce(t *testing.T) {
+	r := request()
+	r.Command = []string{EntryPath, "python"}
+	plan, _ := Resolve(profile.Default(), r)
+	if len(plan.Entry) != 0 || find(plan, "PYTHONPATH") != nil {
+		t.Errorf("%+v", plan)
+	}
+}

@@ -1,0 +1,190 @@
+package profile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func files(t *testing.T, directory string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join("testdata", directory, "*.yaml"))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no test vectors in %s: %v", directory, err)
+	}
+	return found
+}
+
+func TestAcceptedProfilesLoad(t *testing.T) {
+	for _, file := range files(t, "accept") {
+		if _, err := readFile(file); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+func TestRejectedProfilesNameFileAndRemedy(t *testing.T) {
+	for _, file := range append(files(t, "reject"), files(t, "reject-text")...) {
+		_, err := readFile(file)
+		if err == nil {
+			t.Errorf("%s was accepted", file)
+			continue
+		}
+		if !strings.HasPrefix(err.Error(), file+":") || !strings.Contains(err.Error(), ";") && !strings.Contains(err.Error(), "(") {
+			t.Errorf("the message lacks its place or a remedy: %v", err)
+		}
+	}
+}
+
+func TestMistakesAreReportedWithLineAndNearestKey(t *testing.T) {
+	for file, want := range map[string][]string{
+		"reject/unknown-key":           {":4: ", `"enviroment"`, "did you mean environment?"},
+		"reject/unknown-service-key":   {":4: ", "did you mean readers?"},
+		"reject/unknown-nested-key":    {":6: ", "mounts[0]", `"destination"`, "source, target"},
+		"reject/odd-mount-option":      {":5: ", "mounts[0].options", "ro, rw"},
+		"reject/number-as-value":       {":5: ", "environment.set.A", "write '1', in quotes"},
+		"reject/no-description":        {":1: ", `lacks the key "description"`},
+		"reject/newer-version":         {":1: ", "schema_version is 2", "install a newer mpiimport"},
+		"reject-text/double-key":       {":5: ", "twice (first in line 4)"},
+		"reject-text/not-yaml":         {": this is not YAML"},
+		"reject-text/other-name":       {`name is "another"`, "other-name.yaml"},
+		"reject-text/glob-with-target": {":5: ", "remove target"},
+	} {
+		_, err := readFile(filepath.Join("testdata", file+".yaml"))
+		if err == nil {
+			t.Errorf("%s was accepted", file)
+			continue
+		}
+		for _, words := range want {
+			if !strings.Contains(err.Error(), words) {
+				t.Errorf("%s: %q is missing in: %v", file, words, err)
+			}
+		}
+	}
+}
+
+func TestSchemaFileSaysWhatTheCodeChecks(t *testing.T) {
+	want, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("..", "..", "mpiimport", "profiles", "profile.schema.json")
+	have, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(have) != string(want) {
+		t.Errorf("%s is out of date; write it with: go run ./cmd/mpiimport-plan schema", file)
+	}
+}
+
+func TestShippedProfilesLoad(t *testing.T) {
+	directory := filepath.Join("..", "..", "mpiimport", "profiles")
+	for _, name := range []string{"mpich", "openmpi", "intel", "cray"} {
+		p, err := Load(name, []string{directory})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for _, m := range p.Mounts {
+			if !m.Optional {
+				t.Errorf("%s: the mount %s is not optional; not every machine has it", name, m.Source)
+			}
+		}
+		for _, e := range []Environment{p.Environment, p.UserNamespace.Environment} {
+			if _, swaps := e.Append["LD_LIBRARY_PATH"]; swaps || e.Set["LD_LIBRARY_PATH"] != "" || e.Set["LD_PRELOAD"] != "" {
+				t.Errorf("%s would swap the image's MPI", name)
+			}
+		}
+	}
+}
+
+func write(t *testing.T, directory, name, body string) {
+	t.Helper()
+	text := "schema_version: 1\nname: " + name + "\ndescription: a test\n" + body
+	if err := os.WriteFile(filepath.Join(directory, name+".yaml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheStrongestDirectoryWins(t *testing.T) {
+	packaged, site := t.TempDir(), t.TempDir()
+	write(t, packaged, "same", "service: {readers: 1}\n")
+	write(t, site, "same", "service: {readers: 2}\n")
+	p, err := Load("same", []string{packaged, site, filepath.Join(site, "missing")})
+	if err != nil || p.Service["readers"] != "2" {
+		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
+func TestExtendingMergesMappingsAndAppendsLists(t *testing.T) {
+	directory := t.TempDir()
+	write(t, directory, "base", "mounts: [{source: /a}]\nenvironment:\n  set: {A: base, B: base, C: base}\n  unset: [U, V]\n")
+	write(t, directory, "site", "extends: base\nmounts: [{source: /b}]\nenvironment:\n  set: {B: site, U: site}\n  unset: [C]\n")
+	p, err := Load("site", []string{directory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Mounts) != 2 || p.Mounts[0].Source != "/a" || p.Mounts[1].Source != "/b" {
+		t.Errorf("mounts: %+v", p.Mounts)
+	}
+	set := p.Environment.Set
+	if len(set) != 3 || set["A"] != "base" || set["B"] != "site" || set["U"] != "site" {
+		t.Errorf("set: %v", set)
+	}
+	if strings.Join(p.Environment.Unset, " ") != "V C" {
+		t.Errorf("unset: %v", p.Environment.Unset)
+	}
+	if len(p.Files) != 2 || !strings.HasSuffix(p.Files[0], "base.yaml") {
+		t.Errorf("files: %v", p.Files)
+	}
+}
+
+func TestProfilesThatCannotBeFound(t *testing.T) {
+	directory := t.TempDir()
+	write(t, directory, "mpich", "")
+	write(t, directory, "ring-a", "extends: ring-b\n")
+	write(t, directory, "ring-b", "extends: ring-a\n")
+	write(t, directory, "orphan", "extends: nobody\n")
+	for name, want := range map[string]string{
+		"mpcih":      "did you mean mpich? (known: mpich, orphan, ring-a, ring-b;",
+		"ring-a":     "in a circle",
+		"orphan":     "extended by",
+		"Mpich":      "cannot be the name",
+		"../x":       "cannot read the profile",
+		"bad name":   "cannot be the name",
+		"mpich.yaml": "./mpich.yaml",
+	} {
+		if _, err := Load(name, []string{directory}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q is missing in: %v", name, want, err)
+		}
+	}
+}
+
+func TestNoNameIsTheBuiltInDefault(t *testing.T) {
+	directory := t.TempDir()
+	for _, name := range []string{"", "default"} {
+		p, err := Load(name, []string{directory})
+		if err != nil || p.Name != "default" || len(p.Mounts) != 0 || len(p.Files) != 0 {
+			t.Errorf("%q: %+v, %v", name, p, err)
+		}
+	}
+	write(t, directory, "default", "service: {readers: 3}\n")
+	if p, err := Load("default", []string{directory}); err != nil || p.Service["readers"] != "3" {
+		t.Errorf("a site's default.yaml is not used: %+v, %v", p, err)
+	}
+}
+
+func TestUserProfilesComeFromXDGThenHome(t *testing.T) {
+	for want, env := range map[string][]string{
+		"/x/mpiimport/profiles":         {"XDG_CONFIG_HOME=/x", "HOME=/h"},
+		"/h/.config/mpiimport/profiles": {"HOME=/h"},
+		"/etc/mpiimport/profiles.d":     {"XDG_CONFIG_HOME=relative"},
+	} {
+		d := Directories("/p", env)
+		if d[0] != "/p/profiles" || d[len(d)-1] != want {
+			t.Errorf("%v: %v", env, d)
+		}
+	}
+}

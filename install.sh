@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# install.sh PREFIX BINARIES MPI4PY "MINORS" PYTHON   lay out one relocatable directory
+set -euo pipefail
+
+prefix=$1 binaries=$2 mpi4py=$3 minors=$4 python=$5
+here=$(cd "$(dirname "$0")" && pwd)
+
+copy_binaries() {
+    install -d "$prefix/bin" "$prefix/shim"
+    install -m 755 "$binaries"/mpiimport-{shim,entry,plan} "$prefix/bin"
+    ln -sfn ../bin/mpiimport-shim "$prefix/shim/singularity"
+    ln -sfn ../bin/mpiimport-shim "$prefix/shim/apptainer"
+}
+
+copy_package() {
+    install -d "$prefix/lib"
+    rm -rf "$prefix/lib/mpiimport"
+    cp -R "$here/mpiimport" "$prefix/lib/mpiimport"
+    find "$prefix/lib" -name __pycache__ -prune -exec rm -rf {} +
+    rm -rf "$prefix/profiles"
+    mv "$prefix/lib/mpiimport/profiles" "$prefix/profiles"
+}
+
+# The prefix is mounted read-only, so pycs that are not here are never made.
+compile_package() {
+    local interpreter
+    for interpreter in "$python" python3.{10..14}; do
+        if "$interpreter" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+            "$interpreter" -m compileall -q --invalidation-mode unchecked-hash "$prefix/lib" "$prefix/mpi4py"
+        fi
+    done
+}
+
+# One mpi4py for each minor, for trees that have none.
+fetch_mpi4py() {
+    local minor target
+    for minor in $minors; do
+        target=$prefix/mpi4py/cp3$minor
+        [[ -d $target/mpi4py ]] && continue
+        "$python" -m pip install --quiet --no-deps --no-compile --only-binary=:all: \
+            --implementation cp --python-version "3.$minor" --target "$target.new" "$mpi4py"
+        mv "$target.new" "$target"
+    done
+}
+
+write_modulefile() {
+    install -d "$prefix/modulefiles"
+    cat >"$prefix/modulefiles/mpiimport" <<'MODULE'
+#%Module1.0
+module-whatis "Start-up accelerator for Python MPI jobs in containers"
+set root [file dirname [file dirname [file normalize $ModulesCurrentModulefile]]]
+prepend-path PATH $root/shim
+MODULE
+}
+
+mkdir -p "$prefix"
+prefix=$(cd "$prefix" && pwd)
+copy_binaries
+copy_package
+fetch_mpi4py
+compile_package
+write_modulefile
+"$prefix/bin/mpiimport-plan" record --prefix "$prefix"

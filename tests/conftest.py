@@ -1,0 +1,127 @@
+"""Fixtures that every test shares: the installed prefix, the Python tree, and the MPI implementations."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.lab.ranks import Mpi, Outcome, clean_environment, run
+
+ROOT = Path(__file__).resolve().parent.parent
+PROVISION = ROOT / "tests" / "containers" / "provision"
+OPENMPI_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+
+
+def provision(script: str, *arguments: str) -> Path:
+    """Run a provisioning script; its last line names what it made. Skip where it says this machine cannot (3)."""
+    done = subprocess.run([PROVISION / script, *arguments], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode == 3:
+        message = f"{script} cannot provide what this test needs on this machine"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    assert done.returncode == 0, f"{script} failed with status {done.returncode}"
+    return Path(done.stdout.splitlines()[-1].removeprefix("images: "))
+
+
+@pytest.fixture(scope="session")
+def prefix() -> Path:
+    """The installed mpiimport under test, laid out by `make`."""
+    path = ROOT / "build" / "prefix"
+    assert (path / "ready").exists(), "run `make test`, which lays out build/prefix first"
+    return path
+
+
+@pytest.fixture(scope="session")
+def tree() -> list[Path]:
+    """The Python tree of the tests: the virtual environment, and the interpreter it was made from."""
+    return [Path(sys.prefix), Path(sys.base_prefix)]
+
+
+@pytest.fixture(scope="session")
+def mpis() -> dict[str, Mpi]:
+    home = provision("mpi.sh")
+    return {
+        "mpich": Mpi("mpich", home / "mpich", home / "mpich" / "lib" / "libmpi.so.12"),
+        "openmpi": Mpi(
+            "openmpi",
+            home / "openmpi",
+            home / "openmpi" / "lib" / "libmpi.so.40",
+            ("--oversubscribe",),
+            OPENMPI_ENVIRONMENT,
+        ),
+    }
+
+
+@pytest.fixture(scope="session", params=["mpich", "openmpi"])
+def mpi(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Mpi:
+    """Each MPI implementation in turn."""
+    return mpis[request.param]
+
+
+@pytest.fixture(scope="session")
+def mpich(mpis: dict[str, Mpi]) -> Mpi:
+    return mpis["mpich"]
+
+
+class Job:
+    """Launches programs as MPI jobs, plainly or served, on the tree of the tests."""
+
+    def __init__(self, prefix: Path, directory: Path) -> None:
+        self.directory = directory
+        self._package = prefix / "lib" / "mpiimport"
+
+    def script(self, text: str, name: str = "app.py") -> Path:
+        path = self.directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def environment(self, mpi: Mpi, **changes: str) -> dict[str, str]:
+        return clean_environment(**{**mpi.environment, "MPI4PY_LIBMPI": str(mpi.library), **changes})
+
+    def python(self, door: str) -> list[str]:
+        """The start of the command line of each door; `plain` and `sitecustomize` are unchanged pythons."""
+        return {
+            "plain": [sys.executable],
+            "sitecustomize": [sys.executable],
+            "module": [sys.executable, "-m", "mpiimport"],
+            "early": [sys.executable, "-S", str(self._package / "start.py")],
+        }[door]
+
+    def command(self, mpi: Mpi, ranks: int, door: str, *words: str | Path) -> list[str]:
+        return [*mpi.command(ranks), *self.python(door), *map(str, words)]
+
+    def switches(self, door: str) -> dict[str, str]:
+        path = {"module": str(self._package.parent), "sitecustomize": str(self._package / "door")}
+        switches = {} if door == "plain" else {"MPIIMPORT": "force"}
+        return {**switches, **({"PYTHONPATH": path[door]} if door in path else {})}
+
+    def run(
+        self, mpi: Mpi, ranks: int, *words: str | Path, door: str = "early", seconds: float = 120, **environment: str
+    ) -> Outcome:
+        variables = self.environment(mpi, **{**self.switches(door), **environment})
+        return run(self.command(mpi, ranks, door, *words), variables, seconds, self.directory)
+
+
+@pytest.fixture
+def job(prefix: Path, tmp_path: Path) -> Job:
+    return Job(prefix, tmp_path)
+
+
+@pytest.fixture
+def stores() -> Callable[[], list[Path]]:
+    """Lists the stores that lie in the usual places now."""
+
+    def present() -> list[Path]:
+        return [path for parent in ("/dev/shm", "/tmp") for path in Path(parent).glob("mpiimport-*")]
+
+    return present

@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# Prints the path of an Apptainer (last line of stdout), building one from Debian's source package if
+# the machine has none. Exit status 3: this machine cannot have one; 4: the pinned version is gone.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=lib.sh
+. "$here/lib.sh"
+
+readonly VERSION=1.4.5 REVISION=2 GO_MINIMUM=1.23.5
+readonly PACKAGE=apptainer=$VERSION-$REVISION
+
+# What a non-setuid Apptainer calls or links at run time. Without gocryptfs every start of a SIF by an ordinary user
+# prints a line that says so.
+readonly RUN_PACKAGES=(squashfs-tools squashfuse fuse2fs fuse-overlayfs gocryptfs uidmap cryptsetup-bin e2fsprogs
+    libseccomp2 libsubid4)
+readonly BUILD_PACKAGES=(libseccomp-dev libsubid-dev libglib2.0-dev pkg-config gcc make libc6-dev dpkg-dev
+    ca-certificates debian-archive-keyring)
+
+# The machine's own runtime. Directories named "shim" hold mpiimport's stand-in, which needs a real one behind it.
+find_on_path() {
+    local directory name directories
+    IFS=: read -r -a directories <<<"$PATH"
+    for name in apptainer singularity; do
+        for directory in "${directories[@]}"; do
+            [ "${directory##*/}" != shim ] || continue
+            if [ -f "$directory/$name" ] && [ -x "$directory/$name" ]; then
+                printf '%s\n' "$directory/$name"
+                return 0
+            fi
+        done
+    done
+    return 1
+}
+
+# Is $1 at least $2?
+version_at_least() { printf '%s\n%s\n' "$2" "$1" | sort -C -V; }
+
+# Error-Mode: without it an update that reaches no mirror succeeds, and the package would seem to be gone.
+# Asks apt with lists, sources and package state of its own under $1, so that the machine's apt never hears of sid.
+isolated_apt() {
+    local state=$1
+    shift
+    mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
+    apt-get -q -o Dir::Etc::SourceList="$state/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+        -o Dir::State::Lists="$state/lists" -o Dir::Cache="$state/cache" \
+        -o Acquire::Check-Valid-Until=false -o APT::Sandbox::User=root -o APT::Update::Error-Mode=any "$@"
+}
+
+# Puts a Go that is new enough first on PATH: the machine's, else Debian backports'.
+ensure_go() {
+    local have="" state
+    if command -v go >/dev/null; then
+        have=$(GOTOOLCHAIN=local go env GOVERSION)
+        have=${have#go}
+        if version_at_least "${have%% *}" "$GO_MINIMUM"; then return 0; fi
+    fi
+    say "the machine's Go is ${have:-missing}, $GO_MINIMUM is needed: installing golang-1.23-go from Debian backports"
+    state=$(mktemp -d)
+    write_sources "$state" deb bookworm bookworm-backports
+    if ! { isolated_apt "$state" update &&
+        DEBIAN_FRONTEND=noninteractive isolated_apt "$state" install -y --no-install-recommends \
+            -o DPkg::Lock::Timeout=300 -t bookworm-backports golang-1.23-go; } >>"$log" 2>&1 </dev/null; then
+        rm -rf "$state"
+        fail "apt could not install golang-1.23-go from bookworm-backports; install Go >= $GO_MINIMUM yourself"
+    fi
+    rm -rf "$state"
+    PATH=/usr/lib/go-1.23/bin:$PATH
+    have=$(GOTOOLCHAIN=local go env GOVERSION)
+    version_at_least "${have#go}" "$GO_MINIMUM" ||
+        fail "backports' Go is ${have#go}, Apptainer $VERSION needs $GO_MINIMUM; install a newer Go yourself"
+}
+
+# write_sources STATE deb|deb-src SUITE...
+write_sources() {
+    local state=$1 kind=$2 mirror suite
+    shift 2
+    mirror=$(debian_mirror)
+    for suite in "$@"; do
+        printf '%s [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$kind" "$mirror" "$suite"
+    done >"$state/sources.list"
+}
+
+fail() {
+    tail -n 30 "$log" >&2
+    die 1 "$*; the whole log is $log"
+}
+
+# Fetches the source package into $1 and unpacks it. apt checks the signature chain and the hashes.
+fetch_source() {
+    local directory=$1 state=$1/apt
+    mkdir -p "$state"
+    write_sources "$state" deb-src sid
+    isolated_apt "$state" -o Dir::State::status=/dev/null update >>"$log" 2>&1 ||
+        fail "apt could not read the list of sid's source packages from $(debian_mirror)"
+    # Sources only, no glob: a name that is there in another version must be told from no name at all.
+    if ! isolated_apt "$state" -o Dir::State::status=/dev/null --only-source --print-uris source "$PACKAGE" >>"$log" 2>&1; then
+        say "sid now has: $(isolated_apt "$state" -o Dir::State::status=/dev/null --only-source --print-uris \
+            source apptainer 2>/dev/null | grep -o 'apptainer_[^/ ]*\.dsc' | sort -u | tr '\n' ' ')"
+        die "$EXIT_GONE" "the pinned source package $PACKAGE is gone from the mirror: keep a cache that has it, or put the new version into ${BASH_SOURCE[0]}"
+    fi
+    (cd "$directory" && isolated_apt "$state" -o Dir::State::status=/dev/null --download-only --only-source \
+        source "$PACKAGE") >>"$log" 2>&1 </dev/null || fail "apt could not fetch $PACKAGE"
+    # Upstream's tarball without Debian's patches: those replace pinned modules by Debian's own Go packages.
+    tar -C "$directory" -xzf "$directory/apptainer_$VERSION.orig.tar.gz" --one-top-level=source --strip-components=1
+}
+
+# Chained, since bash ignores errexit in what stands before "||".
+compile() {
+    local work=$1 prefix=$2
+    cd "$work/source" &&
+        printf '%s\n' "$VERSION" >VERSION &&
+        # Both ask for 1.23.6 as what other distributions have; Debian backports stop at 1.23.5.
+        sed -i "s/^go 1\.23\.6$/go $GO_MINIMUM/" go.mod &&
+        sed -i "s/^hstgo_version=.*/hstgo_version=$GO_MINIMUM/" mconfig &&
+        ./mconfig --without-suid --prefix="$prefix" -b builddir &&
+        nice make -C builddir -j2 &&
+        make -C builddir install DESTDIR="$work/stage"
+}
+
+# The source tree keeps its place after the build: "apptainer plugin compile" works inside that very directory.
+build() {
+    local work=$1 prefix=$2
+    rm -rf "$work"
+    mkdir -p "$work"
+    fetch_source "$work"
+    say "building Apptainer $VERSION (about 12 minutes on 2 cores), log $log"
+    # Its make empties the Go build cache, so it gets one of its own.
+    export GOCACHE=$work/gocache GOFLAGS="-mod=mod -buildvcs=false" GOTOOLCHAIN=local
+    (compile "$work" "$prefix") >>"$log" 2>&1 </dev/null || fail "the build of Apptainer $VERSION failed in $work/source"
+    "$work/stage$prefix/bin/apptainer" --version >>"$log" 2>&1 || fail "the Apptainer just built does not start"
+    printf 'GOFLAGS=%s\nGO=%s\n' "$GOFLAGS" "$(go version)" >"$work/stage$prefix/mpiimport-build"
+    rm -rf "$prefix"
+    mv "$work/stage$prefix" "$prefix"
+    rm -rf "$work/gocache" "$work/stage" "$work/apt"
+}
+
+provide() {
+    local name=$1 prefix=$2
+    is_debian || die "$EXIT_CANNOT" "no apptainer on PATH, and this is not Debian, so none is built"
+    [ "$(id -u)" = 0 ] || die "$EXIT_CANNOT" "no apptainer on PATH, and not root, so none is built"
+    lock_cache "$name"
+    # A cache may outlive the machine that filled it.
+    apt_ensure "${RUN_PACKAGES[@]}"
+    [ ! -x "$prefix/bin/apptainer" ] || return 0
+    : >"$log"
+    apt_ensure "${BUILD_PACKAGES[@]}"
+    ensure_go
+    build "$cache/$name.build" "$prefix"
+}
+
+main() {
+    local found name prefix
+    if found=$(find_on_path); then
+        printf '%s\n' "$found"
+        return 0
+    fi
+    cache=$(cache_dir)
+    name=apptainer-$VERSION-$REVISION-$(uname -m)
+    prefix=$cache/$name
+    log=$cache/$name.log
+    if ! { [ -x "$prefix/bin/apptainer" ] && apt_has "${RUN_PACKAGES[@]}"; }; then
+        provide "$name" "$prefix"
+    fi
+    printf '%s\n' "$prefix/bin/apptainer"
+}
+
+main "$@"

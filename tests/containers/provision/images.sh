@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# Builds the test images from Debian packages and PyPI wheels and prints "images: DIR" (last line of stdout):
+#   DIR/py/        Debian, its Python 3.11, numpy, scipy, mpi4py; MPICH in /opt/mpich, Open MPI in /opt/openmpi
+#   DIR/py.sif     the same as an lz4 SIF
+#   DIR/nompi4py/  py without mpi4py, the MPIs kept
+#   DIR/nopython/  busybox only
+#   DIR/base/      Debian's Python with venv alone: what containers/numpy-scipy.def is built on in the tests
+#   DIR/host/      no image but a host's venv of /usr/bin/python3 with numpy, scipy, mpi4py: to be bound into
+#                  nompi4py or base, at its own path or another
+# The sandboxes share files by hard links: never open one with --writable.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=lib.sh
+. "$here/lib.sh"
+# shellcheck source=pins.sh
+. "$here/pins.sh"
+
+# libstdc++6: numpy's and scipy's wheels expect the system's.
+readonly PACKAGES=(python3 python3-venv libstdc++6 strace)
+readonly MODULES=("$NUMPY" "$SCIPY" "$MPI4PY")
+readonly SITE=usr/local/lib/python3.11/dist-packages
+
+# mmdebstrap, not debootstrap, for its smaller variant. Without documentation, manuals and translations, which
+# nothing reads.
+make_base() {
+    local root=$1 mirror
+    mirror=$(debian_mirror)
+    say "bootstrapping Debian $SUITE"
+    # The essential packages and what is named, no apt: an image is never changed later.
+    mmdebstrap -q --variant=essential --include="$(IFS=,; printf '%s' "${PACKAGES[*]}")" \
+        --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt='path-exclude=/usr/share/doc/*' \
+        --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+        "$SUITE" "$root" "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $SUITE main" \
+        </dev/null >"$cache/images.log" 2>&1 || {
+        tail -n 20 "$cache/images.log" >&2
+        die 1 "mmdebstrap could not make a Debian $SUITE from $mirror; the whole log is $cache/images.log"
+    }
+    # Containers get a /dev of their own, and an ordinary user who copies the sandbox cannot copy device nodes.
+    find "$root/dev" -mindepth 1 -delete
+}
+
+# image_python ROOT [NAME=VALUE...] -- ARGUMENT...: the image's own Python, no container needed, clean environment.
+image_python() {
+    local root=$1 settings=()
+    shift
+    while [ "$1" != -- ]; do
+        settings+=("$1")
+        shift
+    done
+    shift
+    env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME=/ LC_ALL=C.UTF-8 "${settings[@]}" \
+        chroot "$root" /usr/bin/python3 "$@" </dev/null >&2
+}
+
+# Runs the pip that Debian's python3-venv carries by the image's own Python: modules land where an administrator's
+# pip puts them in that image, byte-compiled. Wheels come in beforehand, so the image needs no network.
+image_pip() {
+    local root=$1 python_wheels
+    shift
+    python_wheels=("$root"/usr/share/python-wheels/pip-*.whl)
+    [ -f "${python_wheels[0]}" ] || die 1 "no pip wheel in $root/usr/share/python-wheels"
+    image_python "$root" PYTHONPATH="${python_wheels[0]#"$root"}" -- -m pip install -q --no-index --no-deps \
+        --find-links /tmp/wheels --no-cache-dir --break-system-packages --root-user-action=ignore "$@" ||
+        die 1 "pip in the image $root could not install: $*"
+}
+
+make_py() {
+    local root=$1
+    say "installing the wheels"
+    cp -al "$work/base" "$root"
+    mkdir "$root/tmp/wheels"
+    cp "$wheels"/*.whl "$root/tmp/wheels"
+    image_pip "$root" "${MODULES[@]}"
+    rm -r "$root/tmp/wheels"
+    # The host's own two, so that hybrid launches meet the same MPI inside. Debian's pip would put them below
+    # /opt/mpich/local.
+    cp -a "$mpi/mpich" "$mpi/openmpi" "$root/opt"
+    image_python "$root" -- -B -c "import numpy, scipy.interpolate, mpi4py" ||
+        die 1 "the Python of $root cannot import what was installed; see above"
+    [ -f "$root/$SITE/numpy/__pycache__/__init__.cpython-311.pyc" ] || die 1 "numpy in $root is not byte-compiled"
+    [ -f "$root/usr/lib/python3.11/__pycache__/os.cpython-311.pyc" ] || die 1 "the stdlib in $root is not byte-compiled"
+}
+
+make_nompi4py() {
+    cp -al "$work/py" "$1"
+    rm -r "$1/$SITE"/mpi4py "$1/$SITE"/mpi4py-*.dist-info
+}
+
+make_nopython() {
+    local root=$1 tool
+    mkdir -p "$root"/{bin,dev,etc,proc,root,sys,tmp,var/tmp,home,usr}
+    cp /bin/busybox "$root/bin/busybox"
+    for tool in sh ls cat env printf true false id sleep test; do ln -s busybox "$root/bin/$tool"; done
+    printf 'root:x:0:0:root:/root:/bin/sh\n' >"$root/etc/passwd"
+    printf 'root:x:0:\n' >"$root/etc/group"
+}
+
+make_host() {
+    local venv=$1
+    /usr/bin/python3 -m venv --without-pip "$venv"
+    env -u PYTHONDONTWRITEBYTECODE "$(pip_python)" -m pip --python "$venv/bin/python3" install -q --no-index --no-deps \
+        --find-links "$wheels" "${MODULES[@]}" </dev/null >&2 || die 1 "pip could not install into $venv"
+    # These name the path of the partial build; the interpreter and its modules do not.
+    find "$venv/bin" ! -type d ! -name 'python*' -delete
+}
+
+make_sif() {
+    local apptainer
+    apptainer=$("$here/apptainer.sh" | tail -n 1)
+    say "packing $1"
+    "$apptainer" -q build --mksquashfs-args="-comp lz4" "$1" "$work/py" </dev/null >"$cache/images.log" 2>&1 || {
+        tail -n 20 "$cache/images.log" >&2
+        die 1 "apptainer could not build $1"
+    }
+}
+
+make_images() {
+    local directory=$1
+    is_debian || die "$EXIT_CANNOT" "this is not Debian: the images are bootstrapped from its packages"
+    [ "$(id -u)" = 0 ] || die "$EXIT_CANNOT" "not root: the images are bootstrapped by a chroot"
+    lock_cache images
+    # Another run may have made them while this one waited.
+    [ ! -d "$directory" ] || return 0
+    apt_ensure mmdebstrap busybox-static debian-archive-keyring
+    mpi=$("$here/mpi.sh" | tail -n 1)
+    fetch_wheels "$wheels" "${MODULES[@]}"
+    # Also those of other keys, left by a killed build.
+    rm -rf "$cache"/images-*.partial
+    work=$directory.partial
+    mkdir "$work"
+    make_base "$work/base"
+    make_py "$work/py"
+    make_nompi4py "$work/nompi4py"
+    make_nopython "$work/nopython"
+    make_host "$work/host"
+    make_sif "$work/py.sif"
+    mv "$work" "$directory"
+}
+
+main() {
+    local directory
+    cache=$(cache_dir)
+    wheels=$cache/wheels
+    directory=$cache/images-$(content_key "${BASH_SOURCE[0]}" "$here/pins.sh" "$here/mpi.sh")
+    [ -d "$directory" ] || make_images "$directory"
+    printf 'images: %s\n' "$directory"
+}
+
+main "$@"

@@ -1,0 +1,128 @@
+# Functions shared by the provisioning scripts. Sourced, never run.
+# shellcheck shell=bash
+
+# What is built here is read by an ordinary test user as well.
+umask 022
+
+# Exit statuses a caller can tell apart: 3 = this machine cannot provide it (tests skip by name),
+# 4 = the pinned version is gone from the mirror, 1 = anything else went wrong.
+# shellcheck disable=SC2034
+readonly EXIT_CANNOT=3 EXIT_GONE=4
+
+say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+
+die() {
+    local status=$1
+    shift
+    say "$*"
+    exit "$status"
+}
+
+# Prints the cache directory and makes it. Root's default is not below $HOME: /root is closed to
+# the ordinary user that half of the container tests run as.
+cache_dir() {
+    local dir
+    if [ -n "${MPIIMPORT_CACHE:-}" ]; then
+        dir=$MPIIMPORT_CACHE
+    elif [ "$(id -u)" = 0 ]; then
+        dir=/var/cache/mpiimport
+    else
+        dir=${XDG_CACHE_HOME:-$HOME/.cache}/mpiimport
+    fi
+    mkdir -p "$dir" || die 1 "cannot make the cache directory $dir; set MPIIMPORT_CACHE to a writable one"
+    (cd "$dir" && pwd -P)
+}
+
+# Takes an exclusive lock NAME in the cache for the rest of the script. Children inherit the
+# descriptor; a killed script frees the lock with its last process.
+lock_cache() {
+    local file
+    file=$(cache_dir)/$1.lock
+    exec {lock_fd}>"$file"
+    if ! flock -n "$lock_fd"; then
+        say "waiting for another run that holds $file"
+        flock "$lock_fd"
+    fi
+}
+
+# os_release KEY: read, not sourced, since it would set variables of ours.
+os_release() { sed -n "s/^$1=//p" /etc/os-release 2>/dev/null | tr -d '"'; }
+
+is_debian() { [ "$(os_release ID)" = debian ]; }
+
+# The machine's own mirror of the main archive, as its apt configuration names it.
+debian_mirror() {
+    local codename mirror
+    codename=$(os_release VERSION_CODENAME)
+    # shellcheck disable=SC2016  # apt's own variables
+    mirror=$(apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
+        awk -v want="$codename" '$1 == want { print $2; exit }')
+    [ -n "$mirror" ] || die 1 "apt knows no archive for '$codename'; add one to /etc/apt/sources.list.d"
+    printf '%s\n' "$mirror"
+}
+
+# Prints those of the named packages that are not installed.
+apt_missing() {
+    local package
+    for package in "$@"; do
+        # shellcheck disable=SC2016  # dpkg's own variable
+        dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || printf '%s\n' "$package"
+    done
+}
+
+apt_has() { [ -z "$(apt_missing "$@")" ]; }
+
+# Installs those of the named packages that are missing. Needs root only when one is.
+apt_ensure() {
+    local missing
+    mapfile -t missing < <(apt_missing "$@")
+    [ ${#missing[@]} -gt 0 ] || return 0
+    [ "$(id -u)" = 0 ] || die "$EXIT_CANNOT" "not root, and these packages are missing: ${missing[*]}"
+    say "installing ${missing[*]}"
+    local log
+    log=$(cache_dir)/apt.log
+    if ! { apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y \
+        --no-install-recommends -o DPkg::Lock::Timeout=300 "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+        tail -n 20 "$log" >&2
+        die 1 "apt could not install ${missing[*]}; the whole log is $log"
+    fi
+}
+
+# Names what is cached by what made it: the first characters of a hash over the named files and words.
+content_key() {
+    local argument
+    for argument in "$@"; do
+        if [ -f "$argument" ]; then cat "$argument"; else printf '%s\n' "$argument"; fi
+    done | sha256sum | cut -c1-12
+}
+
+# Prints a Python with pip that runs outside any image: a venv of Debian's Python 3.11, the version in the images.
+# pip takes indexes, certificates and wheel directories from the machine's settings.
+pip_python() {
+    local venv
+    apt_ensure python3 python3-venv
+    venv=$(cache_dir)/pip-venv
+    (
+        lock_cache pip
+        if ! "$venv/bin/python3" -m pip --version >/dev/null 2>&1; then
+            rm -rf "$venv"
+            /usr/bin/python3 -m venv "$venv" >&2 || die 1 "/usr/bin/python3 could not make a venv in $venv"
+        fi
+    )
+    printf '%s\n' "$venv/bin/python3"
+}
+
+# fetch_wheels DIR REQUIREMENT...: those not yet in DIR come from the machine's package index.
+fetch_wheels() (
+    directory=$1
+    shift
+    lock_cache wheels
+    python=$(pip_python)
+    mkdir -p "$directory"
+    for requirement in "$@"; do
+        compgen -G "$directory/${requirement/==/-}-*.whl" >/dev/null && continue
+        say "fetching $requirement"
+        "$python" -m pip download -q --no-deps --only-binary :all: -d "$directory" "$requirement" </dev/null >&2 ||
+            die 1 "pip could not fetch a wheel of $requirement for $("$python" --version); see its message above"
+    done
+)

@@ -1,0 +1,1 @@
+"""What tests measure with: launching ranks, counting system calls, comparing processes."""

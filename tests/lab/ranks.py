@@ -1,0 +1,82 @@
+"""Launching MPI ranks under a hard time limit."""
+
+import os
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# Variables of the machine or the developer that would change what is measured.
+UNWANTED = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONHOME", "LD_LIBRARY_PATH")
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An MPI implementation in a prefix of its own."""
+
+    name: str
+    prefix: Path
+    library: Path
+    options: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def command(self, ranks: int) -> list[str]:
+        return [str(self.prefix / "bin" / "mpiexec"), *self.options, "-n", str(ranks)]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a launch ended. ``status`` is None where it had to be stopped at the time limit."""
+
+    status: int | None
+    stdout: str
+    stderr: str
+
+    def lines(self) -> list[str]:
+        """The lines printed on stdout, in no particular order of ranks."""
+        return sorted(self.stdout.splitlines())
+
+    def ours(self) -> list[str]:
+        """The lines that mpiimport printed on stderr."""
+        return [line for line in self.stderr.splitlines() if line.startswith("mpiimport")]
+
+
+def clean_environment(**changes: str) -> dict[str, str]:
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in UNWANTED and not name.startswith(("MPIIMPORT", "PMI", "OMPI_", "MPI4PY", "HYDRA"))
+    }
+    return {**kept, **changes}
+
+
+def run(
+    command: list[str], environment: dict[str, str], seconds: float = 120, directory: Path | None = None
+) -> Outcome:
+    """Run a command to its end, or stop its whole session at the time limit. Output goes through files, so that
+    an orphan that keeps a pipe open cannot keep the test from ending."""
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=directory,
+            start_new_session=True,
+        )
+        status: int | None = None
+        try:
+            status = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        texts = []
+        for stream in (stdout, stderr):
+            stream.seek(0)
+            texts.append(stream.read().decode(errors="replace"))
+        return Outcome(status, *texts)
