@@ -106,7 +106,7 @@ class Job:
         return {**switches, **({"PYTHONPATH": path[door]} if door in path else {})}
 
     def run(
-        self, mpi: Mpi, ranks: int, *words: str | Path, door: str = "early", seconds: float = 120, **environment: str
+        self, mpi: Mpi, ranks: int, *words: str | Path, door: str = "early", seconds: float = 60, **environment: str
     ) -> Outcome:
         variables = self.environment(mpi, **{**self.switches(door), **environment})
         return run(self.command(mpi, ranks, door, *words), variables, seconds, self.directory)

@@ -51,7 +51,7 @@ def _arrange_exit(service: Service, ownership: "Ownership") -> None:
 
     def exit_at_once(status: int) -> None:
         service.leave()
-        ownership.finish()
+        ownership.finish_at_once()
         leave_now(status)
 
     os._exit = exit_at_once  # type: ignore[assignment]

@@ -3,6 +3,7 @@
 import builtins
 import os
 import sys
+from _frozen_importlib import BuiltinImporter
 
 from .activation import abort_on_uncaught, activate
 from .answers import Answers
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 USAGE_STATUS = 2
 
 
-def run_command(words: list[str], before_site: bool, activated: "Callable[[], None]") -> None:
+def run_command(interpreter: list[str], words: list[str], before_site: bool, activated: "Callable[[], None]") -> None:
     """Activate and run the program that ``words`` name.
 
+    ``interpreter``: the part of the command line that plain Python would have in front of the program.
     ``before_site``: this is the early start, and ``site.main()`` is run once activation is over, after ``activated``
     is called.
     Raises SystemExit: for the program's own, with status 1 after an exception that nothing caught, and with
@@ -34,6 +36,7 @@ def run_command(words: list[str], before_site: bool, activated: "Callable[[], No
     except (OptionError, NoProgram) as exc:
         print(f"mpiimport: {exc}", file=sys.stderr)
         raise SystemExit(USAGE_STATUS) from None
+    sys.orig_argv = interpreter + rest
     answers = Answers()
     service = activate(options, program, answers, before_site, explicit=True)
     activated()
@@ -59,7 +62,12 @@ def _run(program: Program, service: "Service | None") -> None:
     namespace = sys.modules["__main__"].__dict__
     namespace.clear()
     namespace.update(
-        __name__="__main__", __doc__=None, __package__=None, __loader__=None, __spec__=None, __builtins__=builtins
+        __name__="__main__",
+        __doc__=None,
+        __package__=None,
+        __loader__=BuiltinImporter,
+        __spec__=None,
+        __builtins__=builtins,
     )
     if sys.version_info < (3, 14):
         namespace["__annotations__"] = {}

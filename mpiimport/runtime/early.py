@@ -81,16 +81,13 @@ def start(script: str) -> None:
 
     del sys.path[0]
     with_site = os.environ.pop("MPIIMPORT_START", "early") != "early-nosite"
-    position = sys.orig_argv.index(script)
-    before = sys.orig_argv[:position]
+    interpreter = sys.orig_argv[: sys.orig_argv.index(script)]
     if with_site:
-        # The -S is ours: neither the program nor the interpreters it starts may see it.
-        before.reverse()
-        before.remove("-S")
-        before.reverse()
+        # The last -S is ours: neither the program nor the interpreters it starts may see it.
+        last = len(interpreter) - 1 - interpreter[::-1].index("-S")
+        del interpreter[last]
         _unset_no_site()
-    sys.orig_argv = before + sys.orig_argv[position + 1 :]
-    run_command(sys.argv[1:], with_site, imports.remove)
+    run_command(interpreter, sys.argv[1:], with_site, imports.remove)
 
 
 def _unset_no_site() -> None:

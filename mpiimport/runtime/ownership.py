@@ -67,6 +67,8 @@ class Ownership:
         self.path: str = self.mpi.__file__ or ""
         self._ours = self.path.startswith(own_packages() + "/")
         self.adopted = False
+        self._finalize = True
+        self._aborting = False
         self._pid = os.getpid()
         self._hide(before)
 
@@ -113,19 +115,27 @@ class Ownership:
             self.mpi.COMM_SELF.Set_errhandler(handler)
 
     def finish(self) -> None:
-        """Finalise at exit, unless user code took MPI over: then its own settings rule."""
+        """At exit, after all other exit handlers, see to MPI_Finalize unless user code keeps it for itself.
+
+        A forked child, an MPI that user code finalised, and a job about to be aborted are left alone.
+        """
+        if self._finalize and self.active() and not self._aborting:
+            _finalize_after_interpreter(self.path)
+
+    def finish_at_once(self) -> None:
+        """Before ``os._exit``, finalise where user code never touched MPI: without us that ends no other rank."""
         if not self.adopted and self.active():
             self.mpi.Finalize()
 
     def abort_at_exit(self, status: int) -> None:
         """Make the end of this process end the job, as ``python -m mpi4py`` does after an exception."""
         if self.active():
+            self._aborting = True
             self.mpi._set_abort_status(status)
 
     def _adopt(self, finalize: bool) -> None:
         self.adopted = True
-        if finalize:
-            _finalize_after_interpreter(self.path)
+        self._finalize = finalize
 
     def _defer(self, module: "Any", finalize: bool) -> None:
         """Make MPI look uninitialised until user code calls Init or Init_thread, which then adopts it."""
@@ -232,7 +242,7 @@ def own_packages() -> str:
 
 
 def _finalize_after_interpreter(path: str) -> None:
-    """Register MPI_Finalize where mpi4py itself does, so that destructors which free MPI objects come first."""
+    """Register MPI_Finalize for where mpi4py calls it: after destructors that free MPI objects have run."""
     import ctypes
 
     finalize = ctypes.cast(ctypes.CDLL(path).MPI_Finalize, ctypes.c_void_p)

@@ -107,16 +107,15 @@ class Program:
         namespace = sys.modules["__main__"].__dict__
         if self.kind == SCRIPT:
             sys.argv = [self.target, *self.arguments]
-            loader = SourceFileLoader("__main__", self.target)
-            namespace.update(__file__=self.target, __cached__=None, __loader__=loader)
-            source = _source(self.target)
+            name = os.path.abspath(self.target)
+            namespace.update(__file__=name, __cached__=None, __loader__=SourceFileLoader("__main__", name))
+            source = _source(name)
         elif self.kind == CODE:
             sys.argv = ["-c", *self.arguments]
-            source = self.target.encode()
+            name, source = "<string>", self.target.encode()
         else:
             sys.argv = ["-", *self.arguments]
-            source = sys.stdin.buffer.read()
-        name = {SCRIPT: self.target, CODE: "<string>", INPUT: "<stdin>"}[self.kind]
+            name, source = "<stdin>", sys.stdin.buffer.read()
         exec(compile(source, name, "exec", dont_inherit=True), namespace)
 
     def _run_module(self) -> None:
@@ -146,11 +145,11 @@ def _source(path: str) -> bytes:
     import io
 
     try:
-        with io.open_code(os.path.abspath(path)) as stream:
+        with io.open_code(path) as stream:
             return stream.read()
     except OSError as exc:
         print(
-            f"{sys.executable}: can't open file {os.path.abspath(path)!r}: [Errno {exc.errno}] {exc.strerror}",
+            f"{sys.executable}: can't open file {path!r}: [Errno {exc.errno}] {exc.strerror}",
             file=sys.stderr,
         )
         raise SystemExit(2) from None

@@ -1,6 +1,7 @@
 """Counting path system calls with strace, outside the product."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from .ranks import Outcome, run
 
 PATH = re.compile(r'^(\w+)\((?:[^"]*?)"((?:[^"\\]|\\.)*)"')
 # The program under test stats this path, which never exists, to mark where its imports end.
-MARK = "/mpiimport-mark/"
+MARK = "/import-mark/"
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,19 @@ class Trace:
         return None
 
 
-def trace(command: list[str], environment: dict[str, str], directory: Path, seconds: float = 300) -> tuple[Outcome, list[Trace]]:
-    """Run a command under strace and return its outcome with the trace of each process that set a mark."""
-    prefix = directory / "trace"
-    outcome = run(
-        ["strace", "-f", "-ff", "-qq", "-s", "4096", "-e", "trace=%file", "-o", str(prefix), *command], environment, seconds
-    )
+def trace(
+    command: list[str],
+    environment: dict[str, str],
+    directory: Path,
+    seconds: float = 300,
+    as_identity: Callable[[list[str]], list[str]] = list,
+) -> tuple[Outcome, list[Trace]]:
+    """Run a command under strace, as ``as_identity`` makes it somebody's, in ``directory``.
+
+    Return its outcome with the trace of each process that set a mark.
+    """
+    strace = ["strace", "-f", "-ff", "-qq", "-s", "4096", "-e", "trace=%file", "-o", str(directory / "trace")]
+    outcome = run(as_identity([*strace, *command]), environment, seconds, directory)
     traces = [Trace(_calls(file)) for file in sorted(directory.glob("trace.*"))]
     return outcome, [found for found in traces if found.is_python()]
 

@@ -38,7 +38,8 @@ cache_dir() {
 lock_cache() {
     local file
     file=$(cache_dir)/$1.lock
-    exec {lock_fd}>"$file"
+    (: >>"$file") 2>/dev/null || die 1 "cannot write $file; set MPIIMPORT_CACHE to a directory of your own"
+    exec {lock_fd}>>"$file"
     if ! flock -n "$lock_fd"; then
         say "waiting for another run that holds $file"
         flock "$lock_fd"

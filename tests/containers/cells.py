@@ -1,0 +1,97 @@
+"""The cells of the container matrix: kind of tree, identity, where mpiexec runs, and which MPI."""
+
+import itertools
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.lab.ranks import Mpi, clean_environment
+
+TREES = ("sandbox", "sif", "host")
+IDENTITIES = ("root", "user")
+MODES = ("hybrid", "contained")
+MPIS = ("mpich", "openmpi")
+
+
+@dataclass(frozen=True)
+class Cell:
+    tree: str
+    identity: str
+    mode: str
+    mpi: str
+
+    def __str__(self) -> str:
+        return f"{self.tree}-{self.identity}-{self.mode}-{self.mpi}"
+
+
+ALL = [Cell(*values) for values in itertools.product(TREES, IDENTITIES, MODES, MPIS)]
+# Every pair of two values stands in one of these.
+DOZEN = [
+    cell
+    for cell in ALL
+    if (TREES.index(cell.tree) + IDENTITIES.index(cell.identity) + MODES.index(cell.mode) + MPIS.index(cell.mpi)) % 2 == 0
+]
+
+
+class Site:
+    """A machine with a container runtime, images, and mpiimport installed, seen by one identity."""
+
+    def __init__(self, prefix: Path, runtime: Path, images: Path, user: str) -> None:
+        self.prefix = prefix
+        self.runtime = runtime
+        self.images = images
+        self.user = user
+
+    def workspace(self, identity: str) -> Path:
+        """A directory that the container sees and the identity owns."""
+        path = Path(tempfile.mkdtemp(prefix="cell-", dir="/tmp"))
+        path.chmod(0o755)
+        if identity == "user":
+            shutil.chown(path, self.user)
+        return path
+
+    def image(self, tree: str) -> tuple[list[str], Path]:
+        """Binds and image of a kind of tree."""
+        if tree == "host":
+            return ["--bind", f"{self.images / 'host'}:/opt/host:ro"], self.images / "nompi4py"
+        return [], self.images / {"sandbox": "py", "sif": "py.sif"}[tree]
+
+    def python(self, tree: str) -> str:
+        return "/opt/host/bin/python3" if tree == "host" else "/usr/bin/python3"
+
+    def paths(self, tree: str) -> list[Path]:
+        """The Python tree as the container names it."""
+        own = [Path("/opt/host")] if tree == "host" else []
+        return [*own, *(Path(f"/usr{local}/lib/python3{minor}") for local in ("", "/local") for minor in ("", ".11"))]
+
+    def command(self, cell: Cell, mpi: Mpi, ranks: int, flags: list[str], script: Path) -> list[str]:
+        """The command line a person would type; ``flags`` are the shim's."""
+        binds, image = self.image(cell.tree)
+        container = [str(self.prefix / "shim" / "apptainer"), "exec", *flags, *binds, str(image)]
+        program = [self.python(cell.tree), str(script)]
+        if cell.mode == "hybrid":
+            return [*mpi.command(ranks), *container, *program]
+        return [*container, f"/opt/{cell.mpi}/bin/mpiexec", *mpi.options, "-n", str(ranks), *program]
+
+    def as_identity(self, identity: str, command: list[str]) -> list[str]:
+        return ["runuser", "-u", self.user, "--", *command] if identity == "user" else command
+
+    def environment(self, cell: Cell, mpi: Mpi, **changes: str) -> dict[str, str]:
+        library = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}[cell.mpi]
+        home = subprocess.run(
+            ["getent", "passwd", self.user if cell.identity == "user" else "root"], stdout=subprocess.PIPE, text=True
+        ).stdout.split(":")[5]
+        settings = {
+            "HOME": home,
+            "PATH": f"{self.runtime.parent}:/usr/bin:/bin:/usr/sbin:/sbin",
+            "MPI4PY_LIBMPI": f"/opt/{cell.mpi}/lib/{library}",
+        }
+        if cell.identity == "root":
+            # These machines' root lacks this capability, and Apptainer insists on what it thinks root has.
+            settings["APPTAINER_DROP_CAPS"] = "CAP_SYS_RESOURCE"
+        kept = clean_environment(**mpi.environment)
+        return {name: value for name, value in kept.items() if name in mpi.environment or name in ("LANG", "TERM")} | settings | changes
+
+

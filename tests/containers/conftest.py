@@ -1,0 +1,19 @@
+"""The real container runtime, the test images and the ordinary user, provisioned once and kept in a cache."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import provision
+from tests.containers.cells import Site
+
+
+@pytest.fixture(scope="session")
+def site(prefix: Path) -> Site:
+    runtime = provision("apptainer.sh")
+    images = provision("images.sh")
+    user = provision("user.sh").name
+    provision("fuse.sh")
+    subprocess.run([prefix / "bin" / "mpiimport-plan", "record", "--prefix", prefix], check=True, env={"PATH": str(runtime.parent)})
+    return Site(prefix, runtime, images, user)

@@ -1,0 +1,65 @@
+"""Children of a rank see what children of a plain rank see, and never start MPI by our doing."""
+
+import json
+
+import pytest
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi
+
+CHILD = """
+import json, os, sys
+sys.stdout.write(json.dumps({
+    "flags": list(sys.flags), "path": sys.path, "prefix": sys.prefix, "site": "site" in sys.modules,
+    "mpi4py": "mpi4py" in sys.modules, "ours": any("mpiimport" in name for name in sys.modules),
+    "options": __import__("subprocess")._args_from_interpreter_flags(), "pythonpath": os.environ.get("PYTHONPATH"),
+}) + "\\n")
+"""
+PARENT = """
+import json, multiprocessing, os, subprocess, sys
+
+def look(queue):
+    queue.put([list(sys.flags), sys.path[1:], sys.prefix, subprocess._args_from_interpreter_flags()])
+
+if __name__ == "__main__":
+    import numpy
+    rank = int(os.environ["PMI_RANK"])
+    seen = {"self": [list(sys.flags), sys.path, subprocess._args_from_interpreter_flags()]}
+    seen["subprocess"] = json.loads(subprocess.run([sys.executable, CHILD], stdout=subprocess.PIPE, check=True).stdout)
+    for method in ("fork", "spawn", "forkserver"):
+        context = multiprocessing.get_context(method)
+        queue = context.SimpleQueue()
+        process = context.Process(target=look, args=(queue,))
+        process.start()
+        seen[method] = queue.get()
+        process.join()
+        seen[method].append(process.exitcode)
+    pid = os.fork()
+    if pid == 0:
+        sys.exit(7)
+    seen["forked"] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with open(f"seen-{rank}.json", "w") as stream:
+        json.dump(seen, stream)
+"""
+
+
+@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+def test_children_see_plain_python(job: Job, mpich: Mpi, door: str) -> None:
+    child = job.script(CHILD, "child.py")
+    parent = job.script(PARENT.replace("CHILD", repr(str(child))), "parent.py")
+    plain, served = [], []
+    for seen, start in (plain, "plain"), (served, door):
+        outcome = job.run(mpich, 2, parent, door=start)
+        assert outcome.status == 0, outcome.stderr
+        assert outcome.ours() == []
+        files = sorted(job.directory.glob("seen-*.json"))
+        assert len(files) == 2
+        for file in files:
+            seen.append(json.loads(file.read_text()))
+            file.unlink()
+    package = job.switches(door).get("PYTHONPATH")
+    text = json.dumps(served)
+    if door == "module":
+        # The test put our package on PYTHONPATH itself; it stays there, as anything else does.
+        text = text.replace(f'"{package}", ', "").replace(f'"pythonpath": "{package}"', '"pythonpath": null')
+    assert json.loads(text) == plain

@@ -1,0 +1,136 @@
+"""User code sees the MPI it would see without us, under its own mpi4py.rc."""
+
+import pytest
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi
+
+REPORT = "print(rank, *[x for x in out], sep=' | ')"
+PROGRAMS = {
+    "default": """
+from mpi4py import MPI
+out = MPI.Is_initialized(), MPI.Is_finalized(), MPI.Query_thread() == MPI.THREAD_MULTIPLE
+rank = MPI.COMM_WORLD.rank
+""",
+    "rc untouched": """
+import mpi4py
+rc = mpi4py.rc
+out = [getattr(rc, n) for n in ("initialize", "threads", "thread_level", "finalize", "fast_reduce", "recv_mprobe", "errors")]
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+""",
+    "init by hand": """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+out = [MPI.Is_initialized()]
+MPI.Init()
+out += [MPI.Is_initialized(), MPI.Is_finalized(), MPI.COMM_WORLD.allreduce(1)]
+rank = MPI.COMM_WORLD.rank
+MPI.Finalize()
+out += [MPI.Is_finalized()]
+""",
+    "init thread by hand": """
+import mpi4py
+mpi4py.rc(initialize=False, finalize=True)
+from mpi4py import MPI
+out = [MPI.Is_initialized(), MPI.Init_thread(MPI.THREAD_FUNNELED) >= MPI.THREAD_FUNNELED, MPI.Is_initialized()]
+rank = MPI.COMM_WORLD.rank
+""",
+    "finalize by hand": """
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+MPI.COMM_WORLD.Barrier()
+MPI.Finalize()
+out = [MPI.Is_initialized(), MPI.Is_finalized()]
+""",
+    "error handler": """
+import mpi4py
+mpi4py.rc.errors = "fatal"
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+out = [MPI.COMM_WORLD.Get_errhandler() == MPI.ERRORS_ARE_FATAL]
+""",
+    "import by name": """
+import importlib
+MPI = importlib.import_module("mpi4py.MPI")
+rank = MPI.COMM_WORLD.rank
+out = [MPI.__name__, MPI.__spec__.origin, type(MPI.COMM_WORLD).__module__, MPI.Is_initialized()]
+import pickle
+out += [pickle.loads(pickle.dumps(MPI.SUM)) == MPI.SUM]
+""",
+    "freed by destructors": """
+from mpi4py import MPI
+import sys
+rank = MPI.COMM_WORLD.rank
+class Owner:
+    def __init__(self):
+        self.comm = MPI.COMM_WORLD.Dup()
+    def __del__(self):
+        self.comm.Free()
+sys.owner = Owner()
+out = []
+""",
+    "exit handlers": """
+import atexit
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+out = []
+atexit.register(lambda: print(rank, "at exit", MPI.Is_finalized(), MPI.COMM_WORLD.allreduce(1)))
+""",
+    "futures": """
+from mpi4py import MPI
+from mpi4py.futures import MPICommExecutor
+rank = MPI.COMM_WORLD.rank
+with MPICommExecutor(MPI.COMM_WORLD, root=0) as executor:
+    out = [] if executor is None else [sorted(executor.map(abs, [-3, 2]))]
+""",
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_mpi_calls_see_what_they_see_without_us(job: Job, mpi: Mpi, program: str) -> None:
+    script = job.script(PROGRAMS[program] + REPORT)
+    plain = job.run(mpi, 2, script, door="plain")
+    assert plain.status == 0, plain.stderr
+    for door in ("early", "sitecustomize"):
+        served = job.run(mpi, 2, script, door=door)
+        assert (served.status, served.lines()) == (0, plain.lines()), served.stderr
+        assert served.ours() == []
+
+
+def test_a_thread_level_that_is_missing_is_a_clear_error(job: Job, mpich: Mpi) -> None:
+    text = """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+try:
+    MPI.Init_thread(MPI.THREAD_MULTIPLE)
+except RuntimeError as exc:
+    print(exc)
+"""
+    served = job.run(mpich, 2, job.script(text), MPIIMPORT_THREAD_LEVEL="single")
+    assert served.status == 0, served.stderr
+    assert "MPIIMPORT_THREAD_LEVEL=multiple" in served.stdout
+
+
+def test_programs_that_never_use_mpi_end_as_without_us(job: Job, mpi: Mpi) -> None:
+    ends = {
+        "at different times": "time.sleep(rank)",
+        "by exit status of all": "sys.exit(5)",
+        "by os._exit": "time.sleep(rank); os._exit(0)",
+        "after a fork that exits": "pid = os.fork(); sys.exit(0) if pid == 0 else os.waitpid(pid, 0)",
+    }
+    for name, end in ends.items():
+        text = f"""
+import os, sys, time, json
+rank = int(os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK")))
+print("here", rank, flush=True)
+{end}
+"""
+        script = job.script(text)
+        plain = job.run(mpi, 2, script, door="plain")
+        served = job.run(mpi, 2, script, door="sitecustomize")
+        assert served.status == plain.status, (name, served.stderr)
+        # A launcher that sees a status other than 0 ends the other ranks, at whatever line they are.
+        assert plain.status or served.lines() == plain.lines(), name

@@ -1,0 +1,83 @@
+"""No file of ours outlives the job, or the user's next job on the node; and without opt-in there is no trace of us."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi, clean_environment, run
+from tests.lab.syscalls import MARK, trace
+
+Stores = Callable[[], list[Path]]
+LOOK = "import os; from pathlib import Path; print(len(list(Path('/dev/shm').glob('mpiimport-*'))))"
+
+
+def test_the_store_is_gone_after_the_job(job: Job, mpi: Mpi, stores: Stores) -> None:
+    outcome = job.run(mpi, 3, job.script("import numpy\n" + LOOK))
+    assert outcome.lines() == ["1"] * 3
+    assert stores() == []
+
+
+def test_the_store_is_gone_after_ranks_that_end_in_every_way(job: Job, mpich: Mpi, stores: Stores) -> None:
+    ends = "rank = int(os.environ['PMI_RANK']); os._exit(0) if rank == 1 else sys.exit(rank) if rank == 2 else None"
+    job.run(mpich, 4, job.script("import os, sys, numpy\n" + ends))
+    assert stores() == []
+
+
+def test_leftovers_of_a_killed_job_are_swept_by_the_next(job: Job, mpich: Mpi, stores: Stores) -> None:
+    killed = job.run(mpich, 3, job.script("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"))
+    assert killed.status not in (0, None)
+    assert len(stores()) == 1
+    outcome = job.run(mpich, 3, job.script(LOOK))
+    assert outcome.lines() == ["1"] * 3
+    assert stores() == []
+
+
+def test_a_running_neighbour_job_is_not_swept(job: Job, mpich: Mpi, stores: Stores) -> None:
+    inner = job.script("import json, xml.dom.minidom", "inner.py")
+    text = f"""
+import os, subprocess, sys
+from pathlib import Path
+if os.environ["PMI_RANK"] == "0":
+    kept = {{name: value for name, value in os.environ.items() if not name.startswith(("PMI", "HYD", "MPI_"))}}
+    inner = {job.command(mpich, 2, "early", inner)!r}
+    subprocess.run(inner, env={{**kept, "MPIIMPORT": "force"}}, check=True, stdin=subprocess.DEVNULL)
+    print("stores", len(list(Path("/dev/shm").glob("mpiimport-*"))))
+import numpy
+"""
+    outcome = job.run(mpich, 2, job.script(text))
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == ["stores 1"]
+
+
+def test_the_store_is_private(job: Job, mpich: Mpi) -> None:
+    text = """
+import os, numpy
+from pathlib import Path
+for store in Path("/dev/shm").glob(f"mpiimport-{os.geteuid()}-*"):
+    print(oct(store.stat().st_mode & 0o777), store.stat().st_uid == os.geteuid())
+"""
+    assert set(job.run(mpich, 2, job.script(text)).lines()) == {"0o700 True"}
+
+
+def test_switched_off_there_is_no_trace_of_us(job: Job, mpich: Mpi, prefix: Path) -> None:
+    script = job.script(f"import json, os; os.path.exists('{MARK}end')")
+    for door, switch in (("sitecustomize", "0"), ("sitecustomize", "")):
+        directory = job.directory / f"{door}{switch}"
+        directory.mkdir()
+        environment = job.environment(mpich, **{**job.switches(door), "MPIIMPORT": switch})
+        outcome, traces = trace(job.command(mpich, 2, door, script), environment, directory)
+        assert outcome.status == 0 and len(traces) == 2
+        for found in traces:
+            ours = {Path(call.path).name for call in found.calls if call.path.startswith(str(prefix)) or "mpiimport-" in call.path}
+            assert not {name for name in ours if "sitecustomize" not in name and name not in ("door", "__pycache__")}
+            assert not [call for call in found.calls if "libmpi" in call.path]
+
+
+def test_nothing_happens_without_a_rank(job: Job) -> None:
+    text = "import sys; print(sorted(name for name in sys.modules if 'mpi' in name))"
+    for door in ("sitecustomize", "module", "early"):
+        command = [*job.python(door), str(job.script(text))]
+        outcome = run(command, clean_environment(**job.switches(door)))
+        assert outcome.status == 0, outcome.stderr
+        assert "mpi4py" not in outcome.stdout
+        assert outcome.stderr == ""
