@@ -4,16 +4,23 @@ import sys
 
 
 def _main():
-    here = os.path.dirname(os.path.abspath(__file__))
     script = __file__
     if sys.version_info < (3, 10):
-        arguments = sys.argv[1:]
-        sys.stderr.write("mpiimport: running as plain Python: only CPython 3.10 and newer is served\n")
-        os.execv(sys.executable, [sys.executable] + arguments)
-    sys.path[0] = os.path.dirname(here)
+        _run_plainly(script)
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(script)))
     from mpiimport.runtime.early import start
 
     start(script)
+
+
+def _run_plainly(script):
+    """Become the same interpreter without the ``-S`` and without us."""
+    sys.stderr.write("mpiimport: running as plain Python: only CPython 3.10 and newer is served\n")
+    sys.stderr.flush()
+    with open("/proc/self/cmdline", "rb") as stream:
+        words = stream.read().split(b"\0")[:-1]
+    position = words.index(os.fsencode(script))
+    os.execv(sys.executable, words[: position - 1] + words[position + 1 :])
 
 
 _main()

@@ -21,7 +21,7 @@ OPENMPI_ENVIRONMENT = {
 
 
 def provision(script: str, *arguments: str) -> Path:
-    """Run a provisioning script; its last line names what it made. Skip where it says this machine cannot (3)."""
+    """Run a provisioning script; its last line, if any, names what it made. Skip where it says this machine cannot (3)."""
     done = subprocess.run([PROVISION / script, *arguments], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
     if done.returncode == 3:
         message = f"{script} cannot provide what this test needs on this machine"
@@ -29,7 +29,8 @@ def provision(script: str, *arguments: str) -> Path:
             pytest.fail(message)
         pytest.skip(message)
     assert done.returncode == 0, f"{script} failed with status {done.returncode}"
-    return Path(done.stdout.splitlines()[-1].removeprefix("images: "))
+    lines = done.stdout.splitlines() or [""]
+    return Path(lines[-1].removeprefix("images: "))
 
 
 @pytest.fixture(scope="session")

@@ -39,6 +39,24 @@ func Resolve(p *profile.Profile, r Request) (Plan, error) {
 	return plan, nil
 }
 
+// HostEnvironment is what a profile changes in the environment of a program outside containers, with final
+// values. Options that the caller has set stay as they are.
+func HostEnvironment(p *profile.Profile, caller []string) []Variable {
+	out := []Variable{}
+	for _, v := range ownVariables(p, Request{Environ: caller}) {
+		if handover.IsOption(v.Name) {
+			out = append(out, v)
+		}
+	}
+	for _, v := range resolveEnvironment(p, Request{}) {
+		if old, _ := environ.Get(caller, v.Name); v.Change == Append && old != "" {
+			v.Value = old + ":" + v.Value
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
 func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
 	if strings.ContainsAny(r.Prefix, ":,") {
 		return nil, fmt.Errorf("mpiimport is installed in %s, and container runtimes cannot bind a path with : or , in it; install it elsewhere", r.Prefix)

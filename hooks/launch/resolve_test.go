@@ -173,3 +173,19 @@ func TestTheEntryIsPutInOnce(t *testing.T) {
 		t.Errorf("%+v", plan)
 	}
 }
+
+func TestHostEnvironmentHasFinalValuesAndKeepsTheCallersOptions(t *testing.T) {
+	p := &profile.Profile{
+		Name:        "x",
+		Environment: profile.Environment{Set: map[string]string{"A": "1"}, Append: map[string]string{"L": "/b"}, Unset: []string{"U"}},
+		Service:     map[string]string{"store": "/s", "readers": "4"},
+	}
+	got := map[string]string{}
+	for _, v := range HostEnvironment(p, []string{"L=/a", "MPIIMPORT_STORE=/mine", "MPIIMPORT=1"}) {
+		got[v.Name] = string(v.Change) + " " + v.Value
+	}
+	want := map[string]string{"A": "set 1", "L": "append /a:/b", "U": "unset ", "MPIIMPORT_STORE": "set /mine", "MPIIMPORT_READERS": "set 4"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -27,6 +27,7 @@ def _forget(here: str) -> None:
         os.environ.pop("PYTHONPATH", None)
 
 
-_activate()
+# The name belongs to the next one; where there is none, site takes the ImportError for just that.
 del sys.modules["sitecustomize"]
+_activate()
 import sitecustomize  # noqa: E402, F401

@@ -31,6 +31,10 @@ def run_command(interpreter: list[str], words: list[str], before_site: bool, act
     """
     try:
         flags, rest = split_flags(words)
+        if "profile" in flags:
+            from .profile import apply_profile
+
+            apply_profile(flags["profile"])
         options = from_environment(flags)
         program = Program.parse(rest)
     except (OptionError, NoProgram) as exc:

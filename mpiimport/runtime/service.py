@@ -44,7 +44,7 @@ class Service:
         self.ownership: Ownership | None = None
         self.imports: Imports | None = None
         self.rank = 0
-        self.report: dict[str, object] = {}
+        self.report: dict[str, int | float | str] = {}
         self._program = program
         self._answers = answers
         self._before_site = before_site
@@ -79,6 +79,10 @@ class Service:
         self.imports = self._attached
         if self.imports is not None:
             self.imports.install()
+        if self.options.report and self.rank == 0:
+            from .report import write_report
+
+            write_report(self.options.report, self.report)
 
     def leave(self) -> None:
         """Stop using the store."""
@@ -102,6 +106,7 @@ class Service:
         assert self._transport is not None and self.ownership is not None
         if self._transport.size == 1:
             raise SteppedAside("the job has one rank")
+        self.report["ranks"] = self._transport.size
         facts = self._facts()
         smallest, largest = self._transport.extremes(list(facts.values()))
         differing = [name for name, low, high in zip(facts, smallest, largest) if low != high]

@@ -23,9 +23,19 @@ func main() {
 	}
 	err := entry.Execute(command, env)
 	fmt.Fprintln(os.Stderr, "mpiimport-entry:", err)
+	os.Exit(status(err))
+}
+
+// status is what the container runtime itself exits with for a command that it cannot start.
+func status(err error) int {
+	for _, runtime := range []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"} {
+		if os.Getenv(runtime) != "" {
+			return 255
+		}
+	}
 	var refused entry.NotStarted
 	if errors.As(err, &refused) {
-		os.Exit(refused.Status)
+		return refused.Status
 	}
-	os.Exit(entry.NotExecutable)
+	return entry.NotExecutable
 }

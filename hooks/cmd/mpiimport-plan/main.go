@@ -16,6 +16,7 @@ import (
 )
 
 const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR] [COMMAND...]   print a launch plan as JSON
+       mpiimport-plan environment [--profile P]                                 print a profile's environment, NUL-separated
        mpiimport-plan list [--prefix DIR]                                       print the known profiles
        mpiimport-plan check FILE...                                             check profile files
        mpiimport-plan record [--prefix DIR]                                     write PREFIX/etc/launch.yaml
@@ -49,6 +50,8 @@ func run(args []string) error {
 	switch args[0] {
 	case "show":
 		return show(*name, *installed, *userns, flags.Args())
+	case "environment":
+		return environment(*name, *installed)
 	case "list":
 		return list(*installed)
 	case "check":
@@ -79,6 +82,22 @@ func show(name, installed string, userns bool, command []string) error {
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
 	return out.Encode(plan)
+}
+
+// environment prints the changes for a python that runs in no container: NAME=VALUE, or NAME to unset.
+func environment(name, installed string) error {
+	chosen, err := profile.Load(name, profile.Directories(installed, os.Environ()))
+	if err != nil {
+		return err
+	}
+	for _, v := range launch.HostEnvironment(chosen, os.Environ()) {
+		if v.Change == launch.Unset {
+			fmt.Printf("%s\x00", v.Name)
+		} else {
+			fmt.Printf("%s=%s\x00", v.Name, v.Value)
+		}
+	}
+	return nil
 }
 
 func list(installed string) error {

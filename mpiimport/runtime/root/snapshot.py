@@ -65,7 +65,7 @@ def take_snapshot(
     tree = Tree([entry for entry in dict.fromkeys(entries) if entry.startswith("/")])
     manifest = Manifest(tree, loaded, options.readers)
     manifest.follow_names(sorted(set(sys.modules) - loaded))
-    manifest.follow_names(program.modules())
+    manifest.follow_names(["sitecustomize", "usercustomize", *program.modules()])
     code = program.code()
     if code is not None:
         manifest.follow_code(code)
