@@ -1,9 +1,10 @@
 """The early start, run as ``python -S .../mpiimport/start.py program``. Must parse on any Python."""
+
 import os
 import sys
 
 
-def _main():
+def _main():  # type: () -> None
     script = __file__
     if sys.version_info < (3, 10):
         _run_plainly(script)
@@ -13,7 +14,7 @@ def _main():
     start(script)
 
 
-def _run_plainly(script):
+def _run_plainly(script):  # type: (str) -> None
     """Become the same interpreter without the ``-S`` and without us."""
     sys.stderr.write("mpiimport: running as plain Python: only CPython 3.10 and newer is served\n")
     sys.stderr.flush()

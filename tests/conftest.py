@@ -21,7 +21,7 @@ OPENMPI_ENVIRONMENT = {
 
 
 def provision(script: str, *arguments: str) -> Path:
-    """Run a provisioning script; its last line, if any, names what it made. Skip where it says this machine cannot (3)."""
+    """Run a provisioning script; its last line, if any, names what it made. Skip where it says it cannot (3)."""
     done = subprocess.run([PROVISION / script, *arguments], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
     if done.returncode == 3:
         message = f"{script} cannot provide what this test needs on this machine"

@@ -1,4 +1,4 @@
-"""Activation of an unchanged ``python app.py``: this directory stands on PYTHONPATH. Runs the next sitecustomize too."""
+"""Activates in an unchanged ``python app.py`` when this directory is on PYTHONPATH; runs the next sitecustomize."""
 
 import os
 import sys

@@ -26,7 +26,10 @@ def activate(options: Options, program: Program, answers: Answers, before_site: 
     if options.switch == "0" or options.debug or here is None:
         return None
     if not explicit and not is_rank_process(here):
-        _say(here.rank, "this python is not the process that the launcher started as the rank; python -m mpiimport asks for it")
+        _say(
+            here.rank,
+            "this python is not the process that the launcher started as the rank; python -m mpiimport asks for it",
+        )
         return None
     # Children of a rank must neither start MPI nor wait for us.
     os.environ["MPIIMPORT"] = "0"

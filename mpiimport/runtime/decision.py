@@ -27,7 +27,9 @@ def why_not(launch: "Launch", options: "Options") -> str:
     if options.switch != "force" and launch.size is not None and launch.local_size == launch.size:
         kind = file_system(sys.prefix)
         if kind in LOCAL_FILE_SYSTEMS:
-            return f"one node reads its own {kind} file system, so nothing is gained; MPIIMPORT=force serves all the same"
+            return (
+                f"one node reads its own {kind} file system, so nothing is gained; MPIIMPORT=force serves all the same"
+            )
     return ""
 
 

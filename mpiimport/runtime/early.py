@@ -7,26 +7,17 @@ here answer them, which is safe for the few instants before user code runs.
 import os
 import sys
 
-from .finder import StoreFinder
+from .finder import Source, StoreFinder
 from .index import DIRECTORY, FILE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import CodeType, ModuleType
 
 NO_SITE_FIELD = "no_site"
 
 
-class EarlyImports:
+class EarlyImports(Source):
     """Imports through one listing of each directory; no store yet, so every file is read where it is."""
-
-    libraries: "EarlyImports"
-    uncached: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self._listings: dict[str, dict[str, int] | None] = {}
-        self.libraries = self
 
     def install(self) -> None:
         sys.path_hooks.insert(0, self.path_hook)
@@ -36,7 +27,7 @@ class EarlyImports:
         """Take the listings out of use: what comes next looks for itself."""
         sys.path_hooks.remove(self.path_hook)
         for path, finder in list(sys.path_importer_cache.items()):
-            if isinstance(finder, StoreFinder) and finder.imports is self:
+            if isinstance(finder, StoreFinder) and finder.source is self:
                 del sys.path_importer_cache[path]
 
     def path_hook(self, path: str) -> StoreFinder:
@@ -49,28 +40,13 @@ class EarlyImports:
         if path not in self._listings:
             try:
                 with os.scandir(path) as entries:
-                    self._listings[path] = {entry.name: DIRECTORY if entry.is_dir() else FILE for entry in entries}
+                    self._listings[path] = {entry.name: DIRECTORY if entry.is_dir() else FILE if entry.is_file() else 0 for entry in entries}
             except OSError:
                 self._listings[path] = None
         return self._listings[path]
 
-    def handover(self, name: str) -> None:
-        return None
-
-    def code(self, path: str) -> "CodeType | None":
-        return None
-
-    def stage(self, path: str) -> None:
-        return None
-
     def invalidate(self) -> None:
         self._listings.clear()
-
-    def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
-        execute()
-
-    def trace(self, name: str, from_store: bool) -> None:
-        return None
 
 
 def start(script: str) -> None:

@@ -1,9 +1,10 @@
-"""Imports from the store: a path hook, and the path-entry finder and loaders it leads to (PEP 302, PEP 451).
+"""Imports from the store: the path-entry finder and the loaders it leads to (PEP 302, PEP 451).
 
 The standard PathFinder keeps doing precedence, namespace packages and ``__path__``; these only answer for
-directories that root listed, and everything they do not know goes the ordinary way.
+directories that were listed, and everything they do not know goes the ordinary way.
 """
 
+import _imp
 import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import (
@@ -14,59 +15,96 @@ from _frozen_importlib_external import (
     FileFinder,
     SourceFileLoader,
     SourcelessFileLoader,
-    _code_to_timestamp_pyc,
-    _path_join,
     cache_from_source,
+    spec_from_file_location,
 )
 
-import _imp
-
 from .index import DIRECTORY, FILE
+from .machinery import code_to_timestamp_pyc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import CodeType, ModuleType
+    from typing import Any
 
-    from .importing import Imports
+
+class Source:
+    """What finders and loaders ask. This one knows nothing, so that everything goes the ordinary way."""
+
+    uncached: "frozenset[str]" = frozenset()
+    """Source files whose pyc this process is to write, as plain Python would."""
+
+    def listing(self, path: str) -> dict[str, int] | None:
+        """Map the names in a directory to FILE or DIRECTORY; None where it has not been listed."""
+        return None
+
+    def handover(self, name: str) -> ModuleSpec | None:
+        """Return the spec of a module that is loaded already and waits to be asked for."""
+        return None
+
+    def code(self, path: str) -> "CodeType | None":
+        """Return the code of a source file; None where it is to be read the ordinary way."""
+        return None
+
+    def source_stamp(self, path: str) -> tuple[int, int]:
+        """Return modification time (whole seconds) and size of a source file whose code ``code`` returned."""
+        raise LookupError(path)
+
+    def staged(self, path: str) -> str | None:
+        """Return where to map an extension module from; None for its own place."""
+        return None
+
+    def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
+        """Execute a module's body."""
+        execute()
+
+    def invalidate(self) -> None:
+        """Take note that ``invalidate_caches()`` was called."""
+
+    def trace(self, name: str, from_store: bool) -> None:
+        """Take note of how a module is imported."""
 
 
 class StoreFinder(FileFinder):
-    """Finds the modules of one directory in root's listing of it.
+    """Finds the modules of one directory in a listing of it.
 
     After ``invalidate_caches()`` the directory itself is asked again, as importlib documents.
     """
 
-    def __init__(self, imports: "Imports", path: str, listing: dict[str, int], writable: bool) -> None:
-        super().__init__(
-            path,
-            (lambda name, path: StoreExtensionLoader(name, path, imports), EXTENSION_SUFFIXES),
-            (lambda name, path: StoreSourceLoader(name, path, imports), SOURCE_SUFFIXES),
+    def __init__(self, source: Source, path: str, listing: dict[str, int], writable: bool) -> None:
+        """``writable``: a name missing in ``listing`` may have appeared since, and is looked up again."""
+        makers: list[tuple[Any, list[str]]] = [
+            (lambda name, path: StoreExtensionLoader(name, path, source), EXTENSION_SUFFIXES),
+            (lambda name, path: StoreSourceLoader(name, path, source), SOURCE_SUFFIXES),
             (SourcelessFileLoader, BYTECODE_SUFFIXES),
-        )
-        self.imports = imports
+        ]
+        super().__init__(path, *makers)
+        self.source = source
+        self._makers = [(suffix, maker) for maker, suffixes in makers for suffix in suffixes]
         self._listing = listing
         self._writable = writable
         self._invalidated = False
 
     def find_spec(self, fullname: str, target: "ModuleType | None" = None) -> ModuleSpec | None:
-        handover = self.imports.handover(fullname)
+        handover = self.source.handover(fullname)
         if handover is not None:
             return handover
         if self._invalidated:
             return super().find_spec(fullname, target)
         tail = fullname.rpartition(".")[2]
+        base = f"{self.path.rstrip('/')}/{tail}"
         inside = None
         if self._listing.get(tail) == DIRECTORY:
-            base = _path_join(self.path, tail)
-            inside = self.imports.listing(base)
+            inside = self.source.listing(base)
             if inside is None:
                 return super().find_spec(fullname, target)
-            for suffix, loader in self._loaders:
-                if inside.get("__init__" + suffix) == FILE:
-                    return self._get_spec(loader, fullname, _path_join(base, "__init__" + suffix), [base], target)
-        for suffix, loader in self._loaders:
-            if self._listing.get(tail + suffix) == FILE:
-                return self._get_spec(loader, fullname, _path_join(self.path, tail + suffix), None, target)
+            spec = self._spec(fullname, inside, "__init__", f"{base}/__init__", [base])
+            if spec is not None:
+                return spec
+        spec = self._spec(fullname, self._listing, tail, base, None)
+        if spec is not None:
+            return spec
         if self._writable:
             return super().find_spec(fullname, target)
         if inside is None:
@@ -78,45 +116,57 @@ class StoreFinder(FileFinder):
     def invalidate_caches(self) -> None:
         super().invalidate_caches()
         self._invalidated = True
-        self.imports.invalidate()
+        self.source.invalidate()
+
+    def _spec(
+        self, fullname: str, listing: dict[str, int], stem: str, path: str, locations: list[str] | None
+    ) -> ModuleSpec | None:
+        """Return the spec of the first file ``stem`` + suffix in ``listing``; ``path`` is that file's less suffix."""
+        for suffix, maker in self._makers:
+            if listing.get(stem + suffix) == FILE:
+                file = path + suffix
+                return spec_from_file_location(
+                    fullname, file, loader=maker(fullname, file), submodule_search_locations=locations
+                )
+        return None
 
 
 class StoreSourceLoader(SourceFileLoader):
     """Takes the code of a source file from the store where the file is still as root saw it."""
 
-    def __init__(self, fullname: str, path: str, imports: "Imports") -> None:
+    def __init__(self, fullname: str, path: str, source: Source) -> None:
         super().__init__(fullname, path)
-        self.imports = imports
+        self.source = source
 
     def get_code(self, fullname: str) -> "CodeType | None":
-        code = self.imports.code(self.path)
-        self.imports.trace(fullname, code is not None)
+        code = self.source.code(self.path)
+        self.source.trace(fullname, code is not None)
         if code is None:
             return super().get_code(fullname)
-        if self.path in self.imports.uncached and not sys.dont_write_bytecode:
+        if self.path in self.source.uncached and not sys.dont_write_bytecode:
             self._write_pyc(code)
         return code
 
     def exec_module(self, module: "ModuleType") -> None:
-        self.imports.execute(module, lambda: SourceFileLoader.exec_module(self, module))
+        self.source.execute(module, lambda: SourceFileLoader.exec_module(self, module))
 
     def _write_pyc(self, code: "CodeType") -> None:
         """Leave the pyc that plain Python would have left."""
-        mtime, size = self.imports.source_stamp(self.path)
-        pyc = _code_to_timestamp_pyc(code, mtime, size)
-        self._cache_bytecode(self.path, cache_from_source(self.path), pyc)
+        mtime, size = self.source.source_stamp(self.path)
+        pyc = code_to_timestamp_pyc(code, mtime, size)
+        self._cache_bytecode(self.path, cache_from_source(self.path), pyc)  # type: ignore[attr-defined]
 
 
 class StoreExtensionLoader(ExtensionFileLoader):
     """Maps an extension module from the store; its spec and ``__file__`` keep naming the original."""
 
-    def __init__(self, name: str, path: str, imports: "Imports") -> None:
+    def __init__(self, name: str, path: str, source: Source) -> None:
         super().__init__(name, path)
-        self.imports = imports
+        self.source = source
 
     def create_module(self, spec: ModuleSpec) -> "ModuleType":
-        staged = self.imports.libraries.stage(self.path)
-        self.imports.trace(spec.name, staged is not None)
+        staged = self.source.staged(self.path)
+        self.source.trace(spec.name, staged is not None)
         if staged is None:
             return super().create_module(spec)
         twin = ModuleSpec(spec.name, self, origin=staged)
@@ -132,4 +182,4 @@ class StoreExtensionLoader(ExtensionFileLoader):
         return module
 
     def exec_module(self, module: "ModuleType") -> None:
-        self.imports.execute(module, lambda: ExtensionFileLoader.exec_module(self, module))
+        self.source.execute(module, lambda: ExtensionFileLoader.exec_module(self, module))

@@ -4,11 +4,10 @@ import marshal
 import os
 import sys
 
-import _imp
-
-from .finder import StoreFinder
+from .finder import Source, StoreFinder
 from .index import METADATA_FILES, Index, digest
 from .libraries import StagedLibraries
+from .machinery import fix_co_filename
 from .metadata import serve_metadata
 
 TYPE_CHECKING = False
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from .store import Store
 
 
-class Imports:
+class Imports(Source):
     """The imports of this process from one store.
 
     ``uncached``: source files whose pyc this process is to write; ``libraries``: the staged ones.
@@ -34,10 +33,10 @@ class Imports:
         store: "Store",
         ownership: "Ownership",
         answers: "Answers",
-        uncached: set[str],
+        uncached: frozenset[str],
         trace_prefix: str,
     ) -> None:
-        answers.known.update(index.answers)  # type: ignore[arg-type]
+        answers.known.update(index.answers)
         self._answers = answers
         self.uncached = uncached
         self.libraries = StagedLibraries(index, store)
@@ -85,7 +84,7 @@ class Imports:
         return True, texts.get(name)
 
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
-        """Execute a module body; the three modules that look past the finders are taught to ask here."""
+        """Execute a module's body; the three modules that look past the finders are taught to ask here."""
         if module.__name__ == "sysconfig":
             self._answers.execute_sysconfig(execute)
             return
@@ -116,12 +115,14 @@ class Imports:
         if digest(data) != expected:
             return None
         code: CodeType = marshal.loads(data)
-        _imp._fix_co_filename(code, path)
+        fix_co_filename(code, path)
         self._served.add(path)
         return code
 
+    def staged(self, path: str) -> str | None:
+        return self.libraries.stage(path)
+
     def source_stamp(self, path: str) -> tuple[int, int]:
-        """Return modification time (whole seconds) and size of a source file as root saw it."""
         return self._index.code[path][3:]
 
     def invalidate(self) -> None:

@@ -4,9 +4,8 @@ Packed as an 8-byte SipHash (``_imp.source_hash``) and the marshalled table; ran
 Python, so marshal's format is common ground.
 """
 
-import marshal
-
 import _imp
+import marshal
 
 FORMAT = 1
 FILE, DIRECTORY = 1, 2
@@ -64,7 +63,7 @@ class Index:
         """Raises Damaged."""
         if len(data) < 8 or digest(data[8:]) != data[:8]:
             raise Damaged("the index of the store is damaged")
-        return cls(**dict(zip(cls.__slots__, marshal.loads(data[8:]))))
+        return cls(**dict(zip(cls.__slots__, marshal.loads(data[8:]), strict=True)))
 
 
 def digest(data: bytes) -> bytes:

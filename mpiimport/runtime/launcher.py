@@ -18,9 +18,7 @@ class Launch:
 
     __slots__ = ("local_size", "programs", "rank", "rank_variable", "size")
 
-    def __init__(
-        self, rank_variable: str, rank: int, size: int | None, local_size: int | None, programs: int
-    ) -> None:
+    def __init__(self, rank_variable: str, rank: int, size: int | None, local_size: int | None, programs: int) -> None:
         self.rank_variable = rank_variable
         self.rank = rank
         self.size = size

@@ -10,17 +10,17 @@ import os
 class Option:
     """One option: ``flag`` is None where only the environment sets it; ``metavar`` None marks a switch."""
 
-    __slots__ = ("default", "flag", "help", "kind", "metavar", "name")
+    __slots__ = ("default", "flag", "kind", "meaning", "metavar", "name")
 
     def __init__(
-        self, name: str, flag: str | None, metavar: str | None, kind: type, default: object, help: str
+        self, name: str, flag: str | None, metavar: str | None, kind: type, default: object, meaning: str
     ) -> None:
         self.name = name
         self.flag = flag
         self.metavar = metavar
         self.kind = kind
         self.default = default
-        self.help = help
+        self.meaning = meaning
 
     @property
     def variable(self) -> str:

@@ -9,9 +9,10 @@ import sys
 from _frozen_importlib_external import (
     ExtensionFileLoader,
     FileFinder,
-    _get_supported_file_loaders,
     spec_from_file_location,
 )
+
+from .machinery import supported_file_loaders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ class HandoverFinder(FileFinder):
     """The ordinary finder of mpi4py's directory, save for ``mpi4py.MPI``."""
 
     def __init__(self, ownership: Ownership, path: str) -> None:
-        super().__init__(path, *_get_supported_file_loaders())
+        super().__init__(path, *supported_file_loaders())
         self._ownership = ownership
 
     def find_spec(self, fullname: str, target: "ModuleType | None" = None) -> "ModuleSpec | None":

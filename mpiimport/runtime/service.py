@@ -109,7 +109,7 @@ class Service:
         self.report["ranks"] = self._transport.size
         facts = self._facts()
         smallest, largest = self._transport.extremes(list(facts.values()))
-        differing = [name for name, low, high in zip(facts, smallest, largest) if low != high]
+        differing = [name for name, low, high in zip(facts, smallest, largest, strict=True) if low != high]
         if differing:
             raise SteppedAside(f"the ranks differ in their {', '.join(differing)}")
 
@@ -150,9 +150,7 @@ class Service:
         assert self._store is not None
         stream(leaders, self._sizes, self._store, self._snapshot.fill if self._snapshot else None)
         total = sum(self._sizes.values())
-        self.report.update(
-            copies=leaders.size, bytes_stored=total, bytes_broadcast=total if leaders.size > 1 else 0
-        )
+        self.report.update(copies=leaders.size, bytes_stored=total, bytes_broadcast=total if leaders.size > 1 else 0)
         leaders.free()
 
     def attach_store(self) -> None:
@@ -161,7 +159,7 @@ class Service:
         index = Index.unpack(self._store.read_index())
         self._store.open_code()
         self.report["modules"] = len(index.code) + len(index.needs)
-        uncached = self._snapshot.uncached if self._snapshot else set()
+        uncached = self._snapshot.uncached if self._snapshot else frozenset()
         trace = f"mpiimport[{self.rank}]:" if self.options.verbose else ""
         self._attached = Imports(index, self._store, self.ownership, self._answers, uncached, trace)
 

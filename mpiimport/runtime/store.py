@@ -1,9 +1,9 @@
 """The store of one node: a private directory in memory that its ranks fill once and read from then on.
 
-    lock     locked by every rank that uses the store (one byte each), so that the last one out removes it
-    index    what the store holds, as `snapshot.Index` packs it
-    code     the code objects, one after another
-    lib/...  shared libraries under their original absolute paths, so that $ORIGIN keeps its meaning
+lock     locked by every rank that uses the store (one byte each), so that the last one out removes it
+index    what the store holds, as `snapshot.Index` packs it
+code     the code objects, one after another
+lib/...  shared libraries under their original absolute paths, so that $ORIGIN keeps its meaning
 """
 
 import os
@@ -163,8 +163,6 @@ def _sweep_one(directory: str) -> None:
             os.close(lock)
     except OSError:
         return
-
-
 
 
 def _new_lock(directory: str, slot: int) -> int:

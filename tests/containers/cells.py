@@ -31,7 +31,8 @@ ALL = [Cell(*values) for values in itertools.product(TREES, IDENTITIES, MODES, M
 DOZEN = [
     cell
     for cell in ALL
-    if (TREES.index(cell.tree) + IDENTITIES.index(cell.identity) + MODES.index(cell.mode) + MPIS.index(cell.mpi)) % 2 == 0
+    if (TREES.index(cell.tree) + IDENTITIES.index(cell.identity) + MODES.index(cell.mode) + MPIS.index(cell.mpi)) % 2
+    == 0
 ]
 
 
@@ -92,6 +93,8 @@ class Site:
             # These machines' root lacks this capability, and Apptainer insists on what it thinks root has.
             settings["APPTAINER_DROP_CAPS"] = "CAP_SYS_RESOURCE"
         kept = clean_environment(**mpi.environment)
-        return {name: value for name, value in kept.items() if name in mpi.environment or name in ("LANG", "TERM")} | settings | changes
-
-
+        return (
+            {name: value for name, value in kept.items() if name in mpi.environment or name in ("LANG", "TERM")}
+            | settings
+            | changes
+        )

@@ -15,5 +15,7 @@ def site(prefix: Path) -> Site:
     images = provision("images.sh")
     user = provision("user.sh").name
     provision("fuse.sh")
-    subprocess.run([prefix / "bin" / "mpiimport-plan", "record", "--prefix", prefix], check=True, env={"PATH": str(runtime.parent)})
+    subprocess.run(
+        [prefix / "bin" / "mpiimport-plan", "record", "--prefix", prefix], check=True, env={"PATH": str(runtime.parent)}
+    )
     return Site(prefix, runtime, images, user)

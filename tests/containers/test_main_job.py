@@ -21,7 +21,9 @@ RANKS = 4
 SERVED = [f"done {rank} {RANKS} StoreSourceLoader" for rank in range(RANKS)]
 
 
-@pytest.mark.parametrize("cell", [pytest.param(cell, id=str(cell), marks=() if cell in DOZEN else pytest.mark.full) for cell in ALL])
+@pytest.mark.parametrize(
+    "cell", [pytest.param(cell, id=str(cell), marks=() if cell in DOZEN else pytest.mark.full) for cell in ALL]
+)
 def test_other_ranks_leave_the_tree_alone_in_containers(site: Site, mpis: dict[str, Mpi], cell: Cell) -> None:
     mpi = mpis[cell.mpi]
     workspace = site.workspace(cell.identity)

@@ -24,7 +24,9 @@ assert all(name in sys.modules for name in ('numpy', 'scipy.linalg', 'asyncio', 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_divergent_imports_do_not_deadlock(job: Job, mpi: Mpi, program: str) -> None:
-    script = job.script("from mpi4py import MPI\nrank = MPI.COMM_WORLD.rank\n" + PROGRAMS[program] + "\nprint('done', rank)")
+    script = job.script(
+        "from mpi4py import MPI\nrank = MPI.COMM_WORLD.rank\n" + PROGRAMS[program] + "\nprint('done', rank)"
+    )
     outcome = job.run(mpi, 4, script, seconds=60)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == [f"done {rank}" for rank in range(4)]

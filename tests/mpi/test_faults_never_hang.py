@@ -54,7 +54,9 @@ def run_with_fault(job: Job, mpi: Mpi, prefix: Path, phase: str, rank: int, faul
 def cases(fault: str, quick: set[tuple[str, str]]) -> list[object]:
     """All phases and kinds of rank; those not in ``quick`` run in `make test-full` alone."""
     return [
-        pytest.param(phase, kind, marks=() if (phase, kind) in quick else pytest.mark.full, id=f"{fault}-{phase}-{kind}")
+        pytest.param(
+            phase, kind, marks=() if (phase, kind) in quick else pytest.mark.full, id=f"{fault}-{phase}-{kind}"
+        )
         for phase in PHASES
         for kind in RANKS
     ]
@@ -80,7 +82,9 @@ def test_exception_in_a_phase_becomes_plain_python_on_all_ranks(
 
 
 @pytest.mark.parametrize("fault", ["exit", "kill"])
-@pytest.mark.parametrize(("phase", "kind"), cases("gone", {(p, k) for p, k in ALL if k == "root"} | {("attach_store", "leader")}))
+@pytest.mark.parametrize(
+    ("phase", "kind"), cases("gone", {(p, k) for p, k in ALL if k == "root"} | {("attach_store", "leader")})
+)
 def test_a_rank_that_is_gone_ends_the_job(
     job: Job, mpich: Mpi, prefix: Path, phase: str, kind: str, fault: str
 ) -> None:
@@ -120,6 +124,6 @@ def test_one_of_two_programs_served_alone_ends_before_the_deadline(job: Job, mpi
 def _two_programs(job: Job, mpi: Mpi, doors: tuple[str, str]) -> Outcome:
     text = "import numpy\nfrom mpi4py import MPI\nprint('{0}', MPI.COMM_WORLD.allreduce(1), type(numpy.__loader__).__name__)"
     scripts = [job.script(text.format(name), f"{name}.py") for name in "ab"]
-    command = job.command(mpi, 1, doors[0], scripts[0]) + [":", "-n", "1", *job.python(doors[1]), str(scripts[1])]
+    command = [*job.command(mpi, 1, doors[0], scripts[0]), ":", "-n", "1", *job.python(doors[1]), str(scripts[1])]
     switches = {**job.switches(doors[0]), "MPIIMPORT_DEADLINE": str(DEADLINE)}
     return run(command, job.environment(mpi, **switches), seconds=90)

@@ -68,7 +68,11 @@ def test_switched_off_there_is_no_trace_of_us(job: Job, mpich: Mpi, prefix: Path
         outcome, traces = trace(job.command(mpich, 2, door, script), environment, directory)
         assert outcome.status == 0 and len(traces) == 2
         for found in traces:
-            ours = {Path(call.path).name for call in found.calls if call.path.startswith(str(prefix)) or "mpiimport-" in call.path}
+            ours = {
+                Path(call.path).name
+                for call in found.calls
+                if call.path.startswith(str(prefix)) or "mpiimport-" in call.path
+            }
             assert not {name for name in ours if "sitecustomize" not in name and name not in ("door", "__pycache__")}
             assert not [call for call in found.calls if "libmpi" in call.path]
 

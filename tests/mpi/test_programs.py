@@ -22,7 +22,9 @@ DOORS = ["early", "module", "sitecustomize"]
 
 
 @pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize("kind", ["script", "relative script", "link", "module", "package", "code", "directory", "archive"])
+@pytest.mark.parametrize(
+    "kind", ["script", "relative script", "link", "module", "package", "code", "directory", "archive"]
+)
 def test_a_program_sees_itself_as_without_us(job: Job, mpich: Mpi, kind: str, door: str) -> None:
     words = program(job, kind)
     plain, served = (job.run(mpich, 2, *words, "an argument", "-v", door=start) for start in ("plain", door))
@@ -79,7 +81,10 @@ def test_a_missing_script_is_pythons_own_error(job: Job, mpich: Mpi, door: str) 
     assert "can't open file" in served.stderr and "no-such.py" in served.stderr
 
 
-@pytest.mark.parametrize(("words", "said"), [(["--nonsense", "x"], "unknown option --nonsense"), ([], "nothing to run"), (["-T"], "needs a value")])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["--nonsense", "x"], "unknown option --nonsense"), ([], "nothing to run"), (["-T"], "needs a value")],
+)
 def test_a_command_line_that_makes_no_sense_is_refused(job: Job, mpich: Mpi, words: list[str], said: str) -> None:
     outcome = job.run(mpich, 2, *words, door="module")
     assert outcome.status not in (0, None)

@@ -33,7 +33,7 @@ def test_an_uncaught_exception_ends_the_job_with_its_traceback(job: Job, mpi: Mp
     assert served.status not in (0, None)
     shown = traceback_of(served.stderr)
     assert f'  File "{script}", line 5, in <module>' in shown
-    assert "    raise RuntimeError(\"on one rank\")  # the failing line" in shown
+    assert '    raise RuntimeError("on one rank")  # the failing line' in shown
     assert not [line for line in shown if "mpiimport" in line or "frozen" in line]
 
 

@@ -38,9 +38,10 @@ def import_statements(code: "CodeType") -> list[ImportStatement]:
     """
     found = _statements_of(code)
     for constant in code.co_consts:
-        if isinstance(constant, CODE_TYPE):
-            if not constant.co_flags & CO_OPTIMIZED or constant.co_name == "__getattr__":
-                found += import_statements(constant)
+        if isinstance(constant, CODE_TYPE) and (
+            not constant.co_flags & CO_OPTIMIZED or constant.co_name == "__getattr__"
+        ):
+            found += import_statements(constant)
     return found
 
 

@@ -4,8 +4,9 @@ import os
 import re
 import zlib
 
+from ..index import DIRECTORY
 from .elf import NotElf, read_constants
-from .tree import DIRECTORY, Tree
+from .tree import Tree
 
 NAMES = re.compile(rb"(?<![A-Za-z0-9_.])[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*(?=\0)")
 ZLIB_HEADER = re.compile(rb"\x78[\x01\x5e\x9c\xda]")

@@ -33,7 +33,7 @@ def read_shared_object(fd: int) -> SharedObject:
     """Parse the dynamic section of the library open as ``fd``; its file position is not moved."""
     loads, dynamic = _segments(fd, _header(fd))
     entries = _words(os.pread(fd, dynamic[1], dynamic[0])) if dynamic else []
-    pairs = list(zip(entries[::2], entries[1::2]))
+    pairs = list(zip(entries[::2], entries[1::2], strict=False))
     values = dict(pairs)
     names = b""
     if DT_STRTAB in values:

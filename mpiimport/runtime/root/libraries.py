@@ -99,6 +99,4 @@ def mapped_files() -> set[str]:
 
 def _expand(entries: list[str], origin: str) -> list[str]:
     """Replace ``$ORIGIN``; the result is not normalised further than ld.so does."""
-    return [
-        os.path.normpath(entry.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)) for entry in entries
-    ]
+    return [os.path.normpath(entry.replace("${ORIGIN}", origin).replace("$ORIGIN", origin)) for entry in entries]

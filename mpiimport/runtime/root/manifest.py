@@ -3,11 +3,10 @@
 A hint only. What is missing here is imported the ordinary way; what is too much costs time.
 """
 
+import _imp
 import os
 import re
 import sys
-
-import _imp
 
 from .bytecode import ImportStatement, import_statements, words
 from .constants import Constants, named_modules, read_module_constants
@@ -57,7 +56,7 @@ class Manifest:
         """Read the modules reached, reach what they import, and so on until nothing new is found."""
         while self._wave:
             wave, self._wave = self._wave, []
-            for module, read in zip(wave, map_in_threads(_read, wave, self._threads)):
+            for module, read in zip(wave, map_in_threads(_read, wave, self._threads), strict=True):
                 self._absorb(module, read)
             for name in self._starred:
                 self._reach_public(name)
@@ -142,7 +141,7 @@ class Manifest:
     def _tops(self) -> set[str]:
         """Return the top-level names that strings may mean: the standard library's and those reached."""
         reached = {name for name in self.modules if "." not in name}
-        return (sys.stdlib_module_names - UNLIKELY) | reached
+        return reached | (sys.stdlib_module_names - UNLIKELY)
 
 
 def _read(module: Module) -> CodeFile | Constants | None:

@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
 
 
-def map_in_threads(
-    function: "Callable[[Item], Result]", items: "Sequence[Item]", threads: int
-) -> "list[Result]":
+def map_in_threads(function: "Callable[[Item], Result]", items: "Sequence[Item]", threads: int) -> "list[Result]":
     """Return ``[function(item) for item in items]``, computed by at most ``threads`` threads.
 
     The first exception raised by ``function`` is raised here once all threads have ended.

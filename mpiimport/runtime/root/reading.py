@@ -1,17 +1,12 @@
 """The code of one source file as plain Python would load it now: from its valid pyc, else compiled."""
 
+import _imp
 import marshal
 import os
 import warnings
+from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 
-import _imp
-from _frozen_importlib_external import (
-    MAGIC_NUMBER,
-    _classify_pyc,
-    _validate_hash_pyc,
-    _validate_timestamp_pyc,
-    cache_from_source,
-)
+from ..machinery import classify_pyc, validate_hash_pyc, validate_timestamp_pyc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +22,7 @@ class CodeFile:
 
     __slots__ = ("cached", "marshalled", "mtime", "path", "size", "source")
 
-    def __init__(
-        self, path: str, mtime: int, size: int, marshalled: bytes | None, source: bytes = b""
-    ) -> None:
+    def __init__(self, path: str, mtime: int, size: int, marshalled: bytes | None, source: bytes = b"") -> None:
         self.path = path
         self.mtime = mtime
         self.size = size
@@ -78,14 +71,14 @@ def _cached_code(path: str, mtime: int, size: int) -> bytes | None:
         return None
     details = {"name": path, "path": path}
     try:
-        flags = _classify_pyc(data, path, details)
+        flags = classify_pyc(data, path, details)
         if flags & 0b1:
             always = _imp.check_hash_based_pycs == "always"
             if always or (flags & 0b10 and _imp.check_hash_based_pycs != "never"):
                 source_hash = _imp.source_hash(int.from_bytes(MAGIC_NUMBER, "little"), read_file(path))
-                _validate_hash_pyc(data, source_hash, path, details)
+                validate_hash_pyc(data, source_hash, path, details)
         else:
-            _validate_timestamp_pyc(data, mtime, size, path, details)
+            validate_timestamp_pyc(data, mtime, size, path, details)
     except (ImportError, EOFError):
         return None
     return data[16:]
@@ -103,4 +96,3 @@ def read_file(path: str) -> bytes:
         return b"".join(chunks)
     finally:
         os.close(fd)
-

@@ -24,7 +24,7 @@ class Snapshot:
     pyc, whose pyc root writes when it imports them, as plain Python would.
     """
 
-    def __init__(self, index: Index, code: bytes, staged: dict[str, int], uncached: set[str]) -> None:
+    def __init__(self, index: Index, code: bytes, staged: dict[str, int], uncached: frozenset[str]) -> None:
         self.uncached = uncached
         self.modules = len(index.code)
         self._index = index.pack()
@@ -102,7 +102,7 @@ def _pack(manifest: Manifest, writable: set[str], answers: "Answers") -> Snapsho
         metadata=_read_metadata(manifest) if "importlib.metadata" in manifest.modules else {},
         answers=answers.known,
     )
-    uncached = {path for path, read in manifest.code.items() if not read.cached}
+    uncached = frozenset(path for path, read in manifest.code.items() if not read.cached)
     return Snapshot(index, b"".join(blob), libraries.staged, uncached)
 
 

@@ -7,7 +7,6 @@ import os
 import sys
 from _frozen_importlib_external import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 
-
 from ..index import DIRECTORY, FILE
 
 CODE, EXTENSION, SOURCELESS, NAMESPACE = "code", "extension", "sourceless", "namespace"
@@ -80,9 +79,7 @@ class Tree:
                 portions.append(inside)
         return Module(name, NAMESPACE, None, portions) if portions else None
 
-    def _in_listing(
-        self, name: str, directory: str, stem: str, locations: list[str] | None
-    ) -> Module | None:
+    def _in_listing(self, name: str, directory: str, stem: str, locations: list[str] | None) -> Module | None:
         listing = self.listing(directory) or {}
         for suffix, kind in SUFFIXES:
             if listing.get(stem + suffix) == FILE:
@@ -101,10 +98,10 @@ def _list(directory: str) -> dict[str, int] | None:
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
-                if entry.name.endswith(KEPT):
-                    listing[entry.name] = DIRECTORY if entry.is_dir() else FILE
-                elif entry.is_dir():
+                if entry.is_dir():
                     listing[entry.name] = DIRECTORY
+                elif entry.name.endswith(KEPT) and entry.is_file():
+                    listing[entry.name] = FILE
     except OSError:
         return None
     return listing

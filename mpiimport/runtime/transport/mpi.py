@@ -98,6 +98,4 @@ def _pack(values: list[int]) -> bytes:
 
 
 def _unpack(data: bytes | bytearray) -> list[int]:
-    return [
-        int.from_bytes(data[start : start + 8], sys.byteorder, signed=True) for start in range(0, len(data), 8)
-    ]
+    return [int.from_bytes(data[start : start + 8], sys.byteorder, signed=True) for start in range(0, len(data), 8)]

@@ -1,0 +1,111 @@
+"""The container part of the demonstration: runtime, images, identities, and how their ranks are started."""
+
+import os
+import pwd
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.measure import Way
+from tests.lab.ranks import Mpi, run
+
+PROVISION = Path(__file__).resolve().parent.parent / "tests" / "containers" / "provision"
+# Building the images from nothing takes minutes.
+PROVISION_SECONDS = 1800
+# Where the images have their Python tree.
+TREE = [Path(f"/usr{local}/lib/python3{minor}") for local in ("", "/local") for minor in ("", ".11")]
+PREFIX_INSIDE = Path("/opt/mpiimport")
+# The number of the capability in capability(7) that some machines' root lacks.
+CAP_SYS_RESOURCE = 24
+
+
+class Unavailable(Exception):
+    """Something that this machine does not have; the message says what."""
+
+
+@dataclass(frozen=True)
+class Containers:
+    """A runtime, the test images, and the MPI outside; ``user``: who mounts a SIF by squashfuse, empty if nobody can."""
+
+    prefix: Path
+    mpi: Mpi
+    runtime: Path
+    images: Path
+    user: str
+
+    def ways(self, image: str, user: str, ranks: int) -> list[Way]:
+        """Return how an image is started plainly and served."""
+        return [self._way(image, user, ranks, flags) for flags in ([], ["--mpiimport=mpich"])]
+
+    def _way(self, image: str, user: str, ranks: int, flags: list[str]) -> Way:
+        shim = self.prefix / "shim" / self.runtime.name
+        words = [*self.mpi.command(ranks), str(shim), "exec", *flags, str(self.images / image), "/usr/bin/python3"]
+        caller = pwd.getpwuid(os.geteuid()).pw_name
+        switch = {"MPIIMPORT": "force"} if flags else {}
+        return Way(
+            words,
+            {**self._environment(user or caller), **switch},
+            [*TREE, PREFIX_INSIDE],
+            "" if user == caller else user,
+        )
+
+    def _environment(self, user: str) -> dict[str, str]:
+        account = pwd.getpwnam(user)
+        settings = {
+            "HOME": account.pw_dir,
+            "PATH": f"{self.runtime.parent}:/usr/bin:/bin:/usr/sbin:/sbin",
+            "MPI4PY_LIBMPI": "/opt/mpich/lib/libmpi.so.12",
+        }
+        if account.pw_uid:
+            # What MPICH needs between user namespaces; the profile sets it too, but a plain run has no profile.
+            settings |= {"MPIR_CVAR_CH4_CMA_ENABLE": "0", "UCX_POSIX_USE_PROC_LINK": "n"}
+        elif not has_capability(CAP_SYS_RESOURCE):
+            settings[f"{self.runtime.name.upper()}_DROP_CAPS"] = "CAP_SYS_RESOURCE"
+        return settings
+
+
+def find(prefix: Path, mpi: Mpi) -> Containers:
+    """Find or provision what the container part needs. Raises Unavailable."""
+    if not runtime_is_here():
+        raise Unavailable("neither apptainer nor singularity is on PATH, nor one of the tests in the cache")
+    runtime = Path(provision("apptainer.sh"))
+    images = Path(provision("images.sh").removeprefix("images: "))
+    return Containers(prefix, mpi, runtime, images, squashfuse_user(prefix))
+
+
+def runtime_is_here() -> bool:
+    directories = [directory for directory in os.get_exec_path() if Path(directory).name != "shim"]
+    if any(shutil.which(name, path=os.pathsep.join(directories)) for name in ("apptainer", "singularity")):
+        return True
+    cache = Path(os.environ.get("MPIIMPORT_CACHE") or "/var/cache/mpiimport")
+    return any(cache.glob("apptainer-*/bin/apptainer"))
+
+
+def squashfuse_user(prefix: Path) -> str:
+    """Return an ordinary user that can mount SIF images and read the prefix; empty where there is none."""
+    try:
+        provision("fuse.sh")
+        if os.geteuid():
+            return pwd.getpwuid(os.geteuid()).pw_name
+        user = provision("user.sh")
+    except Unavailable:
+        return ""
+    reads = run(["runuser", "-u", user, "--", "test", "-r", str(prefix / "ready")], dict(os.environ), 30)
+    return user if reads.status == 0 else ""
+
+
+def provision(script: str) -> str:
+    """Run a provisioning script of the tests and return its last line. Raises Unavailable with its reason."""
+    outcome = run([str(PROVISION / script)], dict(os.environ), PROVISION_SECONDS)
+    if outcome.status != 0:
+        said = outcome.stderr.splitlines() or [f"{script}: no reason given"]
+        raise Unavailable(said[-1])
+    return (outcome.stdout.splitlines() or [""])[-1]
+
+
+def has_capability(number: int) -> bool:
+    """Whether this process could give the capability to a child. proc(5), CapBnd."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("CapBnd:"):
+            return bool(int(line.split()[1], 16) >> number & 1)
+    return True

@@ -1,0 +1,185 @@
+"""One script started plainly and served, timed untraced and counted under strace."""
+
+import json
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.lab.ranks import Outcome, run
+from tests.lab.syscalls import MARK, Call, Trace, on_tree, trace
+
+RANKS = 4
+RUNS = 3
+SECONDS = 120
+
+# Root prints one line of JSON. A module was served where its loader takes code and libraries from the store; before
+# activation the early start uses the same loaders on files of the tree. The squashfuse of a container lies in the
+# session of its rank, and has done its work for the imports at the barrier.
+SCRIPT = f"""
+import numpy; import scipy.interpolate
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+import time; now = time.monotonic()
+import os; os.path.exists("{MARK}barrier")
+rank = MPI.COMM_WORLD.rank
+if rank == 0:
+    os.path.exists("{MARK}root")
+
+import json, sys
+
+def is_served(module):
+    loader = getattr(module, "__loader__", None)
+    if type(loader).__name__ not in ("StoreSourceLoader", "StoreExtensionLoader"):
+        return False
+    return type(loader.imports).__name__ == "Imports"
+
+def squashfuse():
+    seconds = {{}}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/" + pid + "/stat") as stream:
+                name, _, rest = stream.read().partition("(")[2].rpartition(")")
+        except OSError:
+            continue
+        fields = rest.split()
+        if name.startswith("squashfuse") and int(fields[3]) == os.getsid(0):
+            seconds[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return seconds
+
+served = sum(map(is_served, list(sys.modules.values())))
+found = MPI.COMM_WORLD.gather((now, served, squashfuse()))
+if rank == 0:
+    processes = {{pid: seconds for _, _, seen in found for pid, seconds in seen.items()}}
+    print(json.dumps({{
+        "barrier": found[0][0], "served": [one[1] for one in found], "squashfuse": sum(processes.values()),
+    }}), flush=True)
+"""
+
+
+class DemoError(Exception):
+    """A launch that did not end well, with what it printed."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to start the script: what stands before it on the command line, and the identity it runs as.
+
+    ``tree``: the directories whose path calls are counted; ``user``: empty for the caller.
+    """
+
+    words: list[str]
+    environment: dict[str, str]
+    tree: list[Path]
+    user: str = ""
+
+    def as_identity(self, command: list[str]) -> list[str]:
+        return ["runuser", "-u", self.user, "--", *command] if self.user else command
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Path calls on the tree until the barrier; ``activated``: those after activation, None where there was none."""
+
+    root: int
+    other: int
+    activated: int | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one untraced run showed. ``report`` is what root wrote; empty for a plain run."""
+
+    wall: float
+    served: list[int]
+    squashfuse: float
+    report: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What all runs of one way showed. ``calls`` is None where strace is missing."""
+
+    runs: list[Run]
+    calls: Calls | None
+
+    @property
+    def wall(self) -> float:
+        return statistics.median(run.wall for run in self.runs)
+
+    @property
+    def squashfuse(self) -> float:
+        return statistics.median(run.squashfuse for run in self.runs)
+
+    @property
+    def served(self) -> list[int]:
+        return self.runs[-1].served
+
+    @property
+    def report(self) -> dict[str, float]:
+        return self.runs[-1].report
+
+
+def compare(ways: list[Way]) -> list[Figures]:
+    """Count first, which also warms the caches for all ways alike, then time them in turn."""
+    calls = [count(way) if shutil.which("strace") else None for way in ways]
+    rounds = [[time_once(way) for way in ways] for _ in range(RUNS)]
+    return [Figures(list(runs), counted) for runs, counted in zip(zip(*rounds, strict=True), calls, strict=True)]
+
+
+def time_once(way: Way) -> Run:
+    with workspace(way.user) as directory:
+        report = directory / "report.json"
+        command = way.as_identity([*way.words, str(directory / "app.py")])
+        started = time.monotonic()
+        outcome = run(command, {**way.environment, "MPIIMPORT_REPORT": str(report)}, SECONDS, directory)
+        check(outcome, command)
+        said = json.loads(outcome.stdout)
+        written = json.loads(report.read_text()) if report.exists() else {}
+        return Run(said["barrier"] - started, said["served"], said["squashfuse"], written)
+
+
+def count(way: Way) -> Calls:
+    with workspace(way.user) as directory:
+        command = [*way.words, str(directory / "app.py")]
+        outcome, traces = trace(command, way.environment, directory, SECONDS, way.as_identity)
+        check(outcome, command)
+        if len(traces) != RANKS:
+            raise DemoError(f"{len(traces)} of {RANKS} ranks reached the barrier under strace: {' '.join(command)}")
+    ranks = sorted(traces, key=is_root, reverse=True)
+    totals = [len(on_tree(found.until_mark("barrier"), way.tree)) for found in ranks]
+    after = [len(on_tree(calls, way.tree)) for found in ranks[1:] if (calls := after_activation(found)) is not None]
+    return Calls(totals[0], max(totals[1:]), max(after) if after else None)
+
+
+def is_root(found: Trace) -> bool:
+    return any(call.path == MARK + "root" for call in found.calls)
+
+
+def after_activation(found: Trace) -> list[Call] | None:
+    position = found.activated_at()
+    return None if position is None else found.until_mark("barrier")[position:]
+
+
+def check(outcome: Outcome, command: list[str]) -> None:
+    """Raise DemoError where a launch failed or had to be stopped."""
+    if outcome.status == 0:
+        return
+    ended = f"status {outcome.status}" if outcome.status is not None else f"no end within {SECONDS} s"
+    raise DemoError(f"{ended}: {' '.join(command)}\n{outcome.stdout[-1000:]}{outcome.stderr[-4000:]}")
+
+
+@contextmanager
+def workspace(user: str) -> Iterator[Path]:
+    """Give a directory with the script in it, which containers see and ``user`` may write to."""
+    with tempfile.TemporaryDirectory(prefix="mpiimport-demo-", dir="/tmp") as name:
+        directory = Path(name)
+        (directory / "app.py").write_text(SCRIPT)
+        directory.chmod(0o755)
+        if user:
+            shutil.chown(directory, user)
+        yield directory

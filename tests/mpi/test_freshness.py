@@ -1,0 +1,89 @@
+"""What is imported is as fresh as plain Python would see it."""
+
+import pytest
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi
+
+PROGRAMS = {
+    "edited between runs": "import part.one; print(part.one.value)",
+    "reload after an edit": """
+import importlib, part.one, os
+if os.environ.get("PMI_RANK") == "0":
+    open(part.one.__file__, "w").write("value = 'edited while running'")
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+print(importlib.reload(part.one).value)
+""",
+    "made beside the script": """
+import os, sys
+from mpi4py import MPI
+if MPI.COMM_WORLD.rank == 0:
+    open(os.path.join(os.path.dirname(__file__), "made_now.py"), "w").write("value = 3")
+MPI.COMM_WORLD.Barrier()
+import made_now
+print(made_now.value)
+MPI.COMM_WORLD.Barrier()
+if MPI.COMM_WORLD.rank == 0:
+    os.unlink(made_now.__file__)
+""",
+    "made elsewhere, after invalidate_caches": """
+import importlib, os, sys, part
+from mpi4py import MPI
+for name in "made_later", "made_again":
+    try:
+        importlib.import_module("part." + name)
+    except ModuleNotFoundError:
+        pass
+    if MPI.COMM_WORLD.rank == 0:
+        open(os.path.join(part.__path__[0], name + ".py"), "w").write("value = 4")
+    MPI.COMM_WORLD.Barrier()
+    importlib.invalidate_caches()
+    print(importlib.import_module("part." + name).value)
+    MPI.COMM_WORLD.Barrier()
+    if MPI.COMM_WORLD.rank == 0:
+        os.unlink(sys.modules["part." + name].__file__)
+    MPI.COMM_WORLD.Barrier()
+""",
+    "paths changed while running": """
+import os, sys, part
+extra = os.path.join(os.path.dirname(part.__path__[0]), "extra")
+sys.path.append(extra)
+import only_in_extra
+part.__path__.append(extra)
+import part.only_in_extra
+print(only_in_extra.__file__ == part.only_in_extra.__file__)
+""",
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_what_is_imported_is_what_plain_python_imports(job: Job, mpich: Mpi, program: str) -> None:
+    script = job.script(PROGRAMS[program])
+    job.script("", "library/part/__init__.py")
+    job.script("", "library/extra/only_in_extra.py")
+    seen = {}
+    for door in ("plain", "early", "sitecustomize"):
+        path = ":".join(filter(None, [job.switches(door).get("PYTHONPATH"), str(job.directory / "library")]))
+        seen[door] = []
+        for run in range(2):
+            job.script(f"value = {run}\n" + "#" * run, "library/part/one.py")
+            outcome = job.run(mpich, 2, script, door=door, PYTHONPATH=path)
+            assert outcome.status == 0, outcome.stderr
+            assert outcome.ours() == []
+            seen[door].append(outcome.lines())
+    assert seen["early"] == seen["plain"]
+    assert seen["sitecustomize"] == seen["plain"]
+
+
+def test_pycs_are_left_where_plain_python_leaves_them(job: Job, mpich: Mpi) -> None:
+    script = job.script("import part.one")
+    for door in ("plain", "early"):
+        library = job.directory / door
+        job.script("", f"{door}/part/__init__.py")
+        job.script("value = 1", f"{door}/part/one.py")
+        job.script("value = 2", f"{door}/part/never.py")
+        assert job.run(mpich, 2, script, door=door, PYTHONPATH=str(library)).status == 0
+    found = [sorted(path.name for path in (job.directory / door).rglob("*.pyc")) for door in ("plain", "early")]
+    assert found[0] == found[1]
+    assert len(found[0]) == 2
