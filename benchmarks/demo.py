@@ -129,12 +129,10 @@ def reported(found: Figures, key: str) -> str:
 
 def explain(console: Console) -> None:
     console.print(
-        "Counts are facts that hold at any scale (calls on mpiimport's own files included); the wall cannot improve on one "
-        "node with a warm local file system, and with one store there is nobody to broadcast to."
+        "Path calls (those on mpiimport's own files and by all threads included) are counted facts; the wall cannot improve "
+        "on one node with a warm local file system, and with one store there is nobody to broadcast to."
     )
-    console.print(
-        "More: README.md (use and limits), docs/profiles.md (machines), `python -m mpiimport -v` (how each module came)."
-    )
+    console.print("More: README.md (use and limits), docs/profiles.md (machines), `python -m mpiimport -v` (how each module came).")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """One script started plainly and served, timed untraced and counted under strace."""
 
 import json
+import re
 import shutil
 import statistics
 import tempfile
@@ -9,13 +10,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tests.lab.ranks import Outcome, run
-from tests.lab.syscalls import MARK, Call, Trace, on_tree, trace
+from tests.lab.ranks import run
+from tests.lab.syscalls import MARK, PATH, Call, Trace, on_tree
 
 RANKS = 4
 RUNS = 3
 SECONDS = 120
+# One file for each thread, each line with its time. Thread creation tells whose thread it is.
+STRACE = ["strace", "-f", "-ff", "-ttt", "-qq", "-s", "4096", "-e", "trace=%file,clone,clone3"]
+NEW_THREAD = re.compile(r"clone3?\(.*CLONE_THREAD.* = (\d+)$")
 
 # Root prints one line of JSON. A module was served where its loader takes code and libraries from the store; before
 # activation the early start uses the same loaders on files of the tree. The squashfuse of a container lies in the
@@ -36,7 +41,7 @@ def is_served(module):
     loader = getattr(module, "__loader__", None)
     if type(loader).__name__ not in ("StoreSourceLoader", "StoreExtensionLoader"):
         return False
-    return type(loader.imports).__name__ == "Imports"
+    return type(loader.source).__name__ == "Imports"
 
 def squashfuse():
     seconds = {{}}
@@ -62,7 +67,7 @@ if rank == 0:
 
 
 class DemoError(Exception):
-    """A launch that did not end well, with what it printed."""
+    """A launch that did not go as it should, with what it printed."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,10 @@ class Way:
 
     def as_identity(self, command: list[str]) -> list[str]:
         return ["runuser", "-u", self.user, "--", *command] if self.user else command
+
+    @property
+    def served(self) -> bool:
+        return "MPIIMPORT" in self.environment
 
 
 @dataclass(frozen=True)
@@ -134,26 +143,60 @@ def compare(ways: list[Way]) -> list[Figures]:
 def time_once(way: Way) -> Run:
     with workspace(way.user) as directory:
         report = directory / "report.json"
-        command = way.as_identity([*way.words, str(directory / "app.py")])
         started = time.monotonic()
-        outcome = run(command, {**way.environment, "MPIIMPORT_REPORT": str(report)}, SECONDS, directory)
-        check(outcome, command)
-        said = json.loads(outcome.stdout)
+        said = launch(way, [], {"MPIIMPORT_REPORT": str(report)}, directory)
         written = json.loads(report.read_text()) if report.exists() else {}
         return Run(said["barrier"] - started, said["served"], said["squashfuse"], written)
 
 
 def count(way: Way) -> Calls:
     with workspace(way.user) as directory:
-        command = [*way.words, str(directory / "app.py")]
-        outcome, traces = trace(command, way.environment, directory, SECONDS, way.as_identity)
-        check(outcome, command)
-        if len(traces) != RANKS:
-            raise DemoError(f"{len(traces)} of {RANKS} ranks reached the barrier under strace: {' '.join(command)}")
-    ranks = sorted(traces, key=is_root, reverse=True)
+        launch(way, [*STRACE, "-o", str(directory / "trace")], {}, directory)
+        ranks = sorted(rank_traces(directory), key=is_root, reverse=True)
+    if [is_root(found) for found in ranks] != [True] + [False] * (RANKS - 1):
+        raise DemoError(f"the traces show {len(ranks)} ranks, not {RANKS} with one root: {' '.join(way.words)}")
     totals = [len(on_tree(found.until_mark("barrier"), way.tree)) for found in ranks]
     after = [len(on_tree(calls, way.tree)) for found in ranks[1:] if (calls := after_activation(found)) is not None]
     return Calls(totals[0], max(totals[1:]), max(after) if after else None)
+
+
+def launch(way: Way, tracer: list[str], environment: dict[str, str], directory: Path) -> dict[str, Any]:
+    """Run the script to its end and return what root printed. Raises DemoError."""
+    command = way.as_identity([*tracer, *way.words, str(directory / "app.py")])
+    outcome = run(command, {**way.environment, **environment}, SECONDS, directory)
+    trouble = f"{' '.join(command)}\n{outcome.stdout[-1000:]}{outcome.stderr[-4000:]}"
+    if outcome.status is None:
+        raise DemoError(f"no end within {SECONDS} s: {trouble}")
+    if outcome.status != 0:
+        raise DemoError(f"status {outcome.status}: {trouble}")
+    said: dict[str, Any] = json.loads(outcome.stdout)
+    if way.served != all(said["served"]):
+        raise DemoError(f"modules served per rank {said['served']}: {trouble}")
+    return said
+
+
+def rank_traces(directory: Path) -> list[Trace]:
+    """Return the trace of each rank: the calls of all threads of a process that set a mark, by time."""
+    lines: dict[str, list[tuple[float, str]]] = {}
+    for file in directory.glob("trace.*"):
+        pairs = (line.split(" ", 1) for line in file.read_text(errors="replace").splitlines())
+        lines[file.suffix[1:]] = [(float(moment), text) for moment, text in pairs]
+    creator = {
+        match[1]: thread for thread, seen in lines.items() for _, text in seen if (match := NEW_THREAD.match(text))
+    }
+    processes: dict[str, list[tuple[float, str]]] = {}
+    for thread, seen in lines.items():
+        process = thread
+        while process in creator:
+            process = creator[process]
+        processes.setdefault(process, []).extend(seen)
+    traces = [Trace(path_calls(sorted(seen))) for seen in processes.values()]
+    return [found for found in traces if found.is_python()]
+
+
+def path_calls(lines: list[tuple[float, str]]) -> list[Call]:
+    matches = ((PATH.match(text), text) for _, text in lines)
+    return [Call(match[1], match[2], text) for match, text in matches if match and match[2]]
 
 
 def is_root(found: Trace) -> bool:
@@ -163,14 +206,6 @@ def is_root(found: Trace) -> bool:
 def after_activation(found: Trace) -> list[Call] | None:
     position = found.activated_at()
     return None if position is None else found.until_mark("barrier")[position:]
-
-
-def check(outcome: Outcome, command: list[str]) -> None:
-    """Raise DemoError where a launch failed or had to be stopped."""
-    if outcome.status == 0:
-        return
-    ended = f"status {outcome.status}" if outcome.status is not None else f"no end within {SECONDS} s"
-    raise DemoError(f"{ended}: {' '.join(command)}\n{outcome.stdout[-1000:]}{outcome.stderr[-4000:]}")
 
 
 @contextmanager

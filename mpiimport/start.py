@@ -7,20 +7,24 @@ import sys
 def _main():  # type: () -> None
     script = __file__
     if sys.version_info < (3, 10):
-        _run_plainly(script)
+        _run_plainly(script, "only CPython 3.10 and newer is served")
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(script)))
-    from mpiimport.runtime.early import start
+    try:
+        from mpiimport.runtime.early import EarlyStart
 
-    start(script)
+        start = EarlyStart()
+    except Exception as exc:
+        _run_plainly(script, "mpiimport does not load (%r); is its installation complete?" % exc)
+    start.run(script)
 
 
-def _run_plainly(script):  # type: (str) -> None
+def _run_plainly(script, reason):  # type: (str, str) -> None
     """Become the same interpreter without the ``-S`` and without us."""
-    sys.stderr.write("mpiimport: running as plain Python: only CPython 3.10 and newer is served\n")
+    sys.stderr.write("mpiimport: running as plain Python: %s\n" % reason)
     sys.stderr.flush()
     with open("/proc/self/cmdline", "rb") as stream:
         words = stream.read().split(b"\0")[:-1]
-    position = words.index(os.fsencode(script))
+    position = [os.path.abspath(os.fsdecode(word)) for word in words].index(os.path.abspath(script), 1)
     os.execv(sys.executable, words[: position - 1] + words[position + 1 :])
 
 

@@ -12,6 +12,9 @@ def _activate() -> None:
     sys.path.insert(0, os.path.dirname(os.path.dirname(here)))
     try:
         from mpiimport.runtime.command import activate_interpreter
+    except Exception as exc:
+        print(f"mpiimport: running as plain Python: mpiimport does not load ({exc!r})", file=sys.stderr)
+        return
     finally:
         del sys.path[0]
     activate_interpreter()

@@ -74,7 +74,7 @@ def abort_on_uncaught(service: Service | None) -> None:
 
     def show_and_abort(kind, value, traceback):  # type: ignore[no-untyped-def]
         show(kind, value, traceback)
-        ownership.abort_at_exit(1)
+        ownership.abort_at_exit(130 if issubclass(kind, KeyboardInterrupt) else 1)
 
     sys.excepthook = show_and_abort
 

@@ -8,7 +8,7 @@ import os
 import sys
 
 from .finder import Source, StoreFinder
-from .index import DIRECTORY, FILE
+from .index import list_directory
 
 NO_SITE_FIELD = "no_site"
 
@@ -38,32 +38,35 @@ class EarlyImports(Source):
 
     def listing(self, path: str) -> dict[str, int] | None:
         if path not in self._listings:
-            try:
-                with os.scandir(path) as entries:
-                    self._listings[path] = {entry.name: DIRECTORY if entry.is_dir() else FILE if entry.is_file() else 0 for entry in entries}
-            except OSError:
-                self._listings[path] = None
+            self._listings[path] = list_directory(path)
         return self._listings[path]
 
     def invalidate(self) -> None:
         self._listings.clear()
 
 
-def start(script: str) -> None:
-    """Run the program named on the command line of ``script``, which Python was given with ``-S``."""
-    imports = EarlyImports()
-    imports.install()
-    from .command import run_command
+class EarlyStart:
+    """The early start of one process: made as soon as this module is there, run once everything has loaded."""
 
-    del sys.path[0]
-    with_site = os.environ.pop("MPIIMPORT_START", "early") != "early-nosite"
-    interpreter = sys.orig_argv[: sys.orig_argv.index(script)]
-    if with_site:
-        # The last -S is ours: neither the program nor the interpreters it starts may see it.
-        last = len(interpreter) - 1 - interpreter[::-1].index("-S")
-        del interpreter[last]
-        _unset_no_site()
-    run_command(interpreter, sys.argv[1:], with_site, imports.remove)
+    def __init__(self) -> None:
+        self._imports = EarlyImports()
+        self._imports.install()
+        from .command import run_command
+
+        self._run_command = run_command
+
+    def run(self, script: str) -> None:
+        """Run the program named on the command line of ``script``, which Python was given with ``-S``."""
+        del sys.path[0]
+        with_site = os.environ.pop("MPIIMPORT_START", "early") != "early-nosite"
+        words = [os.path.abspath(word) for word in sys.orig_argv]
+        interpreter = sys.orig_argv[: words.index(os.path.abspath(script), 1)]
+        if with_site:
+            # The last -S is ours: neither the program nor the interpreters it starts may see it.
+            last = len(interpreter) - 1 - interpreter[::-1].index("-S")
+            del interpreter[last]
+            _unset_no_site()
+        self._run_command(interpreter, sys.argv[1:], with_site, self._imports.remove)
 
 
 def _unset_no_site() -> None:

@@ -6,9 +6,13 @@ Python, so marshal's format is common ground.
 
 import _imp
 import marshal
+import os
+from _frozen_importlib_external import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 
 FORMAT = 1
 FILE, DIRECTORY = 1, 2
+# Endings of the files that importing, or importlib.metadata, looks for.
+KEPT = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES, ".egg", ".egg-info", ".dist-info")
 # What importlib.metadata reads of a distribution. Absence is told as well as content.
 METADATA_FILES = ("METADATA", "PKG-INFO", "direct_url.json", "entry_points.txt", "top_level.txt")
 _KEY = 0x6D706969 << 32 | FORMAT
@@ -69,3 +73,18 @@ class Index:
 def digest(data: bytes) -> bytes:
     """Return the 8-byte SipHash by which damage is detected; it is no protection against forgery."""
     return _imp.source_hash(_KEY, data)
+
+
+def list_directory(path: str) -> dict[str, int] | None:
+    """Map the names in a directory that an import can use to FILE or DIRECTORY; None where it cannot be listed."""
+    listing = {}
+    try:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    listing[entry.name] = DIRECTORY
+                elif entry.name.endswith(KEPT) and entry.is_file():
+                    listing[entry.name] = FILE
+    except OSError:
+        return None
+    return listing

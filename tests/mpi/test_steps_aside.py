@@ -1,6 +1,7 @@
 """Where the service cannot or had better not start, the job runs as plain Python with one line that says why."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -151,3 +152,22 @@ def test_a_python_that_a_shell_becomes_is_the_rank(job: Job, mpi: Mpi) -> None:
     shell = ["bash", "-c", f"exec {sys.executable} {script}"]
     outcome = run([*mpi.command(2), *shell], job.environment(mpi, **job.switches("sitecustomize")))
     assert outcome.lines() == ["StoreSourceLoader"] * 2, outcome.stderr
+
+
+@pytest.mark.parametrize("door", ["early", "sitecustomize"])
+def test_an_installation_that_is_broken(job: Job, mpich: Mpi, prefix: Path, tmp_path: Path, door: str) -> None:
+    shutil.copytree(prefix / "lib", tmp_path / "lib")
+    broken = Job(tmp_path, tmp_path)
+    (tmp_path / "lib" / "mpiimport" / "runtime" / "service.py").write_text("raise OSError('broken')")
+    shutil.rmtree(tmp_path / "lib" / "mpiimport" / "runtime" / "__pycache__")
+    outcome = broken.run(mpich, 2, job.script(PROGRAM), door=door)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == [PLAIN] * 2
+    assert all("does not load" in line and "broken" in line for line in outcome.ours())
+
+
+def test_an_option_that_makes_no_sense_does_not_fail_an_unchanged_program(job: Job, mpich: Mpi) -> None:
+    outcome = job.run(mpich, 2, job.script(PROGRAM), door="sitecustomize", MPIIMPORT_DEADLINE="soon")
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == [PLAIN] * 2
+    assert all("MPIIMPORT_DEADLINE takes a number" in line for line in outcome.ours())

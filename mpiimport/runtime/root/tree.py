@@ -3,11 +3,10 @@
 Listings are read once and kept: they become part of the snapshot and answer every rank's lookups.
 """
 
-import os
 import sys
 from _frozen_importlib_external import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 
-from ..index import DIRECTORY, FILE
+from ..index import DIRECTORY, FILE, list_directory
 
 CODE, EXTENSION, SOURCELESS, NAMESPACE = "code", "extension", "sourceless", "namespace"
 SUFFIXES = (
@@ -15,8 +14,6 @@ SUFFIXES = (
     *((suffix, CODE) for suffix in SOURCE_SUFFIXES),
     *((suffix, SOURCELESS) for suffix in BYTECODE_SUFFIXES),
 )
-# Names of files that importing, or importlib.metadata, looks for.
-KEPT = (*(suffix for suffix, _ in SUFFIXES), ".egg", ".egg-info", ".dist-info")
 
 
 class Module:
@@ -47,7 +44,7 @@ class Tree:
         try:
             return self.listings[directory]
         except KeyError:
-            listing = self.listings[directory] = _list(directory)
+            listing = self.listings[directory] = list_directory(directory)
             return listing
 
     def find(self, name: str) -> Module | None:
@@ -91,17 +88,3 @@ def _loaded_locations(package: str) -> list[str] | None:
     """Return the ``__path__`` of a package that the tree does not provide but that is loaded, a frozen one say."""
     locations = getattr(sys.modules.get(package), "__path__", None)
     return [str(location) for location in locations] if locations is not None else None
-
-
-def _list(directory: str) -> dict[str, int] | None:
-    listing = {}
-    try:
-        with os.scandir(directory) as entries:
-            for entry in entries:
-                if entry.is_dir():
-                    listing[entry.name] = DIRECTORY
-                elif entry.name.endswith(KEPT) and entry.is_file():
-                    listing[entry.name] = FILE
-    except OSError:
-        return None
-    return listing

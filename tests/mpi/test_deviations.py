@@ -1,0 +1,60 @@
+"""The differences from plain Python that docs/behaviour.md lists: they are what it says, and no more."""
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi
+
+
+def test_one_path_hook_more_and_only_subclasses(job: Job, mpich: Mpi) -> None:
+    text = """
+import sys, json, _ctypes
+from importlib.machinery import ExtensionFileLoader, FileFinder, SourceFileLoader
+assert isinstance(json.__loader__, SourceFileLoader) and isinstance(_ctypes.__loader__, ExtensionFileLoader)
+finders = [finder for finder in sys.path_importer_cache.values() if finder is not None]
+print(len(sys.path_hooks), all(isinstance(finder, FileFinder) for finder in finders))
+"""
+    script = job.script(text)
+    assert job.run(mpich, 2, script, door="plain").lines() == ["2 True"] * 2
+    assert job.run(mpich, 2, script).lines() == ["3 True"] * 2
+
+
+def test_a_file_that_appears_in_a_covered_directory_needs_invalidate_caches(job: Job, mpich: Mpi) -> None:
+    text = """
+import importlib, os, part, time
+from mpi4py import MPI
+if MPI.COMM_WORLD.rank == 0:
+    open(os.path.join(part.__path__[0], "appeared.py"), "w").close()
+MPI.COMM_WORLD.Barrier()
+try:
+    import part.appeared
+    print("found at once")
+except ModuleNotFoundError:
+    importlib.invalidate_caches()
+    import part.appeared
+    print("found after invalidate_caches")
+"""
+    script = job.script(text)
+    job.script("", "library/part/__init__.py")
+    served = job.run(mpich, 2, script, PYTHONPATH=str(job.directory / "library"))
+    assert served.lines() == ["found after invalidate_caches"] * 2, served.stderr
+
+
+def test_the_switch_is_off_in_a_rank(job: Job, mpich: Mpi) -> None:
+    script = job.script("import os; print(os.environ['MPIIMPORT'])")
+    assert job.run(mpich, 2, script).lines() == ["0"] * 2
+
+
+def test_options_that_mpi4py_reads_at_load_come_from_the_environment_alone(job: Job, mpich: Mpi) -> None:
+    text = """
+import mpi4py
+mpi4py.rc.recv_mprobe = False
+from mpi4py import MPI
+print(mpi4py.rc.recv_mprobe, MPI.COMM_WORLD.sendrecv(1, dest=MPI.COMM_WORLD.rank))
+"""
+    assert job.run(mpich, 2, job.script(text)).lines() == ["False 1"] * 2
+
+
+def test_interrupted_programs_end_with_status_130(job: Job, mpich: Mpi) -> None:
+    script = job.script("import os, signal; os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(30)")
+    outcome = job.run(mpich, 2, script)
+    assert outcome.status == 130
+    assert "KeyboardInterrupt" in outcome.stderr

@@ -1,0 +1,69 @@
+"""Run by each Python on the machine: the imports it finds in bytecode, and where the syntax tree tells otherwise."""
+
+import ast
+import json
+import os
+import runpy
+import sys
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+Found = set[tuple[str, int, tuple[str, ...]]]
+STANDARD_LIBRARY = Path(os.__file__).parent
+PATTERNS = ("*.py", "asyncio/*.py", "multiprocessing/*.py", "importlib/**/*.py")
+
+
+def main() -> None:
+    """Read ``[path of bytecode.py, {name: snippet}, step]``; write ``[{name: imports}, compared, differences]``.
+
+    Of the standard library every ``step``-th module is compared.
+    """
+    module, snippets, step = json.load(sys.stdin)
+    import_statements = runpy.run_path(module)["import_statements"]
+
+    def by_bytecode(code: CodeType) -> Found:
+        return {(found.name, found.level, tuple(found.names)) for found in import_statements(code)}
+
+    found = {name: sorted(by_bytecode(compile(text, "<text>", "exec"))) for name, text in snippets.items()}
+    files = sorted(file for pattern in PATTERNS for file in STANDARD_LIBRARY.glob(pattern))[::step]
+    differences: dict[str, Any] = {}
+    sys.dont_write_bytecode = True
+    for file in files:
+        code = SourceFileLoader(file.stem, str(file)).get_code(file.stem)
+        assert code is not None
+        difference = by_bytecode(code) ^ by_syntax(file.read_bytes())
+        if difference:
+            differences[str(file)] = sorted(difference)
+    json.dump([found, len(files), differences], sys.stdout)
+
+
+def by_syntax(source: bytes) -> Found:
+    visitor = ModuleLevelImports()
+    visitor.visit(ast.parse(source))
+    return visitor.found
+
+
+class ModuleLevelImports(ast.NodeVisitor):
+    """Collects imports outside functions; the bodies of functions named ``__getattr__`` count."""
+
+    def __init__(self) -> None:
+        self.found: Found = set()
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self.found |= {(alias.name, 0, ()) for alias in node.names}
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        self.found.add((node.module or "", node.level, tuple(alias.name for alias in node.names)))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        if node.name == "__getattr__":
+            self.generic_visit(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+        pass
+
+
+if __name__ == "__main__":
+    main()

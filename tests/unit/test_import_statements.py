@@ -1,0 +1,143 @@
+"""The imports of a module are read from its bytecode, without executing it, under every Python that is served."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from mpiimport.runtime.root.bytecode import words
+from tests.conftest import ROOT
+
+Imports = set[tuple[str, int, tuple[str, ...]]]
+OLDEST = (3, 10)
+# The running Python compares its whole standard library, the others every so many modules.
+OTHERS_STEP = 4
+FILE = ROOT / "mpiimport" / "runtime" / "root" / "bytecode.py"
+READER = Path(__file__).with_name("statements.py")
+
+SNIPPETS: dict[str, tuple[str, Imports]] = {
+    "nothing": ("a = 1; b = a.c", set()),
+    "plain": ("import a", {("a", 0, ())}),
+    "dotted": ("import a.b.c", {("a.b.c", 0, ())}),
+    "several": ("import a, b.c, d as e", {("a", 0, ()), ("b.c", 0, ()), ("d", 0, ())}),
+    "alias": ("import a as b", {("a", 0, ())}),
+    "dotted alias": ("import a.b.c as d", {("a.b.c", 0, ())}),
+    "from": ("from a.b import c", {("a.b", 0, ("c",))}),
+    "from several": ("from a import b, c as d, e", {("a", 0, ("b", "c", "e"))}),
+    "from all": ("from a import *", {("a", 0, ("*",))}),
+    "future": ("from __future__ import annotations", {("__future__", 0, ("annotations",))}),
+    "relative": ("from . import a, b", {("", 1, ("a", "b"))}),
+    "relative module": ("from .a.b import c", {("a.b", 1, ("c",))}),
+    "relative parents": ("from .. import a\nfrom ...b import c", {("", 2, ("a",)), ("b", 3, ("c",))}),
+    "many parents": (f"from {'.' * 300}a import b", {("a", 300, ("b",))}),
+    "try": (
+        "try:\n import a\nexcept ImportError:\n import b\nelse:\n import c\nfinally:\n import d",
+        {(name, 0, ()) for name in "abcd"},
+    ),
+    "branches": (
+        "if x:\n import a\nelif y:\n from b import c\nelse:\n import d\nwhile x:\n import e\nfor i in x:\n import f",
+        {("a", 0, ()), ("b", 0, ("c",)), ("d", 0, ()), ("e", 0, ()), ("f", 0, ())},
+    ),
+    "with and match": (
+        "with x:\n import a\nmatch x:\n case 1:\n  import b\n case _:\n  from .c import d",
+        {("a", 0, ()), ("b", 0, ()), ("c", 1, ("d",))},
+    ),
+    "class body": (
+        "class A:\n import a\n class B:\n  from .b import c\n  def method(self):\n   import d",
+        {("a", 0, ()), ("b", 1, ("c",))},
+    ),
+    "function bodies": (
+        "def f():\n import a\n class C:\n  import b\nasync def g():\n import c\nh = lambda: __import__('d')\nimport e",
+        {("e", 0, ())},
+    ),
+    "decorated function": ("@d\ndef f(x=1):\n import a\nimport b", {("b", 0, ())}),
+    "module __getattr__": (
+        "import a\ndef __getattr__(name):\n if name == 'b':\n  from . import b\n  return b\ndef __dir__():\n import c",
+        {("a", 0, ()), ("", 1, ("b",))},
+    ),
+    "between other loads": ("x = 5, None; import a; y = 'text', 3; from .b import c", {("a", 0, ()), ("b", 1, ("c",))}),
+    "more than 300 names and constants": (
+        "\n".join(f"import a{i}\nv{i} = '{i}'\nfrom .b{i} import c{i}" for i in range(400)),
+        {(f"a{i}", 0, ()) for i in range(400)} | {(f"b{i}", 1, (f"c{i}",)) for i in range(400)},
+    ),
+    "more than 65536 names": (
+        "\n".join(f"v{i}" for i in range(66000)) + "\nfrom .a import b",
+        {("a", 1, ("b",))},
+    ),
+}
+# By the first version that has the syntax.
+NEWER_SNIPPETS: dict[tuple[int, int], dict[str, tuple[str, Imports]]] = {
+    (3, 11): {"except group": ("try:\n import a\nexcept* E:\n import b", {("a", 0, ()), ("b", 0, ())})},
+    (3, 12): {
+        "generic class": ("class A[T]:\n import a", {("a", 0, ())}),
+        "generic function": ("def f[T]():\n import a\nimport b", {("b", 0, ())}),
+        "type alias": ("type A[T] = list[T]\nimport b", {("b", 0, ())}),
+    },
+}
+
+
+def pythons() -> dict[tuple[int, int], Path]:
+    """One interpreter of each version on this machine, by version; this one among them."""
+    on_path = [shutil.which(f"python3.{minor}") for minor in range(10, 20)]
+    candidates = [Path(path).resolve() for path in on_path if path]
+    candidates += [path.resolve() for path in Path.home().glob(".pyenv/versions/3.1*/bin/python")]
+    found = {sys.version_info[:2]: Path(sys.executable)}
+    for path in candidates:
+        version = re.fullmatch(r"python3\.(\d+)", path.name)
+        # A shim of pyenv's is a shell script, which does not tell whether it has an interpreter to start.
+        if version and path.read_bytes()[:4] == b"\x7fELF":
+            found.setdefault((3, int(version[1])), path)
+    return {version: found[version] for version in sorted(found) if version >= OLDEST}
+
+
+PYTHONS = pythons()
+
+
+class Reading(NamedTuple):
+    """What one Python should find in the snippets, what it found, and how its standard library was read."""
+
+    expected: dict[str, Imports]
+    found: dict[str, Imports]
+    compared: int
+    differences: dict[str, object]
+
+
+@pytest.fixture(scope="module", params=PYTHONS, ids=lambda version: "python{}.{}".format(*version))
+def reading(request: pytest.FixtureRequest) -> Reading:
+    version = request.param
+    snippets = dict(SNIPPETS)
+    for first, newer in NEWER_SNIPPETS.items():
+        snippets |= newer if version >= first else {}
+    step = 1 if version == sys.version_info[:2] else OTHERS_STEP
+    done = subprocess.run(
+        [PYTHONS[version], "-I", READER],
+        input=json.dumps([str(FILE), {name: source for name, (source, _) in snippets.items()}, step]),
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    )
+    found, compared, differences = json.loads(done.stdout)
+    read = {name: {(module, level, tuple(names)) for module, level, names in found[name]} for name in found}
+    return Reading({name: imports for name, (_, imports) in snippets.items()}, read, compared * step, differences)
+
+
+def test_every_form_of_import_is_found(reading: Reading) -> None:
+    expected = reading.expected
+    assert {name: reading.found[name] for name in expected if reading.found[name] != expected[name]} == {}
+
+
+def test_imports_of_the_standard_library_are_those_of_its_syntax_trees(reading: Reading) -> None:
+    assert reading.compared > 200
+    assert reading.differences == {}
+
+
+def test_words_are_names_and_strings_of_nested_code_too() -> None:
+    source = "import a\nx = ('b', {'c'}, ['d'])\ndef f():\n 'e'\n return g.h, i in {'j', ('k',)}, lambda: 'l'"
+    found = words(compile(source, "<source>", "exec"))
+    assert set("abcdegh") | set("xjkl") <= found
+    assert not {"import", "return", source} & found

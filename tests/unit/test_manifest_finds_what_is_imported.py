@@ -1,0 +1,219 @@
+"""The manifest holds every file that a program's imports load, found without executing any of them."""
+
+import json
+import subprocess
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
+from pathlib import Path
+
+import pytest
+
+from mpiimport.runtime.root.manifest import Manifest
+from mpiimport.runtime.root.tree import NAMESPACE, Tree
+from tests.lab.ranks import clean_environment
+
+# Prints what was on sys.path, what was loaded before the program, and the files of what it loaded.
+LOOK = """
+import sys
+before, path = set(sys.modules), list(sys.path)
+exec(sys.argv[1])
+specs = [getattr(module, "__spec__", None) for name, module in list(sys.modules.items()) if name not in before]
+files = {spec.name: spec.origin for spec in specs if spec is not None and spec.has_location}
+import json
+print(json.dumps([path, sorted(before), files]))
+"""
+PROGRAMS = {
+    "numpy and scipy": ("import numpy; import scipy.interpolate", 600),
+    "standard library": (
+        "import asyncio, decimal, email.mime.text, hashlib, http.server, logging.config, multiprocessing.pool, pickle,"
+        " sqlite3, ssl, tomllib, unittest.mock, xml.etree.ElementTree, zoneinfo",
+        150,
+    ),
+}
+
+
+def tree(directory: Path, files: dict[str, str]) -> Tree:
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return Tree([str(directory)])
+
+
+def manifest(directory: Path, files: dict[str, str], program: str, loaded: tuple[str, ...] = ()) -> Manifest:
+    made = Manifest(tree(directory, files), loaded, threads=2)
+    made.follow_code(compile(program, "<program>", "exec"))
+    made.complete()
+    return made
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_file_that_an_import_loads_is_found(name: str) -> None:
+    program, least = PROGRAMS[name]
+    command = [sys.executable, "-I", "-c", LOOK, program]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, env=clean_environment())
+    path, loaded, files = json.loads(done.stdout)
+    assert len(files) > least
+    made = Manifest(Tree(path), loaded, threads=4)
+    made.follow_code(compile(program, "<program>", "exec"))
+    made.complete()
+    found = {module.name: module.path for module in made.modules.values()}
+    assert {module: file for module, file in files.items() if found.get(module) != file} == {}
+    assert {file for file in files.values() if file.endswith(".py") and file not in made.code} == set()
+
+
+def test_nothing_is_executed(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    touch = f"open({str(trace)!r}, 'w').close()\n"
+    files = {"noisy/__init__.py": touch + "from . import part", "noisy/part.py": touch + "from .deep import leaf"}
+    files |= {"noisy/deep/__init__.py": touch, "noisy/deep/leaf.py": touch}
+    made = manifest(tmp_path, files, "import noisy")
+    assert set(made.modules) == {"noisy", "noisy.part", "noisy.deep", "noisy.deep.leaf"}
+    assert len(made.code) == 4
+    assert not trace.exists()
+    assert not [name for name in sys.modules if name.startswith("noisy")]
+    subprocess.run([sys.executable, "-c", "import noisy"], cwd=tmp_path, check=True)
+    assert trace.exists()
+
+
+def test_circular_imports_end(tmp_path: Path) -> None:
+    files = {
+        "ring/__init__.py": "from . import one",
+        "ring/one.py": "import ring.two",
+        "ring/two.py": "from ring import one, three\nfrom . import *",
+        "ring/three.py": "from ring.three import three",
+    }
+    made = manifest(tmp_path, files, "import ring")
+    assert set(made.modules) == {"ring", "ring.one", "ring.two", "ring.three"}
+
+
+def test_what_does_not_exist_is_passed_over(tmp_path: Path) -> None:
+    files = {
+        "first.py": "import absent\nimport absent.part\nfrom absent import part\nfrom .absent import a\nimport second",
+        "second.py": "from first import attribute\nfrom .... import far\nimport third.absent",
+        "third.py": "from ..absent.part import *\nfrom package import absent",
+        "package/__init__.py": "from .absent import part\nfrom ... import far\nfrom .....absent import part",
+    }
+    made = manifest(tmp_path, files, "from . import absent\nfrom .. import absent\nimport first")
+    assert set(made.modules) == {"first", "second", "third", "package"}
+
+
+def test_what_does_not_compile_is_left_to_the_import(tmp_path: Path) -> None:
+    files = {
+        "broken/__init__.py": "import intact\ndef :",
+        "broken/part.py": "import other",
+        "zeros.py": "\0",
+        "coding.py": "# coding: no-such-coding",
+        "warning.py": "import intact\nassert (1, 'always true')",
+        "intact.py": "",
+        "other.py": "",
+    }
+    made = manifest(tmp_path, files, "import broken.part, zeros, coding, warning")
+    assert set(made.modules) == {"broken", "broken.part", "zeros", "coding", "warning", "other"}
+    assert {Path(path).relative_to(tmp_path).as_posix() for path in made.code} == {"broken/part.py", "other.py"}
+
+
+def test_an_extension_module_that_is_none_is_left_to_the_import(tmp_path: Path) -> None:
+    suffix = EXTENSION_SUFFIXES[0]
+    files = {f"textual{suffix}": "import other", f"empty{suffix}": "", "other.py": ""}
+    made = manifest(tmp_path, files, "import textual, empty")
+    assert set(made.modules) == {"textual", "empty"}
+
+
+def test_packages_without_init_are_found_in_all_their_parts(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    tree(first, {"spread/one.py": "from . import two\nfrom .inner import leaf"})
+    tree(second, {"spread/two.py": "import spread.absent", "spread/inner/leaf.py": ""})
+    made = Manifest(Tree([str(first), str(second)]), (), threads=1)
+    made.follow_names(["spread.one"])
+    made.complete()
+    assert made.modules["spread"].kind == NAMESPACE
+    assert made.modules["spread"].locations == [f"{first}/spread", f"{second}/spread"]
+    assert set(made.modules) == {"spread", "spread.one", "spread.two", "spread.inner", "spread.inner.leaf"}
+
+
+def test_star_imports_reach_the_submodules_that_the_package_names(tmp_path: Path) -> None:
+    files = {
+        "public/__init__.py": "__all__ = ['one', 'two']",
+        "public/one.py": "from .three import *",
+        "public/two/__init__.py": "",
+        "public/three.py": "",
+        "public/unnamed.py": "",
+    }
+    made = manifest(tmp_path, files, "from public import *")
+    assert set(made.modules) == {"public", "public.one", "public.two", "public.three"}
+
+
+def test_parts_imported_by_a_module_getattr_are_found(tmp_path: Path) -> None:
+    files = {
+        "lazy/__init__.py": "def __getattr__(name):\n if name == 'part':\n  from . import part\n  return part",
+        "lazy/part.py": "",
+    }
+    assert set(manifest(tmp_path, files, "import lazy").modules) == {"lazy", "lazy.part"}
+
+
+def test_what_every_rank_has_is_neither_read_nor_followed(tmp_path: Path) -> None:
+    files = {"had.py": "import behind", "behind.py": "", "asked.py": "import had"}
+    made = manifest(tmp_path, files, "import had, asked", loaded=("had",))
+    assert set(made.modules) == {"asked"}
+    assert {Path(path).name for path in made.code} == {"asked.py"}
+
+
+# In `first` and then in `second`, and what importlib makes of it is asked of importlib.
+LAYOUT = {
+    "first/module.py": "",
+    "second/module.py": "",
+    "first/package/__init__.py": "",
+    "first/package.py": "",
+    "first/package/inside.py": "",
+    "first/beside.py": "",
+    "first/beside/data.txt": "",
+    f"first/compiled{EXTENSION_SUFFIXES[0]}": "",
+    "first/compiled.py": "",
+    "first/stable.abi3.so": "",
+    "first/foreign.cpython-27-x86_64-linux-gnu.so": "",
+    f"first/built/__init__{EXTENSION_SUFFIXES[-1]}": "",
+    "first/sourceless.pyc": "",
+    "first/odd/__init__.pyc": "",
+    "first/spread/one.py": "",
+    "second/spread/two.py": "",
+    "first/later/data.txt": "",
+    "second/later/__init__.py": "",
+    "first/later_module/data.txt": "",
+    "second/later_module.py": "",
+    "first/directory.py/data.txt": "",
+    "first/dotted.name/__init__.py": "",
+    "first/überall.py": "",
+}
+NAMES = sorted({name.split("/")[1].split(".")[0] for name in LAYOUT} | {"absent", "linked", "dangling", "hollow"})
+INNER = {"package": ["inside", "absent"], "spread": ["one", "two"]}
+
+
+def test_the_tree_finds_what_importlib_finds(tmp_path: Path) -> None:
+    tree(tmp_path, LAYOUT)
+    (tmp_path / "first" / "linked").symlink_to("package")
+    (tmp_path / "first" / "dangling.py").symlink_to("nowhere.py")
+    (tmp_path / "second" / "dangling.py").write_text("")
+    (tmp_path / "first" / "hollow").mkdir()
+    path = [f"{tmp_path}/first", f"{tmp_path}/no-directory", f"{tmp_path}/first/module.py", f"{tmp_path}/second/"]
+    looked = Tree(path)
+    assert {name: found(looked, name) for name in NAMES} == {name: expected(name, path) for name in NAMES}
+    for package, parts in INNER.items():
+        module = looked.find(package)
+        assert module is not None
+        for part in parts:
+            name = f"{package}.{part}"
+            assert found(looked, name) == expected(name, module.locations)
+
+
+def found(looked: Tree, name: str) -> tuple[str | None, list[str] | None] | None:
+    module = looked.find(name)
+    return None if module is None else (module.path, module.locations)
+
+
+def expected(name: str, path: list[str] | None) -> tuple[str | None, list[str] | None] | None:
+    spec = PathFinder.find_spec(name, path)
+    if spec is None:
+        return None
+    locations = spec.submodule_search_locations
+    return spec.origin, None if locations is None else list(locations)
