@@ -10,8 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import images
 from benchmarks.measure import RANKS, RUNS, DemoError, Figures, Way, compare
@@ -52,7 +51,9 @@ def introduce(console: Console) -> None:
 
 def show_host(console: Console, prefix: Path, mpi: Mpi) -> None:
     start = prefix / "lib" / "mpiimport" / "start.py"
-    tree = [Path(sys.prefix), Path(sys.base_prefix), prefix]
+    # Not the whole of the virtual environment: its lib also holds the MPI, whose own libraries are not counted.
+    venv = [Path(sys.prefix) / name for name in ("bin", "pyvenv.cfg", f"lib/python3.{sys.version_info.minor}")]
+    tree = [*venv, Path(sys.base_prefix), prefix]
     command = [*mpi.command(RANKS), sys.executable]
     ways = [
         Way(command, clean_environment(), tree),
@@ -129,10 +130,12 @@ def reported(found: Figures, key: str) -> str:
 
 def explain(console: Console) -> None:
     console.print(
-        "Path calls (those on mpiimport's own files and by all threads included) are counted facts; the wall cannot improve "
-        "on one node with a warm local file system, and with one store there is nobody to broadcast to."
+        "Path calls (by all threads; mpiimport's own files included, MPI's libraries not) are counted facts; the wall "
+        "cannot improve on one node with a warm local file system, and one store leaves nobody to broadcast to."
     )
-    console.print("More: README.md (use and limits), docs/profiles.md (machines), `python -m mpiimport -v` (how each module came).")
+    console.print(
+        "More: README.md (use and limits), docs/profiles.md (machines), `python -m mpiimport -v` (each module)."
+    )
 
 
 if __name__ == "__main__":

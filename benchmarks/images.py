@@ -25,7 +25,7 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Containers:
-    """A runtime, the test images, and the MPI outside; ``user``: who mounts a SIF by squashfuse, empty if nobody can."""
+    """A runtime, images, and the MPI outside; ``user``: who mounts a SIF by squashfuse, empty where nobody can."""
 
     prefix: Path
     mpi: Mpi

@@ -15,6 +15,7 @@ done
 if [[ -e /etc/debian_version && $(id -u) == 0 ]]; then
     # shellcheck disable=SC1091
     suite=$(. /etc/os-release && echo "$VERSION_CODENAME-backports")
+    # shellcheck disable=SC2016
     site=$(apt-get indextargets --format '$(SITE)' | head -n 1)
     list=/etc/apt/sources.list.d/mpiimport-backports.list
     echo "deb $site $suite main" >"$list"

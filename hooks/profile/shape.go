@@ -89,8 +89,6 @@ var profileShape = &shape{
 			{name: "readers", shape: &shape{kind: number, minimum: 1, description: "How many files root reads at the same time."}},
 			{name: "thread_level", shape: &shape{kind: text, oneOf: []string{"single", "funneled", "serialized", "multiple"},
 				description: "The thread level that MPI is initialised with."}},
-			{name: "breadth", shape: &shape{kind: text, oneOf: []string{"closure", "package"},
-				description: "What is read ahead: the modules that imports lead to, or the whole packages they lie in."}},
 		}}},
 	},
 }

@@ -7,12 +7,11 @@ import os
 import sys
 import time
 
-from . import index as index_module
 from .deadline import run_before_deadline
 from .importing import Imports
-from .index import Index
+from .index import FORMAT, Index, digest
 from .ownership import NoMpi, Ownership
-from .store import NoRoom, Store, sweep
+from .store import Store, sweep
 from .streaming import stream
 from .transport.mpi import Transport
 
@@ -53,7 +52,11 @@ class Service:
         self._snapshot: Snapshot | None = None
         self._store: Store | None = None
         self._sizes: dict[str, int] = {}
+        self._neighbours: Transport | None = None
         self._leaders: Transport | None = None
+        self._leading = False
+        self._place = ""
+        self._facts: dict[str, int] = {}
         self._attached: Imports | None = None
 
     def start(self) -> None:
@@ -65,15 +68,18 @@ class Service:
             raise
 
     def _run_phases(self) -> None:
-        for name, work in (
-            ("init", self.init_mpi),
-            ("handshake", self.shake_hands),
-            ("read", self.read_tree),
-            ("reserve", self.reserve_store),
-            ("broadcast", self.broadcast_snapshot),
-            ("attach", self.attach_store),
-        ):
-            self._phase(name, work)
+        """Alternate work, which is local and may fail, with exchanges, which are collective and hold no work."""
+        self._phase("init", self.init_mpi)
+        self._phase("handshake", self.state_facts)
+        self._compare_facts()
+        self._phase("read", self.read_tree)
+        self._share_sizes()
+        self._phase("reserve", self.reserve_store)
+        self._share_place()
+        self._phase("join", self.join_store)
+        self._choose_leaders()
+        self._phase("broadcast", self.broadcast_snapshot)
+        self._phase("attach", self.attach_store)
         assert self._transport is not None
         self._transport.free()
         self.imports = self._attached
@@ -101,15 +107,30 @@ class Service:
         self._transport = Transport.over_world(self.ownership.mpi)
         self.rank = self._transport.rank
 
-    def shake_hands(self) -> None:
-        """Agree that all ranks run the same Python on the same tree, and that it is worth it."""
-        assert self._transport is not None and self.ownership is not None
-        if self._transport.size == 1:
-            raise SteppedAside("the job has one rank")
-        self.report["ranks"] = self._transport.size
-        facts = self._facts()
-        smallest, largest = self._transport.extremes(list(facts.values()))
-        differing = [name for name, low, high in zip(facts, smallest, largest, strict=True) if low != high]
+    def state_facts(self) -> None:
+        """State what must be the same on all ranks, as numbers below 2**62."""
+        assert self.ownership is not None
+        mpi = self.ownership.mpi
+        facts = {
+            "Python version": (sys.version, sys.hexversion, sys.implementation.cache_tag),
+            "Python flags": tuple(sys.flags),
+            "Python tree (sys.prefix, sys.path)": (sys.prefix, sys.base_prefix, sys.path),
+            "standard library": os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
+            "program": (self._program.kind, self._program.target),
+            "mpiimport": (__file__, FORMAT, self._before_site),
+            "options": sorted(self.options.__dict__.items()),
+        }
+        for name, fact in facts.items():
+            self._facts[name] = int.from_bytes(digest(repr(fact).encode()), "little") >> 2
+        self._facts["MPMD program"] = mpi.COMM_WORLD.Get_attr(mpi.APPNUM) or 0
+
+    def _compare_facts(self) -> None:
+        transport = self._over_world()
+        if transport.size == 1:
+            raise SteppedAside("the job has one rank, so nobody to share the reading with")
+        self.report["ranks"] = transport.size
+        smallest, largest = transport.extremes(list(self._facts.values()))
+        differing = [name for name, low, high in zip(self._facts, smallest, largest, strict=True) if low != high]
         if differing:
             raise SteppedAside(f"the ranks differ in their {', '.join(differing)}")
 
@@ -123,35 +144,46 @@ class Service:
             self._answers.run_site()
         self._snapshot = take_snapshot(self._program, self.options, self._loaded, self._answers)
 
+    def _share_sizes(self) -> None:
+        transport = self._over_world()
+        self._sizes = _unpack_sizes(transport.broadcast(_pack_sizes(self._snapshot)))
+        self._neighbours = transport.neighbours()
+
     def reserve_store(self) -> None:
-        """Tell everyone the sizes; one rank of each node makes room for the store, its neighbours join it."""
-        assert self._transport is not None
-        self._sizes = _unpack_sizes(self._transport.broadcast(_pack_sizes(self._snapshot)))
-        neighbours = self._transport.neighbours()
-        failure = self._create_store() if neighbours.rank == 0 else None
-        place = neighbours.broadcast(os.fsencode(self._store.directory) if self._store else b"")
-        if neighbours.rank and place:
-            self._store = Store.join(os.fsdecode(place), self.rank)
-        leading = neighbours.rank == 0
-        if not leading and place and self._store is None:
-            # The neighbour's directory cannot be seen from here, as in a container with its own /dev/shm.
-            leading = True
-            failure = self._create_store()
-        neighbours.free()
-        self._leaders = self._transport.among(leading)
-        if failure is not None:
-            raise failure
+        """On one rank of each node, make room for the store."""
+        if self._neighbours is not None and self._neighbours.rank == 0:
+            self._create_store()
+
+    def _share_place(self) -> None:
+        assert self._neighbours is not None
+        place = self._neighbours.broadcast(os.fsencode(self._store.directory) if self._store else b"")
+        self._place = os.fsdecode(place)
+        self._neighbours.free()
+
+    def join_store(self) -> None:
+        """On its neighbours, join that store; where it cannot be seen, as from a container, make one's own."""
+        if self._store is not None:
+            self._leading = True
+            return
+        self._store = Store.join(self._place, self.rank)
+        if self._store is None:
+            self._leading = True
+            self._create_store()
+
+    def _choose_leaders(self) -> None:
+        self._leaders = self._over_world().among(self._leading)
 
     def broadcast_snapshot(self) -> None:
-        """Send the files of the store from root to the rank that leads each store."""
+        """Send the files of the store from root to the rank that leads each store. Collective, and agreed upon."""
         leaders = self._leaders
-        if leaders is None:
+        if leaders is None or self._store is None:
             return
-        assert self._store is not None
-        stream(leaders, self._sizes, self._store, self._snapshot.fill if self._snapshot else None)
         total = sum(self._sizes.values())
         self.report.update(copies=leaders.size, bytes_stored=total, bytes_broadcast=total if leaders.size > 1 else 0)
-        leaders.free()
+        try:
+            stream(leaders, self._sizes, self._store, self._snapshot.fill if self._snapshot else None)
+        finally:
+            leaders.free()
 
     def attach_store(self) -> None:
         """On every rank, check what the store holds and start to import from it."""
@@ -164,7 +196,7 @@ class Service:
         self._attached = Imports(index, self._store, self.ownership, self._answers, uncached, trace)
 
     def _phase(self, name: str, work: "Callable[[], None]") -> None:
-        """Run a phase and agree on its outcome. Raises SteppedAside on every rank where it failed on one."""
+        """Do a phase's work and agree on its outcome. Raises SteppedAside on every rank where it failed on one."""
         started = time.monotonic()
         reason = ""
         try:
@@ -184,36 +216,16 @@ class Service:
             raise SteppedAside(text.decode(errors="replace"))
         self.report[f"{name}_seconds"] = round(time.monotonic() - started, 6)
 
-    def _facts(self) -> dict[str, int]:
-        """Return what must be the same on all ranks, as numbers below 2**62."""
-        mpi = self.ownership.mpi  # type: ignore[union-attr]
-        facts = {
-            "Python version": (sys.version, sys.hexversion, sys.implementation.cache_tag),
-            "Python flags": tuple(sys.flags),
-            "Python tree (sys.prefix, sys.path)": (sys.prefix, sys.base_prefix, sys.path),
-            "standard library": os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
-            "program": (self._program.kind, self._program.target),
-            "mpiimport": (__file__, index_module.FORMAT, self._before_site),
-            "options": sorted(self.options.__dict__.items()),
-        }
-        numbers = {
-            name: int.from_bytes(index_module.digest(repr(fact).encode()), "little") >> 2
-            for name, fact in facts.items()
-        }
-        numbers["MPMD program"] = mpi.COMM_WORLD.Get_attr(mpi.APPNUM) or 0
-        return numbers
+    def _over_world(self) -> Transport:
+        assert self._transport is not None
+        return self._transport
 
-    def _create_store(self) -> Exception | None:
-        """Create the store; return what kept it from being created, for others wait for this rank meanwhile."""
+    def _create_store(self) -> None:
         candidates = [self.options.store]
         if not self.options.store:
             candidates = list(dict.fromkeys(["/dev/shm", os.environ.get("TMPDIR") or "/tmp", "/tmp"]))
-        try:
-            sweep(candidates)
-            self._store = Store.create(candidates, self._sizes, self.rank)
-        except (OSError, NoRoom) as exc:
-            return exc
-        return None
+        sweep(candidates)
+        self._store = Store.create(candidates, self._sizes, self.rank)
 
 
 def _pack_sizes(snapshot: "Snapshot | None") -> bytes:

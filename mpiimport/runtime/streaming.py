@@ -16,10 +16,10 @@ def stream(
     """Write every file of ``sizes`` into ``store`` on each of ``leaders``, from root's ``fill``.
 
     ``fill(name, offset, buffer)``, given on root alone, puts content into the buffer. A rank on which something
-    fails goes on taking part, and raises its first OSError at the end.
+    fails goes on taking part, and raises its first exception at the end.
     """
     buffer = memoryview(bytearray(PIECE))
-    failure: OSError | None = None
+    failure: Exception | None = None
     for name, size in sizes.items():
         writer: Writer | None = None
         for offset in range(0, size, PIECE):
@@ -27,7 +27,7 @@ def stream(
             try:
                 if fill is not None and failure is None:
                     fill(name, offset, piece)
-            except OSError as exc:
+            except Exception as exc:
                 failure = exc
             if leaders.size > 1:
                 leaders.broadcast_into(piece)
@@ -35,7 +35,7 @@ def stream(
                 if failure is None and store.holds(name):
                     writer = writer or store.writer(name)
                     writer.write(piece)
-            except OSError as exc:
+            except Exception as exc:
                 failure = exc
         if writer is not None:
             writer.close()

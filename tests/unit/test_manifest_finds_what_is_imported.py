@@ -185,7 +185,9 @@ LAYOUT = {
     "first/dotted.name/__init__.py": "",
     "first/überall.py": "",
 }
-NAMES = sorted({name.split("/")[1].split(".")[0] for name in LAYOUT} | {"absent", "linked", "dangling", "hollow"})
+NAMES = sorted(
+    {name.split("/")[1].split(".")[0] for name in LAYOUT} | {"absent", "linked", "dangling", "hollow"}
+)
 INNER = {"package": ["inside", "absent"], "spread": ["one", "two"]}
 
 
@@ -204,6 +206,13 @@ def test_the_tree_finds_what_importlib_finds(tmp_path: Path) -> None:
         for part in parts:
             name = f"{package}.{part}"
             assert found(looked, name) == expected(name, module.locations)
+
+
+def test_a_link_that_leads_nowhere_hides_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "dangling.py").symlink_to("nowhere.py")
+    made = manifest(tmp_path, {"module.py": ""}, "import module, circle, dangling")
+    assert set(made.modules) == {"module"}
 
 
 def found(looked: Tree, name: str) -> tuple[str | None, list[str] | None] | None:

@@ -1,0 +1,279 @@
+"""What an extension module needs is found where ld.so finds it, in the order in which it can be loaded."""
+
+import _ctypes
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mpiimport.runtime.root.libraries import Libraries
+from tests.conftest import ROOT
+from tests.lab.ranks import clean_environment
+
+RESOLVED = re.compile(r"\t(\S+) (?:=> (/\S+) )?\(0x")
+# ld.so itself and what the kernel maps; both are there before anything is loaded.
+ALWAYS = re.compile(r"linux-vdso|linux-gate|ld-linux|ld64|/ld[-.]")
+DT_NULL, DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SYMENT, DT_SONAME, DT_RPATH, DT_RUNPATH = (
+    *(0, 1, 5, 6, 10, 11, 14, 15, 29),
+)
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library without code; ``narrow`` makes it one of a 32-bit machine."""
+
+    needed: tuple[str, ...] = ()
+    rpath: str = ""
+    runpath: str = ""
+    narrow: bool = False
+
+    def write(self, path: Path) -> None:
+        """Write what the System V ABI asks for, and no more, so that ld.so accepts it."""
+        strings = b"\0"
+        entries = []
+        names = [(DT_NEEDED, name) for name in self.needed]
+        names += [(DT_SONAME, path.name), (DT_RPATH, self.rpath), (DT_RUNPATH, self.runpath)]
+        for tag, text in names:
+            if text:
+                entries.append((tag, len(strings)))
+                strings += os.fsencode(text) + b"\0"
+        dynamic = 64 + 2 * 56
+        size = 16 * (len(entries) + 5)
+        symbols = dynamic + size
+        names_at = symbols + 24
+        entries += [
+            (DT_STRTAB, names_at),
+            (DT_STRSZ, len(strings)),
+            (DT_SYMTAB, symbols),
+            (DT_SYMENT, 24),
+            (DT_NULL, 0),
+        ]
+        end = names_at + len(strings)
+        machine = Path(sys.executable).read_bytes()[18:20]
+        header = b"\x7fELF" + bytes([1 if self.narrow else 2, 1, 1]) + bytes(9) + struct.pack("<H", 3) + machine
+        header += struct.pack("<IQQQIHHHHHH", 1, 0, 64, 0, 0, 64, 56, 2, 64, 0, 0)
+        segments = struct.pack("<IIQQQQQQ", 1, 6, 0, 0, 0, end, end, 4096)
+        segments += struct.pack("<IIQQQQQQ", 2, 6, dynamic, dynamic, dynamic, size, size, 8)
+        table = b"".join(struct.pack("<QQ", *entry) for entry in entries)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(header + segments + table + bytes(24) + strings)
+        path.chmod(0o755)
+
+
+TOP = "tree/top.so"
+# By path; LD_LIBRARY_PATH is the directory `environment` where there is one.
+CASES: dict[str, dict[str, Library]] = {
+    "runpath with origin": {
+        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/../tree/libs"),
+        "tree/libs/libunit_b.so": Library(("libunit_c.so",), runpath="${ORIGIN}/inner"),
+        "tree/libs/inner/libunit_c.so": Library(),
+    },
+    "rpath with origin": {
+        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/none:$ORIGIN/libs"),
+        "tree/libs/libunit_b.so": Library(),
+    },
+    "absolute runpath of no tree": {
+        TOP: Library(("libunit_b.so",), runpath="DIRECTORY/far"),
+        "far/libunit_b.so": Library(),
+    },
+    "nowhere": {TOP: Library(("libunit_b.so", "libunit_c.so"), runpath="$ORIGIN"), "tree/libunit_c.so": Library()},
+    "environment beats runpath": {
+        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/libs"),
+        "tree/libs/libunit_b.so": Library(),
+        "environment/libunit_b.so": Library(),
+    },
+    "rpath beats environment": {
+        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
+        "tree/libs/libunit_b.so": Library(),
+        "environment/libunit_b.so": Library(),
+    },
+    "runpath disables rpath": {
+        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/old", runpath="$ORIGIN/new"),
+        "tree/old/libunit_b.so": Library(),
+        "tree/new/libunit_b.so": Library(),
+    },
+    "rpath is inherited": {
+        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
+        "tree/libs/libunit_b.so": Library(("libunit_c.so",)),
+        "tree/libs/libunit_c.so": Library(),
+    },
+    "runpath is not inherited": {
+        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/libs"),
+        "tree/libs/libunit_b.so": Library(("libunit_c.so",)),
+        "tree/libs/libunit_c.so": Library(),
+    },
+    "own rpath comes before that of the loader": {
+        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
+        "tree/libs/libunit_b.so": Library(("libunit_c.so",), rpath="$ORIGIN/inner"),
+        "tree/libs/libunit_c.so": Library(),
+        "tree/libs/inner/libunit_c.so": Library(),
+    },
+    "runpath disables the rpath of the loader": {
+        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
+        "tree/libs/libunit_b.so": Library(("libunit_c.so",), runpath="$ORIGIN/none"),
+        "tree/libs/libunit_c.so": Library(),
+    },
+    "rpath is inherited past a library with runpath": {
+        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
+        "tree/libs/libunit_b.so": Library(("libunit_c.so",), runpath="$ORIGIN/inner"),
+        "tree/libs/inner/libunit_c.so": Library(("libunit_d.so",)),
+        "tree/libs/libunit_d.so": Library(),
+    },
+    "one name is one library": {
+        TOP: Library(("libunit_b.so", "libunit_c.so"), runpath="$ORIGIN/one"),
+        "tree/one/libunit_b.so": Library(),
+        "tree/one/libunit_c.so": Library(("libunit_b.so",), runpath="$ORIGIN/../two"),
+        "tree/two/libunit_b.so": Library(),
+    },
+    "direct needs are found first": {
+        TOP: Library(("libunit_b.so", "libunit_c.so"), runpath="$ORIGIN/one"),
+        "tree/one/libunit_b.so": Library(("libunit_c.so",), runpath="$ORIGIN/../two"),
+        "tree/one/libunit_c.so": Library(),
+        "tree/two/libunit_c.so": Library(),
+    },
+    "circle": {
+        TOP: Library(("libunit_b.so",), rpath="$ORIGIN/libs"),
+        "tree/libs/libunit_b.so": Library(("libunit_c.so",)),
+        "tree/libs/libunit_c.so": Library(("libunit_b.so",)),
+    },
+    "twin of a 32-bit machine": {
+        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/lib32:$ORIGIN/lib64"),
+        "tree/lib32/libunit_b.so": Library(narrow=True),
+        "tree/lib64/libunit_b.so": Library(),
+    },
+    "twin of a 32-bit machine outside the tree": {
+        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/libs"),
+        "tree/libs/libunit_b.so": Library(),
+        "environment/libunit_b.so": Library(narrow=True),
+    },
+    "variant for the processor": {
+        TOP: Library(("libunit_b.so",), runpath="$ORIGIN/libs"),
+        "tree/libs/libunit_b.so": Library(),
+        "tree/libs/glibc-hwcaps/x86-64-v2/libunit_b.so": Library(),
+    },
+    "need with a path": {
+        TOP: Library(("DIRECTORY/tree/libs/libunit_b.so",)),
+        "tree/libs/libunit_b.so": Library(),
+    },
+}
+# Which variants a processor takes only ld.so knows; a need that is not found is searched for by it.
+MAY_BE_LEFT_TO_THE_LOADER = {"variant for the processor"}
+
+
+def write(directory: Path, libraries: dict[str, Library]) -> Path:
+    """Write libraries, with DIRECTORY replaced in what they say; return the extension module."""
+    for name, library in libraries.items():
+        needed = tuple(need.replace("DIRECTORY", str(directory)) for need in library.needed)
+        paths = library.rpath, library.runpath.replace("DIRECTORY", str(directory))
+        Library(needed, *paths, library.narrow).write(directory / name)
+    return directory / TOP
+
+
+def by_loader(path: Path) -> list[str]:
+    """The libraries that ld.so would map for the one at ``path``, ld.so's own aside."""
+    done = subprocess.run(["ldd", str(path)], stdout=subprocess.PIPE, check=True, text=True)
+    found = [match[2] or match[1] for match in RESOLVED.finditer(done.stdout)]
+    return [os.path.realpath(library) for library in found if not ALWAYS.search(library)]
+
+
+def needs(path: Path, tree: Path) -> list[str]:
+    libraries = Libraries([str(tree)])
+    libraries.add(str(path))
+    return libraries.needs[str(path)]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_needs_are_found_where_the_loader_finds_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    path = write(tmp_path, CASES[case])
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    if (tmp_path / "environment").exists():
+        monkeypatch.setenv("LD_LIBRARY_PATH", f"/no-such-directory:{tmp_path}/environment")
+    found, expected = sorted(map(os.path.realpath, needs(path, tmp_path / "tree"))), sorted(by_loader(path))
+    assert set(found) <= set(expected)
+    assert found == expected or case in MAY_BE_LEFT_TO_THE_LOADER
+
+
+def test_a_need_comes_after_its_own_needs(tmp_path: Path) -> None:
+    top = Library(("libunit_b.so", "libunit_c.so", "libunit_d.so"), rpath="$ORIGIN/libs")
+    libraries = {
+        "tree/libs/libunit_b.so": Library(("libunit_e.so", "libunit_d.so")),
+        "tree/libs/libunit_c.so": Library(("libunit_b.so",)),
+        "tree/libs/libunit_d.so": Library(),
+        "tree/libs/libunit_e.so": Library(("libunit_d.so",)),
+    }
+    order = [Path(library).name for library in needs(write(tmp_path, {TOP: top, **libraries}), tmp_path / "tree")]
+    assert sorted(order) == sorted((*top.needed, "libunit_e.so"))
+    for path, library in libraries.items():
+        assert all(order.index(need) < order.index(Path(path).name) for need in library.needed)
+
+
+def test_libraries_outside_the_tree_are_needed_but_not_staged(tmp_path: Path) -> None:
+    top = Library(("libunit_b.so", "libunit_c.so"), runpath="$ORIGIN/libs:$ORIGIN/../tree-too")
+    path = write(tmp_path, {TOP: top, "tree/libs/libunit_b.so": Library(), "tree-too/libunit_c.so": Library()})
+    libraries = Libraries([f"{tmp_path}/tree/"])
+    libraries.add(str(path))
+    inside, outside = f"{tmp_path}/tree/libs/libunit_b.so", f"{tmp_path}/tree-too/libunit_c.so"
+    assert libraries.needs == {str(path): [inside, outside]}
+    assert libraries.staged == {name: Path(name).stat().st_size for name in (str(path), inside)}
+
+
+def test_what_is_no_library_is_not_staged(tmp_path: Path) -> None:
+    path = write(tmp_path, {TOP: Library(("libunit_b.so",), runpath="$ORIGIN")})
+    (tmp_path / "tree" / "libunit_b.so").write_text("GROUP ( libunit_c.so )")
+    (tmp_path / "tree" / "text.so").write_text("no library")
+    libraries = Libraries([f"{tmp_path}/tree"])
+    for name in (str(path), f"{tmp_path}/tree/text.so", f"{tmp_path}/tree/absent.so"):
+        libraries.add(name)
+    assert libraries.needs == {str(path): []}
+    assert set(libraries.staged) == {str(path)}
+
+
+def test_what_this_process_has_mapped_is_left_alone() -> None:
+    libraries = Libraries(["/"])
+    libraries.add(_ctypes.__file__)
+    assert (libraries.needs, libraries.staged) == ({}, {})
+
+
+# Run apart from the test's own process, which may have these libraries mapped already.
+NUMPY = """
+import ctypes, importlib.util, json, sys
+from mpiimport.runtime.root.libraries import Libraries, mapped_files
+package = importlib.util.find_spec("numpy").submodule_search_locations[0]
+path = importlib.util.spec_from_file_location("umath", sys.argv[1]).origin
+before = mapped_files()
+libraries = Libraries([package, package + ".libs"])
+libraries.add(path)
+for need in libraries.needs[path] if sys.argv[2] == "load" else []:
+    ctypes.CDLL(need)
+import numpy
+new = sorted(name for name in mapped_files() - before if ".so" in name)
+print(json.dumps([libraries.needs[path], libraries.staged, sorted(before), new]))
+"""
+
+
+def numpy_report(path: Path, word: str) -> tuple[list[str], dict[str, int], list[str], list[str]]:
+    command = [sys.executable, "-c", NUMPY, str(path), word]
+    environment = clean_environment()
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, cwd=ROOT, env=environment)
+    needed, staged, before, new = json.loads(done.stdout)
+    return needed, staged, before, new
+
+
+def test_numpy_needs_its_bundled_libraries_in_load_order() -> None:
+    (path,) = Path(sys.prefix).glob("lib/python*/site-packages/numpy/_core/_multiarray_umath.*.so")
+    needed, staged, before, plain = numpy_report(path, "look")
+    bundled = [Path(name).name.partition("-")[0] for name in needed if "/numpy.libs/" in name]
+    assert bundled[-1].startswith("libscipy_openblas")
+    assert "libgfortran" in bundled[:-1]
+    found, expected = {os.path.realpath(name) for name in needed}, set(by_loader(path)) - set(before)
+    assert {name for name in expected if "/numpy.libs/" in name} <= found <= expected
+    assert set(staged) == {str(path), *(name for name in needed if "/numpy.libs/" in name)}
+    assert numpy_report(path, "load")[3] == plain

@@ -1,0 +1,142 @@
+"""The JSON Schema of profiles, the launch side and the runtime agree on what a profile may say."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from mpiimport.runtime.options import OPTIONS, from_environment
+from mpiimport.runtime.ownership import LEVELS
+from tests.conftest import ROOT
+from tests.lab.ranks import clean_environment
+
+PACKAGE = ROOT / "mpiimport"
+SCHEMA = PACKAGE / "profiles" / "profile.schema.json"
+VECTORS = ROOT / "hooks" / "profile" / "testdata"
+SHIPPED = sorted(PACKAGE.glob("profiles/*.yaml"))
+# Of every key of the section, a value that is not the default.
+SERVICE_SAMPLES = {"deadline": 17, "readers": 3, "store": "/dev/shm", "thread_level": "funneled"}
+
+
+def vectors(directory: str) -> list[Path]:
+    return sorted((VECTORS / directory).glob("*.yaml"))
+
+
+def name(path: Path) -> str:
+    return path.stem
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(SCHEMA.read_text())
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def plan() -> Path:
+    """The launch side's program, built by `make`."""
+    path = ROOT / "build" / "bin" / "mpiimport-plan"
+    assert path.exists(), "run `make test`, which builds build/bin first"
+    return path
+
+
+def is_valid(path: Path, schema: dict[str, Any]) -> bool:
+    validator = jsonschema.validators.validator_for(schema)
+    return bool(validator(schema).is_valid(yaml.safe_load(path.read_text())))
+
+
+@pytest.fixture(scope="module")
+def check(tmp_path_factory: pytest.TempPathFactory, plan: Path) -> Callable[[Path], str]:
+    """Returns what the launch side has against a profile; empty where it accepts it."""
+    prefix = tmp_path_factory.mktemp("prefix")
+    (prefix / "profiles").mkdir()
+    # What the vectors extend is found as an installed profile is.
+    for path in [*SHIPPED, *vectors("accept")]:
+        (prefix / "profiles" / path.name).symlink_to(path)
+    environment = clean_environment(XDG_CONFIG_HOME=str(prefix))
+
+    def complaint(path: Path) -> str:
+        command = [str(plan), "check", "--prefix", str(prefix), str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        assert done.returncode == (2 if done.stderr else 0)
+        assert done.stdout == ""
+        return done.stderr
+
+    return complaint
+
+
+def test_the_schema_is_a_schema(schema: dict[str, Any]) -> None:
+    jsonschema.validators.validator_for(schema).check_schema(schema)
+    assert schema["$schema"].endswith("2020-12/schema")
+
+
+def test_the_schema_is_the_one_that_the_launch_side_prints(plan: Path) -> None:
+    done = subprocess.run([str(plan), "schema"], stdout=subprocess.PIPE, check=True, text=True)
+    assert done.stdout == SCHEMA.read_text()
+
+
+def test_there_are_profiles_and_vectors() -> None:
+    assert {path.stem for path in SHIPPED} >= {"mpich", "openmpi", "intel", "cray"}
+    assert len(vectors("accept")) >= 3
+    assert len(vectors("reject")) >= 30
+    assert len(vectors("reject-text")) >= 9
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=name)
+def test_shipped_profiles_are_accepted(path: Path, schema: dict[str, Any], check: Callable[[Path], str]) -> None:
+    assert is_valid(path, schema)
+    assert check(path) == ""
+    assert yaml.safe_load(path.read_text())["name"] == path.stem
+
+
+@pytest.mark.parametrize("path", vectors("accept"), ids=name)
+def test_what_the_format_accepts_is_accepted_by_both(
+    path: Path, schema: dict[str, Any], check: Callable[[Path], str]
+) -> None:
+    assert is_valid(path, schema)
+    assert check(path) == ""
+
+
+@pytest.mark.parametrize("path", vectors("reject"), ids=name)
+def test_what_the_format_rejects_is_rejected_by_both(
+    path: Path, schema: dict[str, Any], check: Callable[[Path], str]
+) -> None:
+    assert not is_valid(path, schema)
+    assert f"{path.name}:" in check(path)
+
+
+@pytest.mark.parametrize("path", vectors("reject-text"), ids=name)
+def test_what_only_a_reader_can_see_is_rejected_by_the_launch_side(path: Path, check: Callable[[Path], str]) -> None:
+    assert f"{path.name}:" in check(path)
+
+
+def test_service_keys_are_options_of_the_runtime(schema: dict[str, Any]) -> None:
+    keys = set(schema["properties"]["service"]["properties"])
+    assert keys - {option.name for option in OPTIONS} == set()
+
+
+@pytest.mark.parametrize("key", SERVICE_SAMPLES)
+def test_a_service_key_becomes_the_variable_that_the_runtime_reads(
+    key: str, schema: dict[str, Any], plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    value = SERVICE_SAMPLES[key]
+    assert set(SERVICE_SAMPLES) == set(schema["properties"]["service"]["properties"])
+    path = tmp_path / "sample.yaml"
+    path.write_text(f"schema_version: 1\nname: sample\ndescription: a test\nservice:\n  {key}: {value}\n")
+    assert is_valid(path, schema)
+    command = [str(plan), "show", "--prefix", str(PACKAGE), "--profile", str(path), "python", "app.py"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, env=clean_environment())
+    variable = f"MPIIMPORT_{key.upper()}"
+    changes = json.loads(done.stdout)["environment"]
+    assert {"name": variable, "value": str(value), "change": "set"} in changes
+    monkeypatch.setenv(variable, str(value))
+    assert getattr(from_environment(), key) == value
+
+
+def test_thread_levels_are_those_of_the_runtime(schema: dict[str, Any]) -> None:
+    assert schema["properties"]["service"]["properties"]["thread_level"]["enum"] == list(LEVELS)
