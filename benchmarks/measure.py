@@ -1,7 +1,6 @@
 """One script started plainly and served, timed untraced and counted under strace."""
 
 import json
-import re
 import shutil
 import statistics
 import tempfile
@@ -13,14 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.lab.ranks import run
-from tests.lab.syscalls import MARK, PATH, Call, Trace, on_tree
+from tests.lab.syscalls import MARK, STRACE, Call, Trace, on_tree, rank_traces
 
 RANKS = 4
 RUNS = 3
 SECONDS = 120
-# One file for each thread, each line with its time. Thread creation tells whose thread it is.
-STRACE = ["strace", "-f", "-ff", "-ttt", "-qq", "-s", "4096", "-e", "trace=%file,clone,clone3"]
-NEW_THREAD = re.compile(r"clone3?\(.*CLONE_THREAD.* = (\d+)$")
 
 # Root prints one line of JSON. A module was served where its loader takes code and libraries from the store; before
 # activation the early start uses the same loaders on files of the tree. The squashfuse of a container lies in the
@@ -74,7 +70,7 @@ class DemoError(Exception):
 class Way:
     """A way to start the script: what stands before it on the command line, and the identity it runs as.
 
-    ``tree``: the directories whose path calls are counted; ``user``: empty for the caller.
+    ``tree``: where path calls are counted, with the directories above; ``user``: empty for the caller.
     """
 
     words: list[str]
@@ -155,8 +151,8 @@ def count(way: Way) -> Calls:
         ranks = sorted(rank_traces(directory), key=is_root, reverse=True)
     if [is_root(found) for found in ranks] != [True] + [False] * (RANKS - 1):
         raise DemoError(f"the traces show {len(ranks)} ranks, not {RANKS} with one root: {' '.join(way.words)}")
-    totals = [len(on_tree(found.until_mark("barrier"), way.tree)) for found in ranks]
-    after = [len(on_tree(calls, way.tree)) for found in ranks[1:] if (calls := after_activation(found)) is not None]
+    totals = [on_or_above(found.until_mark("barrier"), way.tree) for found in ranks]
+    after = [on_or_above(calls, way.tree) for found in ranks[1:] if (calls := after_activation(found)) is not None]
     return Calls(totals[0], max(totals[1:]), max(after) if after else None)
 
 
@@ -175,28 +171,10 @@ def launch(way: Way, tracer: list[str], environment: dict[str, str], directory: 
     return said
 
 
-def rank_traces(directory: Path) -> list[Trace]:
-    """Return the trace of each rank: the calls of all threads of a process that set a mark, by time."""
-    lines: dict[str, list[tuple[float, str]]] = {}
-    for file in directory.glob("trace.*"):
-        pairs = (line.split(" ", 1) for line in file.read_text(errors="replace").splitlines())
-        lines[file.suffix[1:]] = [(float(moment), text) for moment, text in pairs]
-    creator = {
-        match[1]: thread for thread, seen in lines.items() for _, text in seen if (match := NEW_THREAD.match(text))
-    }
-    processes: dict[str, list[tuple[float, str]]] = {}
-    for thread, seen in lines.items():
-        process = thread
-        while process in creator:
-            process = creator[process]
-        processes.setdefault(process, []).extend(seen)
-    traces = [Trace(path_calls(sorted(seen))) for seen in processes.values()]
-    return [found for found in traces if found.is_python()]
-
-
-def path_calls(lines: list[tuple[float, str]]) -> list[Call]:
-    matches = ((PATH.match(text), text) for _, text in lines)
-    return [Call(match[1], match[2], text) for match, text in matches if match and match[2]]
+def on_or_above(calls: list[Call], tree: list[Path]) -> int:
+    """Count the calls on the tree and on the directories above it, which resolving a path asks one by one."""
+    above = {str(directory) for path in tree for directory in path.parents}
+    return sum(1 for call in calls if call.path in above or on_tree([call], tree))
 
 
 def is_root(found: Trace) -> bool:

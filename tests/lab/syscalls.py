@@ -8,6 +8,9 @@ from pathlib import Path
 from .ranks import Outcome, run
 
 PATH = re.compile(r'^(\w+)\((?:[^"]*?)"((?:[^"\\]|\\.)*)"')
+# One file for each thread, each line with its time; thread creation tells whose thread it is.
+STRACE = ["strace", "-f", "-ff", "-ttt", "-qq", "-s", "4096", "-e", "trace=%file,clone,clone3"]
+NEW_THREAD = re.compile(r"clone3?\(.*CLONE_THREAD.* = (\d+)$")
 # The program under test stats this path, which never exists, to mark where its imports end.
 MARK = "/import-mark/"
 
@@ -51,10 +54,27 @@ def trace(
 
     Return its outcome with the trace of each process that set a mark.
     """
-    strace = ["strace", "-f", "-ff", "-qq", "-s", "4096", "-e", "trace=%file", "-o", str(directory / "trace")]
-    outcome = run(as_identity([*strace, *command]), environment, seconds, directory)
-    traces = [Trace(_calls(file)) for file in sorted(directory.glob("trace.*"))]
-    return outcome, [found for found in traces if found.is_python()]
+    outcome = run(as_identity([*STRACE, "-o", str(directory / "trace"), *command]), environment, seconds, directory)
+    return outcome, rank_traces(directory)
+
+
+def rank_traces(directory: Path) -> list[Trace]:
+    """The traces in ``directory`` of processes that set a mark: the calls of all threads of each, by time."""
+    lines: dict[str, list[tuple[float, str]]] = {}
+    for file in directory.glob("trace.*"):
+        pairs = (line.split(" ", 1) for line in file.read_text(errors="replace").splitlines())
+        lines[file.suffix[1:]] = [(float(moment), text) for moment, text in pairs]
+    creator = {
+        match[1]: thread for thread, seen in lines.items() for _, text in seen if (match := NEW_THREAD.match(text))
+    }
+    processes: dict[str, list[tuple[float, str]]] = {}
+    for thread, seen in lines.items():
+        process = thread
+        while process in creator:
+            process = creator[process]
+        processes.setdefault(process, []).extend(seen)
+    traces = [Trace(_path_calls(sorted(seen))) for seen in processes.values()]
+    return [found for found in traces if found.is_python()]
 
 
 def on_tree(calls: list[Call], tree: list[Path]) -> list[Call]:
@@ -63,10 +83,6 @@ def on_tree(calls: list[Call], tree: list[Path]) -> list[Call]:
     return [call for call in calls if (call.path + "/").startswith(roots)]
 
 
-def _calls(file: Path) -> list[Call]:
-    calls = []
-    for line in file.read_text(errors="replace").splitlines():
-        match = PATH.match(line)
-        if match and match[2]:
-            calls.append(Call(match[1], match[2], line))
-    return calls
+def _path_calls(lines: list[tuple[float, str]]) -> list[Call]:
+    matches = ((PATH.match(text), text) for _, text in lines)
+    return [Call(match[1], match[2], text) for match, text in matches if match and match[2]]

@@ -1,8 +1,10 @@
 """The manifest holds every file that a program's imports load, found without executing any of them."""
 
 import json
+import struct
 import subprocess
 import sys
+import zlib
 from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 from pathlib import Path
 
@@ -26,7 +28,7 @@ PROGRAMS = {
     "numpy and scipy": ("import numpy; import scipy.interpolate", 600),
     "standard library": (
         "import asyncio, decimal, email.mime.text, hashlib, http.server, logging.config, multiprocessing.pool, pickle,"
-        " sqlite3, ssl, tomllib, unittest.mock, xml.etree.ElementTree, zoneinfo",
+        " sqlite3, ssl, unittest.mock, xml.etree.ElementTree, zoneinfo",
         150,
     ),
 }
@@ -152,6 +154,45 @@ def test_parts_imported_by_a_module_getattr_are_found(tmp_path: Path) -> None:
     assert set(manifest(tmp_path, files, "import lazy").modules) == {"lazy", "lazy.part"}
 
 
+@pytest.mark.parametrize("name", ["probe.py", "probe/__init__.py"])
+def test_modules_whose_names_are_made_at_run_time_are_found_by_their_beginning(tmp_path: Path, name: str) -> None:
+    """As sysconfig's, a module until Python 3.12 and a package since, which imports f"_sysconfigdata_{platform}"."""
+    files = {name: "def load(x):\n return __import__(f'_probedata_{x}')\nload(1)", "_probedata_linux-gnu.py": ""}
+    assert set(manifest(tmp_path, files, "import probe").modules) == {"probe", "_probedata_linux-gnu"}
+
+
+def test_modules_named_in_the_strings_of_an_extension_module_are_found(tmp_path: Path) -> None:
+    table = zlib.compress(b"some words and package.deep.leaf and moreabsent.part")
+    strings = b"package.one\0package.unnamed: an error message\0package.absent\0other\0" + table
+    path = tmp_path / f"package/extension{EXTENSION_SUFFIXES[0]}"
+    files = {f"package/{name}.py": "" for name in ("__init__", "one", "unnamed", "deep/__init__", "deep/leaf")}
+    looked = tree(tmp_path, {**files, "other.py": ""})
+    path.write_bytes(extension(strings))
+    made = Manifest(looked, (), threads=1)
+    made.follow_names(["package.extension"])
+    made.complete()
+    expected = {"package", "package.extension", "package.one", "package.deep", "package.deep.leaf"}
+    assert set(made.modules) == expected
+
+
+def test_relative_imports_of_an_extension_module_are_found(tmp_path: Path) -> None:
+    """Of ``from .part import name`` Cython leaves the string "part", as in scipy 1.15's _rotation_groups."""
+    files = {f"package/{name}.py": "" for name in ("__init__", "part", "other")}
+    looked = tree(tmp_path, files)
+    (tmp_path / f"package/extension{EXTENSION_SUFFIXES[0]}").write_bytes(extension(b"\0part\0name\0"))
+    made = Manifest(looked, (), threads=1)
+    made.follow_names(["package.extension"])
+    made.complete()
+    assert set(made.modules) == {"package", "package.extension", "package.part"}
+
+
+def extension(strings: bytes) -> bytes:
+    """An ELF file whose one section holds constants."""
+    header = b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<HHIQQQI", 3, 62, 1, 0, 64, 64 + len(strings), 0)
+    header += struct.pack("<HHHHHH", 64, 56, 0, 64, 1, 0)
+    return header + strings + struct.pack("<IIQQQQIIQQ", 0, 1, 2, 0, 64, len(strings), 0, 0, 1, 0)
+
+
 def test_what_every_rank_has_is_neither_read_nor_followed(tmp_path: Path) -> None:
     files = {"had.py": "import behind", "behind.py": "", "asked.py": "import had"}
     made = manifest(tmp_path, files, "import had, asked", loaded=("had",))
@@ -185,9 +226,7 @@ LAYOUT = {
     "first/dotted.name/__init__.py": "",
     "first/überall.py": "",
 }
-NAMES = sorted(
-    {name.split("/")[1].split(".")[0] for name in LAYOUT} | {"absent", "linked", "dangling", "hollow"}
-)
+NAMES = sorted({name.split("/")[1].split(".")[0] for name in LAYOUT} | {"absent", "linked", "dangling", "hollow"})
 INNER = {"package": ["inside", "absent"], "spread": ["one", "two"]}
 
 

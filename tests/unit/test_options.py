@@ -9,11 +9,11 @@ from tests.conftest import ROOT
 
 WITH_FLAG = [option for option in OPTIONS if option.flag]
 FLAGS = [str(option.flag) for option in WITH_FLAG]
-# Of each kind: a text, what it means, and another text that means something else.
-SAMPLES: dict[type, tuple[str, object, str]] = {
-    bool: ("1", True, "0"),
-    int: ("7", 7, "8"),
-    str: ("some text", "some text", "-"),
+# Of each kind: a text and what it means, and another text and what that means.
+SAMPLES: dict[type, tuple[str, object, str, object]] = {
+    bool: ("1", True, "0", False),
+    int: ("7", 7, "08", 8),
+    str: ("some text", "some text", "0", "0"),
 }
 
 
@@ -78,13 +78,15 @@ def test_a_flag_without_its_value_is_named(option: Option) -> None:
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 def test_every_option_is_read_from_its_variable(option: Option, monkeypatch: pytest.MonkeyPatch) -> None:
-    text, meaning, _ = SAMPLES[option.kind]
+    text, meaning, other_text, other_meaning = SAMPLES[option.kind]
     assert value(from_environment(), option) == option.default != meaning
     assert isinstance(option.default, option.kind)
     monkeypatch.setenv(option.variable, text)
     options = from_environment()
     assert value(options, option) == meaning
     assert all(value(options, other) == other.default for other in OPTIONS if other is not option)
+    monkeypatch.setenv(option.variable, other_text)
+    assert value(from_environment(), option) == other_meaning
     monkeypatch.setenv(option.variable, "")
     assert value(from_environment(), option) == option.default
 
@@ -93,7 +95,7 @@ def test_every_option_is_read_from_its_variable(option: Option, monkeypatch: pyt
 def test_every_flag_means_the_same_as_its_variable_and_beats_it(
     option: Option, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text, meaning, other = SAMPLES[option.kind]
+    text, meaning, other, _ = SAMPLES[option.kind]
     words = [str(option.flag), *([text] if option.metavar else [])]
     for said in ("", other, text):
         monkeypatch.setenv(option.variable, said)

@@ -90,7 +90,8 @@ def tmpfs(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 
     yield mount
     for directory in mounted:
-        subprocess.run(["umount", str(directory)], check=True)
+        # Lazily: a test that failed may have left a file open.
+        subprocess.run(["umount", "--lazy", str(directory)], check=True)
 
 
 def create(*parents: Path, sizes: dict[str, int] | None = None, slot: int = 0) -> Store:
@@ -219,6 +220,29 @@ def test_a_forked_child_never_removes_the_store(tmp_path: Path) -> None:
     assert (Path(store.directory) / "lock").exists()
     store.leave()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_forked_child_does_not_remove_the_store_of_a_parent_that_died(tmp_path: Path) -> None:
+    alive, outcome = os.pipe(), os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        in_child(functools.partial(die_before_a_child, tmp_path, alive, outcome[1]))
+    os.close(outcome[1])
+    os.close(alive[1])
+    assert os.waitpid(parent, 0)[1] == 0
+    assert os.read(outcome[0], 100) == b"still there"
+    for fd in (alive[0], outcome[0]):
+        os.close(fd)
+
+
+def die_before_a_child(directory: Path, alive: tuple[int, int], outcome: int) -> None:
+    """Create a store and end without leaving it; a forked child leaves it after that, and says whether it exists."""
+    store = create(directory)
+    if os.fork() == 0:
+        os.close(alive[1])
+        os.read(alive[0], 1)
+        store.leave()
+        os.write(outcome, b"still there" if Path(store.directory).exists() else b"gone")
 
 
 @pytest.mark.parametrize("mode", [0o701, 0o710, 0o750, 0o755, 0o777])

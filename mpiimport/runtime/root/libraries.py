@@ -28,13 +28,14 @@ class Libraries:
         self.needs: dict[str, list[str]] = {}
         self.staged: dict[str, int] = {}
         self._parsed: dict[str, SharedObject | None] = {}
+        self._existing: dict[str, bool] = {}
         self._environment = [entry for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if entry]
         self._mapped = mapped_files()
         self._mapped_names = {os.path.basename(path) for path in self._mapped}
 
     def add(self, path: str) -> None:
         """Stage the extension module at ``path`` and what it needs, unless it is mapped already."""
-        if os.path.realpath(path) in self._mapped:
+        if os.path.basename(path) in self._mapped_names and os.path.realpath(path) in self._mapped:
             return
         order: list[str] = []
         if self._visit(path, [], order, set()):
@@ -68,7 +69,9 @@ class Libraries:
             return name
         for directory in [*directories, *SYSTEM]:
             path = os.path.join(directory, name)
-            if path in self._parsed or os.path.exists(path):
+            if path not in self._existing:
+                self._existing[path] = os.path.exists(path)
+            if self._existing[path]:
                 return path
         return None
 
