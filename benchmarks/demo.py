@@ -130,9 +130,9 @@ def reported(found: Figures, key: str) -> str:
 
 def explain(console: Console) -> None:
     console.print(
-        "Path calls (by all threads; mpiimport's files and directories above the tree included, MPI's libraries not) are "
-        "counted facts; the wall cannot improve on one node with a warm local file system, and one store leaves nobody "
-        "to broadcast to."
+        "Path calls (by all threads; mpiimport's files and directories above the tree included, MPI's libraries not) "
+        "are counted facts. On one node with a warm local file system the wall gets worse, for all wait while root "
+        "reads; one store leaves nobody to broadcast to."
     )
     console.print(
         "More: README.md (use and limits), docs/profiles.md (machines), `python -m mpiimport -v` (each module)."

@@ -81,10 +81,19 @@ def list_directory(path: str) -> dict[str, int] | None:
     try:
         with os.scandir(path) as entries:
             for entry in entries:
-                if entry.is_dir():
-                    listing[entry.name] = DIRECTORY
-                elif entry.name.endswith(KEPT) and entry.is_file():
-                    listing[entry.name] = FILE
+                kind = _kind(entry)
+                if kind:
+                    listing[entry.name] = kind
     except OSError:
         return None
     return listing
+
+
+def _kind(entry: "os.DirEntry[str]") -> int:
+    try:
+        if entry.is_dir():
+            return DIRECTORY
+        return FILE if entry.name.endswith(KEPT) and entry.is_file() else 0
+    except OSError:
+        # A link that leads in a circle.
+        return 0

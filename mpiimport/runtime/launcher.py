@@ -56,4 +56,4 @@ def is_rank_process(launch: Launch) -> bool:
 
 def _number(variable: str) -> int | None:
     text = os.environ.get(variable, "") if variable else ""
-    return int(text) if text.isdigit() else None
+    return int(text) if text.isascii() and text.isdigit() else None

@@ -30,7 +30,14 @@ class Option:
 OPTIONS = (
     Option("verbose", "-v", None, bool, False, "say on every rank how each module was imported"),
     Option("debug", "-d", None, bool, False, "import everything locally, with no communication"),
-    Option("profile", "-I", "PROFILE", str, "", "apply the environment of a site profile before MPI starts"),
+    Option(
+        "profile",
+        "-I",
+        "PROFILE",
+        str,
+        "",
+        "apply a site profile; the variable names that of container starts",
+    ),
     Option("store", "-T", "DIR", str, "", "put the store into DIR (default: /dev/shm, then $TMPDIR, then /tmp)"),
     Option("report", "--report", "FILE", str, "", "write what the start-up did to FILE, as JSON"),
     Option("deadline", None, "SECONDS", int, 300, "abort the job when the start-up takes longer"),
@@ -107,7 +114,7 @@ def _value(option: Option, text: str, said: str) -> object:
     if option.kind is bool:
         return text != "0"
     if option.kind is int:
-        if not text.isdigit() or not int(text):
+        if not (text.isascii() and text.isdigit()) or not int(text):
             raise OptionError(f"{said} takes a number above 0, not {text!r}")
         return int(text)
     return text

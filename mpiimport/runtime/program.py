@@ -68,11 +68,12 @@ class Program:
 
     def search_entry(self) -> str | None:
         """Return what Python puts first on ``sys.path`` for this program; None where it puts nothing."""
+        if self._is_container():
+            return self.target if self.target.startswith("/") else f"{os.getcwd()}/{self.target}"
         if sys.flags.isolated or getattr(sys.flags, "safe_path", False):
             return None
         if self.kind == SCRIPT:
-            path = os.path.realpath(self.target)
-            return path if self._is_container() else os.path.dirname(path)
+            return os.path.dirname(os.path.realpath(self.target))
         return os.getcwd() if self.kind == MODULE else ""
 
     def modules(self) -> list[str]:

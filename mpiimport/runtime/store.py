@@ -42,10 +42,14 @@ class Store:
             directory = os.path.join(parent, f"{PREFIX}{os.geteuid()}-{os.urandom(16).hex()}")
             try:
                 os.mkdir(directory, 0o700)
+                try:
+                    store = cls(directory, _new_lock(directory, slot))
+                except OSError:
+                    _remove(directory)
+                    raise
             except OSError as exc:
                 tried.append(f"{parent}: {exc.strerror}")
                 continue
-            store = cls(directory, _new_lock(directory, slot))
             try:
                 store._reserve(sizes)
                 return store
@@ -99,9 +103,10 @@ class Store:
             os.lockf(lock, os.F_ULOCK, 0)
             if _lock_all(lock):
                 _remove(self.directory)
-            os.close(lock)
         except OSError:
             pass
+        finally:
+            os.close(lock)
 
     def _reserve(self, sizes: dict[str, int]) -> None:
         """Create every file with its room allocated: writing into a full tmpfs later would be a SIGBUS."""
@@ -196,5 +201,7 @@ def _remove(directory: str) -> None:
                 os.unlink(os.path.join(parent, name))
         for name in directories:
             os.rmdir(os.path.join(parent, name))
-    os.unlink(os.path.join(directory, "lock"))
+    lock = os.path.join(directory, "lock")
+    if os.path.lexists(lock):
+        os.unlink(lock)
     os.rmdir(directory)

@@ -237,9 +237,12 @@ def test_what_is_no_library_is_not_staged(tmp_path: Path) -> None:
     assert set(libraries.staged) == {str(path)}
 
 
-def test_what_this_process_has_mapped_is_left_alone() -> None:
+def test_what_this_process_has_mapped_is_left_alone_under_any_name(tmp_path: Path) -> None:
+    link = tmp_path / "link.so"
+    link.symlink_to(_ctypes.__file__)
     libraries = Libraries(["/"])
-    libraries.add(_ctypes.__file__)
+    for name in (_ctypes.__file__, str(link)):
+        libraries.add(name)
     assert (libraries.needs, libraries.staged) == ({}, {})
 
 

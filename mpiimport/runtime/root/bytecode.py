@@ -38,11 +38,18 @@ def import_statements(code: "CodeType") -> list[ImportStatement]:
     """
     found = _statements_of(code)
     for constant in code.co_consts:
-        if isinstance(constant, CODE_TYPE) and (
-            not constant.co_flags & CO_OPTIMIZED or constant.co_name == "__getattr__"
-        ):
+        if isinstance(constant, CODE_TYPE) and _runs_at_import(constant):
             found += import_statements(constant)
     return found
+
+
+def _runs_at_import(code: "CodeType") -> bool:
+    """Tell class bodies, those of generic classes (PEP 695) included, and ``__getattr__`` from functions."""
+    return (
+        not code.co_flags & CO_OPTIMIZED
+        or code.co_name == "__getattr__"
+        or code.co_name.startswith("<generic parameters of")
+    )
 
 
 def words(code: "CodeType") -> set[str]:

@@ -10,6 +10,8 @@ PT_LOAD, PT_DYNAMIC = 1, 2
 DT_NEEDED, DT_STRTAB, DT_STRSZ, DT_RPATH, DT_RUNPATH = 1, 5, 10, 15, 29
 SHT_PROGBITS, SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 1, 2, 4
 
+SEGMENT_SIZE, SECTION_SIZE = 56, 64
+
 
 class NotElf(ValueError):
     """The file is not a 64-bit little-endian ELF object, or is cut short."""
@@ -32,12 +34,12 @@ class SharedObject:
 def read_shared_object(fd: int) -> SharedObject:
     """Parse the dynamic section of the library open as ``fd``; its file position is not moved."""
     loads, dynamic = _segments(fd, _header(fd))
-    entries = _words(os.pread(fd, dynamic[1], dynamic[0])) if dynamic else []
+    entries = _words(_read(fd, dynamic[0], dynamic[1])) if dynamic else []
     pairs = list(zip(entries[::2], entries[1::2], strict=False))
     values = dict(pairs)
     names = b""
     if DT_STRTAB in values:
-        names = os.pread(fd, values.get(DT_STRSZ, 0), _file_offset(loads, values[DT_STRTAB]))
+        names = _read(fd, _file_offset(loads, values[DT_STRTAB]), values.get(DT_STRSZ, 0))
 
     def name_at(offset: int) -> str:
         return os.fsdecode(names[offset : names.find(b"\0", offset)])
@@ -53,12 +55,14 @@ def read_constants(fd: int) -> bytes:
     """Return the read-only data sections of the library, where compilers put string literals."""
     header = _header(fd)
     table, size, count = _int(header, 40, 8), _int(header, 58, 2), _int(header, 60, 2)
-    sections = os.pread(fd, size * count, table)
+    if count and size < SECTION_SIZE:
+        raise NotElf("the table of sections is damaged")
+    sections = _read(fd, table, size * count)
     constants = []
-    for start in range(0, len(sections) - size + 1, size):
+    for start in range(0, len(sections), size or 1):
         kind, flags = _int(sections, start + 4, 4), _int(sections, start + 8, 8)
         if kind == SHT_PROGBITS and flags & (SHF_WRITE | SHF_ALLOC | SHF_EXECINSTR) == SHF_ALLOC:
-            constants.append(os.pread(fd, _int(sections, start + 32, 8), _int(sections, start + 24, 8)))
+            constants.append(_read(fd, _int(sections, start + 24, 8), _int(sections, start + 32, 8)))
     return b"\0".join(constants)
 
 
@@ -72,12 +76,12 @@ def _header(fd: int) -> bytes:
 def _segments(fd: int, header: bytes) -> tuple[list[tuple[int, int, int]], tuple[int, int] | None]:
     """Return the loadable segments as (address, offset, size) and the dynamic one as (offset, size)."""
     table, size, count = _int(header, 32, 8), _int(header, 54, 2), _int(header, 56, 2)
-    raw = os.pread(fd, size * count, table)
-    if len(raw) < size * count:
-        raise NotElf("cut short")
+    if count and size < SEGMENT_SIZE:
+        raise NotElf("the table of segments is damaged")
+    raw = _read(fd, table, size * count)
     loads = []
     dynamic = None
-    for start in range(0, len(raw), size):
+    for start in range(0, len(raw), size or 1):
         kind, offset = _int(raw, start, 4), _int(raw, start + 8, 8)
         address, length = _int(raw, start + 16, 8), _int(raw, start + 32, 8)
         if kind == PT_LOAD:
@@ -85,6 +89,12 @@ def _segments(fd: int, header: bytes) -> tuple[list[tuple[int, int, int]], tuple
         elif kind == PT_DYNAMIC:
             dynamic = (offset, length)
     return loads, dynamic
+
+
+def _read(fd: int, offset: int, length: int) -> bytes:
+    if offset + length > os.fstat(fd).st_size:
+        raise NotElf("cut short, or an entry points outside the file")
+    return os.pread(fd, length, offset)
 
 
 def _file_offset(loads: list[tuple[int, int, int]], address: int) -> int:

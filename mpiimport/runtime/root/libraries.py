@@ -1,18 +1,12 @@
-"""Which shared libraries extension modules need, found as ld.so would, so that no rank has to search.
+"""Which shared libraries extension modules need, found as ld.so would, so that no rank has to search the tree.
 
-Search order: ld.so(8): RPATH of the library and its loaders, LD_LIBRARY_PATH, RUNPATH, system directories.
+Search order, by ld.so(8): RPATH of the library, its loaders and the program, LD_LIBRARY_PATH, RUNPATH. What lies
+in none of them is left to ld.so, with its cache and its system directories.
 """
 
 import os
-import sys
 
 from .elf import NotElf, SharedObject, read_shared_object
-
-_MULTIARCH = getattr(sys.implementation, "_multiarch", "")
-SYSTEM = (
-    *((f"/lib/{_MULTIARCH}", f"/usr/lib/{_MULTIARCH}") if _MULTIARCH else ()),
-    *("/lib64", "/usr/lib64", "/lib", "/usr/lib"),
-)
 
 
 class Libraries:
@@ -28,52 +22,77 @@ class Libraries:
         self.needs: dict[str, list[str]] = {}
         self.staged: dict[str, int] = {}
         self._parsed: dict[str, SharedObject | None] = {}
+        self._sizes: dict[str, int] = {}
+        self._real: dict[str, str] = {}
         self._existing: dict[str, bool] = {}
         self._environment = [entry for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if entry]
+        program = self._parse("/proc/self/exe")
+        self._program_rpaths: list[str] = []
+        if program is not None and not program.runpath:
+            self._program_rpaths = _expand(program.rpath, os.path.dirname(self._real["/proc/self/exe"]))
         self._mapped = mapped_files()
         self._mapped_names = {os.path.basename(path) for path in self._mapped}
 
     def add(self, path: str) -> None:
         """Stage the extension module at ``path`` and what it needs, unless it is mapped already."""
-        if os.path.basename(path) in self._mapped_names and os.path.realpath(path) in self._mapped:
-            return
-        order: list[str] = []
-        if self._visit(path, [], order, set()):
-            self.needs[path] = order[:-1]
+        if self._parse(path) is not None and self._real[path] not in self._mapped:
+            resolved = self._resolve(path)
+            for found in resolved:
+                if found == path or found.startswith(self._tree):
+                    self.staged[found] = self._sizes[found]
+            self.needs[path] = _load_order(path, resolved)[:-1]
 
-    def _visit(self, path: str, rpaths: list[str], order: list[str], seen: set[str]) -> bool:
-        """Append to ``order`` the needs of ``path``, then itself; False where it cannot be parsed."""
-        seen.add(path)
-        library = self._parse(path)
-        if library is None:
-            return False
-        origin = os.path.dirname(path)
-        rpaths = [] if library.runpath else [*_expand(library.rpath, origin), *rpaths]
-        runpath = _expand(library.runpath, origin)
-        for name in library.needed:
-            if os.path.basename(name) in self._mapped_names:
+    def _resolve(self, top: str) -> dict[str, list[str]]:
+        """Map ``top`` and every library it leads to, breadth first as ld.so goes, to the libraries each needs.
+
+        A name stands for the first library found for it, wherever else one of that name lies. Libraries
+        outside the tree are not looked into: ld.so sees to their needs.
+        """
+        resolved: dict[str, list[str]] = {}
+        by_name: dict[str, str | None] = {}
+        queue: list[tuple[str, list[str]]] = [(top, self._program_rpaths)]
+        while queue:
+            path, inherited = queue.pop(0)
+            library = self._parse(path)
+            resolved[path] = []
+            if library is None or not (path == top or path.startswith(self._tree)):
                 continue
-            found = self._find(name, [*rpaths, *self._environment, *runpath])
-            if found is None or found in seen:
-                continue
-            if found.startswith(self._tree):
-                self._visit(found, rpaths, order, seen)
-            else:
-                seen.add(found)
-                order.append(found)
-        order.append(path)
-        return True
+            origin = os.path.dirname(path)
+            rpaths = [*([] if library.runpath else _expand(library.rpath, origin)), *inherited]
+            runpath = _expand(library.runpath, origin)
+            directories = [*([] if library.runpath else rpaths), *self._environment, *runpath]
+            for name in library.needed:
+                if os.path.basename(name) in self._mapped_names:
+                    continue
+                if name not in by_name:
+                    by_name[name] = self._find(name, directories)
+                found = by_name[name]
+                if found is not None:
+                    resolved[path].append(found)
+                    if found not in resolved and found not in (waiting for waiting, _ in queue):
+                        queue.append((found, rpaths))
+        return resolved
 
     def _find(self, name: str, directories: list[str]) -> str | None:
+        """Return the file of a needed library; None where ld.so is to find it."""
         if "/" in name:
-            return name
-        for directory in [*directories, *SYSTEM]:
+            return name if self._exists(name) and self._parse(name) else None
+        for directory in directories:
+            if not self._exists(directory):
+                continue
+            if self._exists(os.path.join(directory, "glibc-hwcaps")):
+                # Variants for processors lie here, and only ld.so knows which one it takes.
+                return None
             path = os.path.join(directory, name)
-            if path not in self._existing:
-                self._existing[path] = os.path.exists(path)
-            if self._existing[path]:
+            # A library of another machine, such as a 32-bit twin, is passed over.
+            if self._exists(path) and self._parse(path):
                 return path
         return None
+
+    def _exists(self, path: str) -> bool:
+        if path not in self._existing:
+            self._existing[path] = os.path.exists(path)
+        return self._existing[path]
 
     def _parse(self, path: str) -> SharedObject | None:
         if path not in self._parsed:
@@ -82,12 +101,30 @@ class Libraries:
                 fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
                 try:
                     self._parsed[path] = read_shared_object(fd)
-                    self.staged[path] = os.fstat(fd).st_size
+                    self._sizes[path] = os.fstat(fd).st_size
+                    # The kernel knows the real path of an open file; the tree need not be asked.
+                    self._real[path] = os.readlink(f"/proc/self/fd/{fd}")
                 finally:
                     os.close(fd)
             except (OSError, NotElf):
                 pass
         return self._parsed[path]
+
+
+def _load_order(top: str, resolved: dict[str, list[str]]) -> list[str]:
+    """Return the libraries with every need before what needs it; ``top`` comes last."""
+    order: list[str] = []
+    entered: set[str] = set()
+
+    def enter(path: str) -> None:
+        entered.add(path)
+        for need in resolved[path]:
+            if need not in entered:
+                enter(need)
+        order.append(path)
+
+    enter(top)
+    return order
 
 
 def mapped_files() -> set[str]:

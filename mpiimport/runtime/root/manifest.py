@@ -106,11 +106,8 @@ class Manifest:
             return
         code = read.code()
         named = words(code) if code else ()
-        for location in module.locations or ():
-            for entry in self.tree.listing(location) or ():
-                stem = entry.partition(".")[0]
-                if stem in named:
-                    self._reach(f"{package}.{stem}")
+        for part in self._parts(package).intersection(named):
+            self._reach(f"{package}.{part}")
 
     def _absorb(self, module: Module, read: CodeFile | Constants | None) -> None:
         package = module.name if module.locations else module.name.rpartition(".")[0]
@@ -122,6 +119,9 @@ class Manifest:
                 self._reach_words(module, code, package)
         elif read is not None:
             self.follow_names(named_modules(read, self.tree, self._tops()))
+            if package:
+                # Cython keeps the bare name of a relative import.
+                self.follow_names(f"{package}.{name}" for name in read.names if name in self._parts(package))
 
     def _reach_words(self, module: Module, code: "CodeType", package: str) -> None:
         """Reach what functions called while the module loads import, as far as its words tell."""
@@ -133,10 +133,16 @@ class Manifest:
             elif word.startswith(".") and RELATIVE_NAME.fullmatch(word):
                 self._reach(package + word)
             # Such as sysconfig's f"_sysconfigdata_{platform}".
-            elif NAME_PREFIX.fullmatch(word) and not package and module.path:
-                for entry in self.tree.listing(os.path.dirname(module.path)) or ():
+            elif NAME_PREFIX.fullmatch(word) and "." not in module.name and module.path:
+                home = os.path.dirname(module.path)
+                for entry in self.tree.listing(os.path.dirname(home) if module.locations else home) or ():
                     if entry.startswith(word):
                         self._reach(entry.partition(".")[0])
+
+    def _parts(self, package: str) -> set[str]:
+        """Return the names of the modules and packages that lie in a package."""
+        locations = self.modules[package].locations if package in self.modules else None
+        return {entry.partition(".")[0] for location in locations or () for entry in self.tree.listing(location) or ()}
 
     def _tops(self) -> set[str]:
         """Return the top-level names that strings may mean: the standard library's and those reached."""

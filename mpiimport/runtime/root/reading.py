@@ -7,6 +7,7 @@ import warnings
 from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 
 from ..machinery import classify_pyc, validate_hash_pyc, validate_timestamp_pyc
+from .bytecode import CODE_TYPE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,18 +38,25 @@ class CodeFile:
         rank must warn). Not for threads: the warning filters are the process's.
         """
         if self.marshalled is not None:
-            code: CodeType = marshal.loads(self.marshalled)
-            return code
+            return _loaded(self.marshalled)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                code = compile(self.source, self.path, "exec", dont_inherit=True)
-            except (SyntaxError, ValueError):
+                code: CodeType = compile(self.source, self.path, "exec", dont_inherit=True)
+            except (SyntaxError, ValueError, MemoryError, RecursionError):
                 return None
         if caught:
             return None
         self.marshalled = marshal.dumps(code)
         return code
+
+
+def _loaded(marshalled: bytes) -> "CodeType | None":
+    try:
+        code = marshal.loads(marshalled)
+    except (EOFError, TypeError, ValueError):
+        return None
+    return code if isinstance(code, CODE_TYPE) else None
 
 
 def read_code(path: str) -> CodeFile | None:
