@@ -42,6 +42,9 @@ def activate(options: Options, program: Program, answers: Answers, before_site: 
         service.start()
     except SteppedAside as exc:
         _say(here.rank, str(exc))
+    except Exception as exc:
+        # Between the phases there is nothing that could fail but MPI itself.
+        _say(0, f"rank {here.rank}: {exc!r}")
     if service.ownership is None:
         return None
     _arrange_exit(service, service.ownership)

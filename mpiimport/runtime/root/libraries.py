@@ -1,12 +1,13 @@
 """Which shared libraries extension modules need, found as ld.so would, so that no rank has to search the tree.
 
-Search order, by ld.so(8): RPATH of the library, its loaders and the program, LD_LIBRARY_PATH, RUNPATH. What lies
-in none of them is left to ld.so, with its cache and its system directories.
+Search order, by ld.so(8): RPATH of the library, its loaders and the program, LD_LIBRARY_PATH, RUNPATH, the cache.
+What cannot be told for certain is left to ld.so.
 """
 
 import os
 
 from .elf import NotElf, SharedObject, read_shared_object
+from .ldcache import cached_libraries
 
 
 class Libraries:
@@ -21,6 +22,7 @@ class Libraries:
         self._tree = tuple(entry.rstrip("/") + "/" for entry in tree)
         self.needs: dict[str, list[str]] = {}
         self.staged: dict[str, int] = {}
+        self._cache = cached_libraries()
         self._parsed: dict[str, SharedObject | None] = {}
         self._sizes: dict[str, int] = {}
         self._real: dict[str, str] = {}
@@ -87,7 +89,8 @@ class Libraries:
             # A library of another machine, such as a 32-bit twin, is passed over.
             if self._exists(path) and self._parse(path):
                 return path
-        return None
+        cached = self._cache.get(name, [])
+        return cached[0] if len(cached) == 1 and self._parse(cached[0]) else None
 
     def _exists(self, path: str) -> bool:
         if path not in self._existing:

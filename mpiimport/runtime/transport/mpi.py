@@ -59,13 +59,6 @@ class Transport:
         found = _unpack(receive)
         return [-value for value in found[len(values) :]], found[: len(values)]
 
-    def total(self, value: int) -> int:
-        """Return the sum of ``value`` over all ranks."""
-        receive = bytearray(8)
-        kind = self._mpi.INT64_T
-        self._wait(self._comm.Iallreduce([_pack([value]), kind], [receive, kind], self._mpi.SUM))
-        return _unpack(receive)[0]
-
     def broadcast(self, data: bytes, root: int = 0) -> bytes:
         """Return root's ``data``; elsewhere ``data`` is ignored."""
         length = bytearray(_pack([len(data)]))
@@ -78,9 +71,6 @@ class Transport:
     def broadcast_into(self, buffer: memoryview, root: int = 0) -> None:
         """Fill ``buffer``, of the same length on every rank, with root's."""
         self._comm.Bcast([buffer, self._mpi.BYTE], root)
-
-    def barrier(self) -> None:
-        self._wait(self._comm.Ibarrier())
 
     def free(self) -> None:
         self._comm.Free()
