@@ -53,21 +53,24 @@ def run_with_fault(job: Job, mpi: Mpi, prefix: Path, phase: str, rank: int, faul
     return run(command, environment, seconds=90)
 
 
-def cases(fault: str, quick: set[tuple[str, str]]) -> list[object]:
-    """All phases and kinds of rank; those not in ``quick`` run in `make test-full` alone."""
+def cases(fault: str, quick: set[tuple[str, str]], among: set[tuple[str, str]]) -> list[object]:
+    """The phases and kinds of rank in ``among``; those not in ``quick`` run in `make test-full` alone."""
     return [
         pytest.param(
             phase, kind, marks=() if (phase, kind) in quick else pytest.mark.full, id=f"{fault}-{phase}-{kind}"
         )
         for phase in PHASES
         for kind in RANKS
+        if (phase, kind) in among
     ]
 
 
 ALL = {(phase, kind) for phase in PHASES for kind in RANKS}
+# The writer is called for every file.
+ONCE = {(phase, kind) for phase, kind in ALL if phase != "writer"}
 
 
-@pytest.mark.parametrize(("phase", "kind"), cases("exception", ALL))
+@pytest.mark.parametrize(("phase", "kind"), cases("exception", ALL, ALL))
 def test_exception_in_a_phase_becomes_plain_python_on_all_ranks(
     job: Job, mpich: Mpi, prefix: Path, phase: str, kind: str
 ) -> None:
@@ -89,7 +92,9 @@ def test_exception_in_a_phase_becomes_plain_python_on_all_ranks(
 
 @pytest.mark.parametrize("fault", ["exit", "kill"])
 @pytest.mark.parametrize(
-    ("phase", "kind"), cases("gone", {(p, k) for p, k in ALL if k == "root"} | {("attach_store", "leader")})
+    ("phase", "kind"),
+    # A rank that leads no store writes nothing.
+    cases("gone", {(p, k) for p, k in ALL if k == "root"} | {("attach_store", "leader")}, ALL - {("writer", "other")}),
 )
 def test_a_rank_that_is_gone_ends_the_job(
     job: Job, mpich: Mpi, prefix: Path, phase: str, kind: str, fault: str
@@ -99,7 +104,7 @@ def test_a_rank_that_is_gone_ends_the_job(
     assert "done" not in outcome.stdout
 
 
-@pytest.mark.parametrize(("phase", "kind"), cases("late", {("init_mpi", "other"), ("read_tree", "root")}))
+@pytest.mark.parametrize(("phase", "kind"), cases("late", {("init_mpi", "other"), ("read_tree", "root")}, ONCE))
 def test_a_rank_that_is_late_is_waited_for(job: Job, mpich: Mpi, prefix: Path, phase: str, kind: str) -> None:
     outcome = run_with_fault(job, mpich, prefix, phase, RANKS[kind], "late", deadline=60)
     assert outcome.status == 0, outcome.stderr

@@ -37,9 +37,13 @@ def test_an_uncaught_exception_ends_the_job_with_its_traceback(job: Job, mpi: Mp
     assert not [line for line in shown if "mpiimport" in line or "frozen" in line]
 
 
-@pytest.mark.parametrize("words", [["-c", "raise RuntimeError('on one rank')"], ["-m", "failing"]])
+# Two tracebacks at once would mix.
+ONE_RANK = "import os\nif os.environ['PMI_RANK'] == '1':\n    "
+
+
+@pytest.mark.parametrize("words", [["-c", ONE_RANK + "raise RuntimeError('on one rank')"], ["-m", "failing"]])
 def test_the_traceback_is_that_of_plain_python(job: Job, mpich: Mpi, words: list[str]) -> None:
-    job.script("import helper\nhelper.fail()", "failing.py")
+    job.script("import helper\n" + ONE_RANK + "helper.fail()", "failing.py")
     job.script(HELPER, "helper.py")
     shown = [traceback_of(job.run(mpich, 2, *words, door=door, seconds=60).stderr) for door in ("plain", "early")]
     assert shown[0] == shown[1]
