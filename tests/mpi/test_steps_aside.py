@@ -11,6 +11,7 @@ import pytest
 
 from tests.conftest import Job
 from tests.lab.ranks import Mpi, Outcome, run
+from tests.unit.test_import_statements import PYTHONS
 
 PROGRAM = """
 import numpy, os, sys
@@ -78,7 +79,20 @@ def test_a_wrong_mpi_library(job: Job, mpich: Mpi) -> None:
     assert_plain(outcome, 2, "mpi4py does not load", "MPI4PY_LIBMPI")
 
 
-def test_different_pythons(job: Job, mpich: Mpi, prefix: Path) -> None:
+@pytest.mark.parametrize(
+    "other", [path for version, path in PYTHONS.items() if version != sys.version_info[:2]], ids=str
+)
+def test_different_versions_of_python(job: Job, mpich: Mpi, prefix: Path, other: Path) -> None:
+    start = ["-S", str(prefix / "lib/mpiimport/start.py"), "-c", "print('ran')"]
+    command = [*mpich.command(1), sys.executable, *start, ":", "-n", "1", str(other), *start]
+    outcome = run(command, job.environment(mpich, MPIIMPORT="force", MPIIMPORT_DEADLINE="20"))
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == ["ran"] * 2
+    (line,) = outcome.ours()
+    assert "differ in their" in line and "Python version" in line
+
+
+def test_different_flags_of_python(job: Job, mpich: Mpi, prefix: Path) -> None:
     start = [str(prefix / "lib/mpiimport/start.py"), "-c", "print('ran')"]
     other = ["-O", "-S", *start]
     command = [*mpich.command(1), sys.executable, "-S", *start, ":", "-n", "1", sys.executable, *other]
