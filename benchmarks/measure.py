@@ -152,7 +152,8 @@ def count(way: Way) -> Calls:
     if [is_root(found) for found in ranks] != [True] + [False] * (RANKS - 1):
         raise DemoError(f"the traces show {len(ranks)} ranks, not {RANKS} with one root: {' '.join(way.words)}")
     totals = [on_or_above(found.until_mark("barrier"), way.tree) for found in ranks]
-    after = [on_or_above(calls, way.tree) for found in ranks[1:] if (calls := after_activation(found)) is not None]
+    # The script may share directories above the tree; asking those is not asking the tree.
+    after = [len(on_tree(calls, way.tree)) for found in ranks[1:] if (calls := after_activation(found)) is not None]
     return Calls(totals[0], max(totals[1:]), max(after) if after else None)
 
 
