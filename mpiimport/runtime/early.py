@@ -9,6 +9,7 @@ import os
 import sys
 from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 
+from . import PACKAGE_DIRECTORY
 from .finder import Source, StoreFinder
 from .index import list_directory
 
@@ -16,7 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
 
-OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + "/"
 # The flags of a pyc that holds whatever its source says, as `make install` writes them.
 UNCHECKED = b"\1\0\0\0"
 NO_SITE_FIELD = "no_site"
@@ -52,7 +52,7 @@ class EarlyImports(Source):
 
     def code(self, path: str) -> "CodeType | None":
         """Return the code of one of our own files from its unchecked pyc (PEP 552), without asking for the source."""
-        if not path.startswith(OURS):
+        if not path.startswith(PACKAGE_DIRECTORY + "/"):
             return None
         try:
             with open(cache_from_source(path), "rb") as stream:

@@ -3,6 +3,8 @@
 import os
 import sys
 
+from .store import library_name
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -59,7 +61,8 @@ class StagedLibraries:
             return
         self._loaded.add(path)
         copy = self._copy(path)
-        if copy is not None and _is_mapped(path):
+        # Something may have mapped the original in spite of us.
+        if copy is not None and path in mapped_files():
             return
         try:
             import _ctypes
@@ -71,11 +74,15 @@ class StagedLibraries:
     def _copy(self, path: str) -> str | None:
         if path not in self._staged:
             return None
-        copy = self._store.path("lib" + path)
+        copy = self._store.path(library_name(path))
         return copy if os.path.exists(copy) else None
 
 
-def _is_mapped(path: str) -> bool:
-    """Tell whether the file at ``path`` itself is mapped, by something that loaded it in spite of us."""
-    with open("/proc/self/maps", "rb") as stream:
-        return b" " + os.fsencode(path) + b"\n" in stream.read()
+def mapped_files() -> set[str]:
+    """Return the files mapped into this process. proc(5), ``/proc/pid/maps``."""
+    try:
+        with open("/proc/self/maps", "rb") as stream:
+            lines = stream.read().splitlines()
+    except OSError:
+        return set()
+    return {os.fsdecode(fields[5]) for fields in (line.split(None, 5) for line in lines) if len(fields) == 6}

@@ -12,6 +12,7 @@ from _frozen_importlib_external import (
     spec_from_file_location,
 )
 
+from . import PREFIX
 from .machinery import supported_file_loaders
 
 TYPE_CHECKING = False
@@ -63,8 +64,7 @@ class Ownership:
             sys.path[:], sys.prefix, sys.exec_prefix = saved
         if self.mpi.Is_initialized():
             raise NoMpi("MPI is already initialised in this process")
-        self._required = _level(self.mpi, level)
-        self._provided: int = self.mpi.Init_thread(self._required)
+        self._provided: int = self.mpi.Init_thread(_level(self.mpi, level))
         self.path: str = self.mpi.__file__ or ""
         self._ours = self.path.startswith(own_packages() + "/")
         self.adopted = False
@@ -238,8 +238,7 @@ def site_packages(prefix: str) -> list[str]:
 
 
 def own_packages() -> str:
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-    return os.path.join(root, OWN_PACKAGES, f"cp{sys.version_info[0]}{sys.version_info[1]}")
+    return os.path.join(PREFIX, OWN_PACKAGES, f"cp{sys.version_info[0]}{sys.version_info[1]}")
 
 
 def _finalize_after_interpreter(path: str) -> None:

@@ -2,6 +2,7 @@
 
 import os
 
+from . import PREFIX
 from .options import OptionError
 
 
@@ -10,8 +11,7 @@ def apply_profile(name: str) -> None:
 
     Raises OptionError with the resolver's own words where the profile is unknown or malformed.
     """
-    prefix = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-    resolver = os.path.join(prefix, "bin", "mpiimport-plan")
+    resolver = os.path.join(PREFIX, "bin", "mpiimport-plan")
     if not os.access(resolver, os.X_OK):
         raise OptionError(f"-I {name}: profiles need {resolver}, which `make install` lays out")
     reading, writing = os.pipe()

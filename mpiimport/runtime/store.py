@@ -10,7 +10,7 @@ import os
 import time
 
 PREFIX = "mpiimport-"
-NEW_LOCK = "lock.new"
+LOCK, NEW_LOCK = "lock", "lock.new"
 LIBRARIES = "lib"
 # A store this old without a lock was left by a process that died within its first instants.
 ABANDONED_SECONDS = 600
@@ -65,7 +65,7 @@ class Store:
             status = os.lstat(directory)
             if status.st_uid != os.geteuid() or status.st_mode & 0o77:
                 return None
-            lock = os.open(os.path.join(directory, "lock"), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            lock = os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
             return None
         _lock_byte(lock, slot)
@@ -123,6 +123,11 @@ class Store:
                 os.close(fd)
 
 
+def library_name(path: str) -> str:
+    """Return where a store keeps the library with the absolute path ``path``."""
+    return LIBRARIES + path
+
+
 class Writer:
     """Fills one file of the store in order."""
 
@@ -156,7 +161,7 @@ def _sweep_one(directory: str) -> None:
         if status.st_uid != os.geteuid() or status.st_mode & 0o170000 != 0o040000:
             return
         try:
-            lock = os.open(os.path.join(directory, "lock"), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            lock = os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except FileNotFoundError:
             if os.stat(directory).st_mtime + ABANDONED_SECONDS < time.time():
                 _remove(directory)
@@ -175,7 +180,7 @@ def _new_lock(directory: str, slot: int) -> int:
     fresh = os.path.join(directory, NEW_LOCK)
     lock = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     _lock_byte(lock, slot)
-    os.rename(fresh, os.path.join(directory, "lock"))
+    os.rename(fresh, os.path.join(directory, LOCK))
     return lock
 
 
@@ -197,11 +202,11 @@ def _remove(directory: str) -> None:
     """Remove a store, the lock last."""
     for parent, directories, files in os.walk(directory, topdown=False):
         for name in files:
-            if name != "lock" or parent != directory:
+            if name != LOCK or parent != directory:
                 os.unlink(os.path.join(parent, name))
         for name in directories:
             os.rmdir(os.path.join(parent, name))
-    lock = os.path.join(directory, "lock")
+    lock = os.path.join(directory, LOCK)
     if os.path.lexists(lock):
         os.unlink(lock)
     os.rmdir(directory)

@@ -6,6 +6,7 @@ What cannot be told for certain is left to ld.so.
 
 import os
 
+from ..libraries import mapped_files
 from .elf import NotElf, SharedObject, read_shared_object
 from .ldcache import cached_libraries
 
@@ -128,16 +129,6 @@ def _load_order(top: str, resolved: dict[str, list[str]]) -> list[str]:
 
     enter(top)
     return order
-
-
-def mapped_files() -> set[str]:
-    """Return the files mapped into this process. proc(5), ``/proc/pid/maps``."""
-    try:
-        with open("/proc/self/maps", "rb") as stream:
-            lines = stream.read().splitlines()
-    except OSError:
-        return set()
-    return {os.fsdecode(fields[5]) for fields in (line.split(None, 5) for line in lines) if len(fields) == 6}
 
 
 def _expand(entries: list[str], origin: str) -> list[str]:

@@ -121,7 +121,7 @@ class Manifest:
             self.follow_names(named_modules(read, self.tree, self._tops()))
             if package:
                 # Cython keeps the bare name of a relative import.
-                self.follow_names(f"{package}.{name}" for name in read.names if name in self._parts(package))
+                self.follow_names(f"{package}.{name}" for name in self._parts(package) & read.names)
 
     def _reach_words(self, module: Module, code: "CodeType", package: str) -> None:
         """Reach what functions called while the module loads import, as far as its words tell."""

@@ -4,7 +4,7 @@ import os
 import sys
 
 from ..index import DIRECTORY, METADATA_FILES, Index, digest
-from ..store import LIBRARIES
+from ..store import library_name
 from .libraries import Libraries
 from .manifest import Manifest
 from .reading import read_file
@@ -26,7 +26,6 @@ class Snapshot:
 
     def __init__(self, index: Index, code: bytes, staged: dict[str, int], uncached: frozenset[str]) -> None:
         self.uncached = uncached
-        self.modules = len(index.code)
         self._index = index.pack()
         self._code = code
         self._sources = {library_name(path): path for path in staged}
@@ -46,11 +45,6 @@ class Snapshot:
         else:
             data = self._index if name == "index" else self._code
             buffer[:] = data[offset : offset + len(buffer)]
-
-
-def library_name(path: str) -> str:
-    """Return where the store keeps the library with the absolute path ``path``."""
-    return LIBRARIES + path
 
 
 def take_snapshot(
