@@ -43,10 +43,33 @@ fetch_mpi4py() {
     done
 }
 
+is_open_to_all() {
+    local path
+    path=$(readlink -f "$1")
+    while [[ $path != / ]]; do
+        [[ $(stat -c %A "$path") == *x ]] || return 1
+        path=$(dirname "$path")
+    done
+}
+
+# A Python below somebody's home would make commands for that person alone.
+python_for_all() {
+    local candidate
+    for candidate in "$python" /usr/bin/python3; do
+        if is_open_to_all "$(command -v "$candidate")" &&
+            "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done
+    echo "$python is closed to other users: the command mpiimport will work for you alone" >&2
+    echo "$python"
+}
+
 # The host commands have a Python environment of their own; a relative path file leads it to the one copy of ours.
 install_host() {
     local wanted site
-    [[ -x $prefix/host/bin/python ]] || "$python" -m venv --without-pip "$prefix/host"
+    [[ -x $prefix/host/bin/python ]] || "$(python_for_all)" -m venv --without-pip "$prefix/host"
     site=$("$prefix/host/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     wanted=$("$python" -c 'import sys
 try:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import tempfile
 from contextlib import suppress
 from pathlib import Path, PurePath
@@ -65,15 +66,10 @@ class ImageFile:
     def add(self, files: dict[Path, Path], output: Path | None) -> None:
         output = output or self.path
         with tempfile.TemporaryDirectory(prefix=".mpiimport-", dir=output.absolute().parent) as directory:
-            definition = Path(directory) / "definition"
-            lines = [f"    {source} {destination}" for destination, source in files.items()]
-            definition.write_text(
-                "\n".join([f"Bootstrap: localimage\nFrom: {self.path.absolute()}\n%files", *lines, ""])
-            )
-            built = Path(directory) / "image.sif"
-            Client.build(str(definition), str(built), sudo=False, quiet=True, return_result=True)
-            if not built.exists():
-                raise Complaint(f"the image could not be built from {self.path}, as said above; it is as it was")
+            root, built = Path(directory) / "root", Path(directory) / "image.sif"
+            _build("--sandbox", root, self.path)
+            Sandbox(root).add(files, None)
+            _build("--fix-perms", built, root)
             built.replace(output)
 
 
@@ -86,6 +82,13 @@ class Sandbox(ImageFile):
                 _add_file(self.path, destination, source.read_bytes())
         except OSError as exc:
             raise Complaint(f"cannot write {exc.filename} in {self.path}: {exc.strerror}") from None
+
+
+def _build(option: str, made: Path, source: Path) -> None:
+    """Convert between image file and directory. Raises Complaint."""
+    # spython keeps the words of a failed build to itself.
+    if subprocess.run(["singularity", "--quiet", "build", option, made, source]).returncode:
+        raise Complaint(f"no image could be built from {source}, as said above")
 
 
 def _add_file(root: Path, destination: PurePath, content: bytes) -> None:
