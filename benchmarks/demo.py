@@ -17,6 +17,7 @@ from benchmarks.measure import RANKS, RUNS, DemoError, Figures, Way, compare
 from tests.lab.ranks import Mpi, clean_environment
 
 NONE = "-"
+KINDS = ["plain", "mpiimport\nfirst run", "mpiimport\nlater runs"]
 
 
 def main() -> int:
@@ -55,11 +56,9 @@ def show_host(console: Console, prefix: Path, mpi: Mpi) -> None:
     venv = [Path(sys.prefix) / name for name in ("bin", "pyvenv.cfg", f"lib/python3.{sys.version_info.minor}")]
     tree = [*venv, Path(sys.base_prefix), prefix]
     command = [*mpi.command(RANKS), sys.executable]
-    ways = [
-        Way(command, clean_environment(), tree),
-        Way([*command, "-S", str(start)], clean_environment(MPIIMPORT="force"), tree),
-    ]
-    table = new_table("host Python tree", ["plain", "mpiimport\nfirst run"])
+    served = [*command, "-S", str(start)], clean_environment(MPIIMPORT="force"), tree
+    ways = [Way(command, clean_environment(), tree), Way(*served), Way(*served, learned=True)]
+    table = new_table("host Python tree", KINDS)
     fill(table, compare(ways), squashfuse=False)
     console.print(table)
 
@@ -73,14 +72,10 @@ def show_images(console: Console, prefix: Path, mpi: Mpi) -> None:
     except images.Unavailable as exc:
         console.print(f"The image part is left out: {exc}")
         return
-    figures = compare(containers.ways("py", "", RANKS)) + compare(containers.ways("py.sif", containers.user, RANKS))
-    kinds = ("plain", "mpiimport\nfirst run")
-    table = new_table(
-        f"one container per rank ({containers.runtime.name} exec --mpiimport=mpich)",
-        [f"{tree}\n{kind}" for tree in ("sandbox", "SIF") for kind in kinds],
-    )
-    fill(table, figures, squashfuse=True)
-    console.print(table)
+    for kind, image, user in ("sandbox", "py", ""), ("SIF", "py.sif", containers.user):
+        table = new_table(f"{kind}, one container per rank ({containers.runtime.name} exec --mpiimport=mpich)", KINDS)
+        fill(table, compare(containers.ways(image, user, RANKS)), squashfuse=kind == "SIF")
+        console.print(table)
     if not containers.user:
         console.print("No ordinary user here can mount a SIF by squashfuse: the SIF ran as the caller.")
 

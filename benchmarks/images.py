@@ -35,9 +35,11 @@ class Containers:
 
     def ways(self, image: str, user: str, ranks: int) -> list[Way]:
         """Return how an image is started plainly and served."""
-        return [self._way(image, user, ranks, flags) for flags in ([], ["--mpiimport=mpich"])]
+        flag = ["--mpiimport=mpich"]
+        kinds: list[tuple[list[str], bool]] = [([], False), (flag, False), (flag, True)]
+        return [self._way(image, user, ranks, flags, learned) for flags, learned in kinds]
 
-    def _way(self, image: str, user: str, ranks: int, flags: list[str]) -> Way:
+    def _way(self, image: str, user: str, ranks: int, flags: list[str], learned: bool) -> Way:
         shim = self.prefix / "shim" / self.runtime.name
         words = [*self.mpi.command(ranks), str(shim), "exec", *flags, str(self.images / image), "/usr/bin/python3"]
         caller = pwd.getpwuid(os.geteuid()).pw_name
@@ -47,6 +49,7 @@ class Containers:
             {**self._environment(user or caller), **switch},
             [*TREE, PREFIX_INSIDE],
             "" if user == caller else user,
+            learned,
         )
 
     def _environment(self, user: str) -> dict[str, str]:

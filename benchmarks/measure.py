@@ -70,13 +70,15 @@ class DemoError(Exception):
 class Way:
     """A way to start the script: what stands before it on the command line, and the identity it runs as.
 
-    ``tree``: where path calls are counted, with the directories above; ``user``: empty for the caller.
+    ``tree``: where path calls are counted, with the directories above; ``user``: empty for the caller;
+    ``learned``: earlier runs have left a manifest.
     """
 
     words: list[str]
     environment: dict[str, str]
     tree: list[Path]
     user: str = ""
+    learned: bool = False
 
     def as_identity(self, command: list[str]) -> list[str]:
         return ["runuser", "-u", self.user, "--", *command] if self.user else command
@@ -137,7 +139,7 @@ def compare(ways: list[Way]) -> list[Figures]:
 
 
 def time_once(way: Way) -> Run:
-    with workspace(way.user) as directory:
+    with workspace(way) as directory:
         report = directory / "report.json"
         started = time.monotonic()
         said = launch(way, [], {"MPIIMPORT_REPORT": str(report)}, directory)
@@ -146,7 +148,7 @@ def time_once(way: Way) -> Run:
 
 
 def count(way: Way) -> Calls:
-    with workspace(way.user) as directory:
+    with workspace(way) as directory:
         launch(way, [*STRACE, "-o", str(directory / "trace")], {}, directory)
         ranks = sorted(rank_traces(directory), key=is_root, reverse=True)
     if [is_root(found) for found in ranks] != [True] + [False] * (RANKS - 1):
@@ -160,7 +162,8 @@ def count(way: Way) -> Calls:
 def launch(way: Way, tracer: list[str], environment: dict[str, str], directory: Path) -> dict[str, Any]:
     """Run the script to its end and return what root printed. Raises DemoError."""
     command = way.as_identity([*tracer, *way.words, str(directory / "app.py")])
-    outcome = run(command, {**way.environment, **environment}, SECONDS, directory)
+    manifests = {"MPIIMPORT_MANIFESTS": str(directory / "manifests")} if way.served else {}
+    outcome = run(command, {**way.environment, **manifests, **environment}, SECONDS, directory)
     trouble = f"{' '.join(command)}\n{outcome.stdout[-1000:]}{outcome.stderr[-4000:]}"
     if outcome.status is None:
         raise DemoError(f"no end within {SECONDS} s: {trouble}")
@@ -188,12 +191,14 @@ def after_activation(found: Trace) -> list[Call] | None:
 
 
 @contextmanager
-def workspace(user: str) -> Iterator[Path]:
-    """Give a directory with the script in it, which containers see and ``user`` may write to."""
+def workspace(way: Way) -> Iterator[Path]:
+    """Give a directory with the script in it, which containers see and the user of ``way`` may write to."""
     with tempfile.TemporaryDirectory(prefix="mpiimport-demo-", dir="/tmp") as name:
         directory = Path(name)
         (directory / "app.py").write_text(SCRIPT)
         directory.chmod(0o755)
-        if user:
-            shutil.chown(directory, user)
+        if way.user:
+            shutil.chown(directory, way.user)
+        if way.learned:
+            launch(way, [], {}, directory)
         yield directory

@@ -124,7 +124,8 @@ class Learned:
 
 
 def is_module_name(name: str) -> bool:
-    return all(part.isidentifier() for part in name.split("."))
+    """Tell names that import statements or ``import_module`` can mean; hyphens occur, in sysconfig's data say."""
+    return all(part and not set(part) & set("/ ") for part in name.split(".")) and name.isprintable()
 
 
 def user_directory() -> str:

@@ -6,7 +6,7 @@ import sys
 from ..importing import spec_of
 from .learned import TOP, Learned, Malformed, baked_directory, file_name, is_module_name, tree_identity, user_directory
 from .manifest import Manifest
-from .tree import CODE, EXTENSION
+from .tree import EXTENSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Learning:
         self._program = program
         self._tree = tree_identity()
         self._reached: set[str] = set()
-        self._names: dict[str, str] = {}
+        self._names: dict[str, list[str]] = {}
         self._listed: set[str] = set()
         self._path = path
         for source in filter(None, [*others, path]):
@@ -63,12 +63,9 @@ class Learning:
 
     def reached(self, manifest: Manifest) -> None:
         """Remember what the snapshot holds."""
-        held = [
-            module
-            for module in manifest.modules.values()
-            if module.kind == EXTENSION or (module.kind == CODE and module.path in manifest.code)
-        ]
-        self._names = {module.path: module.name for module in held if module.path}
+        for module in manifest.modules.values():
+            if module.path and (module.kind == EXTENSION or module.path in manifest.code):
+                self._names.setdefault(module.path, []).append(module.name)
         self._reached = set(manifest.modules)
         self._listed = {path for path, listing in manifest.tree.listings.items() if listing is not None}
 
@@ -80,7 +77,7 @@ class Learning:
         the next run only learns nothing.
         """
         found = Learned(self._program.identity(), self._tree)
-        found.imported = {self._names[path] for path, ranks in served.items() if ranks and path in self._names}
+        found.imported = {name for path, ranks in served.items() if ranks for name in self._imported_as(path)}
         found.imported |= {name for name in missed if is_module_name(name)}
         found.skipped = self._reached - found.imported
         found.searched = self._searched(missed)
@@ -90,6 +87,11 @@ class Learning:
         except OSError:
             pass
         return misses
+
+    def _imported_as(self, path: str) -> list[str]:
+        """Return the name of the module that was imported from a file, or all that it may have been."""
+        names = self._names.get(path, [])
+        return [name for name in names if name in sys.modules] or names
 
     def _take(self, path: str) -> None:
         try:
