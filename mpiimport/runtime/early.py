@@ -94,6 +94,8 @@ class EarlyStart:
 
 def _unset_no_site() -> None:
     """Make ``sys.flags.no_site`` what it is without ``-S``; children are started with the flags found there."""
+    # While the flag is set this defines the module and runs nothing; its PREFIXES are taken from sys now.
+    import site  # noqa: F401
     from ctypes import c_ssize_t, py_object, pythonapi
 
     fields = type(sys.flags).__match_args__

@@ -141,7 +141,7 @@ class Service:
         from .root.snapshot import take_snapshot
 
         if self._before_site:
-            self._answers.run_site()
+            self._answers.record_site()
         self._snapshot = take_snapshot(self._program, self.options, self._loaded, self._answers)
 
     def _share_sizes(self) -> None:
