@@ -96,7 +96,9 @@ def _run(program: Program, service: "Service | None") -> None:
         raise
     except BaseException as exc:
         _show(exc)
+        program.forget_file()
         raise SystemExit(130 if isinstance(exc, KeyboardInterrupt) else 1) from None
+    program.forget_file()
 
 
 def _show(exc: BaseException) -> None:

@@ -90,6 +90,9 @@ class EarlyStart:
             del interpreter[last]
             _unset_no_site()
         self._run_command(interpreter, sys.argv[1:], with_site, self._imports.remove)
+        if not sys.flags.inspect:
+            # Where a script runs to its end Python takes `__file__` from `__main__`, which is not this script's.
+            raise SystemExit(0)
 
 
 def _unset_no_site() -> None:

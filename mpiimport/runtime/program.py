@@ -117,7 +117,15 @@ class Program:
         else:
             sys.argv = ["-", *self.arguments]
             name, source = "<stdin>", sys.stdin.buffer.read()
+            namespace.update(__file__=name, __cached__=None)
         exec(compile(source, name, "exec", dont_inherit=True), namespace)
+
+    def forget_file(self) -> None:
+        """Take from ``__main__`` what Python takes from it where a file ran to its end: exit handlers see that."""
+        if self.kind in (SCRIPT, INPUT) and not self._is_container():
+            namespace = sys.modules["__main__"].__dict__
+            namespace.pop("__file__", None)
+            namespace.pop("__cached__", None)
 
     def _run_module(self) -> None:
         import runpy

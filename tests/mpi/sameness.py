@@ -70,7 +70,9 @@ def differences(
     **environment: str,
 ) -> dict[str, Any]:
     """Return in what a rank of a served job ends, prints or sees something else than a plain process does."""
-    plain, (expected, *_) = launch(job, mpi, "plain", *words, setting=setting, **environment)
+    plain, reports = launch(job, mpi, "plain", *words, setting=setting, **environment)
+    assert len(reports) == 1, plain.stderr
+    (expected,) = reports
     found = {}
     for door in doors:
         served, ranks = launch(job, mpi, door, *words, setting=setting, **environment)
