@@ -5,7 +5,7 @@ import os
 import sys
 
 from .finder import Source, StoreFinder
-from .index import METADATA_FILES, Index, digest
+from .index import Damaged, Index, digest
 from .libraries import StagedLibraries
 from .machinery import fix_co_filename
 from .metadata import serve_metadata
@@ -78,18 +78,25 @@ class Imports(Source):
 
     def metadata(self, directory: str, name: str) -> tuple[bool, str | None]:
         """Return whether the snapshot knows a metadata file, and its text; None for one that does not exist."""
-        texts = None if self._invalidated else self._index.metadata.get(directory)
-        if texts is None or name not in METADATA_FILES:
+        files = None if self._invalidated else self._index.metadata.get(directory)
+        if files is None or name not in files:
             return False, None
-        return True, texts.get(name)
+        entry = files[name]
+        if entry is None:
+            return True, None
+        try:
+            # As a file opened in text mode reads it.
+            return True, self._stored(*entry).decode().replace("\r\n", "\n").replace("\r", "\n")
+        except (OSError, Damaged, UnicodeDecodeError):
+            return False, None
 
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
-        """Execute a module's body; the three modules that look past the finders are taught to ask here."""
+        """Execute a module's body; the modules that look past the finders are taught to ask here."""
         if module.__name__ == "sysconfig":
             self._answers.execute_sysconfig(execute)
             return
         execute()
-        if module.__name__ == "importlib.metadata":
+        if module.__name__ in ("importlib.metadata", "importlib_metadata"):
             serve_metadata(module, self)
         elif module.__name__ == "_ctypes":
             self.libraries.redirect_ctypes()
@@ -109,10 +116,8 @@ class Imports(Source):
         if (self._invalidated or path in self._served) and self._changed(path):
             return None
         try:
-            data = self._store.read_code(offset, length)
-        except OSError:
-            return None
-        if digest(data) != expected:
+            data = self._stored(offset, length, expected)
+        except (OSError, Damaged):
             return None
         code: CodeType = marshal.loads(data)
         fix_co_filename(code, path)
@@ -132,6 +137,13 @@ class Imports(Source):
         if self._trace_prefix:
             where = "from the store" if from_store else "the ordinary way"
             print(f"{self._trace_prefix} {name} {where}", file=sys.stderr)
+
+    def _stored(self, offset: int, length: int, expected: bytes) -> bytes:
+        """Return a part of the store's code file. Raises OSError and Damaged."""
+        data = self._store.read_code(offset, length)
+        if digest(data) != expected:
+            raise Damaged("a record of the store is damaged")
+        return data
 
     def _changed(self, path: str) -> bool:
         try:

@@ -14,7 +14,8 @@ FILE, DIRECTORY = 1, 2
 # Endings of the files that importing, or importlib.metadata, looks for.
 KEPT = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES, ".egg", ".egg-info", ".dist-info")
 # What importlib.metadata reads of a distribution. Absence is told as well as content.
-METADATA_FILES = ("METADATA", "PKG-INFO", "direct_url.json", "entry_points.txt", "top_level.txt")
+METADATA_FILES = ("METADATA", "PKG-INFO", "direct_url.json", "entry_points.txt", "requires.txt", "top_level.txt")
+RECORD = "RECORD"
 _KEY = 0x6D706969 << 32 | FORMAT
 
 
@@ -31,7 +32,7 @@ class Index:
     code       source file -> (offset, length, digest, mtime, size), the last two of the source
     libraries  original path of every library in the store
     needs      library -> paths of the libraries to load before it, in order
-    metadata   ``*.dist-info`` directory -> {file name: text}, complete as far as METADATA_FILES go
+    metadata   ``*.dist-info`` directory -> {file name: (offset, length, digest), None where it does not exist}
     answers    what ``answers.Answers`` recorded on root
     """
 
@@ -45,7 +46,7 @@ class Index:
         code: dict[str, tuple[int, int, bytes, int, int]],
         libraries: list[str],
         needs: dict[str, list[str]],
-        metadata: dict[str, dict[str, str]],
+        metadata: dict[str, dict[str, tuple[int, int, bytes] | None]],
         answers: dict[tuple[str, str], object],
     ) -> None:
         self.listings = listings

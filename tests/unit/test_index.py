@@ -25,7 +25,7 @@ def sample(number_of_modules: int) -> dict[str, Any]:
         },
         "libraries": ["/opt/tree/package.libs/libneed.so", f"{directory}/ext.so"],
         "needs": {f"{directory}/ext.so": ["/opt/tree/package.libs/libneed.so"], f"{directory}/alone.so": []},
-        "metadata": {"/opt/tree/package-1.dist-info": {"METADATA": "Name: package\n", "top_level.txt": ""}},
+        "metadata": {"/opt/tree/package-1.dist-info": {"METADATA": (40, 14, b"digested"), "top_level.txt": None}},
         "answers": {
             ("isdir", "/opt/tree"): True,
             ("listdir", "/opt/tree"): ["package"],
