@@ -10,7 +10,7 @@ import sys
 from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 
 from . import PACKAGE_DIRECTORY
-from .finder import Source, StoreFinder
+from .finder import Source, StoreFinder, add_path_hook
 from .index import list_directory
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ class EarlyImports(Source):
         self._listings: dict[str, dict[str, int] | None] = {}
 
     def install(self) -> None:
-        sys.path_hooks.insert(0, self.path_hook)
+        add_path_hook(self.path_hook)
         sys.path_importer_cache.clear()
 
     def remove(self) -> None:

@@ -3,12 +3,15 @@
 import marshal
 import os
 import sys
+from _frozen_importlib_external import BYTECODE_SUFFIXES
 
-from .finder import Source, StoreFinder
+from .finder import Source, StoreFinder, add_path_hook
 from .index import Damaged, Index, digest
 from .libraries import StagedLibraries
 from .machinery import fix_co_filename
 from .metadata import serve_metadata
+
+SOURCELESS = tuple(BYTECODE_SUFFIXES)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,8 +51,8 @@ class Imports(Source):
         self._invalidated = False
 
     def install(self) -> None:
-        """Put the path hook first, and make PathFinder ask it again for the directories it serves."""
-        sys.path_hooks.insert(0, self.path_hook)
+        """Put the path hook in its place, and make PathFinder ask it again for the directories it serves."""
+        add_path_hook(self.path_hook)
         for path in list(sys.path_importer_cache):
             if path in self._index.listings:
                 del sys.path_importer_cache[path]
@@ -105,7 +108,7 @@ class Imports(Source):
         return self._ownership.spec(name)
 
     def code(self, path: str) -> "CodeType | None":
-        """Return the code of a source file; None where the store has none, or the file may have changed.
+        """Return the code of a source or bytecode file; None where the store has none, or the file may have changed.
 
         It may have after ``invalidate_caches()``, and when it is loaded a second time, as by ``reload``.
         """
@@ -120,7 +123,8 @@ class Imports(Source):
         except (OSError, Damaged):
             return None
         code: CodeType = marshal.loads(data)
-        fix_co_filename(code, path)
+        if not path.endswith(SOURCELESS):
+            fix_co_filename(code, path)
         self._served.add(path)
         return code
 

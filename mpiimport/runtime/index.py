@@ -29,7 +29,7 @@ class Index:
     listings   directory -> {name: FILE or DIRECTORY}, the names an import can use
     writable   directories the job may write to: a name missing there is looked up again
     absent     entries of ``sys.path`` that are no directory
-    code       source file -> (offset, length, digest, mtime, size), the last two of the source
+    code       source or bytecode file -> (offset, length, digest, mtime, size), the last two of the file
     libraries  original path of every library in the store
     needs      library -> paths of the libraries to load before it, in order
     metadata   ``*.dist-info`` directory -> {file name: (offset, length, digest), None where it does not exist}

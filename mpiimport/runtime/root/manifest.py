@@ -12,8 +12,8 @@ from .bytecode import ImportStatement, import_statements, words
 from .constants import Constants, named_modules, read_module_constants
 from .distributions import MODULES, uses_metadata
 from .parallel import map_in_threads
-from .reading import CodeFile, read_code
-from .tree import CODE, EXTENSION, Module, Tree
+from .reading import CodeFile, read_bytecode, read_code
+from .tree import CODE, EXTENSION, SOURCELESS, Module, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,6 +98,9 @@ class Manifest:
         if statement.level:
             parts = package.split(".")
             base = ".".join(parts[: len(parts) - statement.level + 1])
+            if not base:
+                # It fails: outside a package, or above the topmost one.
+                return
             name = f"{base}.{name}" if name else base
         if name and self._reach(name):
             for attribute in statement.names:
@@ -170,4 +173,6 @@ def _read(module: Module) -> CodeFile | Constants | None:
         return None
     if module.kind == CODE:
         return read_code(module.path)
+    if module.kind == SOURCELESS:
+        return read_bytecode(module.path)
     return read_module_constants(module.path) if module.kind == EXTENSION else None
