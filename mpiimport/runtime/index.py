@@ -31,12 +31,13 @@ class Index:
     absent     entries of ``sys.path`` that are no directory
     code       source or bytecode file -> (offset, length, digest, mtime, size), the last two of the file
     libraries  original path of every library in the store
+    aliases    real path of a library -> the path in ``libraries`` by which it was found, where the two differ
     needs      library -> paths of the libraries to load before it, in order
     metadata   ``*.dist-info`` directory -> {file name: (offset, length, digest), None where it does not exist}
     answers    what ``answers.Answers`` recorded on root
     """
 
-    __slots__ = ("absent", "answers", "code", "libraries", "listings", "metadata", "needs", "writable")
+    __slots__ = ("absent", "aliases", "answers", "code", "libraries", "listings", "metadata", "needs", "writable")
 
     def __init__(
         self,
@@ -48,6 +49,7 @@ class Index:
         needs: dict[str, list[str]],
         metadata: dict[str, dict[str, tuple[int, int, bytes] | None]],
         answers: dict[tuple[str, str], object],
+        aliases: dict[str, str],
     ) -> None:
         self.listings = listings
         self.writable = set(writable)
@@ -57,6 +59,7 @@ class Index:
         self.needs = needs
         self.metadata = metadata
         self.answers = answers
+        self.aliases = aliases
 
     def pack(self) -> bytes:
         fields = [getattr(self, name) for name in self.__slots__]

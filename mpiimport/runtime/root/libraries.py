@@ -45,6 +45,10 @@ class Libraries:
                     self.staged[found] = self._sizes[found]
             self.needs[path] = _load_order(path, resolved)[:-1]
 
+    def aliases(self) -> dict[str, str]:
+        """Map the real paths of staged libraries to the paths they were found by, where the two differ."""
+        return {self._real[path]: path for path in self.staged if self._real[path] != path}
+
     def _resolve(self, top: str) -> dict[str, list[str]]:
         """Map ``top`` and every library it leads to, breadth first as ld.so goes, to the libraries each needs.
 

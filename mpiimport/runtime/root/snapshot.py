@@ -109,6 +109,7 @@ def _pack(manifest: Manifest, writable: set[str], answers: "Answers", threads: i
             for directory, files in _read_metadata(manifest, writable, threads).items()
         },
         answers=answers.known,
+        aliases=libraries.aliases(),
     )
     uncached = frozenset(path for path, read in manifest.code.items() if not read.cached)
     return Snapshot(index, records.joined(), libraries.staged, uncached)
