@@ -28,7 +28,8 @@ class Libraries:
         self._sizes: dict[str, int] = {}
         self._real: dict[str, str] = {}
         self._existing: dict[str, bool] = {}
-        self._environment = [entry for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if entry]
+        variable = os.environ.get("LD_LIBRARY_PATH", "")
+        self._environment = variable.replace(";", ":").split(":") if variable else []
         program = self._parse("/proc/self/exe")
         self._program_rpaths: list[str] = []
         if program is not None and not program.runpath:
@@ -85,6 +86,14 @@ class Libraries:
         if "/" in name:
             return name if self._exists(name) and self._parse(name) else None
         for directory in directories:
+            if "$" in directory:
+                # $LIB and $PLATFORM are what ld.so was built with, $ORIGIN outside of libraries is the program's.
+                return None
+            if not directory.startswith("/"):
+                # Below the directory that is current when ld.so searches; an empty one is that itself.
+                if self._exists(os.path.join(directory, name)):
+                    return None
+                continue
             if not self._exists(directory):
                 continue
             if self._exists(os.path.join(directory, "glibc-hwcaps")):
