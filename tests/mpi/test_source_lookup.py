@@ -4,7 +4,8 @@ import pytest
 
 from tests.conftest import Job
 from tests.lab.ranks import Mpi
-from tests.mpi.sameness import differences, launch, reporting
+from tests.mpi.sameness import Setting, differences, launch, reporting
+from tests.unit.test_import_statements import PYTHONS
 
 TREE = {
     "kit/__init__.py": "from .deep import fail, warn, Thing, decorated\n",
@@ -91,3 +92,16 @@ def test_the_traceback_of_an_uncaught_exception_is_pythons_own(job: Job, mpich: 
         assert served.status == plain.status
         lines = [line for line in served.stderr.splitlines() if not line.startswith("Abort")]
         assert lines == plain.stderr.splitlines()
+
+
+@pytest.mark.parametrize("version", [version for version in PYTHONS if version >= (3, 13)])
+def test_newer_pythons_show_the_lines_of_a_program_without_file(
+    job: Job, mpich: Mpi, version: tuple[int, int]
+) -> None:
+    setting = Setting(str(PYTHONS[version]))
+    words = ["-c", reporting(job, "seen['linecache'] = 'linecache' in __import__('sys').modules\n") + ENDING]
+    path = laid_out(job)
+    plain, served = (launch(job, mpich, door, *words, setting=setting, PYTHONPATH=path) for door in ("plain", "early"))
+    assert "    kit.decorated()()" in plain[0].stderr
+    assert [line for line in served[0].stderr.splitlines() if line[:5] != "Abort"] == plain[0].stderr.splitlines()
+    assert served[1] == 2 * plain[1]
