@@ -10,8 +10,8 @@ from tests.conftest import Job
 from tests.lab.ranks import Mpi
 from tests.lab.syscalls import MARK, Call, Trace, trace
 from tests.mpi.sameness import Setting, differences, launch, reporting
+from tests.unit.test_import_statements import PYTHONS
 
-PYTHON = f"python{sys.version_info[0]}.{sys.version_info[1]}"
 STATE = """
 import builtins, os, site, sys
 seen["sys.path"] = sys.path
@@ -57,13 +57,13 @@ FLAGS = {
 class Installation:
     """A virtual environment with all that ``site`` looks for, and a user base beside it."""
 
-    def __init__(self, home: Path, *options: str) -> None:
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", *options, home / "venv"], check=True)
+    def __init__(self, home: Path, *options: str, python: str = sys.executable) -> None:
+        subprocess.run([python, "-m", "venv", "--without-pip", *options, home / "venv"], check=True)
         self.interpreter = str(home / "venv" / "bin" / "python")
-        self.packages = home / "venv" / "lib" / PYTHON / "site-packages"
+        (self.packages,) = (home / "venv" / "lib").glob("python*/site-packages")
         self.traces = home / "traces"
         self.variables = {"PYTHONUSERBASE": str(home / "user"), "PYTHONPATH": f"{home / 'path'}:{home / 'none'}"}
-        user = home / "user" / "lib" / PYTHON / "site-packages"
+        user = home / "user" / "lib" / self.packages.parent.name / "site-packages"
         self._write(self.packages / "extra" / "by_path_file.py", "")
         self._write(home / "absolute" / "late.py", "")
         lines = ["# a comment", "", "extra", "no-such-directory", str(home / "absolute"), "extra", "../site-packages"]
@@ -77,6 +77,13 @@ class Installation:
         self._write(self.packages / "c_broken.pth", "import no_such_module_anywhere", "extra/ignored")
         self._write(self.packages / "d_legacy-nspkg.pth", LEGACY_NAMESPACE)
         self._write(self.packages / "legacy" / "part.py", "")
+        # PEP 829, Python 3.15 and newer.
+        self._write(self.packages / "e_entry.start", "# a comment", "by_start_file:begin", "no_such_module:begin")
+        self._write(
+            self.packages / "extra" / "by_start_file.py",
+            "import os, sys",
+            "def begin(): sys.path.append('/from/a/start/file'); os.environ['FROM_START'] = 'x'",
+        )
         self._write(
             self.packages / "sitecustomize.py",
             f"import os, sys; {trace[1]}; sys.path.insert(0, '/customised'); os.environ['FROM_SITE'] = 'x'",
@@ -142,8 +149,16 @@ def test_a_separate_environment_sees_neither_system_nor_user(job: Job, mpich: Mp
 
 def test_the_interpreters_home_can_be_named(job: Job, mpich: Mpi) -> None:
     script = job.script(reporting(job, STATE))
-    setting = Setting(str(Path(sys.base_prefix) / "bin" / PYTHON))
+    setting = Setting(str(Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}"))
     assert differences(job, mpich, script, setting=setting, PYTHONHOME=sys.base_prefix, PYTHONNOUSERSITE="1") == {}
+
+
+@pytest.mark.parametrize("version", PYTHONS, ids=lambda version: "python{}.{}".format(*version))
+def test_every_python_finds_its_site(job: Job, mpich: Mpi, tmp_path: Path, version: tuple[int, int]) -> None:
+    environment = Installation(tmp_path, "--system-site-packages", python=str(PYTHONS[version]))
+    script = job.script(reporting(job, STATE))
+    setting = Setting(environment.interpreter)
+    assert differences(job, mpich, script, setting=setting, **environment.variables) == {}
 
 
 def test_import_times_are_told(job: Job, mpich: Mpi) -> None:
