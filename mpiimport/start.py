@@ -8,7 +8,10 @@ def _main():  # type: () -> None
     script = __file__
     if sys.version_info < (3, 10):
         _run_plainly(script, "only CPython 3.10 and newer is served")
-    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(script)))
+    # The script's directory, which -I and -P leave out, is the program's to put there.
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        del sys.path[0]
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(script))))
     try:
         from mpiimport.runtime.early import EarlyStart
 

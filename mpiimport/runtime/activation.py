@@ -6,6 +6,7 @@ import sys
 
 from .answers import Answers
 from .decision import why_not
+from .finder import add_path_hook
 from .launcher import is_rank_process, launch
 from .options import Options
 from .program import Program
@@ -75,7 +76,7 @@ def _arrange_exit(service: Service, ownership: "Ownership") -> None:
     atexit.register(service.leave)
     atexit.register(service.gather)
     if service.imports is None:
-        sys.path_hooks.insert(0, ownership.path_hook)
+        add_path_hook(ownership.path_hook)
         sys.path_importer_cache.pop(os.path.dirname(ownership.path), None)
 
 

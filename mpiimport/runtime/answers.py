@@ -23,20 +23,41 @@ class Answers:
     def __init__(self) -> None:
         self.known: dict[tuple[str, str], Any] = {}
         self._site_done = False
+        self._site_raised: BaseException | None = None
+
+    def record_site(self) -> None:
+        """On root, run ``site.main()`` before the other ranks do. What ends it is kept for ``run_site``."""
+        try:
+            self.run_site()
+        except BaseException as exc:
+            self._site_raised = exc
 
     def run_site(self) -> None:
-        """Run ``site.main()``, once, as a Python started without ``-S`` does."""
+        """Run ``site.main()``, once, as a Python started without ``-S`` does. Raises what user code raises there."""
+        if self._site_raised is not None:
+            raise self._site_raised
         if self._site_done:
             return
         self._site_done = True
         import site
 
         module: Any = site
-        path = _Facade(os.path, isdir=self.isdir, isfile=self.isfile, exists=self.exists)
+        file = module.main.__code__.co_filename
+        path = _Facade(
+            os.path,
+            isdir=_when_asked_by(file, self.isdir, os.path.isdir),
+            isfile=_when_asked_by(file, self.isfile, os.path.isfile),
+            exists=_when_asked_by(file, self.exists, os.path.exists),
+        )
         replacements = {
-            "os": _Facade(os, path=path, listdir=self.listdir, lstat=self.lstat),
-            "io": _Facade(io, open_code=self.open_code),
-            "open": self.open,
+            "os": _Facade(
+                os,
+                path=path,
+                listdir=_when_asked_by(file, self.listdir, os.listdir),
+                lstat=_when_asked_by(file, self.lstat, os.lstat),
+            ),
+            "io": _Facade(io, open_code=_when_asked_by(file, self.open_code, io.open_code)),
+            "open": _when_asked_by(file, self.open, open),
         }
         replaced = {name: module.__dict__.get(name) for name in replacements}
         module.__dict__.update(replacements)
@@ -129,6 +150,19 @@ class _Facade:
 
     def __getattr__(self, name: str) -> "Any":
         return getattr(self._module, name)
+
+
+def _when_asked_by(file: str, answered: "Callable[..., Any]", plain: "Callable[..., Any]") -> "Callable[..., Any]":
+    """Return a function that is ``answered`` for the code of ``file`` and ``plain`` for all other.
+
+    Import lines of ``.pth`` files see the names of ``site``, and what they do with files is theirs.
+    """
+
+    def ask(*arguments: "Any", **options: "Any") -> "Any":
+        asking = sys._getframe(1).f_code.co_filename == file
+        return (answered if asking else plain)(*arguments, **options)
+
+    return ask
 
 
 _realpath = os.path.realpath

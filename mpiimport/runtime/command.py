@@ -45,7 +45,7 @@ def run_command(interpreter: list[str], words: list[str], before_site: bool, act
     service = activate(options, program, answers, before_site, explicit=True)
     activated()
     if before_site:
-        answers.run_site()
+        _run_site(answers)
     _run(program, service)
 
 
@@ -60,6 +60,19 @@ def activate_interpreter() -> None:
         print(f"mpiimport: running as plain Python: {exc}", file=sys.stderr)
         return
     abort_on_uncaught(activate(options, program, Answers(), before_site=False, explicit=False))
+
+
+def _run_site(answers: Answers) -> None:
+    """Run ``site``. What its user code lets escape, such as SystemExit, ends Python before the program starts."""
+    try:
+        answers.run_site()
+    except BaseException as exc:
+        print(
+            "Fatal Python error: init_import_site: Failed to import the site module\nPython runtime state: initialized",
+            file=sys.stderr,
+        )
+        _show(exc)
+        raise SystemExit(1) from None
 
 
 def _run(program: Program, service: "Service | None") -> None:
@@ -82,7 +95,9 @@ def _run(program: Program, service: "Service | None") -> None:
         raise
     except BaseException as exc:
         _show(exc)
+        program.forget_file()
         raise SystemExit(130 if isinstance(exc, KeyboardInterrupt) else 1) from None
+    program.forget_file()
 
 
 def _show(exc: BaseException) -> None:

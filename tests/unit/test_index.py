@@ -25,7 +25,7 @@ def sample(number_of_modules: int) -> dict[str, Any]:
         },
         "libraries": ["/opt/tree/package.libs/libneed.so", f"{directory}/ext.so"],
         "needs": {f"{directory}/ext.so": ["/opt/tree/package.libs/libneed.so"], f"{directory}/alone.so": []},
-        "metadata": {"/opt/tree/package-1.dist-info": {"METADATA": "Name: package\n", "top_level.txt": ""}},
+        "metadata": {"/opt/tree/package-1.dist-info": {"METADATA": (40, 14, b"digested"), "top_level.txt": None}},
         "answers": {
             ("isdir", "/opt/tree"): True,
             ("listdir", "/opt/tree"): ["package"],
@@ -33,6 +33,7 @@ def sample(number_of_modules: int) -> dict[str, Any]:
             ("lstat", "/opt/tree/site.pth"): [33188, 1, 2, 1, 0, 0, 15, 1.5, 2.5, 3.5],
             ("content", "/opt/tree/absent.pth"): (2, "No such file or directory"),
         },
+        "aliases": {"/opt/tree/package.libs/libneed.so.1.0": "/opt/tree/package.libs/libneed.so"},
     }
 
 

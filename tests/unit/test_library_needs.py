@@ -7,6 +7,7 @@ import re
 import struct
 import subprocess
 import sys
+import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -200,6 +201,34 @@ def test_needs_are_found_where_the_loader_finds_them(
     found, expected = sorted(map(os.path.realpath, needs(path, tmp_path / "tree"))), sorted(by_loader(path))
     assert set(found) <= set(expected)
     assert found == expected or case in MAY_BE_LEFT_TO_THE_LOADER
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        ":",
+        ":/no-such",
+        "/no-such;DIRECTORY/environment",
+        "DIRECTORY/$LIB:DIRECTORY/environment",
+        "DIRECTORY/${LIB}",
+        "environment",
+        "./environment:/no-such",
+        "DIRECTORY/$PLATFORM:DIRECTORY/environment",
+        "$ORIGIN:DIRECTORY/environment",
+    ],
+)
+def test_no_form_of_the_search_path_variable_leads_astray(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    directories = "", "environment/", "lib/", "lib64/", f"lib/{sysconfig.get_config_var('MULTIARCH')}/", "tree/libs/"
+    top = Library(("libunit_b.so",), runpath="$ORIGIN/libs")
+    path = write(tmp_path, {TOP: top, **{f"{directory}libunit_b.so": Library() for directory in directories}})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LD_LIBRARY_PATH", value.replace("DIRECTORY", str(tmp_path)))
+    found, expected = set(map(os.path.realpath, needs(path, tmp_path / "tree"))), set(by_loader(path))
+    assert found <= expected
+    assert found or "$" in value or any(not entry.startswith("/") for entry in re.split("[:;]", value))
 
 
 def test_a_need_comes_after_its_own_needs(tmp_path: Path) -> None:

@@ -265,3 +265,13 @@ def expected(name: str, path: list[str] | None) -> tuple[str | None, list[str] |
         return None
     locations = spec.submodule_search_locations
     return spec.origin, None if locations is None else list(locations)
+
+
+def test_relative_imports_that_must_fail_lead_nowhere(tmp_path: Path) -> None:
+    files = {
+        "second.py": "",
+        "package/__init__.py": "from .. import second\nfrom ..second import thing",
+        "package/a.py": "",
+    }
+    found = manifest(tmp_path, files, "from .second import thing\nfrom . import second\nimport package")
+    assert sorted(found.modules) == ["package"]

@@ -8,11 +8,12 @@ A manifest is a text file::
     import numpy.linalg
     skip scipy.stats
     search - /home/ada/lib
+    ask entry_points
     end
 
 ``import``: a module that some rank imported; ``skip``: one that the static pass reached and no rank imported;
 ``search``: a directory from which modules of a package (``-``: top-level modules) came, and that the static
-pass did not know.
+pass did not know; ``ask``: a word of the code that uses ``importlib.metadata``, of a distribution or for all.
 """
 
 import os
@@ -39,10 +40,10 @@ class Learned:
     """The content of a manifest.
 
     ``program``, ``tree``: whose it is, for people; ``imported``, ``skipped``: names of modules; ``searched``:
-    package (or TOP) -> directories.
+    package (or TOP) -> directories; ``asked``: words about metadata.
     """
 
-    __slots__ = ("imported", "program", "searched", "skipped", "tree")
+    __slots__ = ("asked", "imported", "program", "searched", "skipped", "tree")
 
     def __init__(self, program: str = "", tree: str = "") -> None:
         self.program = program
@@ -50,6 +51,7 @@ class Learned:
         self.imported: set[str] = set()
         self.skipped: set[str] = set()
         self.searched: dict[str, list[str]] = {}
+        self.asked: set[str] = set()
 
     @classmethod
     def parse(cls, text: str) -> "Learned":
@@ -82,6 +84,7 @@ class Learned:
                 *(f"import {name}" for name in sorted(self.imported) if is_module_name(name)),
                 *(f"skip {name}" for name in sorted(self.skipped) if is_module_name(name)),
                 *(f"search {package} {place}" for package, place in searched if "\n" not in place),
+                *(f"ask {word}" for word in sorted(self.asked) if is_module_name(word)),
                 LAST,
                 "",
             ]
@@ -103,6 +106,7 @@ class Learned:
     def merge(self, other: "Learned") -> None:
         """Add what ``other`` knows. What either saw imported is not skipped."""
         self.imported |= other.imported
+        self.asked |= other.asked
         self.skipped = (self.skipped | other.skipped) - self.imported
         for package, places in other.searched.items():
             known = self.searched.setdefault(package, [])
@@ -113,8 +117,9 @@ class Learned:
         if key in ("program", "tree"):
             setattr(self, key, value)
             return True
-        if key in ("import", "skip") and is_module_name(value):
-            (self.imported if key == "import" else self.skipped).add(value)
+        names = {"import": self.imported, "skip": self.skipped, "ask": self.asked}.get(key)
+        if names is not None and is_module_name(value):
+            names.add(value)
             return True
         package, _, place = value.partition(" ")
         if key == "search" and (package == TOP or is_module_name(package)) and place.startswith("/"):

@@ -4,6 +4,7 @@ import os
 import sys
 
 from ..importing import spec_of
+from .distributions import telling_words
 from .learned import TOP, Learned, Malformed, baked_directory, file_name, is_module_name, tree_identity, user_directory
 from .manifest import Manifest
 from .tree import EXTENSION
@@ -42,6 +43,7 @@ class Learning:
         self._reached: set[str] = set()
         self._names: dict[str, list[str]] = {}
         self._listed: set[str] = set()
+        self._asked: set[str] = set()
         self._path = path
         for source in filter(None, [*others, path]):
             self._take(source)
@@ -67,6 +69,7 @@ class Learning:
             if module.path and (module.kind == EXTENSION or module.path in manifest.code):
                 self._names.setdefault(module.path, []).append(module.name)
         self._reached = set(manifest.modules)
+        self._asked = telling_words(manifest.tree, manifest.metadata_words)
         self._listed = {path for path, listing in manifest.tree.listings.items() if listing is not None}
 
     def finish(self, served: dict[str, int], missed: dict[str, int]) -> list[Miss]:
@@ -81,6 +84,7 @@ class Learning:
         found.imported |= {name for name in missed if is_module_name(name)}
         found.skipped = self._reached - found.imported
         found.searched = self._searched(missed)
+        found.asked = self._asked
         misses = [Miss(name, ranks, self._why(name)) for name, ranks in sorted(missed.items())]
         try:
             self._save(found)

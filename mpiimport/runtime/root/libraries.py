@@ -28,7 +28,8 @@ class Libraries:
         self._sizes: dict[str, int] = {}
         self._real: dict[str, str] = {}
         self._existing: dict[str, bool] = {}
-        self._environment = [entry for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if entry]
+        variable = os.environ.get("LD_LIBRARY_PATH", "")
+        self._environment = variable.replace(";", ":").split(":") if variable else []
         program = self._parse("/proc/self/exe")
         self._program_rpaths: list[str] = []
         if program is not None and not program.runpath:
@@ -44,6 +45,10 @@ class Libraries:
                 if found == path or found.startswith(self._tree):
                     self.staged[found] = self._sizes[found]
             self.needs[path] = _load_order(path, resolved)[:-1]
+
+    def aliases(self) -> dict[str, str]:
+        """Map the real paths of staged libraries to the paths they were found by, where the two differ."""
+        return {self._real[path]: path for path in self.staged if self._real[path] != path}
 
     def _resolve(self, top: str) -> dict[str, list[str]]:
         """Map ``top`` and every library it leads to, breadth first as ld.so goes, to the libraries each needs.
@@ -81,6 +86,14 @@ class Libraries:
         if "/" in name:
             return name if self._exists(name) and self._parse(name) else None
         for directory in directories:
+            if "$" in directory:
+                # $LIB and $PLATFORM are what ld.so was built with, $ORIGIN outside of libraries is the program's.
+                return None
+            if not directory.startswith("/"):
+                # Below the directory that is current when ld.so searches; an empty one is that itself.
+                if self._exists(os.path.join(directory, name)):
+                    return None
+                continue
             if not self._exists(directory):
                 continue
             if self._exists(os.path.join(directory, "glibc-hwcaps")):

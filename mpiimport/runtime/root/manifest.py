@@ -10,10 +10,11 @@ import sys
 
 from .bytecode import ImportStatement, import_statements, words
 from .constants import Constants, named_modules, read_module_constants
+from .distributions import MODULES, uses_metadata
 from .learned import Learned
 from .parallel import map_in_threads
-from .reading import CodeFile, read_code
-from .tree import CODE, EXTENSION, Module, Tree
+from .reading import CodeFile, read_bytecode, read_code
+from .tree import CODE, EXTENSION, SOURCELESS, Module, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ NAME_PREFIX = re.compile(r"_[a-z]{6,}_")
 class Manifest:
     """The modules reached from a program.
 
-    ``modules``: by name; ``code``: what was read of each source file, by path.
+    ``modules``: by name; ``code``: what was read of each source file, by path; ``metadata_words``: names and
+    strings of the code that uses ``importlib.metadata``.
     """
 
     def __init__(self, tree: Tree, loaded: "Iterable[str]", threads: int, learned: Learned | None = None) -> None:
@@ -43,6 +45,7 @@ class Manifest:
         self._learned = learned or Learned()
         self.modules: dict[str, Module] = {}
         self.code: dict[str, CodeFile] = {}
+        self.metadata_words = set(self._learned.asked)
         self._seen = set(loaded)
         self._threads = threads
         self._wave: list[Module] = []
@@ -52,6 +55,11 @@ class Manifest:
         """Reach what the module body ``code`` imports; ``package`` anchors its relative imports."""
         for statement in import_statements(code):
             self._reach_statement(statement, package)
+
+    def follow_program(self, code: "CodeType") -> None:
+        """Reach what the program ``code``, which is no module of the tree, imports."""
+        self.follow_code(code)
+        self._note_metadata_words(words(code))
 
     def follow_names(self, names: "Iterable[str]") -> None:
         """Reach the modules ``names`` and their parents."""
@@ -96,6 +104,9 @@ class Manifest:
         if statement.level:
             parts = package.split(".")
             base = ".".join(parts[: len(parts) - statement.level + 1])
+            if not base:
+                # It fails: outside a package, or above the topmost one.
+                return
             name = f"{base}.{name}" if name else base
         if name and self._reach(name):
             for attribute in statement.names:
@@ -126,17 +137,24 @@ class Manifest:
             if code is not None:
                 self.code[read.path] = read
                 if not known:
+                    found = words(code)
                     self.follow_code(code, package)
-                    self._reach_words(module, code, package)
+                    self._reach_words(module, found, package)
+                    if module.name.partition(".")[0] != "importlib" and module.name not in MODULES:
+                        self._note_metadata_words(found)
         elif read is not None:
             self.follow_names(named_modules(read, self.tree, self._tops()))
             if package:
                 # Cython keeps the bare name of a relative import.
                 self.follow_names(f"{package}.{name}" for name in self._parts(package) & read.names)
 
-    def _reach_words(self, module: Module, code: "CodeType", package: str) -> None:
+    def _note_metadata_words(self, found: set[str]) -> None:
+        if uses_metadata(found):
+            self.metadata_words |= found
+
+    def _reach_words(self, module: Module, found: set[str], package: str) -> None:
         """Reach what functions called while the module loads import, as far as its words tell."""
-        for word in words(code):
+        for word in found:
             # Such as hashlib's choice of accelerators.
             if word in ACCELERATORS:
                 self._reach(word)
@@ -167,4 +185,4 @@ class Manifest:
             return read_code(module.path)
         if module.kind == EXTENSION and module.name not in self._learned.imported:
             return read_module_constants(module.path)
-        return None
+        return read_bytecode(module.path) if module.kind == SOURCELESS else None

@@ -1,4 +1,4 @@
-"""The code of one source file as plain Python would load it now: from its valid pyc, else compiled."""
+"""The code of one file as plain Python would load it now: a source's from its valid pyc, else compiled."""
 
 import _imp
 import marshal
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CodeFile:
-    """What was read of one source file.
+    """What was read of one source file, or of one that is bytecode alone.
 
     ``marshalled``: its code object as in a pyc, None where no valid pyc exists; ``source``: its text then;
     ``mtime`` (whole seconds) and ``size``: of the source, by which a later look tells whether it changed.
@@ -69,6 +69,17 @@ def read_code(path: str) -> CodeFile | None:
     except OSError:
         return None
     return CodeFile(path, mtime, size, marshalled, source)
+
+
+def read_bytecode(path: str) -> CodeFile | None:
+    """Read a module that is bytecode alone; None where that fails or the file is of another Python."""
+    try:
+        status = os.stat(path)
+        data = read_file(path)
+        classify_pyc(data, path, {"name": path, "path": path})
+    except (OSError, ImportError, EOFError):
+        return None
+    return CodeFile(path, int(status.st_mtime), status.st_size, data[16:])
 
 
 def _cached_code(path: str, mtime: int, size: int) -> bytes | None:

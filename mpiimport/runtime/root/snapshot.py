@@ -3,13 +3,13 @@
 import os
 import sys
 
-from ..index import DIRECTORY, METADATA_FILES, Index, digest
+from ..index import Index, digest
 from ..store import library_name
+from .distributions import MODULES, read_distributions
 from .learned import Learned
 from .learning import Learning
 from .libraries import Libraries
 from .manifest import Manifest
-from .reading import read_file
 from .tree import EXTENSION, Tree
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ def take_snapshot(
         answers.record_sysconfig()
     first = program.search_entry()
     searched = {place for places in learning.known.searched.values() for place in places}
-    return _pack(manifest, {os.getcwd(), first or os.getcwd(), *searched}, answers, learning)
+    return _pack(manifest, {os.getcwd(), first or os.getcwd(), *searched}, answers, learning, options.readers)
 
 
 def resolve(program: "Program", readers: int, loaded: set[str], known: Learned) -> Manifest:
@@ -81,21 +81,34 @@ def resolve(program: "Program", readers: int, loaded: set[str], known: Learned) 
     manifest.follow_names(["sitecustomize", "usercustomize", *program.modules()])
     code = program.code()
     if code is not None:
-        manifest.follow_code(code)
+        manifest.follow_program(code)
     manifest.complete()
     return manifest
 
 
-def _pack(manifest: Manifest, writable: set[str], answers: "Answers", learning: Learning) -> Snapshot:
+class _Records:
+    """The code file of a store in the making."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, data: bytes) -> tuple[int, int, bytes]:
+        """Append ``data``; return its offset, length and digest."""
+        self._parts.append(data)
+        self._size += len(data)
+        return self._size - len(data), len(data), digest(data)
+
+    def joined(self) -> bytes:
+        return b"".join(self._parts)
+
+
+def _pack(manifest: Manifest, writable: set[str], answers: "Answers", learning: Learning, threads: int) -> Snapshot:
     tree = manifest.tree
-    table = {}
-    blob = []
-    offset = 0
-    for path, read in manifest.code.items():
-        data = read.marshalled or b""
-        table[path] = (offset, len(data), digest(data), read.mtime, read.size)
-        blob.append(data)
-        offset += len(data)
+    records = _Records()
+    table = {
+        path: (*records.add(read.marshalled or b""), read.mtime, read.size) for path, read in manifest.code.items()
+    }
     changeable = {path for path in tree.listings if _writable(path, writable, tree)}
     libraries = Libraries(tree.path)
     for module in manifest.modules.values():
@@ -111,34 +124,23 @@ def _pack(manifest: Manifest, writable: set[str], answers: "Answers", learning: 
         code=table,
         libraries=list(libraries.staged),
         needs=libraries.needs,
-        metadata=_read_metadata(manifest) if "importlib.metadata" in manifest.modules else {},
+        metadata={
+            directory: {name: None if content is None else records.add(content) for name, content in files.items()}
+            for directory, files in _read_metadata(manifest, writable, threads).items()
+        },
         answers=answers.known,
+        aliases=libraries.aliases(),
     )
     uncached = frozenset(path for path, read in manifest.code.items() if not read.cached)
-    return Snapshot(index, b"".join(blob), libraries.staged, uncached, learning)
+    return Snapshot(index, records.joined(), libraries.staged, uncached, learning)
 
 
-def _read_metadata(manifest: Manifest) -> dict[str, dict[str, str]]:
-    """Read the small files of the distributions that the reached top-level modules seem to belong to."""
-    tops = {name.lower().replace("-", "_") for name in manifest.modules if "." not in name}
-    found = {}
-    for parent in manifest.tree.path:
-        for name, kind in (manifest.tree.listing(parent) or {}).items():
-            project = name.partition("-")[0].lower().replace("-", "_")
-            if kind == DIRECTORY and name.endswith(".dist-info") and project in tops:
-                directory = os.path.join(parent, name)
-                found[directory] = _read_texts(directory)
-    return found
-
-
-def _read_texts(directory: str) -> dict[str, str]:
-    texts = {}
-    try:
-        for name in set(os.listdir(directory)).intersection(METADATA_FILES):
-            texts[name] = read_file(os.path.join(directory, name)).decode()
-    except (OSError, UnicodeDecodeError):
+def _read_metadata(manifest: Manifest, writable: set[str], threads: int) -> dict[str, dict[str, bytes | None]]:
+    if MODULES.isdisjoint(manifest.modules):
         return {}
-    return texts
+    parents = [entry for entry in manifest.tree.path if entry not in writable]
+    tops = {name for name in manifest.modules if "." not in name}
+    return read_distributions(manifest.tree, parents, tops, manifest.metadata_words, threads)
 
 
 def _writable(path: str, writable: set[str], tree: Tree) -> bool:

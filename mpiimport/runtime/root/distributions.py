@@ -1,0 +1,79 @@
+"""The metadata of installed distributions, as far as a program is likely to ask ``importlib.metadata`` for it."""
+
+import os
+
+from ..index import METADATA_FILES, RECORD
+from .parallel import map_in_threads
+from .reading import read_file
+from .tree import Tree
+
+MODULES = frozenset({"importlib.metadata", "importlib_metadata"})
+ENDINGS = (".dist-info", ".egg-info")
+# Words of code that looks at every distribution, and at the list of a distribution's files.
+LOOKS_AT_ALL = frozenset({"distributions", "packages_distributions"})
+LOOKS_AT_FILES = frozenset({"files", "packages_distributions"})
+ENTRY_POINTS = "entry_points"
+
+
+def uses_metadata(words: set[str]) -> bool:
+    """Tell whether code with these names and strings imports ``importlib.metadata``, or its backport."""
+    return not MODULES.isdisjoint(words) or {"importlib", "metadata"} <= words
+
+
+def read_distributions(
+    tree: Tree, parents: list[str], projects: set[str], words: set[str], threads: int
+) -> dict[str, dict[str, bytes | None]]:
+    """Map metadata directories below ``parents`` to the contents of files in them, None for those that do not exist.
+
+    ``projects``: names that distributions of interest may have; ``words``: what the code that uses
+    ``importlib.metadata`` says, a distribution's name or what it asks all of them among it.
+    """
+    named = {_normalised(name) for name in projects | words}
+    asked = (*METADATA_FILES, RECORD) if LOOKS_AT_FILES & words else METADATA_FILES
+    wanted: list[tuple[str, tuple[str, ...]]] = []
+    for directory, project in _distributions(tree, parents):
+        if project in named or LOOKS_AT_ALL & words:
+            wanted.append((directory, asked))
+        elif ENTRY_POINTS in words:
+            wanted.append((directory, ("entry_points.txt",)))
+    return dict(zip((directory for directory, _ in wanted), map_in_threads(_read_files, wanted, threads), strict=True))
+
+
+def telling_words(tree: Tree, words: set[str]) -> set[str]:
+    """Return those of ``words`` that make a difference to ``read_distributions``."""
+    projects = {project for _, project in _distributions(tree, tree.path)}
+    known = LOOKS_AT_ALL | LOOKS_AT_FILES | {ENTRY_POINTS}
+    return {word for word in words if word in known or _normalised(word) in projects}
+
+
+def _distributions(tree: Tree, parents: list[str]) -> list[tuple[str, str]]:
+    """Return the metadata directories in ``parents`` with the normalised names of their projects."""
+    return [
+        (os.path.join(parent, name), _normalised(name.rpartition(".")[0].partition("-")[0]))
+        for parent in parents
+        for name in tree.listing(parent) or ()
+        if name.endswith(ENDINGS)
+    ]
+
+
+def _read_files(item: tuple[str, tuple[str, ...]]) -> dict[str, bytes | None]:
+    directory, names = item
+    contents: dict[str, bytes | None] = {}
+    for name in names:
+        contents.update(_read_one(directory, name))
+    return contents
+
+
+def _read_one(directory: str, name: str) -> dict[str, bytes | None]:
+    """Read a file. What cannot be read is left out, to fail or not where it is asked for."""
+    try:
+        return {name: read_file(os.path.join(directory, name))}
+    except (FileNotFoundError, NotADirectoryError):
+        return {name: None}
+    except OSError:
+        return {}
+
+
+def _normalised(name: str) -> str:
+    """Return a project's name as those of directories are compared. PEP 503, with underscores."""
+    return "_".join(part for part in name.lower().replace("-", "_").replace(".", "_").split("_") if part)

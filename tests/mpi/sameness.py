@@ -1,0 +1,94 @@
+"""Running a program plainly and served, and comparing what the two saw."""
+
+import json
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi, Outcome, run
+
+RANKS = 2
+# A program under comparison puts what it sees into `seen`, between these two.
+BEGIN = "seen = {}\n"
+END = """
+def _report():
+    import json, os
+    seen.pop("_", None)
+    with open(os.path.join({directory!r}, f"seen-{{os.getpid()}}.json"), "w") as stream:
+        json.dump(seen, stream, default=repr, sort_keys=True)
+_report()
+"""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How Python is started. ``stdin``: the file that is the program's input."""
+
+    interpreter: str = sys.executable
+    flags: tuple[str, ...] = ()
+    stdin: Path | None = None
+    seconds: float = 120
+
+
+DEFAULT = Setting()
+
+
+def reporting(job: Job, text: str) -> str:
+    """The program ``text``, which then leaves what it put into ``seen`` in a file."""
+    return BEGIN + text + END.format(directory=str(job.directory))
+
+
+def launch(
+    job: Job, mpi: Mpi, door: str, *words: str | Path, setting: Setting = DEFAULT, **environment: str
+) -> tuple[Outcome, list[dict[str, Any]]]:
+    """Run a program through a door; one process is enough where it runs plainly. Return also what each rank saw."""
+    variables = job.environment(mpi, **{**environment, **job.switches(door)})
+    path = [job.switches(door).get("PYTHONPATH"), environment.get("PYTHONPATH")]
+    if any(path):
+        variables["PYTHONPATH"] = ":".join(filter(None, path))
+    ours = job.python(door)[1:]
+    redirect = ["bash", "-c", f'exec "$@" < {setting.stdin}', "bash"] if setting.stdin else []
+    launcher = [] if door == "plain" else mpi.command(RANKS)
+    command = [*launcher, *redirect, setting.interpreter, *setting.flags, *ours, *map(str, words)]
+    outcome = run(command, variables, setting.seconds, job.directory)
+    seen = []
+    for file in job.directory.glob("seen-*.json"):
+        seen.append(json.loads(file.read_text()))
+        file.unlink()
+    return outcome, seen
+
+
+def differences(
+    job: Job,
+    mpi: Mpi,
+    *words: str | Path,
+    doors: tuple[str, ...] = ("early",),
+    setting: Setting = DEFAULT,
+    **environment: str,
+) -> dict[str, Any]:
+    """Return in what a rank of a served job ends, prints or sees something else than a plain process does."""
+    plain, reports = launch(job, mpi, "plain", *words, setting=setting, **environment)
+    assert len(reports) == 1, plain.stderr
+    (expected,) = reports
+    found = {}
+    for door in doors:
+        served, ranks = launch(job, mpi, door, *words, setting=setting, **environment)
+        package = job.switches(door).get("PYTHONPATH")
+        for rank in ranks:
+            # The module door's own place stays on the path that it was given.
+            if "sys.path" in rank:
+                rank["sys.path"] = [entry for entry in rank["sys.path"] if entry != package]
+            for key in {*expected, *rank}:
+                if expected.get(key) != rank.get(key):
+                    found[f"{door}: {key}"] = {"plain": expected.get(key), "served": rank.get(key)}
+        for stream in ("stdout", "stderr"):
+            once, all_ranks = (Counter(getattr(outcome, stream).splitlines()) for outcome in (plain, served))
+            wanted = Counter({line: times * RANKS for line, times in once.items()})
+            if all_ranks != wanted:
+                found[f"{door}: {stream}"] = {"missing": [*(wanted - all_ranks)], "extra": [*(all_ranks - wanted)]}
+        if served.status != plain.status or len(ranks) != RANKS:
+            found[f"{door}: status"] = {"plain": plain.status, "served": served.status, "reports": len(ranks)}
+    return found

@@ -1,0 +1,105 @@
+"""`inspect`, `linecache`, `traceback` and `warnings` show the source lines of modules that came from the store."""
+
+import pytest
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi
+from tests.mpi.sameness import Setting, differences, launch, reporting
+from tests.unit.test_import_statements import PYTHONS
+
+TREE = {
+    "kit/__init__.py": "from .deep import fail, warn, Thing, decorated\n",
+    "kit/deep.py": """# -*- coding: latin-1 -*-
+import functools, warnings
+
+class Thing:
+    "Documented: caf\xe9"
+    def method(self):
+        # a comment of its own
+        return [x for x in range(3)]
+
+def decorated():
+    @functools.wraps(fail)
+    def inner():
+        return fail()
+    return inner
+
+def fail():
+    raise ValueError("deep") from KeyError("cause")
+
+def warn():
+    warnings.warn("look here", stacklevel=2)
+""",
+}
+PROGRAM = """
+import inspect, linecache, sys, traceback, warnings, json, math, numpy.linalg
+import kit, kit.deep
+for thing in (kit, kit.deep, kit.Thing, kit.Thing.method, kit.fail, kit.decorated(), json.decoder, json.decoder.JSONDecoder, numpy.linalg, json.encoder.JSONEncoder):
+    name = getattr(thing, "__qualname__", thing.__name__)
+    seen[name] = [inspect.getfile(thing), inspect.getsourcefile(thing), inspect.getsource(thing)[-400:], inspect.getmodule(thing).__name__, inspect.getdoc(thing)]
+for thing in (math, numpy._core._multiarray_umath, int):
+    try:
+        seen[repr(thing)] = [inspect.getfile(thing), inspect.getsource(thing)]
+    except (TypeError, OSError) as exc:
+        seen[repr(thing)] = str(exc)
+seen["comments"] = inspect.getcomments(kit.Thing.method)
+seen["lines"] = [linecache.getline(kit.deep.__file__, 4), linecache.getline(kit.deep.__file__, 999)]
+linecache.clearcache()
+try:
+    kit.decorated()()
+except ValueError:
+    seen["traceback"] = traceback.format_exc()
+seen["loader"] = [kit.deep.__loader__.get_source("kit.deep"), kit.deep.__loader__.is_package("kit.deep"), kit.deep.__loader__.get_filename("kit.deep")]
+code = kit.deep.__loader__.get_code("kit.deep")
+seen["code"] = [code.co_filename, code.co_name, sorted(code.co_names), kit.fail.__code__.co_filename]
+seen["lazily"] = linecache.lazycache("/no/such/file", {"__name__": "kit.deep", "__loader__": kit.deep.__loader__}) and linecache.getline("/no/such/file", 4)
+def warned():
+    kit.warn()
+warned()
+"""
+# One rank fails; the other is ended with the job.
+ENDING = """import kit, os, time
+def run():
+    if os.environ.get("PMI_RANK") == "1":
+        time.sleep(600)
+    kit.decorated()()
+run()
+"""
+ENDS = {"script": ["app.py"], "module": ["-m", "ending"], "code": ["-c", ENDING]}
+
+
+def laid_out(job: Job) -> str:
+    for name, text in TREE.items():
+        job.script("", f"library/{name}").write_text(text, encoding="latin-1")
+    for name in "app.py", "library/ending.py":
+        job.script(ENDING, name)
+    return str(job.directory / "library")
+
+
+@pytest.mark.parametrize("door", ["early", "sitecustomize"])
+def test_source_is_found_where_it_lies(job: Job, mpich: Mpi, door: str) -> None:
+    script = job.script(reporting(job, PROGRAM), "reporting.py")
+    assert differences(job, mpich, script, doors=(door,), PYTHONPATH=laid_out(job)) == {}
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_the_traceback_of_an_uncaught_exception_is_pythons_own(job: Job, mpich: Mpi, kind: str) -> None:
+    path = laid_out(job)
+    plain, _ = launch(job, mpich, "plain", *ENDS[kind], PYTHONPATH=path)
+    assert 'raise ValueError("deep") from KeyError("cause")' in plain.stderr
+    for door in ("early", "module", "sitecustomize"):
+        served, _ = launch(job, mpich, door, *ENDS[kind], PYTHONPATH=path)
+        assert served.status == plain.status
+        lines = [line for line in served.stderr.splitlines() if not line.startswith("Abort")]
+        assert lines == plain.stderr.splitlines()
+
+
+@pytest.mark.parametrize("version", [version for version in PYTHONS if version >= (3, 13)])
+def test_newer_pythons_show_the_lines_of_a_program_without_file(job: Job, mpich: Mpi, version: tuple[int, int]) -> None:
+    setting = Setting(str(PYTHONS[version]))
+    words = ["-c", reporting(job, "seen['linecache'] = 'linecache' in __import__('sys').modules\n") + ENDING]
+    path = laid_out(job)
+    plain, served = (launch(job, mpich, door, *words, setting=setting, PYTHONPATH=path) for door in ("plain", "early"))
+    assert "    kit.decorated()()" in plain[0].stderr
+    assert [line for line in served[0].stderr.splitlines() if line[:5] != "Abort"] == plain[0].stderr.splitlines()
+    assert served[1] == 2 * plain[1]
