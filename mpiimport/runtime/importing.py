@@ -34,16 +34,19 @@ class Imports(Source):
         ownership: "Ownership",
         answers: "Answers",
         uncached: frozenset[str],
-        trace_prefix: str,
+        rank: int,
+        verbose: bool,
     ) -> None:
         answers.known.update(index.answers)
         self._answers = answers
         self.uncached = uncached
-        self.libraries = StagedLibraries(index, store)
+        self.libraries = StagedLibraries(index, store, self._report_damage)
         self._index = index
         self._store = store
         self._ownership = ownership
-        self._trace_prefix = trace_prefix
+        self._rank = rank
+        self._verbose = verbose
+        self._damaged = False
         self._served: set[str] = set()
         self._invalidated = False
 
@@ -111,8 +114,9 @@ class Imports(Source):
         try:
             data = self._store.read_code(offset, length)
         except OSError:
-            return None
+            data = b""
         if digest(data) != expected:
+            self._report_damage()
             return None
         code: CodeType = marshal.loads(data)
         fix_co_filename(code, path)
@@ -129,9 +133,16 @@ class Imports(Source):
         self._invalidated = True
 
     def trace(self, name: str, from_store: bool) -> None:
-        if self._trace_prefix:
+        if self._verbose:
             where = "from the store" if from_store else "the ordinary way"
-            print(f"{self._trace_prefix} {name} {where}", file=sys.stderr)
+            print(f"mpiimport[{self._rank}]: {name} {where}", file=sys.stderr)
+
+    def _report_damage(self) -> None:
+        """Say once in this process that the store is not what root wrote."""
+        if not self._damaged and sys.stderr is not None:
+            text = f"mpiimport[{self._rank}]: the store is damaged; what is damaged is imported the ordinary way"
+            print(text, file=sys.stderr, flush=True)
+        self._damaged = True
 
     def _changed(self, path: str) -> bool:
         try:

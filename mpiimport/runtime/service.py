@@ -192,8 +192,9 @@ class Service:
         self._store.open_code()
         self.report["modules"] = len(index.code) + len(index.needs)
         uncached = self._snapshot.uncached if self._snapshot else frozenset()
-        trace = f"mpiimport[{self.rank}]:" if self.options.verbose else ""
-        self._attached = Imports(index, self._store, self.ownership, self._answers, uncached, trace)
+        self._attached = Imports(
+            index, self._store, self.ownership, self._answers, uncached, self.rank, self.options.verbose
+        )
 
     def _phase(self, name: str, work: "Callable[[], None]") -> None:
         """Do a phase's work and agree on its outcome. Raises SteppedAside on every rank where it failed on one."""
