@@ -48,18 +48,21 @@ class Imports(Source):
         answers: "Answers",
         uncached: frozenset[str],
         loaded: set[str],
-        trace_prefix: str,
+        rank: int,
+        verbose: bool,
     ) -> None:
         """``loaded``: names of the modules that were there before the store."""
         answers.known.update(index.answers)
         self._answers = answers
         self.uncached = uncached
-        self.libraries = StagedLibraries(index, store)
+        self.libraries = StagedLibraries(index, store, self._report_damage)
         self._index = index
         self._store = store
         self._ownership = ownership
-        self._trace_prefix = trace_prefix
         self._loaded = loaded
+        self._rank = rank
+        self._verbose = verbose
+        self._damaged = False
         self._served: set[str] = set()
         self._ordinary: set[str] = set()
         self._invalidated = False
@@ -104,7 +107,7 @@ class Imports(Source):
         try:
             # As a file opened in text mode reads it.
             return True, self._stored(*entry).decode().replace("\r\n", "\n").replace("\r", "\n")
-        except (OSError, Damaged, UnicodeDecodeError):
+        except (Damaged, UnicodeDecodeError):
             return False, None
 
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
@@ -135,7 +138,7 @@ class Imports(Source):
             return None
         try:
             data = self._stored(offset, length, expected)
-        except (OSError, Damaged):
+        except Damaged:
             return None
         try:
             code: CodeType = marshal.loads(data)
@@ -176,18 +179,29 @@ class Imports(Source):
     def trace(self, name: str, from_store: bool) -> None:
         if not from_store and not self._is_known(name):
             self._ordinary.add(name)
-        if self._trace_prefix:
+        if self._verbose:
             where = "from the store" if from_store else "the ordinary way"
-            print(f"{self._trace_prefix} {name} {where}", file=sys.stderr)
+            print(f"mpiimport[{self._rank}]: {name} {where}", file=sys.stderr)
+
+    def _report_damage(self) -> None:
+        """Say once in this process that the store is not what root wrote."""
+        if not self._damaged and sys.stderr is not None:
+            text = f"mpiimport[{self._rank}]: the store is damaged; what is damaged is imported the ordinary way"
+            print(text, file=sys.stderr, flush=True)
+        self._damaged = True
 
     def _is_known(self, name: str) -> bool:
         """Tell whether a module was there before the store, or is ours or the program itself."""
         return name in self._loaded or name in ("__main__", "__mp_main__", MODULE) or name.startswith("mpiimport.")
 
     def _stored(self, offset: int, length: int, expected: bytes) -> bytes:
-        """Return a part of the store's code file. Raises OSError and Damaged."""
-        data = self._store.read_code(offset, length)
+        """Return a part of the store's code file. Raises Damaged, also where it is gone."""
+        try:
+            data = self._store.read_code(offset, length)
+        except OSError:
+            data = b""
         if digest(data) != expected:
+            self._report_damage()
             raise Damaged("a record of the store is damaged")
         return data
 

@@ -1,6 +1,6 @@
 """What a store holds: the part of the snapshot that every rank keeps in memory.
 
-Packed as an 8-byte SipHash (``_imp.source_hash``) and the marshalled table; ranks of one job run the same
+Packed as a SipHash (``_imp.source_hash``) of DIGEST_SIZE bytes and the marshalled table; ranks of one job run the same
 Python, so marshal's format is common ground.
 """
 
@@ -9,7 +9,8 @@ import marshal
 import os
 from _frozen_importlib_external import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 
-FORMAT = 1
+FORMAT = 2
+DIGEST_SIZE = 8
 FILE, DIRECTORY = 1, 2
 # Endings of the files that importing, or importlib.metadata, looks for.
 KEPT = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES, ".egg", ".egg-info", ".dist-info")
@@ -69,13 +70,13 @@ class Index:
     @classmethod
     def unpack(cls, data: bytes) -> "Index":
         """Raises Damaged."""
-        if len(data) < 8 or digest(data[8:]) != data[:8]:
+        if len(data) < DIGEST_SIZE or digest(data[DIGEST_SIZE:]) != data[:DIGEST_SIZE]:
             raise Damaged("the index of the store is damaged")
-        return cls(**dict(zip(cls.__slots__, marshal.loads(data[8:]), strict=True)))
+        return cls(**dict(zip(cls.__slots__, marshal.loads(data[DIGEST_SIZE:]), strict=True)))
 
 
-def digest(data: bytes) -> bytes:
-    """Return the 8-byte SipHash by which damage is detected; it is no protection against forgery."""
+def digest(data: "bytes | memoryview") -> bytes:
+    """Return the SipHash by which damage is detected; it is no protection against forgery."""
     return _imp.source_hash(_KEY, data)
 
 

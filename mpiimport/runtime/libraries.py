@@ -7,6 +7,7 @@ from .store import library_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .index import Index
@@ -16,12 +17,15 @@ if TYPE_CHECKING:
 class StagedLibraries:
     """The libraries of one store, as far as this process has mapped them."""
 
-    def __init__(self, index: "Index", store: "Store") -> None:
+    def __init__(self, index: "Index", store: "Store", report_damage: "Callable[[], None]") -> None:
+        """``report_damage``: called when a copy in the store is not as it was when it was sealed."""
+        self._report_damage = report_damage
         self._needs = index.needs
         self._aliases = index.aliases
         self._staged = index.libraries if store.executable else set()
         self._store = store
         self._loaded: set[str] = set()
+        self._copied: set[str] = set()
         self._redirected: set[int] = set()
 
     def stage(self, path: str) -> str | None:
@@ -85,8 +89,17 @@ class StagedLibraries:
     def _copy(self, path: str) -> str | None:
         if path not in self._staged:
             return None
-        copy = self._store.path(library_name(path))
-        return copy if os.path.exists(copy) else None
+        name = library_name(path)
+        try:
+            # What is mapped from the store already must not be mapped from elsewhere, whatever became of the file.
+            if path in self._copied or self._store.is_sealed(name):
+                self._copied.add(path)
+                return self._store.path(name)
+        except OSError:
+            # The store is gone, as under a child that outlives the job.
+            return None
+        self._report_damage()
+        return None
 
 
 def mapped_files() -> set[str]:

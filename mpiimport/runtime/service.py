@@ -216,8 +216,16 @@ class Service:
         self._store.open_code()
         self.report["modules_stored"] = len(index.code) + len(index.needs)
         uncached = self._snapshot.uncached if self._snapshot else frozenset()
-        trace = f"mpiimport[{self.rank}]:" if self.options.verbose else ""
-        self._attached = Imports(index, self._store, self.ownership, self._answers, uncached, set(sys.modules), trace)
+        self._attached = Imports(
+            index,
+            self._store,
+            self.ownership,
+            self._answers,
+            uncached,
+            loaded=set(sys.modules),
+            rank=self.rank,
+            verbose=self.options.verbose,
+        )
 
     def _phase(self, name: str, work: "Callable[[], None]") -> None:
         """Do a phase's work and agree on its outcome. Raises SteppedAside on every rank where it failed on one."""

@@ -1,5 +1,8 @@
 """The store of one node: a private directory in memory that its ranks fill once and read from then on.
 
+A file that was filled and found to be what root sent is sealed: its modification time gets a fraction that any later
+write or truncation replaces. Ranks map libraries only from sealed files, which costs them no look at the content.
+
 lock     locked by every rank that uses the store (one byte each), so that the last one out removes it
 index    what the store holds, as `snapshot.Index` packs it
 code     the code objects, one after another
@@ -9,11 +12,16 @@ lib/...  shared libraries under their original absolute paths, so that $ORIGIN k
 import os
 import time
 
+from .index import FORMAT, Damaged, digest
+
 PREFIX = "mpiimport-"
 LOCK, NEW_LOCK = "lock", "lock.new"
 LIBRARIES = "lib"
 # A store this old without a lock was left by a process that died within its first instants.
 ABANDONED_SECONDS = 600
+# The nanoseconds of a sealed file's modification time.
+SEAL = 462_770_900 + FORMAT
+SECOND = 10**9
 
 
 class NoRoom(Exception):
@@ -79,7 +87,11 @@ class Store:
         return self.executable or not name.startswith(LIBRARIES + "/")
 
     def writer(self, name: str) -> "Writer":
-        return Writer(os.open(self.path(name), os.O_WRONLY | os.O_CLOEXEC))
+        return Writer(name, os.open(self.path(name), os.O_RDWR | os.O_CLOEXEC))
+
+    def is_sealed(self, name: str) -> bool:
+        """Tell whether a file is as its writer left it. Raises OSError where it is gone."""
+        return os.stat(self.path(name)).st_mtime_ns % SECOND == SEAL
 
     def open_code(self) -> None:
         """Make ``read_code`` work from now on, even if the files should vanish."""
@@ -131,13 +143,26 @@ def library_name(path: str) -> str:
 class Writer:
     """Fills one file of the store in order."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, name: str, fd: int) -> None:
+        self._name = name
         self._fd = fd
+        self._offset = 0
 
-    def write(self, data: "bytes | memoryview") -> None:
+    def write(self, data: "bytes | memoryview", expected: bytes) -> None:
+        """Write a piece, and read it back. Raises Damaged where it has not the digest that root ``expected``."""
         view = memoryview(data)
         while view:
             view = view[os.write(self._fd, view) :]
+        if digest(os.pread(self._fd, len(data), self._offset)) != expected:
+            raise Damaged(f"{self._name} was damaged on its way into the store")
+        self._offset += len(data)
+
+    def seal(self) -> None:
+        """Mark the file as complete. Raises OSError where the file system rounds times."""
+        now = time.time_ns()
+        os.utime(self._fd, ns=(now, now - now % SECOND + SEAL))
+        if os.fstat(self._fd).st_mtime_ns % SECOND != SEAL:
+            raise OSError("the store's file system does not keep nanoseconds; name another with MPIIMPORT_STORE")
 
     def close(self) -> None:
         os.close(self._fd)

@@ -1,4 +1,9 @@
-"""The snapshot on its way from root's memory and files into the store of each node."""
+"""The snapshot on its way from root's memory and files into the store of each node.
+
+It travels in pieces, each followed by its digest as root took it.
+"""
+
+from .index import DIGEST_SIZE, digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,23 +23,27 @@ def stream(
     ``fill(name, offset, buffer)``, given on root alone, puts content into the buffer. A rank on which something
     fails goes on taking part, and raises its first exception at the end.
     """
-    buffer = memoryview(bytearray(PIECE))
+    buffer = memoryview(bytearray(PIECE + DIGEST_SIZE))
     failure: Exception | None = None
     for name, size in sizes.items():
         writer: Writer | None = None
         for offset in range(0, size, PIECE):
-            piece = buffer[: min(PIECE, size - offset)]
+            length = min(PIECE, size - offset)
+            piece, check = buffer[:length], buffer[length : length + DIGEST_SIZE]
             try:
                 if fill is not None and failure is None:
                     fill(name, offset, piece)
+                    check[:] = digest(piece)
             except Exception as exc:
                 failure = exc
             if leaders.size > 1:
-                leaders.broadcast_into(piece)
+                leaders.broadcast_into(buffer[: length + DIGEST_SIZE])
             try:
                 if failure is None and store.holds(name):
                     writer = writer or store.writer(name)
-                    writer.write(piece)
+                    writer.write(piece, bytes(check))
+                    if offset + length == size:
+                        writer.seal()
             except Exception as exc:
                 failure = exc
         if writer is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from mpiimport.runtime.index import Damaged, digest
 from mpiimport.runtime.store import ABANDONED_SECONDS, PREFIX, NoRoom, Store, sweep
 from tests.conftest import ROOT
 
@@ -117,8 +118,8 @@ def test_what_is_written_is_read_by_a_neighbour_even_after_the_files_are_gone(tm
     store = create(tmp_path, sizes={"index": 6, "code": 12})
     for name, data in (("index", b"index."), ("code", b"first second")):
         writer = store.writer(name)
-        writer.write(data[:2])
-        writer.write(memoryview(data)[2:])
+        for piece in (data[:2], data[2:]):
+            writer.write(memoryview(piece), digest(piece))
         writer.close()
     joined = Store.join(store.directory, 1)
     assert joined is not None
@@ -128,6 +129,33 @@ def test_what_is_written_is_read_by_a_neighbour_even_after_the_files_are_gone(tm
     assert joined.read_code(6, 6) == b"second"
     assert joined.read_code(6, 100) == b"second"
     joined.leave()
+    store.leave()
+
+
+def test_a_file_is_sealed_until_it_is_written_again(tmp_path: Path) -> None:
+    store = create(tmp_path, sizes={"code": 12})
+    assert not store.is_sealed("code")
+    writer = store.writer("code")
+    with pytest.raises(Damaged):
+        writer.write(b"first second", digest(b"first sEcond"))
+    writer.seal()
+    assert store.is_sealed("code")
+    for change in (lambda file: file.write(b"."), lambda file: file.truncate(3)):
+        writer.seal()
+        with (Path(store.directory) / "code").open("r+b") as file:
+            change(file)
+        assert not store.is_sealed("code")
+    writer.close()
+    store.leave()
+
+
+def test_a_file_system_that_rounds_times_holds_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = create(tmp_path, sizes={"code": 12})
+    writer = store.writer("code")
+    monkeypatch.setattr(os, "utime", lambda fd, ns: None)
+    with pytest.raises(OSError, match="MPIIMPORT_STORE"):
+        writer.seal()
+    writer.close()
     store.leave()
 
 
