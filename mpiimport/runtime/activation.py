@@ -65,7 +65,6 @@ def _arrange_exit(service: Service, ownership: "Ownership") -> None:
     atexit.register(service.leave)
     if service.imports is None:
         sys.path_hooks.insert(0, ownership.path_hook)
-        sys.path_importer_cache.pop(os.path.dirname(ownership.path), None)
 
 
 def abort_on_uncaught(service: Service | None) -> None:

@@ -13,7 +13,7 @@ from .metadata import serve_metadata
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from importlib.machinery import ModuleSpec
+    from importlib.machinery import FileFinder, ModuleSpec
     from types import CodeType, ModuleType
 
     from .answers import Answers
@@ -57,11 +57,11 @@ class Imports(Source):
             sys.path_importer_cache.setdefault(path, None)
         self.libraries.redirect_ctypes()
 
-    def path_hook(self, path: str) -> StoreFinder:
+    def path_hook(self, path: str) -> "FileFinder":
         """Return the finder for a directory that root listed, by its literal path. Raises ImportError."""
         listing = self._index.listings.get(path)
         if listing is None:
-            raise ImportError(f"not served by mpiimport: {path}")
+            return self._ownership.path_hook(path)
         return StoreFinder(self, path, listing, path in self._index.writable)
 
     def listing(self, path: str) -> dict[str, int] | None:
