@@ -4,6 +4,7 @@ import marshal
 import os
 import sys
 
+from .children import attach_children
 from .finder import Source, StoreFinder
 from .index import METADATA_FILES, Index, digest
 from .libraries import StagedLibraries
@@ -31,11 +32,12 @@ class Imports(Source):
         self,
         index: Index,
         store: "Store",
-        ownership: "Ownership",
+        ownership: "Ownership | None",
         answers: "Answers",
         uncached: frozenset[str],
         trace_prefix: str,
     ) -> None:
+        """``ownership``: the MPI that user code takes over; None in a process where it has to start its own."""
         answers.known.update(index.answers)
         self._answers = answers
         self.uncached = uncached
@@ -61,6 +63,8 @@ class Imports(Source):
         """Return the finder for a directory that root listed, by its literal path. Raises ImportError."""
         listing = self._index.listings.get(path)
         if listing is None:
+            if self._ownership is None:
+                raise ImportError(f"not served by mpiimport: {path}")
             return self._ownership.path_hook(path)
         return StoreFinder(self, path, listing, path in self._index.writable)
 
@@ -84,7 +88,7 @@ class Imports(Source):
         return True, texts.get(name)
 
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
-        """Execute a module's body; the three modules that look past the finders are taught to ask here."""
+        """Execute a module's body; the modules that look past the finders are taught to ask here."""
         if module.__name__ == "sysconfig":
             self._answers.execute_sysconfig(execute)
             return
@@ -93,9 +97,11 @@ class Imports(Source):
             serve_metadata(module, self)
         elif module.__name__ == "_ctypes":
             self.libraries.redirect_ctypes()
+        elif module.__name__ == "multiprocessing.util":
+            attach_children(module, self._store.directory, lambda: not self._invalidated)
 
     def handover(self, name: str) -> "ModuleSpec | None":
-        return self._ownership.spec(name)
+        return self._ownership.spec(name) if self._ownership is not None else None
 
     def code(self, path: str) -> "CodeType | None":
         """Return the code of a source file; None where the store has none, or the file may have changed.
