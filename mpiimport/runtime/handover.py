@@ -1,7 +1,13 @@
-"""The loaded ``mpi4py.MPI`` handed over to user code that imports it: an extension module cannot be loaded twice."""
+"""The loaded ``mpi4py.MPI`` handed over to user code that imports it: an extension module cannot be loaded twice.
 
+What mpi4py reads of its ``rc`` only while it loads cannot be changed afterwards. Where a program has set it, it
+gets an ``mpi4py.MPI`` of its own, loaded from a copy of the file.
+"""
+
+import _imp
 import os
 import sys
+from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import ExtensionFileLoader, FileFinder
 
 from .machinery import supported_file_loaders
@@ -9,7 +15,6 @@ from .options import THREAD_LEVELS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
 
@@ -17,6 +22,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "mpi4py"
 MODULE = "mpi4py.MPI"
+READ_AT_LOAD = {"fast_reduce": True, "recv_mprobe": True, "irecv_bufsz": 32768, "errors": "exception"}
 WORDS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
 
 
@@ -24,7 +30,7 @@ class Settings:
     """What user code asks of mpi4py by ``mpi4py.rc`` and ``MPI4PY_RC_*``.
 
     ``initialize``, ``finalize``: whether mpi4py is to call MPI_Init and MPI_Finalize; ``threads``: whether it is to
-    ask for the thread level named ``level``; ``errors``: the name of the error policy.
+    ask for the thread level named ``level``; ``read_at_load``: the others, of which ``errors`` names the error policy.
     """
 
     def __init__(self) -> None:
@@ -35,7 +41,8 @@ class Settings:
         self.level = level if isinstance(level, str) and level in THREAD_LEVELS else THREAD_LEVELS[-1]
         finalize = _setting(rc, "finalize", None)
         self.finalize = self.initialize if finalize is None else bool(finalize)
-        self.errors = str(_setting(rc, "errors", "exception"))
+        self.read_at_load = [_setting(rc, name, default) for name, default in READ_AT_LOAD.items()]
+        self.errors = str(self.read_at_load[-1])
 
 
 class HandoverLoader(ExtensionFileLoader):
@@ -45,11 +52,19 @@ class HandoverLoader(ExtensionFileLoader):
         super().__init__(MODULE, ownership.path)
         self._ownership = ownership
 
-    def create_module(self, spec: "ModuleSpec") -> "ModuleType":
-        return self._ownership.mpi
+    def create_module(self, spec: ModuleSpec) -> "ModuleType":
+        given = self._ownership.given
+        if given is None:
+            given = self._ownership.mpi
+            if Settings().read_at_load != self._ownership.read_at_load:
+                given = _load_copy(spec, self.path) or given
+        return given
 
     def exec_module(self, module: "ModuleType") -> None:
-        self._ownership.hand_over(Settings())
+        if module is not self._ownership.mpi and self._ownership.given is None:
+            module.__file__ = self.path
+            super().exec_module(module)
+        self._ownership.hand_over(module, Settings())
 
 
 class HandoverFinder(FileFinder):
@@ -75,3 +90,22 @@ def _setting(rc: "Any", name: str, default: object) -> object:
     said = WORDS.get(value.lower(), value.lower())
     setattr(rc, name, said)
     return said
+
+
+def _load_copy(spec: ModuleSpec, path: str) -> "ModuleType | None":
+    """Create the extension module ``spec`` from a copy of its file, which the loader takes for another library."""
+    try:
+        with open(path, "rb") as stream:
+            content = memoryview(stream.read())
+        # Never closed: another file of the same name would be taken for this one.
+        copy = os.memfd_create(spec.name)
+        while content:
+            content = content[os.write(copy, content) :]
+        module: ModuleType = _imp.create_dynamic(ModuleSpec(spec.name, spec.loader, origin=f"/proc/self/fd/{copy}"))
+    except (ImportError, OSError) as exc:
+        print(
+            f"mpiimport: mpi4py.rc.{', '.join(READ_AT_LOAD)} keep their defaults ({exc}); set MPI4PY_RC_* instead",
+            file=sys.stderr,
+        )
+        return None
+    return module

@@ -27,7 +27,9 @@ MPICH, FIRST_MPICH = "MPICH Version:", 5
 class Ownership:
     """The MPI that this process has initialised.
 
-    ``mpi``: the module ``mpi4py.MPI``; ``path``: its file; ``adopted``: user code has taken it over.
+    ``mpi``: the module ``mpi4py.MPI``; ``path``: its file; ``read_at_load``: the settings it was loaded with;
+    ``session``: the MPI session, while there is one; ``given``: the module that user code got, ``mpi`` or a copy of
+    it; ``adopted``: user code has taken MPI over.
     """
 
     def __init__(self, before_site: bool) -> None:
@@ -40,7 +42,9 @@ class Ownership:
         self.adopted = False
         self._started = self._finalize = self._aborting = False
         self._provided = 0
-        self.mpi: ModuleType = import_privately(before_site)
+        self.mpi: ModuleType
+        self.mpi, self.read_at_load = import_privately(before_site)
+        self.given: ModuleType | None = None
         # Kept, for user code may be given another answer.
         self._is_initialized: Callable[[], bool] = self.mpi.Is_initialized
         self.path: str = self.mpi.__file__ or ""
@@ -84,16 +88,17 @@ class Ownership:
         if session is not None:
             session.Finalize()
 
-    def hand_over(self, settings: "Settings") -> None:
-        """Let user code that imports ``mpi4py.MPI`` find it in the state its ``mpi4py.rc`` asks for."""
-        if self.adopted:
+    def hand_over(self, module: "ModuleType", settings: "Settings") -> None:
+        """Let user code that imports ``module``, ``mpi`` or a copy of it, find MPI as its ``mpi4py.rc`` asks for."""
+        if self.given is not None:
             return
-        if not self._started:
-            self._start_for_user(settings)
-        elif settings.initialize:
+        self.given = module
+        if self._started and settings.initialize:
             self._adopt(settings.finalize, settings.level)
-        else:
+        elif self._started:
             self._defer(settings.finalize)
+        elif module is self.mpi:
+            self._start_for_user(settings)
         if self.active():
             self._set_error_handler(settings.errors)
 
@@ -119,7 +124,6 @@ class Ownership:
     def _start_for_user(self, settings: "Settings") -> None:
         """Do what mpi4py does when it is imported, which it did for us and cannot do again."""
         mpi: Any = self.mpi
-        self.adopted = True
         if self._is_initialized():
             return
         self._finalize = settings.finalize
@@ -130,7 +134,7 @@ class Ownership:
 
     def _adopt(self, finalize: bool, level: str) -> None:
         """Give the MPI that we started to user code, which asked for the thread level ``level``."""
-        mpi: Any = self.mpi
+        mpi: Any = self.given
         self.adopted = True
         self._finalize = finalize
         asked = _level(mpi, level)
@@ -141,7 +145,7 @@ class Ownership:
 
     def _defer(self, finalize: bool) -> None:
         """Make MPI look uninitialised until user code calls Init or Init_thread, which then adopts it."""
-        mpi: Any = self.mpi
+        mpi: Any = self.given
         real = {name: getattr(mpi, name) for name in ("Init", "Init_thread", "Is_initialized")}
 
         def adopt(required: int) -> int:

@@ -4,7 +4,7 @@ import os
 import sys
 
 from . import PREFIX
-from .handover import MODULE, PACKAGE
+from .handover import MODULE, PACKAGE, Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,10 @@ class NoMpi(Exception):
     """MPI cannot be used here; the message says why and what would cure it."""
 
 
-def import_privately(before_site: bool) -> "ModuleType":
+def import_privately(before_site: bool) -> "tuple[ModuleType, list[object]]":
     """Import ``mpi4py.MPI`` from ``sys.path``, else our own, without starting MPI, and hide it.
+
+    Return it with the settings that it will never look at again, ``Settings.read_at_load``.
 
     The standard library's modules that it imports stay. ``before_site``: ``site`` has still to put the tree's
     packages on ``sys.path``. Raises NoMpi.
@@ -40,6 +42,7 @@ def import_privately(before_site: bool) -> "ModuleType":
         package = __import__(PACKAGE)
         package.rc(initialize=False, finalize=False)
         module: ModuleType = __import__(MODULE, fromlist=["COMM_WORLD"])
+        read_at_load = Settings().read_at_load
     except (ImportError, RuntimeError) as exc:
         raise NoMpi(f"mpi4py does not load ({str(exc).splitlines()[0]}); {_remedy(exc)}") from None
     finally:
@@ -51,7 +54,7 @@ def import_privately(before_site: bool) -> "ModuleType":
                 del sys.modules[name]
     # The finder that was made for the package's directory would not hand the module over.
     sys.path_importer_cache.pop(os.path.dirname(module.__file__ or ""), None)
-    return module
+    return module, read_at_load
 
 
 def environment_prefix() -> str:

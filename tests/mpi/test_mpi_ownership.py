@@ -124,6 +124,51 @@ MPI.Finalize()
 print(rank)
 sys.exit(3)
 """,
+    "settings read at load": """
+import mpi4py
+mpi4py.rc(errors="fatal", recv_mprobe=False, fast_reduce=False)
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+copy = MPI.COMM_WORLD.Dup()
+out = [comm.Get_errhandler() == MPI.ERRORS_ARE_FATAL for comm in (MPI.COMM_WORLD, MPI.COMM_SELF, copy)]
+out += [MPI.__spec__.origin, MPI.__file__, MPI.COMM_WORLD.reduce(rank, root=1), MPI.Query_thread()]
+copy.Free()
+""",
+    "a short buffer for irecv": """
+import mpi4py
+mpi4py.rc.irecv_bufsz = 32
+mpi4py.rc.finalize = False
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+request = MPI.COMM_WORLD.irecv(source=1 - rank)
+sent = MPI.COMM_WORLD.isend(bytes(1000), dest=1 - rank)
+try:
+    request.wait()
+    out = ["received"]
+except MPI.Exception as exc:
+    out = [exc.Get_error_class() == MPI.ERR_TRUNCATE]
+sent.wait()
+MPI.Finalize()
+""",
+    "by hand and read at load": """
+import mpi4py
+mpi4py.rc(initialize=False, errors="default", finalize=True)
+from mpi4py import MPI
+out = [MPI.Is_initialized()]
+MPI.Init()
+rank = MPI.COMM_WORLD.rank
+out += [MPI.COMM_WORLD.Get_errhandler() == MPI.ERRORS_ARE_FATAL, MPI.Is_initialized(), MPI.Query_thread()]
+out += [MPI.COMM_WORLD.allreduce(1)]
+""",
+    "imported again": """
+import sys
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+first = MPI
+del sys.modules["mpi4py.MPI"]
+import mpi4py.MPI
+out = [mpi4py.MPI.COMM_WORLD == first.COMM_WORLD, mpi4py.MPI.Is_initialized()]
+""",
     "exit handlers": """
 import atexit
 from mpi4py import MPI
