@@ -89,6 +89,8 @@ var profileShape = &shape{
 			{name: "readers", shape: &shape{kind: number, minimum: 1, description: "How many files root reads at the same time."}},
 			{name: "thread_level", shape: &shape{kind: text, oneOf: []string{"single", "funneled", "serialized", "multiple"},
 				description: "The thread level that MPI is initialised with."}},
+			{name: "init", shape: &shape{kind: text, oneOf: []string{"world", "session", "off"},
+				description: "How MPI is started: MPI_Init, a session that ends before the program begins, or not at all. Write 'off' in quotes."}},
 		}}},
 	},
 }

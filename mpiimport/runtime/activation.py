@@ -77,7 +77,6 @@ def _arrange_exit(service: Service, ownership: "Ownership") -> None:
     atexit.register(service.gather)
     if service.imports is None:
         add_path_hook(ownership.path_hook)
-        sys.path_importer_cache.pop(os.path.dirname(ownership.path), None)
 
 
 def abort_on_uncaught(service: Service | None) -> None:

@@ -3,6 +3,8 @@
 import os
 import sys
 
+from .options import OFF
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .launcher import Launch
@@ -20,6 +22,8 @@ def why_not(launch: "Launch", options: "Options") -> str:
         return "only CPython 3.10 and newer is served"
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         return "the free-threaded build is not served yet"
+    if options.init == OFF:
+        return "MPI is not to be started (MPIIMPORT_INIT=off, or init in the site profile)"
     if launch.programs > 1:
         return "several programs share this launch; start each by an mpiexec of its own to have it served"
     if launch.size == 1:

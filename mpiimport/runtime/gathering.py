@@ -1,8 +1,10 @@
 """What all ranks imported, brought to root once, when MPI is about to be finalised.
 
-MPI_Finalize waits for all ranks anyway; nothing is ever gathered before.
+MPI_Finalize waits for all ranks anyway; nothing is ever gathered before. Where the start-up ran in a session that is
+over, there is no MPI of ours left to finalise, and root knows of itself alone.
 """
 
+import os
 import sys
 
 TYPE_CHECKING = False
@@ -23,7 +25,7 @@ class Gathering:
 
     def __init__(
         self,
-        transport: "Transport",
+        transport: "Transport | None",
         ownership: "Ownership",
         imports: "Imports",
         finish: "Callable[[dict[str, int], dict[str, int]], None] | None",
@@ -34,53 +36,71 @@ class Gathering:
         self._imports = imports
         self._finish = finish
         self._done = False
-        self._watch_finalize()
+        self._pid = os.getpid()
+        if transport is not None:
+            self._watch_finalize(transport)
 
-    def run(self) -> None:
-        """Gather, once. Collective: every rank comes here from its exit or from its own MPI_Finalize. Never raises."""
+    def run_at_exit(self) -> None:
+        """Gather where this process is to finalise MPI. Every other rank comes here too, or its MPI_Finalize does."""
+        if self._done or os.getpid() != self._pid:
+            return
+        if self._transport is None:
+            served, missed = self._used()
+            self._tell(dict.fromkeys(served, 1), dict.fromkeys(missed, 1))
+        elif self._ownership.will_finalize():
+            self._run(self._transport)
+
+    def _run(self, transport: "Transport") -> None:
+        """Gather, once. Collective. Never raises: what could fail is done before the exchanges or after them."""
         if self._done or not self._ownership.active():
             return
         self._done = True
-        try:
-            served, missed = self._imports.used()
-        except Exception:
-            served, missed = set(), set()
-        own = sorted(name for name in missed if name.isprintable())
-        transport = self._transport
-        common = _names(transport.broadcast(_text(own)))
+        served, missed = self._used()
+        common = _names(transport.broadcast(_text(missed)))
         paths = self._imports.paths()
         flags = [path in served for path in paths] + [name in missed for name in common]
         counts = transport.totals([int(flag) for flag in flags])
-        others = _text([name for name in own if name not in set(common)])
+        others = _text(missed - set(common))
         _, (longest,) = transport.extremes([len(others)])
         texts = []
         if longest:
             room = min(longest, OWN_NAMES, max(ALL_NAMES // transport.size, 1))
             texts = transport.collect(others if len(others) <= room else others[:room].rpartition(b"\n")[0], room)
-        if self._finish is None or counts is None:
+        if counts is None:
             return
         ranks = dict(zip(common, counts[len(paths) :], strict=True))
         for text in texts:
             for name in _names(text):
                 ranks[name] = ranks.get(name, 0) + 1
+        self._tell(dict(zip(paths, counts, strict=False)), ranks)
+
+    def _used(self) -> tuple[set[str], set[str]]:
         try:
-            self._finish(dict(zip(paths, counts, strict=False)), ranks)
+            served, missed = self._imports.used()
+        except Exception:
+            return set(), set()
+        return served, {name for name in missed if name.isprintable()}
+
+    def _tell(self, served: dict[str, int], missed: dict[str, int]) -> None:
+        try:
+            if self._finish is not None:
+                self._finish(served, missed)
         except Exception as exc:
             print(f"mpiimport: nothing was learned from this run: {exc!r}", file=sys.stderr, flush=True)
 
-    def _watch_finalize(self) -> None:
+    def _watch_finalize(self, transport: "Transport") -> None:
         """Come along where the program calls MPI_Finalize: that first deletes what COMM_SELF carries (MPI 11.2.4)."""
         mpi: Any = self._ownership.mpi
 
         def deleted(communicator: "Any", keyval: int, value: object) -> None:
-            self.run()
+            self._run(transport)
 
         keyval = mpi.Comm.Create_keyval(delete_fn=deleted)
         mpi.COMM_SELF.Set_attr(keyval, None)
 
 
-def _text(names: list[str]) -> bytes:
-    return "\n".join(names).encode(errors="surrogatepass")
+def _text(names: set[str]) -> bytes:
+    return "\n".join(sorted(names)).encode(errors="surrogatepass")
 
 
 def _names(text: bytes) -> list[str]:

@@ -5,19 +5,20 @@ import os
 import sys
 from _frozen_importlib_external import BYTECODE_SUFFIXES
 
+from .children import attach_children
 from .finder import Source, StoreFinder, add_path_hook
+from .handover import MODULE
 from .index import Damaged, Index, digest
 from .libraries import StagedLibraries
 from .machinery import fix_co_filename
 from .metadata import serve_metadata
-from .ownership import MODULE
 
 SOURCELESS = tuple(BYTECODE_SUFFIXES)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from importlib.machinery import ModuleSpec
+    from importlib.machinery import FileFinder, ModuleSpec
     from types import CodeType, ModuleType
 
     from .answers import Answers
@@ -44,14 +45,17 @@ class Imports(Source):
         self,
         index: Index,
         store: "Store",
-        ownership: "Ownership",
+        ownership: "Ownership | None",
         answers: "Answers",
         uncached: frozenset[str],
         loaded: set[str],
         rank: int,
         verbose: bool,
     ) -> None:
-        """``loaded``: names of the modules that were there before the store."""
+        """``loaded``: names of the modules that were there before the store.
+
+        ``ownership``: the MPI that user code takes over; None in a process where it has to start its own.
+        """
         answers.known.update(index.answers)
         self._answers = answers
         self.uncached = uncached
@@ -77,11 +81,13 @@ class Imports(Source):
             sys.path_importer_cache.setdefault(path, None)
         self.libraries.redirect_ctypes()
 
-    def path_hook(self, path: str) -> StoreFinder:
+    def path_hook(self, path: str) -> "FileFinder":
         """Return the finder for a directory that root listed, by its literal path. Raises ImportError."""
         listing = self._index.listings.get(path)
         if listing is None:
-            raise ImportError(f"not served by mpiimport: {path}")
+            if self._ownership is None:
+                raise ImportError(f"not served by mpiimport: {path}")
+            return self._ownership.path_hook(path)
         return StoreFinder(self, path, listing, path in self._index.writable)
 
     def listing(self, path: str) -> dict[str, int] | None:
@@ -120,9 +126,11 @@ class Imports(Source):
             serve_metadata(module, self)
         elif module.__name__ == "_ctypes":
             self.libraries.redirect_ctypes()
+        elif module.__name__ == "multiprocessing.util":
+            attach_children(module, self._store.directory, lambda: not self._invalidated)
 
     def handover(self, name: str) -> "ModuleSpec | None":
-        return self._ownership.spec(name)
+        return self._ownership.spec(name) if self._ownership is not None else None
 
     def code(self, path: str) -> "CodeType | None":
         """Return the code of a source or bytecode file; None where the store has none, or the file has changed.

@@ -12,6 +12,9 @@ VARIABLES = (
     ("MPI_LOCALRANKID", "", "MPI_LOCALNRANKS"),
 )
 
+# Set in a process that a rank has started by MPI_Comm_spawn: MPICH and Intel MPI, Open MPI.
+SPAWNED = ("PMI_SPAWNED", "OMPI_PARENT_PORT")
+
 
 class Launch:
     """The launcher's word: ``rank``; ``size`` and ``local_size`` are None where it does not say."""
@@ -27,7 +30,9 @@ class Launch:
 
 
 def launch() -> Launch | None:
-    """Return what the launcher says, or None where this process has no MPI rank in its environment."""
+    """Return what the launcher says; None where it says nothing, and where not it but a rank started this process."""
+    if any(variable in os.environ for variable in SPAWNED):
+        return None
     for rank_variable, size, local_size in VARIABLES:
         rank = _number(rank_variable)
         if rank is not None:

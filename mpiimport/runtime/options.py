@@ -6,14 +6,27 @@
 
 import os
 
+WORLD, SESSION, OFF = "world", "session", "off"
+THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
+
 
 class Option:
-    """One option: ``flag`` is None where only the environment sets it; ``metavar`` None marks a switch."""
+    """One option: ``flag`` is None where only the environment sets it; ``metavar`` None marks a switch.
 
-    __slots__ = ("default", "flag", "kind", "meaning", "metavar", "name")
+    ``choices``: the values it takes; empty where it takes any of its kind.
+    """
+
+    __slots__ = ("choices", "default", "flag", "kind", "meaning", "metavar", "name")
 
     def __init__(
-        self, name: str, flag: str | None, metavar: str | None, kind: type, default: object, meaning: str
+        self,
+        name: str,
+        flag: str | None,
+        metavar: str | None,
+        kind: type,
+        default: object,
+        meaning: str,
+        choices: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self.flag = flag
@@ -21,6 +34,7 @@ class Option:
         self.kind = kind
         self.default = default
         self.meaning = meaning
+        self.choices = choices
 
     @property
     def variable(self) -> str:
@@ -54,7 +68,17 @@ OPTIONS = (
     ),
     Option("deadline", None, "SECONDS", int, 300, "abort the job when the start-up takes longer"),
     Option("readers", None, "N", int, 16, "threads with which root reads the tree"),
-    Option("thread_level", None, "LEVEL", str, "multiple", "MPI thread level to start with"),
+    Option("thread_level", None, "LEVEL", str, "multiple", "MPI thread level to start with", THREAD_LEVELS),
+    Option(
+        "init",
+        None,
+        "POLICY",
+        str,
+        WORLD,
+        "how MPI is started: `world` (MPI_Init, which the program then takes over), `session` (an MPI session that is "
+        "over before the program begins; MPICH 5), `off` (not at all: plain Python)",
+        (WORLD, SESSION, OFF),
+    ),
 )
 
 
@@ -75,6 +99,7 @@ class Options:
     deadline: int
     readers: int
     thread_level: str
+    init: str
 
     def __init__(self, switch: str, values: dict[str, object]) -> None:
         self.switch = switch
@@ -131,4 +156,6 @@ def _value(option: Option, text: str, said: str) -> object:
         if not (text.isascii() and text.isdigit()) or not int(text):
             raise OptionError(f"{said} takes a number above 0, not {text!r}")
         return int(text)
+    if option.choices and text not in option.choices:
+        raise OptionError(f"{said} is one of {', '.join(option.choices)}, not {text!r}")
     return text

@@ -5,77 +5,64 @@ as usual and the loaded ``mpi4py.MPI`` is handed over under the user's own ``mpi
 """
 
 import os
-import sys
-from _frozen_importlib_external import (
-    ExtensionFileLoader,
-    FileFinder,
-    spec_from_file_location,
-)
+from _frozen_importlib_external import spec_from_file_location
 
-from . import PREFIX
-from .machinery import supported_file_loaders
+from .handover import MODULE, HandoverFinder, HandoverLoader
+from .options import SESSION, THREAD_LEVELS
+from .private_mpi4py import NoMpi, import_privately, own_packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
 
-# Where an installed mpiimport keeps an mpi4py for trees that have none, one directory per Python minor.
-OWN_PACKAGES = "mpi4py"
-LEVELS = ("single", "funneled", "serialized", "multiple")
-PACKAGE = "mpi4py"
-MODULE = "mpi4py.MPI"
+    from .handover import Settings
 
-
-class NoMpi(Exception):
-    """MPI cannot be used here; the message says why and what would cure it."""
+# The one implementation in which MPI_Init works in a process whose session has ended, since this version.
+MPICH, FIRST_MPICH = "MPICH Version:", 5
 
 
 class Ownership:
     """The MPI that this process has initialised.
 
-    ``mpi``: the module ``mpi4py.MPI``; ``path``: its file; ``adopted``: user code has taken it over.
+    ``mpi``: the module ``mpi4py.MPI``; ``path``: its file; ``read_at_load``: the settings it was loaded with;
+    ``session``: the MPI session, while there is one; ``given``: the module that user code got, ``mpi`` or a copy of
+    it; ``adopted``: user code has taken MPI over.
     """
 
-    def __init__(self, level: str, before_site: bool) -> None:
-        """Import mpi4py from ``sys.path``, else our own, and initialise MPI with thread level ``level``.
+    def __init__(self, before_site: bool) -> None:
+        """Import mpi4py from ``sys.path``, else our own, without starting MPI.
 
-        ``before_site``: ``site`` has still to put the tree's packages on ``sys.path``.
-        Raises NoMpi.
+        ``before_site``: ``site`` has still to put the tree's packages on ``sys.path``. Raises NoMpi.
         """
-        if MODULE in sys.modules:
-            raise NoMpi("mpi4py.MPI was imported before mpiimport could start; import it later")
-        before = set(sys.modules)
-        self._finders = list(sys.meta_path)
-        saved = sys.path[:], sys.prefix, sys.exec_prefix
-        if before_site:
-            sys.prefix = sys.exec_prefix = environment_prefix()
-            sys.path += site_packages(sys.prefix)
-        sys.path.append(own_packages())
-        try:
-            package = __import__(PACKAGE)
-            package.rc(initialize=False, finalize=False)
-            self.mpi: ModuleType = __import__(MODULE, fromlist=["COMM_WORLD"])
-        except (ImportError, RuntimeError) as exc:
-            self._hide(before)
-            raise NoMpi(f"mpi4py does not load ({str(exc).splitlines()[0]}); {_remedy(exc)}") from None
-        finally:
-            sys.path[:], sys.prefix, sys.exec_prefix = saved
-        if self.mpi.Is_initialized():
-            raise NoMpi("MPI is already initialised in this process")
-        self._provided: int = self.mpi.Init_thread(_level(self.mpi, level))
-        self.path: str = self.mpi.__file__ or ""
-        self._ours = self.path.startswith(own_packages() + "/")
-        self.adopted = False
-        self._finalize = True
-        self._aborting = False
         self._pid = os.getpid()
-        self._hide(before)
+        self.session: Any = None
+        self.adopted = False
+        self._started = self._finalize = self._aborting = False
+        self._provided = 0
+        self.mpi: ModuleType
+        self.mpi, self.read_at_load = import_privately(before_site)
+        self.given: ModuleType | None = None
+        # Kept, for user code may be given another answer.
+        self._is_initialized: Callable[[], bool] = self.mpi.Is_initialized
+        self.path: str = self.mpi.__file__ or ""
+        self._of_the_tree = not self.path.startswith(own_packages() + "/")
+
+    def start(self, policy: str, level: str) -> None:
+        """Start MPI as ``policy`` says, WORLD with the thread level named ``level``, or SESSION. Raises NoMpi."""
+        if self._is_initialized():
+            raise NoMpi("MPI is already initialised in this process")
+        if policy == SESSION:
+            self.session = open_session(self.mpi)
+        else:
+            self._provided = self.mpi.Init_thread(_level(self.mpi, level))
+            self._started = self._finalize = True
 
     def spec(self, name: str) -> "ModuleSpec | None":
         """Return the spec that hands ``mpi4py.MPI`` over to user code; None for other names."""
-        if name != MODULE or self._ours:
+        if name != MODULE or not self._of_the_tree:
             return None
         return spec_from_file_location(name, self.path, loader=HandoverLoader(self))
 
@@ -93,27 +80,27 @@ class Ownership:
 
     def active(self) -> bool:
         """Tell whether this process, not a forked child, has MPI between Init and Finalize."""
-        mpi: Any = self.mpi
-        return os.getpid() == self._pid and mpi.Is_initialized() and not mpi.Is_finalized()
+        return os.getpid() == self._pid and self._is_initialized() and not self.mpi.Is_finalized()
 
-    def hand_over(self, module: "ModuleType") -> None:
-        """Let user code that imports ``mpi4py.MPI`` find it in the state its ``mpi4py.rc`` asks for."""
-        if self.adopted:
+    def end_session(self) -> None:
+        """End the session, if there is one, so that MPI is as if it had never been started."""
+        session, self.session = self.session, None
+        if session is not None:
+            session.Finalize()
+
+    def hand_over(self, module: "ModuleType", settings: "Settings") -> None:
+        """Let user code that imports ``module``, ``mpi`` or a copy of it, find MPI as its ``mpi4py.rc`` asks for."""
+        if self.given is not None:
             return
-        rc = sys.modules[PACKAGE].rc
-        if _setting(rc, "initialize"):
-            self._adopt(_setting(rc, "finalize") in (None, True))
-        else:
-            self._defer(module, _setting(rc, "finalize") is True)
-        handlers = {
-            "default": self.mpi.ERRORS_ARE_FATAL,
-            "fatal": self.mpi.ERRORS_ARE_FATAL,
-            "abort": getattr(self.mpi, "ERRORS_ABORT", self.mpi.ERRORS_ARE_FATAL),
-        }
-        handler = handlers.get(str(_setting(rc, "errors")))
-        if handler is not None:
-            self.mpi.COMM_WORLD.Set_errhandler(handler)
-            self.mpi.COMM_SELF.Set_errhandler(handler)
+        self.given = module
+        if self._started and settings.initialize:
+            self._adopt(settings.finalize, settings.level)
+        elif self._started:
+            self._defer(settings.finalize)
+        elif module is self.mpi:
+            self._start_for_user(settings)
+        if self.active():
+            self._set_error_handler(settings.errors)
 
     def will_finalize(self) -> bool:
         """Tell whether this process is to finalise MPI at its exit.
@@ -129,7 +116,7 @@ class Ownership:
 
     def finish_at_once(self) -> None:
         """Before ``os._exit``, finalise where user code never touched MPI: without us that ends no other rank."""
-        if not self.adopted and self.active():
+        if self._started and not self.adopted and self.active():
             self.mpi.Finalize()
 
     def abort_at_exit(self, status: int) -> None:
@@ -138,111 +125,88 @@ class Ownership:
             self._aborting = True
             self.mpi._set_abort_status(status)
 
-    def _adopt(self, finalize: bool) -> None:
+    def _start_for_user(self, settings: "Settings") -> None:
+        """Do what mpi4py does when it is imported, which it did for us and cannot do again."""
+        mpi: Any = self.mpi
+        if self._is_initialized():
+            return
+        self._finalize = settings.finalize
+        if settings.initialize and settings.threads:
+            mpi.Init_thread(_level(mpi, settings.level))
+        elif settings.initialize:
+            mpi.Init()
+
+    def _adopt(self, finalize: bool, level: str) -> None:
+        """Give the MPI that we started to user code, which asked for the thread level ``level``."""
+        mpi: Any = self.given
         self.adopted = True
         self._finalize = finalize
+        asked = _level(mpi, level)
+        if _order(mpi, asked) < _order(mpi, self._provided):
+            # An MPI gives the level that it is asked for, wherever it can.
+            self._provided = asked
+            mpi.Query_thread = lambda: asked
 
-    def _defer(self, module: "Any", finalize: bool) -> None:
+    def _defer(self, finalize: bool) -> None:
         """Make MPI look uninitialised until user code calls Init or Init_thread, which then adopts it."""
-        real = {name: getattr(module, name) for name in ("Init", "Init_thread", "Is_initialized")}
+        mpi: Any = self.given
+        real = {name: getattr(mpi, name) for name in ("Init", "Init_thread", "Is_initialized")}
 
         def adopt(required: int) -> int:
-            if required > self._provided:
-                names = LEVELS[_order(self.mpi, required)], LEVELS[_order(self.mpi, self._provided)]
+            names = [THREAD_LEVELS[_order(mpi, level)] for level in (self._provided, required)]
+            if _order(mpi, required) > _order(mpi, self._provided):
                 raise RuntimeError(
-                    f"mpiimport started MPI with thread level {names[1]!r} and this call asks for {names[0]!r}: "
-                    f"set MPIIMPORT_THREAD_LEVEL={names[0]} (or thread_level in the site profile)"
+                    f"mpiimport started MPI with thread level {names[0]!r} and this call asks for {names[1]!r}: "
+                    f"set MPIIMPORT_THREAD_LEVEL={names[1]} (or thread_level in the site profile)"
                 )
             for name, function in real.items():
-                setattr(module, name, function)
-            self._adopt(finalize)
+                setattr(mpi, name, function)
+            self._adopt(finalize, names[1])
             return self._provided
 
         def init() -> None:
-            adopt(self._provided)
+            adopt(mpi.THREAD_SINGLE)
 
-        def init_thread(required: int = module.THREAD_MULTIPLE) -> int:
+        def init_thread(required: int = mpi.THREAD_MULTIPLE) -> int:
             return adopt(required)
 
-        module.Init = init
-        module.Init_thread = init_thread
-        module.Is_initialized = lambda: False
+        mpi.Init = init
+        mpi.Init_thread = init_thread
+        mpi.Is_initialized = lambda: False
 
-    def _hide(self, before: set[str]) -> None:
-        """Take our mpi4py out of sight; the standard library's modules it imported stay."""
-        for name in set(sys.modules) - before:
-            if name.partition(".")[0] == PACKAGE:
-                del sys.modules[name]
-        sys.meta_path[:] = self._finders
-
-
-class HandoverLoader(ExtensionFileLoader):
-    """Gives user code the ``mpi4py.MPI`` that is loaded already: it cannot be loaded twice."""
-
-    def __init__(self, ownership: Ownership) -> None:
-        super().__init__(MODULE, ownership.path)
-        self._ownership = ownership
-
-    def create_module(self, spec: "ModuleSpec") -> "ModuleType":
-        return self._ownership.mpi
-
-    def exec_module(self, module: "ModuleType") -> None:
-        self._ownership.hand_over(module)
+    def _set_error_handler(self, policy: str) -> None:
+        mpi: Any = self.mpi
+        handler = {
+            "exception": mpi.ERRORS_RETURN,
+            "default": mpi.ERRORS_ARE_FATAL,
+            "fatal": mpi.ERRORS_ARE_FATAL,
+            "abort": getattr(mpi, "ERRORS_ABORT", mpi.ERRORS_ARE_FATAL),
+        }.get(policy)
+        if handler is not None:
+            mpi.COMM_WORLD.Set_errhandler(handler)
+            mpi.COMM_SELF.Set_errhandler(handler)
 
 
-class HandoverFinder(FileFinder):
-    """The ordinary finder of mpi4py's directory, save for ``mpi4py.MPI``."""
-
-    def __init__(self, ownership: Ownership, path: str) -> None:
-        super().__init__(path, *supported_file_loaders())
-        self._ownership = ownership
-
-    def find_spec(self, fullname: str, target: "ModuleType | None" = None) -> "ModuleSpec | None":
-        return self._ownership.spec(fullname) or super().find_spec(fullname, target)
-
-
-def _setting(rc: "Any", name: str) -> object:
-    """Return an option of ``mpi4py.rc`` as mpi4py reads it: ``MPI4PY_RC_<NAME>`` first; yes and no are bools."""
-    value = os.environ.get("MPI4PY_RC_" + name.upper(), getattr(rc, name, None))
-    if isinstance(value, str):
-        text = value.lower()
-        return {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}.get(text, text)
-    return value
+def open_session(mpi: "Any") -> "Any":
+    """Start a session (MPI-4, 11.3). Raises NoMpi where the program's own MPI_Init would then fail or crash."""
+    library = mpi.Get_library_version().split("\n", 1)[0].rstrip("\0")
+    words = library.removeprefix(MPICH).split(".", 1)[0].strip()
+    capable = library.startswith(MPICH) and words.isdigit() and int(words) >= FIRST_MPICH
+    if not capable or mpi.Get_version() < (4, 0) or not hasattr(mpi, "Session"):
+        raise NoMpi(
+            f"after an MPI session the program could not start MPI itself with this library ({library}), only with "
+            f"MPICH {FIRST_MPICH} and newer; set MPIIMPORT_INIT (or init in the site profile) to world or off"
+        )
+    return mpi.Session.Init()
 
 
 def _level(mpi: "Any", name: str) -> int:
-    if name not in LEVELS:
-        raise NoMpi(f"unknown thread level {name!r}; known are {', '.join(LEVELS)}")
     level: int = getattr(mpi, "THREAD_" + name.upper())
     return level
 
 
 def _order(mpi: "Any", level: int) -> int:
-    return [getattr(mpi, "THREAD_" + name.upper()) for name in LEVELS].index(level)
-
-
-def _remedy(exc: Exception) -> str:
-    if isinstance(exc, RuntimeError):
-        return "set MPI4PY_LIBMPI to the file name of the MPI library"
-    return "install mpi4py, or run from an installed mpiimport, which brings one"
-
-
-def environment_prefix() -> str:
-    """Return what ``sys.prefix`` is once ``site`` has run: a virtual environment's own directory."""
-    if sys.prefix == sys.base_prefix and sys._base_executable != sys.executable:  # type: ignore[attr-defined]
-        return os.path.dirname(os.path.dirname(sys.executable))
-    return sys.prefix
-
-
-def site_packages(prefix: str) -> list[str]:
-    """Return the directories of ``prefix`` that ``site.main()`` adds to ``sys.path``."""
-    import site
-
-    return site.getsitepackages([prefix])
-
-
-def own_packages() -> str:
-    return os.path.join(PREFIX, OWN_PACKAGES, f"cp{sys.version_info[0]}{sys.version_info[1]}")
+    return [getattr(mpi, "THREAD_" + name.upper()) for name in THREAD_LEVELS].index(level)
 
 
 def _finalize_after_interpreter(path: str) -> None:

@@ -11,7 +11,8 @@ from .deadline import run_before_deadline
 from .gathering import Gathering
 from .importing import Imports
 from .index import FORMAT, Index, digest
-from .ownership import NoMpi, Ownership
+from .ownership import Ownership
+from .private_mpi4py import NoMpi
 from .store import Store, sweep
 from .streaming import stream
 from .transport.mpi import Transport
@@ -65,10 +66,38 @@ class Service:
     def start(self) -> None:
         """Run the phases on every rank. Raises SteppedAside on every rank, or on none."""
         try:
-            run_before_deadline(self.options.deadline, self._run_phases)
+            run_before_deadline(self.options.deadline, self._take_part)
         except BaseException:
             self.leave()
             raise
+
+    def _take_part(self) -> None:
+        """Run the phases, and end what they began of MPI where all ranks have come to the same end."""
+        try:
+            self._run_phases()
+        except SteppedAside:
+            self._end_communication()
+            raise
+        if self.ownership is not None and self.ownership.session is not None:
+            self._end_communication()
+        self._serve()
+        self._write_report()
+
+    def _end_communication(self) -> None:
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            transport.free()
+        if self.ownership is not None:
+            self.ownership.end_session()
+
+    def _serve(self) -> None:
+        """Import from the store from now on, and gather at the end what was imported."""
+        assert self.ownership is not None
+        self.imports = self._attached
+        if self.imports is not None:
+            self.imports.install()
+            finish = self._learn if self._snapshot else None
+            self._gathering = Gathering(self._transport, self.ownership, self.imports, finish)
 
     def _run_phases(self) -> None:
         """Alternate work, which is local and may fail, with exchanges, which are collective and hold no work."""
@@ -83,18 +112,11 @@ class Service:
         self._choose_leaders()
         self._phase("broadcast", self.broadcast_snapshot)
         self._phase("attach", self.attach_store)
-        assert self._transport is not None and self.ownership is not None
-        self.imports = self._attached
-        if self.imports is not None:
-            self.imports.install()
-            finish = self._learn if self._snapshot else None
-            self._gathering = Gathering(self._transport, self.ownership, self.imports, finish)
-        self._write_report()
 
     def gather(self) -> None:
         """At exit, bring what all ranks imported to root, unless MPI is not to be finalised here. Collective."""
-        if self._gathering is not None and self.ownership is not None and self.ownership.will_finalize():
-            self._gathering.run()
+        if self._gathering is not None:
+            self._gathering.run_at_exit()
 
     def leave(self) -> None:
         """Stop using the store."""
@@ -121,18 +143,19 @@ class Service:
         """Initialise MPI and make a communicator of our own."""
         self._loaded = set(sys.modules)
         try:
-            self.ownership = Ownership(self.options.thread_level, self._before_site)
+            self.ownership = Ownership(self._before_site)
             self._loaded |= set(sys.modules)
+            self.ownership.start(self.options.init, self.options.thread_level)
             self.ownership.supports()
         except NoMpi as exc:
             raise SteppedAside(str(exc)) from None
-        self._transport = Transport.over_world(self.ownership.mpi)
+        mpi, session = self.ownership.mpi, self.ownership.session
+        self._transport = Transport.over_session(mpi, session) if session else Transport.over_world(mpi)
         self.rank = self._transport.rank
 
     def state_facts(self) -> None:
         """State what must be the same on all ranks, as numbers below 2**62."""
         assert self.ownership is not None
-        mpi = self.ownership.mpi
         facts = {
             "Python version": (sys.version, sys.hexversion, sys.implementation.cache_tag),
             "Python flags": tuple(sys.flags),
@@ -144,7 +167,7 @@ class Service:
         }
         for name, fact in facts.items():
             self._facts[name] = int.from_bytes(digest(repr(fact).encode()), "little") >> 2
-        self._facts["MPMD program"] = mpi.COMM_WORLD.Get_attr(mpi.APPNUM) or 0
+        self._facts["MPMD program"] = self._over_world().program()
 
     def _compare_facts(self) -> None:
         transport = self._over_world()

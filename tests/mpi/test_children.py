@@ -63,3 +63,24 @@ def test_children_see_plain_python(job: Job, mpich: Mpi, door: str) -> None:
         # The test put our package on PYTHONPATH itself; it stays there, as anything else does.
         text = text.replace(f'"{package}", ', "").replace(f'"pythonpath": "{package}"', '"pythonpath": null')
     assert json.loads(text) == plain
+
+
+POOL = """
+from mpi4py.futures import MPIPoolExecutor
+
+if __name__ == "__main__":
+    with MPIPoolExecutor(1) as executor:
+        print(*executor.map(abs, [-3, 2]))
+"""
+
+
+@pytest.mark.parametrize("door", ["early", "sitecustomize"])
+def test_processes_that_mpi_spawns_are_plain(job: Job, mpi: Mpi, door: str) -> None:
+    outcome = job.run(mpi, 2, job.script(POOL), door=door)
+    assert (outcome.status, outcome.lines(), outcome.ours()) == (0, ["3 2"] * 2, []), outcome.stderr
+
+
+@pytest.mark.parametrize("door", ["early", "sitecustomize"])
+def test_mpi4py_futures_uses_the_ranks_of_the_job(job: Job, mpich: Mpi, door: str) -> None:
+    outcome = job.run(mpich, 2, "-m", "mpi4py.futures", job.script(POOL), door=door)
+    assert (outcome.status, outcome.lines(), outcome.ours()) == (0, ["3 2"], []), outcome.stderr

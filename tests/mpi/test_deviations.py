@@ -43,16 +43,6 @@ def test_the_switch_is_off_in_a_rank(job: Job, mpich: Mpi) -> None:
     assert job.run(mpich, 2, script).lines() == ["0"] * 2
 
 
-def test_options_that_mpi4py_reads_at_load_come_from_the_environment_alone(job: Job, mpich: Mpi) -> None:
-    text = """
-import mpi4py
-mpi4py.rc.recv_mprobe = False
-from mpi4py import MPI
-print(mpi4py.rc.recv_mprobe, MPI.COMM_WORLD.sendrecv(1, dest=MPI.COMM_WORLD.rank))
-"""
-    assert job.run(mpich, 2, job.script(text)).lines() == ["False 1"] * 2
-
-
 def test_interrupted_programs_end_with_status_130(job: Job, mpich: Mpi) -> None:
     script = job.script("import os, signal; os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(30)")
     outcome = job.run(mpich, 2, script)

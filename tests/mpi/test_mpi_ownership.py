@@ -71,6 +71,104 @@ class Owner:
 sys.owner = Owner()
 out = []
 """,
+    "lower level": """
+import mpi4py
+mpi4py.rc.thread_level = "funneled"
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+out = MPI.Query_thread(), MPI.Is_thread_main()
+""",
+    "no threads": """
+import mpi4py
+mpi4py.rc.threads = False
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+out = [MPI.Query_thread()]
+""",
+    "lower level by hand": """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+out = [MPI.Init_thread(MPI.THREAD_SERIALIZED), MPI.Query_thread()]
+rank = MPI.COMM_WORLD.rank
+MPI.Finalize()
+""",
+    "level of plain init": """
+import mpi4py
+mpi4py.rc(initialize=False, finalize=True)
+from mpi4py import MPI
+MPI.Init()
+out = [MPI.Query_thread()]
+rank = MPI.COMM_WORLD.rank
+""",
+    "never initialised": """
+import mpi4py, os
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+out = [MPI.Is_initialized(), MPI.Is_finalized()]
+rank = 0
+""",
+    "settings as words": """
+import mpi4py
+mpi4py.rc(initialize="no", finalize="yes")
+from mpi4py import MPI
+out = [MPI.Is_initialized()]
+MPI.Init()
+rank = MPI.COMM_WORLD.rank
+""",
+    "end by status": """
+import sys
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+MPI.Finalize()
+print(rank)
+sys.exit(3)
+""",
+    "settings read at load": """
+import mpi4py
+mpi4py.rc(errors="fatal", recv_mprobe=False, fast_reduce=False)
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+copy = MPI.COMM_WORLD.Dup()
+out = [comm.Get_errhandler() == MPI.ERRORS_ARE_FATAL for comm in (MPI.COMM_WORLD, MPI.COMM_SELF, copy)]
+out += [MPI.__spec__.origin, MPI.__file__, MPI.COMM_WORLD.reduce(rank, root=1), MPI.Query_thread()]
+copy.Free()
+""",
+    "a short buffer for irecv": """
+import mpi4py
+mpi4py.rc.irecv_bufsz = 32
+mpi4py.rc.finalize = False
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+request = MPI.COMM_WORLD.irecv(source=1 - rank)
+sent = MPI.COMM_WORLD.isend(bytes(1000), dest=1 - rank)
+try:
+    request.wait()
+    out = ["received"]
+except MPI.Exception as exc:
+    out = [exc.Get_error_class() == MPI.ERR_TRUNCATE]
+sent.wait()
+MPI.Finalize()
+""",
+    "by hand and read at load": """
+import mpi4py
+mpi4py.rc(initialize=False, errors="default", finalize=True)
+from mpi4py import MPI
+out = [MPI.Is_initialized()]
+MPI.Init()
+rank = MPI.COMM_WORLD.rank
+out += [MPI.COMM_WORLD.Get_errhandler() == MPI.ERRORS_ARE_FATAL, MPI.Is_initialized(), MPI.Query_thread()]
+out += [MPI.COMM_WORLD.allreduce(1)]
+""",
+    "imported again": """
+import sys
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+first = MPI
+del sys.modules["mpi4py.MPI"]
+import mpi4py.MPI
+out = [mpi4py.MPI.COMM_WORLD == first.COMM_WORLD, mpi4py.MPI.Is_initialized()]
+""",
     "exit handlers": """
 import atexit
 from mpi4py import MPI
@@ -88,15 +186,49 @@ with MPICommExecutor(MPI.COMM_WORLD, root=0) as executor:
 }
 
 
+# Where a session is possible, the same must hold under both policies.
+POLICIES = [("mpich", "world"), ("mpich", "session"), pytest.param("openmpi", "world", marks=pytest.mark.full)]
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_mpi_calls_see_what_they_see_without_us(job: Job, mpi: Mpi, program: str) -> None:
+@pytest.mark.parametrize(("library", "policy"), POLICIES)
+def test_mpi_calls_see_what_they_see_without_us(
+    job: Job, mpis: dict[str, Mpi], library: str, policy: str, program: str
+) -> None:
     script = job.script(PROGRAMS[program] + REPORT)
-    plain = job.run(mpi, 2, script, door="plain")
-    assert plain.status == 0, plain.stderr
+    plain = job.run(mpis[library], 2, script, door="plain")
+    assert plain.status == (3 if "exit(3)" in PROGRAMS[program] else 0), plain.stderr
     for door in ("early", "sitecustomize"):
-        served = job.run(mpi, 2, script, door=door)
-        assert (served.status, served.lines()) == (0, plain.lines()), served.stderr
+        served = job.run(mpis[library], 2, script, door=door, MPIIMPORT_INIT=policy)
+        assert (served.status, served.lines()) == (plain.status, plain.lines()), served.stderr
         assert served.ours() == []
+
+
+@pytest.mark.parametrize(("library", "policy"), POLICIES)
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"MPI4PY_RC_INITIALIZE": "1"},
+        {"MPI4PY_RC_INITIALIZE": "no", "MPI4PY_RC_FINALIZE": "on"},
+        {"MPI4PY_RC_THREAD_LEVEL": "single"},
+    ],
+)
+def test_settings_in_the_environment_count_as_without_us(
+    job: Job, mpis: dict[str, Mpi], library: str, policy: str, variables: dict[str, str]
+) -> None:
+    text = """
+import mpi4py
+from mpi4py import MPI
+print(MPI.Is_initialized(), mpi4py.rc.initialize, mpi4py.rc.finalize)
+if not MPI.Is_initialized():
+    MPI.Init()
+print(MPI.COMM_WORLD.allreduce(1), MPI.Query_thread())
+"""
+    script = job.script(text)
+    plain = job.run(mpis[library], 2, script, door="plain", **variables)
+    served = job.run(mpis[library], 2, script, MPIIMPORT_INIT=policy, **variables)
+    assert plain.status == 0, plain.stderr
+    assert (served.status, served.lines(), served.ours()) == (0, plain.lines(), []), served.stderr
 
 
 def test_a_thread_level_that_is_missing_is_a_clear_error(job: Job, mpich: Mpi) -> None:

@@ -17,6 +17,12 @@ SAMPLES: dict[type, tuple[str, object, str, object]] = {
 }
 
 
+def sample(option: Option) -> tuple[str, object, str, object]:
+    """A text and what it means to the option, and another text and what that means."""
+    others = [choice for choice in option.choices if choice != option.default]
+    return (others[0], others[0], others[1], others[1]) if option.choices else SAMPLES[option.kind]
+
+
 @pytest.fixture(autouse=True)
 def empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
@@ -78,7 +84,7 @@ def test_a_flag_without_its_value_is_named(option: Option) -> None:
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 def test_every_option_is_read_from_its_variable(option: Option, monkeypatch: pytest.MonkeyPatch) -> None:
-    text, meaning, other_text, other_meaning = SAMPLES[option.kind]
+    text, meaning, other_text, other_meaning = sample(option)
     assert value(from_environment(), option) == option.default != meaning
     assert isinstance(option.default, option.kind)
     monkeypatch.setenv(option.variable, text)
@@ -95,7 +101,7 @@ def test_every_option_is_read_from_its_variable(option: Option, monkeypatch: pyt
 def test_every_flag_means_the_same_as_its_variable_and_beats_it(
     option: Option, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text, meaning, other, _ = SAMPLES[option.kind]
+    text, meaning, other, _ = sample(option)
     words = [str(option.flag), *([text] if option.metavar else [])]
     for said in ("", other, text):
         monkeypatch.setenv(option.variable, said)
@@ -116,6 +122,17 @@ def test_the_table_is_the_whole_of_the_options() -> None:
 def test_a_value_that_is_no_number_is_named(option: Option, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(option.variable, text)
     with pytest.raises(OptionError, match=f"{option.variable} takes a number above 0, not "):
+        from_environment()
+
+
+@pytest.mark.parametrize("text", ["", "World", "none", "1"])
+@pytest.mark.parametrize("option", [option for option in OPTIONS if option.choices], ids=lambda option: option.name)
+def test_a_value_that_is_no_choice_is_named(option: Option, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(option.variable, text)
+    if not text:
+        assert value(from_environment(), option) == option.default
+        return
+    with pytest.raises(OptionError, match=f"{option.variable} is one of {option.choices[0]}, {option.choices[1]}"):
         from_environment()
 
 

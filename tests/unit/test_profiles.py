@@ -10,8 +10,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from mpiimport.runtime.options import OPTIONS, from_environment
-from mpiimport.runtime.ownership import LEVELS
+from mpiimport.runtime.options import OPTIONS, Option, from_environment
 from tests.conftest import ROOT
 from tests.lab.ranks import clean_environment
 
@@ -20,7 +19,7 @@ SCHEMA = PACKAGE / "profiles" / "profile.schema.json"
 VECTORS = ROOT / "hooks" / "profile" / "testdata"
 SHIPPED = sorted(PACKAGE.glob("profiles/*.yaml"))
 # Of every key of the section, a value that is not the default.
-SERVICE_SAMPLES = {"deadline": 17, "readers": 3, "store": "/dev/shm", "thread_level": "funneled"}
+SERVICE_SAMPLES = {"deadline": 17, "readers": 3, "store": "/dev/shm", "thread_level": "funneled", "init": "session"}
 
 
 def vectors(directory: str) -> list[Path]:
@@ -138,5 +137,6 @@ def test_a_service_key_becomes_the_variable_that_the_runtime_reads(
     assert getattr(from_environment(), key) == value
 
 
-def test_thread_levels_are_those_of_the_runtime(schema: dict[str, Any]) -> None:
-    assert schema["properties"]["service"]["properties"]["thread_level"]["enum"] == list(LEVELS)
+@pytest.mark.parametrize("option", [option for option in OPTIONS if option.choices], ids=lambda option: option.name)
+def test_choices_are_those_of_the_runtime(option: Option, schema: dict[str, Any]) -> None:
+    assert schema["properties"]["service"]["properties"][option.name]["enum"] == list(option.choices)

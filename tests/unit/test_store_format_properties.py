@@ -27,7 +27,6 @@ from mpiimport.runtime.importing import Imports
 from mpiimport.runtime.index import Damaged, Index
 from mpiimport.runtime.libraries import mapped_files
 from mpiimport.runtime.options import from_environment
-from mpiimport.runtime.ownership import Ownership
 from mpiimport.runtime.program import CODE, Program
 from mpiimport.runtime.root.snapshot import Snapshot, take_snapshot
 from mpiimport.runtime.store import Store
@@ -145,11 +144,6 @@ class Noisy:
         buffer[bit // 8] ^= 1 << bit % 8
 
 
-class NoMpi:
-    def spec(self, name: str) -> None:
-        return None
-
-
 def read(tree: Path, modules: list[str]) -> Snapshot:
     """Take the snapshot that root takes for a program that imports all ``modules``."""
     program = Program(CODE, "".join(f"import {name}\n" for name in modules), [])
@@ -166,7 +160,7 @@ def fill(parent: Path, snapshot: Snapshot, leaders: Any = Alone) -> Store:
 def attach(store: Store) -> Imports:
     index = Index.unpack(store.read_index())
     store.open_code()
-    return Imports(index, store, cast(Ownership, NoMpi()), Answers(), frozenset(), 0, False)
+    return Imports(index, store, None, Answers(), frozenset(), loaded=set(), rank=0, verbose=False)
 
 
 @contextlib.contextmanager
@@ -362,7 +356,7 @@ def test_a_bit_that_changes_between_ranks_fails_the_broadcast(bit: int) -> None:
 @quick
 @given(st.integers(0, 1 << 20).filter(lambda number: number != index_module.FORMAT))
 def test_an_index_of_another_format_is_refused(other: int) -> None:
-    index = Index({}, [], [], {}, [], {}, {}, {})
+    index = Index({}, [], [], {}, [], {}, {}, {}, {})
     with mock.patch.object(index_module, "_KEY", index_module._KEY - index_module.FORMAT + other):
         packed = index.pack()
     with pytest.raises(Damaged):

@@ -1,0 +1,41 @@
+"""A process that imports from a node's store without MPI: a child of a rank. It holds a byte of the lock of its own."""
+
+import atexit
+import os
+import sys
+
+from .answers import Answers
+from .children import own_words
+from .importing import Imports
+from .index import Index
+from .store import Store
+
+# Ranks lock the byte of their number; the others one of these, by chance.
+FIRST_SLOT = 1 << 32
+
+
+def attach(directory: str) -> None:
+    """Import from the store in ``directory`` from now on. Raises OSError or Damaged, and is then not attached."""
+    sys.orig_argv[:] = own_words(sys.orig_argv)
+    store = Store.join(directory, FIRST_SLOT + int.from_bytes(os.urandom(4), "little"))
+    if store is None:
+        return
+    try:
+        index = Index.unpack(store.read_index())
+        store.open_code()
+    except BaseException:
+        store.leave()
+        raise
+    Imports(index, store, None, Answers(), frozenset(), loaded=set(), rank=0, verbose=False).install()
+    _leave_at_exit(store)
+
+
+def _leave_at_exit(store: Store) -> None:
+    leave_now = os._exit
+
+    def exit_at_once(status: int) -> None:
+        store.leave()
+        leave_now(status)
+
+    os._exit = exit_at_once  # type: ignore[assignment]
+    atexit.register(store.leave)

@@ -1,0 +1,111 @@
+"""The loaded ``mpi4py.MPI`` handed over to user code that imports it: an extension module cannot be loaded twice.
+
+What mpi4py reads of its ``rc`` only while it loads cannot be changed afterwards. Where a program has set it, it
+gets an ``mpi4py.MPI`` of its own, loaded from a copy of the file.
+"""
+
+import _imp
+import os
+import sys
+from _frozen_importlib import ModuleSpec
+from _frozen_importlib_external import ExtensionFileLoader, FileFinder
+
+from .machinery import supported_file_loaders
+from .options import THREAD_LEVELS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+    from .ownership import Ownership
+
+PACKAGE = "mpi4py"
+MODULE = "mpi4py.MPI"
+READ_AT_LOAD = {"fast_reduce": True, "recv_mprobe": True, "irecv_bufsz": 32768, "errors": "exception"}
+WORDS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
+
+
+class Settings:
+    """What user code asks of mpi4py by ``mpi4py.rc`` and ``MPI4PY_RC_*``.
+
+    ``initialize``, ``finalize``: whether mpi4py is to call MPI_Init and MPI_Finalize; ``threads``: whether it is to
+    ask for the thread level named ``level``; ``read_at_load``: the others, of which ``errors`` names the error policy.
+    """
+
+    def __init__(self) -> None:
+        rc = sys.modules[PACKAGE].rc
+        self.initialize = bool(_setting(rc, "initialize", True))
+        self.threads = bool(_setting(rc, "threads", True))
+        level = _setting(rc, "thread_level", THREAD_LEVELS[-1]) if self.threads else THREAD_LEVELS[0]
+        self.level = level if isinstance(level, str) and level in THREAD_LEVELS else THREAD_LEVELS[-1]
+        finalize = _setting(rc, "finalize", None)
+        self.finalize = self.initialize if finalize is None else bool(finalize)
+        self.read_at_load = [_setting(rc, name, default) for name, default in READ_AT_LOAD.items()]
+        self.errors = str(self.read_at_load[-1])
+
+
+class HandoverLoader(ExtensionFileLoader):
+    """Gives user code the ``mpi4py.MPI`` that is loaded already."""
+
+    def __init__(self, ownership: "Ownership") -> None:
+        super().__init__(MODULE, ownership.path)
+        self._ownership = ownership
+
+    def create_module(self, spec: ModuleSpec) -> "ModuleType":
+        given = self._ownership.given
+        if given is None:
+            given = self._ownership.mpi
+            if Settings().read_at_load != self._ownership.read_at_load:
+                given = _load_copy(spec, self.path) or given
+        return given
+
+    def exec_module(self, module: "ModuleType") -> None:
+        if module is not self._ownership.mpi and self._ownership.given is None:
+            module.__file__ = self.path
+            super().exec_module(module)
+        self._ownership.hand_over(module, Settings())
+
+
+class HandoverFinder(FileFinder):
+    """The ordinary finder of mpi4py's directory, save for ``mpi4py.MPI``."""
+
+    def __init__(self, ownership: "Ownership", path: str) -> None:
+        super().__init__(path, *supported_file_loaders())
+        self._ownership = ownership
+
+    def find_spec(self, fullname: str, target: "ModuleType | None" = None) -> "ModuleSpec | None":
+        return self._ownership.spec(fullname) or super().find_spec(fullname, target)
+
+
+def _setting(rc: "Any", name: str, default: object) -> object:
+    """Return an option as mpi4py reads it: the variable before the attribute, yes and no as truth values.
+
+    Like mpi4py, leave what the variable said in ``rc``.
+    """
+    value = os.environ.get("MPI4PY_RC_" + name.upper())
+    if value is None:
+        found = getattr(rc, name, default)
+        return WORDS.get(found, found) if isinstance(found, str) else found
+    said = WORDS.get(value.lower(), value.lower())
+    setattr(rc, name, said)
+    return said
+
+
+def _load_copy(spec: ModuleSpec, path: str) -> "ModuleType | None":
+    """Create the extension module ``spec`` from a copy of its file, which the loader takes for another library."""
+    try:
+        with open(path, "rb") as stream:
+            content = memoryview(stream.read())
+        # Never closed: another file of the same name would be taken for this one.
+        copy = os.memfd_create(spec.name)
+        while content:
+            content = content[os.write(copy, content) :]
+        module: ModuleType = _imp.create_dynamic(ModuleSpec(spec.name, spec.loader, origin=f"/proc/self/fd/{copy}"))
+    except (ImportError, OSError) as exc:
+        print(
+            f"mpiimport: mpi4py.rc.{', '.join(READ_AT_LOAD)} keep their defaults ({exc}); set MPI4PY_RC_* instead",
+            file=sys.stderr,
+        )
+        return None
+    return module

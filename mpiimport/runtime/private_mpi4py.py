@@ -1,0 +1,81 @@
+"""Our own import of mpi4py, before user code and out of its sight."""
+
+import os
+import sys
+
+from . import PREFIX
+from .handover import MODULE, PACKAGE, Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+# Where an installed mpiimport keeps an mpi4py for trees that have none, one directory per Python minor.
+OWN_PACKAGES = "mpi4py"
+# What would make the import start MPI, or end it behind our back.
+START_VARIABLES = ("MPI4PY_RC_INITIALIZE", "MPI4PY_RC_FINALIZE")
+
+
+class NoMpi(Exception):
+    """MPI cannot be used here; the message says why and what would cure it."""
+
+
+def import_privately(before_site: bool) -> "tuple[ModuleType, list[object]]":
+    """Import ``mpi4py.MPI`` from ``sys.path``, else our own, without starting MPI, and hide it.
+
+    Return it with the settings that it will never look at again, ``Settings.read_at_load``.
+
+    The standard library's modules that it imports stay. ``before_site``: ``site`` has still to put the tree's
+    packages on ``sys.path``. Raises NoMpi.
+    """
+    if MODULE in sys.modules:
+        raise NoMpi("mpi4py.MPI was imported before mpiimport could start; import it later")
+    before = set(sys.modules)
+    finders = list(sys.meta_path)
+    saved = sys.path[:], sys.prefix, sys.exec_prefix
+    variables = {name: os.environ.pop(name) for name in START_VARIABLES if name in os.environ}
+    if before_site:
+        sys.prefix = sys.exec_prefix = environment_prefix()
+        sys.path += site_packages(sys.prefix)
+    sys.path.append(own_packages())
+    try:
+        package = __import__(PACKAGE)
+        package.rc(initialize=False, finalize=False)
+        module: ModuleType = __import__(MODULE, fromlist=["COMM_WORLD"])
+        read_at_load = Settings().read_at_load
+    except (ImportError, RuntimeError) as exc:
+        raise NoMpi(f"mpi4py does not load ({str(exc).splitlines()[0]}); {_remedy(exc)}") from None
+    finally:
+        sys.path[:], sys.prefix, sys.exec_prefix = saved
+        sys.meta_path[:] = finders
+        os.environ.update(variables)
+        for name in set(sys.modules) - before:
+            if name.partition(".")[0] == PACKAGE:
+                del sys.modules[name]
+    # The finder that was made for the package's directory would not hand the module over.
+    sys.path_importer_cache.pop(os.path.dirname(module.__file__ or ""), None)
+    return module, read_at_load
+
+
+def environment_prefix() -> str:
+    """Return what ``sys.prefix`` is once ``site`` has run: a virtual environment's own directory."""
+    if sys.prefix == sys.base_prefix and sys._base_executable != sys.executable:  # type: ignore[attr-defined]
+        return os.path.dirname(os.path.dirname(sys.executable))
+    return sys.prefix
+
+
+def site_packages(prefix: str) -> list[str]:
+    """Return the directories of ``prefix`` that ``site.main()`` adds to ``sys.path``."""
+    import site
+
+    return site.getsitepackages([prefix])
+
+
+def own_packages() -> str:
+    return os.path.join(PREFIX, OWN_PACKAGES, f"cp{sys.version_info[0]}{sys.version_info[1]}")
+
+
+def _remedy(exc: Exception) -> str:
+    if isinstance(exc, RuntimeError):
+        return "set MPI4PY_LIBMPI to the file name of the MPI library"
+    return "install mpi4py, or run from an installed mpiimport, which brings one"
