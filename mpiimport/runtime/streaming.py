@@ -1,9 +1,9 @@
 """The snapshot on its way from root's memory and files into the store of each node.
 
-It travels in pieces, each followed by its digest as root took it.
+Between nodes it travels in pieces, each followed by its digest as root took it.
 """
 
-from .index import DIGEST_SIZE, digest
+from .index import DIGEST_SIZE, Damaged, digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def stream(
     ``fill(name, offset, buffer)``, given on root alone, puts content into the buffer. A rank on which something
     fails goes on taking part, and raises its first exception at the end.
     """
+    travels = leaders.size > 1
     buffer = memoryview(bytearray(PIECE + DIGEST_SIZE))
     failure: Exception | None = None
     for name, size in sizes.items():
@@ -33,15 +34,18 @@ def stream(
             try:
                 if fill is not None and failure is None:
                     fill(name, offset, piece)
-                    check[:] = digest(piece)
+                    if travels:
+                        check[:] = digest(piece)
             except Exception as exc:
                 failure = exc
-            if leaders.size > 1:
+            if travels:
                 leaders.broadcast_into(buffer[: length + DIGEST_SIZE])
             try:
                 if failure is None and store.holds(name):
+                    if travels and digest(piece) != check:
+                        raise Damaged(f"{name} was damaged on its way into the store")
                     writer = writer or store.writer(name)
-                    writer.write(piece, bytes(check))
+                    writer.write(piece)
                     if offset + length == size:
                         writer.seal()
             except Exception as exc:
