@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 # Names of the standard library that C code spells for other reasons, and that lead far.
 UNLIKELY = frozenset({"antigravity", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"})
 ACCELERATORS = frozenset(name for name in sys.stdlib_module_names if name.startswith("_"))
+# Imports in functions of the standard library that are called while programs load; these since 3.15.
+LATER = {
+    "importlib.metadata": ("importlib.metadata._adapters", "zipfile"),
+    "email.charset": ("encodings.ascii",),
+}
 RELATIVE_NAME = re.compile(r"(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
 NAME_PREFIX = re.compile(r"_[a-z]{6,}_")
 
@@ -117,6 +122,7 @@ class Manifest:
                 self.code[read.path] = read
                 self.follow_code(code, package)
                 self._reach_words(module, code, package)
+                self.follow_names(LATER.get(module.name, ()))
         elif read is not None:
             self.follow_names(named_modules(read, self.tree, self._tops()))
             if package:
