@@ -10,7 +10,7 @@ BUILD := build
 VENV := $(BUILD)/venv
 MPI4PY := mpi4py==4.1.2
 # Python minors for which an installed prefix brings an mpi4py.
-MINORS := 10 11 12 13 14
+MINORS := 10 11 12 13 14 15
 
 # Trees without pycs are compiled at every start, which is not what users have.
 unexport PYTHONDONTWRITEBYTECODE

@@ -24,7 +24,7 @@ copy_package() {
 # The prefix is mounted read-only, so pycs that are not here are never made.
 compile_package() {
     local interpreter
-    for interpreter in "$python" python3.{10..14}; do
+    for interpreter in "$python" python3.{10..15}; do
         if "$interpreter" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
             "$interpreter" -m compileall -q --invalidation-mode unchecked-hash "$prefix/lib" "$prefix/mpi4py"
         fi

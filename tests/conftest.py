@@ -12,6 +12,9 @@ from tests.lab.ranks import Mpi, Outcome, clean_environment, run
 
 ROOT = Path(__file__).resolve().parent.parent
 PROVISION = ROOT / "tests" / "containers" / "provision"
+# The minor versions of CPython that are served, and the one that runs the tests.
+SERVED = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
+RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
 OPENMPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -31,6 +34,23 @@ def provision(script: str, *arguments: str) -> Path:
     assert done.returncode == 0, f"{script} failed with status {done.returncode}"
     lines = done.stdout.splitlines() or [""]
     return Path(lines[-1].removeprefix("images: "))
+
+
+def interpreter(version: str) -> Path:
+    """The Python that runs the tests, or the machine's or Debian's of another version."""
+    return Path(sys.executable) if version == RUNNING else provision("python.sh", version)
+
+
+@pytest.fixture(scope="session", params=SERVED, ids="python{}".format)
+def version(request: pytest.FixtureRequest) -> str:
+    """Each version of Python that is served in turn."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def python(version: str) -> Path:
+    """An interpreter of that version."""
+    return interpreter(version)
 
 
 @pytest.fixture(scope="session")

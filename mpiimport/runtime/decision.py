@@ -20,7 +20,8 @@ def why_not(launch: "Launch", options: "Options") -> str:
     """Return why the job had better run as plain Python, with what would change that; empty where it need not."""
     if sys.version_info < (3, 10) or sys.implementation.name != "cpython":
         return "only CPython 3.10 and newer is served"
-    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+    # Whether its lock is switched on or not.
+    if "t" in sys.abiflags:
         return "the free-threaded build is not served yet"
     if options.init == OFF:
         return "MPI is not to be started (MPIIMPORT_INIT=off, or init in the site profile)"

@@ -23,8 +23,14 @@ def serve_metadata(module: "ModuleType", imports: "Imports") -> None:
     children, mtime, read_text = fast_path.children, fast_path.mtime, distribution.read_text
 
     def listed_children(self: "Any") -> "Any":
-        names = imports.names(str(self.root))
-        return children(self) if names is None else names
+        root = str(self.root)
+        names = imports.names(root)
+        if names is None:
+            return children(self)
+        if imports.listing(root) is None:
+            # Since 3.15 imported when what is no directory might be an archive, and not before.
+            import zipfile  # noqa: F401
+        return names
 
     def unchanged_mtime(self: "Any") -> "Any":
         return mtime.fget(self) if imports.names(str(self.root)) is None else 0.0

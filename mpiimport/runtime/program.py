@@ -106,7 +106,7 @@ class Program:
                 with open(self.target, "rb") as stream:
                     return compile(stream.read(), self.target, "exec", dont_inherit=True)
             if self.kind == CODE:
-                return compile(self.target, "<string>", "exec", dont_inherit=True)
+                return compile(_text_of_option(self.target), "<string>", "exec", dont_inherit=True)
         except (OSError, SyntaxError, ValueError):
             pass
         return None
@@ -126,18 +126,20 @@ class Program:
         if self.kind == SCRIPT:
             sys.argv = [self.target, *self.arguments]
             name = os.path.abspath(self.target)
-            namespace.update(__file__=name, __cached__=None, __loader__=SourceFileLoader("__main__", name))
+            namespace.update(__file__=name, __loader__=SourceFileLoader("__main__", name))
             source = _source(name)
         elif self.kind == CODE:
             sys.argv = ["-c", *self.arguments]
-            name, source = "<string>", self.target.encode()
+            name, source = "<string>", _text_of_option(self.target).encode()
         else:
             sys.argv = ["-", *self.arguments]
             name, source = "<stdin>", sys.stdin.buffer.read()
-            namespace.update(__file__=name, __cached__=None)
+            namespace["__file__"] = name
+        if self.kind != CODE and sys.version_info < (3, 15):
+            namespace["__cached__"] = None
         code = compile(source, name, "exec", dont_inherit=True)
         if self._keeps_text():
-            keep_source(code, self.target)
+            keep_source(code, source.decode())
         exec(code, namespace)
 
     def forget_file(self) -> None:
@@ -163,6 +165,19 @@ class Program:
         if self._container is None:
             self._container = self.kind == SCRIPT and (os.path.isdir(self.target) or _is_archive(self.target))
         return self._container
+
+
+def _text_of_option(text: str) -> str:
+    """Return the text of ``-c`` as Python compiles it: since 3.14 without the margin that its lines have in common."""
+    if sys.version_info < (3, 14):
+        return text
+    lines = [line if line.strip(" \t") else "" for line in text.split("\n")]
+    margins = [line[: len(line) - len(line.lstrip(" \t"))] for line in lines if line]
+    # Of words that are ordered, the first and the last have in common what all have.
+    margin, last = min(margins, default=""), max(margins, default="")
+    while not last.startswith(margin):
+        margin = margin[:-1]
+    return "\n".join(line[len(margin) :] for line in lines)
 
 
 def _is_archive(path: str) -> bool:

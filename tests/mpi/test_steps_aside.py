@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Job
+from tests.conftest import RUNNING, SERVED, Job, interpreter
 from tests.lab.ranks import Mpi, Outcome, run
-from tests.unit.test_import_statements import PYTHONS
 
 PROGRAM = """
 import numpy, os, sys
@@ -79,12 +78,10 @@ def test_a_wrong_mpi_library(job: Job, mpich: Mpi) -> None:
     assert_plain(outcome, 2, "mpi4py does not load", "MPI4PY_LIBMPI")
 
 
-@pytest.mark.parametrize(
-    "other", [path for version, path in PYTHONS.items() if version != sys.version_info[:2]], ids=str
-)
-def test_different_versions_of_python(job: Job, mpich: Mpi, prefix: Path, other: Path) -> None:
+@pytest.mark.parametrize("other", [version for version in SERVED if version != RUNNING])
+def test_different_versions_of_python(job: Job, mpich: Mpi, prefix: Path, other: str) -> None:
     start = ["-S", str(prefix / "lib/mpiimport/start.py"), "-c", "print('ran')"]
-    command = [*mpich.command(1), sys.executable, *start, ":", "-n", "1", str(other), *start]
+    command = [*mpich.command(1), sys.executable, *start, ":", "-n", "1", str(interpreter(other)), *start]
     outcome = run(command, job.environment(mpich, MPIIMPORT="force", MPIIMPORT_DEADLINE="20"))
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == ["ran"] * 2

@@ -57,6 +57,12 @@ class ModuleLevelImports(ast.NodeVisitor):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         self.found.add((node.module or "", node.level, tuple(alias.name for alias in node.names)))
 
+    def visit_If(self, node: ast.If) -> None:
+        # The compiler leaves out what can never run.
+        never = isinstance(node.test, ast.Constant) and not node.test.value
+        for statement in node.orelse if never else (*node.body, *node.orelse):
+            self.visit(statement)
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         if node.name == "__getattr__":
             self.generic_visit(node)

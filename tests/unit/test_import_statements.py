@@ -1,20 +1,16 @@
 """The imports of a module are read from its bytecode, without executing it, under every Python that is served."""
 
 import json
-import re
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from mpiimport.runtime.root.bytecode import words
-from tests.conftest import ROOT
+from tests.conftest import ROOT, RUNNING
 
 Imports = set[tuple[str, int, tuple[str, ...]]]
-OLDEST = (3, 10)
 # The running Python compares its whole standard library, the others every so many modules.
 OTHERS_STEP = 4
 FILE = ROOT / "mpiimport" / "runtime" / "root" / "bytecode.py"
@@ -78,24 +74,13 @@ NEWER_SNIPPETS: dict[tuple[int, int], dict[str, tuple[str, Imports]]] = {
         "generic function": ("def f[T]():\n import a\nimport b", {("b", 0, ())}),
         "type alias": ("type A[T] = list[T]\nimport b", {("b", 0, ())}),
     },
+    (3, 15): {
+        "lazy": (
+            "lazy import a.b, c\nlazy from .d import e\ntry:\n import f\nexcept ImportError: pass",
+            {("a.b", 0, ()), ("c", 0, ()), ("d", 1, ("e",)), ("f", 0, ())},
+        ),
+    },
 }
-
-
-def pythons() -> dict[tuple[int, int], Path]:
-    """One interpreter of each version on this machine, by version; this one among them."""
-    on_path = [shutil.which(f"python3.{minor}") for minor in range(10, 20)]
-    candidates = [Path(path).resolve() for path in on_path if path]
-    candidates += [path.resolve() for path in Path.home().glob(".pyenv/versions/3.1*/bin/python")]
-    found = {sys.version_info[:2]: Path(sys.executable)}
-    for path in candidates:
-        version = re.fullmatch(r"python3\.(\d+)", path.name)
-        # A shim of pyenv's is a shell script, which does not tell whether it has an interpreter to start.
-        if version and path.read_bytes()[:4] == b"\x7fELF":
-            found.setdefault((3, int(version[1])), path)
-    return {version: found[version] for version in sorted(found) if version >= OLDEST}
-
-
-PYTHONS = pythons()
 
 
 class Reading(NamedTuple):
@@ -107,15 +92,14 @@ class Reading(NamedTuple):
     differences: dict[str, object]
 
 
-@pytest.fixture(scope="module", params=PYTHONS, ids=lambda version: "python{}.{}".format(*version))
-def reading(request: pytest.FixtureRequest) -> Reading:
-    version = request.param
+@pytest.fixture(scope="module")
+def reading(version: str, python: Path) -> Reading:
     snippets = dict(SNIPPETS)
     for first, newer in NEWER_SNIPPETS.items():
-        snippets |= newer if version >= first else {}
-    step = 1 if version == sys.version_info[:2] else OTHERS_STEP
+        snippets |= newer if int(version.partition(".")[2]) >= first[1] else {}
+    step = 1 if version == RUNNING else OTHERS_STEP
     done = subprocess.run(
-        [PYTHONS[version], "-I", READER],
+        [python, "-I", READER],
         input=json.dumps([str(FILE), {name: source for name, (source, _) in snippets.items()}, step]),
         stdout=subprocess.PIPE,
         check=True,

@@ -156,6 +156,33 @@ def test_the_program_is_found_where_words_are_joined(directory: Path, name: str)
     assert found["argv"][1:] == ARGUMENTS
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "  print(1)",
+        "  print(1)\n  print(2)",
+        "\n   if 1:\n     print(1)\n\n   print(2)\n ",
+        "\t print(1)\n\t print(2)",
+        "  print(1)\n\tprint(2)",
+        " print(1)\n  print(2)",
+        "print(1)\n  \nprint('''\n   text\n  ''')",
+        "  print('''\n   text\n      \n  ''')",
+        "\n\n",
+        "",
+        "  \n\t",
+    ],
+)
+def test_the_margin_of_code_is_what_it_is_for_python(text: str) -> None:
+    here = "import sys; from mpiimport.runtime.program import Program; Program.parse(['-c', sys.argv[1]]).run()"
+    environment = clean_environment(PYTHONPATH=str(ROOT))
+    plain, ours = (
+        subprocess.run([sys.executable, "-c", *words], capture_output=True, text=True, env=environment)
+        for words in ([text], [here, text])
+    )
+    assert (ours.returncode, ours.stdout) == (plain.returncode, plain.stdout)
+    assert ours.stderr.splitlines()[-1:] == plain.stderr.splitlines()[-1:]
+
+
 @pytest.mark.parametrize("options", [[], ["-u"], ["-W", "ignore"], ["-X", "utf8"]], ids=label)
 def test_an_interpreter_without_a_program_is_said_to_have_none(directory: Path, options: list[str]) -> None:
     done = subprocess.run(

@@ -13,10 +13,22 @@ def _opcodes(source: str) -> set[int]:
 
 
 # Opcode numbers change with every minor version and the `opcode` module is not on the rank path,
-# so the two that matter are learned from the running compiler.
+# so those that matter are learned from the running compiler.
 _PLAIN = _opcodes("a = 0; b = None")
 (IMPORT_NAME,) = _opcodes("import a") - _PLAIN
 (EXTENDED_ARG,) = _opcodes(";".join(f"a{i} = 0" for i in range(300))) - _PLAIN
+
+
+def _before_import() -> tuple[int, int]:
+    """Return the opcode that loads the names of ``from a import b``, and the argument of IMPORT_NAME for name 1."""
+    code = compile("b; from a import b", "<calibration>", "exec").co_code
+    position = code[::2].index(IMPORT_NAME) * 2
+    return code[position - 2], code[position + 1]
+
+
+LOAD_CONST, _argument = _before_import()
+# Low bits of IMPORT_NAME's argument that are no part of the name: since 3.15 two, for PEP 810.
+FLAG_BITS = _argument.bit_length() - 1
 
 
 class ImportStatement:
@@ -84,7 +96,7 @@ def _statements_of(code: "CodeType") -> list[ImportStatement]:
         if opcode == EXTENDED_ARG:
             continue
         if opcode == IMPORT_NAME:
-            found.append(_statement(code, argument, loads))
+            found.append(_statement(code, argument >> FLAG_BITS, loads))
         loads = [loads[1], (opcode, argument)]
         argument = 0
     return found
@@ -93,9 +105,9 @@ def _statements_of(code: "CodeType") -> list[ImportStatement]:
 def _statement(code: "CodeType", name: int, loads: list[tuple[int, int]]) -> ImportStatement:
     """Decode the two loads before IMPORT_NAME: the level, then the tuple of names."""
     (level_opcode, level_argument), (names_opcode, names_argument) = loads
-    names = _constant(code, names_argument)
-    # Since 3.14 a small integer is the argument itself, under an opcode of its own.
-    level = _constant(code, level_argument) if level_opcode == names_opcode else level_argument
+    # Since 3.15 None has an opcode of its own; since 3.14 a small integer has, whose argument it is.
+    names = _constant(code, names_argument) if names_opcode == LOAD_CONST else None
+    level = _constant(code, level_argument) if level_opcode == LOAD_CONST else level_argument
     return ImportStatement(
         code.co_names[name],
         level if isinstance(level, int) else 0,

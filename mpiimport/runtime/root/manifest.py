@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 # Names of the standard library that C code spells for other reasons, and that lead far.
 UNLIKELY = frozenset({"antigravity", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"})
 ACCELERATORS = frozenset(name for name in sys.stdlib_module_names if name.startswith("_"))
+# Imports in functions of the standard library that are called while programs load; these since 3.15.
+LATER = {
+    "importlib.metadata": ("importlib.metadata._adapters", "zipfile"),
+    "email.charset": ("encodings.ascii",),
+}
 RELATIVE_NAME = re.compile(r"(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
 NAME_PREFIX = re.compile(r"_[a-z]{6,}_")
 
@@ -140,6 +145,7 @@ class Manifest:
                     found = words(code)
                     self.follow_code(code, package)
                     self._reach_words(module, found, package)
+                    self.follow_names(LATER.get(module.name, ()))
                     if module.name.partition(".")[0] != "importlib" and module.name not in MODULES:
                         self._note_metadata_words(found)
         elif read is not None:

@@ -35,17 +35,6 @@ find_on_path() {
 # Is $1 at least $2?
 version_at_least() { printf '%s\n%s\n' "$2" "$1" | sort -C -V; }
 
-# Error-Mode: without it an update that reaches no mirror succeeds, and the package would seem to be gone.
-# Asks apt with lists, sources and package state of its own under $1, so that the machine's apt never hears of sid.
-isolated_apt() {
-    local state=$1
-    shift
-    mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
-    apt-get -q -o Dir::Etc::SourceList="$state/sources.list" -o Dir::Etc::SourceParts=/dev/null \
-        -o Dir::State::Lists="$state/lists" -o Dir::Cache="$state/cache" \
-        -o Acquire::Check-Valid-Until=false -o APT::Sandbox::User=root -o APT::Update::Error-Mode=any "$@"
-}
-
 # Puts a Go that is new enough first on PATH: the machine's, else Debian backports'.
 ensure_go() {
     local have="" state
@@ -70,36 +59,10 @@ ensure_go() {
         fail "backports' Go is ${have#go}, Apptainer $VERSION needs $GO_MINIMUM; install a newer Go yourself"
 }
 
-# write_sources STATE deb|deb-src SUITE...
-write_sources() {
-    local state=$1 kind=$2 mirror suite
-    shift 2
-    mirror=$(debian_mirror)
-    for suite in "$@"; do
-        printf '%s [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$kind" "$mirror" "$suite"
-    done >"$state/sources.list"
-}
-
-fail() {
-    tail -n 30 "$log" >&2
-    die 1 "$*; the whole log is $log"
-}
-
-# Fetches the source package into $1 and unpacks it. apt checks the signature chain and the hashes.
+# Fetches the source package and unpacks it below $1.
 fetch_source() {
-    local directory=$1 state=$1/apt
-    mkdir -p "$state"
-    write_sources "$state" deb-src sid
-    isolated_apt "$state" -o Dir::State::status=/dev/null update >>"$log" 2>&1 ||
-        fail "apt could not read the list of sid's source packages from $(debian_mirror)"
-    # Sources only, no glob: a name that is there in another version must be told from no name at all.
-    if ! isolated_apt "$state" -o Dir::State::status=/dev/null --only-source --print-uris source "$PACKAGE" >>"$log" 2>&1; then
-        say "sid now has: $(isolated_apt "$state" -o Dir::State::status=/dev/null --only-source --print-uris \
-            source apptainer 2>/dev/null | grep -o 'apptainer_[^/ ]*\.dsc' | sort -u | tr '\n' ' ')"
-        die "$EXIT_GONE" "the pinned source package $PACKAGE is gone from the mirror: keep a cache that has it, or put the new version into ${BASH_SOURCE[0]}"
-    fi
-    (cd "$directory" && isolated_apt "$state" -o Dir::State::status=/dev/null --download-only --only-source \
-        source "$PACKAGE") >>"$log" 2>&1 </dev/null || fail "apt could not fetch $PACKAGE"
+    local directory=$1
+    fetch_debian_source "$directory" sid "$PACKAGE"
     # Upstream's tarball without Debian's patches: those replace pinned modules by Debian's own Go packages.
     tar -C "$directory" -xzf "$directory/apptainer_$VERSION.orig.tar.gz" --one-top-level=source --strip-components=1
 }

@@ -89,6 +89,50 @@ apt_ensure() {
     fi
 }
 
+# Error-Mode: without it an update that reaches no mirror succeeds, and the package would seem to be gone.
+# Asks apt with lists, sources and package state of its own under $1, so that the machine's apt never hears of sid.
+isolated_apt() {
+    local state=$1
+    shift
+    mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
+    apt-get -q -o Dir::Etc::SourceList="$state/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+        -o Dir::State::Lists="$state/lists" -o Dir::Cache="$state/cache" \
+        -o Acquire::Check-Valid-Until=false -o APT::Sandbox::User=root -o APT::Update::Error-Mode=any "$@"
+}
+
+# write_sources STATE deb|deb-src SUITE...
+write_sources() {
+    local state=$1 kind=$2 mirror suite
+    shift 2
+    mirror=$(debian_mirror)
+    for suite in "$@"; do
+        printf '%s [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$kind" "$mirror" "$suite"
+    done >"$state/sources.list"
+}
+
+# Says why a provisioning that writes $log failed, and ends.
+fail() {
+    tail -n 30 "$log" >&2
+    die 1 "$*; the whole log is $log"
+}
+
+# fetch_debian_source DIR SUITE NAME=VERSION: a source package into DIR. apt checks the signature chain and the hashes.
+fetch_debian_source() {
+    local directory=$1 suite=$2 package=$3 state=$1/apt name=${3%%=*}
+    mkdir -p "$state"
+    write_sources "$state" deb-src "$suite"
+    isolated_apt "$state" -o Dir::State::status=/dev/null update >>"$log" 2>&1 ||
+        fail "apt could not read the list of $suite's source packages from $(debian_mirror)"
+    # Sources only, no glob: a name that is there in another version must be told from no name at all.
+    if ! isolated_apt "$state" -o Dir::State::status=/dev/null --only-source --print-uris source "$package" >>"$log" 2>&1; then
+        say "$suite now has: $(isolated_apt "$state" -o Dir::State::status=/dev/null --only-source --print-uris \
+            source "$name" 2>/dev/null | grep -o "${name}_[^/ ]*\.dsc" | sort -u | tr '\n' ' ')"
+        die "$EXIT_GONE" "the pinned source package $package is gone from the mirror: keep a cache that has it, or put the new version into $0"
+    fi
+    (cd "$directory" && isolated_apt "$state" -o Dir::State::status=/dev/null --download-only --only-source \
+        source "$package") >>"$log" 2>&1 </dev/null || fail "apt could not fetch $package"
+}
+
 # Names what is cached by what made it: the first characters of a hash over the named files and words.
 content_key() {
     local argument

@@ -1,0 +1,97 @@
+"""Every version of Python that is served behaves as that Python does plainly; the free-threaded build steps aside."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, RUNNING, SERVED, Job, interpreter, provision
+from tests.lab.ranks import Mpi, clean_environment, run
+
+# The tests of the one Python that runs them all, which tell whether a version needs care of its own.
+CORE = (
+    "tests/mpi/test_children.py",
+    "tests/mpi/test_damaged_store.py",
+    "tests/mpi/test_deviations.py",
+    "tests/mpi/test_divergent_imports.py",
+    "tests/mpi/test_modules_look_the_same.py",
+    "tests/mpi/test_one_copy_per_node.py",
+    "tests/mpi/test_programs.py",
+    "tests/mpi/test_uncaught_exceptions.py",
+    "tests/unit",
+    # These two are run for every version by themselves.
+    "--ignore=tests/unit/test_import_statements.py",
+    "--ignore=tests/unit/test_machinery.py",
+)
+OTHERS = [version for version in SERVED if version != RUNNING]
+FREE_THREADED = "3.13t"
+PROGRAM = """
+import sys, xml.dom.minidom, zlib
+print(type(xml.dom.minidom.__loader__).__name__, "site" in sys.modules, sys.flags.no_site)
+"""
+LAZY = """
+lazy import xml.dom.minidom
+lazy from numpy import eye
+from mpi4py import MPI
+uses = [lambda: xml.dom.minidom.parseString("<a/>").documentElement.tagName, lambda: int(eye(2).sum())]
+used = [use() for use in (uses if MPI.COMM_WORLD.rank else reversed(uses))]
+print(sorted(map(str, used)), type(__import__("numpy").__loader__).__name__)
+"""
+
+
+@pytest.mark.parametrize("version", OTHERS)
+def test_the_standard_library_is_served_with_the_mpi4py_of_the_prefix(
+    job: Job, mpich: Mpi, prefix: Path, version: str
+) -> None:
+    start = ["-S", prefix / "lib" / "mpiimport" / "start.py", job.script(PROGRAM)]
+    command = [*mpich.command(2), *map(str, (interpreter(version), *start))]
+    outcome = run(command, job.environment(mpich, MPIIMPORT="force"))
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == ["StoreSourceLoader True 0"] * 2
+    assert outcome.ours() == []
+
+
+def environment(version: str) -> Path:
+    """The Python of a virtual environment of that version with all that the tests need."""
+    directory = ROOT / "build" / "pythons" / version
+    ready = directory / "ready"
+    needs = ROOT / "pyproject.toml"
+    if not ready.exists() or ready.stat().st_mtime < needs.stat().st_mtime:
+        words = [interpreter(version), directory, "--group", "test", "mpi4py==4.1.2"]
+        subprocess.run([ROOT / "venv.sh", *words], check=True, cwd=ROOT, stdin=subprocess.DEVNULL)
+        ready.touch()
+    return directory / "bin" / "python"
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", OTHERS)
+def test_the_core_of_these_tests_passes(version: str) -> None:
+    options = ["-m", "not full", "-q", "-p", "no:cacheprovider"]
+    command = [environment(version), "-m", "pytest", *CORE, *options]
+    outcome = run(list(map(str, command)), clean_environment(), seconds=900, directory=ROOT)
+    assert outcome.status == 0, outcome.stdout[-10_000:]
+    assert " skipped" not in outcome.stdout.splitlines()[-1]
+
+
+@pytest.mark.full
+def test_lazy_imports_are_served_at_first_use_in_the_order_of_each_rank(job: Job, mpich: Mpi, prefix: Path) -> None:
+    start = ["-S", prefix / "lib" / "mpiimport" / "start.py", job.script(LAZY)]
+    command = [*mpich.command(3), *map(str, (environment("3.15"), *start))]
+    outcome = run(command, job.environment(mpich, MPIIMPORT="force"))
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == ["['2', 'a'] StoreSourceLoader"] * 3
+    assert outcome.ours() == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("option", ["gil=0", "gil=1"])
+@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+def test_the_free_threaded_build_steps_aside(job: Job, mpich: Mpi, door: str, option: str) -> None:
+    text = "import json, sys; print(type(json.__loader__).__name__, 'site' in sys.modules, sys.flags.no_site)"
+    words = [*job.python(door)[1:], str(job.script(text))]
+    command = [*mpich.command(2), str(provision("python.sh", FREE_THREADED)), "-X", option, *words]
+    outcome = run(command, job.environment(mpich, **job.switches(door)))
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == ["SourceFileLoader True 0"] * 2
+    (line,) = outcome.ours()
+    assert "free-threaded" in line
