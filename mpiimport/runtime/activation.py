@@ -6,6 +6,7 @@ import sys
 
 from .answers import Answers
 from .decision import why_not
+from .ends import before_abrupt_ends
 from .finder import add_path_hook
 from .launcher import is_rank_process, launch
 from .options import Options
@@ -58,20 +59,18 @@ def _record(options: Options, program: Program, answers: Answers, before_site: b
     from .root.recording import Recording
 
     if before_site:
-        answers.run_site()
+        answers.record_site()
     atexit.register(Recording(program, options).finish)
 
 
 def _arrange_exit(service: Service, ownership: "Ownership") -> None:
     """See to the end of the process. Registered before user code, so run after all of its own exit handlers."""
-    leave_now = os._exit
 
-    def exit_at_once(status: int) -> None:
+    def end_at_once() -> None:
         service.leave()
         ownership.finish_at_once()
-        leave_now(status)
 
-    os._exit = exit_at_once  # type: ignore[assignment]
+    before_abrupt_ends(end_at_once)
     atexit.register(ownership.finish)
     atexit.register(service.leave)
     atexit.register(service.gather)

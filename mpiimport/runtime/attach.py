@@ -6,6 +6,7 @@ import sys
 
 from .answers import Answers
 from .children import own_words
+from .ends import before_abrupt_ends
 from .importing import Imports
 from .index import Index
 from .store import Store
@@ -27,15 +28,5 @@ def attach(directory: str) -> None:
         store.leave()
         raise
     Imports(index, store, None, Answers(), frozenset(), loaded=set(), rank=0, verbose=False).install()
-    _leave_at_exit(store)
-
-
-def _leave_at_exit(store: Store) -> None:
-    leave_now = os._exit
-
-    def exit_at_once(status: int) -> None:
-        store.leave()
-        leave_now(status)
-
-    os._exit = exit_at_once  # type: ignore[assignment]
+    before_abrupt_ends(store.leave)
     atexit.register(store.leave)

@@ -115,7 +115,10 @@ class Ownership:
             _finalize_after_interpreter(self.path)
 
     def finish_at_once(self) -> None:
-        """Before ``os._exit``, finalise where user code never touched MPI: without us that ends no other rank."""
+        """Before ``os._exit`` and ``exec``, finalise where user code never touched MPI.
+
+        Without us the one ends no other rank, and after the other MPI can start anew.
+        """
         if self._started and not self.adopted and self.active():
             self.mpi.Finalize()
 

@@ -12,7 +12,9 @@ lib/...  shared libraries under their original absolute paths, so that $ORIGIN k
 import os
 import time
 
+from .decision import file_system
 from .index import FORMAT, Damaged
+from .memory import memory_left
 
 PREFIX = "mpiimport-"
 LOCK, NEW_LOCK = "lock", "lock.new"
@@ -22,6 +24,8 @@ ABANDONED_SECONDS = 600
 # The nanoseconds of a sealed file's modification time.
 SEAL = 462_770_900 + FORMAT
 SECOND = 10**9
+# File systems whose files are memory, which a job's limit counts and the kernel cannot take back.
+IN_MEMORY = ("tmpfs", "ramfs")
 
 
 class NoRoom(Exception):
@@ -46,7 +50,15 @@ class Store:
         Libraries are left out where they could not be mapped. Raises NoRoom.
         """
         tried = []
+        needed = sum(sizes.values())
         for parent in candidates:
+            left = memory_left() if file_system(parent) in IN_MEMORY else None
+            if left is not None and needed > left // 2:
+                tried.append(
+                    f"{parent}: {_size(needed)} are needed, more than half of the {_size(left)} that the memory limit "
+                    "of this job leaves"
+                )
+                continue
             directory = os.path.join(parent, f"{PREFIX}{os.geteuid()}-{os.urandom(16).hex()}")
             try:
                 os.mkdir(directory, 0o700)
@@ -63,7 +75,7 @@ class Store:
                 return store
             except OSError as exc:
                 store.leave()
-                tried.append(f"{parent}: {exc.strerror} ({sum(sizes.values()) >> 20} MiB are needed)")
+                tried.append(f"{parent}: {exc.strerror} ({_size(needed)} are needed)")
         raise NoRoom("no place for the store: " + "; ".join(tried) + "; name one with MPIIMPORT_STORE")
 
     @classmethod
@@ -198,6 +210,10 @@ def _sweep_one(directory: str) -> None:
             os.close(lock)
     except OSError:
         return
+
+
+def _size(length: int) -> str:
+    return f"{length >> 20} MiB" if length >> 20 else f"{-(-length >> 10)} KiB"
 
 
 def _new_lock(directory: str, slot: int) -> int:

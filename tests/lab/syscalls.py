@@ -9,8 +9,9 @@ from .ranks import Outcome, run
 
 PATH = re.compile(r'^(\w+)\((?:[^"]*?)"((?:[^"\\]|\\.)*)"')
 # One file for each thread, each line with its time; thread creation tells whose thread it is.
-STRACE = ["strace", "-f", "-ff", "-ttt", "-qq", "-s", "4096", "-e", "trace=%file,clone,clone3"]
+STRACE = ["strace", "-f", "-ff", "-ttt", "-qq", "-s", "4096", "-e", "trace=%file,clone,clone3,fork,vfork"]
 NEW_THREAD = re.compile(r"clone3?\(.*CLONE_THREAD.* = (\d+)$")
+NEW_PROCESS = re.compile(r"v?fork\(|execve\(|clone3?\((?!.*CLONE_THREAD)")
 # The program under test stats this path, which never exists, to mark where its imports end.
 MARK = "/import-mark/"
 
@@ -60,6 +61,27 @@ def trace(
 
 def rank_traces(directory: Path) -> list[Trace]:
     """The traces in ``directory`` of processes that set a mark: the calls of all threads of each, by time."""
+    traces = [Trace(_path_calls(lines)) for lines in _processes(directory)]
+    return [found for found in traces if found.is_python()]
+
+
+def new_processes(directory: Path, since: str, until: str) -> list[list[str]]:
+    """Of every process in ``directory`` that set the mark ``until``: the lines by which it started a process.
+
+    Lines between the first that names ``since`` and the mark count.
+    """
+    found = []
+    for lines in _processes(directory):
+        texts = [text for _, text in lines]
+        end = next((i for i, text in enumerate(texts) if MARK + until in text and PATH.match(text)), None)
+        if end is not None and NEW_PROCESS.match(texts[end]) is None:
+            begin = next(i for i, text in enumerate(texts) if since in text)
+            found.append([text for text in texts[begin:end] if NEW_PROCESS.match(text)])
+    return found
+
+
+def _processes(directory: Path) -> list[list[tuple[float, str]]]:
+    """The lines of each traced process in ``directory``, of all its threads, by time."""
     lines: dict[str, list[tuple[float, str]]] = {}
     for file in directory.glob("trace.*"):
         pairs = (line.split(" ", 1) for line in file.read_text(errors="replace").splitlines())
@@ -73,8 +95,7 @@ def rank_traces(directory: Path) -> list[Trace]:
         while process in creator:
             process = creator[process]
         processes.setdefault(process, []).extend(seen)
-    traces = [Trace(_path_calls(sorted(seen))) for seen in processes.values()]
-    return [found for found in traces if found.is_python()]
+    return [sorted(seen) for seen in processes.values()]
 
 
 def on_tree(calls: list[Call], tree: list[Path]) -> list[Call]:

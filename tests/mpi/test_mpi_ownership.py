@@ -244,25 +244,3 @@ except RuntimeError as exc:
     served = job.run(mpich, 2, job.script(text), MPIIMPORT_THREAD_LEVEL="single")
     assert served.status == 0, served.stderr
     assert "MPIIMPORT_THREAD_LEVEL=multiple" in served.stdout
-
-
-def test_programs_that_never_use_mpi_end_as_without_us(job: Job, mpi: Mpi) -> None:
-    ends = {
-        "at different times": "time.sleep(rank)",
-        "by exit status of all": "sys.exit(5)",
-        "by os._exit": "time.sleep(rank); os._exit(0)",
-        "after a fork that exits": "pid = os.fork(); sys.exit(0) if pid == 0 else os.waitpid(pid, 0)",
-    }
-    for name, end in ends.items():
-        text = f"""
-import os, sys, time, json
-rank = int(os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK")))
-print("here", rank, flush=True)
-{end}
-"""
-        script = job.script(text)
-        plain = job.run(mpi, 2, script, door="plain")
-        served = job.run(mpi, 2, script, door="sitecustomize")
-        assert served.status == plain.status, (name, served.stderr)
-        # A launcher that sees a status other than 0 ends the other ranks, at whatever line they are.
-        assert plain.status or served.lines() == plain.lines(), name

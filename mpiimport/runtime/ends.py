@@ -1,0 +1,32 @@
+"""The ends of a process that run no exit handlers: ``os._exit``, and becoming another program by ``exec``."""
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def before_abrupt_ends(work: "Callable[[], None]") -> None:
+    """Call ``work``, which must not raise, before any such end."""
+    leave_now = os._exit
+
+    def exit_at_once(status: int) -> None:
+        work()
+        leave_now(status)
+
+    os._exit = exit_at_once  # type: ignore[assignment]
+    for name in ("execv", "execve"):
+        # The other functions of their kind in `os` call these two.
+        setattr(os, name, _preceded(getattr(os, name), work))
+
+
+def _preceded(become: "Any", work: "Callable[[], None]") -> "Any":
+    def replace(path: "Any", *arguments: "Any", **named: "Any") -> "Any":
+        # An exec that fails ends nothing, and execvp tries every directory of PATH.
+        if isinstance(path, int) or (os.path.isfile(path) and os.access(path, os.X_OK)):
+            work()
+        return become(path, *arguments, **named)
+
+    return replace

@@ -1,0 +1,54 @@
+"""How much memory the control groups of this process leave it (cgroups(7)): files in memory count as much as data."""
+
+CGROUPS = "/sys/fs/cgroup"
+OWN_GROUPS = "/proc/self/cgroup"
+# What the first version of cgroups writes for "no limit" is a number near 2**63.
+UNLIMITED = 1 << 60
+# Statistics of memory that is given back when it is needed; the first version has them with the children's added up.
+RECLAIMABLE = ("inactive_file", "active_file")
+
+
+def memory_left(cgroups: str = CGROUPS, own_groups: str = OWN_GROUPS) -> int | None:
+    """Return the bytes that the tightest group still leaves; None where none sets a limit, or none can be seen.
+
+    A container may see its own group as the topmost, whatever its name says, so groups that are not there are skipped.
+    """
+    lefts = []
+    for line in (_read(own_groups) or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            # The second version, alone or beside the first.
+            tops, names, prefix = [cgroups, f"{cgroups}/unified"], ("memory.max", "memory.current"), ""
+        elif "memory" in controllers.split(","):
+            tops, prefix = [f"{cgroups}/memory"], "total_"
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+        else:
+            continue
+        parts = [part for part in path.split("/") if part]
+        for depth in range(len(parts) + 1):
+            group = "/".join(["", *parts[:depth]])
+            lefts += [_left(top + group, *names, prefix) for top in tops]
+    return min((left for left in lefts if left is not None), default=None)
+
+
+def _left(group: str, limit_name: str, usage_name: str, prefix: str) -> int | None:
+    limit, usage = _number(f"{group}/{limit_name}"), _number(f"{group}/{usage_name}")
+    if limit is None or usage is None or limit >= UNLIMITED:
+        return None
+    fields = (line.split() for line in (_read(f"{group}/memory.stat") or "").splitlines())
+    statistics = {field[0]: int(field[1]) for field in fields if len(field) == 2 and field[1].isdigit()}
+    reclaimable = sum(statistics.get(prefix + name, 0) for name in RECLAIMABLE)
+    return max(limit - max(usage - reclaimable, 0), 0)
+
+
+def _number(path: str) -> int | None:
+    text = (_read(path) or "").strip()
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _read(path: str) -> str | None:
+    try:
+        with open(path) as stream:
+            return stream.read()
+    except (OSError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,27 @@
+"""Between MPI_Init and user code no rank forks or executes anything: networks forbid it (fork after MPI_Init)."""
+
+import pytest
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi
+from tests.lab.syscalls import MARK, new_processes, trace
+
+PROGRAM = f"import os; os.path.exists('{MARK}begin'); import numpy, uuid, platform, ctypes.util"
+
+
+def started(job: Job, mpi: Mpi, ranks: int, door: str, text: str, **environment: str) -> list[list[str]]:
+    """By rank, what started a process between the loading of MPI's library and the first line of PROGRAM."""
+    command = job.command(mpi, ranks, door, job.script(text))
+    outcome, _ = trace(command, job.environment(mpi, **job.switches(door), **environment), job.directory)
+    assert outcome.status == 0, outcome.stderr
+    return new_processes(job.directory, since="libmpi", until="begin")
+
+
+@pytest.mark.parametrize(("door", "policy"), [("early", "world"), ("sitecustomize", "world"), ("early", "session")])
+def test_no_rank_starts_a_process_before_user_code(job: Job, mpich: Mpi, door: str, policy: str) -> None:
+    assert started(job, mpich, 2, door, PROGRAM, MPIIMPORT_INIT=policy) == [[]] * 2
+
+
+def test_a_process_that_is_started_is_seen(job: Job, mpich: Mpi) -> None:
+    text = "import ctypes, os; ctypes.CDLL(os.environ['MPI4PY_LIBMPI']); os.system('true')\n" + PROGRAM
+    assert [len(lines) for lines in started(job, mpich, 1, "plain", text)] == [1]

@@ -1,0 +1,137 @@
+"""Programs that use MPI from C, or not at all, end as they do without us, under every policy that says so."""
+
+import pytest
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi
+
+POLICIES = ["world", "session"]
+RANK = """
+import ctypes, os, signal, sys, time
+rank = int(os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK")))
+"""
+# What a C library does that may be used with or without MPI around it.
+GUARDED = """
+lib = ctypes.CDLL(os.environ["MPI4PY_LIBMPI"], ctypes.RTLD_GLOBAL)
+flag = ctypes.c_int()
+lib.MPI_Initialized(ctypes.byref(flag))
+ours = not flag.value
+if ours:
+    assert lib.MPI_Init(None, None) == 0
+lib.MPI_Initialized(ctypes.byref(flag))
+print(rank, "initialised", flag.value, flush=True)
+if ours:
+    lib.MPI_Finalize()
+"""
+UNGUARDED = """
+lib = ctypes.CDLL(os.environ["MPI4PY_LIBMPI"], ctypes.RTLD_GLOBAL)
+print("refused", lib.MPI_Init(None, None) != 0, flush=True)
+print("finalised", lib.MPI_Finalize() == 0, flush=True)
+"""
+THEN_MPI4PY = """
+lib = ctypes.CDLL(os.environ["MPI4PY_LIBMPI"], ctypes.RTLD_GLOBAL)
+flag = ctypes.c_int()
+lib.MPI_Initialized(ctypes.byref(flag))
+if not flag.value:
+    lib.MPI_Init(None, None)
+from mpi4py import MPI
+print(MPI.COMM_WORLD.allreduce(1), MPI.COMM_WORLD.Get_errhandler() == MPI.ERRORS_RETURN, flush=True)
+MPI.Finalize()
+"""
+PROGRAM = "from mpi4py import MPI; import sys; print('became', MPI.COMM_WORLD.allreduce(1), flush=True)"
+ENDS = {
+    "at different times": "time.sleep(rank)",
+    "with an exit status": "sys.exit(5)",
+    "by os._exit": "time.sleep(rank); os._exit(0)",
+    "by os._exit with a status": "os._exit(6)",
+    "after a fork that exits": "pid = os.fork(); sys.exit(0) if pid == 0 else os.waitpid(pid, 0)",
+    "by SIGKILL": "os.kill(os.getpid(), signal.SIGKILL)",
+    "by SIGTERM on one rank": "os.kill(os.getpid(), signal.SIGTERM) if rank else time.sleep(20)",
+    "as another MPI program": f"os.execv(sys.executable, [sys.executable, '-c', {PROGRAM!r}])",
+    "as a program found on PATH": "os.execlp('true', 'true')",
+    "as a program that is not there": "try: os.execlp('no-such-program', 'x')\nexcept OSError as exc: print(exc.errno)",
+}
+GUARDED_PROGRAMS = {"guarded": GUARDED, "guarded, then mpi4py": THEN_MPI4PY}
+
+
+def assert_as_plain(job: Job, mpi: Mpi, text: str, policy: str) -> None:
+    script = job.script(RANK + text)
+    plain = job.run(mpi, 2, script, door="plain")
+    served = job.run(mpi, 2, script, door="sitecustomize", MPIIMPORT_INIT=policy, MPIIMPORT_STORE=str(job.directory))
+    assert served.status == plain.status, served.stderr
+    # A launcher that sees a status other than 0 ends the other ranks, at whatever line they are.
+    assert plain.status or served.lines() == plain.lines(), served.stderr
+    assert served.ours() == []
+
+
+# After a session MPICH tells its launcher of the end of MPI by an exit handler in C, which these do not run.
+ABRUPT = ("by os._exit", "as a program found on PATH")
+
+
+@pytest.mark.parametrize(
+    ("policy", "end"),
+    [(policy, end) for policy in POLICIES for end in ENDS if (policy, end) not in [("session", end) for end in ABRUPT]],
+)
+def test_programs_without_mpi_end_as_without_us(job: Job, mpich: Mpi, end: str, policy: str) -> None:
+    assert_as_plain(job, mpich, f"print('here', rank, flush=True)\n{ENDS[end]}", policy)
+
+
+@pytest.mark.parametrize("end", ["os._exit(0)", "os.execlp('true', 'true')"])
+def test_after_a_session_an_abrupt_end_of_one_rank_ends_the_job(job: Job, mpich: Mpi, end: str) -> None:
+    script = job.script(RANK + f"if rank == 0: {end}\ntime.sleep(20)\nprint('still here')")
+    served = job.run(mpich, 2, script, MPIIMPORT_INIT="session", MPIIMPORT_STORE=str(job.directory))
+    assert served.status is not None
+    assert served.stdout.count("still here") == 0
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("end", ENDS)
+def test_programs_without_mpi_end_as_without_us_with_open_mpi(job: Job, mpis: dict[str, Mpi], end: str) -> None:
+    assert_as_plain(job, mpis["openmpi"], f"print('here', rank, flush=True)\n{ENDS[end]}", "world")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("program", GUARDED_PROGRAMS)
+def test_libraries_that_ask_before_they_initialise_work(job: Job, mpich: Mpi, program: str, policy: str) -> None:
+    assert_as_plain(job, mpich, GUARDED_PROGRAMS[program], policy)
+
+
+@pytest.mark.parametrize("program", GUARDED_PROGRAMS)
+def test_libraries_that_ask_before_they_initialise_work_with_open_mpi(
+    job: Job, mpis: dict[str, Mpi], program: str
+) -> None:
+    assert_as_plain(job, mpis["openmpi"], GUARDED_PROGRAMS[program], "world")
+
+
+def test_libraries_that_do_not_ask_work_where_mpi_is_not_left_started(job: Job, mpich: Mpi) -> None:
+    assert_as_plain(job, mpich, UNGUARDED, "session")
+
+
+def test_libraries_that_do_not_ask_get_an_error_code_and_may_go_on(job: Job, mpi: Mpi) -> None:
+    served = job.run(mpi, 2, job.script(RANK + UNGUARDED))
+    assert (served.status, served.lines()) == (0, ["finalised True"] * 2 + ["refused True"] * 2), served.stderr
+
+
+WAITS = """
+if rank == 0:
+    while not os.path.exists("pid-1"):
+        time.sleep(0.05)
+    with open("pid-1") as stream:
+        pid = int(stream.read())
+    while os.path.exists(f"/proc/{pid}/maps") and open(f"/proc/{pid}/stat").read().split()[2] != "Z":
+        time.sleep(0.05)
+    print("the other is gone")
+else:
+    with open("pid-new", "w") as stream:
+        stream.write(str(os.getpid()))
+    os.rename("pid-new", "pid-1")
+"""
+
+
+def test_a_rank_that_ends_early_waits_for_nobody_after_a_session(job: Job, mpich: Mpi) -> None:
+    assert_as_plain(job, mpich, WAITS, "session")
+
+
+def test_a_rank_that_ends_early_waits_for_nobody_with_mpi_off(job: Job, mpi: Mpi) -> None:
+    served = job.run(mpi, 2, job.script(RANK + WAITS), MPIIMPORT_INIT="off")
+    assert (served.status, served.lines()) == (0, ["the other is gone"]), served.stderr
