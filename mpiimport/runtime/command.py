@@ -68,8 +68,7 @@ def _run_site(answers: Answers) -> None:
         answers.run_site()
     except BaseException as exc:
         print(
-            "Fatal Python error: init_import_site: Failed to import the site module\n"
-            "Python runtime state: initialized",
+            "Fatal Python error: init_import_site: Failed to import the site module\nPython runtime state: initialized",
             file=sys.stderr,
         )
         _show(exc)

@@ -91,7 +91,9 @@ def test_functions_travel_by_the_name_of_their_module(job: Job, mpich: Mpi) -> N
     assert differences(job, mpich, script, doors=("early", "module"), PYTHONPATH=laid_out(job)) == {}
 
 
-@pytest.mark.parametrize("words", [["-m", "no_such"], ["-m", "kit.sub"], ["-m", "kit.nothing"], ["-c", "def :"], ["bad.py"]])
+@pytest.mark.parametrize(
+    "words", [["-m", "no_such"], ["-m", "kit.sub"], ["-m", "kit.nothing"], ["-c", "def :"], ["bad.py"]]
+)
 def test_a_program_that_cannot_start_says_what_python_says(job: Job, mpich: Mpi, words: list[str]) -> None:
     job.script("x = 1\nif x\n", "bad.py")
     path = laid_out(job)

@@ -95,9 +95,7 @@ def test_the_traceback_of_an_uncaught_exception_is_pythons_own(job: Job, mpich: 
 
 
 @pytest.mark.parametrize("version", [version for version in PYTHONS if version >= (3, 13)])
-def test_newer_pythons_show_the_lines_of_a_program_without_file(
-    job: Job, mpich: Mpi, version: tuple[int, int]
-) -> None:
+def test_newer_pythons_show_the_lines_of_a_program_without_file(job: Job, mpich: Mpi, version: tuple[int, int]) -> None:
     setting = Setting(str(PYTHONS[version]))
     words = ["-c", reporting(job, "seen['linecache'] = 'linecache' in __import__('sys').modules\n") + ENDING]
     path = laid_out(job)

@@ -205,9 +205,19 @@ def test_needs_are_found_where_the_loader_finds_them(
 
 @pytest.mark.parametrize(
     "value",
-    ["", ":", ":/no-such", "/no-such;DIRECTORY/environment", "DIRECTORY/$LIB:DIRECTORY/environment", "DIRECTORY/${LIB}",
-     "environment", "./environment:/no-such", "DIRECTORY/$PLATFORM:DIRECTORY/environment", "$ORIGIN:DIRECTORY/environment"],
-)  # fmt: skip
+    [
+        "",
+        ":",
+        ":/no-such",
+        "/no-such;DIRECTORY/environment",
+        "DIRECTORY/$LIB:DIRECTORY/environment",
+        "DIRECTORY/${LIB}",
+        "environment",
+        "./environment:/no-such",
+        "DIRECTORY/$PLATFORM:DIRECTORY/environment",
+        "$ORIGIN:DIRECTORY/environment",
+    ],
+)
 def test_no_form_of_the_search_path_variable_leads_astray(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:

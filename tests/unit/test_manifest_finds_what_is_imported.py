@@ -268,6 +268,10 @@ def expected(name: str, path: list[str] | None) -> tuple[str | None, list[str] |
 
 
 def test_relative_imports_that_must_fail_lead_nowhere(tmp_path: Path) -> None:
-    files = {"second.py": "", "package/__init__.py": "from .. import second\nfrom ..second import thing", "package/a.py": ""}
+    files = {
+        "second.py": "",
+        "package/__init__.py": "from .. import second\nfrom ..second import thing",
+        "package/a.py": "",
+    }
     found = manifest(tmp_path, files, "from .second import thing\nfrom . import second\nimport package")
     assert sorted(found.modules) == ["package"]

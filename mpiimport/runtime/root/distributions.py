@@ -45,15 +45,18 @@ def read_distributions(
 def _read_files(item: tuple[str, tuple[str, ...]]) -> dict[str, bytes | None]:
     """Read files of one directory. What cannot be read is left out, to fail or not where it is asked for."""
     directory, names = item
-    contents: dict[str, bytes | None] = {}
-    for name in names:
-        try:
-            contents[name] = read_file(os.path.join(directory, name))
-        except (FileNotFoundError, NotADirectoryError):
-            contents[name] = None
-        except OSError:
-            pass
-    return contents
+    read = {name: _read(os.path.join(directory, name)) for name in names}
+    return {name: content for name, (known, content) in read.items() if known}
+
+
+def _read(path: str) -> tuple[bool, bytes | None]:
+    """Return whether it can be told what a file holds, and what; None for one that does not exist."""
+    try:
+        return True, read_file(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True, None
+    except OSError:
+        return False, None
 
 
 def _normalised(name: str) -> str:

@@ -89,7 +89,9 @@ class _Records:
 def _pack(manifest: Manifest, writable: set[str], answers: "Answers", threads: int) -> Snapshot:
     tree = manifest.tree
     records = _Records()
-    table = {path: (*records.add(read.marshalled or b""), read.mtime, read.size) for path, read in manifest.code.items()}
+    table = {
+        path: (*records.add(read.marshalled or b""), read.mtime, read.size) for path, read in manifest.code.items()
+    }
     libraries = Libraries(tree.path)
     for module in manifest.modules.values():
         if module.kind == EXTENSION and module.path:
