@@ -8,9 +8,10 @@ import os
 import re
 import sys
 
+from ..metadata import METADATA_MODULES
 from .bytecode import ImportStatement, import_statements, words
 from .constants import Constants, named_modules, read_module_constants
-from .distributions import MODULES, uses_metadata
+from .distributions import uses_metadata
 from .parallel import map_in_threads
 from .reading import CodeFile, read_bytecode, read_code
 from .tree import CODE, EXTENSION, SOURCELESS, Module, Tree
@@ -129,7 +130,7 @@ class Manifest:
                 self.follow_code(code, package)
                 found = words(code)
                 self._reach_words(module, found, package)
-                if module.name.partition(".")[0] != "importlib" and module.name not in MODULES:
+                if module.name.partition(".")[0] != "importlib" and module.name not in METADATA_MODULES:
                     self._note_metadata_words(found)
         elif read is not None:
             self.follow_names(named_modules(read, self.tree, self._tops()))

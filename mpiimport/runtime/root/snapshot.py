@@ -4,8 +4,9 @@ import os
 import sys
 
 from ..index import Index, digest
+from ..metadata import METADATA_MODULES
 from ..store import library_name
-from .distributions import MODULES, read_distributions
+from .distributions import read_distributions
 from .libraries import Libraries
 from .manifest import Manifest
 from .tree import EXTENSION, Tree
@@ -118,7 +119,7 @@ def _pack(manifest: Manifest, writable: set[str], answers: "Answers", threads: i
 
 
 def _read_metadata(manifest: Manifest, writable: set[str], threads: int) -> dict[str, dict[str, bytes | None]]:
-    if MODULES.isdisjoint(manifest.modules):
+    if METADATA_MODULES.isdisjoint(manifest.modules):
         return {}
     parents = [entry for entry in manifest.tree.path if entry not in writable]
     tops = {name for name in manifest.modules if "." not in name}
