@@ -21,7 +21,7 @@ from _frozen_importlib_external import (
 from zipimport import zipimporter
 
 from .index import DIRECTORY, FILE
-from .machinery import code_to_timestamp_pyc
+from .machinery import call_with_frames_removed, code_to_timestamp_pyc, part_of_importlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ def add_path_hook(hook: "Callable[[str], FileFinder]") -> None:
 
 class Source:
     """What finders and loaders ask. This one knows nothing, so that everything goes the ordinary way."""
+
+    watched: "frozenset[str]" = frozenset()
+    """Modules whose bodies ``execute`` is to run."""
 
     uncached: "frozenset[str]" = frozenset()
     """Source files whose pyc this process is to write, as plain Python would."""
@@ -67,7 +70,7 @@ class Source:
         return None
 
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
-        """Execute a module's body."""
+        """Execute the body of a watched module."""
         execute()
 
     def invalidate(self) -> None:
@@ -86,9 +89,9 @@ class StoreFinder(FileFinder):
     def __init__(self, source: Source, path: str, listing: dict[str, int], writable: bool) -> None:
         """``writable``: a name missing in ``listing`` may have appeared since, and is looked up again."""
         makers: list[tuple[Any, list[str]]] = [
-            (lambda name, path: StoreExtensionLoader(name, path, source), EXTENSION_SUFFIXES),
-            (lambda name, path: StoreSourceLoader(name, path, source), SOURCE_SUFFIXES),
-            (lambda name, path: StoreSourcelessLoader(name, path, source), BYTECODE_SUFFIXES),
+            (_maker(StoreExtensionLoader, WatchedExtensionLoader, source), EXTENSION_SUFFIXES),
+            (_maker(StoreSourceLoader, WatchedSourceLoader, source), SOURCE_SUFFIXES),
+            (_maker(StoreSourcelessLoader, WatchedSourcelessLoader, source), BYTECODE_SUFFIXES),
         ]
         super().__init__(path, *makers)
         self.source = source
@@ -142,6 +145,10 @@ class StoreFinder(FileFinder):
         return None
 
 
+def _maker(ordinary: "Any", watched: "Any", source: Source) -> "Callable[[str, str], Any]":
+    return lambda name, path: (watched if name in source.watched else ordinary)(name, path, source)
+
+
 class StoreSourceLoader(SourceFileLoader):
     """Takes the code of a source file from the store where the file is still as root saw it."""
 
@@ -149,6 +156,7 @@ class StoreSourceLoader(SourceFileLoader):
         super().__init__(fullname, path)
         self.source = source
 
+    @part_of_importlib
     def get_code(self, fullname: str) -> "CodeType | None":
         code = self.source.code(self.path)
         self.source.trace(fullname, code is not None)
@@ -157,9 +165,6 @@ class StoreSourceLoader(SourceFileLoader):
         if self.path in self.source.uncached and not sys.dont_write_bytecode:
             self._write_pyc(code)
         return code
-
-    def exec_module(self, module: "ModuleType") -> None:
-        self.source.execute(module, lambda: SourceFileLoader.exec_module(self, module))
 
     def _write_pyc(self, code: "CodeType") -> None:
         """Leave the pyc that plain Python would have left."""
@@ -175,13 +180,11 @@ class StoreSourcelessLoader(SourcelessFileLoader):
         super().__init__(fullname, path)
         self.source = source
 
+    @part_of_importlib
     def get_code(self, fullname: str) -> "CodeType | None":
         code = self.source.code(self.path)
         self.source.trace(fullname, code is not None)
         return super().get_code(fullname) if code is None else code
-
-    def exec_module(self, module: "ModuleType") -> None:
-        self.source.execute(module, lambda: SourcelessFileLoader.exec_module(self, module))
 
 
 class StoreExtensionLoader(ExtensionFileLoader):
@@ -191,6 +194,7 @@ class StoreExtensionLoader(ExtensionFileLoader):
         super().__init__(name, path)
         self.source = source
 
+    @part_of_importlib
     def create_module(self, spec: ModuleSpec) -> "ModuleType":
         staged = self.source.staged(self.path)
         self.source.trace(spec.name, staged is not None)
@@ -199,7 +203,7 @@ class StoreExtensionLoader(ExtensionFileLoader):
         twin = ModuleSpec(spec.name, self, origin=staged)
         twin.submodule_search_locations = spec.submodule_search_locations
         try:
-            module: ModuleType = _imp.create_dynamic(twin)
+            module: ModuleType = call_with_frames_removed(_imp.create_dynamic, twin)
         except ImportError as exc:
             if exc.path != staged:
                 raise
@@ -208,5 +212,23 @@ class StoreExtensionLoader(ExtensionFileLoader):
         module.__file__ = self.path
         return module
 
+
+class WatchedSourceLoader(StoreSourceLoader):
+    """Has the body of a module executed by the source."""
+
     def exec_module(self, module: "ModuleType") -> None:
-        self.source.execute(module, lambda: ExtensionFileLoader.exec_module(self, module))
+        self.source.execute(module, lambda: super(WatchedSourceLoader, self).exec_module(module))
+
+
+class WatchedSourcelessLoader(StoreSourcelessLoader):
+    """Has the body of a module executed by the source."""
+
+    def exec_module(self, module: "ModuleType") -> None:
+        self.source.execute(module, lambda: super(WatchedSourcelessLoader, self).exec_module(module))
+
+
+class WatchedExtensionLoader(StoreExtensionLoader):
+    """Has the body of a module executed by the source."""
+
+    def exec_module(self, module: "ModuleType") -> None:
+        self.source.execute(module, lambda: super(WatchedExtensionLoader, self).exec_module(module))

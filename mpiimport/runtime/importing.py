@@ -11,7 +11,7 @@ from .handover import MODULE
 from .index import Damaged, Index, digest
 from .libraries import StagedLibraries
 from .machinery import fix_co_filename
-from .metadata import serve_metadata
+from .metadata import METADATA_MODULES, serve_metadata
 
 SOURCELESS = tuple(BYTECODE_SUFFIXES)
 
@@ -40,6 +40,9 @@ class Imports(Source):
 
     ``uncached``: source files whose pyc this process is to write; ``libraries``: the staged ones.
     """
+
+    # These look past the finders, and are taught to ask here.
+    watched = frozenset({"_ctypes", "sysconfig", *METADATA_MODULES})
 
     def __init__(
         self,
@@ -117,12 +120,12 @@ class Imports(Source):
             return False, None
 
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
-        """Execute a module's body; the modules that look past the finders are taught to ask here."""
+        """Execute the body of a watched module."""
         if module.__name__ == "sysconfig":
             self._answers.execute_sysconfig(execute)
             return
         execute()
-        if module.__name__ in ("importlib.metadata", "importlib_metadata"):
+        if module.__name__ in METADATA_MODULES:
             serve_metadata(module, self)
         elif module.__name__ == "_ctypes":
             self.libraries.redirect_ctypes()

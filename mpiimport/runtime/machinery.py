@@ -5,9 +5,13 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import CodeType
-    from typing import Any
+    from typing import Any, TypeVar
 
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+_bootstrap: "Any" = sys.modules["_frozen_importlib"]
 _external: "Any" = sys.modules["_frozen_importlib_external"]
 _internal: "Any" = _imp
 
@@ -17,6 +21,16 @@ validate_timestamp_pyc = _external._validate_timestamp_pyc
 code_to_timestamp_pyc = _external._code_to_timestamp_pyc
 supported_file_loaders = _external._get_supported_file_loaders
 fix_co_filename = _internal._fix_co_filename
+# Python leaves importlib's frames that lead to a call of this out of tracebacks.
+call_with_frames_removed = _bootstrap._call_with_frames_removed
+
+
+def part_of_importlib(function: "Function") -> "Function":
+    """Make tracebacks and warnings treat the frames of ``function``, a Python one, as importlib's own."""
+    code = function.__code__
+    file = _external.SourceLoader.get_code.__code__.co_filename
+    function.__code__ = code.replace(co_filename=file)
+    return function
 
 
 def keep_source(code: "CodeType", source: str) -> None:

@@ -3,6 +3,9 @@
 It looks through ``sys.path`` by itself, past all finders, so its own path object is taught to ask the index.
 """
 
+# The standard library's, and its backport.
+METADATA_MODULES = frozenset({"importlib.metadata", "importlib_metadata"})
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType

@@ -3,11 +3,14 @@
 import importlib.util
 import os
 import shutil
+import sys
 from pathlib import Path
 
-from tests.conftest import Job
+import pytest
+
+from tests.conftest import Job, provision
 from tests.lab.ranks import Mpi
-from tests.mpi.sameness import differences, launch, reporting
+from tests.mpi.sameness import Setting, differences, launch, reporting
 
 LIBRARIES = """
 import ctypes, os, sys, kit
@@ -63,3 +66,43 @@ def test_a_library_opened_by_its_path_is_mapped_once(job: Job, mpich: Mpi) -> No
     assert differences(job, mpich, script, doors=("early", "sitecustomize"), PYTHONPATH=path) == {}
     _, (seen, _) = launch(job, mpich, "early", script, PYTHONPATH=path)
     assert len(seen["mapped"]) == 3
+
+
+DATA = """
+import os, sys
+import certifi, pytz, matplotlib, astropy, numba, numpy, cached
+matplotlib.use("Agg")
+from matplotlib import font_manager, get_data_path, pyplot
+from astropy import units, time
+from astropy.utils import data
+seen["certifi"] = [certifi.where(), len(certifi.contents())]
+seen["pytz"] = [str(pytz.timezone("Europe/Zurich")), len(pytz.all_timezones), len(pytz.open_resource("zone.tab").read())]
+seen["matplotlib"] = [get_data_path(), font_manager.findfont("DejaVu Sans"), pyplot.style.available]
+figure = pyplot.figure()
+figure.text(0.1, 0.1, "text")
+figure.canvas.draw()
+seen["figure"] = bytes(figure.canvas.buffer_rgba()).count(255)
+seen["astropy"] = [str((1 * units.km).to(units.m)), str(time.Time("2020-01-01").jd), data.get_pkg_data_contents("CITATION", package="astropy")[:80]]
+seen["numba"] = [float(cached.total(numpy.arange(5.0))), cached.__file__]
+seen["cache"] = sorted(name for name in os.listdir(os.path.join(os.path.dirname(cached.__file__), "__pycache__")) if name.endswith((".nbi", ".nbc")))
+seen["hits"] = sum(cached.total.stats.cache_hits.values())
+"""
+CACHED = "import numba\n@numba.njit(cache=True)\ndef total(x):\n    s = 0.0\n    for v in x: s += v\n    return s\n"
+
+
+@pytest.mark.full
+def test_packages_find_their_data_and_numba_its_cache(job: Job, mpich: Mpi) -> None:
+    setting = Setting(str(provision("corpus.sh", sys.executable) / "bin" / "python"), seconds=300)
+    job.script(CACHED, "library/cached.py")
+    script = job.script(reporting(job, DATA))
+    variables = {
+        "MPLCONFIGDIR": str(job.directory),
+        "HOME": str(job.directory),
+        "PYTHONPATH": str(job.directory / "library"),
+    }
+    # The cache is made by a served job, then used by a plain process and another served job.
+    outcome, made = launch(job, mpich, "early", script, setting=setting, **variables)
+    assert len(made) == 2, outcome.stderr
+    assert differences(job, mpich, script, setting=setting, **variables) == {}
+    _, (seen,) = launch(job, mpich, "plain", script, setting=setting, **variables)
+    assert seen["hits"] == 1 and len(seen["cache"]) == 2

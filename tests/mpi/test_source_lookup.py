@@ -1,5 +1,7 @@
 """`inspect`, `linecache`, `traceback` and `warnings` show the source lines of modules that came from the store."""
 
+from importlib.machinery import EXTENSION_SUFFIXES
+
 import pytest
 
 from tests.conftest import Job
@@ -103,3 +105,42 @@ def test_newer_pythons_show_the_lines_of_a_program_without_file(job: Job, mpich:
     assert "    kit.decorated()()" in plain[0].stderr
     assert [line for line in served[0].stderr.splitlines() if line[:5] != "Abort"] == plain[0].stderr.splitlines()
     assert served[1] == 2 * plain[1]
+
+
+FAULTS = {
+    "outer.py": "import inner\n",
+    "inner.py": "1 / 0\n",
+    "wrong.py": "def :\n",
+    "lacking.py": "import no_such_module_at_all\n",
+    "half.py": "from kit import no_such_name\n",
+    "old.py": "import warnings\nwarnings.warn('old is deprecated', DeprecationWarning, stacklevel=2)\n",
+    "uses_old.py": "import old\n",
+    "loud.py": "text = '\\d' is 'x'\n",
+    "bad.pyc": "no bytecode",
+    "not_a_library" + EXTENSION_SUFFIXES[0]: "no library",
+}
+FAULTY = """
+import traceback, warnings, sys, linecache
+warnings.simplefilter("always")
+for name in "outer", "inner", "wrong", "lacking", "half", "uses_old", "loud", "bad", "not_a_library", "no_such":
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            __import__(name)
+    except Exception as exc:
+        seen[name] = traceback.format_exception(exc)
+        seen[name + " attributes"] = [getattr(exc, "name", None), getattr(exc, "path", None)]
+    seen[name + " warnings"] = [[str(w.message), w.category.__name__, w.filename, w.lineno] for w in caught]
+    seen[name + " left"] = name in sys.modules
+"""
+
+
+@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+def test_faults_and_warnings_of_imported_modules_name_the_same_lines(job: Job, mpich: Mpi, door: str) -> None:
+    path = laid_out(job)
+    for name, text in FAULTS.items():
+        job.script(text, f"library/{name}")
+    script = job.script(reporting(job, FAULTY), "reporting.py")
+    # With a pyc left behind the second run would not compile, and not warn.
+    variables = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    assert differences(job, mpich, script, doors=(door,), **variables) == {}

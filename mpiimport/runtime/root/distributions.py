@@ -3,11 +3,11 @@
 import os
 
 from ..index import METADATA_FILES, RECORD
+from ..metadata import METADATA_MODULES
 from .parallel import map_in_threads
 from .reading import read_file
 from .tree import Tree
 
-MODULES = frozenset({"importlib.metadata", "importlib_metadata"})
 ENDINGS = (".dist-info", ".egg-info")
 # Words of code that looks at every distribution, and at the list of a distribution's files.
 LOOKS_AT_ALL = frozenset({"distributions", "packages_distributions"})
@@ -17,7 +17,7 @@ ENTRY_POINTS = "entry_points"
 
 def uses_metadata(words: set[str]) -> bool:
     """Tell whether code with these names and strings imports ``importlib.metadata``, or its backport."""
-    return not MODULES.isdisjoint(words) or {"importlib", "metadata"} <= words
+    return not METADATA_MODULES.isdisjoint(words) or {"importlib", "metadata"} <= words
 
 
 def read_distributions(

@@ -8,9 +8,10 @@ import os
 import re
 import sys
 
+from ..metadata import METADATA_MODULES
 from .bytecode import ImportStatement, import_statements, words
 from .constants import Constants, named_modules, read_module_constants
-from .distributions import MODULES, uses_metadata
+from .distributions import uses_metadata
 from .learned import Learned
 from .parallel import map_in_threads
 from .reading import CodeFile, read_bytecode, read_code
@@ -146,7 +147,7 @@ class Manifest:
                     self.follow_code(code, package)
                     self._reach_words(module, found, package)
                     self.follow_names(LATER.get(module.name, ()))
-                    if module.name.partition(".")[0] != "importlib" and module.name not in MODULES:
+                    if module.name.partition(".")[0] != "importlib" and module.name not in METADATA_MODULES:
                         self._note_metadata_words(found)
         elif read is not None:
             self.follow_names(named_modules(read, self.tree, self._tops()))

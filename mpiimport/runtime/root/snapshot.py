@@ -4,8 +4,9 @@ import os
 import sys
 
 from ..index import Index, digest
+from ..metadata import METADATA_MODULES
 from ..store import library_name
-from .distributions import MODULES, read_distributions
+from .distributions import read_distributions
 from .learned import Learned
 from .learning import Learning
 from .libraries import Libraries
@@ -136,7 +137,7 @@ def _pack(manifest: Manifest, writable: set[str], answers: "Answers", learning: 
 
 
 def _read_metadata(manifest: Manifest, writable: set[str], threads: int) -> dict[str, dict[str, bytes | None]]:
-    if MODULES.isdisjoint(manifest.modules):
+    if METADATA_MODULES.isdisjoint(manifest.modules):
         return {}
     parents = [entry for entry in manifest.tree.path if entry not in writable]
     tops = {name for name in manifest.modules if "." not in name}
