@@ -20,7 +20,7 @@ from _frozen_importlib_external import (
 )
 
 from .index import DIRECTORY, FILE
-from .machinery import code_to_timestamp_pyc
+from .machinery import as_importlib, code_to_timestamp_pyc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ class Source:
 
     uncached: "frozenset[str]" = frozenset()
     """Source files whose pyc this process is to write, as plain Python would."""
+
+    observed: "frozenset[str]" = frozenset()
+    """Modules whose body ``execute`` is to run; the tracebacks and warnings of the others show no frame of ours."""
 
     def listing(self, path: str) -> dict[str, int] | None:
         """Map the names in a directory to FILE or DIRECTORY; None where it has not been listed."""
@@ -56,7 +59,7 @@ class Source:
         return None
 
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
-        """Execute a module's body."""
+        """Execute the body of an observed module."""
         execute()
 
     def invalidate(self) -> None:
@@ -131,13 +134,32 @@ class StoreFinder(FileFinder):
         return None
 
 
+def observe(loader: "Any", source: Source) -> None:
+    """Let ``source`` execute the body of the module that ``loader`` loads, if that is an observed one."""
+    if loader.name in source.observed:
+        execute = loader.exec_module
+        loader.exec_module = lambda module: source.execute(module, lambda: execute(module))
+
+
+def stands_for(loader: "Any", other: object, ordinary: type) -> bool:
+    """Tell whether ``other`` loads the same module as ``loader`` of ours, as the ``ordinary`` loader or one of ours."""
+    return type(other) in (ordinary, type(loader)) and (loader.name, loader.path) == (other.name, other.path)  # type: ignore[attr-defined]
+
+
 class StoreSourceLoader(SourceFileLoader):
     """Takes the code of a source file from the store where the file is still as root saw it."""
 
     def __init__(self, fullname: str, path: str, source: Source) -> None:
         super().__init__(fullname, path)
         self.source = source
+        observe(self, source)
 
+    def __eq__(self, other: object) -> bool:
+        return stands_for(self, other, SourceFileLoader)
+
+    __hash__ = SourceFileLoader.__hash__
+
+    @as_importlib
     def get_code(self, fullname: str) -> "CodeType | None":
         code = self.source.code(self.path)
         self.source.trace(fullname, code is not None)
@@ -146,9 +168,6 @@ class StoreSourceLoader(SourceFileLoader):
         if self.path in self.source.uncached and not sys.dont_write_bytecode:
             self._write_pyc(code)
         return code
-
-    def exec_module(self, module: "ModuleType") -> None:
-        self.source.execute(module, lambda: SourceFileLoader.exec_module(self, module))
 
     def _write_pyc(self, code: "CodeType") -> None:
         """Leave the pyc that plain Python would have left."""
@@ -163,7 +182,14 @@ class StoreExtensionLoader(ExtensionFileLoader):
     def __init__(self, name: str, path: str, source: Source) -> None:
         super().__init__(name, path)
         self.source = source
+        observe(self, source)
 
+    def __eq__(self, other: object) -> bool:
+        return stands_for(self, other, ExtensionFileLoader)
+
+    __hash__ = ExtensionFileLoader.__hash__
+
+    @as_importlib
     def create_module(self, spec: ModuleSpec) -> "ModuleType":
         staged = self.source.staged(self.path)
         self.source.trace(spec.name, staged is not None)
@@ -180,6 +206,3 @@ class StoreExtensionLoader(ExtensionFileLoader):
             return super().create_module(spec)
         module.__file__ = self.path
         return module
-
-    def exec_module(self, module: "ModuleType") -> None:
-        self.source.execute(module, lambda: ExtensionFileLoader.exec_module(self, module))

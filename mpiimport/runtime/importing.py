@@ -27,6 +27,8 @@ class Imports(Source):
     ``uncached``: source files whose pyc this process is to write; ``libraries``: the staged ones.
     """
 
+    observed = frozenset(("sysconfig", "importlib.metadata", "_ctypes"))
+
     def __init__(
         self,
         index: Index,
@@ -84,7 +86,7 @@ class Imports(Source):
         return True, texts.get(name)
 
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
-        """Execute a module's body; the three modules that look past the finders are taught to ask here."""
+        """Execute the body of one of the modules that look past the finders, and teach it to ask here."""
         if module.__name__ == "sysconfig":
             self._answers.execute_sysconfig(execute)
             return
