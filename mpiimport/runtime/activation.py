@@ -87,7 +87,9 @@ def abort_on_uncaught(service: Service | None) -> None:
 
     def show_and_abort(kind, value, traceback):  # type: ignore[no-untyped-def]
         show(kind, value, traceback)
-        ownership.abort_at_exit(130 if issubclass(kind, KeyboardInterrupt) else 1)
+        # Programs call the hook to print what they have caught, too; the interpreter notes what nothing caught.
+        if value is not None and value is getattr(sys, "last_value", None):
+            ownership.abort_at_exit(130 if issubclass(kind, KeyboardInterrupt) else 1)
 
     sys.excepthook = show_and_abort
 

@@ -43,11 +43,11 @@ def add_path_hook(hook: "Callable[[str], FileFinder]") -> None:
 class Source:
     """What finders and loaders ask. This one knows nothing, so that everything goes the ordinary way."""
 
-    watched: "frozenset[str]" = frozenset()
-    """Modules whose bodies ``execute`` is to run."""
-
     uncached: "frozenset[str]" = frozenset()
     """Source files whose pyc this process is to write, as plain Python would."""
+
+    observed: "frozenset[str]" = frozenset()
+    """Modules whose body ``execute`` is to run; the tracebacks and warnings of the others show no frame of ours."""
 
     def listing(self, path: str) -> dict[str, int] | None:
         """Map the names in a directory to FILE or DIRECTORY; None where it has not been listed."""
@@ -70,7 +70,7 @@ class Source:
         return None
 
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
-        """Execute the body of a watched module."""
+        """Execute the body of an observed module."""
         execute()
 
     def invalidate(self) -> None:
@@ -89,9 +89,9 @@ class StoreFinder(FileFinder):
     def __init__(self, source: Source, path: str, listing: dict[str, int], writable: bool) -> None:
         """``writable``: a name missing in ``listing`` may have appeared since, and is looked up again."""
         makers: list[tuple[Any, list[str]]] = [
-            (_maker(StoreExtensionLoader, WatchedExtensionLoader, source), EXTENSION_SUFFIXES),
-            (_maker(StoreSourceLoader, WatchedSourceLoader, source), SOURCE_SUFFIXES),
-            (_maker(StoreSourcelessLoader, WatchedSourcelessLoader, source), BYTECODE_SUFFIXES),
+            (lambda name, path: StoreExtensionLoader(name, path, source), EXTENSION_SUFFIXES),
+            (lambda name, path: StoreSourceLoader(name, path, source), SOURCE_SUFFIXES),
+            (lambda name, path: StoreSourcelessLoader(name, path, source), BYTECODE_SUFFIXES),
         ]
         super().__init__(path, *makers)
         self.source = source
@@ -145,16 +145,32 @@ class StoreFinder(FileFinder):
         return None
 
 
-def _maker(ordinary: "Any", watched: "Any", source: Source) -> "Callable[[str, str], Any]":
-    return lambda name, path: (watched if name in source.watched else ordinary)(name, path, source)
+class StoreLoader:
+    """What the loaders have in common: they ask a source, and equal the ``ordinary`` loader of the same module."""
+
+    ordinary: type
+    name: str
+    path: str
+
+    def __init__(self, name: str, path: str, source: Source) -> None:
+        loader: Any = self
+        super().__init__(name, path)  # type: ignore[call-arg]
+        self.source = source
+        if name in source.observed:
+            execute = loader.exec_module
+            loader.exec_module = lambda module: source.execute(module, lambda: execute(module))
+
+    def __eq__(self, other: "Any") -> bool:
+        return type(other) in (self.ordinary, type(self)) and (self.name, self.path) == (other.name, other.path)
+
+    def __hash__(self) -> int:
+        return hash(self.name) ^ hash(self.path)
 
 
-class StoreSourceLoader(SourceFileLoader):
+class StoreSourceLoader(StoreLoader, SourceFileLoader):  # type: ignore[misc]
     """Takes the code of a source file from the store where the file is still as root saw it."""
 
-    def __init__(self, fullname: str, path: str, source: Source) -> None:
-        super().__init__(fullname, path)
-        self.source = source
+    ordinary = SourceFileLoader
 
     @part_of_importlib
     def get_code(self, fullname: str) -> "CodeType | None":
@@ -173,12 +189,10 @@ class StoreSourceLoader(SourceFileLoader):
         self._cache_bytecode(self.path, cache_from_source(self.path), pyc)  # type: ignore[attr-defined]
 
 
-class StoreSourcelessLoader(SourcelessFileLoader):
+class StoreSourcelessLoader(StoreLoader, SourcelessFileLoader):
     """Takes the code of a module that is bytecode alone from the store."""
 
-    def __init__(self, fullname: str, path: str, source: Source) -> None:
-        super().__init__(fullname, path)
-        self.source = source
+    ordinary = SourcelessFileLoader
 
     @part_of_importlib
     def get_code(self, fullname: str) -> "CodeType | None":
@@ -187,12 +201,10 @@ class StoreSourcelessLoader(SourcelessFileLoader):
         return super().get_code(fullname) if code is None else code
 
 
-class StoreExtensionLoader(ExtensionFileLoader):
+class StoreExtensionLoader(StoreLoader, ExtensionFileLoader):
     """Maps an extension module from the store; its spec and ``__file__`` keep naming the original."""
 
-    def __init__(self, name: str, path: str, source: Source) -> None:
-        super().__init__(name, path)
-        self.source = source
+    ordinary = ExtensionFileLoader
 
     @part_of_importlib
     def create_module(self, spec: ModuleSpec) -> "ModuleType":
@@ -211,24 +223,3 @@ class StoreExtensionLoader(ExtensionFileLoader):
             return super().create_module(spec)
         module.__file__ = self.path
         return module
-
-
-class WatchedSourceLoader(StoreSourceLoader):
-    """Has the body of a module executed by the source."""
-
-    def exec_module(self, module: "ModuleType") -> None:
-        self.source.execute(module, lambda: super(WatchedSourceLoader, self).exec_module(module))
-
-
-class WatchedSourcelessLoader(StoreSourcelessLoader):
-    """Has the body of a module executed by the source."""
-
-    def exec_module(self, module: "ModuleType") -> None:
-        self.source.execute(module, lambda: super(WatchedSourcelessLoader, self).exec_module(module))
-
-
-class WatchedExtensionLoader(StoreExtensionLoader):
-    """Has the body of a module executed by the source."""
-
-    def exec_module(self, module: "ModuleType") -> None:
-        self.source.execute(module, lambda: super(WatchedExtensionLoader, self).exec_module(module))

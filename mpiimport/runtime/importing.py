@@ -41,8 +41,8 @@ class Imports(Source):
     ``uncached``: source files whose pyc this process is to write; ``libraries``: the staged ones.
     """
 
-    # These look past the finders, and are taught to ask here.
-    watched = frozenset({"_ctypes", "sysconfig", *METADATA_MODULES})
+    # These look past the finders, or start Pythons that would, and are taught to ask here.
+    observed = frozenset({"_ctypes", "multiprocessing.util", "sysconfig", *METADATA_MODULES})
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class Imports(Source):
             return False, None
 
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
-        """Execute the body of a watched module."""
+        """Execute the body of an observed module, and teach it to ask here."""
         if module.__name__ == "sysconfig":
             self._answers.execute_sysconfig(execute)
             return

@@ -26,10 +26,12 @@ call_with_frames_removed = _bootstrap._call_with_frames_removed
 
 
 def part_of_importlib(function: "Function") -> "Function":
-    """Make tracebacks and warnings treat the frames of ``function``, a Python one, as importlib's own."""
+    """Make tracebacks and warnings pass over the frames of ``function``, a Python one, as they do over importlib's.
+
+    The interpreter knows those by the file name of their code.
+    """
     code = function.__code__
-    file = _external.SourceLoader.get_code.__code__.co_filename
-    function.__code__ = code.replace(co_filename=file)
+    function.__code__ = code.replace(co_filename=supported_file_loaders.__code__.co_filename)
     return function
 
 

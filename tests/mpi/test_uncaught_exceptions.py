@@ -56,3 +56,39 @@ def test_exit_statuses_are_those_of_plain_python(job: Job, mpich: Mpi, door: str
     plain, served = job.run(mpich, 2, script, door="plain"), job.run(mpich, 2, script, door=door)
     assert served.status == plain.status
     assert ("a message" in served.stderr) == ("a message" in plain.stderr)
+
+
+@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+def test_printing_a_caught_exception_by_the_hook_ends_nothing(job: Job, mpich: Mpi, door: str) -> None:
+    text = """
+import sys
+try:
+    1 / 0
+except ZeroDivisionError:
+    sys.excepthook(*sys.exc_info())
+sys.excepthook(ZeroDivisionError, "not an exception", None)
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+print("went on")
+"""
+    outcome = job.run(mpich, 2, job.script(text), door=door)
+    assert (outcome.status, outcome.lines()) == (0, ["went on"] * 2), outcome.stderr
+
+
+@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+def test_a_hook_of_the_programs_own_that_calls_the_former_one_ends_the_job(job: Job, mpich: Mpi, door: str) -> None:
+    text = """
+import sys
+former = sys.excepthook
+def hook(*words):
+    print("the program's hook", flush=True)
+    former(*words)
+sys.excepthook = hook
+from mpi4py import MPI
+if MPI.COMM_WORLD.rank == 1:
+    1 / 0
+MPI.COMM_WORLD.Barrier()
+"""
+    outcome = job.run(mpich, 2, job.script(text), door=door)
+    assert outcome.status not in (0, None), outcome.stderr
+    assert outcome.lines() == ["the program's hook"]
