@@ -10,7 +10,6 @@ from tests.conftest import Job
 from tests.lab.ranks import Mpi
 from tests.lab.syscalls import MARK, Call, Trace, trace
 from tests.mpi.sameness import Setting, differences, launch, reporting
-from tests.unit.test_import_statements import PYTHONS
 
 STATE = """
 import builtins, os, site, sys
@@ -153,9 +152,8 @@ def test_the_interpreters_home_can_be_named(job: Job, mpich: Mpi) -> None:
     assert differences(job, mpich, script, setting=setting, PYTHONHOME=sys.base_prefix, PYTHONNOUSERSITE="1") == {}
 
 
-@pytest.mark.parametrize("version", PYTHONS, ids=lambda version: "python{}.{}".format(*version))
-def test_every_python_finds_its_site(job: Job, mpich: Mpi, tmp_path: Path, version: tuple[int, int]) -> None:
-    environment = Installation(tmp_path, "--system-site-packages", python=str(PYTHONS[version]))
+def test_every_python_finds_its_site(job: Job, mpich: Mpi, tmp_path: Path, python: Path) -> None:
+    environment = Installation(tmp_path, "--system-site-packages", python=str(python))
     script = job.script(reporting(job, STATE))
     setting = Setting(environment.interpreter)
     assert differences(job, mpich, script, setting=setting, **environment.variables) == {}
