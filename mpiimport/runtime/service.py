@@ -81,7 +81,7 @@ class Service:
         if self._transport is not None:
             self._transport.free()
         if self.ownership is not None:
-            self.ownership.end_session()
+            self.ownership.end_startup()
 
     def _run_phases(self) -> None:
         """Alternate work, which is local and may fail, with exchanges, which are collective and hold no work."""
