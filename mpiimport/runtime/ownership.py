@@ -10,7 +10,7 @@ from _frozen_importlib_external import spec_from_file_location
 from .errors import handle_as_mpi, handle_as_mpi4py, handle_at_exit
 from .handover import MODULE, HandoverFinder, HandoverLoader
 from .options import SESSION, THREAD_LEVELS
-from .private_mpi4py import NoMpi, import_privately, own_packages
+from .private_mpi import NoMpi, import_privately, own_packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from .deadline import run_before_deadline
 from .importing import Imports
 from .index import FORMAT, Index, digest
 from .ownership import Ownership
-from .private_mpi4py import NoMpi
+from .private_mpi import NoMpi
 from .store import Store, sweep
 from .streaming import stream
 from .transport.mpi import Transport
