@@ -19,7 +19,11 @@ def before_abrupt_ends(work: "Callable[[], None]") -> None:
     os._exit = exit_at_once  # type: ignore[assignment]
     for name in ("execv", "execve"):
         # The other functions of their kind in `os` call these two.
-        setattr(os, name, _preceded(getattr(os, name), work))
+        become = getattr(os, name)
+        replacement = _preceded(become, work)
+        setattr(os, name, replacement)
+        if become in os.supports_fd:
+            os.supports_fd.add(replacement)
 
 
 def _preceded(become: "Any", work: "Callable[[], None]") -> "Any":

@@ -7,9 +7,10 @@ as usual and the loaded ``mpi4py.MPI`` is handed over under the user's own ``mpi
 import os
 from _frozen_importlib_external import spec_from_file_location
 
+from .errors import handle_as_mpi, handle_as_mpi4py, handle_at_exit
 from .handover import MODULE, HandoverFinder, HandoverLoader
 from .options import SESSION, THREAD_LEVELS
-from .private_mpi4py import NoMpi, import_privately, own_packages
+from .private_mpi import NoMpi, import_privately, own_packages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,11 +83,13 @@ class Ownership:
         """Tell whether this process, not a forked child, has MPI between Init and Finalize."""
         return os.getpid() == self._pid and self._is_initialized() and not self.mpi.Is_finalized()
 
-    def end_session(self) -> None:
-        """End the session, if there is one, so that MPI is as if it had never been started."""
+    def end_startup(self) -> None:
+        """Leave MPI to the program: after a session as if it had never been started, else as MPI_Init leaves it."""
         session, self.session = self.session, None
         if session is not None:
             session.Finalize()
+        elif self._started:
+            handle_as_mpi(self.mpi)
 
     def hand_over(self, module: "ModuleType", settings: "Settings") -> None:
         """Let user code that imports ``module``, ``mpi`` or a copy of it, find MPI as its ``mpi4py.rc`` asks for."""
@@ -100,7 +103,7 @@ class Ownership:
         elif module is self.mpi:
             self._start_for_user(settings)
         if self.active():
-            self._set_error_handler(settings.errors)
+            handle_as_mpi4py(self.mpi, settings.errors)
 
     def will_finalize(self) -> bool:
         """Tell whether this process is to finalise MPI at its exit.
@@ -112,6 +115,8 @@ class Ownership:
     def finish(self) -> None:
         """At exit, after all other exit handlers, see to MPI_Finalize."""
         if self.will_finalize():
+            if self.given is None:
+                handle_at_exit(self.mpi)
             _finalize_after_interpreter(self.path)
 
     def finish_at_once(self) -> None:
@@ -176,18 +181,6 @@ class Ownership:
         mpi.Init = init
         mpi.Init_thread = init_thread
         mpi.Is_initialized = lambda: False
-
-    def _set_error_handler(self, policy: str) -> None:
-        mpi: Any = self.mpi
-        handler = {
-            "exception": mpi.ERRORS_RETURN,
-            "default": mpi.ERRORS_ARE_FATAL,
-            "fatal": mpi.ERRORS_ARE_FATAL,
-            "abort": getattr(mpi, "ERRORS_ABORT", mpi.ERRORS_ARE_FATAL),
-        }.get(policy)
-        if handler is not None:
-            mpi.COMM_WORLD.Set_errhandler(handler)
-            mpi.COMM_SELF.Set_errhandler(handler)
 
 
 def open_session(mpi: "Any") -> "Any":

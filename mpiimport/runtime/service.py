@@ -12,7 +12,7 @@ from .gathering import Gathering
 from .importing import Imports
 from .index import FORMAT, Index, digest
 from .ownership import Ownership
-from .private_mpi4py import NoMpi
+from .private_mpi import NoMpi
 from .store import Store, sweep
 from .streaming import stream
 from .transport.mpi import Transport
@@ -88,7 +88,7 @@ class Service:
         if transport is not None:
             transport.free()
         if self.ownership is not None:
-            self.ownership.end_session()
+            self.ownership.end_startup()
 
     def _serve(self) -> None:
         """Import from the store from now on, and gather at the end what was imported."""

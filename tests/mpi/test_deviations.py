@@ -38,6 +38,17 @@ except ModuleNotFoundError:
     assert served.lines() == ["found after invalidate_caches"] * 2, served.stderr
 
 
+def test_the_abrupt_ends_are_wrapped(job: Job, mpich: Mpi) -> None:
+    text = """
+import os
+print(*[type(getattr(os, name)).__name__ for name in ("_exit", "execv", "execve", "abort")], os.execve in os.supports_fd)
+"""
+    script = job.script(text)
+    plain = job.run(mpich, 2, script, door="plain").lines()
+    assert plain == ["builtin_function_or_method " * 4 + "True"] * 2
+    assert job.run(mpich, 2, script).lines() == ["function " * 3 + "builtin_function_or_method True"] * 2
+
+
 def test_the_switch_is_off_in_a_rank(job: Job, mpich: Mpi) -> None:
     script = job.script("import os; print(os.environ['MPIIMPORT'])")
     assert job.run(mpich, 2, script).lines() == ["0"] * 2

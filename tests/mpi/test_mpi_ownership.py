@@ -198,10 +198,27 @@ def test_mpi_calls_see_what_they_see_without_us(
     script = job.script(PROGRAMS[program] + REPORT)
     plain = job.run(mpis[library], 2, script, door="plain")
     assert plain.status == (3 if "exit(3)" in PROGRAMS[program] else 0), plain.stderr
-    for door in ("early", "sitecustomize"):
+    for door in ("early", "sitecustomize") if policy == "world" else ("early",):
         served = job.run(mpis[library], 2, script, door=door, MPIIMPORT_INIT=policy)
         assert (served.status, served.lines()) == (plain.status, plain.lines()), served.stderr
         assert served.ours() == []
+
+
+@pytest.mark.parametrize(("library", "policy"), POLICIES)
+def test_an_mpi_that_the_program_keeps_is_not_finalised(
+    job: Job, mpis: dict[str, Mpi], library: str, policy: str
+) -> None:
+    text = """
+import mpi4py
+mpi4py.rc.finalize = False
+from mpi4py import MPI
+print(MPI.COMM_WORLD.allreduce(1), flush=True)
+"""
+    script = job.script(text)
+    plain = job.run(mpis[library], 2, script, door="plain")
+    served = job.run(mpis[library], 2, script, MPIIMPORT_INIT=policy)
+    assert (served.status, served.lines(), served.ours()) == (plain.status, plain.lines(), []), served.stderr
+    assert ("finalize" in served.stderr) == ("finalize" in plain.stderr)
 
 
 @pytest.mark.parametrize(("library", "policy"), POLICIES)

@@ -54,3 +54,18 @@ def test_an_unknown_policy_is_named(job: Job, mpich: Mpi) -> None:
     served = job.run(mpich, 2, job.script("pass"), MPIIMPORT_INIT="never")
     assert served.status == 2
     assert set(served.ours()) == {f"mpiimport: MPIIMPORT_INIT is one of {WORLD}, {SESSION}, {OFF}, not 'never'"}
+
+
+def test_a_site_profile_chooses_policy_and_thread_level(job: Job, mpich: Mpi) -> None:
+    script = job.script("from mpi4py import MPI; print(MPI.Query_thread() == MPI.THREAD_SERIALIZED)")
+    profile = "schema_version: 1\nname: site\ndescription: a test\nservice: {thread_level: serialized}\n"
+    path = job.script(profile, "site.yaml")
+    served = job.run(mpich, 2, "-I", path, script)
+    assert (served.status, served.lines(), served.ours()) == (0, ["True"] * 2, []), served.stderr
+    job.script(profile.replace("thread_level: serialized", "init: session"), "site.yaml")
+    served = job.run(mpich, 2, "-I", path, job.script(LOADERS + STATE))
+    assert served.lines() == ["False False True"] * 2 + ["StoreSourceLoader False"] * 2, served.stderr
+    job.script(profile.replace("thread_level: serialized", "init: 'off'"), "site.yaml")
+    served = job.run(mpich, 2, "-I", path, job.script(LOADERS))
+    assert served.lines() == ["SourceFileLoader False"] * 2, served.stderr
+    assert len(served.ours()) == 1

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mpiimport.runtime.errors import SECOND_INIT
 from tests.conftest import Job
 from tests.lab.ranks import Mpi
 
@@ -25,7 +26,7 @@ if ours:
 """
 UNGUARDED = """
 lib = ctypes.CDLL(os.environ["MPI4PY_LIBMPI"], ctypes.RTLD_GLOBAL)
-print("refused", lib.MPI_Init(None, None) != 0, flush=True)
+lib.MPI_Init(None, None)
 print("finalised", lib.MPI_Finalize() == 0, flush=True)
 """
 THEN_MPI4PY = """
@@ -107,9 +108,35 @@ def test_libraries_that_do_not_ask_work_where_mpi_is_not_left_started(job: Job, 
     assert_as_plain(job, mpich, UNGUARDED, "session")
 
 
-def test_libraries_that_do_not_ask_get_an_error_code_and_may_go_on(job: Job, mpi: Mpi) -> None:
+def test_libraries_that_do_not_ask_go_on_and_are_told_what_to_set(job: Job, mpi: Mpi) -> None:
     served = job.run(mpi, 2, job.script(RANK + UNGUARDED))
-    assert (served.status, served.lines()) == (0, ["finalised True"] * 2 + ["refused True"] * 2), served.stderr
+    assert (served.status, served.lines()) == (0, ["finalised True"] * 2), served.stderr
+    # Open MPI's own words may stand on the same line.
+    assert served.stderr.count(SECOND_INIT) == 2
+
+
+# MPI_COMM_WORLD and MPI_BYTE in C, of the two implementations.
+FAILING = """
+lib = ctypes.CDLL(os.environ["MPI4PY_LIBMPI"], ctypes.RTLD_GLOBAL)
+flag = ctypes.c_int()
+lib.MPI_Initialized(ctypes.byref(flag))
+if not flag.value:
+    lib.MPI_Init(None, None)
+if "PMI_RANK" in os.environ:
+    world, byte = ctypes.c_int(0x44000000), ctypes.c_int(0x4C00010D)
+else:
+    world, byte = (ctypes.byref(ctypes.c_char.in_dll(lib, "ompi_mpi_" + name)) for name in ("comm_world", "byte"))
+print("returned", lib.MPI_Send(ctypes.create_string_buffer(1), 1, byte, 99, 1, world), flush=True)
+"""
+
+
+def test_an_error_in_a_library_ends_the_job(job: Job, mpi: Mpi) -> None:
+    script = job.script(RANK + FAILING)
+    plain = job.run(mpi, 2, script, door="plain")
+    served = job.run(mpi, 2, script)
+    assert plain.status and served.status == plain.status, served.stderr
+    assert "returned" not in served.stdout + plain.stdout
+    assert served.ours() == []
 
 
 WAITS = """

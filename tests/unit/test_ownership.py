@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from mpiimport.runtime.ownership import Ownership, open_session
-from mpiimport.runtime.private_mpi4py import NoMpi
+from mpiimport.runtime.private_mpi import NoMpi
 
 
 @pytest.mark.parametrize(("version", "enough"), [((2, 2), False), ((3, 0), True), ((4, 1), True)])
