@@ -76,19 +76,20 @@ class Service:
         try:
             self._run_phases()
         except SteppedAside:
-            self._end_communication()
+            self._end_startup(gathers=False)
             raise
-        if self.ownership is not None and self.ownership.session is not None:
-            self._end_communication()
+        self._end_startup(gathers=True)
         self._serve()
         self._write_report()
 
-    def _end_communication(self) -> None:
-        transport, self._transport = self._transport, None
-        if transport is not None:
-            transport.free()
-        if self.ownership is not None:
-            self.ownership.end_startup()
+    def _end_startup(self, gathers: bool) -> None:
+        """Leave MPI to the program. The communicator stays where it is to gather, which no session outlives."""
+        if self.ownership is None:
+            return
+        if self._transport is not None and not (gathers and self.ownership.session is None):
+            self._transport.free()
+            self._transport = None
+        self.ownership.end_startup()
 
     def _serve(self) -> None:
         """Import from the store from now on, and gather at the end what was imported."""
