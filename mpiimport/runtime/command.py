@@ -5,6 +5,7 @@ import os
 import sys
 from _frozen_importlib import BuiltinImporter
 
+from . import restore_lazy_imports
 from .activation import abort_on_uncaught, activate
 from .answers import Answers
 from .options import OptionError, from_environment, split_flags
@@ -44,6 +45,7 @@ def run_command(interpreter: list[str], words: list[str], before_site: bool, act
     answers = Answers()
     service = activate(options, program, answers, before_site, explicit=True)
     activated()
+    restore_lazy_imports()
     if before_site:
         _run_site(answers)
     _run(program, service)
@@ -54,12 +56,13 @@ def activate_interpreter() -> None:
     try:
         options = from_environment()
         program = Program.of_interpreter()
+        abort_on_uncaught(activate(options, program, Answers(), before_site=False, explicit=False))
     except NoProgram:
         return
     except OptionError as exc:
         print(f"mpiimport: running as plain Python: {exc}", file=sys.stderr)
-        return
-    abort_on_uncaught(activate(options, program, Answers(), before_site=False, explicit=False))
+    finally:
+        restore_lazy_imports()
 
 
 def _run_site(answers: Answers) -> None:

@@ -42,8 +42,8 @@ def stream(
                 leaders.broadcast_into(buffer[: length + DIGEST_SIZE])
             try:
                 if failure is None and store.holds(name):
-                    if travels and digest(piece) != check:
-                        raise Damaged(f"{name} was damaged on its way into the store")
+                    if fill is None and digest(piece) != check:
+                        raise Damaged(f"{name} was damaged on its way")
                     writer = writer or store.writer(name)
                     writer.write(piece)
                     if offset + length == size:

@@ -10,8 +10,9 @@ PROGRAMS = {
     "only the last imports": "if rank == 3: import numpy, scipy.interpolate",
     "different orders": "for name in ('numpy', 'json', 'scipy.linalg', 'email')[::1 if rank % 2 else -1]: __import__(name)",
     "different modules": "__import__(('numpy', 'scipy.linalg', 'asyncio', 'decimal')[rank])",
+    # dataclasses looks for typing in sys.modules, where another thread may just have begun to import it.
     "in threads": """
-import threading
+import threading, typing
 threads = [threading.Thread(target=__import__, args=(name,)) for name in ('numpy', 'scipy.linalg', 'asyncio', 'sqlite3')]
 [thread.start() for thread in threads]; [thread.join() for thread in threads]
 import sys

@@ -74,6 +74,19 @@ def test_the_core_of_these_tests_passes(version: str) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+def test_where_all_imports_are_lazy_the_service_starts_and_user_code_is_lazy(job: Job, mpich: Mpi, door: str) -> None:
+    text = "import sys, numpy, xml.dom.minidom\nprint(sys.get_lazy_imports(), 'numpy' in sys.modules, end=' ')\n"
+    text += "print(type(numpy.__loader__).__name__, type(xml.dom.minidom.__loader__).__name__)"
+    words = [*job.python(door)[1:], str(job.script(text))]
+    command = [*mpich.command(2), str(environment("3.15")), "-X", "lazy_imports=all", *words]
+    outcome = run(command, job.environment(mpich, **job.switches(door)))
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == ["all False StoreSourceLoader StoreSourceLoader"] * 2
+    assert outcome.ours() == []
+
+
+@pytest.mark.full
 def test_lazy_imports_are_served_at_first_use_in_the_order_of_each_rank(job: Job, mpich: Mpi, prefix: Path) -> None:
     start = ["-S", prefix / "lib" / "mpiimport" / "start.py", job.script(LAZY)]
     command = [*mpich.command(3), *map(str, (environment("3.15"), *start))]

@@ -9,11 +9,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
-from mpiimport.runtime.index import Damaged
 from mpiimport.runtime.store import ABANDONED_SECONDS, PREFIX, NoRoom, Store, sweep
 from tests.conftest import ROOT
 
@@ -119,8 +117,8 @@ def test_what_is_written_is_read_by_a_neighbour_even_after_the_files_are_gone(tm
     store = create(tmp_path, sizes={"index": 6, "code": 12})
     for name, data in (("index", b"index."), ("code", b"first second")):
         writer = store.writer(name)
-        for piece in (data[:2], data[2:]):
-            writer.write(memoryview(piece))
+        writer.write(data[:2])
+        writer.write(memoryview(data)[2:])
         writer.close()
     joined = Store.join(store.directory, 1)
     assert joined is not None
@@ -137,8 +135,8 @@ def test_a_file_is_sealed_until_it_is_written_again(tmp_path: Path) -> None:
     store = create(tmp_path, sizes={"code": 12})
     assert not store.is_sealed("code")
     writer = store.writer("code")
-    with pytest.raises(Damaged), mock.patch.object(os, "pread", return_value=b"first sEcond"):
-        writer.write(b"first second")
+    writer.write(b"first second")
+    assert not store.is_sealed("code")
     writer.seal()
     assert store.is_sealed("code")
     for change in (lambda file: file.write(b"."), lambda file: file.truncate(3)):

@@ -27,7 +27,7 @@ UNLIKELY = frozenset({"antigravity", "code", "idlelib", "lib2to3", "site", "test
 ACCELERATORS = frozenset(name for name in sys.stdlib_module_names if name.startswith("_"))
 # Imports in functions of the standard library that are called while programs load; these since 3.15.
 LATER = {
-    "importlib.metadata": ("importlib.metadata._adapters", "zipfile"),
+    "importlib.metadata": ("email.parser", "importlib.metadata._adapters", "zipfile"),
     "email.charset": ("encodings.ascii",),
 }
 RELATIVE_NAME = re.compile(r"(?:\.[A-Za-z_][A-Za-z0-9_]*)+")

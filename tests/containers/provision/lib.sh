@@ -89,8 +89,8 @@ apt_ensure() {
     fi
 }
 
-# Error-Mode: without it an update that reaches no mirror succeeds, and the package would seem to be gone.
 # Asks apt with lists, sources and package state of its own under $1, so that the machine's apt never hears of sid.
+# Error-Mode: without it an update that reaches no mirror succeeds, and the package would seem to be gone.
 isolated_apt() {
     local state=$1
     shift
