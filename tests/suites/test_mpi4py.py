@@ -5,7 +5,7 @@ import pytest
 from tests.conftest import Job
 from tests.lab.ranks import Mpi
 from tests.suites.conftest import Packages
-from tests.suites.outcomes import compare, unittest_suite
+from tests.suites.outcomes import Suite, compare, unittest_suite
 
 # Start and end of MPI, threads, and objects by name, which is where mpiimport could be seen; some communication.
 REPRESENTATIVE = [
@@ -24,18 +24,23 @@ REPRESENTATIVE = [
     "test_util_pool",
     "test_win",
 ]
-# Open MPI cannot spawn from a job of as many ranks as there are slots.
-SPAWNING = ["test_dynproc", "test_spawn"]
 
 
 @pytest.mark.parametrize("door", ["early", "module"])
 def test_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, door: str) -> None:
-    directory = packages.sources / "mpi4py" / "test"
-    compare(job, mpich, unittest_suite(job, REPRESENTATIVE, packages.python, directory), door, least=300)
+    compare(job, mpich, suite(job, packages, REPRESENTATIVE), door, least=300)
 
 
 @pytest.mark.full
-def test_all_as_without_mpiimport(job: Job, mpi: Mpi, packages: Packages) -> None:
-    directory = packages.sources / "mpi4py" / "test"
-    modules = sorted(path.stem for path in directory.glob("test_*.py"))
-    compare(job, mpi, unittest_suite(job, modules, packages.python, directory), "early", least=1500, seconds=1200)
+def test_as_without_mpiimport_on_each_mpi(job: Job, mpi: Mpi, packages: Packages) -> None:
+    compare(job, mpi, suite(job, packages, REPRESENTATIVE), "early", least=300)
+
+
+@pytest.mark.full
+def test_all_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages) -> None:
+    modules = sorted(path.stem for path in (packages.sources / "mpi4py" / "test").glob("test_*.py"))
+    compare(job, mpich, suite(job, packages, modules), "early", least=1500, seconds=1200)
+
+
+def suite(job: Job, packages: Packages, modules: list[str]) -> Suite:
+    return unittest_suite(job, modules, packages.python, packages.sources / "mpi4py" / "test")

@@ -12,7 +12,7 @@ from tests.suites.outcomes import compare, pytest_suite
 
 @dataclass(frozen=True)
 class Selection:
-    """``modules``: of the tests; ``least``: how many pass; ``source``: the source archive that has them, if one does."""
+    """``modules``: of the tests; ``least``: how many pass; ``source``: the source archive that has them, if any."""
 
     modules: tuple[str, ...]
     least: int
