@@ -1,0 +1,35 @@
+"""What is known of single tests of the suites, by name, with the reason."""
+
+EXACT_CLASS = "asks for importlib's own loader class; a loader of the store is a subclass (docs/behaviour.md)"
+
+# Tests that end otherwise when served.
+DIFFERENT: dict[str, str] = {
+    # CPython 3.12 and newer.
+    "setUpClass (test.test_import.SinglephaseInitTests)": EXACT_CLASS,
+    **{
+        f"test.test_import.SinglephaseInitTests.test_{name}": EXACT_CLASS
+        for name in (
+            "basic_multiple_interpreters_deleted_no_reset",
+            "basic_multiple_interpreters_main_no_reset",
+            "basic_multiple_interpreters_reset_each",
+            "basic_reloaded",
+            "check_state_first",
+            "cleared_globals",
+            "variants",
+            "with_reinit_reloaded",
+        )
+    },
+    **{
+        f"test.test_import.SubinterpImportTests.test_{name}": EXACT_CLASS
+        for name in (
+            "isolated_config",
+            "multi_init_extension_compat",
+            "python_compat",
+            "single_init_extension_compat",
+            "singlephase_check_with_setting_and_override",
+        )
+    },
+}
+
+# Tests that do not always end the same without mpiimport either.
+UNSTABLE: dict[str, str] = {}

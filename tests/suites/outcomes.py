@@ -1,0 +1,85 @@
+"""Runs a test suite as a job of two ranks, plainly and served, and compares how every test ended on each rank."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi, run
+from tests.suites.known import DIFFERENT, UNSTABLE
+
+RANKS = 2
+PROGRAMS = Path(__file__).parent / "ranks"
+Outcomes = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """``words``: the program with its arguments; ``path``: what stands on PYTHONPATH; ``python``: the interpreter."""
+
+    words: tuple[str, ...]
+    path: tuple[Path, ...] = ()
+    python: Path = Path(sys.executable)
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def unittest_suite(job: Job, modules: list[str], python: Path, *path: Path) -> Suite:
+    """The tests of ``modules``, imported by name so that the static manifest sees them."""
+    names = "\n".join(f"import {name}" for name in modules)
+    text = f"{names}\nimport unittest_outcomes\nif __name__ == '__main__':\n    unittest_outcomes.main({modules})\n"
+    return Suite((str(job.script(text)),), (PROGRAMS, *path), python)
+
+
+def pytest_suite(python: Path, *selection: str, path: tuple[Path, ...] = ()) -> Suite:
+    words = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "pytest_outcomes", "--pyargs", *selection)
+    return Suite(words, (PROGRAMS, *path), python)
+
+
+def run_suite(job: Job, mpi: Mpi, suite: Suite, door: str, package: str, seconds: float) -> list[Outcomes]:
+    """Run a suite through a door; return how its tests ended on each rank."""
+    # A name that no test imports: the program's directory is on sys.path.
+    directory = job.directory / f"{door}-ranks"
+    path = ":".join([*filter(None, [package]), *map(str, suite.path)])
+    environment = job.environment(mpi, **{**job.switches(door), **suite.environment, "PYTHONPATH": path})
+    start = [str(PROGRAMS / "rank.sh"), str(directory), str(suite.python), *job.python(door)[1:]]
+    outcome = run([*mpi.command(RANKS), *start, *suite.words], environment, seconds, job.directory)
+    assert outcome.status is not None, f"{door}: not done after {seconds} s"
+    assert outcome.ours() == []
+    ended = []
+    for rank in range(RANKS):
+        file = directory / str(rank) / "outcomes.json"
+        assert file.exists(), f"{door}: rank {rank} ended before its tests did\n{outcome.stderr[-3000:]}"
+        report = json.loads(file.read_text())
+        assert report["loader"].startswith("mpiimport") == (door != "plain")
+        ended.append(report["outcomes"])
+    return ended
+
+
+def compare(job: Job, mpi: Mpi, suite: Suite, door: str, least: int, seconds: float = 600) -> None:
+    """Fail where a test ends otherwise when served, unless it is known; and where fewer than ``least`` tests pass."""
+    # The variable is the same in all runs: tests look at it, and start pythons with it.
+    package = job.switches(door).get("PYTHONPATH", "")
+    plain = run_suite(job, mpi, suite, "plain", package, seconds)
+    served = run_suite(job, mpi, suite, door, package, seconds)
+    unstable = {name: ends for name, ends in differing(*plain).items() if name not in UNSTABLE}
+    assert not unstable, listed("end differently in two plain runs side by side", unstable)
+    for expected, found in zip(plain, served, strict=True):
+        passed = sum(outcome == "passed" for outcome in expected.values())
+        assert passed >= least, f"{passed} tests pass plainly"
+        different = differing(expected, found)
+        unknown = {name: ends for name, ends in different.items() if name not in {**DIFFERENT, **UNSTABLE}}
+        assert not unknown, listed("end differently when served", unknown)
+        outdated = {name: (found.get(name),) for name in (expected.keys() & DIFFERENT.keys()) - different.keys()}
+        assert not outdated, listed("are said to end differently when served, and do not", outdated)
+
+
+def differing(first: Outcomes, second: Outcomes) -> dict[str, tuple[str | None, str | None]]:
+    """Map the tests that ended differently to how they ended."""
+    names = first.keys() | second.keys()
+    return {name: (first.get(name), second.get(name)) for name in names if first.get(name) != second.get(name)}
+
+
+def listed(what: str, tests: Mapping[str, Sequence[str | None]]) -> str:
+    return "\n".join([f"{len(tests)} tests {what}:", *(f"{name}: {tests[name]}" for name in sorted(tests))])

@@ -1,0 +1,79 @@
+"""CPython's own tests of what mpiimport touches end as they do without it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Job, provision
+from tests.lab.ranks import Mpi
+from tests.suites.outcomes import compare, unittest_suite
+from tests.unit.test_import_statements import PYTHONS
+
+# The fewest tests that pass, in any version.
+IMPORTS = {
+    "test_importlib": 1200,
+    "test_import": 70,
+    "test_pkgutil": 20,
+    "test_runpy": 30,
+    "test_zipimport": 60,
+    "test_site": 20,
+    "test_pkg": 8,
+    "test_inspect": 250,
+}
+# What sees the modules, the program or its end in other ways.
+NEIGHBOURS = {
+    "test_warnings": 100,
+    "test_sys": 50,
+    "test_traceback": 150,
+    "test_atexit": 5,
+    "test_linecache": 20,
+    "test_module": 30,
+    "test_modulefinder": 15,
+}
+LONG = {
+    "test_pydoc": 60,
+    "test_cmd_line_script": 40,
+    "test_ctypes": 100,
+    "test_doctest": 50,
+    "test_subprocess": 200,
+    "test_threading": 150,
+    "test_faulthandler": 30,
+    "test_compileall": 80,
+    "test_trace": 10,
+    "test_builtin": 60,
+    "test_pickle": 500,
+    "test_code": 15,
+    "test_sysconfig": 15,
+    "test_zipapp": 25,
+}
+
+
+def run(job: Job, mpi: Mpi, python: Path, module: str, door: str, least: int) -> None:
+    provision("cpython_tests.sh", str(python))
+    compare(job, mpi, unittest_suite(job, [f"test.{module}"], python), door, least)
+
+
+@pytest.mark.parametrize("module", [*IMPORTS, *NEIGHBOURS])
+def test_as_without_mpiimport(job: Job, mpich: Mpi, module: str) -> None:
+    run(job, mpich, Path(sys.executable), module, "early", {**IMPORTS, **NEIGHBOURS}[module])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("module", LONG)
+def test_more_as_without_mpiimport(job: Job, mpich: Mpi, module: str) -> None:
+    run(job, mpich, Path(sys.executable), module, "early", LONG[module])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("door", ["module", "sitecustomize"])
+@pytest.mark.parametrize("module", [*IMPORTS, *NEIGHBOURS])
+def test_as_without_mpiimport_through_other_doors(job: Job, mpich: Mpi, module: str, door: str) -> None:
+    run(job, mpich, Path(sys.executable), module, door, {**IMPORTS, **NEIGHBOURS}[module])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("python", PYTHONS.values(), ids=[f"python3.{minor}" for _, minor in PYTHONS])
+@pytest.mark.parametrize("module", IMPORTS)
+def test_as_without_mpiimport_in_other_pythons(job: Job, mpich: Mpi, module: str, python: Path) -> None:
+    run(job, mpich, python, module, "early", IMPORTS[module])

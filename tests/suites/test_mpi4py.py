@@ -1,0 +1,46 @@
+"""mpi4py's own tests on two ranks end as they do without mpiimport."""
+
+import pytest
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi
+from tests.suites.conftest import Packages
+from tests.suites.outcomes import Suite, compare, unittest_suite
+
+# Start and end of MPI, threads, and objects by name, which is where mpiimport could be seen; some communication.
+REPRESENTATIVE = [
+    "test_attributes",
+    "test_cco_obj",
+    "test_environ",
+    "test_errhandler",
+    "test_exceptions",
+    "test_objmodel",
+    "test_p2p_obj",
+    "test_package",
+    "test_pickle",
+    "test_session",
+    "test_threads",
+    "test_toplevel",
+    "test_util_pool",
+    "test_win",
+]
+
+
+@pytest.mark.parametrize("door", ["early", "module"])
+def test_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, door: str) -> None:
+    compare(job, mpich, suite(job, packages, REPRESENTATIVE), door, least=300)
+
+
+@pytest.mark.full
+def test_as_without_mpiimport_on_each_mpi(job: Job, mpi: Mpi, packages: Packages) -> None:
+    compare(job, mpi, suite(job, packages, REPRESENTATIVE), "early", least=300)
+
+
+@pytest.mark.full
+def test_all_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages) -> None:
+    modules = sorted(path.stem for path in (packages.sources / "mpi4py" / "test").glob("test_*.py"))
+    compare(job, mpich, suite(job, packages, modules), "early", least=1500, seconds=1200)
+
+
+def suite(job: Job, packages: Packages, modules: list[str]) -> Suite:
+    return unittest_suite(job, modules, packages.python, packages.sources / "mpi4py" / "test")

@@ -1,0 +1,88 @@
+"""Tests of packages that scientists use end under ``python -m mpiimport -m pytest`` as under ``python -m pytest``."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi
+from tests.suites.conftest import Packages
+from tests.suites.outcomes import compare, pytest_suite
+
+
+@dataclass(frozen=True)
+class Selection:
+    """``modules``: of the tests; ``least``: how many pass; ``source``: the source archive that has them, if any."""
+
+    modules: tuple[str, ...]
+    least: int
+    source: str = ""
+
+
+QUICK = {
+    "importlib_metadata": Selection(("tests",), 110, "importlib_metadata"),
+    "importlib_resources": Selection(("importlib_resources",), 150),
+    "numpy": Selection(
+        ("numpy.ma.tests.test_mrecords", "numpy.lib.tests.test_stride_tricks", "numpy.tests.test_public_api"), 40
+    ),
+}
+LONG = {
+    "numpy": Selection(
+        (
+            "numpy.linalg",
+            "numpy.lib.tests.test_format",
+            "numpy._core.tests.test_records",
+            "numpy.random.tests.test_random",
+            "numpy.tests",
+            "numpy.testing",
+            "numpy.typing.tests.test_runtime",
+        ),
+        700,
+    ),
+    "scipy": Selection(
+        (
+            "scipy.constants",
+            "scipy.spatial.tests.test_distance",
+            "scipy.interpolate.tests.test_bsplines",
+            "scipy.io.tests.test_netcdf",
+            "scipy.special.tests.test_basic",
+            "scipy._lib.tests.test_public_api",
+        ),
+        3000,
+    ),
+    "pandas": Selection(
+        (
+            "pandas.tests.test_algos",
+            "pandas.tests.io.json",
+            "pandas.tests.util",
+            "pandas.tests.api",
+            "pandas.tests.tslibs",
+            "pandas.tests.test_errors",
+            "pandas.tests.test_downstream",
+            "pandas.tests.plotting",
+        ),
+        3000,
+    ),
+}
+
+
+def run(job: Job, mpi: Mpi, packages: Packages, selection: Selection, door: str) -> None:
+    path = (packages.sources / selection.source,) if selection.source else ()
+    compare(job, mpi, pytest_suite(packages.python, *selection.modules, path=path), door, selection.least)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, name: str) -> None:
+    run(job, mpich, packages, QUICK[name], "module")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", LONG)
+def test_more_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, name: str) -> None:
+    run(job, mpich, packages, LONG[name], "module")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", QUICK)
+def test_as_without_mpiimport_under_the_early_start(job: Job, mpich: Mpi, packages: Packages, name: str) -> None:
+    run(job, mpich, packages, QUICK[name], "early")
