@@ -4,7 +4,6 @@ The standard PathFinder keeps doing precedence, namespace packages and ``__path_
 directories that were listed, and everything they do not know goes the ordinary way.
 """
 
-import _imp
 import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import (
@@ -21,7 +20,7 @@ from _frozen_importlib_external import (
 from zipimport import zipimporter
 
 from .index import DIRECTORY, FILE
-from .machinery import call_with_frames_removed, code_to_timestamp_pyc, part_of_importlib
+from .machinery import as_importlib, code_to_timestamp_pyc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,8 +42,8 @@ def add_path_hook(hook: "Callable[[str], FileFinder]") -> None:
 class Source:
     """What finders and loaders ask. This one knows nothing, so that everything goes the ordinary way."""
 
-    watched: "frozenset[str]" = frozenset()
-    """Modules whose bodies ``execute`` is to run."""
+    observed: "frozenset[str]" = frozenset()
+    """Modules whose body ``execute`` is to run; the tracebacks and warnings of the others show no frame of ours."""
 
     uncached: "frozenset[str]" = frozenset()
     """Source files whose pyc this process is to write, as plain Python would."""
@@ -65,12 +64,8 @@ class Source:
         """Return modification time (whole seconds) and size of a source file whose code ``code`` returned."""
         raise LookupError(path)
 
-    def staged(self, path: str) -> str | None:
-        """Return where to map an extension module from; None for its own place."""
-        return None
-
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
-        """Execute the body of a watched module."""
+        """Execute the body of an observed module."""
         execute()
 
     def invalidate(self) -> None:
@@ -89,9 +84,9 @@ class StoreFinder(FileFinder):
     def __init__(self, source: Source, path: str, listing: dict[str, int], writable: bool) -> None:
         """``writable``: a name missing in ``listing`` may have appeared since, and is looked up again."""
         makers: list[tuple[Any, list[str]]] = [
-            (_maker(StoreExtensionLoader, WatchedExtensionLoader, source), EXTENSION_SUFFIXES),
-            (_maker(StoreSourceLoader, WatchedSourceLoader, source), SOURCE_SUFFIXES),
-            (_maker(StoreSourcelessLoader, WatchedSourcelessLoader, source), BYTECODE_SUFFIXES),
+            (lambda name, path: StoreExtensionLoader(name, path, source), EXTENSION_SUFFIXES),
+            (lambda name, path: StoreSourceLoader(name, path, source), SOURCE_SUFFIXES),
+            (lambda name, path: StoreSourcelessLoader(name, path, source), BYTECODE_SUFFIXES),
         ]
         super().__init__(path, *makers)
         self.source = source
@@ -145,8 +140,11 @@ class StoreFinder(FileFinder):
         return None
 
 
-def _maker(ordinary: "Any", watched: "Any", source: Source) -> "Callable[[str, str], Any]":
-    return lambda name, path: (watched if name in source.watched else ordinary)(name, path, source)
+def observe(loader: "Any", source: Source) -> None:
+    """Let ``source`` execute the body of the module that ``loader`` loads, if that is an observed one."""
+    if loader.name in source.observed:
+        execute = loader.exec_module
+        loader.exec_module = lambda module: source.execute(module, lambda: execute(module))
 
 
 class StoreSourceLoader(SourceFileLoader):
@@ -155,8 +153,9 @@ class StoreSourceLoader(SourceFileLoader):
     def __init__(self, fullname: str, path: str, source: Source) -> None:
         super().__init__(fullname, path)
         self.source = source
+        observe(self, source)
 
-    @part_of_importlib
+    @as_importlib
     def get_code(self, fullname: str) -> "CodeType | None":
         code = self.source.code(self.path)
         self.source.trace(fullname, code is not None)
@@ -179,8 +178,9 @@ class StoreSourcelessLoader(SourcelessFileLoader):
     def __init__(self, fullname: str, path: str, source: Source) -> None:
         super().__init__(fullname, path)
         self.source = source
+        observe(self, source)
 
-    @part_of_importlib
+    @as_importlib
     def get_code(self, fullname: str) -> "CodeType | None":
         code = self.source.code(self.path)
         self.source.trace(fullname, code is not None)
@@ -188,47 +188,8 @@ class StoreSourcelessLoader(SourcelessFileLoader):
 
 
 class StoreExtensionLoader(ExtensionFileLoader):
-    """Maps an extension module from the store; its spec and ``__file__`` keep naming the original."""
+    """Loads an extension module, which the source maps from the store; spec and ``__file__`` name the original."""
 
     def __init__(self, name: str, path: str, source: Source) -> None:
         super().__init__(name, path)
-        self.source = source
-
-    @part_of_importlib
-    def create_module(self, spec: ModuleSpec) -> "ModuleType":
-        staged = self.source.staged(self.path)
-        self.source.trace(spec.name, staged is not None)
-        if staged is None:
-            return super().create_module(spec)
-        twin = ModuleSpec(spec.name, self, origin=staged)
-        twin.submodule_search_locations = spec.submodule_search_locations
-        try:
-            module: ModuleType = call_with_frames_removed(_imp.create_dynamic, twin)
-        except ImportError as exc:
-            if exc.path != staged:
-                raise
-            # The library could not be mapped from the store, or has this fault wherever it lies.
-            return super().create_module(spec)
-        module.__file__ = self.path
-        return module
-
-
-class WatchedSourceLoader(StoreSourceLoader):
-    """Has the body of a module executed by the source."""
-
-    def exec_module(self, module: "ModuleType") -> None:
-        self.source.execute(module, lambda: super(WatchedSourceLoader, self).exec_module(module))
-
-
-class WatchedSourcelessLoader(StoreSourcelessLoader):
-    """Has the body of a module executed by the source."""
-
-    def exec_module(self, module: "ModuleType") -> None:
-        self.source.execute(module, lambda: super(WatchedSourcelessLoader, self).exec_module(module))
-
-
-class WatchedExtensionLoader(StoreExtensionLoader):
-    """Has the body of a module executed by the source."""
-
-    def exec_module(self, module: "ModuleType") -> None:
-        self.source.execute(module, lambda: super(WatchedExtensionLoader, self).exec_module(module))
+        observe(self, source)

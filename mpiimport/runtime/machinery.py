@@ -5,11 +5,10 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import CodeType
+    from types import CodeType, FunctionType
     from typing import Any, TypeVar
 
-    Function = TypeVar("Function", bound=Callable[..., Any])
+    Function = TypeVar("Function")
 
 _bootstrap: "Any" = sys.modules["_frozen_importlib"]
 _external: "Any" = sys.modules["_frozen_importlib_external"]
@@ -25,11 +24,12 @@ fix_co_filename = _internal._fix_co_filename
 call_with_frames_removed = _bootstrap._call_with_frames_removed
 
 
-def part_of_importlib(function: "Function") -> "Function":
-    """Make tracebacks and warnings treat the frames of ``function``, a Python one, as importlib's own."""
-    code = function.__code__
-    file = _external.SourceLoader.get_code.__code__.co_filename
-    function.__code__ = code.replace(co_filename=file)
+def as_importlib(function: "Function") -> "Function":
+    """Let the interpreter take ``function`` for importlib's own, whose frames it leaves out of tracebacks and does not
+    count for warnings. It knows them by the file name of their code.
+    """
+    inner: FunctionType = function  # type: ignore[assignment]
+    inner.__code__ = inner.__code__.replace(co_filename=supported_file_loaders.__code__.co_filename)
     return function
 
 
