@@ -4,7 +4,6 @@ The standard PathFinder keeps doing precedence, namespace packages and ``__path_
 directories that were listed, and everything they do not know goes the ordinary way.
 """
 
-import _imp
 import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import (
@@ -21,7 +20,7 @@ from _frozen_importlib_external import (
 from zipimport import zipimporter
 
 from .index import DIRECTORY, FILE
-from .machinery import call_with_frames_removed, code_to_timestamp_pyc, part_of_importlib
+from .machinery import as_importlib, code_to_timestamp_pyc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,10 +63,6 @@ class Source:
     def source_stamp(self, path: str) -> tuple[int, int]:
         """Return modification time (whole seconds) and size of a source file whose code ``code`` returned."""
         raise LookupError(path)
-
-    def staged(self, path: str) -> str | None:
-        """Return where to map an extension module from; None for its own place."""
-        return None
 
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
         """Execute the body of an observed module."""
@@ -172,7 +167,7 @@ class StoreSourceLoader(StoreLoader, SourceFileLoader):  # type: ignore[misc]
 
     ordinary = SourceFileLoader
 
-    @part_of_importlib
+    @as_importlib
     def get_code(self, fullname: str) -> "CodeType | None":
         code = self.source.code(self.path)
         self.source.trace(fullname, code is not None)
@@ -194,7 +189,7 @@ class StoreSourcelessLoader(StoreLoader, SourcelessFileLoader):
 
     ordinary = SourcelessFileLoader
 
-    @part_of_importlib
+    @as_importlib
     def get_code(self, fullname: str) -> "CodeType | None":
         code = self.source.code(self.path)
         self.source.trace(fullname, code is not None)
@@ -202,24 +197,6 @@ class StoreSourcelessLoader(StoreLoader, SourcelessFileLoader):
 
 
 class StoreExtensionLoader(StoreLoader, ExtensionFileLoader):
-    """Maps an extension module from the store; its spec and ``__file__`` keep naming the original."""
+    """Loads an extension module, which the source maps from the store; spec and ``__file__`` name the original."""
 
     ordinary = ExtensionFileLoader
-
-    @part_of_importlib
-    def create_module(self, spec: ModuleSpec) -> "ModuleType":
-        staged = self.source.staged(self.path)
-        self.source.trace(spec.name, staged is not None)
-        if staged is None:
-            return super().create_module(spec)
-        twin = ModuleSpec(spec.name, self, origin=staged)
-        twin.submodule_search_locations = spec.submodule_search_locations
-        try:
-            module: ModuleType = call_with_frames_removed(_imp.create_dynamic, twin)
-        except ImportError as exc:
-            if exc.path != staged:
-                raise
-            # The library could not be mapped from the store, or has this fault wherever it lies.
-            return super().create_module(spec)
-        module.__file__ = self.path
-        return module

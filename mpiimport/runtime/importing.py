@@ -1,8 +1,10 @@
 """What the finders and loaders of one process share: the index, the store, and what was done with them."""
 
+import _imp
 import marshal
 import os
 import sys
+from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import BYTECODE_SUFFIXES
 
 from .children import attach_children
@@ -10,7 +12,7 @@ from .finder import Source, StoreFinder, add_path_hook
 from .handover import MODULE
 from .index import Damaged, Index, digest
 from .libraries import StagedLibraries
-from .machinery import fix_co_filename
+from .machinery import as_importlib, call_with_frames_removed, fix_co_filename
 from .metadata import METADATA_MODULES, serve_metadata
 
 SOURCELESS = tuple(BYTECODE_SUFFIXES)
@@ -18,8 +20,9 @@ SOURCELESS = tuple(BYTECODE_SUFFIXES)
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from importlib.machinery import FileFinder, ModuleSpec
+    from importlib.machinery import FileFinder
     from types import CodeType, ModuleType
+    from typing import Any
 
     from .answers import Answers
     from .ownership import Ownership
@@ -83,6 +86,7 @@ class Imports(Source):
         for path in self._index.absent:
             sys.path_importer_cache.setdefault(path, None)
         self.libraries.redirect_ctypes()
+        self._redirect_extensions()
 
     def path_hook(self, path: str) -> "FileFinder":
         """Return the finder for a directory that root listed, by its literal path. Raises ImportError."""
@@ -204,6 +208,31 @@ class Imports(Source):
     def _is_known(self, name: str) -> bool:
         """Tell whether a module was there before the store, or is ours or the program itself."""
         return name in self._loaded or name in ("__main__", "__mp_main__", MODULE) or name.startswith("mpiimport.")
+
+    def _redirect_extensions(self) -> None:
+        """Map extension modules from the store, whichever loader loads them: no file is mapped a second time."""
+        create: Any = _imp.create_dynamic
+
+        @as_importlib
+        def create_dynamic(spec: "ModuleSpec", *file: "Any") -> "Any":
+            original = str(spec.origin)
+            staged = self.staged(original)
+            self.trace(spec.name, staged is not None)
+            if staged is None:
+                return create(spec, *file)
+            twin = ModuleSpec(spec.name, spec.loader, origin=staged)
+            twin.submodule_search_locations = spec.submodule_search_locations
+            try:
+                module = call_with_frames_removed(create, twin)
+            except ImportError as exc:
+                if exc.path != staged:
+                    raise
+                # The library could not be mapped from the store, or has this fault wherever it lies.
+                return call_with_frames_removed(create, spec, *file)
+            module.__file__ = original
+            return module
+
+        _imp.create_dynamic = create_dynamic
 
     def _stored(self, offset: int, length: int, expected: bytes) -> bytes:
         """Return a part of the store's code file. Raises Damaged, also where it is gone."""

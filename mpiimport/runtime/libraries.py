@@ -31,8 +31,12 @@ class StagedLibraries:
     def stage(self, path: str) -> str | None:
         """Return the path in the store from which to map the library at ``path``, its needs already mapped.
 
-        None where the store has no copy: the caller then maps the original.
+        ``path`` may be another one than root found it by. None where the store has no copy: the caller then maps the
+        original.
         """
+        if path not in self._staged and self._staged and "/" in path:
+            real = os.path.realpath(path)
+            path = self._aliases.get(real, real)
         staged = self._copy(path)
         if staged is not None:
             for need in self._needs.get(path, ()):
@@ -54,21 +58,11 @@ class StagedLibraries:
             return dlopen
 
         def redirected(name: "Any", *arguments: "Any") -> "Any":
-            staged = self._stage_named(os.fsdecode(name)) if isinstance(name, (str, bytes)) else None
+            staged = self.stage(os.fsdecode(name)) if isinstance(name, (str, bytes)) else None
             return dlopen(name if staged is None else staged, *arguments)
 
         redirected.mpiimport = True  # type: ignore[attr-defined]
         return redirected
-
-    def _stage_named(self, name: str) -> str | None:
-        """Stage the library that user code names, maybe by another path than root found it by."""
-        if "/" not in name:
-            return None
-        staged = self.stage(name)
-        if staged is None and self._staged:
-            real = os.path.realpath(name)
-            staged = self.stage(self._aliases.get(real, real))
-        return staged
 
     def _load(self, path: str) -> None:
         """Map a needed library. Where that fails, ld.so finds it, or names it, when it maps the one in need."""

@@ -5,11 +5,10 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import CodeType
     from typing import Any, TypeVar
 
-    Function = TypeVar("Function", bound=Callable[..., Any])
+    Function = TypeVar("Function")
 
 _bootstrap: "Any" = sys.modules["_frozen_importlib"]
 _external: "Any" = sys.modules["_frozen_importlib_external"]
@@ -25,13 +24,13 @@ fix_co_filename = _internal._fix_co_filename
 call_with_frames_removed = _bootstrap._call_with_frames_removed
 
 
-def part_of_importlib(function: "Function") -> "Function":
+def as_importlib(function: "Function") -> "Function":
     """Make tracebacks and warnings pass over the frames of ``function``, a Python one, as they do over importlib's.
 
     The interpreter knows those by the file name of their code.
     """
-    code = function.__code__
-    function.__code__ = code.replace(co_filename=supported_file_loaders.__code__.co_filename)
+    python: Any = function
+    python.__code__ = python.__code__.replace(co_filename=supported_file_loaders.__code__.co_filename)
     return function
 
 

@@ -59,3 +59,16 @@ def test_interrupted_programs_end_with_status_130(job: Job, mpich: Mpi) -> None:
     outcome = job.run(mpich, 2, script)
     assert outcome.status == 130
     assert "KeyboardInterrupt" in outcome.stderr
+
+
+def test_a_ctypes_failure_shows_one_frame_more(job: Job, mpich: Mpi) -> None:
+    text = """
+import ctypes, traceback
+try:
+    ctypes.CDLL("/no/such/library.so")
+except OSError as exc:
+    print([frame.filename.rpartition("/")[2] for frame in traceback.extract_tb(exc.__traceback__)], exc)
+"""
+    script = job.script(text)
+    (plain, _), served = (job.run(mpich, 2, script, door=door).lines() for door in ("plain", "early"))
+    assert served == [plain.replace("'__init__.py'", "'__init__.py', 'libraries.py'")] * 2

@@ -22,6 +22,12 @@ for words in (["lib.so"], ["..", "kit", "lib.so"], ["link.so"], ["blas-by-name.s
 ctypes.CDLL(os.path.relpath(os.path.join(here, "lib.so")))
 ctypes.cdll.LoadLibrary(os.path.join(here, "blas-by-name.so"))
 ctypes.PyDLL(os.path.join(here, "lib.so"))
+from importlib import machinery, util
+for name, file in [("_queue", kit._queue.__file__), ("other._queue", os.path.join(here, "queue.so"))]:
+    spec = util.spec_from_file_location(name, file, loader=machinery.ExtensionFileLoader(name, file))
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    seen[name] = [module.__file__, module.__name__, module.__spec__.origin, type(module.__loader__).__name__, module.SimpleQueue.__module__]
 try:
     ctypes.CDLL(os.path.join(here, "no-such.so"))
 except OSError as exc:

@@ -49,6 +49,8 @@ FLAGS = {
     "safe path, optimised, no pycs": ("-P", "-O", "-B"),
     "development": ("-OO", "-Xdev", "-W", "error::ImportWarning", "-Xutf8"),
     "no site": ("-S",),
+    "warnings are errors": ("-Werror", "-bb"),
+    "bytecode elsewhere": ("-X", "pycache_prefix=pycs", "--check-hash-based-pycs", "always", "-q"),
     "nothing frozen": ("-X", "frozen_modules=off", "-b", "-u", "-R"),
 }
 
@@ -157,6 +159,17 @@ def test_every_python_finds_its_site(job: Job, mpich: Mpi, tmp_path: Path, pytho
     script = job.script(reporting(job, STATE))
     setting = Setting(environment.interpreter)
     assert differences(job, mpich, script, setting=setting, **environment.variables) == {}
+
+
+@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+def test_entries_relative_to_where_the_job_starts(job: Job, mpich: Mpi, door: str) -> None:
+    job.script("", "below/on_pythonpath.py")
+    job.script("", "other/elsewhere.py")
+    job.script("", "late.py")
+    leaving = "os.chdir('other')\nfor name in 'elsewhere', 'late':\n    try:\n        seen[name] = __import__(name).__file__\n    except ImportError as exc:\n        seen[name] = str(exc)\n"
+    text = reporting(job, STATE + leaving)
+    for words in (["-c", text], [job.script(text)]):
+        assert differences(job, mpich, *words, doors=(door,), PYTHONPATH="below::none:./below") == {}
 
 
 def test_import_times_are_told(job: Job, mpich: Mpi) -> None:
