@@ -1,5 +1,6 @@
 """What a failing MPI call does (MPI-4, 9.3): what it does without us, where we have initialised MPI."""
 
+import posix
 import sys
 
 TYPE_CHECKING = False
@@ -36,7 +37,11 @@ def handle_as_mpi(mpi: "ModuleType") -> None:
             return
         # Nothing else of MPI can be called here: MPICH holds a lock under MPI_THREAD_MULTIPLE.
         print(f"Fatal MPI error: {module.Get_error_string(code)}", file=sys.stderr, flush=True)
-        communicator.Abort(code)
+        try:
+            communicator.Abort(code)
+        finally:
+            # There MPICH comes back from MPI_Abort.
+            posix._exit(code & 0xFF or 1)
 
     handler = module.Comm.Create_errhandler(handle)
     _set(module, handler)
