@@ -57,7 +57,7 @@ def run_suite(job: Job, mpi: Mpi, suite: Suite, door: str, package: str, seconds
     return ended
 
 
-def compare(job: Job, mpi: Mpi, suite: Suite, door: str, least: int, seconds: float = 600) -> None:
+def compare(job: Job, mpi: Mpi, suite: Suite, door: str, least: int, seconds: float = 1200) -> None:
     """Fail where a test ends otherwise when served, unless it is known; and where fewer than ``least`` tests pass."""
     # The variable is the same in all runs: tests look at it, and start pythons with it.
     package = job.switches(door).get("PYTHONPATH", "")

@@ -39,7 +39,7 @@ def test_as_without_mpiimport_on_each_mpi(job: Job, mpi: Mpi, packages: Packages
 @pytest.mark.full
 def test_all_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages) -> None:
     modules = sorted(path.stem for path in (packages.sources / "mpi4py" / "test").glob("test_*.py"))
-    compare(job, mpich, suite(job, packages, modules), "early", least=1500, seconds=1200)
+    compare(job, mpich, suite(job, packages, modules), "early", least=1500)
 
 
 def suite(job: Job, packages: Packages, modules: list[str]) -> Suite:
