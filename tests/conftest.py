@@ -87,7 +87,8 @@ class Job:
         return path
 
     def environment(self, mpi: Mpi, **changes: str) -> dict[str, str]:
-        return clean_environment(**{**mpi.environment, "MPI4PY_LIBMPI": str(mpi.library), **changes})
+        own = {"MPI4PY_LIBMPI": str(mpi.library), "XDG_CACHE_HOME": str(self.directory / "cache")}
+        return clean_environment(**{**mpi.environment, **own, **changes})
 
     def python(self, door: str) -> list[str]:
         """The start of the command line of each door; `plain` and `sitecustomize` are unchanged pythons."""

@@ -63,6 +63,7 @@ def _arrange_exit(service: Service, ownership: "Ownership") -> None:
     os._exit = exit_at_once  # type: ignore[assignment]
     atexit.register(ownership.finish)
     atexit.register(service.leave)
+    atexit.register(service.gather)
     if service.imports is None:
         sys.path_hooks.insert(0, ownership.path_hook)
         sys.path_importer_cache.pop(os.path.dirname(ownership.path), None)

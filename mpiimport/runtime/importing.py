@@ -9,6 +9,7 @@ from .index import METADATA_FILES, Index, digest
 from .libraries import StagedLibraries
 from .machinery import fix_co_filename
 from .metadata import serve_metadata
+from .ownership import MODULE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
     from .answers import Answers
     from .ownership import Ownership
     from .store import Store
+
+
+def spec_of(module: object) -> "ModuleSpec | None":
+    """Return the spec of what ``sys.modules`` holds, without waking a lazy module."""
+    try:
+        spec: ModuleSpec | None = object.__getattribute__(module, "__dict__").get("__spec__")
+    except (AttributeError, TypeError):
+        return None
+    return spec
 
 
 class Imports(Source):
@@ -34,8 +44,10 @@ class Imports(Source):
         ownership: "Ownership",
         answers: "Answers",
         uncached: frozenset[str],
+        loaded: set[str],
         trace_prefix: str,
     ) -> None:
+        """``loaded``: names of the modules that were there before the store."""
         answers.known.update(index.answers)
         self._answers = answers
         self.uncached = uncached
@@ -44,7 +56,9 @@ class Imports(Source):
         self._store = store
         self._ownership = ownership
         self._trace_prefix = trace_prefix
+        self._loaded = loaded
         self._served: set[str] = set()
+        self._ordinary: set[str] = set()
         self._invalidated = False
 
     def install(self) -> None:
@@ -98,15 +112,16 @@ class Imports(Source):
         return self._ownership.spec(name)
 
     def code(self, path: str) -> "CodeType | None":
-        """Return the code of a source file; None where the store has none, or the file may have changed.
+        """Return the code of a source file; None where the store has none, or the file has changed.
 
-        It may have after ``invalidate_caches()``, and when it is loaded a second time, as by ``reload``.
+        It may have where the job writes, after ``invalidate_caches()``, and before it is loaded a second time.
         """
         entry = self._index.code.get(path)
         if entry is None:
             return None
         offset, length, expected, _, _ = entry
-        if (self._invalidated or path in self._served) and self._changed(path):
+        doubtful = self._invalidated or path in self._served or os.path.dirname(path) in self._index.writable
+        if doubtful and self._changed(path):
             return None
         try:
             data = self._store.read_code(offset, length)
@@ -114,13 +129,34 @@ class Imports(Source):
             return None
         if digest(data) != expected:
             return None
-        code: CodeType = marshal.loads(data)
+        try:
+            code: CodeType = marshal.loads(data)
+        except (EOFError, TypeError, ValueError):
+            # So it was in its pyc, of which plain Python has something to say.
+            return None
         fix_co_filename(code, path)
         self._served.add(path)
         return code
 
     def staged(self, path: str) -> str | None:
-        return self.libraries.stage(path)
+        staged = self.libraries.stage(path)
+        if staged is not None:
+            self._served.add(path)
+        return staged
+
+    def paths(self) -> list[str]:
+        """Return the files of all modules in the store, in the same order on every rank."""
+        return [*self._index.code, *self._index.needs]
+
+    def used(self) -> tuple[set[str], set[str]]:
+        """Return the files of modules that were served, and the names of modules that came the ordinary way."""
+        ordinary = set(self._ordinary)
+        for name, module in list(sys.modules.items()):
+            origin = getattr(spec_of(module), "origin", None)
+            is_file = isinstance(name, str) and isinstance(origin, str) and os.path.isabs(origin)
+            if is_file and origin not in self._served and not self._is_known(name):
+                ordinary.add(name)
+        return set(self._served), ordinary
 
     def source_stamp(self, path: str) -> tuple[int, int]:
         return self._index.code[path][3:]
@@ -129,9 +165,15 @@ class Imports(Source):
         self._invalidated = True
 
     def trace(self, name: str, from_store: bool) -> None:
+        if not from_store and not self._is_known(name):
+            self._ordinary.add(name)
         if self._trace_prefix:
             where = "from the store" if from_store else "the ordinary way"
             print(f"{self._trace_prefix} {name} {where}", file=sys.stderr)
+
+    def _is_known(self, name: str) -> bool:
+        """Tell whether a module was there before the store, or is ours or the program itself."""
+        return name in self._loaded or name in ("__main__", "__mp_main__", MODULE) or name.startswith("mpiimport.")
 
     def _changed(self, path: str) -> bool:
         try:

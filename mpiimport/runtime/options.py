@@ -40,6 +40,15 @@ OPTIONS = (
     ),
     Option("store", "-T", "DIR", str, "", "put the store into DIR (default: /dev/shm, then $TMPDIR, then /tmp)"),
     Option("report", "--report", "FILE", str, "", "write what the start-up did to FILE, as JSON"),
+    Option(
+        "manifests",
+        None,
+        "DIR",
+        str,
+        "",
+        "keep in DIR what programs imported, for their next runs "
+        "(default: $XDG_CACHE_HOME/mpiimport/manifests); - keeps nothing",
+    ),
     Option("deadline", None, "SECONDS", int, 300, "abort the job when the start-up takes longer"),
     Option("readers", None, "N", int, 16, "threads with which root reads the tree"),
     Option("thread_level", None, "LEVEL", str, "multiple", "MPI thread level to start with"),
@@ -58,6 +67,7 @@ class Options:
     profile: str
     store: str
     report: str
+    manifests: str
     deadline: int
     readers: int
     thread_level: str

@@ -115,12 +115,16 @@ class Ownership:
             self.mpi.COMM_WORLD.Set_errhandler(handler)
             self.mpi.COMM_SELF.Set_errhandler(handler)
 
-    def finish(self) -> None:
-        """At exit, after all other exit handlers, see to MPI_Finalize unless user code keeps it for itself.
+    def will_finalize(self) -> bool:
+        """Tell whether this process is to finalise MPI at its exit.
 
-        A forked child, an MPI that user code finalised, and a job about to be aborted are left alone.
+        User code may keep that for itself; a forked child and a job about to be aborted are left alone.
         """
-        if self._finalize and self.active() and not self._aborting:
+        return self._finalize and self.active() and not self._aborting
+
+    def finish(self) -> None:
+        """At exit, after all other exit handlers, see to MPI_Finalize."""
+        if self.will_finalize():
             _finalize_after_interpreter(self.path)
 
     def finish_at_once(self) -> None:

@@ -5,6 +5,8 @@ import sys
 from _frozen_importlib_external import SourceFileLoader
 from zipimport import ZipImportError, zipimporter
 
+from .index import digest
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
@@ -65,6 +67,18 @@ class Program:
                         del words[:1]
                     break
         raise NoProgram("an interactive interpreter")
+
+    def identity(self) -> str:
+        """Return one line that tells this program from others; empty for one read from standard input."""
+        return f"{SCRIPT} {os.path.abspath(self.target)}" if self.kind == SCRIPT else self.label()
+
+    def label(self) -> str:
+        """Return the identity less the place of a script, which may differ between machines."""
+        if self.kind == SCRIPT:
+            return f"{SCRIPT} {os.path.basename(os.path.abspath(self.target))}"
+        if self.kind == CODE:
+            return f"{CODE} {digest(self.target.encode(errors='surrogateescape')).hex()}"
+        return f"{MODULE} {self.target}" if self.kind == MODULE else ""
 
     def search_entry(self) -> str | None:
         """Return what Python puts first on ``sys.path`` for this program; None where it puts nothing."""

@@ -8,6 +8,7 @@ import sys
 import time
 
 from .deadline import run_before_deadline
+from .gathering import Gathering
 from .importing import Imports
 from .index import FORMAT, Index, digest
 from .ownership import NoMpi, Ownership
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .answers import Answers
     from .options import Options
     from .program import Program
+    from .report import Value
     from .root.snapshot import Snapshot
 
 # Longest text, in bytes, that the rank where a phase failed sends to root.
@@ -43,7 +45,7 @@ class Service:
         self.ownership: Ownership | None = None
         self.imports: Imports | None = None
         self.rank = 0
-        self.report: dict[str, int | float | str] = {}
+        self.report: dict[str, Value] = {}
         self._program = program
         self._answers = answers
         self._before_site = before_site
@@ -58,6 +60,7 @@ class Service:
         self._place = ""
         self._facts: dict[str, int] = {}
         self._attached: Imports | None = None
+        self._gathering: Gathering | None = None
 
     def start(self) -> None:
         """Run the phases on every rank. Raises SteppedAside on every rank, or on none."""
@@ -80,20 +83,39 @@ class Service:
         self._choose_leaders()
         self._phase("broadcast", self.broadcast_snapshot)
         self._phase("attach", self.attach_store)
-        assert self._transport is not None
-        self._transport.free()
+        assert self._transport is not None and self.ownership is not None
         self.imports = self._attached
         if self.imports is not None:
             self.imports.install()
-        if self.options.report and self.rank == 0:
-            from .report import write_report
+            finish = self._learn if self._snapshot else None
+            self._gathering = Gathering(self._transport, self.ownership, self.imports, finish)
+        self._write_report()
 
-            write_report(self.options.report, self.report)
+    def gather(self) -> None:
+        """At exit, bring what all ranks imported to root, unless MPI is not to be finalised here. Collective."""
+        if self._gathering is not None and self.ownership is not None and self.ownership.will_finalize():
+            self._gathering.run()
 
     def leave(self) -> None:
         """Stop using the store."""
         if self._store is not None:
             self._store.leave()
+
+    def _learn(self, served: dict[str, int], missed: dict[str, int]) -> None:
+        """On root, save what was imported for the next run, and say what this one missed where that was asked for."""
+        assert self._snapshot is not None
+        misses = self._snapshot.learning.finish(served, missed)
+        self.report["modules_served"] = sum(1 for ranks in served.values() if ranks)
+        self.report["missed"] = [{"name": miss.name, "ranks": miss.ranks, "why": miss.why} for miss in misses]
+        for miss in misses if self.options.verbose else ():
+            print(f"mpiimport: missed {miss.name} on {miss.ranks} ranks: {miss.why}", file=sys.stderr, flush=True)
+        self._write_report()
+
+    def _write_report(self) -> None:
+        if self.options.report and self.rank == 0:
+            from .report import write_report
+
+            write_report(self.options.report, self.report)
 
     def init_mpi(self) -> None:
         """Initialise MPI and make a communicator of our own."""
@@ -143,6 +165,8 @@ class Service:
         if self._before_site:
             self._answers.run_site()
         self._snapshot = take_snapshot(self._program, self.options, self._loaded, self._answers)
+        for complaint in self._snapshot.learning.complaints:
+            print(f"mpiimport: {complaint}", file=sys.stderr, flush=True)
 
     def _share_sizes(self) -> None:
         transport = self._over_world()
@@ -190,10 +214,10 @@ class Service:
         assert self._store is not None and self.ownership is not None
         index = Index.unpack(self._store.read_index())
         self._store.open_code()
-        self.report["modules"] = len(index.code) + len(index.needs)
+        self.report["modules_stored"] = len(index.code) + len(index.needs)
         uncached = self._snapshot.uncached if self._snapshot else frozenset()
         trace = f"mpiimport[{self.rank}]:" if self.options.verbose else ""
-        self._attached = Imports(index, self._store, self.ownership, self._answers, uncached, trace)
+        self._attached = Imports(index, self._store, self.ownership, self._answers, uncached, self._loaded, trace)
 
     def _phase(self, name: str, work: "Callable[[], None]") -> None:
         """Do a phase's work and agree on its outcome. Raises SteppedAside on every rank where it failed on one."""

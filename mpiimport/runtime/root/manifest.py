@@ -10,6 +10,7 @@ import sys
 
 from .bytecode import ImportStatement, import_statements, words
 from .constants import Constants, named_modules, read_module_constants
+from .learned import Learned
 from .parallel import map_in_threads
 from .reading import CodeFile, read_code
 from .tree import CODE, EXTENSION, Module, Tree
@@ -32,9 +33,14 @@ class Manifest:
     ``modules``: by name; ``code``: what was read of each source file, by path.
     """
 
-    def __init__(self, tree: Tree, loaded: "Iterable[str]", threads: int) -> None:
-        """``loaded``: modules every rank already has; they are neither read nor followed."""
+    def __init__(self, tree: Tree, loaded: "Iterable[str]", threads: int, learned: Learned | None = None) -> None:
+        """``loaded``: modules every rank already has; they are neither read nor followed.
+
+        What earlier runs ``learned`` is taken at its word: modules they imported are read and not followed,
+        modules they skipped are neither.
+        """
         self.tree = tree
+        self._learned = learned or Learned()
         self.modules: dict[str, Module] = {}
         self.code: dict[str, CodeFile] = {}
         self._seen = set(loaded)
@@ -56,7 +62,7 @@ class Manifest:
         """Read the modules reached, reach what they import, and so on until nothing new is found."""
         while self._wave:
             wave, self._wave = self._wave, []
-            for module, read in zip(wave, map_in_threads(_read, wave, self._threads), strict=True):
+            for module, read in zip(wave, map_in_threads(self._read, wave, self._threads), strict=True):
                 self._absorb(module, read)
             for name in self._starred:
                 self._reach_public(name)
@@ -72,7 +78,7 @@ class Manifest:
         if name in self._seen:
             return name in sys.modules
         self._seen.add(name)
-        if name in sys.builtin_module_names:
+        if name in sys.builtin_module_names or name in self._learned.skipped:
             return False
         if _imp.is_frozen(name):
             frozen = _imp.get_frozen_object(name)
@@ -112,11 +118,16 @@ class Manifest:
     def _absorb(self, module: Module, read: CodeFile | Constants | None) -> None:
         package = module.name if module.locations else module.name.rpartition(".")[0]
         if isinstance(read, CodeFile):
+            known = module.name in self._learned.imported
+            if known and read.marshalled is not None:
+                self.code[read.path] = read
+                return
             code = read.code()
             if code is not None:
                 self.code[read.path] = read
-                self.follow_code(code, package)
-                self._reach_words(module, code, package)
+                if not known:
+                    self.follow_code(code, package)
+                    self._reach_words(module, code, package)
         elif read is not None:
             self.follow_names(named_modules(read, self.tree, self._tops()))
             if package:
@@ -149,10 +160,11 @@ class Manifest:
         reached = {name for name in self.modules if "." not in name}
         return reached | (sys.stdlib_module_names - UNLIKELY)
 
-
-def _read(module: Module) -> CodeFile | Constants | None:
-    if module.path is None:
+    def _read(self, module: Module) -> CodeFile | Constants | None:
+        if module.path is None:
+            return None
+        if module.kind == CODE:
+            return read_code(module.path)
+        if module.kind == EXTENSION and module.name not in self._learned.imported:
+            return read_module_constants(module.path)
         return None
-    if module.kind == CODE:
-        return read_code(module.path)
-    return read_module_constants(module.path) if module.kind == EXTENSION else None

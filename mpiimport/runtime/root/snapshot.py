@@ -5,6 +5,7 @@ import sys
 
 from ..index import DIRECTORY, METADATA_FILES, Index, digest
 from ..store import library_name
+from .learning import Learning
 from .libraries import Libraries
 from .manifest import Manifest
 from .reading import read_file
@@ -21,11 +22,15 @@ class Snapshot:
     """A packed snapshot.
 
     ``sizes``: bytes of each file of the store by its name there; ``uncached``: source files without a valid
-    pyc, whose pyc root writes when it imports them, as plain Python would.
+    pyc, whose pyc root writes when it imports them, as plain Python would; ``learning``: to be told at the end what
+    was imported.
     """
 
-    def __init__(self, index: Index, code: bytes, staged: dict[str, int], uncached: frozenset[str]) -> None:
+    def __init__(
+        self, index: Index, code: bytes, staged: dict[str, int], uncached: frozenset[str], learning: Learning
+    ) -> None:
         self.uncached = uncached
+        self.learning = learning
         self._index = index.pack()
         self._code = code
         self._sources = {library_name(path): path for path in staged}
@@ -56,8 +61,11 @@ def take_snapshot(
     """Read what ``program`` will import: ``loaded`` are the modules that every rank has already."""
     first = program.search_entry()
     entries = [*([os.getcwd() if first == "" else first] if first is not None else []), *sys.path]
-    tree = Tree([entry for entry in dict.fromkeys(entries) if entry.startswith("/")])
-    manifest = Manifest(tree, loaded, options.readers)
+    learning = Learning(program, options.manifests)
+    known = learning.known
+    tree = Tree([entry for entry in dict.fromkeys(entries) if entry.startswith("/")], known.searched)
+    manifest = Manifest(tree, loaded, options.readers, known)
+    manifest.follow_names(sorted(known.imported))
     manifest.follow_names(sorted(set(sys.modules) - loaded))
     manifest.follow_names(["sitecustomize", "usercustomize", *program.modules()])
     code = program.code()
@@ -66,10 +74,12 @@ def take_snapshot(
     manifest.complete()
     if "sysconfig" in manifest.modules:
         answers.record_sysconfig()
-    return _pack(manifest, {os.getcwd(), first or os.getcwd()}, answers)
+    learning.reached(manifest)
+    searched = {place for places in known.searched.values() for place in places}
+    return _pack(manifest, {os.getcwd(), first or os.getcwd(), *searched}, answers, learning)
 
 
-def _pack(manifest: Manifest, writable: set[str], answers: "Answers") -> Snapshot:
+def _pack(manifest: Manifest, writable: set[str], answers: "Answers", learning: Learning) -> Snapshot:
     tree = manifest.tree
     table = {}
     blob = []
@@ -79,16 +89,17 @@ def _pack(manifest: Manifest, writable: set[str], answers: "Answers") -> Snapsho
         table[path] = (offset, len(data), digest(data), read.mtime, read.size)
         blob.append(data)
         offset += len(data)
+    changeable = {path for path in tree.listings if _writable(path, writable, tree)}
     libraries = Libraries(tree.path)
     for module in manifest.modules.values():
-        if module.kind == EXTENSION and module.path:
+        if module.kind == EXTENSION and module.path and os.path.dirname(module.path) not in changeable:
             libraries.add(module.path)
             if module.name == "_ctypes":
                 # The module by which needs are loaded cannot have its own loaded by itself.
                 libraries.needs.pop(module.path, None)
     index = Index(
         listings={path: names for path, names in tree.listings.items() if names is not None},
-        writable=[path for path in tree.listings if _writable(path, writable, tree)],
+        writable=list(changeable),
         absent=[path for path in tree.path if tree.listing(path) is None and not os.path.exists(path)],
         code=table,
         libraries=list(libraries.staged),
@@ -97,7 +108,7 @@ def _pack(manifest: Manifest, writable: set[str], answers: "Answers") -> Snapsho
         answers=answers.known,
     )
     uncached = frozenset(path for path, read in manifest.code.items() if not read.cached)
-    return Snapshot(index, b"".join(blob), libraries.staged, uncached)
+    return Snapshot(index, b"".join(blob), libraries.staged, uncached, learning)
 
 
 def _read_metadata(manifest: Manifest) -> dict[str, dict[str, str]]:

@@ -7,6 +7,7 @@ import sys
 from _frozen_importlib_external import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 
 from ..index import DIRECTORY, FILE, list_directory
+from .learned import TOP
 
 CODE, EXTENSION, SOURCELESS, NAMESPACE = "code", "extension", "sourceless", "namespace"
 SUFFIXES = (
@@ -32,10 +33,14 @@ class Module:
 
 
 class Tree:
-    """The directories reachable from ``path``, a copy of ``sys.path``."""
+    """The directories reachable from ``path``, a copy of ``sys.path``.
 
-    def __init__(self, path: list[str]) -> None:
+    ``searched``: package, ``TOP`` for none, -> further directories in which its modules may be.
+    """
+
+    def __init__(self, path: list[str], searched: dict[str, list[str]] | None = None) -> None:
         self.path = path
+        self._searched = searched or {}
         self.listings: dict[str, dict[str, int] | None] = {}
         self._found: dict[str, Module | None] = {}
 
@@ -60,7 +65,7 @@ class Tree:
             package = self.find(parent)
             search = package.locations if package else _loaded_locations(parent)
         portions = []
-        for directory in search or ():
+        for directory in [*(search or ()), *self._searched.get(parent or TOP, ())]:
             listing = self.listing(directory)
             if not listing:
                 continue

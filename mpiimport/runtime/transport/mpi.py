@@ -59,6 +59,21 @@ class Transport:
         found = _unpack(receive)
         return [-value for value in found[len(values) :]], found[: len(values)]
 
+    def totals(self, values: list[int]) -> list[int] | None:
+        """Return the sum of each value over all ranks, on root; None elsewhere."""
+        send = _pack(values)
+        receive = bytearray(len(send))
+        kind = self._mpi.INT64_T
+        self._wait(self._comm.Ireduce([send, kind], [receive, kind], self._mpi.SUM, 0))
+        return _unpack(receive) if self.rank == 0 else None
+
+    def collect(self, data: bytes, room: int) -> list[bytes]:
+        """Return every rank's ``data``, at most ``room`` bytes of it and no zero bytes, on root; nothing elsewhere."""
+        receive = bytearray(room * self.size if self.rank == 0 else 0)
+        kind = self._mpi.BYTE
+        self._wait(self._comm.Igather([data.ljust(room, b"\0"), room, kind], [receive, room, kind], 0))
+        return [bytes(receive[start : start + room]).rstrip(b"\0") for start in range(0, len(receive), room)]
+
     def broadcast(self, data: bytes, root: int = 0) -> bytes:
         """Return root's ``data``; elsewhere ``data`` is ignored."""
         length = bytearray(_pack([len(data)]))

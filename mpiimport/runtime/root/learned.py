@@ -1,0 +1,158 @@
+"""Learned manifests: what earlier runs of a program imported. Names and places only, never content.
+
+A manifest is a text file::
+
+    mpiimport manifest 1
+    program script /home/ada/app.py
+    tree cpython-311 /usr 4f1c09ab
+    import numpy.linalg
+    skip scipy.stats
+    search - /home/ada/lib
+    end
+
+``import``: a module that some rank imported; ``skip``: one that the static pass reached and no rank imported;
+``search``: a directory from which modules of a package (``-``: top-level modules) came, and that the static
+pass did not know.
+"""
+
+import os
+import sys
+
+from ..index import digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..program import Program
+
+FIRST, LAST = "mpiimport manifest 1", "end"
+SUFFIX = ".manifest"
+TOP = "-"
+# Where `mpiimport bake` puts manifests, below the sys.prefix of the tree they belong to.
+BAKED = "share/mpiimport/manifests"
+
+
+class Malformed(ValueError):
+    """The file is no manifest of this version; the message says where it stops being one."""
+
+
+class Learned:
+    """The content of a manifest.
+
+    ``program``, ``tree``: whose it is, for people; ``imported``, ``skipped``: names of modules; ``searched``:
+    package (or TOP) -> directories.
+    """
+
+    __slots__ = ("imported", "program", "searched", "skipped", "tree")
+
+    def __init__(self, program: str = "", tree: str = "") -> None:
+        self.program = program
+        self.tree = tree
+        self.imported: set[str] = set()
+        self.skipped: set[str] = set()
+        self.searched: dict[str, list[str]] = {}
+
+    @classmethod
+    def parse(cls, text: str) -> "Learned":
+        """Raises Malformed."""
+        lines = text.split("\n")
+        if lines[0] != FIRST:
+            raise Malformed(f"line 1 is not {FIRST!r}")
+        if lines[-2:] != [LAST, ""]:
+            raise Malformed(f"the last line is not {LAST!r}; the file was cut")
+        learned = cls()
+        for number, line in enumerate(lines[1:-2], 2):
+            key, _, value = line.partition(" ")
+            if not learned._take(key, value):
+                raise Malformed(f"line {number} is not understood: {line[:60]!r}")
+        return learned
+
+    @classmethod
+    def read(cls, path: str) -> "Learned":
+        """Raises OSError and Malformed."""
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
+            return cls.parse(stream.read())
+
+    def text(self) -> str:
+        searched = ((package, place) for package, places in sorted(self.searched.items()) for place in places)
+        return "\n".join(
+            [
+                FIRST,
+                f"program {self.program}",
+                f"tree {self.tree}",
+                *(f"import {name}" for name in sorted(self.imported) if is_module_name(name)),
+                *(f"skip {name}" for name in sorted(self.skipped) if is_module_name(name)),
+                *(f"search {package} {place}" for package, place in searched if "\n" not in place),
+                LAST,
+                "",
+            ]
+        )
+
+    def write(self, path: str) -> None:
+        """Replace the file at once, so that jobs that end together cannot mix their lines. Raises OSError."""
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        fresh = f"{path}.{os.urandom(8).hex()}"
+        try:
+            with open(fresh, "x", encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
+                stream.write(self.text())
+            os.replace(fresh, path)
+        except OSError:
+            if os.path.lexists(fresh):
+                os.unlink(fresh)
+            raise
+
+    def merge(self, other: "Learned") -> None:
+        """Add what ``other`` knows. What either saw imported is not skipped."""
+        self.imported |= other.imported
+        self.skipped = (self.skipped | other.skipped) - self.imported
+        for package, places in other.searched.items():
+            known = self.searched.setdefault(package, [])
+            known += [place for place in places if place not in known]
+
+    def _take(self, key: str, value: str) -> bool:
+        """Take one line; False where it means nothing."""
+        if key in ("program", "tree"):
+            setattr(self, key, value)
+            return True
+        if key in ("import", "skip") and is_module_name(value):
+            (self.imported if key == "import" else self.skipped).add(value)
+            return True
+        package, _, place = value.partition(" ")
+        if key == "search" and (package == TOP or is_module_name(package)) and place.startswith("/"):
+            self.searched.setdefault(package, []).append(place)
+            return True
+        return False
+
+
+def is_module_name(name: str) -> bool:
+    return all(part.isidentifier() for part in name.split("."))
+
+
+def user_directory() -> str:
+    """Return where this user's manifests are kept (XDG Base Directory Specification); empty without a home."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if not cache.startswith("/"):
+        home = os.path.expanduser("~")
+        cache = os.path.join(home, ".cache") if home.startswith("/") else ""
+    return os.path.join(cache, "mpiimport", "manifests") if cache else ""
+
+
+def baked_directory() -> str:
+    return os.path.join(sys.prefix, BAKED)
+
+
+def tree_identity() -> str:
+    """Return one line that tells this Python tree from others that lie in the same place, in other images say."""
+    stamp = os.stat(os.path.dirname(os.__file__)).st_mtime_ns
+    return f"{sys.implementation.cache_tag} {sys.prefix} {stamp:x}"
+
+
+def file_name(program: "Program", tree: str = "") -> str:
+    """Return the file name of a program's manifest; one without ``tree`` lies in the tree that it belongs to.
+
+    A program read from standard input has none: empty.
+    """
+    identity = program.identity() if tree else program.label()
+    if not identity:
+        return ""
+    readable = "".join(char if char.isalnum() or char in "._-" else "_" for char in program.label().partition(" ")[2])
+    return f"{readable[:60]}-{digest(f'{identity} {tree}'.encode(errors='surrogateescape')).hex()}{SUFFIX}"

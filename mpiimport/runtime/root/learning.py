@@ -1,0 +1,152 @@
+"""From the modules that all ranks imported to the learned manifest of the next run, and what this one missed."""
+
+import os
+import sys
+
+from ..importing import spec_of
+from .learned import TOP, Learned, Malformed, baked_directory, file_name, is_module_name, tree_identity, user_directory
+from .manifest import Manifest
+from .tree import CODE, EXTENSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..program import Program
+
+# The value of the option `manifests` that turns learning off.
+NONE = "-"
+
+
+class Miss:
+    """A module that was not served: its ``name``, on how many ``ranks``, and ``why`` the first pass left it out."""
+
+    __slots__ = ("name", "ranks", "why")
+
+    def __init__(self, name: str, ranks: int, why: str) -> None:
+        self.name = name
+        self.ranks = ranks
+        self.why = why
+
+
+class Learning:
+    """What is known of one program from earlier runs, and what this run adds.
+
+    ``known``: the manifests of earlier runs, merged; ``complaints``: one line for each file that is none.
+    """
+
+    def __init__(self, program: "Program", manifests: str) -> None:
+        """``manifests``: the directory for learned manifests, NONE for none, empty for the user's own."""
+        self.known = Learned()
+        self.complaints: list[str] = []
+        self._program = program
+        self._tree = tree_identity()
+        self._reached: set[str] = set()
+        self._names: dict[str, str] = {}
+        self._listed: set[str] = set()
+        self._path = ""
+        directory = manifests or user_directory()
+        name = file_name(program, self._tree)
+        if manifests != NONE and directory and name:
+            self._path = os.path.join(os.path.abspath(directory), name)
+        if name:
+            for path in (os.path.join(baked_directory(), file_name(program)), self._path):
+                self._take(path)
+
+    def reached(self, manifest: Manifest) -> None:
+        """Remember what the snapshot holds."""
+        held = [
+            module
+            for module in manifest.modules.values()
+            if module.kind == EXTENSION or (module.kind == CODE and module.path in manifest.code)
+        ]
+        self._names = {module.path: module.name for module in held if module.path}
+        self._reached = set(manifest.modules)
+        self._listed = {path for path, listing in manifest.tree.listings.items() if listing is not None}
+
+    def finish(self, served: dict[str, int], missed: dict[str, int]) -> list[Miss]:
+        """Save what was learned and return what was missed.
+
+        ``served``: path of a module's file -> ranks that took it from the store; ``missed``: name of a module
+        -> ranks that imported it the ordinary way. A directory that cannot be written is no reason to speak:
+        the next run only learns nothing.
+        """
+        found = Learned(self._program.identity(), self._tree)
+        found.imported = {self._names[path] for path, ranks in served.items() if ranks and path in self._names}
+        found.imported |= {name for name in missed if is_module_name(name)}
+        found.skipped = self._reached - found.imported
+        found.searched = self._searched(missed)
+        misses = [Miss(name, ranks, self._why(name)) for name, ranks in sorted(missed.items())]
+        try:
+            self._save(found)
+        except OSError:
+            pass
+        return misses
+
+    def _take(self, path: str) -> None:
+        if not path:
+            return
+        try:
+            self.known.merge(Learned.read(path))
+        except OSError:
+            pass
+        except Malformed as exc:
+            self.complaints.append(f"the manifest {path} is ignored: {exc}; remove it")
+
+    def _save(self, found: Learned) -> None:
+        if not self._path:
+            return
+        before = Learned()
+        # Once more, for a job that ended meanwhile may have written it.
+        try:
+            before = Learned.read(self._path)
+        except FileNotFoundError:
+            pass
+        except Malformed:
+            return
+        merged = Learned(found.program, found.tree)
+        merged.merge(before)
+        merged.merge(found)
+        if merged.text() != before.text():
+            merged.write(self._path)
+
+    def _searched(self, missed: dict[str, int]) -> dict[str, list[str]]:
+        """Return the directories, unknown to the static pass, from which missed modules came."""
+        searched: dict[str, list[str]] = {}
+        for name in missed:
+            home = _home(name)
+            if home and self._is_new(name, home):
+                parent = name.rpartition(".")[0]
+                places = getattr(sys.modules.get(parent), "__path__", ()) if parent else sys.path
+                known = searched.setdefault(parent or TOP, [])
+                if home in places and home not in known:
+                    known.append(home)
+        return searched
+
+    def _is_new(self, name: str, home: str) -> bool:
+        """Tell whether the static pass could not know that modules such as ``name`` lie in ``home``."""
+        package = spec_of(sys.modules.get(name.rpartition(".")[0]))
+        origin = package.origin if package else None
+        return home not in self._listed and not (isinstance(origin, str) and home == os.path.dirname(origin))
+
+    def _why(self, name: str) -> str:
+        module = sys.modules.get(name)
+        if name in self._reached:
+            return "it was found, but not served: its file changed, does not compile or warns"
+        if module is None:
+            return "imported on other ranks only"
+        home = _home(name)
+        if home is None:
+            loader = type(getattr(spec_of(module), "loader", None)).__name__
+            return f"it does not come from a file of its own but from {loader}"
+        if self._is_new(name, home):
+            return f"{home} is searched only since the program runs"
+        return "imported in a function, or by a name made while the program runs"
+
+
+def _home(name: str) -> str | None:
+    """Return the directory on ``sys.path``, or on its package's ``__path__``, in which a module was found."""
+    spec = spec_of(sys.modules.get(name))
+    if spec is None or not spec.has_location or not isinstance(spec.origin, str) or not os.path.isabs(spec.origin):
+        return None
+    origin = spec.origin
+    home = os.path.dirname(origin)
+    return os.path.dirname(home) if spec.submodule_search_locations is not None else home
