@@ -43,6 +43,27 @@ fetch_mpi4py() {
     done
 }
 
+# The host commands have a Python environment of their own; a relative path file leads it to the one copy of ours.
+install_host() {
+    local wanted site
+    [[ -x $prefix/host/bin/python ]] || "$python" -m venv --without-pip "$prefix/host"
+    site=$("$prefix/host/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    wanted=$("$python" -c 'import sys
+try:
+    import tomllib
+except ImportError:
+    from pip._vendor import tomli as tomllib
+print(*tomllib.load(open(sys.argv[1], "rb"))["project"]["optional-dependencies"]["host"])' "$here/pyproject.toml")
+    # shellcheck disable=SC2086  # one word for each requirement
+    "$python" -m pip --python "$prefix/host/bin/python" install --quiet --disable-pip-version-check $wanted
+    printf '../../../../lib\n' >"$site/mpiimport.pth"
+    cat >"$prefix/bin/mpiimport" <<'COMMAND'
+#!/bin/sh
+exec "$(dirname "$(readlink -f "$0")")/../host/bin/python" -I -m mpiimport.host "$@"
+COMMAND
+    chmod 755 "$prefix/bin/mpiimport"
+}
+
 write_modulefile() {
     install -d "$prefix/modulefiles"
     cat >"$prefix/modulefiles/mpiimport" <<'MODULE'
@@ -59,5 +80,6 @@ copy_binaries
 copy_package
 fetch_mpi4py
 compile_package
+install_host
 write_modulefile
 "$prefix/bin/mpiimport-plan" record --prefix "$prefix"

@@ -23,7 +23,9 @@ def activate(options: Options, program: Program, answers: Answers, before_site: 
     where the service does not start, root says why in one line.
     """
     here = launch()
-    if options.switch == "0" or options.debug or here is None:
+    if options.switch != "0" and options.record and (here is None or here.rank == 0):
+        _record(options, program, answers, before_site)
+    if options.switch == "0" or options.debug or options.record or here is None:
         return None
     if not explicit and not is_rank_process(here):
         _say(
@@ -49,6 +51,14 @@ def activate(options: Options, program: Program, answers: Answers, before_site: 
         return None
     _arrange_exit(service, service.ownership)
     return service
+
+
+def _record(options: Options, program: Program, answers: Answers, before_site: bool) -> None:
+    from .root.recording import Recording
+
+    if before_site:
+        answers.run_site()
+    atexit.register(Recording(program, options).finish)
 
 
 def _arrange_exit(service: Service, ownership: "Ownership") -> None:

@@ -49,6 +49,9 @@ OPTIONS = (
         "keep in DIR what programs imported, for their next runs "
         "(default: $XDG_CACHE_HOME/mpiimport/manifests); - keeps nothing",
     ),
+    Option(
+        "record", None, "DIR", str, "", "serve nothing, but record what is imported in DIR, as `mpiimport bake` does"
+    ),
     Option("deadline", None, "SECONDS", int, 300, "abort the job when the start-up takes longer"),
     Option("readers", None, "N", int, 16, "threads with which root reads the tree"),
     Option("thread_level", None, "LEVEL", str, "multiple", "MPI thread level to start with"),
@@ -68,6 +71,7 @@ class Options:
     store: str
     report: str
     manifests: str
+    record: str
     deadline: int
     readers: int
     thread_level: str

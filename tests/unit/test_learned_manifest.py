@@ -95,13 +95,13 @@ def test_the_users_directory_follows_the_base_directory_specification(monkeypatc
 
 def test_a_damaged_file_is_neither_used_nor_overwritten(tmp_path: Path) -> None:
     program = Program(CODE, "import json", [])
-    first = Learning(program, str(tmp_path))
+    first = Learning.of(program, str(tmp_path))
     first.finish({}, {"json": 1})
     (path,) = tmp_path.iterdir()
-    assert Learning(program, str(tmp_path)).known.imported == {"json"}
+    assert Learning.of(program, str(tmp_path)).known.imported == {"json"}
     path.write_text(path.read_text()[:-3])
     damaged = path.read_text()
-    again = Learning(program, str(tmp_path))
+    again = Learning.of(program, str(tmp_path))
     assert again.known.imported == set()
     (complaint,) = again.complaints
     assert str(path) in complaint and "remove it" in complaint
@@ -112,13 +112,13 @@ def test_a_damaged_file_is_neither_used_nor_overwritten(tmp_path: Path) -> None:
 def test_nothing_is_kept_where_nothing_is_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for manifests, program in (NONE, Program(CODE, "import json", [])), ("", Program(INPUT, "-", [])):
-        Learning(program, manifests).finish({}, {"json": 1})
+        Learning.of(program, manifests).finish({}, {"json": 1})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_jobs_that_end_together_lose_nothing_they_saw_before(tmp_path: Path) -> None:
     program = Program(CODE, "import json", [])
-    one, other = Learning(program, str(tmp_path)), Learning(program, str(tmp_path))
+    one, other = Learning.of(program, str(tmp_path)), Learning.of(program, str(tmp_path))
     one.finish({}, {"json": 1})
     other.finish({}, {"csv": 1})
-    assert Learning(program, str(tmp_path)).known.imported == {"json", "csv"}
+    assert Learning.of(program, str(tmp_path)).known.imported == {"json", "csv"}

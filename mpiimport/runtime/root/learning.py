@@ -33,8 +33,8 @@ class Learning:
     ``known``: the manifests of earlier runs, merged; ``complaints``: one line for each file that is none.
     """
 
-    def __init__(self, program: "Program", manifests: str) -> None:
-        """``manifests``: the directory for learned manifests, NONE for none, empty for the user's own."""
+    def __init__(self, program: "Program", path: str, others: list[str]) -> None:
+        """``path``: the manifest to read and to save, empty for none; ``others``: those only to be read."""
         self.known = Learned()
         self.complaints: list[str] = []
         self._program = program
@@ -42,14 +42,24 @@ class Learning:
         self._reached: set[str] = set()
         self._names: dict[str, str] = {}
         self._listed: set[str] = set()
-        self._path = ""
+        self._path = path
+        for source in filter(None, [*others, path]):
+            self._take(source)
+
+    @classmethod
+    def of(cls, program: "Program", manifests: str) -> "Learning":
+        """Return what this user, and the tree, know of ``program``.
+
+        ``manifests``: the directory for learned manifests, NONE for none, empty for the user's own.
+        """
+        name, baked = file_name(program, tree_identity()), file_name(program)
         directory = manifests or user_directory()
-        name = file_name(program, self._tree)
-        if manifests != NONE and directory and name:
-            self._path = os.path.join(os.path.abspath(directory), name)
-        if name:
-            for path in (os.path.join(baked_directory(), file_name(program)), self._path):
-                self._take(path)
+        keeps = manifests != NONE and directory and name
+        return cls(
+            program,
+            os.path.join(os.path.abspath(directory), name) if keeps else "",
+            [os.path.join(baked_directory(), baked)] if baked else [],
+        )
 
     def reached(self, manifest: Manifest) -> None:
         """Remember what the snapshot holds."""
@@ -82,8 +92,6 @@ class Learning:
         return misses
 
     def _take(self, path: str) -> None:
-        if not path:
-            return
         try:
             self.known.merge(Learned.read(path))
         except OSError:

@@ -5,6 +5,7 @@ import sys
 
 from ..index import DIRECTORY, METADATA_FILES, Index, digest
 from ..store import library_name
+from .learned import Learned
 from .learning import Learning
 from .libraries import Libraries
 from .manifest import Manifest
@@ -59,12 +60,22 @@ def take_snapshot(
     answers: "Answers",
 ) -> Snapshot:
     """Read what ``program`` will import: ``loaded`` are the modules that every rank has already."""
+    learning = Learning.of(program, options.manifests)
+    manifest = resolve(program, options.readers, loaded, learning.known)
+    learning.reached(manifest)
+    if "sysconfig" in manifest.modules:
+        answers.record_sysconfig()
+    first = program.search_entry()
+    searched = {place for places in learning.known.searched.values() for place in places}
+    return _pack(manifest, {os.getcwd(), first or os.getcwd(), *searched}, answers, learning)
+
+
+def resolve(program: "Program", readers: int, loaded: set[str], known: Learned) -> Manifest:
+    """Return the modules that ``program`` will import, read by ``readers`` threads."""
     first = program.search_entry()
     entries = [*([os.getcwd() if first == "" else first] if first is not None else []), *sys.path]
-    learning = Learning(program, options.manifests)
-    known = learning.known
     tree = Tree([entry for entry in dict.fromkeys(entries) if entry.startswith("/")], known.searched)
-    manifest = Manifest(tree, loaded, options.readers, known)
+    manifest = Manifest(tree, loaded, readers, known)
     manifest.follow_names(sorted(known.imported))
     manifest.follow_names(sorted(set(sys.modules) - loaded))
     manifest.follow_names(["sitecustomize", "usercustomize", *program.modules()])
@@ -72,11 +83,7 @@ def take_snapshot(
     if code is not None:
         manifest.follow_code(code)
     manifest.complete()
-    if "sysconfig" in manifest.modules:
-        answers.record_sysconfig()
-    learning.reached(manifest)
-    searched = {place for places in known.searched.values() for place in places}
-    return _pack(manifest, {os.getcwd(), first or os.getcwd(), *searched}, answers, learning)
+    return manifest
 
 
 def _pack(manifest: Manifest, writable: set[str], answers: "Answers", learning: Learning) -> Snapshot:

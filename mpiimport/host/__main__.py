@@ -1,0 +1,8 @@
+"""``mpiimport``, also ``python -m mpiimport.host``."""
+
+import sys
+
+from .cli import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

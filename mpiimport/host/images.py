@@ -1,0 +1,105 @@
+"""Images of Apptainer and SingularityCE: running a command in one, and adding files to it."""
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path, PurePath
+from typing import Protocol
+
+from spython.main import Client
+
+from .complaint import Complaint
+
+# Where the container sees what is bound for a recording.
+PACKAGE, RECORDS = "/mpiimport-bake/lib/mpiimport", "/mpiimport-bake/records"
+# Apptainer sets both names; the values keep what the image itself puts on the path.
+PYTHONPATH = f"{PACKAGE}/door${{PYTHONPATH:+:$PYTHONPATH}}"
+
+
+class Image(Protocol):
+    def run(self, command: list[str], package: Path, records: Path) -> int:
+        """Run ``command`` so that pythons record into ``records``; return its status."""
+
+    def add(self, files: dict[Path, Path], output: Path | None) -> None:
+        """Add files, destination in the image -> source here, and write the image to ``output``, or where it is.
+
+        Raises Complaint, with the image as it was.
+        """
+
+
+def open_image(name: str) -> Image:
+    """Return the image file or sandbox with this path. Raises Complaint where there is none."""
+    path = Path(name)
+    if "://" in name:
+        raise Complaint(
+            f"{name} is a reference, not a file: pull it first, or bake in its Dockerfile (RUN mpiimport bake -- ...)"
+        )
+    if not path.exists():
+        raise Complaint(f"there is no image {path}")
+    if not shutil.which("singularity"):
+        raise Complaint("no singularity command was found: load the module of Apptainer or SingularityCE")
+    return Sandbox(path) if path.is_dir() else ImageFile(path)
+
+
+class ImageFile:
+    """A SIF file, which is never changed: a new one is built from it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def run(self, command: list[str], package: Path, records: Path) -> int:
+        binds = [f"{package}:{PACKAGE}:ro", f"{records}:{RECORDS}"]
+        settings = {"MPIIMPORT": "1", "MPIIMPORT_RECORD": RECORDS, "PYTHONPATH": PYTHONPATH}
+        prefixed = {
+            f"{tool}ENV_{name}": value for tool in ("APPTAINER", "SINGULARITY") for name, value in settings.items()
+        }
+        done = Client.execute(
+            str(self.path), command, bind=binds, environ={**os.environ, **prefixed}, return_result=True, quiet=True
+        )
+        for text in done["message"]:
+            print(text, end="")
+        status: int = done["return_code"]
+        return status
+
+    def add(self, files: dict[Path, Path], output: Path | None) -> None:
+        output = output or self.path
+        with tempfile.TemporaryDirectory(prefix=".mpiimport-", dir=output.absolute().parent) as directory:
+            definition = Path(directory) / "definition"
+            lines = [f"    {source} {destination}" for destination, source in files.items()]
+            definition.write_text(
+                "\n".join([f"Bootstrap: localimage\nFrom: {self.path.absolute()}\n%files", *lines, ""])
+            )
+            built = Path(directory) / "image.sif"
+            Client.build(str(definition), str(built), sudo=False, quiet=True, return_result=True)
+            if not built.exists():
+                raise Complaint(f"the image could not be built from {self.path}, as said above; it is as it was")
+            built.replace(output)
+
+
+class Sandbox(ImageFile):
+    """A directory that holds the root of an image."""
+
+    def add(self, files: dict[Path, Path], output: Path | None) -> None:
+        try:
+            for destination, source in files.items():
+                _add_file(self.path, destination, source.read_bytes())
+        except OSError as exc:
+            raise Complaint(f"cannot write {exc.filename} in {self.path}: {exc.strerror}") from None
+
+
+def _add_file(root: Path, destination: PurePath, content: bytes) -> None:
+    """Write a file below ``root``, whose links are the container's and must not lead outside. Raises OSError."""
+    place = os.open(root, os.O_PATH | os.O_DIRECTORY)
+    try:
+        for part in destination.parent.relative_to("/").parts:
+            with suppress(FileExistsError):
+                os.mkdir(part, dir_fd=place)
+            deeper = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
+            os.close(place)
+            place = deeper
+        fd = os.open(destination.name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644, dir_fd=place)
+        with os.fdopen(fd, "wb") as stream:
+            stream.write(content)
+    finally:
+        os.close(place)

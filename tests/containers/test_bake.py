@@ -1,0 +1,67 @@
+"""`mpiimport bake IMAGE -- COMMAND` puts what the program imports into the image, whose first job then misses nothing."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.containers.cells import Cell, Site
+from tests.lab.ranks import Mpi, run
+
+PROGRAM = "import importlib; importlib.import_module('xml.dom' + '.minidom'); from mpi4py import MPI"
+SECONDS = 900
+
+
+def copied(site: Site, kind: str, workspace: Path) -> Path:
+    """An image to change, like the one of the other tests."""
+    source = site.images / {"sandbox": "py", "sif": "py.sif"}[kind]
+    if kind == "sif":
+        return Path(shutil.copy(source, workspace))
+    return Path(shutil.copytree(source, workspace / "py", symlinks=True))
+
+
+@pytest.mark.parametrize("kind", ["sandbox", pytest.param("sif", marks=pytest.mark.full)])
+def test_the_first_job_of_a_baked_image_misses_nothing(site: Site, mpich: Mpi, kind: str) -> None:
+    cell = Cell(kind, "root", "hybrid", "mpich")
+    workspace = site.workspace("root")
+    script = workspace / "app.py"
+    script.write_text(PROGRAM)
+    environment = site.environment(cell, mpich, XDG_CACHE_HOME=str(workspace / "cache"))
+    image = copied(site, kind, workspace)
+    command = [str(site.prefix / "bin" / "mpiimport"), "bake", str(image), "--", "python3", str(script)]
+    baked = run(command, environment, SECONDS, workspace)
+    assert baked.status == 0, baked.stderr
+    assert "baked /usr" in baked.stdout, baked.stdout
+    report = workspace / "report.json"
+    shim = [str(site.prefix / "shim" / "apptainer"), "exec", "--mpiimport=mpich", str(image), "python3", str(script)]
+    served = run(
+        [*mpich.command(2), *shim],
+        {**environment, "MPIIMPORT": "force", "MPIIMPORT_REPORT": str(report)},
+        120,
+        workspace,
+    )
+    assert served.status == 0, served.stderr
+    found = json.loads(report.read_text())
+    assert found["missed"] == []
+    assert found["modules_stored"] == found["modules_served"]
+    shutil.rmtree(workspace)
+
+
+def test_an_image_stays_as_it_was_when_the_program_fails(site: Site, mpich: Mpi) -> None:
+    cell = Cell("sif", "root", "hybrid", "mpich")
+    image = site.images / "py.sif"
+    before = image.stat()
+    command = [
+        str(site.prefix / "bin" / "mpiimport"),
+        "bake",
+        str(image),
+        "--",
+        "python3",
+        "-c",
+        "import no_such_module",
+    ]
+    baked = run(command, site.environment(cell, mpich), 120)
+    assert baked.status == 1
+    assert "no_such_module" in baked.stdout and "ended with status 1" in baked.stderr
+    assert image.stat().st_mtime_ns == before.st_mtime_ns

@@ -1,0 +1,108 @@
+"""`mpiimport manifest show|diff|prune`: what is kept can be read, compared and cleared by a person."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from mpiimport.host.cli import main
+from mpiimport.runtime.root.learned import Learned
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MPIIMPORT_MANIFESTS", str(tmp_path / "manifests"))
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path / "manifests"
+
+
+def keep(directory: Path, name: str, program: str, imported: set[str]) -> Path:
+    learned = Learned(program, "cpython-311 /usr 1f")
+    learned.imported = imported
+    path = directory / f"{name}.manifest"
+    learned.write(str(path))
+    return path
+
+
+def test_an_empty_cache_is_said_to_be_empty(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["manifest", "show"]) == 0
+    assert capsys.readouterr().out == f"no manifests in {directory}\n"
+
+
+def test_the_list_names_program_tree_and_size(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keep(directory, "one", "script /home/ada/[bold]app.py", {"numpy", "numpy.linalg", "json"})
+    (directory / "bad.manifest").write_text("nonsense")
+    assert main(["manifest", "show"]) == 0
+    out = capsys.readouterr().out
+    assert "script /home/ada/[bold]app.py" in out and "cpython-311 /usr" in out and "numpy, json" in out
+    assert "line 1 is not" in out
+
+
+@pytest.mark.parametrize("by", ["file", "name", "script", "module"])
+def test_a_manifest_is_shown_by_file_script_or_module(
+    directory: Path, capsys: pytest.CaptureFixture[str], by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = "module pkg.app" if by == "module" else f"script {tmp_path / 'app.py'}"
+    path = keep(directory, "one", program, {"numpy"})
+    which = {"file": str(path), "name": path.name, "script": "app.py", "module": "pkg.app"}[by]
+    assert main(["manifest", "show", which]) == 0
+    assert "import numpy\n" in capsys.readouterr().out
+
+
+def test_differences_are_lines_with_a_sign_and_status_1(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = keep(directory, "old", "script /a.py", {"json", "numpy"})
+    new = keep(directory, "new", "script /a.py", {"json", "scipy"})
+    assert main(["manifest", "diff", str(old), str(new)]) == 1
+    assert capsys.readouterr().out.splitlines() == ["- import numpy", "+ import scipy"]
+    assert main(["manifest", "diff", str(old), str(old)]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_pruning_removes_what_is_of_no_more_use(
+    directory: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    script = tmp_path / "app.py"
+    script.touch()
+    kept = keep(directory, "kept", f"script {script}", {"json"})
+    gone = keep(directory, "gone", "script /no/such/app.py", {"json"})
+    old = keep(directory, "old", "module json.tool", {"json"})
+    os.utime(old, (time.time() - 100 * 86400,) * 2)
+    bad = directory / "bad.manifest"
+    bad.write_text("nonsense")
+    other = directory / "notes.txt"
+    other.write_text("not ours")
+    assert main(["manifest", "prune", "--dry-run"]) == 0
+    assert {path for path in (kept, gone, old, bad, other) if path.exists()} == {kept, gone, old, bad, other}
+    assert main(["manifest", "prune"]) == 0
+    assert set(directory.iterdir()) == {kept, other}
+    said = capsys.readouterr().out
+    assert "/no/such/app.py is gone" in said and "not changed for 100 days" in said and "malformed" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["manifest", "show", "nothing.py"], 1, "no manifest of nothing.py"),
+        (["manifest", "show", "nothing.manifest"], 1, "No such file"),
+        (["manifest", "diff", "a.manifest"], 2, "NEW"),
+        (["manifest"], 2, "ACTION"),
+        ([], 2, "COMMAND"),
+        (["bake", "image.sif"], 2, "after --"),
+        (["bake", "no-such.sif", "--", "python"], 1, "there is no image no-such.sif"),
+        (["bake", "docker://image", "--", "python"], 1, "pull it first"),
+        (["bake", "--output", "x", "--", "python"], 1, "--output is for image files"),
+        (["bake", "--", "/no/such/command"], 1, "cannot run /no/such/command"),
+        (["bake", "--", "false"], 1, "false ended with status 1"),
+        (["bake", "--", "true"], 1, "no CPython 3.10 or newer was run"),
+        (["manifest", "show", "--", "x"], 2, "unexpected: -- x"),
+    ],
+)
+def test_a_mistake_is_named(words: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        ended = main(words)
+    except SystemExit as exc:
+        ended = exc.code  # type: ignore[assignment]
+    assert ended == status
+    assert said in capsys.readouterr().err.replace("\n", " ")
