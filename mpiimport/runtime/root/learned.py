@@ -101,9 +101,9 @@ class Learned:
             raise
 
     def merge(self, other: "Learned") -> None:
-        """Add what ``other`` knows. What either saw imported is not skipped."""
+        """Add what ``other`` knows. What either saw imported is not skipped, nor are the packages it lies in."""
         self.imported |= other.imported
-        self.skipped = (self.skipped | other.skipped) - self.imported
+        self.skipped = (self.skipped | other.skipped) - self.imported - _packages(self.imported)
         for package, places in other.searched.items():
             known = self.searched.setdefault(package, [])
             known += [place for place in places if place not in known]
@@ -124,7 +124,17 @@ class Learned:
 
 
 def is_module_name(name: str) -> bool:
-    return all(part.isidentifier() for part in name.split("."))
+    """Tell whether this may be a module's name: a statement needs identifiers, ``importlib.import_module`` does not."""
+    return all(part.isprintable() and not set(part) & {" ", "/"} and part for part in name.split("."))
+
+
+def _packages(names: set[str]) -> set[str]:
+    """Return the packages in which modules lie; those without a file of their own are not seen imported."""
+    packages = set()
+    for name in names:
+        while name := name.rpartition(".")[0]:
+            packages.add(name)
+    return packages
 
 
 def user_directory() -> str:

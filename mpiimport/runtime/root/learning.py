@@ -40,7 +40,7 @@ class Learning:
         self._program = program
         self._tree = tree_identity()
         self._reached: set[str] = set()
-        self._names: dict[str, str] = {}
+        self._names: dict[str, list[str]] = {}
         self._listed: set[str] = set()
         self._path = path
         for source in filter(None, [*others, path]):
@@ -68,7 +68,10 @@ class Learning:
             for module in manifest.modules.values()
             if module.kind == EXTENSION or (module.kind == CODE and module.path in manifest.code)
         ]
-        self._names = {module.path: module.name for module in held if module.path}
+        # A file may be known by several names, as `package` and `package.__init__`.
+        for module in held:
+            if module.path:
+                self._names.setdefault(module.path, []).append(module.name)
         self._reached = set(manifest.modules)
         self._listed = {path for path, listing in manifest.tree.listings.items() if listing is not None}
 
@@ -80,7 +83,7 @@ class Learning:
         the next run only learns nothing.
         """
         found = Learned(self._program.identity(), self._tree)
-        found.imported = {self._names[path] for path, ranks in served.items() if ranks and path in self._names}
+        found.imported = {name for path, ranks in served.items() if ranks for name in self._names.get(path, ())}
         found.imported |= {name for name in missed if is_module_name(name)}
         found.skipped = self._reached - found.imported
         found.searched = self._searched(missed)

@@ -153,7 +153,8 @@ class Manifest:
     def _parts(self, package: str) -> set[str]:
         """Return the names of the modules and packages that lie in a package."""
         locations = self.modules[package].locations if package in self.modules else None
-        return {entry.partition(".")[0] for location in locations or () for entry in self.tree.listing(location) or ()}
+        entries = (entry for location in locations or () for entry in self.tree.listing(location) or ())
+        return {entry.partition(".")[0] for entry in entries} - {"__init__", "__main__"}
 
     def _tops(self) -> set[str]:
         """Return the top-level names that strings may mean: the standard library's and those reached."""
