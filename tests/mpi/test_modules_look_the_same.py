@@ -40,6 +40,7 @@ PROGRAMS = {
     "standard library": "import asyncio, multiprocessing, ssl, sqlite3, email.mime.text, xml.etree.ElementTree, unittest.mock",
 }
 
+
 def seen(job: Job, mpi: Mpi, door: str, text: str, library: Path) -> list[Seen]:
     script = job.script(text + REPORT)
     outcome = job.run(mpi, 2, script, "an argument", door=door, PYTHONPATH=_path(job, door, library))

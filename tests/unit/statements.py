@@ -46,7 +46,7 @@ def by_syntax(source: bytes) -> Found:
 
 
 class ModuleLevelImports(ast.NodeVisitor):
-    """Collects imports outside functions; the bodies of functions named ``__getattr__`` count."""
+    """Collects imports outside functions, less what only type checkers and programs of their own execute."""
 
     def __init__(self) -> None:
         self.found: Found = set()
@@ -57,12 +57,22 @@ class ModuleLevelImports(ast.NodeVisitor):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         self.found.add((node.module or "", node.level, tuple(alias.name for alias in node.names)))
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        if node.name == "__getattr__":
+    def visit_If(self, node: ast.If) -> None:
+        if _never_runs(ast.unparse(node.test)):
+            for statement in node.orelse:
+                self.visit(statement)
+        else:
             self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        pass
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
         pass
+
+
+def _never_runs(condition: str) -> bool:
+    return condition in ("TYPE_CHECKING", "typing.TYPE_CHECKING", "__name__ == '__main__'")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from mpiimport.runtime.root.bytecode import words
+from mpiimport.runtime.root.bytecode import import_statements, read_body
 from tests.conftest import ROOT
 
 Imports = set[tuple[str, int, tuple[str, ...]]]
@@ -56,9 +56,25 @@ SNIPPETS: dict[str, tuple[str, Imports]] = {
         {("e", 0, ())},
     ),
     "decorated function": ("@d\ndef f(x=1):\n import a\nimport b", {("b", 0, ())}),
-    "module __getattr__": (
-        "import a\ndef __getattr__(name):\n if name == 'b':\n  from . import b\n  return b\ndef __dir__():\n import c",
-        {("a", 0, ()), ("", 1, ("b",))},
+    "type checking": (
+        "TYPE_CHECKING = False\nif TYPE_CHECKING:\n import a\n from b import c\nimport d",
+        {("d", 0, ())},
+    ),
+    "type checking by typing": (
+        "import typing as t\nif t.TYPE_CHECKING:\n import a\nelse:\n import b",
+        {("typing", 0, ()), ("b", 0, ())},
+    ),
+    "other conditions": (
+        "if not TYPE_CHECKING:\n import a\nif TYPE_CHECKING or x:\n import b\nif x.TYPE_CHECKING_TOO:\n import c",
+        {("a", 0, ()), ("b", 0, ()), ("c", 0, ())},
+    ),
+    "a long block for type checkers": (
+        "if TYPE_CHECKING:\n" + "\n".join(f" import a{i}" for i in range(400)) + "\nimport b",
+        {("b", 0, ())},
+    ),
+    "a program's own part": (
+        "import a\nif __name__ == '__main__':\n import b\nelse:\n import c\nif __name__ == 'd':\n import d",
+        {("a", 0, ()), ("c", 0, ()), ("d", 0, ())},
     ),
     "between other loads": ("x = 5, None; import a; y = 'text', 3; from .b import c", {("a", 0, ()), ("b", 1, ("c",))}),
     "more than 300 names and constants": (
@@ -136,8 +152,21 @@ def test_imports_of_the_standard_library_are_those_of_its_syntax_trees(reading: 
     assert reading.differences == {}
 
 
-def test_words_are_names_and_strings_of_nested_code_too() -> None:
-    source = "import a\nx = ('b', {'c'}, ['d'])\ndef f():\n 'e'\n return g.h, i in {'j', ('k',)}, lambda: 'l'"
-    found = words(compile(source, "<source>", "exec"))
-    assert set("abcdegh") | set("xjkl") <= found
-    assert not {"import", "return", source} & found
+def test_a_program_executes_its_own_part() -> None:
+    code = compile("if __name__ == '__main__':\n import a\n b()", "<source>", "exec")
+    assert import_statements(code) == []
+    body = read_body(code, is_main=True)
+    assert [statement.name for statement in body.statements] == ["a"]
+    assert "b" in body.names
+
+
+def test_names_are_those_that_the_code_loads_and_functions_are_kept_apart() -> None:
+    source = "a = b.c(lambda: d)\nclass E:\n f = 'g'\n def h(self):\n  import i\n  return j, ('k',), [l for l in m]\n"
+    body = read_body(compile(source, "<source>", "exec"))
+    assert {"b", "c", "d"} <= body.names
+    assert not body.names & {"a", "f", "h", "j"}
+    assert "g" in body.texts and "k" not in body.texts
+    (function,) = body.functions
+    assert (function.name, function.owner) == ("h", "E")
+    assert {"j", "m"} <= function.body.names and "k" in function.body.texts
+    assert [statement.name for statement in function.body.statements] == ["i"]

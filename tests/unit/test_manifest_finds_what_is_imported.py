@@ -146,12 +146,86 @@ def test_star_imports_reach_the_submodules_that_the_package_names(tmp_path: Path
     assert set(made.modules) == {"public", "public.one", "public.two", "public.three"}
 
 
-def test_parts_imported_by_a_module_getattr_are_found(tmp_path: Path) -> None:
+PARTS_IMPORTED_LATE = {
+    "by statements": "def __getattr__(name):\n if name == 'part':\n  from . import part\n  return part",
+    "by name": "import importlib\ndef __getattr__(name):\n return importlib.import_module(f'{__name__}.{name}')",
+    "by a stub": "import lazy_loader\n__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)",
+}
+
+
+@pytest.mark.parametrize("how", PARTS_IMPORTED_LATE)
+def test_parts_imported_when_they_are_asked_for_are_found_where_somebody_asks(tmp_path: Path, how: str) -> None:
     files = {
-        "lazy/__init__.py": "def __getattr__(name):\n if name == 'part':\n  from . import part\n  return part",
+        "lazy/__init__.py": PARTS_IMPORTED_LATE[how],
+        "lazy/__init__.pyi": "from . import part\nfrom .deep import function",
         "lazy/part.py": "",
+        "lazy/deep.py": "def function(): pass",
+        "lazy/unasked.py": "",
     }
-    assert set(manifest(tmp_path, files, "import lazy").modules) == {"lazy", "lazy.part"}
+    assert set(manifest(tmp_path / "1", files, "import lazy").modules) == {"lazy"}
+    assert set(manifest(tmp_path / "2", files, "import lazy\nlazy.part").modules) == {"lazy", "lazy.part"}
+    asked = set(manifest(tmp_path / "3", files, "import lazy\nlazy.function()").modules)
+    assert asked == ({"lazy", "lazy.deep"} if how == "by a stub" else {"lazy"})
+
+
+CALLS = {
+    "package/__init__.py": "from .work import begin, Worker",
+    "package/work.py": "def begin():\n from . import begun\n return continue_()\n"
+    "def continue_():\n from . import continued\n"
+    "def unused():\n from . import unused\n import other\n"
+    "class Worker:\n def __init__(self):\n  from . import constructed\n"
+    " def method(self):\n  from . import method\n  import json.tool, foreign\n",
+    **{f"package/{name}.py": "" for name in ("begun", "continued", "unused", "constructed", "method")},
+    "other.py": "",
+    "foreign.py": "",
+}
+
+
+def test_imports_in_functions_are_found_where_something_calls_them(tmp_path: Path) -> None:
+    files = set(manifest(tmp_path / "1", CALLS, "import package").modules)
+    assert files == {"package", "package.work"}
+    files = set(manifest(tmp_path / "2", CALLS, "import package\npackage.begin()").modules)
+    assert files == {"package", "package.work", "package.begun", "package.continued"}
+    program = "from package import Worker\ndef main():\n Worker().method()\nif __name__ == '__main__':\n main()"
+    files = set(manifest(tmp_path / "3", CALLS, program).modules)
+    assert files == {"package", "package.work", "package.constructed", "package.method"}
+
+
+def test_a_module_that_is_the_program_executes_its_own_part(tmp_path: Path) -> None:
+    files = {"program.py": "def main():\n import used\nif __name__ == '__main__':\n main()", "used.py": ""}
+    made = Manifest(tree(tmp_path, files), (), threads=1)
+    made.follow_program(["program"])
+    made.complete()
+    assert set(made.modules) == {"program", "used"}
+    assert set(manifest(tmp_path, files, "import program").modules) == {"program"}
+
+
+def test_a_function_of_another_package_brings_what_the_program_imports_too(tmp_path: Path) -> None:
+    program = "import package\npackage.Worker().method()\nimport foreign"
+    assert "foreign" in manifest(tmp_path, CALLS, program).modules
+
+
+def test_what_a_distribution_requires_is_followed_from_its_functions(tmp_path: Path) -> None:
+    metadata = "Name: package\nRequires-Dist: Foreign (>=1)\nRequires-Dist: other; extra == 'all'\n"
+    files = {**CALLS, "package-1.dist-info/METADATA": metadata}
+    found = manifest(tmp_path, files, "import package\npackage.Worker().method()\npackage.unused()").modules
+    assert "foreign" in found and "other" not in found
+
+
+def test_modules_imported_by_a_function_that_is_given_their_name_are_found(tmp_path: Path) -> None:
+    files = {"host.py": "from tool import import_optional\nimport_optional('guest.room')", "tool.py": ""}
+    files |= {"guest/__init__.py": "", "guest/room.py": "", "guest/other.py": ""}
+    assert set(manifest(tmp_path, files, "import host").modules) == {"host", "tool", "guest", "guest.room"}
+
+
+def test_of_a_table_of_parts_those_that_the_program_has_a_word_for_are_found(tmp_path: Path) -> None:
+    files = {
+        "plot/__init__.py": "TABLE = {'pdf': 'plot.backend_pdf', 'svg': 'plot.backend_svg'}",
+        "plot/backend_pdf.py": "",
+        "plot/backend_svg.py": "",
+    }
+    found = manifest(tmp_path, files, "import plot\nplot.save('picture.pdf')").modules
+    assert set(found) == {"plot", "plot.backend_pdf"}
 
 
 @pytest.mark.parametrize("name", ["probe.py", "probe/__init__.py"])

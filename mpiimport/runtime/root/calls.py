@@ -1,78 +1,69 @@
-"""What runs later than a module's body, and who may make it run: told by the names that importers use.
+"""What runs later than a module's body, and who may make it run: told by the names that other code uses.
 
 Imports inside functions are many, and most belong to what a program never does. So is it with the parts that a
 module imports when an attribute is asked for (PEP 562).
 """
 
-import os
 from .bytecode import Body, ImportStatement
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-
-class File:
-    """A module's code: its ``package``, and ``scope``, the modules whose attributes it may use; None for all."""
-
-    __slots__ = ("package", "scope")
-
-    def __init__(self, package: str, scope: "set[str] | None") -> None:
-        self.package = package
-        self.scope = scope
+# Methods that the use of their class calls.
+CONSTRUCTION = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
+EVERYTHING = ""
 
 
 class Deferred:
-    """Code that runs when it is mentioned: a function's ``body``, and the ``file`` that it is in."""
+    """Code that runs when its name is used: its ``body``; its ``package``; the ``scope`` of the names it uses.
 
-    __slots__ = ("body", "depth", "file")
+    ``late``: it may well never run.
+    """
 
-    def __init__(self, body: Body, file: File) -> None:
+    __slots__ = ("body", "called", "late", "package", "scope")
+
+    def __init__(self, body: Body, package: str, scope: set[str], late: bool) -> None:
         self.body = body
-        self.file = file
-        self.depth = 0
+        self.package = package
+        self.scope = scope
+        self.late = late
+        self.called = False
 
 
 class Calls:
-    """What modules offer to be called, by module and name, and the names that are used of each module."""
+    """What each module has to be called, by name, and the names that are used of each."""
 
     def __init__(self) -> None:
         self._offers: dict[str, dict[str, list[Deferred]]] = {}
-        self._used: dict[str, list[set[str]]] = {}
-        self._used_anywhere: set[str] = set()
+        self._used: dict[str, set[str]] = {}
 
     def offer(self, module: str, offers: dict[str, list[Deferred]]) -> list[Deferred]:
-        """Take note of what ``module`` has for each name; return what is used already."""
-        self._offers[module] = offers
-        found = self._take(module, self._used_anywhere)
-        for names in self._used.get(module, ()):
-            found += self._take(module, names)
-        return found
+        """Take note of what ``module`` has for each name; return what is called already."""
+        called = []
+        for key in (module, distribution_of(module), EVERYTHING):
+            of_key = self._offers.setdefault(key, {})
+            for name, deferred in offers.items():
+                of_key.setdefault(name, []).extend(deferred)
+            called += _take(offers, self._used.get(key, set()))
+        return called
 
-    def use(self, names: set[str], scope: "set[str] | None") -> list[Deferred]:
-        """Take note of names used of the modules in ``scope``, None for all; return what they call."""
-        found = []
-        if scope is None:
-            self._used_anywhere |= names
-        for module in list(self._offers) if scope is None else scope:
-            if scope is not None:
-                self._used.setdefault(module, []).append(names)
-            found += self._take(module, names)
-        return found
+    def use(self, names: set[str], scope: set[str]) -> list[Deferred]:
+        """Take note of names used of the modules in ``scope``; return what they call."""
+        called = []
+        for key in scope:
+            used = self._used.setdefault(key, set())
+            fresh = names - used
+            used |= fresh
+            called += _take(self._offers.get(key, {}), fresh)
+        return called
 
-    def _take(self, module: str, names: set[str]) -> list[Deferred]:
-        """Return what is called by ``names``; what is called once need not be called again."""
-        offers = self._offers.get(module)
-        return [deferred for name in names.intersection(offers) for deferred in offers.pop(name)] if offers else []
+
+def distribution_of(module: str) -> str:
+    """Return the scope that holds all of a top-level package: within one, objects call each other unimported."""
+    return module.partition(".")[0] + "."
 
 
 def scope_of(module: str, body: Body, package: str) -> set[str]:
-    """Return ``module`` and all that its code imports anywhere."""
-    scope = {module}
-    statements = [*body.statements]
-    for function in body.functions:
-        statements += function.body.statements
-    for statement in statements:
+    """Return ``module``, what lies in its top-level package, and all that its code imports anywhere."""
+    scope = {module, distribution_of(module)}
+    for statement in [*body.statements, *(found for function in body.functions for found in function.body.statements)]:
         name = absolute(statement, package)
         scope.update(f"{name}.{part}" for part in statement.names)
         while name:
@@ -88,3 +79,11 @@ def absolute(statement: ImportStatement, package: str) -> str:
     parts = package.split(".")
     base = ".".join(parts[: len(parts) - statement.level + 1])
     return f"{base}.{statement.name}" if base and statement.name else base or statement.name
+
+
+def _take(offers: dict[str, list[Deferred]], names: set[str]) -> list[Deferred]:
+    """Return what ``names`` call for the first time."""
+    taken = [deferred for name in names.intersection(offers) for deferred in offers[name] if not deferred.called]
+    for deferred in taken:
+        deferred.called = True
+    return taken

@@ -4,16 +4,16 @@ A hint only. What is missing here is imported the ordinary way; what is too much
 """
 
 import _imp
-import os
 import re
 import sys
 
 from .bytecode import Body, ImportStatement, read_body
-from .calls import Calls, Deferred, File, absolute, scope_of
+from .calls import CONSTRUCTION, EVERYTHING, Calls, Deferred, absolute, scope_of
 from .constants import Constants, named_modules, read_module_constants
 from .learned import Learned
 from .parallel import map_in_threads
 from .reading import CodeFile, read_code
+from .requirements import Requirements
 from .tree import CODE, EXTENSION, Module, Tree
 
 TYPE_CHECKING = False
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from types import CodeType
 
 # Names of the standard library that C code spells for other reasons, and that lead far.
-UNLIKELY = frozenset({"antigravity", "asyncio", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"})
+UNLIKELY = frozenset(
+    {"antigravity", "asyncio", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"}
+)
 DOTTED_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
-# Methods that the use of their class calls.
-CONSTRUCTION = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__"})
 PARTS = re.compile(r"[A-Za-z0-9]{3,}")
 RELATIVE_NAME = re.compile(r"(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
 NAME_PREFIX = re.compile(r"_[a-z]{6,}_")
@@ -52,15 +52,27 @@ class Manifest:
         self._wave: list[Module] = []
         self._starred: set[str] = set()
         self._calls = Calls()
+        # Imports that wait for something surer to reach that top-level module.
         self._late: dict[str, list[tuple[ImportStatement, str]]] = {}
+        # Modules that only functions import, with their own imports.
+        self._doubtful: dict[str, list[tuple[ImportStatement, str]]] = {}
+        self._doubting = False
+        self._requirements = Requirements(tree)
+        self._programs: set[str] = set()
         self._hints: set[str] = set()
         self._said: dict[str, set[str]] = {}
 
     def follow_code(self, code: "CodeType", package: str = "") -> None:
-        """Reach what the module body ``code`` imports; ``package`` anchors its relative imports."""
+        """Reach what a program imports whose ``__main__`` is ``code``; ``package`` anchors its relative imports."""
         body = read_body(code, is_main=True)
-        program = File(package, None)
-        self._run([Deferred(body, program), *(Deferred(function.body, program) for function in body.functions)])
+        bodies = [body, *(function.body for function in body.functions)]
+        self._hints.update(part for said in bodies for text in said.texts | said.names for part in PARTS.findall(text))
+        self._run([Deferred(said, package, {EVERYTHING}, late=False) for said in bodies])
+
+    def follow_program(self, names: "Iterable[str]") -> None:
+        """Reach the modules that are executed as ``__main__``."""
+        self._programs.update(names)
+        self.follow_names(names)
 
     def follow_names(self, names: "Iterable[str]") -> None:
         """Reach the modules ``names`` and their parents."""
@@ -73,13 +85,16 @@ class Manifest:
             wave, self._wave = self._wave, []
             for module, read in zip(wave, map_in_threads(self._read, wave, self._threads), strict=True):
                 self._absorb(module, read)
-            for name in self._starred:
+            starred, self._starred = self._starred, set()
+            for name in starred:
                 self._reach_public(name)
-            self._starred.clear()
 
     def _reach(self, name: str) -> bool:
         """Add the module and its parents; False where the tree has no such module."""
         if name in self.modules:
+            if name in self._doubtful and not self._doubting:
+                for statement, package in self._doubtful.pop(name):
+                    self._reach_statement(statement, package)
             return True
         parent = name.rpartition(".")[0]
         if parent and not self._reach(parent):
@@ -91,13 +106,15 @@ class Manifest:
             return False
         if _imp.is_frozen(name):
             frozen = _imp.get_frozen_object(name)
-            self._follow_module(name, read_body(frozen), name if _imp.is_frozen_package(name) else parent)
+            self._follow_module(name, read_body(frozen), name if _imp.is_frozen_package(name) else parent, [])
             return True
         module = self.tree.find(name)
         if module is None:
             return False
         self.modules[name] = module
         self._wave.append(module)
+        if self._doubting:
+            self._doubtful[name] = []
         for late, package in self._late.pop(name, ()):
             self._reach_statement(late, package)
         return True
@@ -126,38 +143,48 @@ class Manifest:
             code = read.code()
             if code is not None:
                 self.code[read.path] = read
-                if not known:
+                if module.name in self._programs:
+                    self.follow_code(code, package)
+                elif not known:
                     body = read_body(code)
-                    offers = self._offers(module, body, package) if "__getattr__" in code.co_names else {}
-                    self._follow_module(module.name, body, package, offers)
+                    parts = self._parts_imported_late(module, body) if "__getattr__" in code.co_names else []
+                    self._follow_module(module.name, body, package, parts)
         elif read is not None:
             self.follow_names(named_modules(read, self.tree, self._tops()))
             if package:
                 # Cython keeps the bare name of a relative import.
                 self.follow_names(f"{package}.{name}" for name in self._parts(package) & read.names)
 
-    def _follow_module(
-        self, name: str, body: Body, package: str, offers: "dict[str, list[ImportStatement]] | None" = None
-    ) -> None:
-        if package == name:
-            self._said[name] = body.names | body.texts
-        file = File(package, scope_of(name, body, package))
-        deferred: dict[str, list[Deferred]] = {}
+    def _follow_module(self, name: str, body: Body, package: str, parts: list[ImportStatement]) -> None:
+        """Reach what a module imports; ``parts``: what it imports when attributes are asked for."""
+        scope = scope_of(name, body, package)
+        offers: dict[str, list[Deferred]] = {}
+        said = body.names | body.texts
         for function in body.functions:
             called = function.owner if function.name in CONSTRUCTION else function.name
-            deferred.setdefault(called, []).append(Deferred(function.body, file))
-        for attribute, statements in (offers or {}).items():
+            offers.setdefault(called, []).append(Deferred(function.body, package, scope, late=True))
+            if function.name != "__getattr__":
+                said |= function.body.texts
+        self._said[name] = said
+        waiting = [Deferred(body, package, scope, late=name in self._doubtful)]
+        for statement in parts:
             behind = Body()
-            behind.statements = statements
-            deferred.setdefault(attribute, []).append(Deferred(behind, file))
-        called = self._calls.offer(name, deferred)
-        for c in called: c.depth = 1
-        self._run([Deferred(body, file), *called])
+            behind.statements.append(statement)
+            deferred = Deferred(behind, package, scope, late=True)
+            for attribute in statement.names or (statement.name.rpartition(".")[2],):
+                if attribute in said and absolute(statement, package) != name:
+                    # What a module says of itself, programs get at by other ways too, such as its __dir__.
+                    waiting.append(deferred)
+                offers.setdefault(attribute, []).append(deferred)
+        if name in self._doubtful:
+            statements = body.statements + self._named(body, package)
+            self._doubtful[name] = [(statement, package) for statement in statements]
+        self._run([*waiting, *self._calls.offer(name, offers)])
 
-    def _offers(self, module: Module, body: Body, package: str) -> dict[str, list[ImportStatement]]:
-        """Return the imports behind each attribute that a module with a ``__getattr__`` has not from the start.
+    def _parts_imported_late(self, module: Module, body: Body) -> list[ImportStatement]:
+        """Return what a module with a ``__getattr__`` may import when an attribute is asked for.
 
-        These are the parts of a package, and what its ``__getattr__`` or its stub (lazy_loader's ``attach_stub``) imports.
+        That is any part of a package, and what its ``__getattr__`` or its stub (of lazy_loader) imports.
         """
         statements = [ImportStatement(module.name, 0, (part,)) for part in self._parts(module.name)]
         for function in body.functions:
@@ -167,29 +194,18 @@ class Manifest:
             stub = read_code(f"{module.path}i")
             code = stub.code() if stub else None
             statements += read_body(code).statements if code else []
-        offers: dict[str, list[ImportStatement]] = {}
-        for statement in statements:
-            name = absolute(statement, package)
-            fixed = ImportStatement(name, 0, statement.names)
-            for attribute in statement.names or (name.rpartition(".")[2],):
-                offers.setdefault(attribute, []).append(fixed)
-        return offers
+        return statements
 
     def _run(self, waiting: list[Deferred]) -> None:
         """Reach what executing code may import, and what the functions it may call import."""
         while waiting:
             deferred = waiting.pop()
-            package, late = deferred.file.package, deferred.depth > 0 and deferred.file.scope is not None
-            statements = deferred.body.statements + self._named(deferred.body, package, deferred.file.scope is None)
-            for statement in statements:
-                if late:
-                    self._reach_late(statement, package)
+            for statement in deferred.body.statements + self._named(deferred.body, deferred.package):
+                if deferred.late:
+                    self._reach_late(statement, deferred.package)
                 else:
-                    self._reach_statement(statement, package)
-            if deferred.depth < int(os.environ.get("DEPTH", "9")):
-              called = self._calls.use(deferred.body.names, deferred.file.scope)
-              for c in called: c.depth=deferred.depth+1
-              waiting += called
+                    self._reach_statement(statement, deferred.package)
+            waiting += self._calls.use(deferred.body.names, deferred.scope)
 
     def _reach_late(self, statement: ImportStatement, package: str) -> None:
         """Reach what a function imports, that of another distribution only where something else has reached that.
@@ -199,15 +215,20 @@ class Manifest:
         top = absolute(statement, package).partition(".")[0]
         if top in self._late:
             self._late[top].append((statement, package))
-        elif top == package.partition(".")[0] or top in self.modules or top in sys.stdlib_module_names:
+        elif (
+            top in self.modules
+            or top in sys.stdlib_module_names
+            or top == package.partition(".")[0]
+            or self._requirements.has(package.partition(".")[0], top)
+        ):
+            before, self._doubting = self._doubting, True
             self._reach_statement(statement, package)
+            self._doubting = before
         else:
             self._late[top] = [(statement, package)]
 
-    def _named(self, body: Body, package: str, is_program: bool) -> list[ImportStatement]:
+    def _named(self, body: Body, package: str) -> list[ImportStatement]:
         """Return imports of the modules that string constants seem to name."""
-        if is_program:
-            self._hints.update(part for text in body.texts | body.names for part in PARTS.findall(text))
         imports = any("import" in name for name in body.names)
         top = package.partition(".")[0]
         names = []
@@ -216,17 +237,20 @@ class Manifest:
                 # Such as __import__(__package__ + ".part").
                 if package and RELATIVE_NAME.fullmatch(text):
                     names.append(package + text)
-            elif imports and text not in UNLIKELY and DOTTED_NAME.fullmatch(text):
-                # Such as importlib.import_module("package").
-                names.append(text)
-            elif text.startswith(f"{top}.") and DOTTED_NAME.fullmatch(text):
-                # Such as tables of the parts of a package.
-                if self._hints.intersection(PARTS.findall(text.rpartition(".")[2])):
-                    names.append(text)
             elif NAME_PREFIX.fullmatch(text):
                 # Such as sysconfig's f"_sysconfigdata_{platform}".
                 entries = (entry for directory in self.tree.path for entry in self.tree.listing(directory) or ())
-                names += [entry.partition(".")[0] for entry in entries if entry.startswith(text)]
+                self.follow_names([entry.partition(".")[0] for entry in entries if entry.startswith(text)])
+            elif imports and text not in UNLIKELY and DOTTED_NAME.fullmatch(text):
+                # Such as importlib.import_module("package").
+                names.append(text)
+            elif (
+                text.startswith(f"{top}.")
+                and DOTTED_NAME.fullmatch(text)
+                and self._hints.intersection(PARTS.findall(text.rpartition(".")[2]))
+            ):
+                # Such as tables of the parts of a package; the program has a word for those it uses.
+                names.append(text)
         return [ImportStatement(name, 0, ()) for name in names]
 
     def _parts(self, package: str) -> set[str]:
