@@ -51,7 +51,8 @@ class Calls:
             used = self._used.setdefault(key, set())
             fresh = names - used
             used |= fresh
-            called += _take(self._offers.get(key, {}), fresh)
+            if fresh and key in self._offers:
+                called += _take(self._offers[key], fresh)
         return called
 
 
@@ -61,10 +62,13 @@ def distribution_of(module: str) -> str:
 
 
 def scope_of(module: str, body: Body, package: str) -> set[str]:
-    """Return ``module``, what lies in its top-level package, and all that its code imports anywhere."""
-    scope = {module, distribution_of(module)}
+    """Return what lies in the top-level package of ``module``, and all that its code imports anywhere from others."""
+    own = distribution_of(module)
+    scope = {own}
     for statement in [*body.statements, *(found for function in body.functions for found in function.body.statements)]:
         name = absolute(statement, package)
+        if distribution_of(name) == own:
+            continue
         scope.update(f"{name}.{part}" for part in statement.names)
         while name:
             scope.add(name)
