@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 UNLIKELY = frozenset(
     {"antigravity", "asyncio", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"}
 )
+# Whose C functions other extension modules call, so that loading these imports them.
+C_APIS = frozenset({"numpy"})
 DOTTED_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 PARTS = re.compile(r"[A-Za-z0-9]{3,}")
 RELATIVE_NAME = re.compile(r"(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
@@ -150,7 +152,9 @@ class Manifest:
                     parts = self._parts_imported_late(module, body) if "__getattr__" in code.co_names else []
                     self._follow_module(module.name, body, package, parts)
         elif read is not None:
-            self.follow_names(named_modules(read, self.tree, self._tops()))
+            top = module.name.partition(".")[0]
+            required = {name for name in read.names if "." not in name and self._requirements.has(top, name)}
+            self.follow_names(named_modules(read, self.tree, self._tops() | required))
             if package:
                 # Cython keeps the bare name of a relative import.
                 self.follow_names(f"{package}.{name}" for name in self._parts(package) & read.names)
@@ -262,7 +266,7 @@ class Manifest:
     def _tops(self) -> set[str]:
         """Return the top-level names that strings may mean: the standard library's and those reached."""
         reached = {name for name in self.modules if "." not in name}
-        return reached | (sys.stdlib_module_names - UNLIKELY)
+        return reached | (sys.stdlib_module_names - UNLIKELY) | C_APIS
 
     def _read(self, module: Module) -> CodeFile | Constants | None:
         if module.path is None:
