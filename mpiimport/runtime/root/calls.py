@@ -14,16 +14,17 @@ EVERYTHING = ""
 class Deferred:
     """Code that runs when its name is used: its ``body``; its ``package``; the ``scope`` of the names it uses.
 
-    ``late``: it may well never run.
+    ``late``: it may well never run; ``plain``: it is a function and no method, so that its name says much.
     """
 
-    __slots__ = ("body", "called", "late", "package", "scope")
+    __slots__ = ("body", "called", "late", "package", "plain", "scope")
 
-    def __init__(self, body: Body, package: str, scope: set[str], late: bool) -> None:
+    def __init__(self, body: Body, package: str, scope: set[str], late: bool, plain: bool = False) -> None:
         self.body = body
         self.package = package
         self.scope = scope
         self.late = late
+        self.plain = plain
         self.called = False
 
 
@@ -37,11 +38,12 @@ class Calls:
     def offer(self, module: str, offers: dict[str, list[Deferred]]) -> list[Deferred]:
         """Take note of what ``module`` has for each name; return what is called already."""
         called = []
-        for key in (module, distribution_of(module), EVERYTHING):
+        for key in (EVERYTHING, module, distribution_of(module)):
             of_key = self._offers.setdefault(key, {})
             for name, deferred in offers.items():
                 of_key.setdefault(name, []).extend(deferred)
-            called += _take(offers, self._used.get(key, set()))
+            found = _take(offers, self._used.get(key, set()))
+            called += _sure(found) if key == EVERYTHING else found
         return called
 
     def use(self, names: set[str], scope: set[str]) -> list[Deferred]:
@@ -52,8 +54,16 @@ class Calls:
             fresh = names - used
             used |= fresh
             if fresh and key in self._offers:
-                called += _take(self._offers[key], fresh)
+                found = _take(self._offers[key], fresh)
+                called += _sure(found) if key == EVERYTHING else found
         return called
+
+
+def _sure(called: list[Deferred]) -> list[Deferred]:
+    """Take functions that the program itself calls for certain to run."""
+    for deferred in called:
+        deferred.late = deferred.late and not deferred.plain
+    return called
 
 
 def distribution_of(module: str) -> str:

@@ -153,8 +153,8 @@ class Manifest:
                     self._follow_module(module.name, body, package, parts)
         elif read is not None:
             top = module.name.partition(".")[0]
-            required = {name for name in read.names if "." not in name and self._requirements.has(top, name)}
-            self.follow_names(named_modules(read, self.tree, self._tops() | required))
+            tops = self._tops() | self._requirements.of(top)
+            self.follow_names(named_modules(read, self.tree, tops))
             if package:
                 # Cython keeps the bare name of a relative import.
                 self.follow_names(f"{package}.{name}" for name in self._parts(package) & read.names)
@@ -166,7 +166,9 @@ class Manifest:
         said = body.names | body.texts
         for function in body.functions:
             called = function.owner if function.name in CONSTRUCTION else function.name
-            offers.setdefault(called, []).append(Deferred(function.body, package, scope, late=True))
+            offers.setdefault(called, []).append(
+                Deferred(function.body, package, scope, late=True, plain=not function.owner)
+            )
             if function.name != "__getattr__":
                 said |= function.body.texts
         self._said[name] = said
@@ -209,7 +211,12 @@ class Manifest:
                     self._reach_late(statement, deferred.package)
                 else:
                     self._reach_statement(statement, deferred.package)
-            waiting += self._calls.use(deferred.body.names, deferred.scope)
+            called = self._calls.use(deferred.body.names, deferred.scope)
+            for function in called:
+                # What the program calls, calls for certain other functions of its file.
+                if deferred.plain and not deferred.late and function.scope is deferred.scope:
+                    function.late = function.late and not function.plain
+            waiting += called
 
     def _reach_late(self, statement: ImportStatement, package: str) -> None:
         """Reach what a function imports, that of another distribution only where something else has reached that.

@@ -20,9 +20,13 @@ class Requirements:
 
     def has(self, top: str, other: str) -> bool:
         """Tell whether the distribution of the top-level module ``top`` requires that of ``other``, extras apart."""
+        return _normalised(other) in self.of(top)
+
+    def of(self, top: str) -> set[str]:
+        """Return the names of the distributions required, in lower case and with underscores."""
         if top not in self._required:
             self._required[top] = self._read(top)
-        return _normalised(other) in self._required[top]
+        return self._required[top]
 
     def _read(self, top: str) -> set[str]:
         if not self._directories:
