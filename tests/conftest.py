@@ -94,10 +94,11 @@ def mpich(mpis: dict[str, Mpi]) -> Mpi:
 
 
 class Job:
-    """Launches programs as MPI jobs, plainly or served, on the tree of the tests."""
+    """Launches programs as MPI jobs, plainly or served, on the tree of the tests or that of another ``python``."""
 
-    def __init__(self, prefix: Path, directory: Path) -> None:
+    def __init__(self, prefix: Path, directory: Path, python: str | Path = sys.executable) -> None:
         self.directory = directory
+        self._python = str(python)
         self._package = prefix / "lib" / "mpiimport"
 
     def script(self, text: str, name: str = "app.py") -> Path:
@@ -113,10 +114,10 @@ class Job:
     def python(self, door: str) -> list[str]:
         """The start of the command line of each door; `plain` and `sitecustomize` are unchanged pythons."""
         return {
-            "plain": [sys.executable],
-            "sitecustomize": [sys.executable],
-            "module": [sys.executable, "-m", "mpiimport"],
-            "early": [sys.executable, "-S", str(self._package / "start.py")],
+            "plain": [self._python],
+            "sitecustomize": [self._python],
+            "module": [self._python, "-m", "mpiimport"],
+            "early": [self._python, "-S", str(self._package / "start.py")],
         }[door]
 
     def command(self, mpi: Mpi, ranks: int, door: str, *words: str | Path) -> list[str]:

@@ -70,8 +70,8 @@ class StagedLibraries:
             return
         self._loaded.add(path)
         copy = self._copy(path)
-        # Something may have mapped the original in spite of us.
-        if copy is not None and path in mapped_files():
+        # ld.so takes any library of that name that it has, such as another package's, or the original.
+        if copy is not None and os.path.basename(path) in map(os.path.basename, mapped_files()):
             return
         try:
             import _ctypes

@@ -1,35 +1,13 @@
 """What a program sees of its modules is what it sees without mpiimport."""
 
-import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Job
+from tests.lab.modules import REPORT, Seen, collect
 from tests.lab.ranks import Mpi
 
-REPORT = """
-import json, sys
-attributes = ("__file__", "__path__", "__cached__")
-seen = {}
-for name, module in sorted(sys.modules.items()):
-    if module is None or name.startswith("mpiimport"):
-        continue
-    found = {key: repr(list(value) if key == "__path__" else value)
-             for key in attributes for value in [getattr(module, key, None)] if value is not None}
-    spec = getattr(module, "__spec__", None)
-    found["spec"] = repr(spec and (spec.name, spec.origin, spec.cached, spec.has_location, spec.parent))
-    seen[name] = found
-seen["sys"]["path"] = sys.path
-seen["sys"]["argv"] = sys.argv
-seen["sys"]["orig_argv"] = sys.orig_argv[1:]
-seen["sys"]["flags"] = repr(sys.flags)
-seen["sys"]["prefix"] = [sys.prefix, sys.exec_prefix, sys.base_prefix]
-import os
-with open(f"seen-{os.getpid()}.json", "w") as stream:
-    json.dump(seen, stream)
-"""
 TREE = {
     "namespace_part/inner/__init__.py": "",
     "namespace_part/inner/leaf.py": "import namespace_part",
@@ -61,42 +39,14 @@ PROGRAMS = {
     "tree": USES,
     "standard library": "import asyncio, multiprocessing, ssl, sqlite3, email.mime.text, xml.etree.ElementTree, unittest.mock",
 }
-# What the rank path itself needs and plain Python may not have loaded: mpi4py's own imports.
-CLOSED_LIST = {
-    "_collections", "_compat_pickle", "_ctypes", "_functools", "_operator", "_pickle", "_sre", "_struct", "_weakrefset",
-    "atexit", "collections", "contextlib", "copyreg", "ctypes", "ctypes._endian", "cython_runtime", "enum", "errno",
-    "faulthandler", "functools", "importlib", "importlib._abc", "importlib._bootstrap", "importlib._bootstrap_external",
-    "importlib.machinery", "importlib.util", "itertools", "keyword", "operator", "pickle", "re", "re._casefix",
-    "re._compiler", "re._constants", "re._parser", "reprlib", "struct", "types", "warnings", "zipimport", "zlib",
-}  # fmt: skip
-if sys.version_info >= (3, 14):
-    CLOSED_LIST |= {"_contextvars", "_py_warnings", "io", "sysconfig", "threading"}
-if sys.version_info >= (3, 15):
-    # mpi4py's wheel for this version is one for all, and asks inspect what the others ask the interpreter.
-    CLOSED_LIST |= {
-        "_ast",
-        "_opcode",
-        "_opcode_metadata",
-        "annotationlib",
-        "ast",
-        "dis",
-        "inspect",
-        "linecache",
-        "opcode",
-    }
-    CLOSED_LIST |= {"token", "tokenize"}
 
 
-def seen(job: Job, mpi: Mpi, door: str, text: str, library: Path) -> list[dict[str, dict[str, object]]]:
+def seen(job: Job, mpi: Mpi, door: str, text: str, library: Path) -> list[Seen]:
     script = job.script(text + REPORT)
     outcome = job.run(mpi, 2, script, "an argument", door=door, PYTHONPATH=_path(job, door, library))
     assert outcome.status == 0, outcome.stderr
     assert outcome.ours() == []
-    files = list(job.directory.glob("seen-*.json"))
-    reports = [json.loads(file.read_text()) for file in files]
-    for file in files:
-        file.unlink()
-    return reports
+    return collect(job.directory)
 
 
 def _path(job: Job, door: str, library: Path) -> str:
@@ -115,9 +65,8 @@ def test_modules_and_their_attributes_are_those_of_plain_python(job: Job, mpich:
     package = job.switches(door).get("PYTHONPATH", "")
     for served in seen(job, mpich, door, PROGRAMS[program], library):
         if door == "module":
-            served["sys"]["path"] = [entry for entry in served["sys"]["path"] if entry != package]
-        extra = {name for name in set(served) - set(plain) if not name.startswith("_cython_")}
-        assert extra <= CLOSED_LIST
-        assert set(plain) <= set(served)
-        differing = {name: (plain[name], served[name]) for name in plain if plain[name] != served[name]}
-        assert differing == {}
+            path = served.modules["sys"]["path"]
+            served.modules["sys"]["path"] = [entry for entry in path if entry != package]
+        assert served.extras(plain) == set()
+        assert served.differences(plain) == {}
+        assert served.mapped_more_often(plain) == {}

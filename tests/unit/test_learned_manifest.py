@@ -57,6 +57,13 @@ def test_a_line_that_means_nothing_is_named(line: str) -> None:
         Learned.parse(text)
 
 
+@pytest.mark.parametrize("name", ["_sysconfigdata__x86_64-linux-gnu", "package.0001_initial", "überall"])
+def test_modules_that_no_statement_could_import_have_names_too(name: str) -> None:
+    learned = Learned()
+    learned.imported = {name}
+    assert Learned.parse(learned.text()).imported == {name}
+
+
 def test_what_was_imported_once_is_not_skipped() -> None:
     first, second = Learned(), Learned()
     first.imported, first.skipped = {"a"}, {"b", "c"}
@@ -64,6 +71,14 @@ def test_what_was_imported_once_is_not_skipped() -> None:
     first.searched = {"-": ["/y"]}
     first.merge(second)
     assert (first.imported, first.skipped, first.searched) == ({"a", "b"}, {"c"}, {"-": ["/y", "/x"]})
+
+
+def test_the_packages_of_what_was_imported_are_not_skipped() -> None:
+    learned, other = Learned(), Learned()
+    learned.skipped = {"space", "space.inner", "space.other"}
+    other.imported = {"space.inner.leaf"}
+    learned.merge(other)
+    assert learned.skipped == {"space.other"}
 
 
 def test_names_that_are_no_names_are_not_written() -> None:

@@ -104,10 +104,10 @@ class Learned:
             raise
 
     def merge(self, other: "Learned") -> None:
-        """Add what ``other`` knows. What either saw imported is not skipped."""
+        """Add what ``other`` knows. What either saw imported is not skipped, nor are the packages it lies in."""
         self.imported |= other.imported
         self.asked |= other.asked
-        self.skipped = (self.skipped | other.skipped) - self.imported
+        self.skipped = (self.skipped | other.skipped) - self.imported - _packages(self.imported)
         for package, places in other.searched.items():
             known = self.searched.setdefault(package, [])
             known += [place for place in places if place not in known]
@@ -131,6 +131,15 @@ class Learned:
 def is_module_name(name: str) -> bool:
     """Tell names that import statements or ``import_module`` can mean; hyphens occur, in sysconfig's data say."""
     return all(part and not set(part) & set("/ ") for part in name.split(".")) and name.isprintable()
+
+
+def _packages(names: set[str]) -> set[str]:
+    """Return the packages in which modules lie; those without a file of their own are not seen imported."""
+    packages = set()
+    for name in names:
+        while name := name.rpartition(".")[0]:
+            packages.add(name)
+    return packages
 
 
 def user_directory() -> str:

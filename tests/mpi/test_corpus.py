@@ -1,0 +1,114 @@
+"""Packages that scientists use behave under mpiimport as they do plainly, and ranks import them from the snapshot.
+
+The share of modules served counts, of the modules that come from a file of their own and were imported after
+activation on any rank, those that came from the store. The figures of each package go to build/corpus.txt.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, Job, provision
+from tests.corpus.programs import PROGRAMS, REPRESENTATIVE
+from tests.lab.modules import CLOSED_LIST, REPORT, Seen, collect
+from tests.lab.ranks import Mpi
+
+FIRST_RUN_SHARE = 0.98
+# What Python loads before it asks for a program, and the program itself.
+FEW = 5
+EARLY = ("encodings", "__main__")
+PACKAGES = [pytest.param(name, marks=() if name in REPRESENTATIVE else pytest.mark.full) for name in PROGRAMS]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a served run did: how many modules it ``served``, the names of those it ``missed``, and how many it read."""
+
+    served: int
+    missed: list[str]
+    stored: int
+
+
+@pytest.fixture(scope="module")
+def python() -> Path:
+    """The Python of the corpus."""
+    return provision("corpus.sh", getattr(sys, "_base_executable", sys.executable)) / "bin" / "python"
+
+
+@pytest.fixture
+def corpus(prefix: Path, tmp_path: Path, python: Path) -> Job:
+    return Job(prefix, tmp_path, python)
+
+
+@pytest.fixture(scope="module")
+def figures() -> Iterator[dict[str, list[Run]]]:
+    """The served runs of each package, in order; written down when all packages have run."""
+    runs: dict[str, list[Run]] = {}
+    yield runs
+    (ROOT / "build" / "corpus.txt").write_text(table(runs))
+
+
+def table(figures: dict[str, list[Run]]) -> str:
+    lines = [f"{'package':16}{'imported':>9}{'read':>6}{'missed':>7}{'second run: read':>18}{'missed':>7}"]
+    for name, (first, second) in figures.items():
+        imported = first.served + len(first.missed)
+        lines.append(
+            f"{name:16}{imported:9}{first.stored:6}{len(first.missed):7}{second.stored:18}{len(second.missed):7}  "
+            + " ".join(first.missed[:9])
+        )
+    return "\n".join([*lines, f"served in first runs: {share(runs[0] for runs in figures.values()):.2%}", ""])
+
+
+def share(runs: Iterator[Run]) -> float:
+    counts = [(run.served, len(run.missed)) for run in runs]
+    served, missed = (sum(column) for column in zip(*counts, strict=True))
+    return served / (served + missed)
+
+
+def run(job: Job, mpi: Mpi, door: str, script: Path) -> list[Seen]:
+    outcome = job.run(
+        mpi, 2, script, "an argument", door=door, seconds=240, HOME=str(job.directory), MPIIMPORT_REPORT="report.json"
+    )
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.ours() == []
+    reports = collect(job.directory)
+    assert len(reports) == 2
+    return reports
+
+
+def read_run(job: Job, plain: Seen) -> Run:
+    report = json.loads((job.directory / "report.json").read_text())
+    missed = [miss["name"] for miss in report["missed"]]
+    # The report must account for the program's files, but for a few that were there before activation.
+    looks = [look for name, look in plain.modules.items() if name not in CLOSED_LIST and not name.startswith(EARLY)]
+    files = {look["__file__"] for look in looks if "__file__" in look and "'frozen'" not in look["spec"]}
+    assert len(files) - FEW <= report["modules_served"] + len(missed)
+    return Run(report["modules_served"], missed, report["modules_stored"])
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_looks_the_same_and_is_served(
+    corpus: Job, mpich: Mpi, package: str, figures: dict[str, list[Run]]
+) -> None:
+    script = corpus.script(PROGRAMS[package] + REPORT)
+    plain = run(corpus, mpich, "plain", script)[0]
+    first_run = run(corpus, mpich, "early", script)
+    first = read_run(corpus, plain)
+    second_run = run(corpus, mpich, "early", script)
+    second = read_run(corpus, plain)
+    figures[package] = [first, second]
+    for served in first_run + second_run:
+        assert served.extras(plain) == set()
+        assert served.differences(plain) == {}
+        assert served.mapped_more_often(plain) == {}
+    assert second.missed == []
+
+
+def test_first_runs_are_served_nearly_all_of_their_modules(figures: dict[str, list[Run]]) -> None:
+    assert figures, "no package ran"
+    print("\n" + table(figures))
+    assert share(runs[0] for runs in figures.values()) >= FIRST_RUN_SHARE
