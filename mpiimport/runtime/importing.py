@@ -86,7 +86,7 @@ class Imports(Source):
         for path in self._index.absent:
             sys.path_importer_cache.setdefault(path, None)
         self.libraries.redirect_ctypes()
-        self._redirect_extensions()
+        self.redirect_extensions()
 
     def path_hook(self, path: str) -> "FileFinder":
         """Return the finder for a directory that root listed, by its literal path. Raises ImportError."""
@@ -209,7 +209,7 @@ class Imports(Source):
         """Tell whether a module was there before the store, or is ours or the program itself."""
         return name in self._loaded or name in ("__main__", "__mp_main__", MODULE) or name.startswith("mpiimport.")
 
-    def _redirect_extensions(self) -> None:
+    def redirect_extensions(self) -> None:
         """Map extension modules from the store, whichever loader loads them: no file is mapped a second time."""
         create: Any = _imp.create_dynamic
 

@@ -46,7 +46,7 @@ def tree(directory: Path, files: dict[str, str]) -> Tree:
 
 def manifest(directory: Path, files: dict[str, str], program: str, loaded: tuple[str, ...] = ()) -> Manifest:
     made = Manifest(tree(directory, files), loaded, threads=2)
-    made.follow_code(compile(program, "<program>", "exec"))
+    made.follow_program(compile(program, "<program>", "exec"))
     made.complete()
     return made
 
@@ -59,7 +59,7 @@ def test_every_file_that_an_import_loads_is_found(name: str) -> None:
     path, loaded, files = json.loads(done.stdout)
     assert len(files) > least
     made = Manifest(Tree(path), loaded, threads=4)
-    made.follow_code(compile(program, "<program>", "exec"))
+    made.follow_program(compile(program, "<program>", "exec"))
     made.complete()
     found = {module.name: module.path for module in made.modules.values()}
     missing = {module: file for module, file in files.items() if found.get(module) != file}

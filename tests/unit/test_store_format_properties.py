@@ -1,5 +1,6 @@
 """Any tree comes out of a store as plain Python imports it, and a damaged store is noticed and gone round."""
 
+import _imp
 import contextlib
 import importlib
 import importlib.util
@@ -196,7 +197,9 @@ def imports_of(tree: Path, imports: Imports | None) -> Iterator[None]:
 
 def outcomes(tree: Path, modules: list[str], imports: Imports | None) -> dict[str, object]:
     """What importing each module in turn leads to."""
-    with imports_of(tree, imports):
+    with imports_of(tree, imports), mock.patch.object(_imp, "create_dynamic", _imp.create_dynamic):
+        if imports is not None:
+            imports.redirect_extensions()
         for name in modules:
             sys.modules.pop(name, None)
         return {name: outcome(name) for name in modules}

@@ -12,6 +12,11 @@ def _opcodes(source: str) -> set[int]:
     return set(compile(source, "<calibration>", "exec").co_code[::2])
 
 
+def _instructions(code: "CodeType") -> list[tuple[int, int]]:
+    raw = code.co_code
+    return list(zip(raw[::2], raw[1::2], strict=True))
+
+
 # Opcode numbers change with every minor version and the `opcode` module is not on the rank path,
 # so those that matter are learned from the running compiler.
 _PLAIN = _opcodes("a = 0; b = None")
@@ -26,6 +31,33 @@ def _before_import() -> tuple[int, int]:
     return code[position - 2], code[position + 1]
 
 
+def _loading(expression: str, in_function: bool = False) -> tuple[int, int]:
+    """Return the opcode that loads the name ``probe`` in ``expression``, and how far its argument is shifted."""
+    source = ";".join(f"x{i}" for i in range(57)) + f";{expression}"
+    code = compile(f"def f(): {source}" if in_function else source, "<calibration>", "exec")
+    if in_function:
+        (code,) = [constant for constant in code.co_consts if isinstance(constant, CODE_TYPE)]
+    index = code.co_names.index("probe")
+    ((opcode, argument),) = [found for found in _instructions(code) if found[1] in (index, 2 * index, 2 * index + 1)]
+    return opcode, 0 if argument == index else 1
+
+
+def _branching() -> tuple[int, int | None]:
+    """Return the opcode of a jump past an ``if``, and where its argument counts from: None for the code's start.
+
+    The distance is that between the jump itself and argument 0.
+    """
+    code = compile("if a:\n b\nc", "<calibration>", "exec")
+    instructions = _instructions(code)
+    loads = [i for i, (opcode, _) in enumerate(instructions) if opcode == LOAD_NAME]
+    jumps = [i for i in range(loads[0] + 1, loads[1]) if instructions[i][1]]
+    opcode, argument = instructions[jumps[-1]]
+    return opcode, None if argument == loads[2] else loads[2] - argument - jumps[-1]
+
+
+LOADS = dict([_loading("probe"), _loading("x0.probe"), _loading("probe", in_function=True)])
+LOAD_NAME = _loading("probe")[0]
+JUMP, JUMP_BASE = _branching()
 LOAD_CONST, _argument = _before_import()
 # Low bits of IMPORT_NAME's argument that are no part of the name: since 3.15 two, for PEP 810.
 FLAG_BITS = _argument.bit_length() - 1
@@ -46,12 +78,30 @@ def import_statements(code: "CodeType") -> list[ImportStatement]:
     """Return the imports that executing ``code`` as a module body may perform.
 
     Class bodies belong to it. Function bodies do not, since they run later or never, save for a module's
-    ``__getattr__`` (PEP 562), by which packages import their parts at first use.
+    ``__getattr__`` (PEP 562), by which packages import their parts at first use. What stands below
+    ``if TYPE_CHECKING`` is left out.
     """
     found = _statements_of(code)
     for constant in code.co_consts:
         if isinstance(constant, CODE_TYPE) and _runs_at_import(constant):
             found += import_statements(constant)
+    return found
+
+
+def later_statements(code: "CodeType") -> list[ImportStatement]:
+    """Return the imports in functions of a module body ``code``, ``import_statements`` apart."""
+    found = []
+    for constant in code.co_consts:
+        if isinstance(constant, CODE_TYPE):
+            found += later_statements(constant) if _runs_at_import(constant) else _all_statements(constant)
+    return found
+
+
+def _all_statements(code: "CodeType") -> list[ImportStatement]:
+    found = _statements_of(code)
+    for constant in code.co_consts:
+        if isinstance(constant, CODE_TYPE):
+            found += _all_statements(constant)
     return found
 
 
@@ -89,14 +139,21 @@ def _statements_of(code: "CodeType") -> list[ImportStatement]:
     if IMPORT_NAME not in raw[::2]:
         return found
     loads = [(0, 0), (0, 0)]
-    argument = 0
+    condition = ""
+    argument = unreached = 0
     for position in range(0, len(raw), 2):
         opcode = raw[position]
         argument = argument << 8 | raw[position + 1]
         if opcode == EXTENDED_ARG:
             continue
-        if opcode == IMPORT_NAME:
+        if opcode == IMPORT_NAME and position // 2 >= unreached:
             found.append(_statement(code, argument >> FLAG_BITS, loads))
+        if opcode == JUMP and condition == "TYPE_CHECKING":
+            unreached = argument if JUMP_BASE is None else position // 2 + argument + JUMP_BASE
+        if opcode in LOADS:
+            condition = code.co_names[argument >> LOADS[opcode]]
+        elif argument:
+            condition = ""
         loads = [loads[1], (opcode, argument)]
         argument = 0
     return found

@@ -44,8 +44,8 @@ def read_module_constants(path: str) -> Constants | None:
 
 
 def named_modules(constants: Constants, tree: Tree, tops: set[str]) -> set[str]:
-    """Return the modules of ``tree`` that the strings name: those whose top-level name is one of ``tops``."""
-    found = {name for name in constants.names if name.partition(".")[0] in tops}
+    """Return the modules of ``tree`` that the strings name: dotted names, and those in ``tops`` alone."""
+    found = {name for name in constants.names if "." in name or name in tops}
     for run in constants.runs:
         for top in tops:
             if top in run:

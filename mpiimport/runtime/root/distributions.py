@@ -39,6 +39,21 @@ def read_distributions(
     return dict(zip((directory for directory, _ in wanted), map_in_threads(_read_files, wanted, threads), strict=True))
 
 
+def entry_points(tree: Tree, threads: int) -> dict[str, list[str]]:
+    """Map the groups of entry points of all distributions to the modules they lead to (entry points specification)."""
+    wanted = [(directory, ("entry_points.txt",)) for directory, _ in _distributions(tree, tree.path)]
+    found: dict[str, list[str]] = {}
+    for contents in map_in_threads(_read_files, wanted, threads):
+        group = ""
+        for line in (contents.get("entry_points.txt") or b"").decode(errors="replace").splitlines():
+            _, equals, target = line.partition("=")
+            if line.startswith("["):
+                group = line.strip()[1:-1].strip()
+            elif equals:
+                found.setdefault(group, []).append(target.partition(":")[0].partition("[")[0].strip())
+    return found
+
+
 def telling_words(tree: Tree, words: set[str]) -> set[str]:
     """Return those of ``words`` that make a difference to ``read_distributions``."""
     projects = {project for _, project in _distributions(tree, tree.path)}

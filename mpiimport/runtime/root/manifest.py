@@ -1,17 +1,19 @@
 """Which modules a program will import, found statically: nothing of the user's is executed.
 
 A hint only. What is missing here is imported the ordinary way; what is too much costs time.
+
+What the bodies of modules import, from the program on, is followed. What functions import is followed within their own
+distribution, into the standard library, and into distributions that something else leads to.
 """
 
 import _imp
-import os
-import re
 import sys
 
 from ..metadata import METADATA_MODULES
-from .bytecode import ImportStatement, import_statements, words
+from .bytecode import ImportStatement, import_statements, later_statements, words
 from .constants import Constants, named_modules, read_module_constants
 from .distributions import uses_metadata
+from .hints import Hints
 from .learned import Learned
 from .parallel import map_in_threads
 from .reading import CodeFile, read_bytecode, read_code
@@ -24,14 +26,11 @@ if TYPE_CHECKING:
 
 # Names of the standard library that C code spells for other reasons, and that lead far.
 UNLIKELY = frozenset({"antigravity", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"})
-ACCELERATORS = frozenset(name for name in sys.stdlib_module_names if name.startswith("_"))
 # Imports in functions of the standard library that are called while programs load; these since 3.15.
 LATER = {
     "importlib.metadata": ("email.parser", "importlib.metadata._adapters", "zipfile"),
     "email.charset": ("encodings.ascii",),
 }
-RELATIVE_NAME = re.compile(r"(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
-NAME_PREFIX = re.compile(r"_[a-z]{6,}_")
 
 
 class Manifest:
@@ -52,19 +51,20 @@ class Manifest:
         self.modules: dict[str, Module] = {}
         self.code: dict[str, CodeFile] = {}
         self.metadata_words = set(self._learned.asked)
+        self._hints = Hints(tree, threads)
         self._seen = set(loaded)
         self._threads = threads
         self._wave: list[Module] = []
         self._starred: set[str] = set()
-
-    def follow_code(self, code: "CodeType", package: str = "") -> None:
-        """Reach what the module body ``code`` imports; ``package`` anchors its relative imports."""
-        for statement in import_statements(code):
-            self._reach_statement(statement, package)
+        # Imports in functions, by the top-level module that something else has to lead to first.
+        self._named: set[str] = set()
+        self._waiting: dict[str, list[tuple[ImportStatement, str]]] = {}
 
     def follow_program(self, code: "CodeType") -> None:
-        """Reach what the program ``code``, which is no module of the tree, imports."""
-        self.follow_code(code)
+        """Reach what the program ``code``, which is no module of the tree, imports; its functions are sure to run."""
+        for statement in import_statements(code) + later_statements(code):
+            self._named.add(statement.name.partition(".")[0])
+            self._reach_statement(statement, "")
         self._note_metadata_words(words(code))
 
     def follow_names(self, names: "Iterable[str]") -> None:
@@ -96,30 +96,33 @@ class Manifest:
             return False
         if _imp.is_frozen(name):
             frozen = _imp.get_frozen_object(name)
-            self.follow_code(frozen, name if _imp.is_frozen_package(name) else parent)
+            self._follow_code(frozen, name if _imp.is_frozen_package(name) else parent)
             return True
         module = self.tree.find(name)
         if module is None:
             return False
         self.modules[name] = module
         self._wave.append(module)
+        for statement, package in self._waiting.pop(name, ()):
+            self._reach_statement(statement, package)
         return True
 
     def _reach_statement(self, statement: ImportStatement, package: str) -> None:
-        name = statement.name
-        if statement.level:
-            parts = package.split(".")
-            base = ".".join(parts[: len(parts) - statement.level + 1])
-            if not base:
-                # It fails: outside a package, or above the topmost one.
-                return
-            name = f"{base}.{name}" if name else base
+        name = _absolute(statement, package)
         if name and self._reach(name):
             for attribute in statement.names:
                 if attribute == "*":
                     self._starred.add(name)
                 else:
                     self._reach(f"{name}.{attribute}")
+
+    def _reach_later(self, statement: ImportStatement, package: str) -> None:
+        """Reach what a function imports, unless only that leads to another distribution."""
+        own, top = package.partition(".")[0], _absolute(statement, package).partition(".")[0]
+        if own in self._named or top == own or top in sys.stdlib_module_names or top in self.modules:
+            self._reach_statement(statement, package)
+        else:
+            self._waiting.setdefault(top, []).append((statement, package))
 
     def _reach_public(self, package: str) -> None:
         """Reach the submodules that ``from package import *`` may import: those its ``__init__`` names."""
@@ -143,42 +146,38 @@ class Manifest:
             if code is not None:
                 self.code[read.path] = read
                 if not known:
-                    found = words(code)
-                    self.follow_code(code, package)
-                    self._reach_words(module, found, package)
-                    self.follow_names(LATER.get(module.name, ()))
-                    if module.name.partition(".")[0] != "importlib" and module.name not in METADATA_MODULES:
-                        self._note_metadata_words(found)
+                    self._follow_code(code, package)
+                    self._follow_words(module, code, package)
         elif read is not None:
             self.follow_names(named_modules(read, self.tree, self._tops()))
             if package:
                 # Cython keeps the bare name of a relative import.
                 self.follow_names(f"{package}.{name}" for name in self._parts(package) & read.names)
 
+    def _follow_code(self, code: "CodeType", package: str) -> None:
+        for statement in import_statements(code):
+            self._reach_statement(statement, package)
+        for statement in later_statements(code):
+            self._reach_later(statement, package)
+
+    def _follow_words(self, module: Module, code: "CodeType", package: str) -> None:
+        found = words(code)
+        self.follow_names([*self._hints.of(module, package, found), *LATER.get(module.name, ())])
+        if module.name.partition(".")[0] not in sys.stdlib_module_names:
+            self.follow_names(self._hints.parts(package, found))
+            self.follow_names([*self._hints.optional(code), *self._hints.plugins(found)])
+        if module.name.partition(".")[0] != "importlib" and module.name not in METADATA_MODULES:
+            self._note_metadata_words(found)
+
     def _note_metadata_words(self, found: set[str]) -> None:
         if uses_metadata(found):
             self.metadata_words |= found
 
-    def _reach_words(self, module: Module, found: set[str], package: str) -> None:
-        """Reach what functions called while the module loads import, as far as its words tell."""
-        for word in found:
-            # Such as hashlib's choice of accelerators.
-            if word in ACCELERATORS:
-                self._reach(word)
-            # Such as __import__(__package__ + ".part").
-            elif word.startswith(".") and RELATIVE_NAME.fullmatch(word):
-                self._reach(package + word)
-            # Such as sysconfig's f"_sysconfigdata_{platform}".
-            elif NAME_PREFIX.fullmatch(word) and "." not in module.name and module.path:
-                home = os.path.dirname(module.path)
-                for entry in self.tree.listing(os.path.dirname(home) if module.locations else home) or ():
-                    if entry.startswith(word):
-                        self._reach(entry.partition(".")[0])
-
     def _parts(self, package: str) -> set[str]:
         """Return the names of the modules and packages that lie in a package."""
         locations = self.modules[package].locations if package in self.modules else None
-        return {entry.partition(".")[0] for location in locations or () for entry in self.tree.listing(location) or ()}
+        entries = (entry for location in locations or () for entry in self.tree.listing(location) or ())
+        return {entry.partition(".")[0] for entry in entries} - {"__init__", "__main__"}
 
     def _tops(self) -> set[str]:
         """Return the top-level names that strings may mean: the standard library's and those reached."""
@@ -193,3 +192,12 @@ class Manifest:
         if module.kind == EXTENSION and module.name not in self._learned.imported:
             return read_module_constants(module.path)
         return read_bytecode(module.path) if module.kind == SOURCELESS else None
+
+
+def _absolute(statement: ImportStatement, package: str) -> str:
+    """Return the module that ``statement`` imports, where it stands in ``package``; empty where that fails."""
+    if not statement.level:
+        return statement.name
+    parts = package.split(".")
+    base = ".".join(parts[: len(parts) - statement.level + 1])
+    return f"{base}.{statement.name}" if base and statement.name else base

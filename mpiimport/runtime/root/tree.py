@@ -42,6 +42,7 @@ class Tree:
         self.path = path
         self._searched = searched or {}
         self.listings: dict[str, dict[str, int] | None] = {}
+        self._tops: set[str] | None = None
         self._found: dict[str, Module | None] = {}
 
     def listing(self, directory: str) -> dict[str, int] | None:
@@ -57,6 +58,13 @@ class Tree:
         if name not in self._found:
             self._found[name] = self._search(name)
         return self._found[name]
+
+    def tops(self) -> set[str]:
+        """Return the names that are modules or packages of ``path``, the standard library's left out."""
+        if self._tops is None:
+            names = {entry.partition(".")[0] for directory in self.path for entry in self.listing(directory) or ()}
+            self._tops = {name for name in names if name.isidentifier()} - sys.stdlib_module_names
+        return self._tops
 
     def _search(self, name: str) -> Module | None:
         parent, _, tail = name.rpartition(".")

@@ -1,0 +1,65 @@
+"""Modules that a module's code names in strings, for imports that are calls: the forms in which that occurs."""
+
+import os
+import re
+import sys
+
+from .distributions import ENTRY_POINTS, entry_points
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import CodeType
+
+    from .tree import Module, Tree
+
+ACCELERATORS = frozenset(name for name in sys.stdlib_module_names if name.startswith("_"))
+DOTTED_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
+RELATIVE_NAME = re.compile(r"(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
+NAME_PREFIX = re.compile(r"_[a-z]{6,}_")
+# Groups of entry points that are programs, which nobody imports.
+PROGRAMS = frozenset({"console_scripts", "gui_scripts"})
+
+
+class Hints:
+    """The modules of one tree that strings name."""
+
+    def __init__(self, tree: "Tree", threads: int) -> None:
+        self._tree = tree
+        self._threads = threads
+        self._plugins: dict[str, list[str]] | None = None
+
+    def of(self, module: "Module", package: str, words: set[str]) -> "Iterator[str]":
+        """Yield the modules that functions called while ``module`` loads seem to import."""
+        for word in words:
+            # Such as hashlib's choice of accelerators.
+            if word in ACCELERATORS:
+                yield word
+            # Such as __import__(__package__ + ".part").
+            elif package and word.startswith(".") and RELATIVE_NAME.fullmatch(word):
+                yield package + word
+            # Such as sysconfig's f"_sysconfigdata_{platform}".
+            elif NAME_PREFIX.fullmatch(word) and "." not in module.name and module.path:
+                home = os.path.dirname(module.path)
+                for entry in self._tree.listing(os.path.dirname(home) if module.locations else home) or ():
+                    if entry.startswith(word):
+                        yield entry.partition(".")[0]
+
+    def parts(self, package: str, words: set[str]) -> "Iterator[str]":
+        """Yield the parts of its own distribution that code names, as tables of backends do."""
+        own = package.partition(".")[0] + "."
+        return (word for word in words if word.startswith(own) and DOTTED_NAME.fullmatch(word))
+
+    def optional(self, code: "CodeType") -> "Iterator[str]":
+        """Yield the top-level modules that the body of a module names where it calls something that imports."""
+        if any("import" in name for name in code.co_names):
+            tops = self._tree.tops()
+            yield from (word for word in code.co_consts if isinstance(word, str) and word in tops)
+
+    def plugins(self, words: set[str]) -> "Iterator[str]":
+        """Yield what the entry points lead to whose groups code names that asks for entry points."""
+        if any(ENTRY_POINTS in word for word in words):
+            if self._plugins is None:
+                self._plugins = entry_points(self._tree, self._threads)
+            for group in words & self._plugins.keys() - PROGRAMS:
+                yield from self._plugins[group]
