@@ -31,11 +31,22 @@ if TYPE_CHECKING:
 
 def spec_of(module: object) -> "ModuleSpec | None":
     """Return the spec of what ``sys.modules`` holds, without waking a lazy module."""
-    try:
-        spec: ModuleSpec | None = object.__getattribute__(module, "__dict__").get("__spec__")
-    except (AttributeError, TypeError):
-        return None
+    spec: ModuleSpec | None = _attributes(module).get("__spec__")
     return spec
+
+
+def file_of(module: object) -> str:
+    """Return the absolute path of a module's file, empty without one. Import hooks may leave it out of the spec."""
+    path = getattr(spec_of(module), "origin", None) or _attributes(module).get("__file__")
+    return path if isinstance(path, str) and os.path.isabs(path) else ""
+
+
+def _attributes(module: object) -> "dict[str, Any]":
+    try:
+        attributes: dict[str, Any] = object.__getattribute__(module, "__dict__")
+    except (AttributeError, TypeError):
+        return {}
+    return attributes
 
 
 class Imports(Source):
@@ -179,9 +190,8 @@ class Imports(Source):
         """Return the files of modules that were served, and the names of modules that came the ordinary way."""
         ordinary = set(self._ordinary)
         for name, module in list(sys.modules.items()):
-            origin = getattr(spec_of(module), "origin", None)
-            is_file = isinstance(name, str) and isinstance(origin, str) and os.path.isabs(origin)
-            if is_file and origin not in self._served and not self._is_known(name):
+            file = file_of(module) if isinstance(name, str) else ""
+            if file and file not in self._served and not self._is_known(name):
                 ordinary.add(name)
         return set(self._served), ordinary
 
@@ -192,7 +202,10 @@ class Imports(Source):
         self._invalidated = True
 
     def trace(self, name: str, from_store: bool) -> None:
-        if not from_store and not self._is_known(name):
+        if from_store:
+            # Whatever becomes of its spec: vendored modules are given others.
+            self._loaded.add(name)
+        elif not self._is_known(name):
             self._ordinary.add(name)
         if self._verbose:
             where = "from the store" if from_store else "the ordinary way"

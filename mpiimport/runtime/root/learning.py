@@ -3,7 +3,7 @@
 import os
 import sys
 
-from ..importing import spec_of
+from ..importing import file_of, spec_of
 from .distributions import telling_words
 from .learned import TOP, Learned, Malformed, baked_directory, file_name, is_module_name, tree_identity, user_directory
 from .manifest import Manifest
@@ -81,7 +81,7 @@ class Learning:
         """
         found = Learned(self._program.identity(), self._tree)
         found.imported = {name for path, ranks in served.items() if ranks for name in self._imported_as(path)}
-        found.imported |= {name for name in missed if is_module_name(name)}
+        found.imported |= {name for name in [*missed, *map(_name_by_place, missed)] if is_module_name(name)}
         found.skipped = self._reached - found.imported
         found.searched = self._searched(missed)
         found.asked = self._asked
@@ -154,6 +154,17 @@ class Learning:
         if self._is_new(name, home):
             return f"{home} is searched only since the program runs"
         return "imported in a function, or by a name made while the program runs"
+
+
+def _name_by_place(name: str) -> str:
+    """Return the name that a module's file has on ``sys.path``, or empty: hooks load vendored modules by others."""
+    path = file_of(sys.modules.get(name))
+    entries = [entry.rstrip("/") for entry in sys.path if entry and path.startswith(entry.rstrip("/") + "/")]
+    if not entries:
+        return ""
+    place, _, file = path[len(max(entries, key=len)) + 1 :].rpartition("/")
+    stem = file.partition(".")[0]
+    return ".".join([*filter(None, place.split("/")), *([] if stem == "__init__" else [stem])])
 
 
 def _home(name: str) -> str | None:

@@ -3,6 +3,7 @@
 import _imp
 import marshal
 import os
+import sys
 import warnings
 from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 
@@ -39,12 +40,17 @@ class CodeFile:
         """
         if self.marshalled is not None:
             return _loaded(self.marshalled)
+        before = set(sys.modules)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 code: CodeType = compile(self.source, self.path, "exec", dont_inherit=True)
             except (SyntaxError, ValueError, MemoryError, RecursionError):
                 return None
+            finally:
+                # The compiler imports unicodedata for string literals with names of characters.
+                for name in set(sys.modules) - before:
+                    del sys.modules[name]
         if caught:
             return None
         self.marshalled = marshal.dumps(code)

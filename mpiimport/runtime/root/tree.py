@@ -16,6 +16,9 @@ SUFFIXES = (
     *((suffix, SOURCELESS) for suffix in BYTECODE_SUFFIXES),
 )
 
+# Package -> the module of the import hook, there since `site`, that puts another in its place; and that other.
+STAND_INS = {"distutils": ("_distutils_hack", "setuptools._distutils")}
+
 
 class Module:
     """A module found in the tree.
@@ -67,6 +70,10 @@ class Tree:
         return self._tops
 
     def _search(self, name: str) -> Module | None:
+        hook, other = STAND_INS.get(name, ("", ""))
+        stand_in = self.find(other) if hook in sys.modules else None
+        if stand_in is not None:
+            return Module(name, stand_in.kind, stand_in.path, stand_in.locations)
         parent, _, tail = name.rpartition(".")
         search: list[str] | None = self.path
         if parent:
