@@ -17,7 +17,8 @@ from tests.corpus.programs import PROGRAMS, REPRESENTATIVE
 from tests.lab.modules import CLOSED_LIST, REPORT, Seen, collect
 from tests.lab.ranks import Mpi
 
-FIRST_RUN_SHARE = 0.98
+# Of the representative packages alone, and of all.
+FIRST_RUN_SHARE = (0.97, 0.98)
 # What Python loads before it asks for a program, and the program itself.
 FEW = 5
 EARLY = ("encodings", "__main__")
@@ -111,4 +112,4 @@ def test_a_package_looks_the_same_and_is_served(
 def test_first_runs_are_served_nearly_all_of_their_modules(figures: dict[str, list[Run]]) -> None:
     assert figures, "no package ran"
     print("\n" + table(figures))
-    assert share(runs[0] for runs in figures.values()) >= FIRST_RUN_SHARE
+    assert share(runs[0] for runs in figures.values()) >= FIRST_RUN_SHARE[len(figures) == len(PROGRAMS)]
