@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Job
+from tests.lab.modules import CLOSED_LIST
 from tests.lab.ranks import Mpi, run
-from tests.mpi.test_modules_look_the_same import CLOSED_LIST
 
 DRIVER = """
 import sys

@@ -43,8 +43,8 @@ class Manifest:
     def __init__(self, tree: Tree, loaded: "Iterable[str]", threads: int, learned: Learned | None = None) -> None:
         """``loaded``: modules every rank already has; they are neither read nor followed.
 
-        What earlier runs ``learned`` is taken at its word: modules they imported are read and not followed,
-        modules they skipped are neither.
+        What earlier runs ``learned`` is taken at its word: modules they imported are read and not followed, and
+        what the program itself names and they skipped is neither.
         """
         self.tree = tree
         self._learned = learned or Learned()
@@ -92,7 +92,7 @@ class Manifest:
         if name in self._seen:
             return name in sys.modules
         self._seen.add(name)
-        if name in sys.builtin_module_names or name in self._learned.skipped:
+        if name in sys.builtin_module_names:
             return False
         if _imp.is_frozen(name):
             frozen = _imp.get_frozen_object(name)
@@ -109,11 +109,12 @@ class Manifest:
 
     def _reach_statement(self, statement: ImportStatement, package: str) -> None:
         name = _absolute(statement, package)
-        if name and self._reach(name):
+        skipped = () if package else self._learned.skipped
+        if name and name not in skipped and self._reach(name):
             for attribute in statement.names:
                 if attribute == "*":
                     self._starred.add(name)
-                else:
+                elif f"{name}.{attribute}" not in skipped:
                     self._reach(f"{name}.{attribute}")
 
     def _reach_later(self, statement: ImportStatement, package: str) -> None:
