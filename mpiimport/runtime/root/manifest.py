@@ -44,7 +44,7 @@ class Manifest:
         """``loaded``: modules every rank already has; they are neither read nor followed.
 
         What earlier runs ``learned`` is taken at its word: modules they imported are read and not followed, and
-        what the program itself names and they skipped is neither.
+        what they skipped is neither where only the program itself, functions or strings name it.
         """
         self.tree = tree
         self._learned = learned or Learned()
@@ -64,7 +64,7 @@ class Manifest:
         """Reach what the program ``code``, which is no module of the tree, imports; its functions are sure to run."""
         for statement in import_statements(code) + later_statements(code):
             self._named.add(statement.name.partition(".")[0])
-            self._reach_statement(statement, "")
+            self._reach_statement(statement, "", self._learned.skipped)
         self._note_metadata_words(words(code))
 
     def follow_names(self, names: "Iterable[str]") -> None:
@@ -107,9 +107,10 @@ class Manifest:
             self._reach_statement(statement, package)
         return True
 
-    def _reach_statement(self, statement: ImportStatement, package: str) -> None:
+    def _reach_statement(
+        self, statement: ImportStatement, package: str, skipped: "set[str] | frozenset[str]" = frozenset()
+    ) -> None:
         name = _absolute(statement, package)
-        skipped = () if package else self._learned.skipped
         if name and name not in skipped and self._reach(name):
             for attribute in statement.names:
                 if attribute == "*":
@@ -119,7 +120,10 @@ class Manifest:
 
     def _reach_later(self, statement: ImportStatement, package: str) -> None:
         """Reach what a function imports, unless only that leads to another distribution."""
-        own, top = package.partition(".")[0], _absolute(statement, package).partition(".")[0]
+        name = _absolute(statement, package)
+        own, top = package.partition(".")[0], name.partition(".")[0]
+        if name in self._learned.skipped:
+            return
         if own in self._named or top == own or top in sys.stdlib_module_names or top in self.modules:
             self._reach_statement(statement, package)
         else:
@@ -163,10 +167,11 @@ class Manifest:
 
     def _follow_words(self, module: Module, code: "CodeType", package: str) -> None:
         found = words(code)
-        self.follow_names([*self._hints.of(module, package, found), *LATER.get(module.name, ())])
+        named = [*self._hints.of(module, package, found), *LATER.get(module.name, ())]
         if module.name.partition(".")[0] not in sys.stdlib_module_names:
-            self.follow_names(self._hints.parts(package, found))
-            self.follow_names([*self._hints.optional(code), *self._hints.plugins(found)])
+            named += self._hints.parts(package, found)
+            named += [*self._hints.optional(code), *self._hints.plugins(found)]
+        self.follow_names(name for name in named if name not in self._learned.skipped)
         if module.name.partition(".")[0] != "importlib" and module.name not in METADATA_MODULES:
             self._note_metadata_words(found)
 

@@ -78,7 +78,8 @@ def resolve(program: "Program", readers: int, loaded: set[str], known: Learned) 
     tree = Tree([entry for entry in dict.fromkeys(entries) if entry.startswith("/")], known.searched)
     manifest = Manifest(tree, loaded, readers, known)
     manifest.follow_names(sorted(known.imported))
-    manifest.follow_names(sorted(set(sys.modules) - loaded))
+    if not known.imported:
+        manifest.follow_names(sorted(set(sys.modules) - loaded))
     manifest.follow_names(["sitecustomize", "usercustomize", *program.modules()])
     code = program.code()
     if code is not None:
