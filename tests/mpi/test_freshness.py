@@ -35,6 +35,7 @@ for name in "made_later", "made_again":
         importlib.import_module("part." + name)
     except ModuleNotFoundError:
         pass
+    MPI.COMM_WORLD.Barrier()
     if MPI.COMM_WORLD.rank == 0:
         open(os.path.join(part.__path__[0], name + ".py"), "w").write("value = 4")
     MPI.COMM_WORLD.Barrier()
