@@ -29,13 +29,14 @@ lib = ctypes.CDLL(os.environ["MPI4PY_LIBMPI"], ctypes.RTLD_GLOBAL)
 lib.MPI_Init(None, None)
 print("finalised", lib.MPI_Finalize() == 0, flush=True)
 """
-THEN_MPI4PY = """
+INITIALISE = """
 lib = ctypes.CDLL(os.environ["MPI4PY_LIBMPI"], ctypes.RTLD_GLOBAL)
 flag = ctypes.c_int()
 lib.MPI_Initialized(ctypes.byref(flag))
 if not flag.value:
     lib.MPI_Init(None, None)
-from mpi4py import MPI
+"""
+THEN_MPI4PY = f"""{INITIALISE}from mpi4py import MPI
 print(MPI.COMM_WORLD.allreduce(1), MPI.COMM_WORLD.Get_errhandler() == MPI.ERRORS_RETURN, flush=True)
 MPI.Finalize()
 """
@@ -116,13 +117,7 @@ def test_libraries_that_do_not_ask_go_on_and_are_told_what_to_set(job: Job, mpi:
 
 
 # MPI_COMM_WORLD and MPI_BYTE in C, of the two implementations.
-FAILING = """
-lib = ctypes.CDLL(os.environ["MPI4PY_LIBMPI"], ctypes.RTLD_GLOBAL)
-flag = ctypes.c_int()
-lib.MPI_Initialized(ctypes.byref(flag))
-if not flag.value:
-    lib.MPI_Init(None, None)
-if "PMI_RANK" in os.environ:
+FAILING = f"""{INITIALISE}if "PMI_RANK" in os.environ:
     world, byte = ctypes.c_int(0x44000000), ctypes.c_int(0x4C00010D)
 else:
     world, byte = (ctypes.byref(ctypes.c_char.in_dll(lib, "ompi_mpi_" + name)) for name in ("comm_world", "byte"))

@@ -56,8 +56,9 @@ class Manifest:
         self._threads = threads
         self._wave: list[Module] = []
         self._starred: set[str] = set()
-        # Imports in functions, by the top-level module that something else has to lead to first.
+        # The top-level modules that the program itself names.
         self._named: set[str] = set()
+        # Imports in functions, by the top-level module that something else has to lead to first.
         self._waiting: dict[str, list[tuple[ImportStatement, str]]] = {}
 
     def follow_program(self, code: "CodeType") -> None:
