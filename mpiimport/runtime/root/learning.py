@@ -34,12 +34,14 @@ class Learning:
     ``known``: the manifests of earlier runs, merged; ``complaints``: one line for each file that is none.
     """
 
-    def __init__(self, program: "Program", path: str, others: list[str]) -> None:
-        """``path``: the manifest to read and to save, empty for none; ``others``: those only to be read."""
+    def __init__(self, program: "Program", tree: str, path: str, others: list[str]) -> None:
+        """``tree``: the identity of the Python tree; ``path``: the manifest to read and to save, empty for none;
+        ``others``: those only to be read.
+        """
         self.known = Learned()
         self.complaints: list[str] = []
         self._program = program
-        self._tree = tree_identity()
+        self._tree = tree
         self._reached: set[str] = set()
         self._names: dict[str, list[str]] = {}
         self._listed: set[str] = set()
@@ -54,11 +56,13 @@ class Learning:
 
         ``manifests``: the directory for learned manifests, NONE for none, empty for the user's own.
         """
-        name, baked = file_name(program, tree_identity()), file_name(program)
+        tree = tree_identity()
+        name, baked = file_name(program, tree), file_name(program)
         directory = manifests or user_directory()
         keeps = manifests != NONE and directory and name
         return cls(
             program,
+            tree,
             os.path.join(os.path.abspath(directory), name) if keeps else "",
             [os.path.join(baked_directory(), baked)] if baked else [],
         )

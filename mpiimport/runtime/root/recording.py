@@ -4,7 +4,7 @@ import os
 import sys
 
 from ..importing import spec_of
-from .learned import file_name
+from .learned import file_name, tree_identity
 from .learning import Learning
 from .snapshot import resolve
 
@@ -20,7 +20,9 @@ class Recording:
     def __init__(self, program: "Program", options: "Options") -> None:
         self._pid = os.getpid()
         name = file_name(program)
-        self._learning = Learning(program, os.path.join(os.path.abspath(options.record), name) if name else "", [])
+        self._learning = Learning(
+            program, tree_identity(), os.path.join(os.path.abspath(options.record), name) if name else "", []
+        )
         self._learning.reached(resolve(program, options.readers, set(), self._learning.known))
 
     def finish(self) -> None:
