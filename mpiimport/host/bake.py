@@ -1,5 +1,6 @@
 """``mpiimport bake``: what a program imports, recorded into the tree it runs from, an image's or this machine's."""
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -24,6 +25,19 @@ class Record:
     manifest: Path
     destination: Path
     modules: int
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "bake",
+        help="record what a program imports into an image, for its first run",
+        usage="mpiimport bake [--output FILE] [IMAGE] -- COMMAND...",
+        description="Run COMMAND once, in IMAGE (an image file or a sandbox directory) or, without one, right here, as "
+        "in %%post or a Dockerfile, and leave the names of the modules it imports in its Python tree.",
+    )
+    parser.add_argument("image", nargs="?", metavar="IMAGE")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the image file to FILE, not over IMAGE")
+    parser.set_defaults(takes_command=True, run=lambda given, command: bake(given.image, given.output, command))
 
 
 def bake(image: str | None, output: Path | None, command: list[str]) -> int:

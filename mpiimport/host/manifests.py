@@ -1,5 +1,6 @@
 """``mpiimport manifest show|diff|prune``: the learned manifests of this user, for a person's eyes."""
 
+import argparse
 import os
 import time
 from collections import Counter
@@ -12,6 +13,47 @@ from .complaint import Complaint
 
 SECONDS_A_DAY = 86400
 DIFFERENT = 1
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    kinds = commands.add_parser("manifest", help="look at what programs were seen to import").add_subparsers(
+        required=True, metavar="ACTION"
+    )
+    _add_show(kinds)
+    _add_diff(kinds)
+    _add_prune(kinds)
+
+
+def _add_show(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = kinds.add_parser("show", help="list the manifests, or the content of some")
+    parser.add_argument("which", nargs="*", metavar="MANIFEST", help="a file, a script, or the name of a -m module")
+    _add_directory(parser)
+    parser.set_defaults(run=lambda given, _: show(given.directory, given.which))
+
+
+def _add_diff(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = kinds.add_parser("diff", help="compare two manifests; status 1 where they differ")
+    parser.add_argument("old", metavar="OLD")
+    parser.add_argument("new", metavar="NEW")
+    _add_directory(parser)
+    parser.set_defaults(run=lambda given, _: diff(given.directory, given.old, given.new))
+
+
+def _add_prune(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = kinds.add_parser("prune", help="remove manifests of programs that are gone or were long not run")
+    parser.add_argument("--days", type=int, default=90, metavar="N", help="not changed for N days (default: 90)")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+    _add_directory(parser)
+    parser.set_defaults(run=lambda given, _: prune(given.directory, given.days, given.dry_run))
+
+
+def _add_directory(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--directory",
+        type=Path,
+        default=default_directory(),
+        help="where the manifests are (default: %(default)s)",
+    )
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,7 @@ def serve_metadata(module: "ModuleType", imports: "Imports") -> None:
         if names is None:
             return children(self)
         if imports.listing(root) is None:
-            # Since 3.15 imported when what is no directory might be an archive, and not before.
-            import zipfile  # noqa: F401
+            _load_archives(module)
         return names
 
     def unchanged_mtime(self: "Any") -> "Any":
@@ -45,3 +44,14 @@ def serve_metadata(module: "ModuleType", imports: "Imports") -> None:
     fast_path.children = listed_children
     fast_path.mtime = property(unchanged_mtime)
     distribution.read_text = stored_text
+
+
+def _load_archives(module: "ModuleType") -> None:
+    """Import what reads archives, as ``module`` does at the first path that is no directory, and not before.
+
+    It is a name of its own, lazy in newer versions, or, in Python 3.15, imported on the spot.
+    """
+    archives: Any = getattr(module, "zipfile", None)
+    if archives is None:
+        import zipfile as archives
+    _ = archives.Path

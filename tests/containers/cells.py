@@ -1,6 +1,5 @@
-"""The cells of the container matrix: kind of tree, identity, where mpiexec runs, and which MPI."""
+"""The cells of the container matrix: door, kind of tree, identity, where mpiexec runs, and which MPI."""
 
-import itertools
 import shutil
 import subprocess
 import tempfile
@@ -9,31 +8,30 @@ from pathlib import Path
 
 from tests.lab.ranks import Mpi, clean_environment
 
-TREES = ("sandbox", "sif", "host")
+# sandbox, sif, oci: the tree of an image of that kind; host: a tree of the host, bound into a sandbox.
+TREES = ("sandbox", "sif", "oci", "host")
 IDENTITIES = ("root", "user")
+# hybrid: one container for each rank; contained: mpiexec in one container.
 MODES = ("hybrid", "contained")
 MPIS = ("mpich", "openmpi")
 
 
 @dataclass(frozen=True)
 class Cell:
+    door: str
     tree: str
     identity: str
     mode: str
     mpi: str
 
     def __str__(self) -> str:
-        return f"{self.tree}-{self.identity}-{self.mode}-{self.mpi}"
+        return f"{self.door}-{self.tree}-{self.identity}-{self.mode}-{self.mpi}"
 
-
-ALL = [Cell(*values) for values in itertools.product(TREES, IDENTITIES, MODES, MPIS)]
-# Every pair of two values stands in one of these.
-DOZEN = [
-    cell
-    for cell in ALL
-    if (TREES.index(cell.tree) + IDENTITIES.index(cell.identity) + MODES.index(cell.mode) + MPIS.index(cell.mpi)) % 2
-    == 0
-]
+    @property
+    def is_representative(self) -> bool:
+        """Of a door's cells every pair of two values stands in one of these."""
+        places = (TREES.index(self.tree), IDENTITIES.index(self.identity), MODES.index(self.mode))
+        return (sum(places) + MPIS.index(self.mpi)) % 2 == 0
 
 
 class Site:
@@ -67,10 +65,12 @@ class Site:
         own = [Path("/opt/host")] if tree == "host" else []
         return [*own, *(Path(f"/usr{local}/lib/python3{minor}") for local in ("", "/local") for minor in ("", ".11"))]
 
-    def command(self, cell: Cell, mpi: Mpi, ranks: int, flags: list[str], script: Path) -> list[str]:
-        """The command line a person would type; ``flags`` are the shim's."""
+    def apptainer_line(
+        self, apptainer: str, flags: list[str], cell: Cell, mpi: Mpi, ranks: int, script: Path
+    ) -> list[str]:
+        """``apptainer exec`` with ``flags`` behind or in front of mpiexec, as the cell's mode wants."""
         binds, image = self.image(cell.tree)
-        container = [str(self.prefix / "shim" / "apptainer"), "exec", *flags, *binds, str(image)]
+        container = [apptainer, "exec", *flags, *binds, str(image)]
         program = [self.python(cell.tree), str(script)]
         if cell.mode == "hybrid":
             return [*mpi.command(ranks), *container, *program]

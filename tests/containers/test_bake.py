@@ -26,7 +26,7 @@ def copied(site: Site, kind: str, workspace: Path) -> Path:
     ("kind", "identity"), [("sandbox", "root"), pytest.param("sif", "user", marks=pytest.mark.full)]
 )
 def test_the_first_job_of_a_baked_image_misses_nothing(site: Site, mpich: Mpi, kind: str, identity: str) -> None:
-    cell = Cell(kind, identity, "hybrid", "mpich")
+    cell = Cell("shim", kind, identity, "hybrid", "mpich")
     workspace = site.workspace(identity)
     script = workspace / "app.py"
     script.write_text(PROGRAM)

@@ -1,10 +1,13 @@
-"""The main job on real images: mpirun ... singularity exec --mpiimport IMAGE python app.py."""
+"""The main job through every door: a container's ranks import numpy and scipy from what root read."""
+
+import itertools
 
 import pytest
 
-from tests.containers.cells import ALL, DOZEN, Cell, Site
+from tests.containers.cells import IDENTITIES, MODES, MPIS, Cell, Site
+from tests.containers.doors import DOORS
 from tests.lab.ranks import Mpi, run
-from tests.lab.syscalls import MARK, on_tree, trace
+from tests.lab.syscalls import MARK, on_tree, rank_traces, tracer
 
 PROGRAM = f"""
 import numpy; import scipy.interpolate
@@ -21,24 +24,30 @@ RANKS = 4
 SERVED = [f"done {rank} {RANKS} StoreSourceLoader" for rank in range(RANKS)]
 
 
+CELLS = [
+    cell
+    for door in DOORS.values()
+    for cell in itertools.starmap(Cell, itertools.product([door.name], door.trees, IDENTITIES, MODES, MPIS))
+    if not door.void(cell)
+]
+
+
 @pytest.mark.parametrize(
-    "cell", [pytest.param(cell, id=str(cell), marks=() if cell in DOZEN else pytest.mark.full) for cell in ALL]
+    "cell",
+    [pytest.param(cell, id=str(cell), marks=() if cell.is_representative else pytest.mark.full) for cell in CELLS],
 )
 def test_other_ranks_leave_the_tree_alone_in_containers(site: Site, mpis: dict[str, Mpi], cell: Cell) -> None:
-    mpi = mpis[cell.mpi]
+    mpi, door = mpis[cell.mpi], DOORS[cell.door]
     workspace = site.workspace(cell.identity)
     script = workspace / "app.py"
     script.write_text(PROGRAM)
-    command = site.command(cell, mpi, RANKS, [f"--mpiimport={cell.mpi}"], script)
-    outcome, traces = trace(
-        command,
-        site.environment(cell, mpi, MPIIMPORT="force"),
-        workspace,
-        as_identity=lambda words: site.as_identity(cell.identity, words),
-    )
+    command = door.command(site, cell, mpi, RANKS, script, tracer(workspace))
+    environment = door.environment(site, cell, mpi) | {"MPIIMPORT": "force"}
+    outcome = run(site.as_identity(cell.identity, command), environment, 300, workspace)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == SERVED, outcome.stderr
     assert outcome.ours() == []
+    traces = rank_traces(workspace)
     assert len(traces) == RANKS
     for found in traces:
         position = found.activated_at()
@@ -52,10 +61,11 @@ def test_other_ranks_leave_the_tree_alone_in_containers(site: Site, mpis: dict[s
 
 @pytest.mark.parametrize("tree", ["sandbox", "sif"])
 def test_the_same_command_without_the_flag_is_plain(site: Site, mpich: Mpi, tree: str) -> None:
-    cell = Cell(tree, "root", "hybrid", "mpich")
+    cell, door = Cell("shim", tree, "root", "hybrid", "mpich"), DOORS["shim"]
     workspace = site.workspace("root")
     script = workspace / "app.py"
     script.write_text(PROGRAM)
-    outcome = run(site.command(cell, mpich, RANKS, [], script), site.environment(cell, mpich), directory=workspace)
+    command = door.command(site, cell, mpich, RANKS, script, [], accelerated=False)
+    outcome = run(command, door.environment(site, cell, mpich), directory=workspace)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == [line.replace("StoreSource", "SourceFile") for line in SERVED]

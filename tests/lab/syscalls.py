@@ -1,7 +1,6 @@
 """Counting path system calls with strace, outside the product."""
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,14 +48,15 @@ def trace(
     environment: dict[str, str],
     directory: Path,
     seconds: float = 300,
-    as_identity: Callable[[list[str]], list[str]] = list,
 ) -> tuple[Outcome, list[Trace]]:
-    """Run a command under strace, as ``as_identity`` makes it somebody's, in ``directory``.
-
-    Return its outcome with the trace of each process that set a mark.
-    """
-    outcome = run(as_identity([*STRACE, "-o", str(directory / "trace"), *command]), environment, seconds, directory)
+    """Run a command under strace in ``directory``; return its outcome and the traces of processes that set a mark."""
+    outcome = run([*tracer(directory), *command], environment, seconds, directory)
     return outcome, rank_traces(directory)
+
+
+def tracer(directory: Path) -> list[str]:
+    """The words in front of a command that is to leave its traces in ``directory``."""
+    return [*STRACE, "-o", str(directory / "trace")]
 
 
 def rank_traces(directory: Path) -> list[Trace]:
