@@ -62,7 +62,7 @@ def answered(names: "Sequence[str]", rows: "Sequence[int]", width: int) -> "dict
 
 
 def modules(costs: "Mapping[str, Cost]", largest: "Mapping[str, int]") -> "list[Value]":
-    """Return the modules that took most time on a core; ``costs``: root's by file; ``largest``: the most on any rank."""
+    """Return the modules that took most time on a core; by file ``costs`` are root's, ``largest`` the most on any."""
     highest = {path: max(largest.get(path, 0), costs[path].own if path in costs else 0) for path in {*costs, *largest}}
     first = sorted(filter(highest.get, highest), key=lambda path: (-highest[path], path))[:MODULES_SHOWN]
     return [
