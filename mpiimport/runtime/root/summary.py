@@ -62,16 +62,20 @@ def answered(names: "Sequence[str]", rows: "Sequence[int]", width: int) -> "dict
 
 
 def modules(costs: "Mapping[str, Cost]", largest: "Mapping[str, int]") -> "list[Value]":
-    """Return the modules that took most time on a core; by file ``costs`` are root's, ``largest`` the most on any."""
-    highest = {path: max(largest.get(path, 0), costs[path].own if path in costs else 0) for path in {*costs, *largest}}
-    first = sorted(filter(highest.get, highest), key=lambda path: (-highest[path], path))[:MODULES_SHOWN]
+    """Return the modules that took most time on a core: on root, or, what root did not import, on any rank.
+
+    By file: ``costs``, root's; ``largest``, the most on any rank (ns).
+    """
+    costs = {path: cost for path, cost in costs.items() if not cost.name.startswith("mpiimport.")}
+    own = {**{path: cost for path, cost in largest.items() if cost}, **{path: cost.own for path, cost in costs.items()}}
+    first = sorted(own, key=lambda path: (-own[path], path))[:MODULES_SHOWN]
     return [
         {
             "name": costs[path].name if path in costs else None,
             "file": path,
             "own": _seconds(costs[path].own) if path in costs else None,
             "wall": _seconds(costs[path].wall) if path in costs else None,
-            "largest_own": _seconds(highest[path]),
+            "largest_own": _seconds(max(own[path], largest.get(path, 0))),
         }
         for path in first
     ]

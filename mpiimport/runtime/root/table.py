@@ -9,18 +9,22 @@ if TYPE_CHECKING:
 SHOWN = {"wall": ("min", "median", "max"), "own": ("median", "max"), "waited": ("median", "max")}
 MODULES_SHOWN = 5
 TOTAL = "total"
+STORED = {"copies": "stores", "bytes_stored": "bytes in a store", "bytes_broadcast": "bytes broadcast"}
 
 
 def table(facts: "Mapping[str, Any]") -> str:
     """Return the text; lines are at most 100 characters long unless a name is."""
     own = facts.get("modules", ())[:MODULES_SHOWN]
-    costs = [f"{_seconds(module['largest_own'])} {module['name'] or module['file']}" for module in own]
+    costs = [
+        f"{_seconds(module['largest_own'] if module['own'] is None else module['own'])} {module['name'] or module['file']}"
+        for module in own
+    ]
     return "\n".join(
         [
             f"mpiimport: {heading(facts)}",
             *_aligned(phase_rows(facts)),
-            *(f"{label}: {value}" for label, value in count_rows(facts)),
-            *(["modules by their own time on a core (s, largest of all ranks): " + ", ".join(costs)] if costs else []),
+            *_aligned([list(row) for row in count_rows(facts)]),
+            *(["modules by their own time on a core (s): " + ", ".join(costs)] if costs else []),
         ]
     )
 
@@ -44,27 +48,20 @@ def phase_rows(facts: "Mapping[str, Any]") -> list[list[str]]:
 
 
 def count_rows(facts: "Mapping[str, Any]") -> list[tuple[str, str]]:
-    """Return what was read, moved and answered, as pairs of label and text."""
-    rows = []
-    if "root_read" in facts:
-        read = facts["root_read"]
-        text = (
-            f"{read['directories_listed']:,} directories, {read['files_opened']:,} files, {read['bytes_read']:,} bytes"
-        )
-        rows.append(("root read", text))
-    if "bytes_stored" in facts:
-        text = f"{facts['bytes_stored']:,} bytes in {facts['copies']:,} stores, {facts['bytes_broadcast']:,} broadcast"
-        rows.append(("stored", text))
+    """Return what was read, moved and answered, as pairs of label and number."""
+    found = {f"root, {name.replace('_', ' ')}": number for name, number in facts.get("root_read", {}).items()}
+    found |= {label: facts[name] for name, label in STORED.items() if name in facts}
     if any(count["others"] for count in facts["answered"].values()):
-        counts = [f"{count['others']:,} {name.replace('_', ' ')}" for name, count in facts["answered"].items()]
-        rows.append(("answered from memory on the other ranks", ", ".join(counts)))
-        rows.append(("path calls that saved (estimate, at least)", f"{facts['estimated_path_calls_saved']:,}"))
+        answered = facts["answered"].items()
+        found |= {f"other ranks, {name.replace('_', ' ')} from memory": count["others"] for name, count in answered}
+        found["  path calls that saved (estimate, at least)"] = facts["estimated_path_calls_saved"]
     if "missed" in facts:
-        rows.append(("modules not from the store", f"{len(facts['missed']):,}"))
-    return rows
+        found["modules not from the store"] = len(facts["missed"])
+    return [(label, f"{number:,}") for label, number in found.items()]
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:
+    """Return the rows as lines, the first column to the left and the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
