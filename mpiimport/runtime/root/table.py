@@ -14,17 +14,17 @@ STORED = {"copies": "stores", "bytes_stored": "bytes in a store", "bytes_broadca
 
 def table(facts: "Mapping[str, Any]") -> str:
     """Return the text; lines are at most 100 characters long unless a name is."""
-    own = facts.get("modules", ())[:MODULES_SHOWN]
     costs = [
-        f"{_seconds(module['largest_own'] if module['own'] is None else module['own'])} {module['name'] or module['file']}"
-        for module in own
+        (module["largest_own"] if module["own"] is None else module["own"], module["name"] or module["file"])
+        for module in facts["modules"][:MODULES_SHOWN]
     ]
+    dearest = ", ".join(f"{_seconds(own)} {name}" for own, name in costs)
     return "\n".join(
         [
             f"mpiimport: {heading(facts)}",
             *_aligned(phase_rows(facts)),
             *_aligned([list(row) for row in count_rows(facts)]),
-            *(["modules by their own time on a core (s): " + ", ".join(costs)] if costs else []),
+            *(["modules by their own time on a core (s): " + dearest] if costs else []),
         ]
     )
 
