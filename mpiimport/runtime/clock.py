@@ -48,7 +48,7 @@ class Phases:
         self.spent: dict[str, list[int]] = {name: [0] * len(CLOCKS) for name in PHASES}
         self.current = EXEC
         self._since = (min(_birth(now[0]), now[0]), 0, 0)
-        started = _handed_over(now)
+        started = _handed_over(self._since[0], now)
         if started is not None:
             self._end(started)
         self.current = INTERPRETER
@@ -77,14 +77,14 @@ def _birth(now: int) -> int:
     return ticks * SECOND // os.sysconf("SC_CLK_TCK")
 
 
-def _handed_over(now: tuple[int, int, int]) -> tuple[int, int, int] | None:
+def _handed_over(birth: int, now: tuple[int, int, int]) -> tuple[int, int, int] | None:
     """Take from the environment, and return, the clocks as the entry binary read them when it became this process."""
     words = os.environ.pop(STARTED, "").split()
     if len(words) != len(CLOCKS) or not all(map(str.isdigit, words)) or os.environ.get(NAMED) != str(os.getpid()):
         return None
     real, own, waited = map(int, words)
     wall = now[0] - (time.time_ns() - real)
-    return (wall, own, waited) if wall <= now[0] and own <= now[1] and waited <= now[2] else None
+    return (wall, own, waited) if birth <= wall <= now[0] and own <= now[1] and waited <= now[2] else None
 
 
 # Those of this process, from when the first modules of ours are there.
