@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpiimport.host.report_file import SCHEMA
@@ -99,12 +99,14 @@ def test_the_table_fits_a_screen() -> None:
 
 
 VALUES = st.recursive(
-    st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
 )
 
 
-@given(st.dictionaries(st.text(), VALUES))
+@settings(max_examples=50, deadline=None)
+@given(st.dictionaries(st.text(max_size=5), VALUES, max_size=3))
 def test_any_facts_become_json(found: dict[str, object]) -> None:
     found.pop("report_version", None)
     assert json.loads(as_json(found)) == {"report_version": 3, **found}
