@@ -204,7 +204,10 @@ def test_the_program_may_change_its_directory(job: Job, mpich: Mpi) -> None:
     assert outcome.status == 0 and json.loads((job.directory / "r.json").read_text())["scope"] == "all"
 
 
-def test_measuring_shows_in_no_traceback_warning_or_stack(job: Job, mpich: Mpi) -> None:
+def test_measuring_shows_in_no_traceback_warning_or_stack(
+    mpich: Mpi, prefix: Path, python: Path, tmp_path: Path
+) -> None:
+    job = Job(prefix, tmp_path, python)
     for name, text in MODULES.items():
         job.script(text, "library/" + name)
     script = job.script(PROGRAM)
