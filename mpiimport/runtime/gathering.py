@@ -34,7 +34,8 @@ class Gathering:
     ) -> None:
         """``report``: where one is asked for, on every rank, gathered along.
 
-        ``finish``, given on root alone, gets the number of ranks by path served and by name missed."""
+        ``finish``, given on root alone, gets the number of ranks by path served and by name missed.
+        """
         self._transport = transport
         self._ownership = ownership
         self._imports = imports
@@ -60,9 +61,10 @@ class Gathering:
         if self._done or not self._ownership.active():
             return
         self._done = True
+        paths = self._imports.paths()
+        measured = self._report.measured(paths) if self._report is not None else None
         served, missed = self._used()
         common = _names(transport.broadcast(_text(missed)))
-        paths = self._imports.paths()
         flags = [path in served for path in paths] + [name in missed for name in common]
         counts = transport.totals([int(flag) for flag in flags])
         others = _text(missed - set(common))
@@ -71,8 +73,8 @@ class Gathering:
         if longest:
             room = min(longest, OWN_NAMES, max(ALL_NAMES // transport.size, 1))
             texts = transport.collect(others if len(others) <= room else others[:room].rpartition(b"\n")[0], room)
-        if self._report is not None:
-            self._report.gather(transport, paths)
+        if self._report is not None and measured is not None:
+            self._report.gather(transport, paths, measured)
         if counts is None:
             return
         ranks = dict(zip(common, counts[len(paths) :], strict=True))

@@ -36,6 +36,7 @@ class Report:
         self._pid = os.getpid()
         self._costs: Costs | None = None
         self._imports: Imports | None = None
+        self._gathered: tuple[Sequence[int], dict[str, int]] | None = None
         self._whole = False
 
     def measure(self, imports: "Imports") -> None:
@@ -43,12 +44,21 @@ class Report:
         self._imports = imports
         self._costs = measure_imports()
 
-    def gather(self, transport: "Transport", paths: list[str]) -> None:
-        """Bring what all ranks measured to root. Collective. ``paths``: those of ``Imports.paths``, on every rank."""
-        rows = transport.table(self._row())
-        _, largest = transport.extremes(self._own_costs(paths))
+    def measured(self, paths: list[str]) -> tuple[list[int], list[int]]:
+        """Return what this process measured up to here, as many numbers on every rank, for ``gather``.
+
+        ``paths``: those of ``Imports.paths``. Must not raise: the other ranks wait.
+        """
+        modules = self._costs.modules if self._costs is not None else {}
+        return self._row(), [modules[path].own if path in modules else 0 for path in paths]
+
+    def gather(self, transport: "Transport", paths: list[str], measured: tuple[list[int], list[int]]) -> None:
+        """Bring what all ranks ``measured`` to root. Collective."""
+        row, costs = measured
+        rows = transport.table(row)
+        _, largest = transport.extremes(costs)
         if rows is not None:
-            self._fill(ALL, rows, dict(zip(paths, largest, strict=True)))
+            self._gathered = rows, dict(zip(paths, largest, strict=True))
 
     def write_startup(self) -> None:
         """On root, write what is known before the program begins, in case that nothing comes after."""
@@ -63,8 +73,9 @@ class Report:
             self._write()
 
     def write_gathered(self) -> None:
-        """On root, write the report if the figures of all ranks are in it."""
-        if self._whole:
+        """On root, write the figures of all ranks, where they were gathered."""
+        if self._gathered is not None:
+            self._fill(ALL, *self._gathered)
             self._write()
 
     def _write(self) -> None:
@@ -84,16 +95,12 @@ class Report:
                 print(f"mpiimport: the report cannot be written: {exc}", file=sys.stderr, flush=True)
 
     def _row(self) -> list[int]:
-        """Return this process's phases and counts, WIDTH numbers. Must not raise: other ranks wait for them."""
+        """Return this process's phases and counts, WIDTH numbers."""
         # What is on goes on, but is counted up to here.
         phases.begin(phases.current)
         times = [phases.spent[phase][clock] for phase in PHASES for clock in range(len(CLOCKS))]
         counts = self._imports.answered() if self._imports is not None else {}
         return times + [counts.get(name, 0) for name in ANSWERED]
-
-    def _own_costs(self, paths: list[str]) -> list[int]:
-        modules = self._costs.modules if self._costs is not None else {}
-        return [modules[path].own if path in modules else 0 for path in paths]
 
     def _fill(self, scope: str, rows: "Sequence[int]", largest: dict[str, int]) -> None:
         """Put the figures of some ranks, root first, into the facts: of each what ``_row`` returns."""

@@ -172,6 +172,12 @@ def test_all_ranks_are_gathered_wherever_mpi_is_finalised(job: Job, mpi: Mpi, te
         assert '"scope": "all"' in outcome.stdout
 
 
+def test_waiting_for_other_ranks_at_the_end_is_nobodys_main(job: Job, mpich: Mpi) -> None:
+    _, report = reported(job, mpich, 2, job.script("import os, time\nif os.environ['PMI_RANK'] == '1': time.sleep(3)"))
+    root, other = report["time_line"]["wall"]["main"]
+    assert other >= 3 and root < other - 1
+
+
 def test_after_a_session_root_reports_of_itself(job: Job, mpich: Mpi) -> None:
     _, report = reported(job, mpich, 2, job.script("import decimal"), MPIIMPORT_INIT="session")
     assert report["scope"] == "root" and report["ranks"] == 2
