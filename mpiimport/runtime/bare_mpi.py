@@ -56,12 +56,16 @@ def load_bare(path: list[str]) -> "ModuleType | None":
     return module
 
 
-def use_pickle(module: "ModuleType") -> None:
-    """Give ``module``, a loaded ``mpi4py.MPI``, the functions of ``pickle`` themselves, which user code may look at."""
+def complete(module: "ModuleType") -> None:
+    """Make up for what was left out, when user code imports mpi4py and gets ``module``, its extension module."""
     import pickle
 
     mpi: Any = module
     mpi.pickle.__init__(pickle.dumps, pickle.loads, mpi.pickle.PROTOCOL)
+    chooser: Any = sys.modules.get(f"{PACKAGE}.{CHOOSER.removesuffix('.py')}")
+    if chooser is not None:
+        # It finds what is loaded, and remembers it.
+        chooser._get_mpiabi_suffix(MODULE)
 
 
 class _Settings:

@@ -7,7 +7,7 @@ as usual and the loaded ``mpi4py.MPI`` is handed over under the user's own ``mpi
 import os
 from _frozen_importlib_external import spec_from_file_location
 
-from .bare_mpi import use_pickle
+from .bare_mpi import complete
 from .c_functions import address, call_interpreter, open_library
 from .errors import handle_as_mpi, handle_as_mpi4py, handle_at_exit
 from .handover import MODULE, HandoverFinder, HandoverLoader
@@ -96,7 +96,7 @@ class Ownership:
             return
         self.given = module
         if module is self.mpi:
-            use_pickle(module)
+            complete(module)
         if self._started and settings.initialize:
             self._adopt(settings.finalize, settings.level)
         elif self._started:
