@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import textwrap
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -123,6 +124,21 @@ def test_what_the_format_accepts_is_accepted_by_both(
 ) -> None:
     assert is_valid(path, schema)
     assert check(path) == ""
+
+
+def test_the_documented_format_is_accepted_and_is_all_of_it(
+    schema: dict[str, Any], check: Callable[[Path], str], tmp_path: Path
+) -> None:
+    text = (ROOT / "docs" / "profiles.md").read_text()
+    start = text.index("    schema_version: 1                     # required")
+    path = tmp_path / "site.yaml"
+    path.write_text(textwrap.dedent(text[start : text.index("\n**hosts", start)]))
+    assert is_valid(path, schema)
+    assert check(path) == ""
+    documented = yaml.safe_load(path.read_text())
+    assert set(documented) == set(schema["properties"])
+    for section in ("environment", "mpi", "launcher", "service", "container"):
+        assert set(documented[section]) == set(schema["properties"][section]["properties"])
 
 
 @pytest.mark.parametrize("path", vectors("reject"), ids=name)
