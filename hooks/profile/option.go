@@ -35,11 +35,14 @@ func (p *Profile) Options() []Option {
 	return out
 }
 
-// KeyOf returns the key of a profile that sets an option, which is named by its variable.
+// KeyOf returns the key of a profile that sets an option, which is named by its variable; "" when there is none.
 func KeyOf(variable string) string {
 	name := strings.ToLower(strings.TrimPrefix(variable, handover.OptionPrefix))
 	if key, elsewhere := optionKeys[name]; elsewhere {
 		return key
+	}
+	if profileShape.find("service").find(name) == nil {
+		return ""
 	}
 	return "service." + name
 }
