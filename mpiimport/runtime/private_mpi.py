@@ -32,6 +32,10 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
     """
     if MODULE in sys.modules:
         raise NoMpi("mpi4py.MPI was imported before mpiimport could start; import it later")
+    try:
+        load_globally(preload)
+    except (ImportError, OSError) as exc:
+        raise NoMpi(f"a library to be preloaded does not load ({exc}); mend mpi.preload in the site profile") from None
     before = set(sys.modules)
     finders = list(sys.meta_path)
     saved = sys.path[:], sys.prefix, sys.exec_prefix
@@ -41,12 +45,9 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
         sys.path += site_packages(sys.prefix)
     sys.path.append(own_packages())
     try:
-        load_globally(preload)
         module = load_bare(sys.path) or _load_all()
         make_global(preload)
         read_at_load = Settings().read_at_load
-    except OSError as exc:
-        raise NoMpi(f"a library to be preloaded does not load ({exc}); mend mpi.preload in the site profile") from None
     except (ImportError, RuntimeError) as exc:
         raise NoMpi(f"mpi4py does not load ({str(exc).splitlines()[0]}); {_remedy(exc)}") from None
     finally:
