@@ -23,31 +23,40 @@ type Request struct {
 
 // Resolve is the one planning function. It reads nothing but its arguments.
 func Resolve(p *profile.Profile, r Request) (Plan, error) {
-	plan := Plan{Profile: p.Name, Files: p.Files, Entry: []string{}}
+	plan, err := prepare(p, r)
+	if err != nil {
+		return Plan{}, err
+	}
+	return plan.completed(r), nil
+}
+
+// prepare plans what all starts of a job have in common.
+func prepare(p *profile.Profile, r Request) (Plan, error) {
 	mounts, err := resolveMounts(p, r)
 	if err != nil {
 		return Plan{}, err
 	}
-	plan.Mounts = mounts
-	plan.Environment = append(ownVariables(p, r), resolveEnvironment(p, r)...)
+	environment := append(serviceVariables(p), resolveEnvironment(p, r)...)
+	return Plan{Profile: p.Name, Files: p.Files, Mounts: mounts, Environment: environment, Entry: []string{}}, nil
+}
+
+// completed adds what depends on one start: the caller's switch and options, and how the command is started.
+func (p Plan) completed(r Request) Plan {
+	p.Environment = append(switchVariables(p.Profile, r), withOptions(p.Environment, r.Environ)...)
+	p.Entry = []string{}
 	switch {
 	case len(r.Command) == 0:
-		plan.Environment = append(plan.Environment, doorVariables(r)...)
+		p.Environment = append(p.Environment, doorVariables(r)...)
 	case r.Command[0] != EntryPath:
-		plan.Entry = []string{EntryPath}
+		p.Entry = []string{EntryPath}
 	}
-	return plan, nil
+	return p
 }
 
 // HostEnvironment is what a profile changes in the environment of a program outside containers, with final
 // values. Options that the caller has set stay as they are.
 func HostEnvironment(p *profile.Profile, caller []string) []Variable {
-	out := []Variable{}
-	for _, v := range ownVariables(p, Request{Environ: caller}) {
-		if handover.IsOption(v.Name) {
-			out = append(out, v)
-		}
-	}
+	out := withOptions(serviceVariables(p), caller)
 	for _, v := range resolveEnvironment(p, Request{}) {
 		if old, _ := environ.Get(caller, v.Name); v.Change == Append && old != "" {
 			v.Value = old + ":" + v.Value
@@ -103,28 +112,45 @@ func replaceTarget(mounts []Mount, m Mount) []Mount {
 	return append(mounts, m)
 }
 
-// ownVariables carries the switch and the options. They are set by name because a container may start with a
-// clean environment. What the caller says beats what the profile says.
-func ownVariables(p *profile.Profile, r Request) []Variable {
+// switchVariables are set by name because a container may start with a clean environment.
+func switchVariables(profile string, r Request) []Variable {
 	mode := "1"
 	if asked, _ := environ.Get(r.Environ, handover.Mode); asked == "force" {
 		mode = "force"
 	}
-	options := map[string]string{}
-	for name, value := range p.Service {
-		options["MPIIMPORT_"+strings.ToUpper(name)] = value
+	return []Variable{{handover.Mode, mode, Set}, {handover.Profile, profile, Set}}
+}
+
+// serviceVariables are the options that the profile sets.
+func serviceVariables(p *profile.Profile) []Variable {
+	out := []Variable{}
+	for _, key := range sorted(p.Service) {
+		out = append(out, Variable{"MPIIMPORT_" + strings.ToUpper(key), p.Service[key], Set})
 	}
-	for _, entry := range r.Environ {
-		name, value, _ := strings.Cut(entry, "=")
-		if handover.IsOption(name) {
+	return out
+}
+
+// withOptions returns the changes with the caller's options in front; what the caller says beats what the profile says.
+func withOptions(changes []Variable, caller []string) []Variable {
+	options := map[string]string{}
+	others := []Variable{}
+	for _, v := range changes {
+		if handover.IsOption(v.Name) {
+			options[v.Name] = v.Value
+		} else {
+			others = append(others, v)
+		}
+	}
+	for _, entry := range caller {
+		if name, value, _ := strings.Cut(entry, "="); handover.IsOption(name) {
 			options[name] = value
 		}
 	}
-	out := []Variable{{handover.Mode, mode, Set}, {handover.Profile, p.Name, Set}}
+	out := []Variable{}
 	for _, name := range sorted(options) {
 		out = append(out, Variable{name, options[name], Set})
 	}
-	return out
+	return append(out, others...)
 }
 
 func resolveEnvironment(p *profile.Profile, r Request) []Variable {
