@@ -53,11 +53,11 @@ func (p Plan) completed(r Request) Plan {
 	return p
 }
 
-// HostEnvironment is what a profile changes in the environment of a program outside containers, with final
-// values. Options that the caller has set stay as they are.
-func HostEnvironment(p *profile.Profile, caller []string) []Variable {
+// HostEnvironment is what a profile changes in the environment of a program that runs where the caller does, in no
+// container of ours, with final values. Options that the caller has set stay as they are.
+func HostEnvironment(p *profile.Profile, caller []string, userNamespace bool) []Variable {
 	out := withOptions(serviceVariables(p), caller)
-	for _, v := range resolveEnvironment(p, Request{}) {
+	for _, v := range resolveEnvironment(p, Request{UserNamespace: userNamespace}) {
 		if old, _ := environ.Get(caller, v.Name); v.Change == Append && old != "" {
 			v.Value = old + ":" + v.Value
 		}
@@ -118,7 +118,7 @@ func switchVariables(profile string, r Request) []Variable {
 	if asked, _ := environ.Get(r.Environ, handover.Mode); asked == "force" {
 		mode = "force"
 	}
-	return []Variable{{handover.Mode, mode, Set}, {handover.Profile, profile, Set}}
+	return []Variable{{handover.Mode, mode, Set}, {handover.Profile, profile, Set}, {handover.Applied, profile, Set}}
 }
 
 // serviceVariables are the options that the profile sets.

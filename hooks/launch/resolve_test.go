@@ -44,7 +44,7 @@ func TestEveryPlanMountsThePrefixAndNamesTheMode(t *testing.T) {
 	want := Plan{
 		Profile:     "default",
 		Mounts:      []Mount{{"/sw/mpiimport", "/opt/mpiimport", "ro"}},
-		Environment: []Variable{{"MPIIMPORT", "1", Set}, {"MPIIMPORT_PROFILE", "default", Set}},
+		Environment: []Variable{{"MPIIMPORT", "1", Set}, {"MPIIMPORT_PROFILE", "default", Set}, {"MPIIMPORT_APPLIED", "default", Set}},
 		Entry:       []string{"/opt/mpiimport/bin/mpiimport-entry"},
 	}
 	if !reflect.DeepEqual(plan, want) {
@@ -94,7 +94,7 @@ func TestUserNamespaceSettingsApplyOnlyThere(t *testing.T) {
 		r := request()
 		r.UserNamespace = userns
 		plan, _ := Resolve(p, r)
-		if got := plan.Environment[2:]; !reflect.DeepEqual(got, want) {
+		if got := plan.Environment[3:]; !reflect.DeepEqual(got, want) {
 			t.Errorf("userns=%v: %+v", userns, got)
 		}
 	}
@@ -181,7 +181,7 @@ func TestHostEnvironmentHasFinalValuesAndKeepsTheCallersOptions(t *testing.T) {
 		Service:     map[string]string{"store": "/s", "readers": "4"},
 	}
 	got := map[string]string{}
-	for _, v := range HostEnvironment(p, []string{"L=/a", "MPIIMPORT_STORE=/mine", "MPIIMPORT=1"}) {
+	for _, v := range HostEnvironment(p, []string{"L=/a", "MPIIMPORT_STORE=/mine", "MPIIMPORT=1"}, false) {
 		got[v.Name] = string(v.Change) + " " + v.Value
 	}
 	want := map[string]string{"A": "set 1", "L": "append /a:/b", "U": "unset ", "MPIIMPORT_STORE": "set /mine", "MPIIMPORT_READERS": "set 4"}

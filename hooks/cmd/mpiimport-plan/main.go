@@ -90,7 +90,7 @@ func environment(name, installed string) error {
 	if err != nil {
 		return err
 	}
-	for _, v := range launch.HostEnvironment(chosen, os.Environ()) {
+	for _, v := range launch.HostEnvironment(chosen, os.Environ(), false) {
 		if v.Change == launch.Unset {
 			fmt.Printf("%s\x00", v.Name)
 		} else {
