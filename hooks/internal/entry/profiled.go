@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
 	"mpiimport.org/hooks/launch"
@@ -24,7 +26,7 @@ func Profiled(p Process) ([]string, error) {
 		return nil, err
 	}
 	env := environ.Set(p.Env, handover.Applied, name)
-	for _, v := range launch.HostEnvironment(chosen, p.Env, inUserNamespace()) {
+	for _, v := range launch.HostEnvironment(chosen, p.Env, ranksAreShielded()) {
 		_, isSet := environ.Get(env, v.Name)
 		switch {
 		case v.Change == launch.Unset:
@@ -36,8 +38,13 @@ func Profiled(p Process) ([]string, error) {
 	return env, nil
 }
 
-// inUserNamespace says whether ids are mapped here: user_namespaces(7).
-func inUserNamespace() bool {
+// ranksAreShielded says whether ranks may not read each other's memory: in a user namespace of their own, where ids
+// are mapped (user_namespaces(7)), or because Docker's seccomp filter refuses process_vm_readv(2) to everybody.
+func ranksAreShielded() bool {
 	ids, err := os.ReadFile("/proc/self/uid_map")
-	return err == nil && strings.Join(strings.Fields(string(ids)), " ") != "0 0 4294967295"
+	if err == nil && strings.Join(strings.Fields(string(ids)), " ") != "0 0 4294967295" {
+		return true
+	}
+	_, err = unix.ProcessVMReadv(os.Getpid(), nil, nil, 0)
+	return err == unix.EPERM
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Run starts file and returns the status to exit with: the command's own, or 128 and the number of the signal that
@@ -15,8 +17,9 @@ func Run(file string, argv, env []string) (int, error) {
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals)
 	if os.Getpid() != 1 {
-		if err := becomeReaper(); err != nil {
-			return 0, err
+		// Orphans below this process come to it, as all of a container's come to the first.
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+			return 0, os.NewSyscallError("prctl", err)
 		}
 	}
 	terminal := openTerminal()
@@ -77,13 +80,4 @@ func stopped(child int, by syscall.Signal, terminal terminal) {
 		// Nobody could continue it: the kernel keeps ^Z from stopping a container's first process, too.
 		_ = syscall.Kill(-child, syscall.SIGCONT)
 	}
-}
-
-// becomeReaper makes this process the parent of orphans below it: prctl(2), PR_SET_CHILD_SUBREAPER.
-func becomeReaper() error {
-	const setChildSubreaper = 36
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0); errno != 0 {
-		return os.NewSyscallError("prctl", errno)
-	}
-	return nil
 }

@@ -2,15 +2,15 @@ package firstprocess
 
 import (
 	"os/signal"
-	"syscall"
-	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // terminal is the controlling terminal; its descriptor is -1 where there is none.
 type terminal struct{ descriptor int }
 
 func openTerminal() terminal {
-	descriptor, err := syscall.Open("/dev/tty", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
+	descriptor, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		descriptor = -1
 	}
@@ -19,11 +19,11 @@ func openTerminal() terminal {
 
 // foreground is the process group that reads from the terminal and gets its ^C; -1 where there is none.
 func (t terminal) foreground() int {
-	var group int32
-	if t.descriptor < 0 || !t.control(syscall.TIOCGPGRP, &group) {
+	group, err := unix.IoctlGetInt(t.descriptor, unix.TIOCGPGRP)
+	if err != nil {
 		return -1
 	}
-	return int(group)
+	return group
 }
 
 // move hands the terminal from one process group to another; whoever else has it keeps it.
@@ -32,12 +32,6 @@ func (t terminal) move(from, to int) {
 		return
 	}
 	// A group in the background is stopped for moving the terminal.
-	signal.Ignore(syscall.SIGTTOU)
-	group := int32(to)
-	t.control(syscall.TIOCSPGRP, &group)
-}
-
-func (t terminal) control(request uintptr, group *int32) bool {
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(t.descriptor), request, uintptr(unsafe.Pointer(group)))
-	return errno == 0
+	signal.Ignore(unix.SIGTTOU)
+	_ = unix.IoctlSetPointerInt(t.descriptor, unix.TIOCSPGRP, to)
 }
