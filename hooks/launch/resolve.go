@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -23,27 +24,40 @@ type Request struct {
 
 // Resolve is the one planning function. It reads nothing but its arguments.
 func Resolve(p *profile.Profile, r Request) (Plan, error) {
-	plan := Plan{Profile: p.Name, Files: p.Files, Entry: []string{}}
+	shared, err := Share(p, r)
+	if err != nil {
+		return Plan{}, err
+	}
+	return shared.For(r), nil
+}
+
+// Share makes the part of a plan that all starts of a job have in common: what the profile and the host's files say.
+func Share(p *profile.Profile, r Request) (Plan, error) {
 	mounts, err := resolveMounts(p, r)
 	if err != nil {
 		return Plan{}, err
 	}
-	plan.Mounts = mounts
-	plan.Environment = append(ownVariables(p, r), resolveEnvironment(p, r)...)
+	environment := append(serviceVariables(p), resolveEnvironment(p, r)...)
+	return Plan{Profile: p.Name, Files: p.Files, Mounts: mounts, Environment: environment, Entry: []string{}}, nil
+}
+
+// For completes what Share made for one start.
+func (p Plan) For(r Request) Plan {
+	p.Environment = callersOptions(p.Environment, r.Environ)
 	switch {
 	case len(r.Command) == 0:
-		plan.Environment = append(plan.Environment, doorVariables(r)...)
+		p.Environment = append(p.Environment, doorVariables(r)...)
 	case r.Command[0] != EntryPath:
-		plan.Entry = []string{EntryPath}
+		p.Entry = []string{EntryPath}
 	}
-	return plan, nil
+	return p
 }
 
 // HostEnvironment is what a profile changes in the environment of a program outside containers, with final
 // values. Options that the caller has set stay as they are.
 func HostEnvironment(p *profile.Profile, caller []string) []Variable {
 	out := []Variable{}
-	for _, v := range ownVariables(p, Request{Environ: caller}) {
+	for _, v := range callersOptions(serviceVariables(p), caller) {
 		if handover.IsOption(v.Name) {
 			out = append(out, v)
 		}
@@ -103,28 +117,38 @@ func replaceTarget(mounts []Mount, m Mount) []Mount {
 	return append(mounts, m)
 }
 
-// ownVariables carries the switch and the options. They are set by name because a container may start with a
-// clean environment. What the caller says beats what the profile says.
-func ownVariables(p *profile.Profile, r Request) []Variable {
-	mode := "1"
-	if asked, _ := environ.Get(r.Environ, handover.Mode); asked == "force" {
-		mode = "force"
-	}
-	options := map[string]string{}
-	for name, value := range p.Service {
-		options["MPIIMPORT_"+strings.ToUpper(name)] = value
-	}
-	for _, entry := range r.Environ {
-		name, value, _ := strings.Cut(entry, "=")
-		if handover.IsOption(name) {
-			options[name] = value
-		}
-	}
-	out := []Variable{{handover.Mode, mode, Set}, {handover.Profile, p.Name, Set}}
-	for _, name := range sorted(options) {
-		out = append(out, Variable{name, options[name], Set})
+// serviceVariables carries the profile's name and its options of the service.
+func serviceVariables(p *profile.Profile) []Variable {
+	out := []Variable{{handover.Profile, p.Name, Set}}
+	for _, name := range sorted(p.Service) {
+		out = append(out, Variable{"MPIIMPORT_" + strings.ToUpper(name), p.Service[name], Set})
 	}
 	return out
+}
+
+// callersOptions adds the switch and the caller's own options, which beat the profile's. They are set by name because
+// a container may start with a clean environment.
+func callersOptions(environment []Variable, caller []string) []Variable {
+	mode := "1"
+	if asked, _ := environ.Get(caller, handover.Mode); asked == "force" {
+		mode = "force"
+	}
+	out := []Variable{{handover.Mode, mode, Set}}
+	for _, v := range environment {
+		if value, ok := environ.Get(caller, v.Name); ok && handover.IsOption(v.Name) {
+			v.Value = value
+		}
+		out = append(out, v)
+	}
+	added := []Variable{}
+	for _, entry := range caller {
+		name, value, _ := strings.Cut(entry, "=")
+		if handover.IsOption(name) && !slices.ContainsFunc(out, func(v Variable) bool { return v.Name == name }) {
+			added = append(added, Variable{name, value, Set})
+		}
+	}
+	slices.SortFunc(added, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
+	return append(out, added...)
 }
 
 func resolveEnvironment(p *profile.Profile, r Request) []Variable {
