@@ -30,6 +30,14 @@ const (
 // Actions lists them.
 var Actions = []string{Exec, Run, Shell, Test, InstanceStart, InstanceRun}
 
+// CommandAt is how many words stand before the command: the image, and the name of an instance.
+func CommandAt(action string) int {
+	if action == InstanceStart || action == InstanceRun {
+		return 2
+	}
+	return 1
+}
+
 // Call is one start as a door sees it.
 type Call struct {
 	Action  string            // one of Actions; any other starts no container

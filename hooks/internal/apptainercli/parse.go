@@ -150,10 +150,7 @@ func (l Line) Image() string {
 
 // Command returns what follows the image, and the name where an instance is started.
 func (l Line) Command() []string {
-	at := l.imageAt + 1
-	if strings.HasPrefix(l.Action, "instance ") {
-		at++
-	}
+	at := l.imageAt + start.CommandAt(l.Action)
 	if l.imageAt == 0 || at > len(l.Args) {
 		return nil
 	}
