@@ -150,12 +150,13 @@ func (l Line) Image() string {
 
 // Command returns what follows the image, and the name where an instance is started.
 func (l Line) Command() []string {
-	at := l.imageAt + start.CommandAt(l.Action)
-	if l.imageAt == 0 || at > len(l.Args) {
+	if l.imageAt == 0 || l.commandAt() > len(l.Args) {
 		return nil
 	}
-	return l.Args[at:]
+	return l.Args[l.commandAt():]
 }
+
+func (l Line) commandAt() int { return l.imageAt + start.CommandAt(l.Action) }
 
 // Options returns the options that are set, by the command line or by the variables that matter here.
 func (l Line) Options(env []string) map[string]string {
