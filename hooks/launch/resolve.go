@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -23,15 +24,15 @@ type Request struct {
 
 // Resolve is the one planning function. It reads nothing but its arguments.
 func Resolve(p *profile.Profile, r Request) (Plan, error) {
-	plan, err := prepare(p, r)
+	shared, err := Share(p, r)
 	if err != nil {
 		return Plan{}, err
 	}
-	return plan.completed(r), nil
+	return shared.For(r), nil
 }
 
-// prepare plans what all starts of a job have in common.
-func prepare(p *profile.Profile, r Request) (Plan, error) {
+// Share makes the part of a plan that all starts of a job have in common: what the profile and the host's files say.
+func Share(p *profile.Profile, r Request) (Plan, error) {
 	mounts, err := resolveMounts(p, r)
 	if err != nil {
 		return Plan{}, err
@@ -40,10 +41,9 @@ func prepare(p *profile.Profile, r Request) (Plan, error) {
 	return Plan{Profile: p.Name, Files: p.Files, Mounts: mounts, Environment: environment, Entry: []string{}}, nil
 }
 
-// completed adds what depends on one start: the caller's switch and options, and how the command is started.
-func (p Plan) completed(r Request) Plan {
-	p.Environment = append(switchVariables(p.Profile, r), withOptions(p.Environment, r.Environ)...)
-	p.Entry = []string{}
+// For completes what Share made for one start.
+func (p Plan) For(r Request) Plan {
+	p.Environment = callersOptions(p.Environment, r.Environ)
 	switch {
 	case len(r.Command) == 0:
 		p.Environment = append(p.Environment, doorVariables(r)...)
@@ -56,7 +56,12 @@ func (p Plan) completed(r Request) Plan {
 // HostEnvironment is what a profile changes in the environment of a program that runs where the caller does, in no
 // container of ours, with final values. Options that the caller has set stay as they are.
 func HostEnvironment(p *profile.Profile, caller []string, userNamespace bool) []Variable {
-	out := withOptions(serviceVariables(p), caller)
+	out := []Variable{}
+	for _, v := range callersOptions(serviceVariables(p), caller) {
+		if handover.IsOption(v.Name) {
+			out = append(out, v)
+		}
+	}
 	for _, v := range resolveEnvironment(p, Request{UserNamespace: userNamespace}) {
 		if old, _ := environ.Get(caller, v.Name); v.Change == Append && old != "" {
 			v.Value = old + ":" + v.Value
@@ -112,45 +117,38 @@ func replaceTarget(mounts []Mount, m Mount) []Mount {
 	return append(mounts, m)
 }
 
-// switchVariables are set by name because a container may start with a clean environment.
-func switchVariables(profile string, r Request) []Variable {
-	mode := "1"
-	if asked, _ := environ.Get(r.Environ, handover.Mode); asked == "force" {
-		mode = "force"
-	}
-	return []Variable{{handover.Mode, mode, Set}, {handover.Profile, profile, Set}, {handover.Applied, profile, Set}}
-}
-
-// serviceVariables are the options that the profile sets.
+// serviceVariables carries the profile's name and its options of the service.
 func serviceVariables(p *profile.Profile) []Variable {
-	out := []Variable{}
-	for _, key := range sorted(p.Service) {
-		out = append(out, Variable{"MPIIMPORT_" + strings.ToUpper(key), p.Service[key], Set})
+	out := []Variable{{handover.Profile, p.Name, Set}, {handover.Applied, p.Name, Set}}
+	for _, name := range sorted(p.Service) {
+		out = append(out, Variable{"MPIIMPORT_" + strings.ToUpper(name), p.Service[name], Set})
 	}
 	return out
 }
 
-// withOptions returns the changes with the caller's options in front; what the caller says beats what the profile says.
-func withOptions(changes []Variable, caller []string) []Variable {
-	options := map[string]string{}
-	others := []Variable{}
-	for _, v := range changes {
-		if handover.IsOption(v.Name) {
-			options[v.Name] = v.Value
-		} else {
-			others = append(others, v)
-		}
+// callersOptions adds the switch and the caller's own options, which beat the profile's. They are set by name because
+// a container may start with a clean environment.
+func callersOptions(environment []Variable, caller []string) []Variable {
+	mode := "1"
+	if asked, _ := environ.Get(caller, handover.Mode); asked == "force" {
+		mode = "force"
 	}
+	out := []Variable{{handover.Mode, mode, Set}}
+	for _, v := range environment {
+		if value, ok := environ.Get(caller, v.Name); ok && handover.IsOption(v.Name) {
+			v.Value = value
+		}
+		out = append(out, v)
+	}
+	added := []Variable{}
 	for _, entry := range caller {
-		if name, value, _ := strings.Cut(entry, "="); handover.IsOption(name) {
-			options[name] = value
+		name, value, _ := strings.Cut(entry, "=")
+		if handover.IsOption(name) && !slices.ContainsFunc(out, func(v Variable) bool { return v.Name == name }) {
+			added = append(added, Variable{name, value, Set})
 		}
 	}
-	out := []Variable{}
-	for _, name := range sorted(options) {
-		out = append(out, Variable{name, options[name], Set})
-	}
-	return append(out, others...)
+	slices.SortFunc(added, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
+	return append(out, added...)
 }
 
 func resolveEnvironment(p *profile.Profile, r Request) []Variable {

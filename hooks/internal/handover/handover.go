@@ -10,7 +10,7 @@ const (
 	Pid     = "MPIIMPORT_PID"        // the one process that may activate
 	Unset   = "MPIIMPORT_UNSET"      // colon list of variables that the entry binary removes
 	Depth   = "MPIIMPORT_SHIM_DEPTH" // how many shims have run one after the other
-	Plan    = "MPIIMPORT_PLAN"       // the launch plan that a whole job was given: launch.Handed
+	Plan    = "MPIIMPORT_PLAN"       // a launch plan that holds for all container starts of a job
 )
 
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
