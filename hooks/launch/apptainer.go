@@ -28,7 +28,7 @@ func (r Runtime) prefixes() []string {
 // runtime cannot change.
 func (p Plan) ContainerEnvironment(env []string, r Runtime) ([]string, []string) {
 	skipped := []string{}
-	for _, v := range p.changes() {
+	for _, v := range p.Changes() {
 		v = pathVariable(v)
 		given, isGiven := "", false
 		for _, prefix := range r.prefixes() {
@@ -53,8 +53,8 @@ func (p Plan) ContainerEnvironment(env []string, r Runtime) ([]string, []string)
 	return env, skipped
 }
 
-// changes adds what the entry binary has to finish: the runtimes can empty a variable, but not remove it.
-func (p Plan) changes() []Variable {
+// Changes adds what the entry binary has to finish: the runtimes can empty a variable, but not remove it.
+func (p Plan) Changes() []Variable {
 	unset := []string{}
 	for _, v := range p.Environment {
 		if v.Change == Unset {
