@@ -1,7 +1,9 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -28,47 +30,23 @@ func Resolve(p *profile.Profile, r Request) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	return shared.For(r), nil
-}
-
-// Share makes the part of a plan that all starts of a job have in common: what the profile and the host's files say.
-func Share(p *profile.Profile, r Request) (Plan, error) {
-	mounts, err := resolveMounts(p, r)
-	if err != nil {
-		return Plan{}, err
-	}
-	environment := append(serviceVariables(p), resolveEnvironment(p, r)...)
-	return Plan{Profile: p.Name, Files: p.Files, Mounts: mounts, Environment: environment, Entry: []string{}}, nil
-}
-
-// For completes what Share made for one start.
-func (p Plan) For(r Request) Plan {
-	p.Environment = callersOptions(p.Environment, r.Environ)
-	switch {
-	case len(r.Command) == 0:
-		p.Environment = append(p.Environment, doorVariables(r)...)
-	case r.Command[0] != EntryPath:
-		p.Entry = []string{EntryPath}
-	}
-	return p
+	return shared.For(r)
 }
 
 // HostEnvironment is what a profile changes in the environment of a program that runs where the caller does, in no
 // container of ours, with final values. Options that the caller has set stay as they are.
-func HostEnvironment(p *profile.Profile, caller []string, userNamespace bool) []Variable {
-	out := []Variable{}
-	for _, v := range callersOptions(serviceVariables(p), caller) {
-		if handover.IsOption(v.Name) {
-			out = append(out, v)
-		}
+func HostEnvironment(p *profile.Profile, caller []string, userNamespace bool) ([]Variable, error) {
+	out, err := withCallers(profileOptions(p), p.Locks, caller)
+	if err != nil {
+		return nil, err
 	}
-	for _, v := range resolveEnvironment(p, Request{UserNamespace: userNamespace}) {
+	for _, v := range withKept(resolveEnvironment(p, userNamespace), environmentOf(p, userNamespace).Keep, caller) {
 		if old, _ := environ.Get(caller, v.Name); v.Change == Append && old != "" {
 			v.Value = old + ":" + v.Value
 		}
 		out = append(out, v)
 	}
-	return out
+	return out, nil
 }
 
 func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
@@ -117,74 +95,121 @@ func replaceTarget(mounts []Mount, m Mount) []Mount {
 	return append(mounts, m)
 }
 
-// serviceVariables carries the profile's name and its options of the service.
-func serviceVariables(p *profile.Profile) []Variable {
-	out := []Variable{{handover.Profile, p.Name, Set}, {handover.Applied, p.Name, Set}}
-	for _, name := range sorted(p.Service) {
-		out = append(out, Variable{"MPIIMPORT_" + strings.ToUpper(name), p.Service[name], Set})
+// profileOptions carries the options of the service that the profile sets.
+func profileOptions(p *profile.Profile) []Variable {
+	out := []Variable{}
+	for _, o := range p.Options() {
+		out = append(out, Variable{o.Variable, o.Value, Set})
 	}
 	return out
 }
 
-// callersOptions adds the switch and the caller's own options, which beat the profile's. They are set by name because
-// a container may start with a clean environment.
-func callersOptions(environment []Variable, caller []string) []Variable {
-	mode := "1"
-	if asked, _ := environ.Get(caller, handover.Mode); asked == "force" {
-		mode = "force"
+// withCallers adds the caller's options. They beat the profile's, unless these are locked.
+func withCallers(options []Variable, locks []profile.Lock, caller []string) ([]Variable, error) {
+	values := map[string]string{}
+	for _, o := range options {
+		values[o.Name] = o.Value
 	}
-	out := []Variable{{handover.Mode, mode, Set}}
-	for _, v := range environment {
-		if value, ok := environ.Get(caller, v.Name); ok && handover.IsOption(v.Name) {
-			v.Value = value
-		}
-		out = append(out, v)
-	}
-	added := []Variable{}
 	for _, entry := range caller {
 		name, value, _ := strings.Cut(entry, "=")
-		if handover.IsOption(name) && !slices.ContainsFunc(out, func(v Variable) bool { return v.Name == name }) {
-			added = append(added, Variable{name, value, Set})
+		if !handover.IsOption(name) {
+			continue
 		}
-	}
-	slices.SortFunc(added, func(a, b Variable) int { return strings.Compare(a.Name, b.Name) })
-	return append(out, added...)
-}
-
-func resolveEnvironment(p *profile.Profile, r Request) []Variable {
-	e := p.Environment
-	if r.UserNamespace {
-		e = p.UserNamespace.Environment.Over(e)
+		if lock := profile.LockOn(locks, profile.KeyOf(name)); lock != nil && value != values[name] {
+			return nil, fmt.Errorf("%s=%s is set by the caller, but %s locks %s; unset the variable", name, value, lock.File, lock.Key)
+		}
+		values[name] = value
 	}
 	out := []Variable{}
-	for _, name := range sorted(e.Set) {
-		value := e.Set[name]
+	for _, name := range sorted(values) {
+		out = append(out, Variable{name, values[name], Set})
+	}
+	return out, nil
+}
+
+func resolveEnvironment(p *profile.Profile, userNamespace bool) []Variable {
+	e := environmentOf(p, userNamespace)
+	set := map[string]string{}
+	if p.MPI.Library != "" {
+		set[libraryVariable] = p.MPI.Library
+	}
+	for name, value := range e.Set {
+		set[name] = value
+	}
+	out := []Variable{}
+	for name, value := range set {
 		if more, both := e.Append[name]; both {
 			value += ":" + more
 		}
 		out = append(out, Variable{name, value, Set})
 	}
-	for _, name := range sorted(e.Append) {
-		if _, both := e.Set[name]; !both {
-			out = append(out, Variable{name, e.Append[name], Append})
+	for name, value := range e.Append {
+		if _, both := set[name]; !both {
+			out = append(out, Variable{name, value, Append})
 		}
 	}
-	unset := append([]string{}, e.Unset...)
-	sort.Strings(unset)
-	for _, name := range unset {
+	for _, name := range e.Unset {
 		out = append(out, Variable{name, "", Unset})
 	}
-	return out
+	return inOrder(out)
+}
+
+func environmentOf(p *profile.Profile, userNamespace bool) profile.Environment {
+	if userNamespace {
+		return p.UserNamespace.Environment
+	}
+	return p.Environment
+}
+
+// libraryVariable names the MPI library to mpi4py's binary for every MPI.
+const libraryVariable = "MPI4PY_LIBMPI"
+
+// withKept adds the caller's variables that the profile wants in the container and that may be handed in.
+func withKept(changes []Variable, keep, caller []string) []Variable {
+	out := slices.Clone(changes)
+	for _, entry := range caller {
+		name, value, _ := strings.Cut(entry, "=")
+		if !slices.ContainsFunc(keep, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }) || !profile.CanSet(name) {
+			continue
+		}
+		at := slices.IndexFunc(out, func(v Variable) bool { return v.Name == name })
+		switch {
+		case at < 0:
+			out = append(out, Variable{name, value, Set})
+		case out[at].Change == Append:
+			out[at] = Variable{name, value + ":" + out[at].Value, Set}
+		}
+	}
+	return inOrder(out)
+}
+
+// inOrder sorts changes by what they do, then by name.
+func inOrder(changes []Variable) []Variable {
+	order := []Change{Set, Append, Unset}
+	slices.SortStableFunc(changes, func(a, b Variable) int {
+		return cmp.Or(slices.Index(order, a.Change)-slices.Index(order, b.Change), strings.Compare(a.Name, b.Name))
+	})
+	return changes
 }
 
 // doorVariables let sitecustomize activate where no entry binary stands in front of the command. In a rank only
 // the process that the container becomes may activate; without a rank (an mpiexec inside) every rank may.
-func doorVariables(r Request) []Variable {
+func doorVariables(r Request, own []Variable) []Variable {
 	out := []Variable{{"PYTHONPATH", SitePath, Prepend}}
-	if rankenv.IsRank(r.Environ) {
+	env := r.Environ
+	for _, v := range own {
+		if v.Name == handover.RankVariables {
+			env = environ.Set(env, v.Name, v.Value)
+		}
+	}
+	if rankenv.IsRank(env) {
 		out = append(out, Variable{handover.Pid, "", Pid})
 	}
 	return out
+}
+
+func orEmpty(words []string) []string {
+	return append([]string{}, words...)
 }
 
 func sorted(m map[string]string) []string {

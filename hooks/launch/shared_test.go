@@ -4,25 +4,28 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"mpiimport.org/hooks/profile"
 )
 
 func TestASharedPlanIsThePlanThatEachStartWouldMake(t *testing.T) {
-	p := &profile.Profile{Name: "site", Files: []string{"/p/site.yaml"}, Service: map[string]string{"deadline": "9", "store": "/x"}}
+	p := parse(t, `
+container: {options: [--no-home]}
+environment: {set: {A: '1'}, append: {L: /l}, unset: [U], keep: [S_*]}
+service: {deadline: 9, store: /x}
+lock: [service.deadline]
+`)
 	key := Key{Prefix: "/p", Profile: "site", UserNamespace: true}
-	plan, err := Share(p, Request{Prefix: "/p", UserNamespace: true, Environ: []string{"PMI_RANK=0", "MPIIMPORT=force", "MPIIMPORT_STORE=/old"}})
+	shared, err := Share(p, Request{Prefix: "/p", UserNamespace: true, Environ: []string{"PMI_RANK=0", "MPIIMPORT=force", "MPIIMPORT_STORE=/old"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := WriteShared(plan, key)
+	text, err := WriteShared(shared, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range []Request{
 		{Prefix: "/p", UserNamespace: true, Command: []string{"python"}, Environ: []string{"MPIIMPORT_STORE=/y", "MPIIMPORT_VERBOSE=1"}},
 		{Prefix: "/p", UserNamespace: true, Command: []string{EntryPath, "python"}, Environ: []string{"MPIIMPORT=force"}},
-		{Prefix: "/p", UserNamespace: true, Environ: []string{"OMPI_COMM_WORLD_RANK=3"}},
+		{Prefix: "/p", UserNamespace: true, Environ: []string{"OMPI_COMM_WORLD_RANK=3", "S_RANK=3", "L=/a"}},
 	} {
 		want, err := Resolve(p, r)
 		if err != nil {
@@ -32,15 +35,28 @@ func TestASharedPlanIsThePlanThatEachStartWouldMake(t *testing.T) {
 		if !ok {
 			t.Fatal("the plan is not read again")
 		}
-		if got := read.For(r); !reflect.DeepEqual(got, want) {
-			t.Errorf("%v\ngot  %v\nwant %v", r.Environ, got, want)
+		if got, err := read.For(r); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%v\ngot  %+v\nwant %+v", r.Environ, got, want)
 		}
+	}
+}
+
+func TestALockHoldsInASharedPlan(t *testing.T) {
+	p := parse(t, "service: {deadline: 9}\nlock: [service.deadline]\n")
+	shared, err := Share(p, Request{Prefix: "/p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := WriteShared(shared, Key{})
+	read, _ := ReadShared(text, Key{})
+	if _, err := read.For(Request{Prefix: "/p", Environ: []string{"MPIIMPORT_DEADLINE=1"}}); err == nil || !strings.Contains(err.Error(), "locks service.deadline") {
+		t.Error(err)
 	}
 }
 
 func TestAPlanForOtherStartsIsNotUsed(t *testing.T) {
 	key := Key{Prefix: "/p", Profile: "site"}
-	text, _ := WriteShared(Plan{Profile: "site"}, key)
+	text, _ := WriteShared(Shared{Plan: Plan{Profile: "site"}}, key)
 	for name, given := range map[string]struct {
 		text string
 		key  Key

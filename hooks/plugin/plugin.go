@@ -92,7 +92,16 @@ func (r Runtime) wrap(action string, inner func(*cobra.Command, []string)) func(
 		}
 		// In a user namespace that the runtime makes for itself it starts once more, with the environment as it is left here.
 		setEnvironment(call.Env, out.Env)
-		bind(command.Flags().Lookup("bind"), out.Binds)
+		for _, option := range out.Options {
+			name, value, hasValue := strings.Cut(strings.TrimPrefix(option, "--"), "=")
+			if !hasValue {
+				value = "true"
+			}
+			add(command.Flags().Lookup(name), value)
+		}
+		for _, bind := range out.Binds {
+			add(command.Flags().Lookup("bind"), bind)
+		}
 		inner(command, slices.Concat(words[:len(words)-len(call.Command)], out.Entry, call.Command))
 	}
 }
@@ -102,6 +111,7 @@ func (r Runtime) call(action string, command *cobra.Command, words []string) sta
 	call := start.Call{
 		Action: action, Options: map[string]string{},
 		Env: os.Environ(), Prefix: r.Prefix, Flavour: r.Flavour, NoBinds: r.NoBinds(), Root: os.Geteuid() == 0,
+		Knows: func(option string) bool { return command.Flags().Lookup(option) != nil },
 	}
 	if len(words) > 0 {
 		call.Image = words[0]
@@ -119,19 +129,20 @@ func (r Runtime) call(action string, command *cobra.Command, words []string) sta
 	return call
 }
 
-// bind adds to what --bind and its variables say. What is already there is not put in again.
-func bind(flag *pflag.Flag, binds []string) {
-	given := []string{}
+// add sets an option that the caller has not set; an option that holds a list gets one more element, once.
+func add(flag *pflag.Flag, value string) {
 	if list, ok := flag.Value.(pflag.SliceValue); ok {
-		given = list.GetSlice()
-	}
-	for _, one := range binds {
-		if !slices.Contains(given, one) {
-			// A list of words takes any word.
-			_ = flag.Value.Set(one)
-			flag.Changed = true
+		if slices.Contains(list.GetSlice(), value) {
+			return
 		}
+	} else if flag.Changed {
+		return
 	}
+	if err := flag.Value.Set(value); err != nil {
+		fmt.Fprintf(os.Stderr, "mpiimport: --%s=%s: %v; mend container.options in the profile\n", flag.Name, value, err)
+		os.Exit(usageStatus)
+	}
+	flag.Changed = true
 }
 
 // setEnvironment makes this process's environment, which is old, the new one.

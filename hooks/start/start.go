@@ -52,14 +52,17 @@ type Call struct {
 	Flavour string // of the runtime: apptainer, singularityce, or empty where it is not known
 	NoBinds bool   // whether the runtime refuses binds
 	Root    bool   // whether root calls
+
+	Knows func(option string) bool // whether the runtime has an option of this name
 }
 
 // Outcome is what has to change. Note says why acceleration that was asked for was not, or not fully, applied.
 type Outcome struct {
-	Binds []string // as --bind takes them
-	Entry []string // words in front of the command
-	Env   []string // the whole environment of the runtime
-	Note  string
+	Options []string // --name or --name=value; what the caller says of the same option wins
+	Binds   []string // as --bind takes them
+	Entry   []string // words in front of the command
+	Env     []string // the whole environment of the runtime
+	Note    string
 }
 
 // Decide returns what has to change. An error means that nothing may start.
@@ -82,16 +85,33 @@ func (c Call) Decide() (Outcome, error) {
 		}
 		return same, nil
 	}
-	plan, err := c.plan(w)
+	out, err := c.accelerate(w)
 	if err != nil && !w.flagged && c.nested() {
 		// The variables came from outside with the environment; what they name need not be visible in here.
 		same.Note = c.note(err.Error())
 		return same, nil
 	}
+	return out, err
+}
+
+func (c Call) accelerate(w wish) (Outcome, error) {
+	shared, err := c.shared(w)
 	if err != nil {
 		return Outcome{}, err
 	}
-	return c.apply(plan), nil
+	full, reason := c.adding(shared.Plan.Options)
+	if reason == "" {
+		reason = full.unsuited()
+	}
+	if reason != "" {
+		reason += " (among container.options of the profile " + shared.Plan.Profile + ")"
+		return Outcome{Env: c.Env, Note: c.note(reason)}, nil
+	}
+	plan, err := shared.For(full.request())
+	if err != nil {
+		return Outcome{}, err
+	}
+	return full.apply(plan), nil
 }
 
 // silently marks a call that starts no container.
@@ -128,7 +148,7 @@ func (c Call) apply(plan launch.Plan) Outcome {
 		CleanEnv: compat || c.On("cleanenv") || c.On("containall"),
 		NoEval:   compat || c.On("no-eval"),
 	})
-	out := Outcome{Entry: plan.Entry, Env: env}
+	out := Outcome{Options: plan.Options, Entry: plan.Entry, Env: env}
 	for _, m := range plan.Mounts {
 		out.Binds = append(out.Binds, m.Bind())
 	}

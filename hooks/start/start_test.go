@@ -99,7 +99,7 @@ func TestInsideAContainerAMissingProfileIsNoError(t *testing.T) {
 func TestAPlanInTheEnvironmentTakesThePlaceOfTheProfile(t *testing.T) {
 	plan := launch.Plan{Profile: "gone", Mounts: []launch.Mount{{Source: "/s", Target: "/t", Options: "ro"}},
 		Environment: []launch.Variable{{Name: "A", Value: "b", Change: launch.Set}}}
-	text, err := launch.WriteShared(plan, launch.Key{Prefix: "/p", Profile: "gone"})
+	text, err := launch.WriteShared(launch.Shared{Plan: plan}, launch.Key{Prefix: "/p", Profile: "gone"})
 	if err != nil {
 		t.Fatal(err)
 	}

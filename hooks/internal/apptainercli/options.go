@@ -50,3 +50,9 @@ type optionTable struct {
 	value   map[string]bool // option name -> takes a value
 	letters map[byte]string
 }
+
+// Knows says whether commands that start containers have an option of this name.
+func Knows(option string) bool {
+	_, ok := actions.value[option]
+	return ok
+}

@@ -40,15 +40,15 @@ func (c Call) Run() (Outcome, error) {
 		return Outcome{}, err
 	}
 	request := c.request(!c.Root, nil)
-	plan, err := launch.Share(chosen, request)
+	shared, err := launch.Share(chosen, request)
 	if err != nil {
 		return Outcome{}, err
 	}
-	text, err := launch.WriteShared(plan, launch.Key{Prefix: c.Prefix, Profile: name, UserNamespace: request.UserNamespace})
+	text, err := launch.WriteShared(shared, launch.Key{Prefix: c.Prefix, Profile: name, UserNamespace: request.UserNamespace})
 	if err != nil {
 		return Outcome{}, err
 	}
-	return toOtherNodes(Outcome{Args: line, Env: c.jobEnvironment(name, text)}), nil
+	return toOtherNodes(Outcome{Args: append(shared.Plan.Launcher, line...), Env: c.jobEnvironment(name, text)}), nil
 }
 
 func (c Call) jobEnvironment(name, plan string) []string {

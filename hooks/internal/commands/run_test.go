@@ -45,9 +45,9 @@ func TestTheJobGetsPlanSwitchAndDoors(t *testing.T) {
 		t.Fatalf("%q %v", job.Args, err)
 	}
 	text, _ := environ.Get(job.Env, "MPIIMPORT_PLAN")
-	plan, ok := launch.ReadShared(text, launch.Key{Prefix: c.Prefix, Profile: "site"})
-	if !ok || plan.Mounts[1].Target != "/host" {
-		t.Errorf("%+v", plan)
+	shared, ok := launch.ReadShared(text, launch.Key{Prefix: c.Prefix, Profile: "site"})
+	if !ok || shared.Plan.Mounts[1].Target != "/host" {
+		t.Errorf("%+v", shared)
 	}
 	for name, want := range map[string]string{
 		"MPIIMPORT": "1", "MPIIMPORT_PROFILE": "site", "PYTHONPATH": c.Prefix + "/lib/mpiimport/door:/u",
@@ -56,6 +56,18 @@ func TestTheJobGetsPlanSwitchAndDoors(t *testing.T) {
 		if got, _ := environ.Get(job.Env, name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
+	}
+}
+
+func TestTheProfilesLauncherComesFirst(t *testing.T) {
+	c := installed(t, nil)
+	text := strings.Replace(site, "mounts:", "launcher: {prefix: [srun, --mpi=pmi2]}\nmounts:", 1)
+	if err := os.WriteFile(filepath.Join(c.Prefix, "profiles", "site.yaml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	job, err := c.with("--profile site -- -n 2 python app.py").Run()
+	if got := strings.Join(job.Args, " "); got != "srun --mpi=pmi2 -n 2 python app.py" || err != nil {
+		t.Errorf("%s %v", got, err)
 	}
 }
 

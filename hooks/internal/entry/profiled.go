@@ -25,8 +25,12 @@ func Profiled(p Process) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	changes, err := launch.HostEnvironment(chosen, p.Env, ranksAreShielded())
+	if err != nil {
+		return nil, err
+	}
 	env := environ.Set(p.Env, handover.Applied, name)
-	for _, v := range launch.HostEnvironment(chosen, p.Env, ranksAreShielded()) {
+	for _, v := range changes {
 		_, isSet := environ.Get(env, v.Name)
 		switch {
 		case v.Change == launch.Unset:

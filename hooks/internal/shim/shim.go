@@ -29,10 +29,11 @@ func Decide(c Call) (Outcome, error) {
 	out, err := start.Call{
 		Action: line.Action, Image: line.Image(), Command: line.Command(),
 		Asked: line.Asked, Value: line.Value, Options: line.Options(c.Env), Doubt: line.Doubt,
-		Env: c.Env, Prefix: c.Prefix, Flavour: c.Flavour, NoBinds: c.NoBinds, Root: c.Root,
+		Env: c.Env, Prefix: c.Prefix, Flavour: c.Flavour, NoBinds: c.NoBinds, Root: c.Root, Knows: apptainercli.Knows,
 	}.Decide()
 	if err != nil {
 		return Outcome{}, err
 	}
+	line = line.Adding(out.Options)
 	return Outcome{Args: line.Edit(out.Binds, out.Entry), Env: out.Env, Note: out.Note}, nil
 }
