@@ -2,4 +2,7 @@ module mpiimport.org/hooks
 
 go 1.23.0
 
-require gopkg.in/yaml.v3 v3.0.1
+require (
+	github.com/opencontainers/runtime-spec v1.2.1
+	gopkg.in/yaml.v3 v3.0.1
+)
