@@ -86,20 +86,14 @@ func (c *config) command() ([]string, []string) {
 // edit carries the plan's mounts and environment out.
 func (c *config) edit(plan launch.Plan) {
 	for _, m := range plan.Mounts {
-		c.mount(bind(m))
+		c.mount(specs.Mount{Destination: m.Target, Type: "bind", Source: m.Source, Options: m.OCIOptions()})
 	}
 	for _, target := range plan.Memory {
-		c.mount(specs.Mount{Destination: target, Type: "tmpfs", Source: "tmpfs",
-			Options: []string{"rw", "nosuid", "nodev", "exec", "mode=1777"}})
+		c.mount(specs.Mount{Destination: target, Type: "tmpfs", Source: "tmpfs", Options: launch.MemoryOptions()})
 	}
 	for _, v := range plan.Environment {
 		c.env = change(c.env, v)
 	}
-}
-
-func bind(m launch.Mount) specs.Mount {
-	return specs.Mount{Destination: m.Target, Type: "bind", Source: m.Source,
-		Options: []string{"rbind", "rprivate", "nosuid", "nodev", m.Options}}
 }
 
 // mount replaces what is mounted at the same place, or mounts ahead of the first that lies below.
