@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"regexp"
 
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/profile"
@@ -34,15 +33,11 @@ func isInitial(ids []byte) bool {
 	return bytes.Equal(bytes.Join(bytes.Fields(ids), []byte(" ")), []byte("0 0 4294967295"))
 }
 
-var name = regexp.MustCompile(`^[a-z0-9-]+$`)
-
-// profile returns the profile that a container names. Only a name counts, never a path, and only what an
-// administrator has put where the container's owner cannot write: nothing below a home, nothing that flags or
-// variables name.
-func (h Host) profile(wanted string) (*profile.Profile, error) {
-	if !name.MatchString(wanted) {
-		return nil, fmt.Errorf("the annotation %s is %q, which is no profile's name; write lower case letters, digits and hyphens (%s where no profile is needed)",
-			ProfileAnnotation, wanted, profile.DefaultName)
+// profile returns the profile that a container names.
+func (h Host) profile(name string) (*profile.Profile, error) {
+	chosen, err := profile.LoadTrusted(name, h.Prefix)
+	if err != nil {
+		return nil, fmt.Errorf("the annotation %s: %w", ProfileAnnotation, err)
 	}
-	return profile.Load(wanted, []string{prefix.Profiles(h.Prefix), "/etc/mpiimport/profiles.d"})
+	return chosen, nil
 }
