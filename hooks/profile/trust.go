@@ -30,16 +30,23 @@ func loadTrusted(name, top string, directories []string) (*Profile, error) {
 			there = append(there, directory)
 		}
 	}
-	return search{directories: there, admit: func(file string) error { return onlyRootWrites(file, top) }}.load(name, nil)
+	root, err := owner(top)
+	if err != nil {
+		return nil, err
+	}
+	installed := filepath.Dir(directories[0])
+	return search{directories: there, admit: func(file string) error {
+		// Whoever can replace the installation as a whole can replace the hook that runs from it.
+		if filepath.Dir(file) == directories[0] {
+			return onlyRootWrites(file, installed, root)
+		}
+		return onlyRootWrites(file, top, root)
+	}}.load(name, nil)
 }
 
 // onlyRootWrites returns an error where somebody else could put another file in the place of this one: all from
 // top down must be root's, writable for root alone, and no symbolic link. Once that is so only root can change it.
-func onlyRootWrites(file, top string) error {
-	root, err := owner(top)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
+func onlyRootWrites(file, top string, root uint32) error {
 	inside, err := filepath.Rel(top, file)
 	if err != nil || strings.HasPrefix(inside, "..") {
 		return fmt.Errorf("%s: not below %s; profiles for hooks lie in PREFIX/profiles and %s", file, top, siteDirectory)
