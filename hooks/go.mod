@@ -7,3 +7,5 @@ require (
 	gopkg.in/yaml.v3 v3.0.1
 	tags.cncf.io/container-device-interface/specs-go v1.1.1
 )
+
+require golang.org/x/sys v0.30.0

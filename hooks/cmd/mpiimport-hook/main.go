@@ -34,8 +34,21 @@ func run(args []string) error {
 		stage = args[0]
 	}
 	switch stage {
-	case "precreate":
-		return precreate()
+	case "precreate", "createContainer":
+		text, err := io.ReadAll(os.Stdin)
+		if err != nil {
+			return fmt.Errorf("cannot read standard input: %w", err)
+		}
+		host, err := ocihook.ThisHost()
+		if err != nil {
+			return err
+		}
+		if stage == "createContainer" {
+			return ocihook.CreateContainer(text, host)
+		}
+		return precreate(text, host)
+	case "check":
+		return check(args[1:])
 	}
 	// What an unknown stage expects is unknown, too: its input is the least surprising.
 	if _, err := io.Copy(os.Stdout, os.Stdin); err != nil {
@@ -44,15 +57,7 @@ func run(args []string) error {
 	return ocihook.Unchanged{Reason: fmt.Sprintf("nothing can be done at the stage %q", stage)}
 }
 
-func precreate() error {
-	text, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		return fmt.Errorf("cannot read config.json from standard input: %w", err)
-	}
-	host, err := ocihook.ThisHost()
-	if err != nil {
-		return err
-	}
+func precreate(text []byte, host ocihook.Host) error {
 	edited, outcome := ocihook.Precreate(text, host)
 	if edited != nil {
 		if _, err := os.Stdout.Write(edited); err != nil {
@@ -60,4 +65,16 @@ func precreate() error {
 		}
 	}
 	return outcome
+}
+
+// check says for a person what runtimes keep to themselves: podman shows no line of a hook that fails.
+func check(names []string) error {
+	if len(names) != 1 {
+		return errors.New("check takes the name of one profile\n" + usage)
+	}
+	host, err := ocihook.ThisHost()
+	if err != nil {
+		return err
+	}
+	return host.Check(names[0])
 }

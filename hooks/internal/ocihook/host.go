@@ -13,6 +13,7 @@ import (
 type Host struct {
 	Prefix        string // where mpiimport is installed
 	UserNamespace bool   // whether the hook itself runs in a user namespace, as under rootless podman
+	Profile       func(name string) (*profile.Profile, error)
 }
 
 // ThisHost looks at the machine.
@@ -25,7 +26,8 @@ func ThisHost() (Host, error) {
 	if err != nil {
 		return Host{}, fmt.Errorf("cannot tell whether this is a user namespace: %w; is /proc mounted?", err)
 	}
-	return Host{Prefix: installed, UserNamespace: !isInitial(ids)}, nil
+	trusted := func(name string) (*profile.Profile, error) { return profile.LoadTrusted(name, installed) }
+	return Host{Prefix: installed, UserNamespace: !isInitial(ids), Profile: trusted}, nil
 }
 
 // isInitial recognises the map of the initial user namespace: every id is itself.
@@ -33,11 +35,9 @@ func isInitial(ids []byte) bool {
 	return bytes.Equal(bytes.Join(bytes.Fields(ids), []byte(" ")), []byte("0 0 4294967295"))
 }
 
-// profile returns the profile that a container names.
-func (h Host) profile(name string) (*profile.Profile, error) {
-	chosen, err := profile.LoadTrusted(name, h.Prefix)
-	if err != nil {
-		return nil, fmt.Errorf("the annotation %s: %w", ProfileAnnotation, err)
-	}
-	return chosen, nil
+// Check returns the error with which the hook would refuse a container that names the profile.
+func (h Host) Check(name string) error {
+	c := &config{annotations: map[string]string{ProfileAnnotation: name}}
+	_, err := c.plan(h, []string{"python"})
+	return err
 }

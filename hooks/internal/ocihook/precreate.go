@@ -56,9 +56,9 @@ func (c *config) wanted() bool {
 // plan resolves the profile that the container names. Of the container's environment only the options of the service
 // count, which are handed back into it.
 func (c *config) plan(h Host, command []string) (launch.Plan, error) {
-	chosen, err := h.profile(c.annotations[ProfileAnnotation])
+	chosen, err := h.Profile(c.annotations[ProfileAnnotation])
 	if err != nil {
-		return launch.Plan{}, err
+		return launch.Plan{}, fmt.Errorf("the annotation %s: %w", ProfileAnnotation, err)
 	}
 	shm := launch.ShmPrivate
 	if !c.has(specs.IPCNamespace) {
