@@ -143,13 +143,13 @@ func (m detached) attach(rootfs int) error {
 // makeInside opens a place in the container and makes what is missing of it. Links of the image lead to what they
 // name in the image, never out of it.
 func makeInside(rootfs int, target string, isFile bool) (int, error) {
-	target = path.Clean("/" + target)[1:]
+	target = "." + path.Clean("/"+target)
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
 	place, err := unix.Openat2(rootfs, target, &how)
-	if !errors.Is(err, unix.ENOENT) || target == "" {
+	if !errors.Is(err, unix.ENOENT) {
 		return place, err
 	}
-	parent, err := makeInside(rootfs, path.Dir("/"+target), false)
+	parent, err := makeInside(rootfs, path.Dir(target), false)
 	if err != nil {
 		return -1, err
 	}

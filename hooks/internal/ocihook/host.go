@@ -1,9 +1,7 @@
 package ocihook
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/profile"
@@ -22,17 +20,12 @@ func ThisHost() (Host, error) {
 	if err != nil {
 		return Host{}, err
 	}
-	ids, err := os.ReadFile("/proc/self/uid_map")
+	root, err := profile.RootOwner()
 	if err != nil {
-		return Host{}, fmt.Errorf("cannot tell whether this is a user namespace: %w; is /proc mounted?", err)
+		return Host{}, fmt.Errorf("cannot tell whether this is a user namespace: %w", err)
 	}
 	trusted := func(name string) (*profile.Profile, error) { return profile.LoadTrusted(name, installed) }
-	return Host{Prefix: installed, UserNamespace: !isInitial(ids), Profile: trusted}, nil
-}
-
-// isInitial recognises the map of the initial user namespace: every id is itself.
-func isInitial(ids []byte) bool {
-	return bytes.Equal(bytes.Join(bytes.Fields(ids), []byte(" ")), []byte("0 0 4294967295"))
+	return Host{Prefix: installed, UserNamespace: root != 0, Profile: trusted}, nil
 }
 
 // Check returns the error with which the hook would refuse a container that names the profile.
