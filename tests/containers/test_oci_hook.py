@@ -88,6 +88,22 @@ def test_ranks_are_served_under_both_runtimes(engine: Podman, runtime: str, iden
     assert outcome.ours() == []
 
 
+def test_a_rootless_podman_finds_the_hook_by_its_settings(site: Site, mpich: Mpi, own_hooks: Podman) -> None:
+    settings = own_hooks.directory / "containers.conf"
+    cell = Cell("oci_hook", "oci", "user", "contained", "mpich")
+    environment = podman.environment(site, cell, mpich)
+    text = Path(environment["CONTAINERS_CONF"]).read_text()
+    settings.write_text(text.replace("[engine]\n", f'[engine]\nhooks_dir = ["{hooks(site.prefix)}"]\n'))
+    words = ["podman", "run", "--rm", "--annotation", f"{ANNOTATION}=default", podman.IMAGE, "printenv", "MPIIMPORT"]
+    outcome = run(site.as_identity("user", words), {**environment, "CONTAINERS_CONF": str(settings)})
+    assert outcome.lines() == ["1"], outcome.stderr
+
+
+def test_a_link_to_the_installed_hook_is_enough(site: Site, own_hooks: Podman) -> None:
+    (own_hooks.directory / "mpiimport.json").symlink_to(hooks(site.prefix) / "mpiimport.json")
+    assert own_hooks.run("printenv", "MPIIMPORT").lines() == ["1"]
+
+
 @pytest.mark.parametrize(("runtime", "identity"), RUNTIMES)
 def test_where_only_create_container_runs_the_mounts_are_there(
     engine: Podman, site: Site, runtime: str, identity: str
