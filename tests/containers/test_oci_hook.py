@@ -41,7 +41,7 @@ class Podman:
         options: tuple[str, ...] = (),
         **variables: str,
     ) -> Outcome:
-        words = ["podman", "--runtime", runtime, "--hooks-dir", str(self.directory), "run", "--rm", *options]
+        words = ["podman", "--runtime", runtime, "--hooks-dir", str(self.directory), "run", *podman.RUN_OPTIONS, *options]
         words += ["--annotation", f"{ANNOTATION}={profile}"] if profile is not None else []
         words += [word for name, value in variables.items() for word in ("--env", f"{name}={value}")]
         cell = Cell("oci_hook", "oci", identity, "contained", "mpich")
@@ -94,7 +94,7 @@ def test_a_rootless_podman_finds_the_hook_by_its_settings(site: Site, mpich: Mpi
     environment = podman.environment(site, cell, mpich)
     text = Path(environment["CONTAINERS_CONF"]).read_text()
     settings.write_text(text.replace("[engine]\n", f'[engine]\nhooks_dir = ["{hooks(site.prefix)}"]\n'))
-    words = ["podman", "run", "--rm", "--annotation", f"{ANNOTATION}=default", podman.IMAGE, "printenv", "MPIIMPORT"]
+    words = ["podman", "run", *podman.RUN_OPTIONS, "--annotation", f"{ANNOTATION}=default", podman.IMAGE, "printenv", "MPIIMPORT"]
     outcome = run(site.as_identity("user", words), {**environment, "CONTAINERS_CONF": str(settings)})
     assert outcome.lines() == ["1"], outcome.stderr
 

@@ -8,6 +8,8 @@ from tests.lab.ranks import Mpi
 
 IMAGE = "localhost/mpiimport-py"
 RUN = Path("/run/mpiimport-podman")
+# A container outlives a podman that is stopped at a test's time limit.
+RUN_OPTIONS = ["--rm", "--timeout=280"]
 LIBRARIES = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}
 
 
@@ -21,7 +23,7 @@ def line(
     program = ["/usr/bin/python3", str(script)]
     # Open MPI's ranks meet in the launcher's temporary directory.
     seen = script.parent if cell.mode == "contained" else Path("/tmp")
-    shared = ["--rm", "--volume", f"{seen}:{seen}", *flags]
+    shared = [*RUN_OPTIONS, "--volume", f"{seen}:{seen}", *flags]
     settings = {"MPIIMPORT": "force", "MPI4PY_LIBMPI": f"/opt/{cell.mpi}/lib/{LIBRARIES[cell.mpi]}", **mpi.environment}
     shared += [word for name, value in settings.items() for word in ("--env", f"{name}={value}")]
     if cell.mode == "contained":
