@@ -14,11 +14,12 @@ copy_binaries() {
 
 # Runtimes want the absolute path of a hook.
 write_hooks() {
-    local file target
+    local file target text
     for file in "$here"/hooks/hooks.d/*/mpiimport.json; do
         target=$prefix/share/containers/oci/hooks.d/$(basename "$(dirname "$file")")
         install -d "$target"
-        sed "s|@PREFIX@|$prefix|g" "$file" >"$target/mpiimport.json"
+        text=$(<"$file")
+        printf '%s\n' "${text//@PREFIX@/"$prefix"}" >"$target/mpiimport.json"
     done
 }
 

@@ -1,4 +1,4 @@
-"""The OCI hook on real podman: stages, both low-level runtimes, root and rootless, broken profiles, what it asks for."""
+"""The OCI hook on real podman: stages, runc and crun, root and rootless, broken profiles, what it asks for."""
 
 import json
 import subprocess
@@ -41,8 +41,8 @@ class Podman:
         options: tuple[str, ...] = (),
         **variables: str,
     ) -> Outcome:
-        words = ["podman", "--runtime", runtime, "--hooks-dir", str(self.directory), "run", *podman.RUN_OPTIONS, *options]
-        words += ["--annotation", f"{ANNOTATION}={profile}"] if profile is not None else []
+        words = ["podman", "--runtime", runtime, "--hooks-dir", str(self.directory), "run", *podman.RUN_OPTIONS]
+        words += [*options, *(["--annotation", f"{ANNOTATION}={profile}"] if profile is not None else [])]
         words += [word for name, value in variables.items() for word in ("--env", f"{name}={value}")]
         cell = Cell("oci_hook", "oci", identity, "contained", "mpich")
         return run(
@@ -88,13 +88,14 @@ def test_ranks_are_served_under_both_runtimes(engine: Podman, runtime: str, iden
     assert outcome.ours() == []
 
 
-def test_a_rootless_podman_finds_the_hook_by_its_settings(site: Site, mpich: Mpi, own_hooks: Podman) -> None:
+def test_settings_can_bring_hook_and_annotation_to_every_container(site: Site, mpich: Mpi, own_hooks: Podman) -> None:
     settings = own_hooks.directory / "containers.conf"
     cell = Cell("oci_hook", "oci", "user", "contained", "mpich")
     environment = podman.environment(site, cell, mpich)
     text = Path(environment["CONTAINERS_CONF"]).read_text()
-    settings.write_text(text.replace("[engine]\n", f'[engine]\nhooks_dir = ["{hooks(site.prefix)}"]\n'))
-    words = ["podman", "run", *podman.RUN_OPTIONS, "--annotation", f"{ANNOTATION}=default", podman.IMAGE, "printenv", "MPIIMPORT"]
+    text = text.replace("[engine]\n", f'[engine]\nhooks_dir = ["{hooks(site.prefix)}"]\n')
+    settings.write_text(text.replace("[containers]\n", f'[containers]\nannotations = ["{ANNOTATION}=default"]\n'))
+    words = ["podman", "run", *podman.RUN_OPTIONS, podman.IMAGE, "printenv", "MPIIMPORT"]
     outcome = run(site.as_identity("user", words), {**environment, "CONTAINERS_CONF": str(settings)})
     assert outcome.lines() == ["1"], outcome.stderr
 
