@@ -1,4 +1,4 @@
-# make demo | test | test-full | lint | install PREFIX=DIR
+# make demo | test | test-full | lint | install PREFIX=DIR | wheel
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
@@ -20,7 +20,7 @@ PACKAGE := $(shell find mpiimport -name '*.py' -o -name '*.yaml' -o -name '*.jso
 GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.txt' -o -name 'go.*')
 BINARIES := $(addprefix $(BUILD)/bin/mpiimport-,shim entry plan)
 
-.PHONY: demo test test-full lint install go-test clean
+.PHONY: demo test test-full lint install wheel go-test clean
 
 demo: $(BUILD)/demo-venv/ready $(BUILD)/prefix/ready
 	tests/lab/tools.sh || true
@@ -48,12 +48,22 @@ go-test:
 install: $(BINARIES) $(VENV)/ready
 	./install.sh "$(PREFIX)" $(BUILD)/bin "$(MPI4PY)" "$(MINORS)" $(VENV)/bin/python
 
+wheel: $(BUILD)/dist/ready
+	@ls $(BUILD)/dist/*.whl
+
 $(BINARIES) &: $(GO_SOURCES)
 	mkdir -p $(BUILD)/bin
 	out=$$PWD/$(BUILD)/bin; cd hooks; CGO_ENABLED=0 "$$(./go.sh)" build -trimpath -ldflags='-s -w' -o "$$out" ./cmd/...
 
 $(BUILD)/prefix/ready: $(BINARIES) $(PACKAGE) install.sh $(VENV)/ready
 	./install.sh $(BUILD)/prefix $(BUILD)/bin "$(MPI4PY)" "$(MINORS)" $(VENV)/bin/python
+	touch $@
+
+$(BUILD)/dist/ready: $(BINARIES) $(PACKAGE) install.sh wheel.py pyproject.toml README.md $(VENV)/ready
+	rm -rf $(BUILD)/wheel $(BUILD)/dist
+	./install.sh $(BUILD)/wheel/mpiimport.prefix $(BUILD)/bin
+	echo mpiimport.prefix/lib > $(BUILD)/wheel/mpiimport.pth
+	$(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(BUILD)/dist .
 	touch $@
 
 $(VENV)/ready: pyproject.toml
