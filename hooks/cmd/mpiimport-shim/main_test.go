@@ -109,10 +109,13 @@ func TestTheShimNeverCallsItself(t *testing.T) {
 	}
 	// Two installations before the real one, and one that recorded a shim.
 	first, second := install(t, "exit 3"), install(t, "")
-	// The second is a wheel's, which has copies instead of links.
-	shim := filepath.Join(second.prefix, "shim", "singularity")
-	must(t, os.Remove(shim))
-	must(t, exec.Command("cp", filepath.Join(second.prefix, "bin", "mpiimport-shim"), shim).Run())
+	// As wheels have them, without links.
+	shim := ""
+	for _, s := range []site{first, second} {
+		shim = filepath.Join(s.prefix, "shim", "singularity")
+		must(t, os.Remove(shim))
+		must(t, exec.Command("cp", filepath.Join(s.prefix, "bin", "mpiimport-shim"), shim).Run())
+	}
 	record := "runtimes:\n  singularity: {path: " + shim + ", flavour: apptainer}\n"
 	must(t, os.WriteFile(filepath.Join(first.prefix, "etc", "launch.yaml"), []byte(record), 0o644))
 	path := "PATH=" + filepath.Join(first.prefix, "shim") + ":" + filepath.Join(second.prefix, "shim") + ":" + first.real + ":/usr/bin:/bin"
