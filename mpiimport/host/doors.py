@@ -28,7 +28,7 @@ class Runtime:
 def runtimes() -> list[Runtime]:
     """Return the container runtimes on PATH, our shim left out."""
     path = os.pathsep.join(place for place in os.get_exec_path() if not _is_shim(place))
-    found = []
+    found: list[Runtime] = []
     for name in FLAGGED + OTHERS:
         executable = shutil.which(name, path=path)
         # A distribution's singularity is often another name of apptainer.
