@@ -15,6 +15,9 @@ type Plan struct {
 	Mounts      []Mount    `json:"mounts"`
 	Environment []Variable `json:"environment"`
 	Entry       []string   `json:"entry"`
+	Launcher    []string   `json:"launcher"` // words in front of a job's command, for `mpiimport run`
+	Options     []string   `json:"options"`  // of Apptainer or SingularityCE, each --name or --name=value
+	PerNode     bool       `json:"per_node"` // all ranks of a node share one container
 }
 
 // Mount is a bind mount; Options is ro or rw.

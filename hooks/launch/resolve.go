@@ -2,6 +2,8 @@ package launch
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -23,16 +25,23 @@ type Request struct {
 
 // Resolve is the one planning function. It reads nothing but its arguments.
 func Resolve(p *profile.Profile, r Request) (Plan, error) {
-	plan := Plan{Profile: p.Name, Files: p.Files, Entry: []string{}}
+	plan := Plan{
+		Profile: p.Name, Files: p.Files, Entry: []string{}, Launcher: orEmpty(p.Launcher.Prefix), Options: orEmpty(p.Container.Options),
+		PerNode: p.Container.PerNode,
+	}
 	mounts, err := resolveMounts(p, r)
 	if err != nil {
 		return Plan{}, err
 	}
 	plan.Mounts = mounts
-	plan.Environment = append(ownVariables(p, r), resolveEnvironment(p, r)...)
+	own, err := ownVariables(p, r)
+	if err != nil {
+		return Plan{}, err
+	}
+	plan.Environment = append(own, resolveEnvironment(p, r)...)
 	switch {
 	case len(r.Command) == 0:
-		plan.Environment = append(plan.Environment, doorVariables(r)...)
+		plan.Environment = append(plan.Environment, doorVariables(r, own)...)
 	case r.Command[0] != EntryPath:
 		plan.Entry = []string{EntryPath}
 	}
@@ -41,20 +50,18 @@ func Resolve(p *profile.Profile, r Request) (Plan, error) {
 
 // HostEnvironment is what a profile changes in the environment of a program outside containers, with final
 // values. Options that the caller has set stay as they are.
-func HostEnvironment(p *profile.Profile, caller []string) []Variable {
-	out := []Variable{}
-	for _, v := range ownVariables(p, Request{Environ: caller}) {
-		if handover.IsOption(v.Name) {
-			out = append(out, v)
-		}
+func HostEnvironment(p *profile.Profile, caller []string) ([]Variable, error) {
+	options, err := optionVariables(p, caller)
+	if err != nil {
+		return nil, err
 	}
-	for _, v := range resolveEnvironment(p, Request{}) {
+	for _, v := range resolveEnvironment(p, Request{Environ: caller}) {
 		if old, _ := environ.Get(caller, v.Name); v.Change == Append && old != "" {
 			v.Value = old + ":" + v.Value
 		}
-		out = append(out, v)
+		options = append(options, v)
 	}
-	return out
+	return options, nil
 }
 
 func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
@@ -104,44 +111,61 @@ func replaceTarget(mounts []Mount, m Mount) []Mount {
 }
 
 // ownVariables carries the switch and the options. They are set by name because a container may start with a
-// clean environment. What the caller says beats what the profile says.
-func ownVariables(p *profile.Profile, r Request) []Variable {
+// clean environment.
+func ownVariables(p *profile.Profile, r Request) ([]Variable, error) {
 	mode := "1"
 	if asked, _ := environ.Get(r.Environ, handover.Mode); asked == "force" {
 		mode = "force"
 	}
-	options := map[string]string{}
-	for name, value := range p.Service {
-		options["MPIIMPORT_"+strings.ToUpper(name)] = value
+	options, err := optionVariables(p, r.Environ)
+	return append([]Variable{{handover.Mode, mode, Set}, {handover.Profile, p.Name, Set}}, options...), err
+}
+
+// optionVariables carries the options. What the caller says beats what the profile says, if that is not locked.
+func optionVariables(p *profile.Profile, caller []string) ([]Variable, error) {
+	values, keys := map[string]string{}, map[string]string{}
+	for _, o := range p.Options() {
+		values[o.Variable], keys[o.Variable] = o.Value, o.Key
 	}
-	for _, entry := range r.Environ {
+	for _, entry := range caller {
 		name, value, _ := strings.Cut(entry, "=")
-		if handover.IsOption(name) {
-			options[name] = value
+		if !handover.IsOption(name) {
+			continue
 		}
+		if lock := p.LockOn(profile.KeyOf(name)); lock != nil && value != values[name] {
+			return nil, fmt.Errorf("%s=%s is set by the caller, but %s locks %s; unset the variable", name, value, lock.File, lock.Key)
+		}
+		values[name] = value
 	}
-	out := []Variable{{handover.Mode, mode, Set}, {handover.Profile, p.Name, Set}}
-	for _, name := range sorted(options) {
-		out = append(out, Variable{name, options[name], Set})
+	out := []Variable{}
+	for _, name := range sorted(values) {
+		out = append(out, Variable{name, values[name], Set})
 	}
-	return out
+	return out, nil
 }
 
 func resolveEnvironment(p *profile.Profile, r Request) []Variable {
 	e := p.Environment
 	if r.UserNamespace {
-		e = p.UserNamespace.Environment.Over(e)
+		e = p.UserNamespace.Environment
+	}
+	set := kept(e, r.Environ)
+	if p.MPI.Library != "" {
+		set[libraryVariable] = p.MPI.Library
+	}
+	for name, value := range e.Set {
+		set[name] = value
 	}
 	out := []Variable{}
-	for _, name := range sorted(e.Set) {
-		value := e.Set[name]
+	for _, name := range sorted(set) {
+		value := set[name]
 		if more, both := e.Append[name]; both {
 			value += ":" + more
 		}
 		out = append(out, Variable{name, value, Set})
 	}
 	for _, name := range sorted(e.Append) {
-		if _, both := e.Set[name]; !both {
+		if _, both := set[name]; !both {
 			out = append(out, Variable{name, e.Append[name], Append})
 		}
 	}
@@ -153,14 +177,41 @@ func resolveEnvironment(p *profile.Profile, r Request) []Variable {
 	return out
 }
 
+// libraryVariable names the MPI library to mpi4py's binary for every MPI.
+const libraryVariable = "MPI4PY_LIBMPI"
+
+// kept returns the caller's variables that the profile wants in the container and that may be handed in.
+func kept(e profile.Environment, caller []string) map[string]string {
+	out := map[string]string{}
+	for _, entry := range caller {
+		name, value, _ := strings.Cut(entry, "=")
+		for _, pattern := range e.Keep {
+			if matches, _ := path.Match(pattern, name); matches && profile.CanSet(name) && !slices.Contains(e.Unset, name) {
+				out[name] = value
+			}
+		}
+	}
+	return out
+}
+
 // doorVariables let sitecustomize activate where no entry binary stands in front of the command. In a rank only
 // the process that the container becomes may activate; without a rank (an mpiexec inside) every rank may.
-func doorVariables(r Request) []Variable {
+func doorVariables(r Request, own []Variable) []Variable {
 	out := []Variable{{"PYTHONPATH", SitePath, Prepend}}
-	if rankenv.IsRank(r.Environ) {
+	env := r.Environ
+	for _, v := range own {
+		if v.Name == handover.RankVariables {
+			env = environ.Set(env, v.Name, v.Value)
+		}
+	}
+	if rankenv.IsRank(env) {
 		out = append(out, Variable{handover.Pid, "", Pid})
 	}
 	return out
+}
+
+func orEmpty(words []string) []string {
+	return append([]string{}, words...)
 }
 
 func sorted(m map[string]string) []string {

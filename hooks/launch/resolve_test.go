@@ -27,6 +27,15 @@ func request() Request {
 	}
 }
 
+func parse(t *testing.T, body string) *profile.Profile {
+	t.Helper()
+	p, err := profile.Parse("site.yaml", []byte("schema_version: 1\nname: site\ndescription: a test\n"+body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 func find(plan Plan, name string) *Variable {
 	for i := range plan.Environment {
 		if plan.Environment[i].Name == name {
@@ -46,6 +55,8 @@ func TestEveryPlanMountsThePrefixAndNamesTheMode(t *testing.T) {
 		Mounts:      []Mount{{"/sw/mpiimport", "/opt/mpiimport", "ro"}},
 		Environment: []Variable{{"MPIIMPORT", "1", Set}, {"MPIIMPORT_PROFILE", "default", Set}},
 		Entry:       []string{"/opt/mpiimport/bin/mpiimport-entry"},
+		Launcher:    []string{},
+		Options:     []string{},
 	}
 	if !reflect.DeepEqual(plan, want) {
 		t.Errorf("got  %+v\nwant %+v", plan, want)
@@ -83,10 +94,7 @@ func TestCallersOptionsBeatTheProfiles(t *testing.T) {
 }
 
 func TestUserNamespaceSettingsApplyOnlyThere(t *testing.T) {
-	p := profile.Default()
-	p.Environment.Set = map[string]string{"A": "1", "B": "1"}
-	p.Environment.Unset = []string{"C"}
-	p.UserNamespace.Environment.Set = map[string]string{"B": "2", "C": "2"}
+	p := parse(t, "environment: {set: {A: '1', B: '1'}, unset: [C]}\nuser_namespace: {environment: {set: {B: '2', C: '2'}}}\n")
 	for userns, want := range map[bool][]Variable{
 		false: {{"A", "1", Set}, {"B", "1", Set}, {"C", "", Unset}},
 		true:  {{"A", "1", Set}, {"B", "2", Set}, {"C", "2", Set}},
@@ -181,7 +189,11 @@ func TestHostEnvironmentHasFinalValuesAndKeepsTheCallersOptions(t *testing.T) {
 		Service:     map[string]string{"store": "/s", "readers": "4"},
 	}
 	got := map[string]string{}
-	for _, v := range HostEnvironment(p, []string{"L=/a", "MPIIMPORT_STORE=/mine", "MPIIMPORT=1"}) {
+	changes, err := HostEnvironment(p, []string{"L=/a", "MPIIMPORT_STORE=/mine", "MPIIMPORT=1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range changes {
 		got[v.Name] = string(v.Change) + " " + v.Value
 	}
 	want := map[string]string{"A": "set 1", "L": "append /a:/b", "U": "unset ", "MPIIMPORT_STORE": "set /mine", "MPIIMPORT_READERS": "set 4"}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -21,13 +22,22 @@ type Profile struct {
 	Name          string      `yaml:"name"`
 	Description   string      `yaml:"description"`
 	Extends       string      `yaml:"extends"`
+	Hosts         []string    `yaml:"hosts"`
 	Mounts        []Mount     `yaml:"mounts"`
 	Environment   Environment `yaml:"environment"`
+	// UserNamespace has all that holds in a user namespace: what Environment says, too.
 	UserNamespace struct {
 		Environment Environment `yaml:"environment"`
 	} `yaml:"user_namespace"`
-	Service map[string]string `yaml:"service"`
+	MPI       MPI       `yaml:"mpi"`
+	Launcher  Launcher  `yaml:"launcher"`
+	Service   Service   `yaml:"service"`
+	Container Container `yaml:"container"`
 
+	// Values say the same one by one, each with its place; empty for the built-in default.
+	Values []Value `yaml:"-"`
+	// Locks hold whatever extends or masks the profile, and the caller.
+	Locks []Lock `yaml:"-"`
 	// Files are the files this was read from, the base first; empty for the built-in default.
 	Files []string `yaml:"-"`
 }
@@ -36,6 +46,7 @@ type Profile struct {
 type Environment struct {
 	Set    map[string]string `yaml:"set"`
 	Append map[string]string `yaml:"append"`
+	Keep   []string          `yaml:"keep"`
 	Unset  []string          `yaml:"unset"`
 }
 
@@ -47,6 +58,50 @@ type Mount struct {
 	Options  string `yaml:"options"`
 	File     string `yaml:"-"`
 	Line     int    `yaml:"-"`
+}
+
+// MPI is the image's MPI library.
+type MPI struct {
+	Library string   `yaml:"library"`
+	ABI     string   `yaml:"abi"`
+	Preload []string `yaml:"preload"`
+	Binding string   `yaml:"binding"`
+}
+
+// Launcher says how jobs are started.
+type Launcher struct {
+	Prefix    []string `yaml:"prefix"`
+	Variables struct {
+		Rank      string `yaml:"rank"`
+		Size      string `yaml:"size"`
+		LocalSize string `yaml:"local_size"`
+	} `yaml:"variables"`
+}
+
+// Service has the options of the import service, as their variables have them: a list is a colon list.
+type Service map[string]string
+
+// UnmarshalYAML joins lists.
+func (s *Service) UnmarshalYAML(node *yaml.Node) error {
+	*s = Service{}
+	for i := 0; i < len(node.Content); i += 2 {
+		name, value := node.Content[i].Value, node.Content[i+1]
+		words := []string{}
+		if value.Kind != yaml.SequenceNode {
+			words = append(words, value.Value)
+		}
+		for _, item := range value.Content {
+			words = append(words, item.Value)
+		}
+		(*s)[name] = strings.Join(words, ":")
+	}
+	return nil
+}
+
+// Container says how containers are started.
+type Container struct {
+	Options []string `yaml:"options"`
+	PerNode bool     `yaml:"per_node"`
 }
 
 // DefaultName names the built-in profile, which changes nothing.
@@ -73,28 +128,37 @@ func Parse(file string, content []byte) (*Profile, error) {
 	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: a second YAML document follows the profile; keep one profile in each file", file)
 	}
-	p := &Profile{Files: []string{file}}
-	if err := root.Decode(p); err != nil {
-		return nil, fmt.Errorf("%s: %s; this is a fault of mpiimport, please report it", file, yamlMessage(err))
+	said := values(file, topLevel, root, profileShape)
+	if err := contradiction(said); err != nil {
+		return nil, err
 	}
+	p, err := decode(said, []string{file})
+	if err != nil {
+		return nil, err
+	}
+	p.Locks = newLocks(said, said)
 	if base := strings.TrimSuffix(filepath.Base(file), ".yaml"); p.Name != base {
 		return nil, fmt.Errorf("%s: name is %q, but the file is called %s.yaml; make them equal", file, p.Name, base)
 	}
-	for _, e := range []Environment{p.Environment, p.UserNamespace.Environment} {
-		for _, name := range e.Unset {
-			if _, set := e.Set[name]; set {
-				return nil, fmt.Errorf("%s: %s is both set and unset; keep one", file, name)
-			}
-		}
-	}
-	for i, m := range p.Mounts {
+	for _, m := range p.Mounts {
 		if isGlob(m.Source) && m.Target != "" {
 			return nil, fmt.Errorf("%s:%d: the source %s is a glob pattern, so it cannot have the one target %s; remove target",
 				file, m.Line, m.Source, m.Target)
 		}
-		p.Mounts[i].File = file
 	}
 	return p, nil
+}
+
+// contradiction returns an error where one section of a file both gives and removes a variable.
+func contradiction(said []Value) error {
+	for _, v := range said {
+		for _, other := range said {
+			if v.Key != other.Key && v.removes() && v.replaces(other) {
+				return fmt.Errorf("%s:%d: %s is both given a value and unset; keep one", v.File, v.Line, v.variable())
+			}
+		}
+	}
+	return nil
 }
 
 func isGlob(path string) bool { return strings.ContainsAny(path, "*?[") }
@@ -142,43 +206,36 @@ func readFile(file string) (*Profile, error) {
 	return Parse(file, content)
 }
 
-// over returns base with p's additions: mappings merged, lists appended.
-func (p *Profile) over(base *Profile) *Profile {
-	merged := *p
-	merged.Mounts = append(append([]Mount{}, base.Mounts...), p.Mounts...)
-	merged.Environment = p.Environment.Over(base.Environment)
-	merged.UserNamespace.Environment = p.UserNamespace.Environment.Over(base.UserNamespace.Environment)
-	merged.Service = mergeMaps(base.Service, p.Service)
-	merged.Files = append(append([]string{}, base.Files...), p.Files...)
-	return &merged
+// decode makes a profile of its values.
+func decode(all []Value, files []string) (*Profile, error) {
+	p := &Profile{Values: all, Files: files}
+	if err := document(all).Decode(p); err != nil {
+		return nil, fmt.Errorf("%s: %s; this is a fault of mpiimport, please report it", files[len(files)-1], yamlMessage(err))
+	}
+	var inside Profile
+	if err := document(inUserNamespace(all)).Decode(&inside); err != nil {
+		return nil, fmt.Errorf("%s: %s; this is a fault of mpiimport, please report it", files[len(files)-1], yamlMessage(err))
+	}
+	p.UserNamespace.Environment = inside.Environment
+	mounts := 0
+	for _, v := range all {
+		if v.Key == "mounts" {
+			p.Mounts[mounts].File = v.File
+			mounts++
+		}
+	}
+	return p, nil
 }
 
-// Over returns base with e's changes on top; what e says of a variable beats what base says of it.
-func (e Environment) Over(base Environment) Environment {
-	out := Environment{Set: mergeMaps(base.Set, e.Set), Append: mergeMaps(base.Append, e.Append)}
-	for _, name := range base.Unset {
-		if _, set := e.Set[name]; !set {
-			out.Unset = append(out.Unset, name)
-		}
+// over returns base with p's additions. It is an error when these change what base locks.
+func (p *Profile) over(base *Profile) (*Profile, error) {
+	merged, err := decode(merge(base.Values, p.Values), append(slices.Clone(base.Files), p.Files...))
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range e.Unset {
-		if _, set := e.Set[name]; !set {
-			delete(out.Set, name)
-		}
-		if !contains(out.Unset, name) {
-			out.Unset = append(out.Unset, name)
-		}
+	if err := merged.obey(base.Locks); err != nil {
+		return nil, err
 	}
-	return out
-}
-
-func mergeMaps(base, addition map[string]string) map[string]string {
-	merged := map[string]string{}
-	for k, v := range base {
-		merged[k] = v
-	}
-	for k, v := range addition {
-		merged[k] = v
-	}
-	return merged
+	merged.Locks = append(slices.Clone(base.Locks), newLocks(p.Values, merged.Values)...)
+	return merged, nil
 }

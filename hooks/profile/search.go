@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 
@@ -14,10 +15,9 @@ import (
 	"mpiimport.org/hooks/internal/prefix"
 )
 
-// Directories lists where a user's launch looks for profiles, the strongest last. A hook that runs as root
-// passes a list of its own to Load.
+// Directories lists where a user's launch looks for profiles, the strongest last.
 func Directories(installed string, env []string) []string {
-	out := []string{prefix.Profiles(installed), "/etc/mpiimport/profiles.d"}
+	out := []string{prefix.Profiles(installed), siteDirectory}
 	if config, ok := environ.Get(env, "XDG_CONFIG_HOME"); ok && filepath.IsAbs(config) {
 		return append(out, filepath.Join(config, "mpiimport", "profiles"))
 	}
@@ -30,14 +30,26 @@ func Directories(installed string, env []string) []string {
 // Load returns the profile called name, merged with what it extends. A value with a slash is a path to a
 // file; no value, and "default", mean the built-in one unless a directory has a default.yaml.
 func Load(name string, directories []string) (*Profile, error) {
-	return load(name, directories, nil)
+	return search{directories: directories}.load(name, nil)
 }
 
-func load(name string, directories, chain []string) (*Profile, error) {
+// search looks for profiles in directories, the strongest last. Where admit is set it has to agree to a file first.
+type search struct {
+	directories []string
+	admit       func(file string) error
+}
+
+// below is the same search among the weaker directories, as many as there are places.
+func (s search) below(places int) search {
+	return search{s.directories[:places], s.admit}
+}
+
+// load returns the profile called name. The chain has the files that extend it, by way of each other.
+func (s search) load(name string, chain []string) (*Profile, error) {
 	if name == "" {
 		return Default(), nil
 	}
-	file, err := locate(name, directories)
+	file, place, err := s.locate(name)
 	if err != nil {
 		return nil, err
 	}
@@ -45,52 +57,82 @@ func load(name string, directories, chain []string) (*Profile, error) {
 		return Default(), nil
 	}
 	if file == "" {
-		known := Names(directories)
+		known := Names(s.directories)
 		return nil, fmt.Errorf("there is no profile %q%s (known: %s; searched: %s); name one of these or write %s.yaml",
-			name, didYouMean(name, known), orNone(known), strings.Join(directories, ", "), name)
+			name, didYouMean(name, known), orNone(known), strings.Join(s.directories, ", "), name)
 	}
-	for _, earlier := range chain {
-		if earlier == file {
-			return nil, fmt.Errorf("%s: profiles extend each other in a circle (%s); remove one extends",
-				file, strings.Join(append(chain, file), " -> "))
+	if slices.Contains(chain, file) {
+		return nil, fmt.Errorf("%s: profiles extend each other in a circle (%s); remove one extends",
+			file, strings.Join(append(chain, file), " -> "))
+	}
+	if s.admit != nil {
+		if err := s.admit(file); err != nil {
+			return nil, err
 		}
 	}
 	p, err := readFile(file)
-	if err != nil || p.Extends == "" {
-		return p, err
-	}
-	base, err := load(p.Extends, directories, append(chain, file))
 	if err != nil {
-		return nil, fmt.Errorf("%w (extended by %s)", err, file)
+		return nil, err
 	}
-	return p.over(base), nil
+	if p.Extends != "" {
+		// A user's file cannot take the place of one that a site's extends; a profile can extend the one it masks.
+		if p.Extends == name {
+			place--
+		}
+		base, err := s.below(place).load(p.Extends, append(chain, file))
+		if err != nil {
+			return nil, fmt.Errorf("%w (extended by %s)", err, file)
+		}
+		if p, err = p.over(base); err != nil {
+			return nil, err
+		}
+	}
+	return p, p.obey(s.maskedLocks(p.Name, file))
 }
 
-// locate returns the file of a profile, "" when there is none.
-func locate(name string, directories []string) (string, error) {
+// maskedLocks returns the locks of the profile called name that would be found if file were not there. One that
+// cannot be read locks nothing: what masks it may be the cure.
+func (s search) maskedLocks(name string, file string) []Lock {
+	places := len(s.directories)
+	for i, directory := range s.directories {
+		if filepath.Join(directory, name+".yaml") == file {
+			places = i
+		}
+	}
+	masked, err := s.below(places).load(name, nil)
+	if err != nil {
+		return nil
+	}
+	return masked.Locks
+}
+
+// locate returns the file of a profile, "" when there is none, and how many of the directories are not stronger.
+func (s search) locate(name string) (string, int, error) {
 	if strings.Contains(name, "/") {
 		absolute, err := filepath.Abs(name)
 		if err != nil {
-			return "", fmt.Errorf("cannot find the profile %s: %w", name, err)
+			return "", 0, fmt.Errorf("cannot find the profile %s: %w", name, err)
 		}
-		return absolute, nil
+		return absolute, len(s.directories), nil
 	}
-	if !regexp.MustCompile(namePattern).MatchString(name) {
-		return "", fmt.Errorf("%q cannot be the name of a profile; write %s, or a path with a slash (./%s)", name, nameHint, name)
+	if !isName(name) {
+		return "", 0, fmt.Errorf("%q cannot be the name of a profile; write %s, or a path with a slash (./%s)", name, nameHint, name)
 	}
-	for i := len(directories) - 1; i >= 0; i-- {
-		file := filepath.Join(directories[i], name+".yaml")
+	for place := len(s.directories); place > 0; place-- {
+		file := filepath.Join(s.directories[place-1], name+".yaml")
 		_, err := os.Stat(file)
 		if err == nil {
-			return file, nil
+			return file, place, nil
 		}
 		// A directory that is not there, or that this user may not look into, holds no profile for this user.
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-			return "", fmt.Errorf("cannot look for the profile %s: %w", file, err)
+			return "", 0, fmt.Errorf("cannot look for the profile %s: %w", file, err)
 		}
 	}
-	return "", nil
+	return "", 0, nil
 }
+
+func isName(name string) bool { return regexp.MustCompile(namePattern).MatchString(name) }
 
 // Names lists the profiles that can be named.
 func Names(directories []string) []string {

@@ -1,5 +1,7 @@
 package profile
 
+import "strings"
+
 // shape describes one place in a profile: what may stand there and what it means. The table below is the
 // only description of the format: the validator walks it and the JSON Schema is printed from it.
 type shape struct {
@@ -13,6 +15,7 @@ type shape struct {
 	hint        string   // the pattern in words
 	oneOf       []string // of a string
 	minimum     int      // of an integer
+	whole       bool     // of a list: an extending profile replaces it instead of appending to it
 	only        int      // the one value an integer may have
 }
 
@@ -35,62 +38,148 @@ const (
 const (
 	namePattern     = `^[a-z0-9-]+$`
 	pathPattern     = `^/[^:,"'\\\n]+$`
+	libraryPattern  = `^(/[^:,"'\\\n]+|[^/:,"'\\\n]+)$`
 	variablePattern = `^[A-Za-z_][A-Za-z0-9_]*$`
-	// The runtimes set these themselves or refuse to; our own have the section `service`.
-	reservedPattern = `^(MPIIMPORT.*|APPTAINER.*|SINGULARITY.*|HOME|UID|GID)$`
+	modulePattern   = `^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`
+	// The runtimes set these themselves or refuse to; the others have sections of their own.
+	reservedPattern = `^(MPIIMPORT.*|APPTAINER.*|SINGULARITY.*|MPI4PY_LIBMPI|HOME|UID|GID)$`
 )
 
-var nameHint = "lower-case letters, digits and hyphens"
-var pathHint = `an absolute path without : , " ' \`
+const (
+	nameHint     = "lower-case letters, digits and hyphens"
+	pathHint     = `an absolute path without : , " ' \`
+	variableHint = "the name of a variable"
+)
 
 func absolutePath(description string) *shape {
-	return &shape{kind: text, description: description, pattern: pathPattern, hint: pathHint}
+	return word(description, pathPattern, pathHint)
 }
 
 func variables(description string, value *shape) *shape {
 	return &shape{kind: mapping, description: description, names: variablePattern, reserved: reservedPattern, values: value}
 }
 
-func environmentShape(description string) *shape {
-	return &shape{kind: mapping, description: description, keys: []key{
-		{name: "set", shape: variables("Variables that get this value.",
-			&shape{kind: text, description: "The value, taken literally."})},
-		{name: "append", shape: variables("Colon lists that get this directory as their last element.",
-			&shape{kind: text, description: "The element, taken literally."})},
-		{name: "unset", shape: &shape{kind: list, description: "Variables that are removed.",
-			values: &shape{kind: text, description: "The name of a variable.", pattern: variablePattern, hint: "the name of a variable"}}},
-	}}
+func word(description, pattern, hint string) *shape {
+	return &shape{kind: text, description: description, pattern: pattern, hint: hint}
 }
 
-var profileShape = &shape{
-	kind:        mapping,
-	description: "A site profile of mpiimport: what a machine or an MPI needs when a container is started.",
-	keys: []key{
-		{name: "schema_version", required: true, shape: &shape{kind: number, description: "The version of this format.", only: 1}},
-		{name: "name", required: true, shape: &shape{kind: text, pattern: namePattern, hint: nameHint,
-			description: "The profile's name; the same as its file name without .yaml."}},
-		{name: "description", required: true, shape: &shape{kind: text, pattern: `\S`, hint: "some words",
-			description: "One sentence for a person who chooses a profile."}},
-		{name: "extends", shape: &shape{kind: text, pattern: namePattern, hint: nameHint,
-			description: "The profile this one adds to: mappings are merged, lists appended."}},
-		{name: "mounts", shape: &shape{kind: list, description: "Files and directories of the host that the container sees.",
-			values: &shape{kind: mapping, description: "One file or directory.", keys: []key{
-				{name: "source", required: true, shape: absolutePath("The path on the host; may be a glob pattern when target is left out.")},
-				{name: "target", shape: absolutePath("The path in the container; the same as source when left out.")},
-				{name: "optional", shape: &shape{kind: truth, description: "Whether a source that does not exist is passed over in silence."}},
-				{name: "options", shape: &shape{kind: text, oneOf: []string{"ro", "rw"}, description: "Read-only (the default) or writable."}},
-			}}}},
-		{name: "environment", shape: environmentShape("Changes to the environment of every container.")},
-		{name: "user_namespace", shape: &shape{kind: mapping, description: "What is needed in addition where the container runs in a user namespace.",
-			keys: []key{{name: "environment", shape: environmentShape("Changes to the environment in a user namespace.")}}}},
-		{name: "service", shape: &shape{kind: mapping, description: "Options of the import service; each becomes the variable MPIIMPORT_NAME.", keys: []key{
-			{name: "store", shape: absolutePath("The directory, in the container, under which the store of a node is made.")},
-			{name: "deadline", shape: &shape{kind: number, minimum: 1, description: "Seconds after which an activation that has not finished is given up."}},
-			{name: "readers", shape: &shape{kind: number, minimum: 1, description: "How many files root reads at the same time."}},
-			{name: "thread_level", shape: &shape{kind: text, oneOf: []string{"single", "funneled", "serialized", "multiple"},
-				description: "The thread level that MPI is initialised with."}},
-			{name: "init", shape: &shape{kind: text, oneOf: []string{"world", "session", "off"},
-				description: "How MPI is started: MPI_Init, a session that ends before the program begins, or not at all. Write 'off' in quotes."}},
-		}}},
-	},
+func choice(description string, words ...string) *shape {
+	return &shape{kind: text, description: description, oneOf: words}
+}
+
+func count(description string) *shape {
+	return &shape{kind: number, description: description, minimum: 1}
+}
+
+func listOf(description string, values *shape) *shape {
+	return &shape{kind: list, description: description, values: values}
+}
+
+// wholeListOf is a list that only makes sense as one piece.
+func wholeListOf(description string, values *shape) *shape {
+	return &shape{kind: list, description: description, values: values, whole: true}
+}
+
+func section(description string, keys ...key) *shape {
+	return &shape{kind: mapping, description: description, keys: keys}
+}
+
+func library(description string) *shape {
+	return word(description, libraryPattern, "a file name, or "+pathHint)
+}
+
+func environmentShape(description string) *shape {
+	return section(description,
+		key{name: "set", shape: variables("Variables that get this value.",
+			&shape{kind: text, description: "The value, taken literally."})},
+		key{name: "append", shape: variables("Colon lists that get this directory as their last element.",
+			&shape{kind: text, description: "The element, taken literally."})},
+		key{name: "keep", shape: listOf("Variables of the caller that enter the container also where its environment is cleaned.",
+			word("The name of a variable; * stands for any letters.", `^[A-Za-z_*][A-Za-z0-9_*]*$`, "the name of a variable, with * for any letters"))},
+		key{name: "unset", shape: listOf("Variables that are removed.", word("The name of a variable.", variablePattern, variableHint))},
+	)
+}
+
+// The identity of a profile, and what it says: each of those sections, and each key in one, can be locked.
+var identity = []key{
+	{name: "schema_version", required: true, shape: &shape{kind: number, description: "The version of this format.", only: 1}},
+	{name: "name", required: true, shape: word("The profile's name; the same as its file name without .yaml.", namePattern, nameHint)},
+	{name: "description", required: true, shape: word("One sentence for a person who chooses a profile.", `\S`, "some words")},
+	{name: "extends", shape: word("The profile this one adds to: mappings are merged, lists appended.", namePattern, nameHint)},
+}
+
+var sections = []key{
+	{name: "hosts", shape: wholeListOf("Host names of the machine; `mpiimport profile detect` compares them.",
+		word("A host name or a glob pattern.", `^[A-Za-z0-9._*?\[\]-]+$`, "a host name, in which * ? and [ ] may stand"))},
+	{name: "mounts", shape: listOf("Files and directories of the host that the container sees.",
+		section("One file or directory.",
+			key{name: "source", required: true, shape: absolutePath("The path on the host; may be a glob pattern when target is left out.")},
+			key{name: "target", shape: absolutePath("The path in the container; the same as source when left out.")},
+			key{name: "optional", shape: &shape{kind: truth, description: "Whether a source that does not exist is passed over in silence."}},
+			key{name: "options", shape: choice("Read-only (the default) or writable.", "ro", "rw")},
+		))},
+	{name: "environment", shape: environmentShape("Changes to the environment of every container.")},
+	{name: "user_namespace", shape: section("What is needed in addition where the container runs in a user namespace.",
+		key{name: "environment", shape: environmentShape("Changes to the environment in a user namespace.")})},
+	{name: "mpi", shape: section("The MPI library that the image's Python uses, and how libraries are loaded.",
+		key{name: "library", shape: library("The MPI library, in the container, that mpi4py's binary for every MPI loads (MPI4PY_LIBMPI).")},
+		key{name: "abi", shape: choice("The binary interface that the profile is made for.", "mpich", "openmpi")},
+		key{name: "preload", shape: listOf("Libraries whose symbols every later one sees (RTLD_GLOBAL) before MPI starts.",
+			library("A path in the container is loaded before mpi4py; of a file name the copy is meant that mpi4py loaded."))},
+		key{name: "binding", shape: choice("When the functions of extension modules are looked up: at once or at their first call.", "now", "lazy")},
+	)},
+	{name: "launcher", shape: section("How jobs are started on the machine.",
+		key{name: "prefix", shape: wholeListOf("The words that `mpiimport run` puts in front of a command.",
+			word("One word.", `\S`, "a word"))},
+		key{name: "variables", shape: section("The variables by which a launcher that mpiimport does not know tells a process its rank.",
+			key{name: "rank", required: true, shape: word("The rank in the job.", variablePattern, variableHint)},
+			key{name: "size", shape: word("The number of ranks.", variablePattern, variableHint)},
+			key{name: "local_size", shape: word("The number of ranks on this node.", variablePattern, variableHint)},
+		)},
+	)},
+	{name: "service", shape: section("Options of the import service; each becomes the variable MPIIMPORT_NAME.",
+		key{name: "store", shape: absolutePath("The directory, in the container, under which the store of a node is made.")},
+		key{name: "store_size", shape: word("The most that the store may take: a size, or a share of the memory that the job's limit leaves.",
+			`^([1-9][0-9]*(MiB|GiB|TiB)|([1-9][0-9]?|100)%)$`, "a size such as 4GiB or 512MiB, or a share such as 50%")},
+		key{name: "breadth", shape: choice("What is read before anything is learned: what the imports lead to, or the packages they reach as a whole.", "closure", "package")},
+		key{name: "leave_alone", shape: listOf("Modules and packages that are imported the ordinary way.",
+			word("The name of a module or package; what is in it is meant, too.", modulePattern, "the name of a module, such as torch or scipy.io"))},
+		key{name: "deadline", shape: count("Seconds after which an activation that has not finished is given up.")},
+		key{name: "readers", shape: count("How many files root reads at the same time.")},
+		key{name: "thread_level", shape: choice("The thread level that MPI is initialised with.", "single", "funneled", "serialized", "multiple")},
+		key{name: "init", shape: choice("How MPI is started: MPI_Init, a session that ends before the program begins, or not at all. Write 'off' in quotes.",
+			"world", "session", "off")},
+	)},
+	{name: "container", shape: section("How containers are started.",
+		key{name: "options", shape: listOf("Options that are added to the container runtime's own; Apptainer and SingularityCE only.",
+			word("A long option with its value, if any, in the same word.", `^--[a-z0-9][a-z0-9-]*(=.*)?$`, "--option or --option=value"))},
+		key{name: "per_node", shape: &shape{kind: truth, description: "Whether all ranks of a node share one container."}},
+	)},
+}
+
+var profileShape = section("A site profile of mpiimport: what a machine or an MPI needs when a container is started.",
+	append(append([]key{}, identity...), append(sections, key{name: "lock", shape: listOf(
+		"Keys that no profile which extends or masks this one, and no variable of the caller, may change.",
+		word("A section, a key in it, or environment.set.NAME for the variable NAME, however it is changed.", lockPattern(),
+			"a section, SECTION.KEY or environment.set.NAME"))})...)...)
+
+// lockPattern allows what can be locked: a variable's name stands for all that can be done to the variable.
+func lockPattern() string {
+	alternatives := []string{}
+	for _, k := range sections {
+		keys := []string{}
+		for _, inner := range k.shape.keys {
+			keys = append(keys, inner.name)
+		}
+		switch {
+		case k.name == "user_namespace":
+		case k.name == "environment":
+			alternatives = append(alternatives, `environment(\.set\.[A-Za-z_][A-Za-z0-9_]*)?`)
+		case len(keys) > 0:
+			alternatives = append(alternatives, k.name+`(\.(`+strings.Join(keys, "|")+`))?`)
+		default:
+			alternatives = append(alternatives, k.name)
+		}
+	}
+	return "^(" + strings.Join(alternatives, "|") + ")$"
 }

@@ -16,6 +16,7 @@ import (
 )
 
 const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR] [COMMAND...]   print a launch plan as JSON
+       mpiimport-plan show --provenance [--profile P]                           print what a profile says, and which file says it, as JSON
        mpiimport-plan environment [--profile P]                                 print a profile's environment, NUL-separated
        mpiimport-plan list [--prefix DIR]                                       print the known profiles
        mpiimport-plan check FILE...                                             check profile files
@@ -37,6 +38,7 @@ func run(args []string) error {
 	flags.Usage = func() { fmt.Fprintln(os.Stderr, usage) }
 	installed := flags.String("prefix", "", "the installation; the one this binary lies in by default")
 	name := flags.String("profile", os.Getenv(handover.Profile), "a profile's name, or a path with a slash")
+	provenance := flags.Bool("provenance", false, "the profile itself instead of a plan")
 	userns := flags.Bool("userns", os.Geteuid() != 0, "the container runs in a user namespace")
 	if err := flags.Parse(args[1:]); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
@@ -49,6 +51,9 @@ func run(args []string) error {
 	}
 	switch args[0] {
 	case "show":
+		if *provenance {
+			return showProvenance(*name, *installed)
+		}
 		return show(*name, *installed, *userns, flags.Args())
 	case "environment":
 		return environment(*name, *installed)
@@ -78,10 +83,23 @@ func show(name, installed string, userns bool, command []string) error {
 	if err != nil {
 		return err
 	}
+	return printJSON(plan)
+}
+
+// showProvenance prints one entry for each value, those of the base first.
+func showProvenance(name, installed string) error {
+	chosen, err := profile.Load(name, profile.Directories(installed, os.Environ()))
+	if err != nil {
+		return err
+	}
+	return printJSON(append([]profile.Value{}, chosen.Values...))
+}
+
+func printJSON(value any) error {
 	out := json.NewEncoder(os.Stdout)
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
-	return out.Encode(plan)
+	return out.Encode(value)
 }
 
 // environment prints the changes for a python that runs in no container: NAME=VALUE, or NAME to unset.
@@ -90,7 +108,11 @@ func environment(name, installed string) error {
 	if err != nil {
 		return err
 	}
-	for _, v := range launch.HostEnvironment(chosen, os.Environ()) {
+	changes, err := launch.HostEnvironment(chosen, os.Environ())
+	if err != nil {
+		return err
+	}
+	for _, v := range changes {
 		if v.Change == launch.Unset {
 			fmt.Printf("%s\x00", v.Name)
 		} else {

@@ -1,5 +1,7 @@
 package apptainercli
 
+import "slices"
+
 // WithoutFlag returns the command line as the real binary takes it.
 func (l Line) WithoutFlag() []string {
 	return l.Edit(nil, nil)
@@ -26,6 +28,17 @@ func (l Line) Edit(binds, entry []string) []string {
 		}
 	}
 	return out
+}
+
+// Adding returns the line with options right after the subcommand, where those of the caller come later and win.
+func (l Line) Adding(options []string) Line {
+	out := append([]string{}, l.Args[:l.actionAt+1]...)
+	for _, option := range options {
+		if !slices.Contains(l.Args[l.actionAt:l.imageAt], option) {
+			out = append(out, option)
+		}
+	}
+	return Parse(append(out, l.Args[l.actionAt+1:]...))
 }
 
 func (l Line) isOurs(position int) bool {

@@ -1,6 +1,8 @@
 // Package handover names the variables by which mpiimport's programs tell each other something.
 package handover
 
+import "strings"
+
 // Mode and Profile are also for people to set; the others are ours alone.
 const (
 	Mode    = "MPIIMPORT"            // 0, 1 or force
@@ -11,11 +13,17 @@ const (
 	Depth   = "MPIIMPORT_SHIM_DEPTH" // how many shims have run one after the other
 )
 
+// OptionPrefix begins the variable of every option of the service.
+const OptionPrefix = "MPIIMPORT_"
+
+// RankVariables is an option: the names of the variables for rank, size and local size, between colons.
+const RankVariables = OptionPrefix + "RANK_VARIABLES"
+
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
 func IsOption(name string) bool {
 	switch name {
 	case Mode, Profile, Start, Pid, Unset, Depth:
 		return false
 	}
-	return len(name) > len("MPIIMPORT_") && name[:len("MPIIMPORT_")] == "MPIIMPORT_"
+	return len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/handover"
 )
 
 // The list is a file of its own because the Python runtime has a twin of it and a test compares the two.
@@ -13,14 +14,16 @@ import (
 //go:embed rank_variables.txt
 var list string
 
-// Variables returns the names, one per launcher family.
-func Variables() []string {
-	return strings.Fields(list)
+// Variables returns the names to look for in env: the one that the option names for a launcher not known here,
+// then one per launcher family.
+func Variables(env []string) []string {
+	option, _ := environ.Get(env, handover.RankVariables)
+	return append(strings.Fields(strings.Split(option, ":")[0]), strings.Fields(list)...)
 }
 
 // IsRank says whether the environment belongs to an MPI rank.
 func IsRank(env []string) bool {
-	for _, name := range Variables() {
+	for _, name := range Variables(env) {
 		if value, ok := environ.Get(env, name); ok && value != "" {
 			return true
 		}
@@ -31,7 +34,7 @@ func IsRank(env []string) bool {
 // SpeaksForJob says whether a message should be printed here: by rank 0, or by a process that is no rank,
 // so that a job of thousands of ranks says it once.
 func SpeaksForJob(env []string) bool {
-	for _, name := range Variables() {
+	for _, name := range Variables(env) {
 		// A local rank is 0 once on every node; the others number the whole job.
 		if name == "MPI_LOCALRANKID" {
 			continue

@@ -109,6 +109,12 @@ func (c Call) accelerate(line apptainercli.Line) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	same := line
+	line = line.Adding(chosen.Container.Options)
+	if reason := unsuited(line, c.Env); reason != "" {
+		reason += " (among container.options of the profile " + chosen.Name + ")"
+		return Outcome{Args: same.WithoutFlag(), Env: c.Env, Note: c.note(reason)}, nil
+	}
 	request := launch.Request{
 		Prefix:        c.Prefix,
 		UserNamespace: !c.Root || line.On("userns", c.Env) || line.On("fakeroot", c.Env),

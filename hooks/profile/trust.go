@@ -1,0 +1,77 @@
+package profile
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"mpiimport.org/hooks/internal/prefix"
+)
+
+// siteDirectory is where a machine's administrator keeps profiles.
+const siteDirectory = "/etc/mpiimport/profiles.d"
+
+// LoadTrusted returns a profile for a hook, which may run as root for somebody else. It takes names alone, and
+// only files and directories that nobody but root can write to; neither the environment nor a home is asked.
+func LoadTrusted(name, installed string) (*Profile, error) {
+	return loadTrusted(name, "/", []string{prefix.Profiles(installed), siteDirectory})
+}
+
+func loadTrusted(name, top string, directories []string) (*Profile, error) {
+	if !isName(name) {
+		return nil, fmt.Errorf("%q cannot be the name of a profile; write %s", name, nameHint)
+	}
+	there := []string{}
+	for _, directory := range directories {
+		if _, err := os.Lstat(directory); err == nil {
+			there = append(there, directory)
+		}
+	}
+	return search{directories: there, admit: func(file string) error { return onlyRootWrites(file, top) }}.load(name, nil)
+}
+
+// onlyRootWrites returns an error where somebody else could put another file in the place of this one: all from
+// top down must be root's, writable for root alone, and no symbolic link. Once that is so only root can change it.
+func onlyRootWrites(file, top string) error {
+	root, err := owner(top)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	inside, err := filepath.Rel(top, file)
+	if err != nil || strings.HasPrefix(inside, "..") {
+		return fmt.Errorf("%s: not below %s; profiles for hooks lie in PREFIX/profiles and %s", file, top, siteDirectory)
+	}
+	place := top
+	for _, step := range append([]string{""}, strings.Split(inside, "/")...) {
+		place = filepath.Join(place, step)
+		info, err := os.Lstat(place)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		uid := info.Sys().(*syscall.Stat_t).Uid
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			return fmt.Errorf("%s: %s is a symbolic link, which a hook does not follow; put the profile itself there", file, place)
+		case uid != 0 && uid != root:
+			return fmt.Errorf("%s: %s belongs to user %d, so a hook cannot trust it; give it to root", file, place, uid)
+		case info.Mode().Perm()&0o022 != 0:
+			return fmt.Errorf("%s: %s is writable for others than root, so a hook cannot trust it; chmod go-w %s", file, place, place)
+		case place == file && !info.Mode().IsRegular():
+			return fmt.Errorf("%s: not a regular file; put the profile itself there", file)
+		}
+	}
+	return nil
+}
+
+// owner is the user to whom the top of the file system belongs: root, or, in a user namespace where root is not
+// mapped, the number that stands for it there.
+func owner(top string) (uint32, error) {
+	info, err := os.Lstat(top)
+	if err != nil {
+		return 0, err
+	}
+	return info.Sys().(*syscall.Stat_t).Uid, nil
+}
