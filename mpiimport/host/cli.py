@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from . import bake, doctor, manifests, shim_path
+from . import bake, doctor, manifests, profiles, shim_path
 from .complaint import Complaint
 
 USAGE_STATUS, FAILURE_STATUS = 2, 1
@@ -16,7 +16,7 @@ def main(words: list[str] | None = None) -> int:
     arguments = parser.parse_args(own)
     if arguments.takes_command and not command:
         parser.error("give the command to run after --, as in: mpiimport bake IMAGE -- python app.py")
-    if command and not arguments.takes_command:
+    if command and not (arguments.takes_command or arguments.may_take_command):
         parser.error(f"unexpected: -- {' '.join(command)}")
     try:
         status: int = arguments.run(arguments, command)
@@ -34,8 +34,8 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mpiimport", description="Start-up accelerator for Python MPI jobs.")
-    parser.set_defaults(takes_command=False)
+    parser.set_defaults(takes_command=False, may_take_command=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for subcommand in (bake, manifests, doctor, shim_path):
+    for subcommand in (bake, manifests, profiles, doctor, shim_path):
         subcommand.add_parser(commands)
     return parser

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 MARK = "mpiimport-probe: "
+# The word that asks for what the launcher and MPI say of this process.
+RANK = "rank"
 PACKAGES = str(Path(__file__).resolve().parents[2])
 
 
@@ -20,7 +22,7 @@ def main():  # type: () -> None
     else:
         from mpiimport.host import question
 
-        found.update(question.answers())
+        found.update(question.rank() if sys.argv[1:] == [RANK] else question.answers())
     print(MARK + json.dumps(found))
 
 

@@ -10,7 +10,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 from mpiimport.runtime.decision import file_system, why_not
-from mpiimport.runtime.launcher import Launch
+from mpiimport.runtime.launcher import Launch, launch
 from mpiimport.runtime.memory import memory_left
 from mpiimport.runtime.options import OptionError, from_environment
 from mpiimport.runtime.private_mpi import NoMpi, import_privately, own_packages
@@ -36,6 +36,24 @@ def answers() -> Answers:
         "stores": [_store(place) for place in options.store_places()],
         "memory_left": memory_left(),
     }
+
+
+def rank() -> Answers:
+    """Return the facts of ``trial.Rank``. Starts MPI, and ends it."""
+    try:
+        module, _ = import_privately(before_site=False)
+    except NoMpi as exc:
+        return {"no_mpi": str(exc)}
+    here = launch()
+    module.Init()
+    found: Answers = {
+        "launched": here is not None,
+        "launcher_size": here.size if here else None,
+        "mpi_size": module.COMM_WORLD.size,
+        "libmpi": _library(),
+    }
+    module.Finalize()
+    return found
 
 
 def _mpi() -> Answers:

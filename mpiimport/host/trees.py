@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from mpiimport.runtime import PACKAGE_DIRECTORY, PREFIX
 
@@ -68,10 +69,14 @@ def ask_here(python: str) -> Tree:
 
 def ask_image(image: str, python: str, profile: str) -> Tree:
     """Ask the Python of an image, started as a job's would be, through the shim. Raises Complaint."""
+    return _ask(image_command(image, python, profile), f"{python} in {image}")
+
+
+def image_command(image: str, python: str, profile: str) -> list[str]:
+    """The command line that asks there. Raises Complaint."""
     flag = f"--mpiimport={profile}" if profile else "--mpiimport"
     shim = Path(PREFIX, "shim", container_runtime())
-    probe = f"{INSIDE}/lib/mpiimport/host/probe.py"
-    return _ask([str(shim), "exec", flag, image, python, probe], f"{python} in {image}")
+    return [str(shim), "exec", flag, image, python, f"{INSIDE}/lib/mpiimport/host/probe.py"]
 
 
 def container_runtime() -> str:
@@ -90,9 +95,17 @@ def _ask(command: list[str], who: str) -> Tree:
         raise Complaint(f"cannot run {command[0]}: {exc.strerror}") from None
     except subprocess.TimeoutExpired:
         raise Complaint(f"{who} has not answered within {SECONDS} seconds") from None
-    for line in done.stdout.splitlines():
-        if line.startswith(MARK):
-            found = json.loads(line.removeprefix(MARK))
-            return Tree(**{**found, "stores": [Place(**place) for place in found.get("stores", [])]})
-    said = [line for line in done.stderr.splitlines() if line.strip()]
-    raise Complaint(f"{who} cannot be asked (status {done.returncode}): {said[-1] if said else 'it says nothing'}")
+    for found in answers(done.stdout):
+        return Tree(**{**found, "stores": [Place(**place) for place in found.get("stores", [])]})
+    raise Complaint(f"{who} cannot be asked (status {done.returncode}): {last_words(done.stderr)}")
+
+
+def answers(output: str) -> list[dict[str, Any]]:
+    """Return what probes have printed."""
+    # Ranks write where others do.
+    return [json.JSONDecoder().raw_decode(part)[0] for part in output.split(MARK)[1:]]
+
+
+def last_words(errors: str) -> str:
+    said = [line for line in errors.splitlines() if line.strip()]
+    return said[-1] if said else "it says nothing"
