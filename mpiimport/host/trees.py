@@ -97,15 +97,11 @@ def _ask(command: list[str], who: str) -> Tree:
         raise Complaint(f"{who} has not answered within {SECONDS} seconds") from None
     for found in answers(done.stdout):
         return Tree(**{**found, "stores": [Place(**place) for place in found.get("stores", [])]})
-    raise Complaint(f"{who} cannot be asked (status {done.returncode}): {last_words(done.stderr)}")
+    said = [line for line in done.stderr.splitlines() if line.strip()]
+    raise Complaint(f"{who} cannot be asked (status {done.returncode}): {said[-1] if said else 'it says nothing'}")
 
 
 def answers(output: str) -> list[dict[str, Any]]:
     """Return what probes have printed."""
     # Ranks write where others do.
     return [json.JSONDecoder().raw_decode(part)[0] for part in output.split(MARK)[1:]]
-
-
-def last_words(errors: str) -> str:
-    said = [line for line in errors.splitlines() if line.strip()]
-    return said[-1] if said else "it says nothing"

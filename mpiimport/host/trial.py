@@ -13,9 +13,11 @@ from mpiimport.runtime import PACKAGE_DIRECTORY
 
 from .complaint import Complaint
 from .probe import RANK
-from .trees import answers, image_command, last_words, usual_python
+from .trees import answers, image_command, usual_python
 
 SECONDS = 120
+# How much of what failing ranks say is shown.
+LINES = 12
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,14 @@ def trial(profile: str, image: str | None, launcher: list[str]) -> Iterator[str]
     line = shlex.join(launcher)
     status, output, errors = _run([*launcher, *program, RANK])
     if status is None:
-        yield f"{line}: the ranks have not ended within {SECONDS} seconds; see that this launcher is of the image's MPI"
+        yield f"{line}: the ranks have not ended within {SECONDS} seconds; see that this launcher is of the library's MPI"
         return
     found = answers(output)
     yield from dict.fromkeys(f"{line}: {rank['no_mpi']}" for rank in found if "no_mpi" in rank)
     ranks = [Rank(**{name: rank[name] for name in Rank.__annotations__}) for rank in found if "no_mpi" not in rank]
     if not found:
-        yield f"{line}: no rank has answered (status {status}): {last_words(errors)}"
+        said = "".join(f"\n    {text}" for text in errors.splitlines()[-LINES:] if text.strip())
+        yield f"{line}: no rank has answered (status {status}); see that this launcher is of the library's MPI:{said}"
     elif ranks:
         yield from _mismatch(line, ranks[0])
 
@@ -60,7 +63,7 @@ def _mismatch(line: str, rank: Rank) -> Iterator[str]:
     elif rank.launcher_size is not None and rank.launcher_size != rank.mpi_size:
         yield (
             f"{line}: the launcher says {rank.launcher_size} ranks, and MPI says {rank.mpi_size} in each: "
-            f"{rank.libmpi} does not understand this launcher. Use the mpiexec of its MPI, the PMI that it was built for "
+            f"{rank.libmpi} does not understand this launcher. Use the mpiexec of its MPI, the PMI it was built for "
             "(srun --mpi=pmi2 or pmix), or another library by mpi.library"
         )
 
