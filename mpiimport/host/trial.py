@@ -42,7 +42,7 @@ def trial(profile: str, image: str | None, launcher: list[str]) -> Iterator[str]
     line = shlex.join(launcher)
     status, output, errors = _run([*launcher, *program, RANK])
     if status is None:
-        yield f"{line}: the ranks have not ended within {SECONDS} seconds; see that this launcher is of the library's MPI"
+        yield f"{line}: the ranks have not ended within {SECONDS} seconds; is this launcher of the library's MPI?"
         return
     found = answers(output)
     yield from dict.fromkeys(f"{line}: {rank['no_mpi']}" for rank in found if "no_mpi" in rank)
