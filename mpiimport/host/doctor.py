@@ -4,13 +4,14 @@ import argparse
 import textwrap
 from pathlib import Path
 
+from mpiimport.runtime.size import in_words
+
 from .complaint import Complaint
 from .doors import FLAGGED, FUSE, SHIM, Runtime, image_files_can_be_mounted, runtimes, shim_is_first
 from .launchers import Launcher, family, launchers
 from .trees import Place, Tree, ask_here, ask_image, usual_python
 
 WIDTH, LABEL = 110, 12
-MIB, GIB = 1 << 20, 1 << 30
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -100,12 +101,8 @@ def _describe_stores(report: Report, tree: Tree) -> None:
 
 def _store(place: Place, memory_left: int | None) -> str:
     libraries = "" if place.executable else ", noexec: libraries are loaded from where they lie"
-    limit = "no memory limit" if memory_left is None else f"the memory limit leaves {_size(memory_left)}"
-    return f"{place.place}, {place.kind}, {_size(place.free)} free, {limit}{libraries}"
-
-
-def _size(length: int) -> str:
-    return f"{length / GIB:.1f} GiB" if length >= GIB else f"{length // MIB} MiB"
+    limit = "no memory limit" if memory_left is None else f"the memory limit leaves {in_words(memory_left)}"
+    return f"{place.place}, {place.kind}, {in_words(place.free)} free, {limit}{libraries}"
 
 
 def _describe_launchers(report: Report, started_by: list[Launcher]) -> None:

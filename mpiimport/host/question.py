@@ -12,7 +12,7 @@ from pathlib import Path
 from mpiimport.runtime.decision import file_system, why_not
 from mpiimport.runtime.launcher import Launch, launch
 from mpiimport.runtime.memory import memory_left
-from mpiimport.runtime.options import OptionError, from_environment
+from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.private_mpi import NoMpi, import_privately, own_packages
 from mpiimport.runtime.store import NoRoom, Store
 
@@ -32,19 +32,20 @@ def answers() -> Answers:
         "file_system": file_system(sys.prefix),
         "one_node": why_not(ONE_NODE, options),
         "several_nodes": why_not(SEVERAL_NODES, options),
-        **_mpi(),
-        "stores": [_store(place) for place in options.store_places()],
+        **_mpi(options),
+        "stores": [_store(place, options) for place in options.store_places()],
         "memory_left": memory_left(),
     }
 
 
 def rank() -> Answers:
     """Return the facts of ``trial.Rank``. Starts MPI, and ends it."""
+    options = from_environment()
     try:
-        module, _ = import_privately(before_site=False)
+        module, _ = import_privately(before_site=False, preload=options.preload)
     except NoMpi as exc:
         return {"no_mpi": str(exc)}
-    here = launch()
+    here = launch(options.rank_variables)
     module.Init()
     found: Answers = {
         "launched": here is not None,
@@ -56,9 +57,9 @@ def rank() -> Answers:
     return found
 
 
-def _mpi() -> Answers:
+def _mpi(options: Options) -> Answers:
     try:
-        module, _ = import_privately(before_site=False)
+        module, _ = import_privately(before_site=False, preload=options.preload)
     except NoMpi as exc:
         return {"no_mpi": str(exc)}
     package = Path(module.__file__ or "").parent
@@ -79,11 +80,11 @@ def _library() -> str:
     return next((path for path in paths if LIBRARY.match(Path(path).name)), "")
 
 
-def _store(place: str) -> Answers:
+def _store(place: str, options: Options) -> Answers:
     found: Answers = {"place": place, "kind": file_system(place)}
     try:
         # What every job's first rank does, for one byte.
-        store = Store.create([place], {"code": 1}, 0)
+        store = Store.create([place], {"code": 1}, 0, options.store_size)
     except NoRoom as exc:
         return {**found, "refusal": str(exc)}
     store.leave()

@@ -11,6 +11,8 @@ from .tree import EXTENSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..program import Program
 
 # The value of the option `manifests` that turns learning off.
@@ -45,6 +47,7 @@ class Learning:
         self._reached: set[str] = set()
         self._names: dict[str, list[str]] = {}
         self._listed: set[str] = set()
+        self._leaves_alone: Callable[[str], bool] = lambda name: False
         self._asked: set[str] = set()
         self._path = path
         for source in filter(None, [*others, path]):
@@ -73,6 +76,7 @@ class Learning:
             if module.path and (module.kind == EXTENSION or module.path in manifest.code):
                 self._names.setdefault(module.path, []).append(module.name)
         self._reached = set(manifest.modules)
+        self._leaves_alone = manifest.leaves_alone
         self._asked = telling_words(manifest.tree, manifest.metadata_words)
         self._listed = {path for path, listing in manifest.tree.listings.items() if listing is not None}
 
@@ -89,7 +93,9 @@ class Learning:
         found.skipped = self._reached - found.imported
         found.searched = self._searched(missed)
         found.asked = self._asked
-        misses = [Miss(name, ranks, self._why(name)) for name, ranks in sorted(missed.items())]
+        misses = [
+            Miss(name, ranks, self._why(name)) for name, ranks in sorted(missed.items()) if not self._leaves_alone(name)
+        ]
         try:
             self._save(found)
         except OSError:

@@ -3,13 +3,15 @@
 A hint only. What is missing here is imported the ordinary way; what is too much costs time.
 
 What the bodies of modules import, from the program on, is followed. What functions import is followed within their own
-distribution, into the standard library, and into distributions that something else leads to.
+distribution, into the standard library, and into distributions that something else leads to. With the breadth PACKAGE,
+and nothing learned, all of the packages that this reaches is taken.
 """
 
 import _imp
 import sys
 
 from ..metadata import METADATA_MODULES
+from ..options import CLOSURE, PACKAGE
 from .bytecode import ImportStatement, import_statements, later_statements, words
 from .constants import Constants, named_modules, read_module_constants
 from .distributions import uses_metadata
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 # Names of the standard library that C code spells for other reasons, and that lead far.
 UNLIKELY = frozenset({"antigravity", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"})
 # Imports in functions of the standard library that are called while programs load; these since 3.15.
+# Parts of packages that only their own tests import.
+TESTS = frozenset({"conftest", "test", "tests"})
 LATER = {
     "importlib.metadata": ("email.parser", "importlib.metadata._adapters", "zipfile"),
     "email.charset": ("encodings.ascii",),
@@ -40,14 +44,24 @@ class Manifest:
     strings of the code that uses ``importlib.metadata``.
     """
 
-    def __init__(self, tree: Tree, loaded: "Iterable[str]", threads: int, learned: Learned | None = None) -> None:
-        """``loaded``: modules every rank already has; they are neither read nor followed.
+    def __init__(
+        self,
+        tree: Tree,
+        loaded: "Iterable[str]",
+        threads: int,
+        learned: Learned | None = None,
+        leave_alone: tuple[str, ...] = (),
+        breadth: str = CLOSURE,
+    ) -> None:
+        """``loaded``: modules every rank already has; neither they nor those to ``leave_alone`` are read or followed.
 
         What earlier runs ``learned`` is taken at its word: modules they imported are read and not followed, and
         what they skipped is neither where only the program itself, functions or strings name it.
         """
         self.tree = tree
         self._learned = learned or Learned()
+        self._left_alone = frozenset(leave_alone)
+        self._takes_packages = breadth == PACKAGE and not self._learned.imported
         self.modules: dict[str, Module] = {}
         self.code: dict[str, CodeFile] = {}
         self.metadata_words = set(self._learned.asked)
@@ -82,6 +96,14 @@ class Manifest:
             for name in self._starred:
                 self._reach_public(name)
             self._starred.clear()
+            if self._takes_packages and not self._wave:
+                self._reach_parts()
+
+    def leaves_alone(self, name: str) -> bool:
+        """Tell whether a module, or a package that it is in, is to be imported the ordinary way."""
+        while name and name not in self._left_alone:
+            name = name.rpartition(".")[0]
+        return bool(name)
 
     def _reach(self, name: str) -> bool:
         """Add the module and its parents; False where the tree has no such module."""
@@ -93,6 +115,8 @@ class Manifest:
         if name in self._seen:
             return name in sys.modules
         self._seen.add(name)
+        if self.leaves_alone(name):
+            return False
         if name in sys.builtin_module_names:
             return False
         if _imp.is_frozen(name):
@@ -140,6 +164,12 @@ class Manifest:
         named = words(code) if code else ()
         for part in self._parts(package).intersection(named):
             self._reach(f"{package}.{part}")
+
+    def _reach_parts(self) -> None:
+        """Reach what lies in the packages reached, the standard library's left out: most of that is programs."""
+        for name in list(self.modules):
+            if name.partition(".")[0] not in sys.stdlib_module_names:
+                self.follow_names(f"{name}.{part}" for part in self._parts(name) - TESTS if part.isidentifier())
 
     def _absorb(self, module: Module, read: CodeFile | Constants | None) -> None:
         package = module.name if module.locations else module.name.rpartition(".")[0]
