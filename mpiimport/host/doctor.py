@@ -23,7 +23,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     parser.add_argument("image", nargs="?", metavar="IMAGE")
     parser.add_argument("--python", metavar="PYTHON", help="the Python of the jobs (default: python3)")
-    parser.add_argument("--profile", metavar="PROFILE", default="", help="start IMAGE with this site profile")
+    parser.add_argument("--profile", metavar="PROFILE", default="", help="with this site profile")
     parser.set_defaults(run=lambda given, _: doctor(given.image, given.python, given.profile))
 
 
@@ -32,7 +32,7 @@ def doctor(image: str | None, python: str | None, profile: str) -> int:
     report = Report()
     started_by = launchers()
     try:
-        tree = ask_image(image, python or "python3", profile) if image else ask_here(python or usual_python())
+        tree = ask_image(image, python or "python3", profile) if image else ask_here(python or usual_python(), profile)
     except Complaint as exc:
         report.wrong(str(exc))
     else:
@@ -59,8 +59,14 @@ class Report:
 
     def print(self) -> int:
         for label, text in self._facts + [("WRONG", text) for text in self._wrong]:
-            print(textwrap.fill(text, WIDTH, initial_indent=f"{label:{LABEL}}", subsequent_indent=" " * LABEL))
+            print(_wrapped(f"{label:{LABEL}}", text))
         return 1 if self._wrong else 0
+
+
+def _wrapped(label: str, text: str) -> str:
+    """Lines that leave paths whole, so that they can be copied."""
+    lines = textwrap.TextWrapper(WIDTH, label, " " * LABEL, break_long_words=False, break_on_hyphens=False)
+    return lines.fill(text)
 
 
 def _describe_python(report: Report, tree: Tree) -> None:

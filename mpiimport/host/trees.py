@@ -62,17 +62,24 @@ def usual_python() -> str:
     return shutil.which("python3") or "python3"
 
 
-def ask_here(python: str) -> Tree:
+def ask_here(python: str, profile: str) -> Tree:
     """Ask a Python of this machine. Raises Complaint."""
-    return _ask([python, str(Path(PACKAGE_DIRECTORY, "host", "probe.py"))], f"the Python {python}")
+    return _ask(command_here(python, profile), f"the Python {python}")
 
 
 def ask_image(image: str, python: str, profile: str) -> Tree:
     """Ask the Python of an image, started as a job's would be, through the shim. Raises Complaint."""
-    return _ask(image_command(image, python, profile), f"{python} in {image}")
+    return _ask(command_in_image(image, python, profile), f"{python} in {image}")
 
 
-def image_command(image: str, python: str, profile: str) -> list[str]:
+def command_here(python: str, profile: str) -> list[str]:
+    """The command line that asks here."""
+    package = Path(PACKAGE_DIRECTORY)
+    start = ["-S", str(package / "start.py"), "-I", profile] if profile else []
+    return [python, *start, str(package / "host" / "probe.py")]
+
+
+def command_in_image(image: str, python: str, profile: str) -> list[str]:
     """The command line that asks there. Raises Complaint."""
     flag = f"--mpiimport={profile}" if profile else "--mpiimport"
     shim = Path(PREFIX, "shim", container_runtime())

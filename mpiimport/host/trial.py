@@ -7,13 +7,10 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-
-from mpiimport.runtime import PACKAGE_DIRECTORY
 
 from .complaint import Complaint
 from .probe import RANK
-from .trees import answers, image_command, usual_python
+from .trees import answers, command_here, command_in_image, usual_python
 
 SECONDS = 120
 # How much of what failing ranks say is shown.
@@ -34,11 +31,7 @@ def trial(profile: str, image: str | None, launcher: list[str]) -> Iterator[str]
     """Start ranks with a profile, in an image or here, and yield what is wrong. Raises Complaint where none starts."""
     if not shutil.which(launcher[0]):
         raise Complaint(f"there is no command {launcher[0]}: load the module of the MPI")
-    if image:
-        program = image_command(image, "python3", profile)
-    else:
-        package = Path(PACKAGE_DIRECTORY)
-        program = [usual_python(), "-S", str(package / "start.py"), "-I", profile, str(package / "host" / "probe.py")]
+    program = command_in_image(image, "python3", profile) if image else command_here(usual_python(), profile)
     line = shlex.join(launcher)
     status, output, errors = _run([*launcher, *program, RANK])
     if status is None:
