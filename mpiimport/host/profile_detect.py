@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from .machine import Machine, Mount, captured_machine, this_machine
-from .planner import names, values
+from .planner import Value, names, values
 
 
 @dataclass(frozen=True)
@@ -63,25 +63,44 @@ def detect(captured: Path | None, name: str) -> int:
 
 def proposal(machine: Machine, name: str) -> str:
     """Return the text of a profile; a comment says what each of its values follows from."""
-    base, reasons = _made_for(machine)
-    if not base:
-        base, reasons = _of_its_mpi(machine)
     parts = ["schema_version: 1", f"name: {name}", f"description: {machine.hostname}, as mpiimport sees it."]
+    base, reasons = _made_for(machine)
+    own = [] if base else [*_hosts(machine), *_launcher(machine)]
+    if not base:
+        base, more = _of_its_mpi(machine)
+        reasons += more
     parts += [f"# {reason}" for reason in reasons]
     parts += [f"extends: {base}"] if base else []
-    for part in (_hosts(machine), _launcher(machine), _mounts(machine), _store(machine)):
-        parts += part
-    return "\n".join(parts) + "\n"
+    return "\n".join([*parts, *own, *_mounts(machine), *_store(machine)]) + "\n"
 
 
 def _made_for(machine: Machine) -> tuple[str, list[str]]:
-    """Return the known profile whose ``hosts`` name this machine."""
-    short = machine.hostname.split(".")[0]
-    for profile in names():
-        for value in values(profile):
-            if value.key == "hosts" and any(fnmatchcase(host, value.value) for host in (machine.hostname, short)):
-                return profile, [f"{machine.hostname} is one of its hosts, {value.value} ({value.place})"]
-    return "", []
+    """Return the known profile that is for this machine, if one more than others; and why."""
+    found = [(profile, _signs_of(machine, values(profile))) for profile in names()]
+    most = max((len(signs) for _, signs in found), default=0)
+    best = [(profile, signs) for profile, signs in found if signs and len(signs) == most]
+    if len(best) > 1:
+        several = ", ".join(profile for profile, _ in best)
+        return "", [f"{machine.hostname} could be a host of {several}: if it is, extend that one"]
+    return best[0] if best else ("", [])
+
+
+def _signs_of(machine: Machine, said: list[Value]) -> list[str]:
+    """Return what shows that a profile is for this machine; nothing where something speaks against it."""
+    hosts = [machine.hostname, machine.hostname.split(".")[0]]
+    signs = []
+    for value in said:
+        if value.key == "hosts":
+            patterns = [pattern for pattern in value.value if any(fnmatchcase(host, pattern) for host in hosts)]
+            if not patterns:
+                return []
+            signs.append(f"{machine.hostname} is one of its hosts, {patterns[0]} ({value.place})")
+        elif value.key.startswith("host_variables."):
+            name = value.key.partition(".")[2]
+            if machine.environ.get(name) != value.value:
+                return []
+            signs.append(f"{name}={value.value} ({value.place})")
+    return signs
 
 
 def _of_its_mpi(machine: Machine) -> tuple[str, list[str]]:
