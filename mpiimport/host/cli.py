@@ -23,6 +23,12 @@ def main(words: list[str] | None = None) -> int:
     except Complaint as exc:
         print(f"mpiimport: {exc}", file=sys.stderr)
         return FAILURE_STATUS
+    except ModuleNotFoundError as exc:
+        # Libraries that only some commands need, and an image in which `bake` is run does not.
+        if (exc.name or __package__).startswith("mpiimport"):
+            raise
+        print(f"mpiimport: {exc}; install mpiimport[host]", file=sys.stderr)
+        return FAILURE_STATUS
     return status
 
 

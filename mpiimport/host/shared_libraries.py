@@ -1,10 +1,10 @@
 """What a shared library says of itself: its name, what it needs, and the symbol versions it needs and has."""
 
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
 
 from .launchers import MPICH, OPENMPI
 
@@ -37,6 +37,10 @@ class Library:
 
 def read_library(stream: BinaryIO) -> Library:
     """Raises NotALibrary."""
+    # Not needed where a profile brings no library.
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
     try:
         elf = ELFFile(stream)
         tags = list(_section(elf, ".dynamic").iter_tags())
@@ -60,11 +64,11 @@ def _places(tag: Any) -> list[str]:
     return getattr(tag, attribute).split(":") if attribute else []
 
 
-def _section(elf: ELFFile, name: str) -> Any:
+def _section(elf: "ELFFile", name: str) -> Any:
     return elf.get_section_by_name(name)
 
 
-def _versions(elf: ELFFile, section: str) -> list[Any]:
+def _versions(elf: "ELFFile", section: str) -> list[Any]:
     found = _section(elf, section)
     # The second of a pair runs along the file with the first.
     return [(entry, list(versions)) for entry, versions in found.iter_versions()] if found else []
