@@ -92,12 +92,18 @@ def test_a_wheel_without_the_host_commands_libraries_serves_and_says_what_is_mis
     assert manifests.status == 1 and "install mpiimport[host]" in manifests.stderr
 
 
-def test_nothing_of_a_wheel_is_left_when_it_is_removed(clean: Clean, tmp_path: Path) -> None:
+def test_no_file_of_a_wheel_is_left_when_it_is_removed(clean: Clean, tmp_path: Path) -> None:
     outcome = clean(
         f"{PIP}{ENVIRONMENT} mpiimport; venv/bin/python -m mpiimport -c pass; venv/bin/pip uninstall -qy mpiimport"
     )
     assert outcome.status == 0, outcome.stderr
-    assert list((tmp_path / "venv").rglob("*mpiimport*")) == []
+    # pip itself may leave an empty directory.
+    left = [
+        path
+        for path in (tmp_path / "venv").rglob("*")
+        if "mpiimport" in str(path.relative_to(tmp_path)) and not path.is_dir()
+    ]
+    assert left == []
 
 
 def test_the_shim_of_a_wheel_starts_the_main_job_in_the_real_runtime(
