@@ -2,8 +2,6 @@ package launch
 
 import (
 	"fmt"
-	"path"
-	"slices"
 	"sort"
 	"strings"
 
@@ -55,7 +53,10 @@ func HostEnvironment(p *profile.Profile, caller []string) ([]Variable, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range resolveEnvironment(p, Request{Environ: caller}) {
+	for _, v := range resolveEnvironment(p, Request{}) {
+		if v.Change == Keep {
+			continue
+		}
 		if old, _ := environ.Get(caller, v.Name); v.Change == Append && old != "" {
 			v.Value = old + ":" + v.Value
 		}
@@ -149,7 +150,7 @@ func resolveEnvironment(p *profile.Profile, r Request) []Variable {
 	if r.UserNamespace {
 		e = p.UserNamespace.Environment
 	}
-	set := kept(e, r.Environ)
+	set := map[string]string{}
 	if p.MPI.Library != "" {
 		set[libraryVariable] = p.MPI.Library
 	}
@@ -174,25 +175,14 @@ func resolveEnvironment(p *profile.Profile, r Request) []Variable {
 	for _, name := range unset {
 		out = append(out, Variable{name, "", Unset})
 	}
+	for _, pattern := range e.Keep {
+		out = append(out, Variable{pattern, "", Keep})
+	}
 	return out
 }
 
 // libraryVariable names the MPI library to mpi4py's binary for every MPI.
 const libraryVariable = "MPI4PY_LIBMPI"
-
-// kept returns the caller's variables that the profile wants in the container and that may be handed in.
-func kept(e profile.Environment, caller []string) map[string]string {
-	out := map[string]string{}
-	for _, entry := range caller {
-		name, value, _ := strings.Cut(entry, "=")
-		for _, pattern := range e.Keep {
-			if matches, _ := path.Match(pattern, name); matches && profile.CanSet(name) && !slices.Contains(e.Unset, name) {
-				out[name] = value
-			}
-		}
-	}
-	return out
-}
 
 // doorVariables let sitecustomize activate where no entry binary stands in front of the command. In a rank only
 // the process that the container becomes may activate; without a rank (an mpiexec inside) every rank may.

@@ -271,25 +271,6 @@ container: {options: [--cleanenv, --home=/work], per_node: true}
 	}
 }
 
-func TestVariablesOfTheCallerAreKept(t *testing.T) {
-	p := parse(t, "environment: {keep: [LOGNAME, 'SLURM_*', '*'], set: {SLURM_SET: site}, append: {LIST: /b}, unset: [GONE]}\n")
-	r := request()
-	r.Environ = []string{
-		"LOGNAME=ann=b", "SLURM_ID=7", "SLURM_SET=caller", "LIST=/a", "GONE=1",
-		"HOME=/h", "UID=1", "APPTAINERENV_X=1", "SINGULARITY_X=1", "MPIIMPORT_PID=1", "MPI4PY_LIBMPI=x", "BASH_FUNC_f%%=1",
-	}
-	plan, err := Resolve(p, r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []Variable{
-		{"LIST", "/a:/b", Set}, {"LOGNAME", "ann=b", Set}, {"SLURM_ID", "7", Set}, {"SLURM_SET", "site", Set}, {"GONE", "", Unset},
-	}
-	if got := plan.Environment[2:]; !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v\nwant %+v", got, want)
-	}
-}
-
 func TestTheRankIsToldByTheLauncherThatTheSiteNames(t *testing.T) {
 	p := parse(t, "launcher: {variables: {rank: SITE_RANK}}\n")
 	for variable, isRank := range map[string]bool{"SITE_RANK=0": true, "OTHER_RANK=0": false, "PMI_RANK=0": true} {

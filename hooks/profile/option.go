@@ -46,5 +46,7 @@ func KeyOf(variable string) string {
 
 // CanSet says whether a profile may hand this variable into a container under its own name.
 func CanSet(variable string) bool {
-	return regexp.MustCompile(variablePattern).MatchString(variable) && !regexp.MustCompile(reservedPattern).MatchString(variable)
+	return isVariable.MatchString(variable) && !isReserved.MatchString(variable)
 }
+
+var isVariable, isReserved = regexp.MustCompile(variablePattern), regexp.MustCompile(reservedPattern)

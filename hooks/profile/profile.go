@@ -18,13 +18,14 @@ const topLevel = "the profile"
 
 // Profile is one profile with everything it extends merged in.
 type Profile struct {
-	SchemaVersion int         `yaml:"schema_version"`
-	Name          string      `yaml:"name"`
-	Description   string      `yaml:"description"`
-	Extends       string      `yaml:"extends"`
-	Hosts         []string    `yaml:"hosts"`
-	Mounts        []Mount     `yaml:"mounts"`
-	Environment   Environment `yaml:"environment"`
+	SchemaVersion int               `yaml:"schema_version"`
+	Name          string            `yaml:"name"`
+	Description   string            `yaml:"description"`
+	Extends       string            `yaml:"extends"`
+	Hosts         []string          `yaml:"hosts"`
+	HostVariables map[string]string `yaml:"host_variables"`
+	Mounts        []Mount           `yaml:"mounts"`
+	Environment   Environment       `yaml:"environment"`
 	// UserNamespace has all that holds in a user namespace: what Environment says, too.
 	UserNamespace struct {
 		Environment Environment `yaml:"environment"`

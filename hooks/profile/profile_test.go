@@ -81,7 +81,7 @@ func TestSchemaFileSaysWhatTheCodeChecks(t *testing.T) {
 
 func TestShippedProfilesLoad(t *testing.T) {
 	directory := filepath.Join("..", "..", "mpiimport", "profiles")
-	for _, name := range []string{"mpich", "openmpi", "intel", "cray"} {
+	for _, name := range Names([]string{directory}) {
 		p, err := Load(name, []string{directory})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -111,6 +111,8 @@ var identity = []key{
 var sections = []key{
 	{name: "hosts", shape: wholeListOf("Host names of the machine; `mpiimport profile detect` compares them.",
 		word("A host name or a glob pattern.", `^[A-Za-z0-9._*?\[\]-]+$`, "a host name, in which * ? and [ ] may stand"))},
+	{name: "host_variables", shape: variables("Variables that only this machine has; `mpiimport profile detect` asks for them, too.",
+		word("The value, or a glob pattern of it.", `\S`, "some text"))},
 	{name: "mounts", shape: listOf("Files and directories of the host that the container sees.",
 		section("One file or directory.",
 			key{name: "source", required: true, shape: absolutePath("The path on the host; may be a glob pattern when target is left out.")},

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from _frozen_importlib_external import FileLoader
+from zipimport import zipimporter
 
 from ..importing import file_of, spec_of
 from .distributions import telling_words
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
     from ..program import Program
 
+LOADERS = (FileLoader, zipimporter)
+OWN_LOADER = "the program has it loaded by a loader of its own,"
 # The value of the option `manifests` that turns learning off.
 NONE = "-"
 
@@ -153,14 +157,16 @@ class Learning:
 
     def _why(self, name: str) -> str:
         module = sys.modules.get(name)
+        loader = getattr(spec_of(module), "loader", None)
+        if loader is not None and not isinstance(loader, (type, *LOADERS)):
+            return f"{OWN_LOADER} {type(loader).__name__}"
         if name in self._reached:
             return "it was found, but not served: its file changed, does not compile or warns"
         if module is None:
             return "imported on other ranks only"
         home = _home(name)
         if home is None:
-            loader = type(getattr(spec_of(module), "loader", None)).__name__
-            return f"it does not come from a file of its own but from {loader}"
+            return f"it does not come from a file of its own but from {type(loader).__name__}"
         if self._is_new(name, home):
             return f"{home} is searched only since the program runs"
         return "imported in a function, or by a name made while the program runs"

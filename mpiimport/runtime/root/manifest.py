@@ -3,8 +3,8 @@
 A hint only. What is missing here is imported the ordinary way; what is too much costs time.
 
 What the bodies of modules import, from the program on, is followed. What functions import is followed within their own
-distribution, into the standard library, and into distributions that something else leads to. With the breadth PACKAGE,
-and nothing learned, all of the packages that this reaches is taken.
+distribution, into the standard library, and into distributions that something else leads to; not into tests. With the
+breadth PACKAGE, and nothing learned, all of the packages that this reaches is taken.
 """
 
 import _imp
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 # Names of the standard library that C code spells for other reasons, and that lead far.
 UNLIKELY = frozenset({"antigravity", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"})
-# Imports in functions of the standard library that are called while programs load; these since 3.15.
-# Parts of packages that only their own tests import.
+# Parts of packages for those who test them, and tools that programs do not import because a package can work with them.
 TESTS = frozenset({"conftest", "test", "tests"})
+TOOLS = frozenset({"IPython", "distutils", "jedi", "pytest", "setuptools", "sphinx"})
+# Imports in functions of the standard library that are called while programs load; these since 3.15.
 LATER = {
     "importlib.metadata": ("email.parser", "importlib.metadata._adapters", "zipfile"),
     "email.charset": ("encodings.ascii",),
@@ -147,12 +148,27 @@ class Manifest:
         """Reach what a function imports, unless only that leads to another distribution."""
         name = _absolute(statement, package)
         own, top = package.partition(".")[0], name.partition(".")[0]
-        if name in self._learned.skipped:
+        if name in self._learned.skipped or TESTS.intersection(name.split("."), statement.names):
             return
-        if own in self._named or top == own or top in sys.stdlib_module_names or top in self.modules:
+        known = top in self.modules or top in sys.stdlib_module_names or own in self._named
+        if top == own or (known and (top not in TOOLS or top in self.modules)):
             self._reach_statement(statement, package)
         else:
-            self._waiting.setdefault(top, []).append((statement, package))
+            self._wait(statement, package)
+
+    def _wait(self, statement: ImportStatement, package: str) -> None:
+        top = _absolute(statement, package).partition(".")[0]
+        self._waiting.setdefault(top, []).append((statement, package))
+
+    def _is_likely(self, name: str, package: str) -> bool:
+        """Tell whether a string ``name`` of a module in ``package`` leads anywhere that matters."""
+        is_test = TESTS.intersection(name.split("."))
+        return not (is_test or name in self._learned.skipped or self._is_tool(name, package))
+
+    def _is_tool(self, name: str, package: str) -> bool:
+        """Tell whether a module in ``package`` names a tool that neither the program nor its own distribution is."""
+        own, top = package.partition(".")[0], name.partition(".")[0]
+        return top in TOOLS and top != own and own not in self._named and top not in self.modules
 
     def _reach_public(self, package: str) -> None:
         """Reach the submodules that ``from package import *`` may import: those its ``__init__`` names."""
@@ -162,7 +178,7 @@ class Manifest:
             return
         code = read.code()
         named = words(code) if code else ()
-        for part in self._parts(package).intersection(named):
+        for part in self._parts(package).intersection(named) - TESTS:
             self._reach(f"{package}.{part}")
 
     def _reach_parts(self) -> None:
@@ -192,7 +208,10 @@ class Manifest:
 
     def _follow_code(self, code: "CodeType", package: str) -> None:
         for statement in import_statements(code):
-            self._reach_statement(statement, package)
+            if self._is_tool(_absolute(statement, package), package):
+                self._wait(statement, package)
+            else:
+                self._reach_statement(statement, package)
         for statement in later_statements(code):
             self._reach_later(statement, package)
 
@@ -202,7 +221,7 @@ class Manifest:
         if module.name.partition(".")[0] not in sys.stdlib_module_names:
             named += self._hints.parts(package, found)
             named += [*self._hints.optional(code), *self._hints.plugins(found)]
-        self.follow_names(name for name in named if name not in self._learned.skipped)
+        self.follow_names(name for name in named if self._is_likely(name, package))
         if module.name.partition(".")[0] != "importlib" and module.name not in METADATA_MODULES:
             self._note_metadata_words(found)
 

@@ -62,7 +62,12 @@ def take_snapshot(
 ) -> Snapshot:
     """Read what ``program`` will import: ``loaded`` are the modules that every rank has already."""
     learning = Learning.of(program, options.manifests)
+    before = set(sys.modules)
     manifest = resolve(program, options, loaded, learning.known)
+    # The compiler imports unicodedata where it meets a character's name.
+    for name in set(sys.modules) - before:
+        if not name.startswith("mpiimport."):
+            del sys.modules[name]
     learning.reached(manifest)
     if "sysconfig" in manifest.modules:
         answers.record_sysconfig()
