@@ -26,11 +26,11 @@ demo: $(BUILD)/demo-venv/ready $(BUILD)/prefix/ready
 	tests/lab/tools.sh || true
 	$(BUILD)/demo-venv/bin/python benchmarks/demo.py --prefix $(BUILD)/prefix
 
-test: $(VENV)/ready $(BUILD)/prefix/ready go-test
+test: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready go-test
 	tests/lab/tools.sh
 	$(VENV)/bin/python -m pytest -m "not full" $(PYTEST)
 
-test-full: $(VENV)/ready $(BUILD)/prefix/ready go-test
+test-full: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready go-test
 	tests/lab/tools.sh
 	$(VENV)/bin/python -m pytest $(PYTEST)
 

@@ -1,8 +1,7 @@
 """What can be seen of a machine, now or in a directory that was captured there.
 
-Such a directory has the files ``hostname``, ``ldconfig.txt`` (``ldconfig -p``), ``environ.txt`` (NAME=VALUE lines),
-``mountinfo.txt`` (/proc/self/mountinfo) and ``modules.txt`` (loaded modules, one a line); one that is not there
-says nothing.
+Such a directory has the files ``hostname``, ``ldconfig`` (``ldconfig -p``), ``environment`` (``env``), ``mounts``
+(/proc/self/mounts, proc(5)) and ``modules`` (those loaded, one a line); one that is not there says nothing.
 """
 
 import os
@@ -17,8 +16,6 @@ from .complaint import Complaint
 
 @dataclass(frozen=True)
 class Mount:
-    """A line of mountinfo. ``options``: of the mount and of its file system."""
-
     place: str
     kind: str
     options: list[str]
@@ -43,7 +40,7 @@ class Machine:
 def this_machine() -> Machine:
     loader = shutil.which("ldconfig") or "/sbin/ldconfig"
     listing = subprocess.run([loader, "-p"], stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
-    mounts = Path("/proc/self/mountinfo").read_text()
+    mounts = Path("/proc/self/mounts").read_text()
     environ = dict(os.environ)
     modules = environ.get("LOADEDMODULES", "").replace(":", "\n")
     return _machine(socket.gethostname(), listing, environ, mounts, modules)
@@ -58,8 +55,8 @@ def captured_machine(directory: Path) -> Machine:
         path = directory / name
         return path.read_text() if path.exists() else ""
 
-    environ = dict(line.split("=", 1) for line in text("environ.txt").splitlines() if "=" in line)
-    return _machine(text("hostname").strip(), text("ldconfig.txt"), environ, text("mountinfo.txt"), text("modules.txt"))
+    environ = dict(line.split("=", 1) for line in text("environment").splitlines() if "=" in line)
+    return _machine(text("hostname").strip(), text("ldconfig"), environ, text("mounts"), text("modules"))
 
 
 def _machine(hostname: str, listing: str, environ: dict[str, str], mounts: str, modules: str) -> Machine:
@@ -69,11 +66,9 @@ def _machine(hostname: str, listing: str, environ: dict[str, str], mounts: str, 
         if arrow:
             libraries.setdefault(name.split(" ")[0], path)
     found = [line.strip() for line in modules.splitlines() if line.strip() and not line.startswith("#")]
-    return Machine(hostname, libraries, environ, [_mount(line) for line in mounts.splitlines() if " - " in line], found)
+    return Machine(hostname, libraries, environ, [_mount(line) for line in mounts.splitlines()], found)
 
 
 def _mount(line: str) -> Mount:
-    """Read a line of mountinfo, proc(5)."""
-    before, after = line.split(" - ", 1)
-    fields, rest = before.split(" "), after.split(" ")
-    return Mount(fields[4].replace("\\040", " "), rest[0], [*fields[5].split(","), *rest[-1].split(",")])
+    _, place, kind, options, *_ = line.split(" ")
+    return Mount(place.replace("\\040", " "), kind, options.split(","))

@@ -97,9 +97,9 @@ def _signs_of(machine: Machine, said: list[Value]) -> list[str]:
             signs.append(f"{machine.hostname} is one of its hosts, {patterns[0]} ({value.place})")
         elif value.key.startswith("host_variables."):
             name = value.key.partition(".")[2]
-            if machine.environ.get(name) != value.value:
+            if not fnmatchcase(machine.environ.get(name, ""), value.value):
                 return []
-            signs.append(f"{name}={value.value} ({value.place})")
+            signs.append(f"{name} is {value.value} ({value.place})")
     return signs
 
 
@@ -140,13 +140,18 @@ def _launcher(machine: Machine) -> list[str]:
 
 
 def _mounts(machine: Machine) -> list[str]:
-    shared = [mount for mount in machine.mounts if mount.kind in SHARED and not re.search(r"[:,\"'\\\n]", mount.place)]
-    if not shared:
-        return []
+    # The runtimes themselves show a person's home.
+    home = machine.mount_of(machine.environ.get("HOME", "/root"))
+    shared = [mount for mount in machine.mounts if mount.kind in SHARED and mount != home and _is_plain(mount.place)]
     entries = [
         f"  - {{source: {mount.place}, optional: true, options: {_access(mount)}}}  # {mount.kind}" for mount in shared
     ]
-    return ["mounts:", *dict.fromkeys(entries)]
+    return ["mounts:", *dict.fromkeys(entries)] if entries else []
+
+
+def _is_plain(path: str) -> bool:
+    """Tell whether a profile can name a path, and as a plain word of YAML."""
+    return re.fullmatch(r"/[\w/.+-]*", path) is not None
 
 
 def _access(mount: Mount) -> str:

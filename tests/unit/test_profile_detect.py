@@ -11,10 +11,10 @@ from tests.conftest import ROOT
 from tests.lab.ranks import Outcome, clean_environment, run
 
 MACHINES = sorted(path.parent for path in (ROOT / "tests" / "machines").glob("*/hostname"))
-SHM = "25 30 0:22 / /dev/shm rw,nosuid,nodev{options} - tmpfs tmpfs rw,size={size}"
-LUSTRE = "40 30 0:50 / /scratch rw,noatime - lustre 10.0.0.1@tcp:/scratch rw,flock"
-ROOT_MOUNT = "30 1 8:1 / / rw - ext4 /dev/sda1 rw"
-JOB_MEMORY = "50 30 0:60 / /run/job rw,nosuid - tmpfs tmpfs rw,size=8388608k"
+SHM = "tmpfs /dev/shm tmpfs rw,nosuid,nodev{options},size={size} 0 0"
+LUSTRE = "10.0.0.1@tcp:/scratch /scratch lustre rw,noatime,flock 0 0"
+ROOT_MOUNT = "/dev/sda1 / ext4 rw 0 0"
+JOB_MEMORY = "tmpfs /run/job tmpfs rw,nosuid,size=8388608k 0 0"
 Propose = Callable[..., dict[str, Any]]
 
 
@@ -35,7 +35,7 @@ def propose(command: Callable[..., Outcome], tmp_path: Path) -> Propose:
             old.unlink()
         (machine / "hostname").write_text(f"{hostname}\n")
         for name, text in files.items():
-            (machine / f"{name}.txt").write_text(text)
+            (machine / name).write_text(text)
         return accepted(command, tmp_path, machine)
 
     return proposal
@@ -59,8 +59,8 @@ def accepted(command: Callable[..., Outcome], tmp_path: Path, machine: Path) -> 
         ({"modules": "impi/2021.9\n"}, "intel"),
         ({"modules": "mpich\n"}, "mpich"),
         ({"modules": "craype/2.7\ncray-mpich/8.1.28\n"}, "cray"),
-        ({"environ": "I_MPI_ROOT=/opt/intel/mpi\n"}, "intel"),
-        ({"environ": "CRAY_MPICH_DIR=/opt/cray/pe/mpich/8.1.28/ofi/gnu/12.3\n"}, "cray"),
+        ({"environment": "I_MPI_ROOT=/opt/intel/mpi\n"}, "intel"),
+        ({"environment": "CRAY_MPICH_DIR=/opt/cray/pe/mpich/8.1.28/ofi/gnu/12.3\n"}, "cray"),
         ({"ldconfig": "\tlibmpi.so.40 (libc6,x86-64) => /usr/lib64/libmpi.so.40\n"}, "openmpi"),
         ({"ldconfig": "\tlibmpich.so.12 (libc6,x86-64) => /usr/lib64/libmpich.so.12\n"}, "mpich"),
         # What is loaded beats what is installed.
@@ -95,29 +95,29 @@ def test_the_host_pattern_covers_its_neighbours(propose: Propose) -> None:
 
 
 def test_shared_file_systems_are_mounted_where_a_node_has_them(propose: Propose) -> None:
-    assert propose(mountinfo=f"{ROOT_MOUNT}\n{LUSTRE}\n")["mounts"] == [
+    assert propose(mounts=f"{ROOT_MOUNT}\n{LUSTRE}\n")["mounts"] == [
         {"source": "/scratch", "optional": True, "options": "rw"}
     ]
     read_only = LUSTRE.replace("rw,noatime", "ro,noatime")
-    assert propose(mountinfo=read_only)["mounts"][0]["options"] == "ro"
-    assert "mounts" not in propose(mountinfo=ROOT_MOUNT)
+    assert propose(mounts=read_only)["mounts"][0]["options"] == "ro"
+    assert "mounts" not in propose(mounts=ROOT_MOUNT)
 
 
 @pytest.mark.parametrize(("options", "size"), [(",noexec", "8388608k"), ("", "65536k")])
 def test_a_poor_dev_shm_is_replaced_by_memory_of_the_job(propose: Propose, options: str, size: str) -> None:
     mounts = "\n".join((ROOT_MOUNT, SHM.format(options=options, size=size), JOB_MEMORY))
-    assert propose(mountinfo=mounts, environ="TMPDIR=/run/job\n")["service"] == {"store": "/run/job"}
+    assert propose(mounts=mounts, environment="TMPDIR=/run/job\n")["service"] == {"store": "/run/job"}
     # A disk is no better place.
-    assert "service" not in propose(mountinfo=mounts, environ="TMPDIR=/tmp\n")
+    assert "service" not in propose(mounts=mounts, environment="TMPDIR=/tmp\n")
 
 
 def test_a_good_dev_shm_is_left_alone(propose: Propose) -> None:
     mounts = "\n".join((ROOT_MOUNT, SHM.format(options="", size="8388608k"), JOB_MEMORY))
-    assert "service" not in propose(mountinfo=mounts, environ="TMPDIR=/run/job\n")
+    assert "service" not in propose(mounts=mounts, environment="TMPDIR=/run/job\n")
 
 
 def test_slurm_jobs_are_started_by_srun(propose: Propose) -> None:
-    assert propose(environ="SLURM_JOB_ID=7\n")["launcher"] == {"prefix": ["srun"]}
+    assert propose(environment="SLURM_JOB_ID=7\n")["launcher"] == {"prefix": ["srun"]}
 
 
 def test_a_directory_of_no_machine_is_a_clear_error(command: Callable[..., Outcome], tmp_path: Path) -> None:
@@ -133,5 +133,8 @@ def test_this_machine_gets_a_proposal(command: Callable[..., Outcome], tmp_path:
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda path: path.name)
-def test_every_captured_machine_gets_a_proposal(command: Callable[..., Outcome], tmp_path: Path, machine: Path) -> None:
-    assert "extends" in accepted(command, tmp_path, machine)
+def test_every_captured_machine_gets_its_profile(
+    command: Callable[..., Outcome], tmp_path: Path, machine: Path
+) -> None:
+    made_for = (ROOT / "mpiimport" / "profiles" / f"{machine.name}.yaml").exists()
+    assert accepted(command, tmp_path, machine)["extends"] == (machine.name if made_for else "openmpi")
