@@ -11,13 +11,7 @@ USAGE_STATUS, FAILURE_STATUS = 2, 1
 
 def main(words: list[str] | None = None) -> int:
     """Run one subcommand and return the exit status: 1 after a complaint, 2 for a command line not understood."""
-    parser = _parser()
-    own, command = _split(sys.argv[1:] if words is None else words)
-    arguments = parser.parse_args(own)
-    if arguments.takes_command and not command:
-        parser.error("give the command to run after --, as in: mpiimport bake IMAGE -- python app.py")
-    if command and not (arguments.takes_command or arguments.may_take_command):
-        parser.error(f"unexpected: -- {' '.join(command)}")
+    arguments, command = understand(sys.argv[1:] if words is None else words)
     try:
         status: int = arguments.run(arguments, command)
     except Complaint as exc:
@@ -30,6 +24,18 @@ def main(words: list[str] | None = None) -> int:
         print(f"mpiimport: {exc}; install mpiimport[host]", file=sys.stderr)
         return FAILURE_STATUS
     return status
+
+
+def understand(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Return the options of a subcommand and the command behind ``--``. Raises SystemExit, with status 2."""
+    parser = _parser()
+    own, command = _split(words)
+    arguments = parser.parse_args(own)
+    if arguments.takes_command and not command:
+        parser.error("give the command to run after --, as in: mpiimport bake IMAGE -- python app.py")
+    if command and not (arguments.takes_command or arguments.may_take_command):
+        parser.error(f"unexpected: -- {' '.join(command)}")
+    return arguments, command
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:

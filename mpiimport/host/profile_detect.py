@@ -121,7 +121,7 @@ def _modules(machine: Machine, signs: Signs) -> list[str]:
 
 
 def _variables(machine: Machine, signs: Signs) -> list[str]:
-    return [f"{name}={machine.environ[name]}" for name in signs.variables if name in machine.environ]
+    return [f"{name} is {machine.environ[name]!r}" for name in signs.variables if name in machine.environ]
 
 
 def _libraries(machine: Machine, signs: Signs) -> list[str]:

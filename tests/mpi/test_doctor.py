@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Job
+from tests.conftest import ROOT, Job
 from tests.lab.ranks import Mpi, Outcome, run
 
 SCREEN = 24, 110
@@ -49,6 +49,12 @@ def test_a_sound_machine_fits_one_screen(doctor: Doctor, mpich: Mpi, prefix: Pat
     assert found["store"].startswith("/dev/shm, tmpfs, ")
     assert {"many nodes", "one node", "containers", "fuse"} <= set(found)
     assert "WRONG" not in found
+
+
+def test_every_line_is_documented(doctor: Doctor) -> None:
+    page = (ROOT / "docs" / "doctor.md").read_text()
+    for label in facts(doctor()):
+        assert f"\n    {label:12}" in page, label
 
 
 def test_whether_it_helps_is_what_a_job_would_decide(doctor: Doctor, job: Job, mpich: Mpi) -> None:
