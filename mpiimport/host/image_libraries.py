@@ -12,10 +12,12 @@ from .shared_libraries import Library, NotALibrary, read_library
 from .trees import container_runtime
 
 SECONDS = 120
+# What LD_LIBRARY_PATH of the image's own environment leads to.
+LIST = 'IFS=:; for d in $LD_LIBRARY_PATH; do for f in "$d"/*.so*; do [ ! -e "$f" ] || echo "$f"; done; done'
 
 
 class ImageLibraries:
-    """The libraries that the image's own loader would find without being told a directory."""
+    """The libraries that the image's own loader would find: where the image's environment says, and by its cache."""
 
     def __init__(self, image: str) -> None:
         """Raises Complaint where the image cannot be read, or is not of glibc."""
@@ -25,16 +27,15 @@ class ImageLibraries:
         with tempfile.NamedTemporaryFile() as copy:
             Path(copy.name).write_bytes(self._read(CACHE))
             self._paths = cached_libraries(copy.name)
+        for path in self._run("sh", "-c", LIST).stdout.decode(errors="replace").splitlines()[::-1]:
+            self._paths.setdefault(Path(path).name, []).insert(0, path)
         libc = self.library("libc.so.6")
         if libc is None:
             raise Complaint(f"{image} has no C library of GNU that its {CACHE} knows, so libraries cannot be compared")
         self.machine = libc.machine
 
-    def has(self, name: str) -> bool:
-        """Tell whether there is a library with this soname or path."""
-        if "/" not in name:
-            return name in self._paths
-        return self._run("test", "-e", name).returncode == 0
+    def has(self, path: str) -> bool:
+        return self._run("test", "-e", path).returncode == 0
 
     def library(self, soname: str) -> Library | None:
         """Return the library with this soname; None where there is none that can be read."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .image_libraries import ImageLibraries
-from .planner import Value
+from .planner import Mount, Value
 from .shared_libraries import Library, NotALibrary, family_of, read_library
 
 SEARCH_PATH = re.compile(r"(user_namespace\.)?environment\.(set|append)\.LD_LIBRARY_PATH")
@@ -16,38 +16,35 @@ LOADER = re.compile(r"ld-linux.*\.so\.\d+|linux-vdso.*")
 
 
 class Injection:
-    """What a profile shows of the host's libraries; without mounts that hold any, nothing."""
+    """What a profile that says ``said`` brings of the host's libraries; ``mounts``: those of its launch plan."""
 
-    def __init__(self, said: list[Value]) -> None:
-        self._said = said
-        self._mounts = [mounted for value in said if value.key == "mounts" for mounted in _mounted(value.value)]
+    def __init__(self, said: list[Value], mounts: list[Mount]) -> None:
+        # Of a file name the loader finds a copy by itself, which only a trial can tell.
+        self._named = [value for value in said if value.key in NAMING and "/" in value.value]
+        self._mounts = sorted(mounts, key=lambda mount: len(mount.target), reverse=True)
         paths = [place for value in said if SEARCH_PATH.fullmatch(value.key) for place in value.value.split(":")]
         self._directories = [host for host in map(self._on_host, paths) if host]
         self._abi = next((value for value in said if value.key == "mpi.abi"), None)
 
     def is_empty(self) -> bool:
         """Tell whether the profile leaves the image's libraries as they are."""
-        return not self._directories and not any(value.key in NAMING for value in self._said)
+        return not self._directories and not self._named
 
     def complaints(self, image: ImageLibraries | None) -> Iterator[str]:
         """Yield what is wrong, each with its remedy; without an image only what the host shows."""
         seen: set[str] = set()
-        for value in self._said:
-            if value.key in NAMING:
-                yield from self._named(value, image, seen)
+        for value in self._named:
+            host = self._on_host(value.value)
+            if host is not None:
+                yield from self._library(host, image, seen)
+            elif image is not None and not image.has(value.value):
+                yield (
+                    f"{value.place}: {value.value} is neither in the image nor in a mount of the profile; mount its "
+                    "directory, or name a library of the image"
+                )
         for directory in self._directories:
             for path in sorted(directory.glob("libmpi*.so.*")):
                 yield from self._library(path, image, seen)
-
-    def _named(self, value: Value, image: ImageLibraries | None, seen: set[str]) -> Iterator[str]:
-        host = self._on_host(value.value) if "/" in value.value else _first(value.value, self._directories)
-        if host is not None:
-            yield from self._library(host, image, seen)
-        elif image is not None and not image.has(value.value):
-            yield (
-                f"{value.place}: {value.value} is neither in the image nor in a mount of the profile; mount its "
-                "directory, or name a library of the image"
-            )
 
     def _library(self, path: Path, image: ImageLibraries | None, seen: set[str]) -> Iterator[str]:
         """Check one library of the host, and those that it needs and the profile brings."""
@@ -61,9 +58,10 @@ class Injection:
         except NotALibrary as exc:
             yield f"{path} is no shared library ({exc}); the profile names it or its directory: mend that"
             return
-        if library.soname in seen:
+        name = library.soname or path.name
+        if name in seen:
             return
-        seen.add(library.soname)
+        seen.add(name)
         if not self._is_shown(real):
             yield f"{path} is a link to {real}, which no mount of the profile shows; mount {real.parent}, too"
         yield from self._abi_complaint(path, library)
@@ -116,25 +114,13 @@ class Injection:
 
     def _on_host(self, path: str) -> Path | None:
         """Return what a path in the container is on the host; None where no mount shows it."""
-        for source, target in self._mounts:
-            if Path(path).is_relative_to(target):
-                return source / Path(path).relative_to(target)
+        for mount in self._mounts:
+            if Path(path).is_relative_to(mount.target):
+                return Path(mount.source, Path(path).relative_to(mount.target))
         return None
 
     def _is_shown(self, host: Path) -> bool:
-        return any(host.is_relative_to(source.resolve()) for source, _ in self._mounts)
-
-
-def mount_sources(mount: dict[str, str]) -> list[Path]:
-    """Return what the source of a mount means on this host: itself, or where it has no target, what matches it."""
-    source = mount["source"]
-    if "target" in mount:
-        return [Path(source)] if Path(source).exists() else []
-    return sorted(Path("/").glob(source.lstrip("/")))
-
-
-def _mounted(mount: dict[str, str]) -> list[tuple[Path, Path]]:
-    return [(source, Path(mount.get("target", source))) for source in mount_sources(mount)]
+        return any(host.is_relative_to(Path(mount.source).resolve()) for mount in self._mounts)
 
 
 def _first(name: str, places: list[Path]) -> Path | None:

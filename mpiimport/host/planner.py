@@ -27,6 +27,15 @@ class Value:
         return f"{self.file}:{self.line}"
 
 
+@dataclass(frozen=True)
+class Mount:
+    """A mount of a launch plan, globs expanded."""
+
+    source: str
+    target: str
+    options: str
+
+
 def plan(*words: str) -> str:
     """Return what the program prints. Raises Complaint with its own words."""
     try:
@@ -46,6 +55,11 @@ def named(profile: str) -> str:
 def values(profile: str) -> list[Value]:
     """Return all that a profile says, what it extends included. Raises Complaint."""
     return [Value(**said) for said in json.loads(plan("show", "--provenance", "--profile", named(profile)))]
+
+
+def mounts(profile: str) -> list[Mount]:
+    """Return what a container start with a profile mounts. Raises Complaint where a source is missing."""
+    return [Mount(**mount) for mount in json.loads(plan("show", "--profile", named(profile)))["mounts"]]
 
 
 def names() -> list[str]:

@@ -3,11 +3,12 @@
 import argparse
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 from .image_libraries import ImageLibraries
-from .injection import Injection, mount_sources
+from .injection import Injection
 from .launchers import family
-from .planner import Value, named, values
+from .planner import Value, mounts, named, values
 from .trees import ask_image
 from .trial import trial
 
@@ -50,16 +51,21 @@ def complaints(said: list[Value], profile: str, image: str | None) -> Iterator[s
             f"{value.place}: the mount source {value.value['source']} does not exist on this host; mend the path, or "
             "add `optional: true` if not every node has it"
         )
-    injection = Injection(said)
+    if missing:
+        return
+    injection = Injection(said, mounts(profile))
     found = list(injection.complaints(ImageLibraries(image) if image and not injection.is_empty() else None))
     yield from found
     # What has a cause that is known by now need not be tried.
-    if image and not missing and not found:
+    if image and not found:
         yield from _loaded(said, profile, image)
 
 
 def _is_there(mount: dict[str, str]) -> bool:
-    return bool(mount.get("optional") or mount_sources(mount))
+    source = mount["source"]
+    return bool(
+        mount.get("optional") or (Path(source).exists() if "target" in mount else any(Path("/").glob(source[1:])))
+    )
 
 
 def _loaded(said: list[Value], profile: str, image: str) -> Iterator[str]:

@@ -120,6 +120,15 @@ def test_a_library_that_is_nowhere_is_named(check: Check) -> None:
     assert "site.yaml:4: " in outcome.stdout
 
 
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
+def test_the_shipped_profiles_fit_the_images(site: Site, mpis: dict[str, Mpi], mpi: str) -> None:
+    environment = site.environment(Cell("shim", "sandbox", "user", "hybrid", mpi), mpis[mpi])
+    command = [str(site.prefix / "bin" / "mpiimport"), "profile", "check", "--image", str(site.images / "py"), mpi]
+    line = site.as_identity("user", [*command, "--", *mpis[mpi].command(2)])
+    outcome = run(line, environment, 180, Path("/"))
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+
+
 def test_an_image_that_loads_another_mpi_is_named(check: Check) -> None:
     outcome = check("mpi: {library: /opt/openmpi/lib/libmpi.so.40, abi: mpich}\n")
     assert outcome.status == 1
@@ -138,6 +147,6 @@ def test_an_image_without_what_is_looked_for_is_a_clear_error(check: Check) -> N
     outcome = check("", image="nopython")
     assert outcome.status == 1
     assert "python3: command not found" in outcome.stderr
-    outcome = check("mpi: {library: libmpi.so.12}\n", image="nopython")
+    outcome = check("mpi: {library: /opt/mpi/libmpi.so.12}\n", image="nopython")
     assert outcome.status == 1
     assert "/etc/ld.so.cache" in outcome.stderr
