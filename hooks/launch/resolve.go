@@ -124,10 +124,7 @@ func ownVariables(p *profile.Profile, r Request) ([]Variable, error) {
 
 // optionVariables carries the options. What the caller says beats what the profile says, if that is not locked.
 func optionVariables(p *profile.Profile, caller []string) ([]Variable, error) {
-	values, keys := map[string]string{}, map[string]string{}
-	for _, o := range p.Options() {
-		values[o.Variable], keys[o.Variable] = o.Value, o.Key
-	}
+	values := p.Options()
 	for _, entry := range caller {
 		name, value, _ := strings.Cut(entry, "=")
 		if !handover.IsOption(name) {

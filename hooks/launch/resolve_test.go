@@ -226,7 +226,7 @@ lock: [service, mpi.preload, launcher]
 		}
 	}
 	r := request()
-	r.Environ = []string{"MPIIMPORT_STORE=/dev/shm", "MPIIMPORT_LEAVE_ALONE=torch:scipy.io", "MPIIMPORT_BINDING=lazy", "MPIIMPORT=force"}
+	r.Environ = []string{"MPIIMPORT_STORE=/dev/shm", "MPIIMPORT_LEAVE_ALONE=torch:scipy.io", "MPIIMPORT_BINDING=lazy", "MPIIMPORT_REPORT=/r", "MPIIMPORT=force"}
 	if plan, err := Resolve(p, r); err != nil || find(plan, "MPIIMPORT_BINDING").Value != "lazy" {
 		t.Errorf("%+v, %v", plan, err)
 	}

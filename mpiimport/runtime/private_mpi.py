@@ -31,6 +31,10 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
     """
     if MODULE in sys.modules:
         raise NoMpi("mpi4py.MPI was imported before mpiimport could start; import it later")
+    try:
+        load_globally(preload)
+    except (ImportError, OSError) as exc:
+        raise NoMpi(f"a library to be preloaded does not load ({exc}); mend mpi.preload in the site profile") from None
     before = set(sys.modules)
     finders = list(sys.meta_path)
     saved = sys.path[:], sys.prefix, sys.exec_prefix
@@ -40,14 +44,11 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
         sys.path += site_packages(sys.prefix)
     sys.path.append(own_packages())
     try:
-        load_globally(preload)
         package = __import__(PACKAGE)
         package.rc(initialize=False, finalize=False)
         module: ModuleType = __import__(MODULE, fromlist=["COMM_WORLD"])
         make_global(preload)
         read_at_load = Settings().read_at_load
-    except OSError as exc:
-        raise NoMpi(f"a library to be preloaded does not load ({exc}); mend mpi.preload in the site profile") from None
     except (ImportError, RuntimeError) as exc:
         raise NoMpi(f"mpi4py does not load ({str(exc).splitlines()[0]}); {_remedy(exc)}") from None
     finally:
