@@ -6,6 +6,7 @@ const (
 	Inside    = "/opt/mpiimport"
 	EntryPath = Inside + "/bin/mpiimport-entry"
 	SitePath  = Inside + "/lib/mpiimport/door"
+	StorePath = "/run/mpiimport" // where the plan brings memory for a store
 )
 
 // Plan is a profile resolved for one container start. It is pure data: adapters carry it out.
@@ -13,6 +14,7 @@ type Plan struct {
 	Profile     string     `json:"profile"`
 	Files       []string   `json:"files"`
 	Mounts      []Mount    `json:"mounts"`
+	Memory      []string   `json:"memory,omitempty"` // where a file system in memory is mounted, writable and executable
 	Environment []Variable `json:"environment"`
 	Entry       []string   `json:"entry"`
 	Launcher    []string   `json:"launcher"` // words in front of a job's command, for `mpiimport run`

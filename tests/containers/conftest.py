@@ -1,12 +1,14 @@
 """The real container runtime, the test images and the ordinary user, provisioned once and kept in a cache."""
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import provision
 from tests.containers.cells import Site
+from tests.containers.doors import cdi
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +21,10 @@ def site(prefix: Path) -> Site:
         [prefix / "bin" / "mpiimport-plan", "record", "--prefix", prefix], check=True, env={"PATH": str(runtime.parent)}
     )
     return Site(prefix, runtime, images, user)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_device_stays() -> Iterator[None]:
+    """Runtimes look for devices in one place of the machine."""
+    yield
+    cdi.SPECIFICATION.unlink(missing_ok=True)
