@@ -28,10 +28,11 @@ def _add_show(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def _add_export(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = kinds.add_parser("export", help="print a profile in another program's format")
+    parser = kinds.add_parser("export", help="write a profile in another program's format")
     parser.add_argument("profile", metavar="NAME|FILE")
     parser.add_argument("--cdi", action="store_true", required=True, help="as a CDI specification (JSON)")
-    parser.set_defaults(run=lambda given, _: export(given.profile))
+    parser.add_argument("--output", metavar="FILE", help="into FILE, not on stdout")
+    parser.set_defaults(run=lambda given, _: export(given.profile, given.output))
 
 
 def show_list() -> int:
@@ -47,6 +48,7 @@ def show(profile: str, provenance: bool) -> int:
     return 0
 
 
-def export(profile: str) -> int:
-    print(plan("cdi", "--profile", named(profile)), end="")
+def export(profile: str, output: str | None) -> int:
+    """Write the profile as a CDI device, with the settings that suit most runtimes; mpiimport-plan has the others."""
+    print(plan("cdi", "--profile", named(profile), *(["--output", output] if output else [])), end="")
     return 0

@@ -147,6 +147,16 @@ def test_shipped_profiles_fit_any_machine(profile: Profile) -> None:
         assert outcome.status == 0, outcome.stdout + outcome.stderr
 
 
+def test_an_export_is_the_launch_sides_device(profile: Profile, own: Path, tmp_path: Path) -> None:
+    write(own, "mine", "extends: openmpi\nenvironment: {set: {A: 'mine'}}\n")
+    outcome = profile("export", "--cdi", "mine")
+    (device,) = json.loads(outcome.stdout)["devices"]
+    assert device["name"] == "mine" and "A=mine" in device["containerEdits"]["env"]
+    assert profile("export", "--cdi", "mine", "--output", "mine.json").stdout == ""
+    assert (tmp_path / "mine.json").read_text() == outcome.stdout
+    assert "there is no profile" in profile("export", "--cdi", "nosuch").stderr
+
+
 def test_the_shim_is_where_it_says(prefix: Path) -> None:
     done = subprocess.run(
         [prefix / "bin" / "mpiimport", "shim-path"], stdout=subprocess.PIPE, text=True, check=True, env=dict(os.environ)
