@@ -60,7 +60,7 @@ $(BUILD)/prefix/ready: $(BINARIES) $(PACKAGE) $(HOOKS) install.sh $(VENV)/ready
 	./install.sh $(BUILD)/prefix $(BUILD)/bin "$(MPI4PY)" "$(MINORS)" $(VENV)/bin/python
 	touch $@
 
-$(BUILD)/dist/ready: $(BINARIES) $(PACKAGE) install.sh wheel.py pyproject.toml README.md $(VENV)/ready
+$(BUILD)/dist/ready: $(BINARIES) $(PACKAGE) install.sh hatch_build.py pyproject.toml README.md $(VENV)/ready
 	rm -rf $(BUILD)/wheel $(BUILD)/dist
 	./install.sh $(BUILD)/wheel/mpiimport.prefix $(BUILD)/bin
 	echo mpiimport.prefix/lib > $(BUILD)/wheel/mpiimport.pth

@@ -118,9 +118,9 @@ MODULE
 mkdir -p "$prefix"
 prefix=$(cd "$prefix" && pwd)
 copy_binaries
-write_hooks
 copy_package
 [[ $python ]] || exit 0
+write_hooks
 fetch_mpi4py
 compile_package
 install_host

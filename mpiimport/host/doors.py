@@ -12,7 +12,7 @@ SHIM = Path(PREFIX, "shim")
 # Those that the shim and the plugin are for, and the others.
 FLAGGED, OTHERS = ("apptainer", "singularity"), ("podman", "docker")
 FUSE = "/dev/fuse"
-SECONDS = 20
+SECONDS = 60
 
 
 @dataclass(frozen=True)

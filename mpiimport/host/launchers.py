@@ -13,7 +13,7 @@ FAMILIES = (
     (OPENMPI, re.compile(r"open ?mpi|openrte|prrte|\bprte\b", re.IGNORECASE)),
     (MPICH, re.compile(r"hydra|intel\(r\) mpi|mpich|mvapich|\bpals\b", re.IGNORECASE)),
 )
-SECONDS = 20
+SECONDS = 60
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from mpiimport.runtime.store import NoRoom, Store
 LIBRARY = re.compile(r"libmpi(ch|_abi)?\.so")
 ONE_NODE, SEVERAL_NODES = Launch("", 0, 2, 2, 1), Launch("", 0, 2, 1, 1)
 
-Answers = dict[str, object]
+Facts = dict[str, object]
 
 
-def answers() -> Answers:
-    """Return the facts of ``doctor.Tree`` that the interpreter's version alone does not settle."""
+def answers() -> Facts:
+    """Return the facts of ``trees.Tree`` that the interpreter's version alone does not settle."""
     try:
         options = from_environment()
     except OptionError as exc:
@@ -38,7 +38,7 @@ def answers() -> Answers:
     }
 
 
-def rank() -> Answers:
+def rank() -> Facts:
     """Return the facts of ``trial.Rank``. Starts MPI, and ends it."""
     options = from_environment()
     try:
@@ -47,7 +47,7 @@ def rank() -> Answers:
         return {"no_mpi": str(exc)}
     here = launch(options.rank_variables)
     module.Init()
-    found: Answers = {
+    found: Facts = {
         "launched": here is not None,
         "launcher_size": here.size if here else None,
         "mpi_size": module.COMM_WORLD.size,
@@ -57,7 +57,7 @@ def rank() -> Answers:
     return found
 
 
-def _mpi(options: Options) -> Answers:
+def _mpi(options: Options) -> Facts:
     try:
         module, _ = import_privately(before_site=False, preload=options.preload)
     except NoMpi as exc:
@@ -80,8 +80,8 @@ def _library() -> str:
     return next((path for path in paths if LIBRARY.match(Path(path).name)), "")
 
 
-def _store(place: str, options: Options) -> Answers:
-    found: Answers = {"place": place, "kind": file_system(place)}
+def _store(place: str, options: Options) -> Facts:
+    found: Facts = {"place": place, "kind": file_system(place)}
     try:
         # What every job's first rank does, for one byte.
         store = Store.create([place], {"code": 1}, 0, options.store_size)
