@@ -4,10 +4,10 @@ All of it lives in a pid namespace of its own, and ends with that, whatever stat
 """
 
 import shutil
-import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
@@ -17,6 +17,8 @@ from .ranks import Mpi
 SCRIPTS = Path(__file__).resolve().parent / "nodes"
 LOGIN = "login"
 ENTERED = ["--mount", "--net", "--uts", "--ipc"]
+
+CONTAINED = ["--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private"]
 
 
 def _hydra(agent: str, nodes: list[str], ranks: int) -> list[str]:
@@ -30,6 +32,25 @@ def _prrte(agent: str, nodes: list[str], ranks: int) -> list[str]:
 
 # How each MPI's launcher is told of the nodes, and how many ranks come on one before the next is filled.
 PLACEMENT: dict[str, Callable[[str, list[str], int], list[str]]] = {"mpich": _hydra, "openmpi": _prrte}
+
+
+@dataclass(frozen=True)
+class ClusterMpi(Mpi):
+    """An MPI whose launcher spreads ranks evenly over ``nodes``, neighbours in rank on the same one.
+
+    ``agent``: what the launcher takes for ssh; ``enter``: words in front of it that run it on the login node.
+    """
+
+    nodes: list[str] = field(default_factory=list)
+    agent: Path = Path()
+    enter: list[str] = field(default_factory=list)
+
+    def command(self, ranks: int) -> list[str]:
+        each, rest = divmod(ranks, len(self.nodes))
+        if rest:
+            raise ValueError(f"{ranks} ranks cannot be spread evenly over {len(self.nodes)} nodes")
+        mpiexec, *words = super().command(ranks)
+        return [*self.enter, mpiexec, *PLACEMENT[self.name](str(self.agent), self.nodes, each), *words]
 
 
 class Cluster:
@@ -50,12 +71,11 @@ class Cluster:
         provisioned()
         self._own = Path(tempfile.mkdtemp(prefix="lab-"))
         self.home = self._home or self._own
-        self._run = Path(tempfile.mkdtemp(prefix=".cluster-", dir=self.home))
-        shutil.copy(SCRIPTS / "rsh.sh", self._run / "rsh")
-        words = [str(self.home), str(self._run), *self._settings, *self.nodes, LOGIN]
+        self.tools = Path(tempfile.mkdtemp(prefix=".cluster-", dir=self.home))
+        shutil.copy(SCRIPTS / "rsh.sh", self.tools / "rsh")
+        words = [str(self.home), str(self.tools), *self._settings, *self.nodes, LOGIN]
         self._process = subprocess.Popen(
-            ["unshare", *ENTERED, "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private"]
-            + [str(SCRIPTS / "cluster.sh"), *words],
+            ["unshare", *ENTERED, *CONTAINED, str(SCRIPTS / "cluster.sh"), *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -65,16 +85,16 @@ class Cluster:
             raise OSError("the simulated cluster could not be made; see the messages above")
         pid = self._process.pid
         self._init = Path(f"/proc/{pid}/task/{pid}/children").read_text().strip()
-        self._holders = {name: (self._run / name).read_text().strip() for name in (*self.nodes, LOGIN)}
+        self._holders = {name: (self.tools / name).read_text().strip() for name in (*self.nodes, LOGIN)}
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._process:
-            with self._process:
-                self._process.stdin.close()
-        shutil.rmtree(self._run)
+            # Its stdin is closed, by which it ends, and its end is waited for.
+            self._process.communicate()
+        shutil.rmtree(self.tools)
         shutil.rmtree(self._own)
 
     def on(self, node: str, command: Iterable[str | Path] = (), directory: Path | None = None) -> list[str]:
@@ -83,14 +103,12 @@ class Cluster:
         enter += ["nsenter", "--target", self._holders[node], *ENTERED, f"--wdns={directory or self.home}", "--"]
         return [*enter, *map(str, command)]
 
-    def launch(
-        self, mpi: Mpi, ranks: int, nodes: Sequence[str] | None = None, directory: Path | None = None
-    ) -> list[str]:
-        """Return the words in front of a program that launch so many ranks of it on each node, or each of ``nodes``."""
-        names = list(self.nodes if nodes is None else nodes)
-        mpiexec, *words = mpi.command(ranks * len(names))
-        placed = PLACEMENT[mpi.name](str(self._run / "rsh"), names, ranks)
-        return self.on(LOGIN, [mpiexec, *placed, *words], directory)
+    def mpi(self, mpi: Mpi, nodes: int | None = None, directory: Path | None = None) -> "ClusterMpi":
+        """Return ``mpi`` as launched from the login node, in ``directory`` or the home, on the first ``nodes``."""
+        names = self.nodes if nodes is None else self.nodes[:nodes]
+        agent = self.tools / "rsh"
+        enter = self.on(LOGIN, directory=directory)
+        return ClusterMpi(mpi.name, mpi.prefix, mpi.library, mpi.options, mpi.environment, names, agent, enter)
 
     def share(self, filesystem: SharedFileSystem, *directories: Path) -> None:
         """Show directories on every node, in their own places, as if they lay on ``filesystem``; not on ``login``."""

@@ -1,14 +1,9 @@
-"""A simulated shared file system: clients that show local directories as one distant server would, and exact counts.
+"""A simulated shared file system: clients that show local directories as one distant server would, and exact counts."""
 
-For people, as root: ``python -m tests.lab.filesystem DIRECTORY MOUNTPOINT --command COMMAND``.
-"""
-
-import argparse
 import mmap
 import os
 import struct
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
@@ -63,7 +58,8 @@ class Counts:
     @property
     def metadata(self) -> int:
         """The operations that wait in the server's metadata queue: all but reads."""
-        return sum(astuple(self)) - self.reads - self.read_bytes
+        every: tuple[int, ...] = astuple(self)
+        return sum(every) - self.reads - self.read_bytes
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*map(sum, zip(astuple(self), astuple(other), strict=True)))
@@ -112,7 +108,7 @@ class SharedFileSystem:
     ) -> None:
         self._program = provisioned()
         self._caching = caching or Caching()
-        self._record = record
+        self._record = None if record is None else os.open(record, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._names: dict[str, int] = {}
         self._mounts: list[Mount] = []
         self._fd = os.memfd_create("sharedfs")
@@ -129,7 +125,8 @@ class SharedFileSystem:
     ) -> None:
         self._unmount(self._mounts)
         self._memory.close()
-        os.close(self._fd)
+        for fd in self._inherited():
+            os.close(fd)
 
     def mount(self, client: str, directory: Path, at: Path | None = None, enter: Sequence[str] = ()) -> None:
         """Show ``directory`` at ``at``, or in its own place, as ``client`` sees it. Returns once it is there.
@@ -141,7 +138,7 @@ class SharedFileSystem:
         seconds = [f"{value:f}" for value in astuple(self._caching)[:3]]
         words = [str(self._program), str(self._fd), str(number), str(directory), str(at), *seconds]
         words.append(str(int(self._caching.contents)))
-        words += [str(self._record)] if self._record else []
+        words += [] if self._record is None else [str(self._record)]
         self._mounts.append(Mount(words, list(enter), at))
         self._start(self._mounts[-1:])
 
@@ -167,8 +164,8 @@ class SharedFileSystem:
     def reset(self) -> None:
         """Begin to count anew. The clients' caches stay as they are."""
         self._memory[METADATA_BUSY * WORD :] = bytes(len(self._memory) - METADATA_BUSY * WORD)
-        if self._record and self._record.exists():
-            os.truncate(self._record, 0)
+        if self._record is not None:
+            os.ftruncate(self._record, 0)
 
     def remount(self) -> None:
         """Mount every client anew, with empty caches, and begin to count anew."""
@@ -179,6 +176,9 @@ class SharedFileSystem:
     def set_service_time(self, seconds: float) -> None:
         self._write(SERVICE_TIME, round(seconds * NANOSECONDS))
 
+    def _inherited(self) -> list[int]:
+        return [self._fd] if self._record is None else [self._fd, self._record]
+
     def _write(self, word: int, value: int) -> None:
         self._memory[word * WORD : (word + 1) * WORD] = struct.pack("Q", value)
 
@@ -186,7 +186,7 @@ class SharedFileSystem:
         for mount in mounts:
             command = [*mount.enter, *mount.words]
             mount.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, pass_fds=[self._fd]
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, pass_fds=self._inherited()
             )
         for mount in mounts:
             assert mount.process and mount.process.stdout
@@ -200,8 +200,9 @@ class SharedFileSystem:
         for mount in mounts:
             if mount.process and mount.process.stdout:
                 # Where the process is a nsenter that waits for the client, only its output ends with the client.
-                with mount.process as ended:
-                    ended.stdout.read()
+                mount.process.stdout.read()
+                mount.process.stdout.close()
+                mount.process.wait()
                 mount.process = None
             if not mount.enter and _shows_client(mount.at):
                 # It died by itself. In a namespace the mount vanishes with that.
@@ -219,34 +220,3 @@ def provisioned() -> Path:
     """Return the client program, built where it is not yet. Raises CalledProcessError: 3 where it cannot be had."""
     done = subprocess.run([PROVISION], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True)
     return Path(done.stdout.splitlines()[-1])
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.lab.filesystem", description=__doc__)
-    parser.add_argument("directory", type=Path, help="what the file system holds")
-    parser.add_argument("mountpoint", type=Path, nargs="+", help="where to show it; each is a client of its own")
-    parser.add_argument("--service-time", type=float, default=0.2, metavar="MS", help="of a metadata operation (0.2)")
-    parser.add_argument("--bandwidth", type=float, default=0, metavar="MB/S", help="of all reads together (no limit)")
-    parser.add_argument("--no-caching", action="store_true", help="clients ask the server every time")
-    parser.add_argument("--record", type=Path, help="append each operation to this file")
-    parser.add_argument("--command", nargs=argparse.REMAINDER, help="run this while it is mounted; else until ^D")
-    options = parser.parse_args()
-    caching = NO_CACHING if options.no_caching else Caching()
-    with SharedFileSystem(options.service_time / 1e3, int(options.bandwidth * 1e6), caching, options.record) as shared:
-        for mountpoint in options.mountpoint:
-            shared.mount(str(mountpoint), options.directory.resolve(), mountpoint.resolve())
-        status = subprocess.run(options.command).returncode if options.command else len(sys.stdin.read()) * 0
-        show(shared.load())
-    return status
-
-
-def show(load: Load) -> None:
-    """Print counts, a line for each client."""
-    for name, counts in load.clients.items():
-        found = ", ".join(f"{getattr(counts, item.name):,} {item.name}" for item in fields(Counts))
-        print(f"{name}: {counts.metadata:,} metadata operations ({found})")
-    print(f"server busy: metadata {load.metadata_busy:.3f} s, data {load.data_busy:.3f} s")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

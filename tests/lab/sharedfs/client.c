@@ -1,13 +1,13 @@
 /* One client of a simulated shared file system: shows a directory, read-only, as if a distant server held it.
  *
- * usage: sharedfs SERVER-FD CLIENT SOURCE MOUNTPOINT ENTRIES ATTRIBUTES ABSENCES CONTENTS [RECORD]
+ * usage: sharedfs SERVER-FD CLIENT SOURCE MOUNTPOINT ENTRIES ATTRIBUTES ABSENCES CONTENTS [RECORD-FD]
  *
  * SERVER-FD  descriptor of the server's memory (server.h)
  * CLIENT     number of this client's row of counts there
  * ENTRIES, ATTRIBUTES, ABSENCES   seconds for which the client may answer by itself what a name stands for, what a
  *            file's attributes are, and that a name does not exist
  * CONTENTS   1: data, listings and link targets once read stay in the client's memory
- * RECORD     file to which a line for each operation is appended
+ * RECORD-FD  descriptor of a file to which a line for each operation is appended
  *
  * Says "mounted" on stdout once it serves, and ends at SIGTERM or with the thread that started it. */
 #include "inodes.h"
@@ -242,7 +242,7 @@ static int run(const char *mountpoint)
 int main(int count, char **words)
 {
     if (count < 9 || count > 10) {
-        fprintf(stderr, "usage: sharedfs SERVER-FD CLIENT SOURCE MOUNTPOINT ENTRIES ATTRIBUTES ABSENCES CONTENTS [RECORD]\n");
+        fprintf(stderr, "usage: sharedfs SERVER-FD CLIENT SOURCE MOUNTPOINT ENTRIES ATTRIBUTES ABSENCES CONTENTS [RECORD-FD]\n");
         return 2;
     }
     client.server = server_map(atoi(words[1]));
@@ -252,10 +252,12 @@ int main(int count, char **words)
     client.attributes = atof(words[6]);
     client.absences = atof(words[7]);
     client.contents = atoi(words[8]);
-    if (!client.server || client.source < 0 || (count > 9 && record_to(words[9]))) {
+    if (!client.server || client.source < 0) {
         perror("sharedfs");
         return 1;
     }
+    if (count > 9)
+        record_to(atoi(words[9]));
     /* Waits are as exact as the clock; nobody is left to wait for once the starter is gone. */
     prctl(PR_SET_TIMERSLACK, 1);
     prctl(PR_SET_PDEATHSIG, SIGTERM);

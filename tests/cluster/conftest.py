@@ -1,0 +1,39 @@
+"""The simulated cluster and file system, made once for all tests that use them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import provision
+from tests.lab.cluster import Cluster
+from tests.lab.filesystem import SharedFileSystem
+
+NODES = 4
+
+
+@pytest.fixture(scope="session")
+def lab() -> None:
+    """Skips where the lab cannot be had."""
+    provision("lab.sh")
+
+
+@pytest.fixture(scope="session")
+def cluster(lab: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Nodes that see every test's own directory."""
+    with Cluster(NODES, tmp_path_factory.getbasetemp().resolve()) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def tree_on_nodes(cluster: Cluster, tree: list[Path]) -> Iterator[SharedFileSystem]:
+    with SharedFileSystem() as shared:
+        cluster.share(shared, *tree)
+        yield shared
+
+
+@pytest.fixture
+def shared(tree_on_nodes: SharedFileSystem) -> SharedFileSystem:
+    """The file system that holds the Python tree on every node, with cold caches and counts of 0."""
+    tree_on_nodes.remount()
+    return tree_on_nodes
