@@ -26,14 +26,14 @@ def cluster(lab: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clu
 
 
 @pytest.fixture(scope="session")
-def tree_on_nodes(cluster: Cluster, tree: list[Path]) -> Iterator[SharedFileSystem]:
-    with SharedFileSystem() as shared:
+def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where each operation of the file system of `shared` is written."""
+    return tmp_path_factory.mktemp("record") / "operations"
+
+
+@pytest.fixture(scope="session")
+def shared(cluster: Cluster, tree: list[Path], record: Path) -> Iterator[SharedFileSystem]:
+    """The file system that holds the Python tree on every node; `remount` before a launch makes caches cold."""
+    with SharedFileSystem(record=record) as shared:
         cluster.share(shared, *tree)
         yield shared
-
-
-@pytest.fixture
-def shared(tree_on_nodes: SharedFileSystem) -> SharedFileSystem:
-    """The file system that holds the Python tree on every node, with cold caches and counts of 0."""
-    tree_on_nodes.remount()
-    return tree_on_nodes
