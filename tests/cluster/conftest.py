@@ -26,14 +26,8 @@ def cluster(lab: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clu
 
 
 @pytest.fixture(scope="session")
-def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where each operation of the file system of `shared` is written."""
-    return tmp_path_factory.mktemp("record") / "operations"
-
-
-@pytest.fixture(scope="session")
-def shared(cluster: Cluster, tree: list[Path], record: Path) -> Iterator[SharedFileSystem]:
+def shared(cluster: Cluster, tree: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedFileSystem]:
     """The file system that holds the Python tree on every node; `remount` before a launch makes caches cold."""
-    with SharedFileSystem(record=record) as shared:
+    with SharedFileSystem(record=tmp_path_factory.mktemp("record") / "operations") as shared:
         cluster.share(shared, *tree)
         yield shared

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.filesystem import NO_CACHING, Caching, Counts, SharedFileSystem
+from tests.lab.filesystem import NO_CACHING, Caching, Counts, Operation, SharedFileSystem, shows_client
 from tests.lab.syscalls import MARK, Call, trace
 
 CONTENT = b"x" * 10_000
@@ -177,17 +177,13 @@ def missing(call: Call, place: Path) -> str:
 def test_each_operation_is_recorded(
     mounted: Callable[..., tuple[SharedFileSystem, Path, Path]], tmp_path: Path
 ) -> None:
-    record = tmp_path / "record"
-    shared, one, _ = mounted(record=record)
+    shared, one, _ = mounted(record=tmp_path / "record")
     one.stat()
     shared.reset()
     (one / "package" / "c").read_bytes()
-    shared.load()
-    lines = [line.split(" ", 2) for line in record.read_text().splitlines()]
-    asked = [(operation, path) for pid, operation, path in lines if pid == str(os.getpid())]
-    expected = [("lookup", "package"), ("lookup", "package/c"), ("open", "package/c"), ("read", "package/c")]
-    assert asked == expected
-    assert [line[1:] for line in lines if line[0] == "0"] == [["close", "package/c"]]
+    asked = [("lookup", "package"), ("lookup", "package/c"), ("open", "package/c"), ("read", "package/c")]
+    expected = [Operation("one", os.getpid(), name, str(one / path)) for name, path in asked]
+    assert shared.operations() == [*expected, Operation("one", 0, "close", str(one / "package/c"))]
 
 
 def test_it_cannot_be_written_to(mounted: Callable[..., tuple[SharedFileSystem, Path, Path]]) -> None:
@@ -201,10 +197,10 @@ def test_a_client_that_was_killed_leaves_no_mount(lab: None, directory: Path, tm
     place.mkdir()
     with SharedFileSystem() as shared:
         shared.mount("one", directory, place)
-        assert place.is_mount()
-        (child,) = [pid for pid in children() if b"sharedfs" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        assert shows_client(place)
+        (child,) = [pid for pid in children() if bytes(place) in Path(f"/proc/{pid}/cmdline").read_bytes()]
         os.kill(child, signal.SIGKILL)
-    assert not place.is_mount()
+    assert not shows_client(place)
 
 
 def children() -> list[int]:
@@ -222,6 +218,6 @@ def test_clients_end_with_the_process_that_started_them(lab: None, directory: Pa
     root = Path(__file__).resolve().parent.parent.parent
     subprocess.run([sys.executable, "-c", program, str(directory), str(place)], cwd=root)
     deadline = time.monotonic() + 20
-    while place.is_mount() and time.monotonic() < deadline:
+    while shows_client(place) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not place.is_mount()
+    assert not shows_client(place)

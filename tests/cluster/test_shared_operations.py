@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import Job
 from tests.lab.cluster import Cluster
-from tests.lab.filesystem import SharedFileSystem
+from tests.lab.filesystem import Operation, SharedFileSystem
 from tests.lab.modules import REPORT, Seen, collect
 from tests.lab.ranks import Mpi, clean_environment, run
 
@@ -38,7 +38,7 @@ class Rank:
     node: str
     loader: str
     store: str
-    asked: list[str]
+    asked: list[Operation]
 
 
 @dataclass(frozen=True)
@@ -54,32 +54,29 @@ class Launch:
         return sum(self.on_node.values())
 
 
-def launch(
-    cluster: Cluster, shared: SharedFileSystem, record: Path, job: Job, mpi: Mpi, nodes: int, door: str
-) -> Launch:
+def launch(cluster: Cluster, shared: SharedFileSystem, job: Job, mpi: Mpi, nodes: int, door: str) -> Launch:
     shared.remount()
     switch = {} if door == "plain" else {"MPIIMPORT": "1"}
     spread = cluster.mpi(mpi, nodes, job.directory)
     outcome = job.run(spread, nodes * RANKS_PER_NODE, job.script(PROGRAM), door=door, seconds=240, **switch)
     assert outcome.status == 0, outcome.stderr
     assert outcome.ours() == []
-    asked = since_mark(record)
+    asked = since_mark(shared.operations())
     said = sorted((line.split(" ") for line in outcome.stdout.splitlines()), key=lambda words: int(words[0]))
-    ranks = [Rank(node, loader, store, asked[pid]) for _, pid, node, loader, store in said]
+    ranks = [Rank(node, loader, store, asked[int(pid)]) for _, pid, node, loader, store in said]
     counts = {name: client.metadata for name, client in shared.load().clients.items()}
     return Launch(ranks, collect(job.directory), dict(list(counts.items())[:nodes]))
 
 
-def since_mark(record: Path) -> dict[str, list[str]]:
-    """The metadata operations of each process after the one that is its mark, from the record of all."""
-    asked: dict[str, list[str]] = defaultdict(list)
+def since_mark(operations: list[Operation]) -> dict[int, list[Operation]]:
+    """The metadata operations of each process after the one that is its mark."""
+    asked: dict[int, list[Operation]] = defaultdict(list)
     marked = set()
-    for line in record.read_text().splitlines():
-        pid, operation, path = line.split(" ", 2)
-        if path.startswith(MARK):
-            marked.add(pid)
-        elif pid in marked and operation != "read":
-            asked[pid].append(line)
+    for operation in operations:
+        if MARK in operation.path:
+            marked.add(operation.pid)
+        elif operation.pid in marked and operation.name != "read":
+            asked[operation.pid].append(operation)
     return asked
 
 
@@ -98,11 +95,10 @@ def launches(
     prefix: Path,
     cluster: Cluster,
     shared: SharedFileSystem,
-    record: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Launches:
     job = Job(prefix, tmp_path_factory.mktemp("job").resolve())
-    arguments = cluster, shared, record, job, mpis[request.param]
+    arguments = cluster, shared, job, mpis[request.param]
     plain = {nodes: launch(*arguments, nodes, "plain") for nodes in (1, 2)}
     launch(*arguments, 2, "early")
     return Launches(plain, {nodes: launch(*arguments, nodes, "early") for nodes in (2, 4)})

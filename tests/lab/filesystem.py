@@ -81,6 +81,16 @@ class Load:
         return sum(self.clients.values(), Counts())
 
 
+@dataclass(frozen=True)
+class Operation:
+    """One operation of a client. ``pid``: of the process that asked, 0 for the kernel's own, as all closes are."""
+
+    client: str
+    pid: int
+    name: str
+    path: str
+
+
 @dataclass
 class Mount:
     """One mounted directory. ``words``: the command line of its client process."""
@@ -95,8 +105,7 @@ class SharedFileSystem:
     """A server, and the clients that are mounted while the context lasts.
 
     ``service_time``: seconds of the server for each metadata operation, one after another; ``bandwidth``: bytes per
-    second of all reads together, 0 for no limit; ``record``: file to which each operation is appended as a line
-    ``pid operation path``, the path relative to the mounted directory, pid 0 for the kernel's own.
+    second of all reads together, 0 for no limit; ``record``: a new file in which each operation is noted.
     """
 
     def __init__(
@@ -108,7 +117,7 @@ class SharedFileSystem:
     ) -> None:
         self._program = provisioned()
         self._caching = caching or Caching()
-        self._record = None if record is None else os.open(record, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._record = None if record is None else os.open(record, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
         self._names: dict[str, int] = {}
         self._mounts: list[Mount] = []
         self._fd = os.memfd_create("sharedfs")
@@ -161,6 +170,16 @@ class SharedFileSystem:
             words[DATA_BUSY] / NANOSECONDS,
         )
 
+    def operations(self) -> list[Operation]:
+        """Return what was recorded since the start or the last reset."""
+        assert self._record is not None, "this file system keeps no record"
+        self.load()
+        names = list(self._names)
+        with open(self._record, closefd=False) as stream:
+            stream.seek(0)
+            lines = [line.rstrip("\n").split(" ", 3) for line in stream]
+        return [Operation(names[int(client)], int(pid), name, path) for client, pid, name, path in lines]
+
     def reset(self) -> None:
         """Begin to count anew. The clients' caches stay as they are."""
         self._memory[METADATA_BUSY * WORD :] = bytes(len(self._memory) - METADATA_BUSY * WORD)
@@ -204,12 +223,12 @@ class SharedFileSystem:
                 mount.process.stdout.close()
                 mount.process.wait()
                 mount.process = None
-            if not mount.enter and _shows_client(mount.at):
+            if not mount.enter and shows_client(mount.at):
                 # It died by itself. In a namespace the mount vanishes with that.
                 subprocess.run(["umount", "--lazy", str(mount.at)], check=True)
 
 
-def _shows_client(directory: Path) -> bool:
+def shows_client(directory: Path) -> bool:
     """Tell whether a client is mounted here. proc(5), mountinfo."""
     lines = Path("/proc/self/mountinfo").read_text().splitlines()
     types = [fields[fields.index("-") + 1] for fields in map(str.split, lines) if fields[4] == str(directory)]

@@ -257,7 +257,7 @@ int main(int count, char **words)
         return 1;
     }
     if (count > 9)
-        record_to(atoi(words[9]));
+        record_to(atoi(words[9]), client.number, words[4]);
     /* Waits are as exact as the clock; nobody is left to wait for once the starter is gone. */
     prctl(PR_SET_TIMERSLACK, 1);
     prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -4,11 +4,17 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static int log_fd = -1;
+static struct {
+    int fd;
+    unsigned client;
+    const char *mountpoint;
+} record_of = {.fd = -1};
 
-void record_to(int fd)
+void record_to(int fd, unsigned client, const char *mountpoint)
 {
-    log_fd = fd;
+    record_of.fd = fd;
+    record_of.client = client;
+    record_of.mountpoint = mountpoint;
 }
 
 /* FUSE names the thread that asks; its process is in proc(5). The thread waits for us, so it is there. */
@@ -28,11 +34,14 @@ static pid_t process_of(pid_t thread)
 
 void record(const char *operation, pid_t thread, const char *path)
 {
-    char line[PATH_MAX + 64];
-    if (log_fd < 0)
+    char line[2 * PATH_MAX];
+    if (record_of.fd < 0)
         return;
-    int length = snprintf(line, sizeof line, "%d %s %s\n", thread ? process_of(thread) : 0, operation, path);
+    int length = snprintf(line, sizeof line, "%u %d %s %s/%s\n", record_of.client, thread ? process_of(thread) : 0,
+                          operation, record_of.mountpoint, path);
+    if (length >= (int)sizeof line)
+        length = (int)sizeof line - 1;
     /* One write, so that lines of several clients and threads do not mix. */
-    if (write(log_fd, line, (size_t)length) != length)
+    if (write(record_of.fd, line, (size_t)length) != length)
         perror("sharedfs: record");
 }
