@@ -38,13 +38,7 @@ def said(words: list[str]) -> str:
     return outcome.stdout.strip()
 
 
-def state_of_this_machine() -> list[str]:
-    shown = [said(["ip", "-o", "link"]), said(["hostname"]), Path("/proc/mounts").read_text()]
-    return [*shown, *sorted(str(path) for path in Path("/dev/shm").iterdir() if "lab-test" in path.name)]
-
-
 def test_nodes_have_their_own_name_network_and_memory(cluster: Cluster, tmp_path: Path) -> None:
-    before = state_of_this_machine()
     for number, node in enumerate(cluster.nodes):
         assert said(cluster.on(node, ["hostname"])) == node
         assert f"10.77.0.{number + 1}/16" in said(cluster.on(node, ["ip", "-o", "-4", "address", "show", "eth0"]))
@@ -55,7 +49,10 @@ def test_nodes_have_their_own_name_network_and_memory(cluster: Cluster, tmp_path
     said(cluster.on("node0", ["touch", "/dev/shm/lab-test", "/tmp/lab-test"]))
     for node in ("node1", "login"):
         assert "lab-test" not in said(cluster.on(node, ["ls", "/dev/shm", "/tmp"]))
-    assert state_of_this_machine() == before
+    assert not any(Path(directory, "lab-test").exists() for directory in ("/dev/shm", "/tmp"))
+    assert {"switch", "login", *cluster.nodes}.isdisjoint(path.name for path in Path("/sys/class/net").iterdir())
+    assert os.uname().nodename not in {"login", *cluster.nodes}
+    assert str(cluster.tools) not in Path("/proc/self/mounts").read_text()
     # The home is one for all.
     said(cluster.on("node0", ["touch", tmp_path / "file"]))
     assert said(cluster.on("node1", ["ls", tmp_path])) == "file"
@@ -114,6 +111,12 @@ def test_everything_on_a_cluster_ends_with_it(lab: None) -> None:
         assert home.exists()
     assert not running(mark)
     assert not home.exists()
+
+
+def test_a_node_that_cannot_be_made_is_an_error(lab: None, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(OSError, match="could not be made"), Cluster(2, rate="1parsec"):
+        pass
+    assert "parsec" in capfd.readouterr().err
 
 
 def test_a_cluster_ends_with_the_process_that_made_it(lab: None) -> None:

@@ -21,15 +21,16 @@ write_hosts() {
 }
 
 start_nodes() {
-    local number
+    local number holders=()
     for number in "${!names[@]}"; do
         unshare --mount --net --uts --ipc --propagation private \
             "$here/node.sh" "$1" "$2" "$3" "$4" "${names[number]}" "$(address "$number")" </dev/null &
+        holders+=($!)
     done
     for number in "${!names[@]}"; do
-        # A node that could not be made has said why.
         until [ -e "$run/${names[number]}" ]; do
-            jobs -r | grep -q . || exit 1
+            # A node that could not be made has said why.
+            kill -0 "${holders[number]}" || exit 1
             sleep 0.02
         done
     done
