@@ -28,10 +28,12 @@ PLAIN = [f"done {rank} {RANKS} SourceFileLoader" for rank in range(RANKS)]
 openmpi_in_full = pytest.mark.parametrize("name", ["mpich", pytest.param("openmpi", marks=pytest.mark.full)])
 
 
-def run_with_fault(cluster: Cluster, job: Job, mpi: Mpi, prefix: Path, phase: str, rank: int, fault: str) -> Outcome:
+def run_with_fault(
+    cluster: Cluster, job: Job, mpi: Mpi, prefix: Path, phase: str, rank: int, fault: str, deadline: int = DEADLINE
+) -> Outcome:
     driver = job.script(driver_text(prefix, phase, rank, fault), "driver.py")
     command = cluster.mpi(mpi, NODES, job.directory).command(RANKS)
-    environment = job.environment(mpi, MPIIMPORT="1", MPIIMPORT_DEADLINE=str(DEADLINE))
+    environment = job.environment(mpi, MPIIMPORT="1", MPIIMPORT_DEADLINE=str(deadline))
     # The Python tree is local to each node, which by itself is no reason to step aside on several.
     return run([*command, sys.executable, str(driver), str(job.script(PROGRAM))], environment, seconds=2 * DEADLINE)
 
@@ -101,6 +103,24 @@ def test_a_rank_that_is_killed_ends_the_job_and_the_next_one_sweeps(
     assert after.status == 0, after.stderr
     assert after.lines() == [f"done {rank} {RANKS} StoreSourceLoader /dev/shm" for rank in range(RANKS)]
     assert stores(cluster) == {"node0": [], "node1": []}
+
+
+@openmpi_in_full
+@pytest.mark.parametrize(
+    ("phase", "rank"),
+    [
+        ("writer", LEADER),
+        pytest.param("init_mpi", LEADER, marks=pytest.mark.full),
+        pytest.param("attach_store", NEIGHBOUR, marks=pytest.mark.full),
+    ],
+)
+def test_a_rank_that_never_comes_ends_the_job_at_the_deadline(
+    cluster: Cluster, job: Job, mpis: dict[str, Mpi], prefix: Path, phase: str, rank: int, name: str
+) -> None:
+    outcome = run_with_fault(cluster, job, mpis[name], prefix, phase, rank, "never", deadline=10)
+    assert outcome.status not in (0, None)
+    assert "done" not in outcome.stdout
+    assert "deadline of 10 s" in outcome.stderr and "MPIIMPORT=0" in outcome.stderr
 
 
 def test_a_full_memory_on_one_node_moves_its_store_alone(cluster: Cluster, job: Job, mpich: Mpi) -> None:

@@ -7,6 +7,7 @@ FAULTS = {
     "exit": "os._exit(3)",
     "kill": "os.kill(os.getpid(), signal.SIGKILL)",
     "late": "time.sleep(20)",
+    "never": "time.sleep(1000)",
 }
 DRIVER = """
 import os, signal, sys, time
