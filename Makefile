@@ -1,4 +1,4 @@
-# make demo | test | test-full | lint | install PREFIX=DIR
+# make demo | test | test-full | bench | lint | install PREFIX=DIR
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
@@ -20,7 +20,7 @@ PACKAGE := $(shell find mpiimport -name '*.py' -o -name '*.yaml' -o -name '*.jso
 GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.txt' -o -name 'go.*')
 BINARIES := $(addprefix $(BUILD)/bin/mpiimport-,shim entry plan)
 
-.PHONY: demo test test-full lint install go-test clean
+.PHONY: demo test test-full bench lint install go-test clean
 
 demo: $(BUILD)/demo-venv/ready $(BUILD)/prefix/ready
 	tests/lab/tools.sh || true
@@ -33,6 +33,9 @@ test: $(VENV)/ready $(BUILD)/prefix/ready go-test
 test-full: $(VENV)/ready $(BUILD)/prefix/ready go-test
 	tests/lab/tools.sh
 	$(VENV)/bin/python -m pytest $(PYTEST)
+
+bench: $(VENV)/ready $(BUILD)/prefix/ready
+	$(VENV)/bin/python benchmarks/lab_scale.py --prefix $(BUILD)/prefix --output $(BUILD)/lab_scale.json
 
 lint: $(BUILD)/lint-venv/ready
 	$(BUILD)/lint-venv/bin/ruff check

@@ -9,7 +9,7 @@ from tests.lab.filesystem import Operation
 
 # The program asks for a path of this name below sys.prefix as the first thing it does.
 MARK = "program-mark-"
-# Parts of a Python tree, by what their paths hold; the first that fits counts. {0}: a directory.
+# Parts of a Python tree, by what their paths hold; the first that fits counts.
 PARTS = (
     ("mpi4py", "/site-packages/mpi4py"),
     ("site-packages", "/site-packages"),

@@ -16,9 +16,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.images import Unavailable, provision
 from benchmarks.lab_operations import MARK, by_rank, mean_by_place
 from benchmarks.machine import describe
-from tests.conftest import provision
 from tests.lab.cluster import Cluster
 from tests.lab.filesystem import SharedFileSystem
 from tests.lab.ranks import Mpi, clean_environment, run
@@ -26,7 +26,7 @@ from tests.lab.ranks import Mpi, clean_environment, run
 # Ranks and nodes.
 SIZES = ["1x1", "2x1", "8x1", "8x8", "32x8", "64x8", "64x64"]
 SECONDS = 1500
-# Ask for a path that tells where user code begins, import, meet, and say when that was.
+# Asks for a path that tells where user code begins, imports, meets, and says when that was.
 PROGRAM = f"""
 import os, sys
 os.path.exists(f"{{sys.prefix}}/{MARK}{{os.getpid()}}")
@@ -59,7 +59,12 @@ def main() -> int:
     parser.add_argument("--service-time", type=float, default=0.2, metavar="MS", help="of a metadata operation (0.2)")
     options = parser.parse_args()
     prefix = options.prefix.resolve()
-    home = provision("mpi.sh")
+    try:
+        provision("lab.sh")
+        home = Path(provision("mpi.sh"))
+    except Unavailable as exc:
+        print(f"lab_scale: {exc}", file=sys.stderr)
+        return 1
     mpi = Mpi("mpich", home / "mpich", home / "mpich" / "lib" / "libmpi.so.12")
     results: dict[str, Any] = {"machine": describe(prefix), "service_time": options.service_time / 1e3, "runs": []}
     for size in options.sizes:
