@@ -59,6 +59,12 @@ def test_nodes_have_their_own_name_network_and_memory(cluster: Cluster, tmp_path
     assert (tmp_path / "file").exists()
 
 
+def test_nodes_know_each_other_without_asking(cluster: Cluster) -> None:
+    """Of the kernel's room for neighbours, which all nodes share, 32 nodes would take all."""
+    known = said(cluster.on("node0", ["ip", "neighbour", "show", "nud", "permanent"]))
+    assert len([line for line in known.splitlines() if line.startswith("10.77.")]) >= len(cluster.nodes)
+
+
 def test_nodes_reach_each_other_by_name(cluster: Cluster) -> None:
     server = "import socket; s = socket.create_server(('', 7777)); print(s.accept()[0].recv(9).decode())"
     client = (

@@ -11,6 +11,7 @@ run=$2
 names=("${@:5}")
 
 address() { printf '10.77.%d.%d' $(($1 / 250)) $(($1 % 250 + 1)); }
+hardware_address() { printf '02:00:0a:4d:%02x:%02x' $(($1 / 250)) $(($1 % 250 + 1)); }
 
 write_hosts() {
     local number
@@ -20,11 +21,22 @@ write_hosts() {
     done
 }
 
+# For `ip -batch`. All namespaces share the kernel's room for neighbours that nodes find out about by themselves, which
+# is enough for 31 nodes that all talk to each other.
+write_neighbours() {
+    local number
+    for number in "${!names[@]}"; do
+        printf 'neighbour replace %s lladdr %s dev eth0 nud permanent\n' "$(address "$number")" \
+            "$(hardware_address "$number")"
+    done
+}
+
 start_nodes() {
     local number holders=()
     for number in "${!names[@]}"; do
         unshare --mount --net --uts --ipc --propagation private \
-            "$here/node.sh" "$1" "$2" "$3" "$4" "${names[number]}" "$(address "$number")" </dev/null &
+            "$here/node.sh" "$1" "$2" "$3" "$4" "${names[number]}" "$(address "$number")" \
+            "$(hardware_address "$number")" </dev/null &
         holders+=($!)
     done
     for number in "${!names[@]}"; do
@@ -37,6 +49,7 @@ start_nodes() {
 }
 
 write_hosts >"$run/hosts"
+write_neighbours >"$run/neighbours"
 mount --bind "$run/hosts" /etc/hosts
 ip link add switch type bridge
 ip link set switch up

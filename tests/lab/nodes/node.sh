@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Makes the namespaces that it was started in a node of the simulated cluster, and holds them.
 #
-# usage: node.sh HOME RUN SHM RATE NAME ADDRESS   (as cluster.sh)
+# usage: node.sh HOME RUN SHM RATE NAME ADDRESS HARDWARE-ADDRESS   (as cluster.sh)
 set -euo pipefail
-home=$1 run=$2 shm=$3 rate=$4 name=$5 address=$6
+home=$1 run=$2 shm=$3 rate=$4 name=$5 address=$6 hardware_address=$7
 
 join_network() {
     ip link set lo up
     # The first process of the cluster holds the switch.
-    ip link add eth0 type veth peer name "$name" netns 1
+    ip link add eth0 address "$hardware_address" type veth peer name "$name" netns 1
     nsenter --target 1 --net ip link set "$name" master switch up
     ip address add "$address/16" dev eth0
     ip link set eth0 up
+    ip -batch "$run/neighbours"
     [ -z "$rate" ] || limit
 }
 
