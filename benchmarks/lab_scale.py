@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ def main() -> int:
     return 0
 
 
-def measure(setting: Setting, prefix: Path, mpi: Mpi) -> list[dict[str, Any]]:
+def measure(setting: Setting, prefix: Path, mpi: Mpi) -> Iterator[dict[str, Any]]:
     """Run the program on cold caches, plainly, served for the first time and served again."""
     places = {"tree": Path(sys.prefix), "interpreter": Path(sys.base_prefix)}
     elsewhere = {"mpiimport": prefix, "mpi": mpi.prefix}
@@ -92,8 +93,8 @@ def measure(setting: Setting, prefix: Path, mpi: Mpi) -> list[dict[str, Any]]:
         ):
             cluster.share(shared, *directories.values())
             command = cluster.mpi(mpi).command(setting.ranks)
-            ways = ["plain", "first", "later"] if setting.ranks > 1 else ["plain"]
-            return [launch(setting, way, command, prefix, mpi, home, shared, directories) for way in ways]
+            for way in ["plain", "first", "later"] if setting.ranks > 1 else ["plain"]:
+                yield launch(setting, way, command, prefix, mpi, home, shared, directories)
 
 
 def launch(

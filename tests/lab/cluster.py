@@ -16,8 +16,8 @@ from .ranks import Mpi
 
 SCRIPTS = Path(__file__).resolve().parent / "nodes"
 LOGIN = "login"
+# The namespaces of a node, and what the cluster as a whole has besides.
 ENTERED = ["--mount", "--net", "--uts", "--ipc"]
-
 CONTAINED = ["--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private"]
 
 
@@ -58,7 +58,7 @@ class Cluster:
 
     ``home``: the one directory in which all nodes see, and may write, the same files, if it lies in /tmp; what is
     outside /tmp and /dev/shm they see anyway. ``shm``: size of a node's /dev/shm; ``rate``: of its link, as for tc,
-    "1gbit"; empty for no limit. Needs root.
+    "1gbit"; empty for no limit. Needs root. ``tools``: the directory that holds ``rsh``, what launchers take for ssh.
     """
 
     def __init__(self, nodes: int, home: Path | None = None, shm: str = "50%", rate: str = "") -> None:
@@ -69,8 +69,7 @@ class Cluster:
 
     def __enter__(self) -> "Cluster":
         provisioned()
-        self._own = Path(tempfile.mkdtemp(prefix="lab-"))
-        self.home = self._home or self._own
+        self.home = self._home or Path(tempfile.mkdtemp(prefix="lab-"))
         self.tools = Path(tempfile.mkdtemp(prefix=".cluster-", dir=self.home))
         shutil.copy(SCRIPTS / "rsh.sh", self.tools / "rsh")
         words = [str(self.home), str(self.tools), *self._settings, *self.nodes, LOGIN]
@@ -94,8 +93,7 @@ class Cluster:
         if self._process:
             # Its stdin is closed, by which it ends, and its end is waited for.
             self._process.communicate()
-        shutil.rmtree(self.tools)
-        shutil.rmtree(self._own)
+        shutil.rmtree(self.tools if self._home else self.home)
 
     def on(self, node: str, command: Iterable[str | Path] = (), directory: Path | None = None) -> list[str]:
         """Return the words that run a command on a node, in ``directory`` or the home."""
