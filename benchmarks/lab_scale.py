@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.images import Unavailable, provision
 from benchmarks.lab_operations import MARK, by_rank, mean_by_place
 from benchmarks.machine import describe
-from tests.lab.cluster import Cluster
+from tests.lab.cluster import Cluster, python_tree
 from tests.lab.filesystem import SharedFileSystem
 from tests.lab.ranks import Mpi, clean_environment, run
 
@@ -81,9 +81,8 @@ def main() -> int:
 
 def measure(setting: Setting, prefix: Path, mpi: Mpi) -> Iterator[dict[str, Any]]:
     """Run the program on cold caches, plainly, served for the first time and served again."""
-    places = {"tree": Path(sys.prefix), "interpreter": Path(sys.base_prefix)}
     elsewhere = {"mpiimport": prefix, "mpi": mpi.prefix}
-    directories = {**places, **(elsewhere if setting.everything else {})}
+    directories = {**python_tree(), **(elsewhere if setting.everything else {})}
     with tempfile.TemporaryDirectory(prefix="lab-scale-") as name:
         home = Path(name)
         (home / "app.py").write_text(PROGRAM)

@@ -1,12 +1,11 @@
 """The simulated cluster and file system, made once for all tests that use them."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.conftest import provision
-from tests.lab.cluster import Cluster
+from tests.lab.cluster import Cluster, python_tree
 from tests.lab.filesystem import SharedFileSystem
 
 NODES = 4
@@ -26,8 +25,8 @@ def cluster(lab: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clu
 
 
 @pytest.fixture(scope="session")
-def shared(cluster: Cluster, tree: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedFileSystem]:
+def shared(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedFileSystem]:
     """The file system that holds the Python tree on every node; `remount` before a launch makes caches cold."""
     with SharedFileSystem(record=tmp_path_factory.mktemp("record") / "operations") as shared:
-        cluster.share(shared, *tree)
+        cluster.share(shared, *python_tree().values())
         yield shared

@@ -3,8 +3,10 @@
 All of it lives in a pid namespace of its own, and ends with that, whatever state it is in.
 """
 
+import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -113,3 +115,12 @@ class Cluster:
         for node in self.nodes:
             for directory in directories:
                 filesystem.mount(node, directory, enter=self.on(node, directory=Path("/")))
+
+
+def python_tree() -> dict[str, Path]:
+    """Return the directories that this Python imports from, by what they are: those that a site would share.
+
+    Of a machine's own Python it is the standard library alone, for /usr holds the machine.
+    """
+    base = Path(sys.base_prefix)
+    return {"tree": Path(sys.prefix), "interpreter": Path(os.__file__).parent if base == Path("/usr") else base}
