@@ -83,9 +83,8 @@ func show(name, installed string, userns bool, command []string) error {
 		return err
 	}
 	plan, err := launch.Resolve(chosen, launch.Request{
-		Prefix: installed, Command: command, UserNamespace: userns, Environ: os.Environ(), Glob: filepath.Glob,
-		Exists: exists,
-	})
+		Prefix: installed, Command: command, UserNamespace: userns, Environ: os.Environ(),
+	}.OnThisHost())
 	if err != nil {
 		return err
 	}

@@ -116,6 +116,16 @@ func TestAMountDoesNotHideOnesBelowIt(t *testing.T) {
 	}
 }
 
+func TestAMountReplacesTheOneAtItsPlace(t *testing.T) {
+	c := edited(t, with(t, func(c map[string]any) {
+		annotate("site")(c)
+		c["mounts"] = []map[string]string{{"destination": "/data/deep"}, {"destination": "/data/", "source": "/old"}}
+	}), host(site))
+	if c.mounts[1].Source != "/usr" || len(c.mounts) != 4 {
+		t.Errorf("%+v", c.mounts)
+	}
+}
+
 func TestContainersThatShareTheHostsIpcKeepTheirStoreOnTheHost(t *testing.T) {
 	c := edited(t, with(t, func(c map[string]any) {
 		annotate("default")(c)
