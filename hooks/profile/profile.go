@@ -133,6 +133,7 @@ func Parse(file string, content []byte) (*Profile, error) {
 	if err := contradiction(said); err != nil {
 		return nil, err
 	}
+	said = merge(nil, said)
 	p, err := decode(said, []string{file})
 	if err != nil {
 		return nil, err

@@ -54,15 +54,15 @@ func TestAUserNamespaceHasAllOfTheEnvironment(t *testing.T) {
 	}
 }
 
-func TestOfSomeListsTheExtendingProfileSaysTheWhole(t *testing.T) {
+func TestOfSomeKeysTheExtendingProfileSaysTheWhole(t *testing.T) {
 	directory := t.TempDir()
-	write(t, directory, "base", "hosts: [a]\nlauncher: {prefix: [srun, --mpi=pmi2]}\nmpi: {preload: [liba.so]}\n")
-	write(t, directory, "site", "extends: base\nhosts: [b]\nlauncher: {prefix: [srun, --mpi=pmix]}\nmpi: {preload: [libb.so]}\n")
+	write(t, directory, "base", "hosts: [a]\nhost_variables: {A: a}\nlauncher: {prefix: [srun, --mpi=pmi2]}\nmpi: {preload: [liba.so]}\n")
+	write(t, directory, "site", "extends: base\nhosts: [b]\nhost_variables: {B: b}\nlauncher: {prefix: [srun, --mpi=pmix]}\nmpi: {preload: [libb.so]}\n")
 	p, err := Load("site", []string{directory})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(p.Hosts, p.Launcher.Prefix, p.MPI.Preload); got != "[b] [srun --mpi=pmix] [liba.so libb.so]" {
+	if got := fmt.Sprint(p.Hosts, p.HostVariables, p.Launcher.Prefix, p.MPI.Preload); got != "[b] map[B:b] [srun --mpi=pmix] [liba.so libb.so]" {
 		t.Error(got)
 	}
 }

@@ -86,7 +86,7 @@ func TestThePlanIsCarriedOut(t *testing.T) {
 	if want := []string{launch.EntryPath, "python3", "app.py", "<&>"}; !slices.Equal(c.args, want) {
 		t.Errorf("%q", c.args)
 	}
-	want := []string{"A=1", "LD_LIBRARY_PATH=/image/lib:/site/lib", "MPIIMPORT=force", "MPIIMPORT_PROFILE=site", "MPIIMPORT_STORE=/run/mpiimport"}
+	want := []string{"A=1", "LD_LIBRARY_PATH=/image/lib:/site/lib", "MPIIMPORT=force", "MPIIMPORT_PROFILE=site", "MPIIMPORT_APPLIED=site", "MPIIMPORT_STORE=/run/mpiimport"}
 	if !slices.Equal(c.env, want) {
 		t.Errorf("%q", c.env)
 	}
@@ -248,7 +248,7 @@ func TestAHostileEnvironmentNamesNoFileAndChangesNoMount(t *testing.T) {
 		annotate("default")(c)
 		object(c, "process")["env"] = []string{
 			"MPIIMPORT_PROFILE=/etc/shadow", "XDG_CONFIG_HOME=/tmp/evil", "HOME=/tmp/evil", "LD_PRELOAD=/tmp/evil.so", "PREFIX=/tmp/evil",
-			"MPIIMPORT_PREFIX=/tmp/evil", "MPIIMPORT_UNSET=PATH", "PATH=/tmp/evil", "", "=", "=x", "NOEQUALS", "MPIIMPORT",
+			"MPIIMPORT_PREFIX=/tmp/evil", "MPIIMPORT_PLAN={\"mounts\": []}", "MPIIMPORT_UNSET=PATH", "PATH=/tmp/evil", "", "=", "=x", "NOEQUALS", "MPIIMPORT",
 		}
 	}), h)
 	if !reflect.DeepEqual(plain.mounts, hostile.mounts) || !slices.Equal(plain.args, hostile.args) {

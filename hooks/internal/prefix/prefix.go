@@ -22,8 +22,17 @@ func Profiles(prefix string) string { return filepath.Join(prefix, "profiles") }
 // LaunchFile records the container runtimes that were found at installation.
 func LaunchFile(prefix string) string { return filepath.Join(prefix, "etc", "launch.yaml") }
 
+// Entry is the binary that stands in front of a container's command.
+func Entry(prefix string) string { return filepath.Join(prefix, "bin", "mpiimport-entry") }
+
 // StartScript is the Python file that activates before site is imported.
 func StartScript(prefix string) string { return filepath.Join(prefix, "lib", "mpiimport", "start.py") }
 
 // SiteDirectory holds the sitecustomize that activates where the command line is not ours.
 func SiteDirectory(prefix string) string { return filepath.Join(prefix, "lib", "mpiimport", "door") }
+
+// Shims holds what stands as singularity and apptainer on PATH.
+func Shims(prefix string) string { return filepath.Join(prefix, "shim") }
+
+// HostPython runs the commands that are written in Python.
+func HostPython(prefix string) string { return filepath.Join(prefix, "host", "bin", "python") }
