@@ -4,6 +4,7 @@ import os
 import sys
 
 from . import PREFIX
+from .bare_mpi import load_bare
 from .handover import MODULE, PACKAGE, Settings
 from .preload import load_globally, make_global
 
@@ -44,9 +45,7 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
         sys.path += site_packages(sys.prefix)
     sys.path.append(own_packages())
     try:
-        package = __import__(PACKAGE)
-        package.rc(initialize=False, finalize=False)
-        module: ModuleType = __import__(MODULE, fromlist=["COMM_WORLD"])
+        module = load_bare(sys.path) or _load_all()
         make_global(preload)
         read_at_load = Settings().read_at_load
     except (ImportError, RuntimeError) as exc:
@@ -61,6 +60,13 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
     # The finder that was made for the package's directory would not hand the module over.
     sys.path_importer_cache.pop(os.path.dirname(module.__file__ or ""), None)
     return module, read_at_load
+
+
+def _load_all() -> "ModuleType":
+    package = __import__(PACKAGE)
+    package.rc(initialize=False, finalize=False)
+    module: ModuleType = __import__(MODULE, fromlist=["COMM_WORLD"])
+    return module
 
 
 def environment_prefix() -> str:
