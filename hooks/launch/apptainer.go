@@ -31,7 +31,7 @@ func (r Runtime) prefixes() []string {
 // runtime cannot change.
 func (p Plan) ContainerEnvironment(env []string, r Runtime) ([]string, []string) {
 	skipped := []string{}
-	for _, v := range p.changes(env, r.CleanEnv) {
+	for _, v := range p.Changes(env, r.CleanEnv) {
 		v = pathVariable(v)
 		given, isGiven := "", false
 		for _, prefix := range r.prefixes() {
@@ -56,9 +56,9 @@ func (p Plan) ContainerEnvironment(env []string, r Runtime) ([]string, []string)
 	return env, skipped
 }
 
-// changes names the variables that are kept where the environment is cleaned, and adds what the entry binary has to
+// Changes names the variables of env that are kept where the environment is cleaned, and adds what the entry binary has to
 // finish: the runtimes can empty a variable, but not remove it.
-func (p Plan) changes(env []string, cleaned bool) []Variable {
+func (p Plan) Changes(env []string, cleaned bool) []Variable {
 	out, unset := []Variable{}, []string{}
 	for _, v := range p.Environment {
 		if v.Change != Keep {

@@ -1,7 +1,9 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -35,30 +37,11 @@ const storeVariable = "MPIIMPORT_STORE"
 
 // Resolve is the one planning function. It reads nothing but its arguments.
 func Resolve(p *profile.Profile, r Request) (Plan, error) {
-	plan := Plan{
-		Profile: p.Name, Files: p.Files, Entry: []string{}, Launcher: orEmpty(p.Launcher.Prefix), Options: orEmpty(p.Container.Options),
-		PerNode: p.Container.PerNode,
-	}
-	mounts, err := resolveMounts(p, r)
+	shared, err := Share(p, r)
 	if err != nil {
 		return Plan{}, err
 	}
-	plan.Mounts = mounts
-	own, err := ownVariables(p, r)
-	if err != nil {
-		return Plan{}, err
-	}
-	plan.Environment = append(own, resolveEnvironment(p, r)...)
-	if r.Shm != ShmHost {
-		plan.placeStore(r.Shm)
-	}
-	switch {
-	case len(r.Command) == 0:
-		plan.Environment = append(plan.Environment, doorVariables(r, own)...)
-	case r.Command[0] != EntryPath:
-		plan.Entry = []string{EntryPath}
-	}
-	return plan, nil
+	return shared.For(r)
 }
 
 // placeStore brings a place for the store, unless the profile or the caller names one.
@@ -76,23 +59,23 @@ func (plan *Plan) placeStore(shm Shm) {
 	plan.Environment = append(plan.Environment, Variable{storeVariable, StorePath, Set})
 }
 
-// HostEnvironment is what a profile changes in the environment of a program outside containers, with final
-// values. Options that the caller has set stay as they are.
-func HostEnvironment(p *profile.Profile, caller []string) ([]Variable, error) {
-	options, err := optionVariables(p, caller)
+// HostEnvironment is what a profile changes in the environment of a program that runs where the caller does, in no
+// container of ours, with final values. Options that the caller has set stay as they are.
+func HostEnvironment(p *profile.Profile, caller []string, userNamespace bool) ([]Variable, error) {
+	out, err := withCallers(profileOptions(p), p.Locks, caller)
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range resolveEnvironment(p, Request{}) {
+	for _, v := range resolveEnvironment(p, userNamespace) {
 		if v.Change == Keep {
 			continue
 		}
 		if old, _ := environ.Get(caller, v.Name); v.Change == Append && old != "" {
 			v.Value = old + ":" + v.Value
 		}
-		options = append(options, v)
+		out = append(out, v)
 	}
-	return options, nil
+	return out, nil
 }
 
 func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
@@ -141,26 +124,28 @@ func replaceTarget(mounts []Mount, m Mount) []Mount {
 	return append(mounts, m)
 }
 
-// ownVariables carries the switch and the options. They are set by name because a container may start with a
-// clean environment.
-func ownVariables(p *profile.Profile, r Request) ([]Variable, error) {
-	mode := "1"
-	if asked, _ := environ.Get(r.Environ, handover.Mode); asked == "force" {
-		mode = "force"
+// profileOptions carries the options of the service that the profile sets.
+func profileOptions(p *profile.Profile) []Variable {
+	out := []Variable{}
+	options := p.Options()
+	for _, name := range sorted(options) {
+		out = append(out, Variable{name, options[name], Set})
 	}
-	options, err := optionVariables(p, r.Environ)
-	return append([]Variable{{handover.Mode, mode, Set}, {handover.Profile, p.Name, Set}}, options...), err
+	return out
 }
 
-// optionVariables carries the options. What the caller says beats what the profile says, if that is not locked.
-func optionVariables(p *profile.Profile, caller []string) ([]Variable, error) {
-	values := p.Options()
+// withCallers adds the caller's options. They beat the profile's, unless these are locked.
+func withCallers(options []Variable, locks []profile.Lock, caller []string) ([]Variable, error) {
+	values := map[string]string{}
+	for _, o := range options {
+		values[o.Name] = o.Value
+	}
 	for _, entry := range caller {
 		name, value, _ := strings.Cut(entry, "=")
 		if !handover.IsOption(name) {
 			continue
 		}
-		if lock := p.LockOn(profile.KeyOf(name)); lock != nil && value != values[name] {
+		if lock := profile.LockOn(locks, profile.KeyOf(name)); lock != nil && value != values[name] {
 			return nil, fmt.Errorf("%s=%s is set by the caller, but %s locks %s; unset the variable", name, value, lock.File, lock.Key)
 		}
 		values[name] = value
@@ -172,11 +157,8 @@ func optionVariables(p *profile.Profile, caller []string) ([]Variable, error) {
 	return out, nil
 }
 
-func resolveEnvironment(p *profile.Profile, r Request) []Variable {
-	e := p.Environment
-	if r.UserNamespace {
-		e = p.UserNamespace.Environment
-	}
+func resolveEnvironment(p *profile.Profile, userNamespace bool) []Variable {
+	e := environmentOf(p, userNamespace)
 	set := map[string]string{}
 	if p.MPI.Library != "" {
 		set[libraryVariable] = p.MPI.Library
@@ -185,31 +167,44 @@ func resolveEnvironment(p *profile.Profile, r Request) []Variable {
 		set[name] = value
 	}
 	out := []Variable{}
-	for _, name := range sorted(set) {
-		value := set[name]
+	for name, value := range set {
 		if more, both := e.Append[name]; both {
 			value += ":" + more
 		}
 		out = append(out, Variable{name, value, Set})
 	}
-	for _, name := range sorted(e.Append) {
+	for name, value := range e.Append {
 		if _, both := set[name]; !both {
-			out = append(out, Variable{name, e.Append[name], Append})
+			out = append(out, Variable{name, value, Append})
 		}
 	}
-	unset := append([]string{}, e.Unset...)
-	sort.Strings(unset)
-	for _, name := range unset {
+	for _, name := range e.Unset {
 		out = append(out, Variable{name, "", Unset})
 	}
 	for _, pattern := range e.Keep {
 		out = append(out, Variable{pattern, "", Keep})
 	}
-	return out
+	return inOrder(out)
+}
+
+func environmentOf(p *profile.Profile, userNamespace bool) profile.Environment {
+	if userNamespace {
+		return p.UserNamespace.Environment
+	}
+	return p.Environment
 }
 
 // libraryVariable names the MPI library to mpi4py's binary for every MPI.
 const libraryVariable = "MPI4PY_LIBMPI"
+
+// inOrder sorts changes by what they do, then by name.
+func inOrder(changes []Variable) []Variable {
+	order := []Change{Set, Append, Unset, Keep}
+	slices.SortStableFunc(changes, func(a, b Variable) int {
+		return cmp.Or(slices.Index(order, a.Change)-slices.Index(order, b.Change), strings.Compare(a.Name, b.Name))
+	})
+	return changes
+}
 
 // doorVariables let sitecustomize activate where no entry binary stands in front of the command. In a rank only
 // the process that the container becomes may activate; without a rank (an mpiexec inside) every rank may.

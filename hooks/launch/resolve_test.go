@@ -53,7 +53,7 @@ func TestEveryPlanMountsThePrefixAndNamesTheMode(t *testing.T) {
 	want := Plan{
 		Profile:     "default",
 		Mounts:      []Mount{{"/sw/mpiimport", "/opt/mpiimport", "ro"}},
-		Environment: []Variable{{"MPIIMPORT", "1", Set}, {"MPIIMPORT_PROFILE", "default", Set}},
+		Environment: []Variable{{"MPIIMPORT", "1", Set}, {"MPIIMPORT_PROFILE", "default", Set}, {"MPIIMPORT_APPLIED", "default", Set}},
 		Entry:       []string{"/opt/mpiimport/bin/mpiimport-entry"},
 		Launcher:    []string{},
 		Options:     []string{},
@@ -102,7 +102,7 @@ func TestUserNamespaceSettingsApplyOnlyThere(t *testing.T) {
 		r := request()
 		r.UserNamespace = userns
 		plan, _ := Resolve(p, r)
-		if got := plan.Environment[2:]; !reflect.DeepEqual(got, want) {
+		if got := plan.Environment[3:]; !reflect.DeepEqual(got, want) {
 			t.Errorf("userns=%v: %+v", userns, got)
 		}
 	}
@@ -189,7 +189,7 @@ func TestHostEnvironmentHasFinalValuesAndKeepsTheCallersOptions(t *testing.T) {
 		Service:     map[string]string{"store": "/s", "readers": "4"},
 	}
 	got := map[string]string{}
-	changes, err := HostEnvironment(p, []string{"L=/a", "MPIIMPORT_STORE=/mine", "MPIIMPORT=1"})
+	changes, err := HostEnvironment(p, []string{"L=/a", "MPIIMPORT_STORE=/mine", "MPIIMPORT=1"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func resolveError(p *profile.Profile, r Request) error {
 }
 
 func hostError(p *profile.Profile, caller []string) error {
-	_, err := HostEnvironment(p, caller)
+	_, err := HostEnvironment(p, caller, false)
 	return err
 }
 

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from . import bake, doctor, manifests, profiles, shim_path
+from . import bake, doctor, launching, manifests, plugin, profiles, shim_path
 from .complaint import Complaint
 
 USAGE_STATUS, FAILURE_STATUS = 2, 1
@@ -11,8 +11,11 @@ USAGE_STATUS, FAILURE_STATUS = 2, 1
 
 def main(words: list[str] | None = None) -> int:
     """Run one subcommand and return the exit status: 1 after a complaint, 2 for a command line not understood."""
-    arguments, command = understand(sys.argv[1:] if words is None else words)
+    words = sys.argv[1:] if words is None else words
     try:
+        if words and words[0] in launching.COMMANDS:
+            launching.become(words)
+        arguments, command = understand(words)
         status: int = arguments.run(arguments, command)
     except Complaint as exc:
         print(f"mpiimport: {exc}", file=sys.stderr)
@@ -48,6 +51,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mpiimport", description="Start-up accelerator for Python MPI jobs.")
     parser.set_defaults(takes_command=False, may_take_command=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for subcommand in (bake, manifests, profiles, doctor, shim_path):
+    for subcommand in (bake, launching, manifests, profiles, plugin, doctor, shim_path):
         subcommand.add_parser(commands)
     return parser

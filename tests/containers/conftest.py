@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tests.containers.doors import cdi
 
 
 @pytest.fixture(scope="session")
-def site(prefix: Path) -> Site:
+def site(prefix: Path) -> Iterator[Site]:
     runtime = provision("apptainer.sh")
     images = provision("images.sh")
     user = provision("user.sh").name
@@ -20,7 +21,8 @@ def site(prefix: Path) -> Site:
     subprocess.run(
         [prefix / "bin" / "mpiimport-plan", "record", "--prefix", prefix], check=True, env={"PATH": str(runtime.parent)}
     )
-    return Site(prefix, runtime, images, user)
+    with ExitStack() as resources:
+        yield Site(prefix, runtime, images, user, resources)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,10 +7,12 @@ import "strings"
 const (
 	Mode    = "MPIIMPORT"            // 0, 1 or force
 	Profile = "MPIIMPORT_PROFILE"    // the profile's name
+	Applied = "MPIIMPORT_APPLIED"    // the profile whose environment is there already
 	Start   = "MPIIMPORT_START"      // early or early-nosite, where the start script runs
 	Pid     = "MPIIMPORT_PID"        // the one process that may activate
 	Unset   = "MPIIMPORT_UNSET"      // colon list of variables that the entry binary removes
 	Depth   = "MPIIMPORT_SHIM_DEPTH" // how many shims have run one after the other
+	Plan    = "MPIIMPORT_PLAN"       // a launch plan that holds for all container starts of a job
 )
 
 // OptionPrefix begins the variable of every option of the service.
@@ -22,7 +24,7 @@ const RankVariables = OptionPrefix + "RANK_VARIABLES"
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
 func IsOption(name string) bool {
 	switch name {
-	case Mode, Profile, Start, Pid, Unset, Depth:
+	case Mode, Profile, Applied, Start, Pid, Unset, Depth, Plan:
 		return false
 	}
 	return len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)

@@ -92,7 +92,7 @@ func (c *config) edit(plan launch.Plan) {
 		c.mount(specs.Mount{Destination: target, Type: "tmpfs", Source: "tmpfs", Options: launch.MemoryOptions()})
 	}
 	for _, v := range plan.Environment {
-		c.env = change(c.env, v)
+		c.env = v.In(c.env)
 	}
 }
 
@@ -111,19 +111,4 @@ func (c *config) mount(wanted specs.Mount) {
 		}
 	}
 	c.mounts = append(c.mounts, mount{Mount: wanted})
-}
-
-// change makes one change to the environment that the container will have.
-func change(env []string, v launch.Variable) []string {
-	switch v.Change {
-	case launch.Unset:
-		return environ.Unset(env, v.Name)
-	case launch.Prepend:
-		return environ.PrependPath(env, v.Name, v.Value)
-	case launch.Append:
-		if old, _ := environ.Get(env, v.Name); old != "" {
-			return environ.Set(env, v.Name, fmt.Sprintf("%s:%s", old, v.Value))
-		}
-	}
-	return environ.Set(env, v.Name, v.Value)
 }

@@ -86,7 +86,7 @@ func TestThePlanIsCarriedOut(t *testing.T) {
 	if want := []string{launch.EntryPath, "python3", "app.py", "<&>"}; !slices.Equal(c.args, want) {
 		t.Errorf("%q", c.args)
 	}
-	want := []string{"A=1", "LD_LIBRARY_PATH=/image/lib:/site/lib", "MPIIMPORT=force", "MPIIMPORT_PROFILE=site", "MPIIMPORT_STORE=/run/mpiimport"}
+	want := []string{"A=1", "LD_LIBRARY_PATH=/image/lib:/site/lib", "MPIIMPORT=force", "MPIIMPORT_PROFILE=site", "MPIIMPORT_APPLIED=site", "MPIIMPORT_STORE=/run/mpiimport"}
 	if !slices.Equal(c.env, want) {
 		t.Errorf("%q", c.env)
 	}
