@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,11 +74,23 @@ def served(builder: Builder) -> Path:
 
 def test_the_image_with_mpiimport_inside_serves_what_it_runs(builder: Builder, served: Path) -> None:
     assert builder.run("run", served, "mpiexec", "-n", "2", "python3", "app.py") == SERVED
-    builder.run("instance", "run", served, "mpiimport-recipe", "mpiexec", "-n", "2", "python3", "app.py")
-    builder.run("instance", "stop", "mpiimport-recipe")
     assert builder.run("run", served, "mpiexec", "-n", "2", "python3", "app.py", MPIIMPORT="0") == [
         line.replace("StoreSource", "SourceFile") for line in SERVED
     ]
+
+
+def test_an_instance_serves_what_it_starts(builder: Builder, served: Path) -> None:
+    written, name = builder.directory / "written", "mpiimport-recipe"
+    command = f"mpiexec -n 2 python3 app.py > {written}.new && mv {written}.new {written}"
+    builder.run("instance", "start", served, name, "sh", "-c", command)
+    try:
+        deadline = time.monotonic() + 120
+        while not written.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert sorted(written.read_text().splitlines()) == SERVED
+    finally:
+        builder.run("instance", "stop", name)
 
 
 def test_each_rank_may_run_the_image_with_mpiimport_inside(builder: Builder, served: Path, mpich: Mpi) -> None:
