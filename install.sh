@@ -27,6 +27,7 @@ compile_package() {
     for interpreter in "$python" python3.{10..15}; do
         if "$interpreter" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
             "$interpreter" -m compileall -q --invalidation-mode unchecked-hash "$prefix/lib" "$prefix/mpi4py"
+            "$interpreter" "$prefix/lib/mpiimport/bundle.py"
         fi
     done
 }

@@ -40,13 +40,15 @@ type Variable struct {
 type Change string
 
 // Append and Prepend add an element to a colon list and keep the rest. Pid sets the variable to the process
-// id, inside the container, of the program that the container starts.
+// id, inside the container, of the program that the container starts. Keep is about all variables of the caller whose
+// names match, * standing for any letters: they enter the container as if its environment were not cleaned.
 const (
 	Set     Change = "set"
 	Append  Change = "append"
 	Prepend Change = "prepend"
 	Unset   Change = "unset"
 	Pid     Change = "pid"
+	Keep    Change = "keep"
 )
 
 // Bind writes the mount as the runtimes' --bind option takes it.

@@ -131,7 +131,7 @@ func (c Call) ociOptions(name string, command, inImage []string) ([]string, erro
 		out = append(out, "--volume="+m.Bind())
 	}
 	env := inImage
-	for _, v := range plan.Changes() {
+	for _, v := range plan.Changes(c.Env, true) {
 		env = v.In(env)
 		value, _ := environ.Get(env, v.Name)
 		out = append(out, "--env="+v.Name+"="+value)
