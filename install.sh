@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 copy_binaries() {
     install -d "$prefix/bin" "$prefix/shim"
-    install -m 755 "$binaries"/mpiimport-{shim,entry,plan} "$prefix/bin"
+    install -m 755 "$binaries"/mpiimport{,-shim,-entry,-plan} "$prefix/bin"
     ln -sfn ../bin/mpiimport-shim "$prefix/shim/singularity"
     ln -sfn ../bin/mpiimport-shim "$prefix/shim/apptainer"
 }
@@ -27,6 +27,7 @@ compile_package() {
     for interpreter in "$python" python3.{10..15}; do
         if "$interpreter" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
             "$interpreter" -m compileall -q --invalidation-mode unchecked-hash "$prefix/lib" "$prefix/mpi4py"
+            "$interpreter" "$prefix/lib/mpiimport/bundle.py"
         fi
     done
 }
@@ -80,11 +81,6 @@ print(*tomllib.load(open(sys.argv[1], "rb"))["project"]["optional-dependencies"]
     # shellcheck disable=SC2086  # one word for each requirement
     "$python" -m pip --python "$prefix/host/bin/python" install --quiet --disable-pip-version-check $wanted
     printf '../../../../lib\n' >"$site/mpiimport.pth"
-    cat >"$prefix/bin/mpiimport" <<'COMMAND'
-#!/bin/sh
-exec "$(dirname "$(readlink -f "$0")")/../host/bin/python" -I -m mpiimport.host "$@"
-COMMAND
-    chmod 755 "$prefix/bin/mpiimport"
 }
 
 write_modulefile() {

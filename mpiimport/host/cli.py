@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from . import bake, manifests, plugin
+from . import bake, launching, manifests, plugin
 from .complaint import Complaint
 
 USAGE_STATUS, FAILURE_STATUS = 2, 1
@@ -11,14 +11,17 @@ USAGE_STATUS, FAILURE_STATUS = 2, 1
 
 def main(words: list[str] | None = None) -> int:
     """Run one subcommand and return the exit status: 1 after a complaint, 2 for a command line not understood."""
+    words = sys.argv[1:] if words is None else words
     parser = _parser()
-    own, command = _split(sys.argv[1:] if words is None else words)
-    arguments = parser.parse_args(own)
-    if arguments.takes_command and not command:
-        parser.error("give the command to run after --, as in: mpiimport bake IMAGE -- python app.py")
-    if command and not arguments.takes_command:
-        parser.error(f"unexpected: -- {' '.join(command)}")
     try:
+        if words and words[0] in launching.COMMANDS:
+            launching.become(words)
+        own, command = _split(words)
+        arguments = parser.parse_args(own)
+        if arguments.takes_command and not command:
+            parser.error("give the command to run after --, as in: mpiimport bake IMAGE -- python app.py")
+        if command and not arguments.takes_command:
+            parser.error(f"unexpected: -- {' '.join(command)}")
         status: int = arguments.run(arguments, command)
     except Complaint as exc:
         print(f"mpiimport: {exc}", file=sys.stderr)

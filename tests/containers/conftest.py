@@ -1,6 +1,8 @@
 """The real container runtime, the test images and the ordinary user, provisioned once and kept in a cache."""
 
 import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from tests.containers.cells import Site
 
 
 @pytest.fixture(scope="session")
-def site(prefix: Path) -> Site:
+def site(prefix: Path) -> Iterator[Site]:
     runtime = provision("apptainer.sh")
     images = provision("images.sh")
     user = provision("user.sh").name
@@ -18,4 +20,5 @@ def site(prefix: Path) -> Site:
     subprocess.run(
         [prefix / "bin" / "mpiimport-plan", "record", "--prefix", prefix], check=True, env={"PATH": str(runtime.parent)}
     )
-    return Site(prefix, runtime, images, user)
+    with ExitStack() as resources:
+        yield Site(prefix, runtime, images, user, resources)

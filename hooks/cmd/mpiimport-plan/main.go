@@ -133,7 +133,7 @@ func environment(name, installed string) error {
 	if err != nil {
 		return err
 	}
-	changes, err := launch.HostEnvironment(chosen, os.Environ())
+	changes, err := launch.HostEnvironment(chosen, os.Environ(), false)
 	if err != nil {
 		return err
 	}

@@ -27,3 +27,9 @@ func StartScript(prefix string) string { return filepath.Join(prefix, "lib", "mp
 
 // SiteDirectory holds the sitecustomize that activates where the command line is not ours.
 func SiteDirectory(prefix string) string { return filepath.Join(prefix, "lib", "mpiimport", "door") }
+
+// Shims holds what stands as singularity and apptainer on PATH.
+func Shims(prefix string) string { return filepath.Join(prefix, "shim") }
+
+// HostPython runs the commands that are written in Python.
+func HostPython(prefix string) string { return filepath.Join(prefix, "host", "bin", "python") }

@@ -1,6 +1,8 @@
 """The ways into a container, one module for each: how a job is started through it."""
 
-from . import plugin, shim
+from . import entrypoint, plugin, shim
 from .door import Door
 
-DOORS: dict[str, Door] = {door.name: door for door in (shim.Shim(), plugin.Plugin())}
+DOORS: dict[str, Door] = {
+    door.name: door for door in (shim.Shim(), plugin.Plugin(), entrypoint.Docker(), entrypoint.Podman())
+}
