@@ -18,7 +18,7 @@ PROFILE = f"""
 schema_version: 1
 name: injected
 description: A host whose MPI takes the place of the image's, by its ABI.
-extends: cray
+extends: cray-mpich
 mounts:
   - {{source: TREE/opt/cray, target: /opt/cray}}
 environment:
