@@ -1,5 +1,6 @@
 """Acceleration beside the runtime's own options: each starts what it starts without us, served where it can be."""
 
+import itertools
 import re
 import shutil
 import subprocess
@@ -90,10 +91,10 @@ def said(outcome: Outcome) -> list[str]:
     [
         ["--writable-tmpfs"],
         ["--nv"],
-        ["--rocm"],
         ["--no-home", "--no-mount", "tmp"],
-        ["--uts", "--hostname", "inside"],
-        ["--scratch", "/scratch", "--pwd", "/scratch"],
+        pytest.param(["--rocm"], marks=pytest.mark.full),
+        pytest.param(["--uts", "--hostname", "inside"], marks=pytest.mark.full),
+        pytest.param(["--scratch", "/scratch", "--pwd", "/scratch"], marks=pytest.mark.full),
     ],
     ids=" ".join,
 )
@@ -114,8 +115,18 @@ def test_an_overlay_goes_with_acceleration(place: Place) -> None:
     assert (outcome.status, said(outcome)) == (0, ran()), outcome.stderr
 
 
+CLOSED = ("--contain", "--containall", "--fakeroot", "--pid", "--ipc", "--cleanenv")
+
+
 # In one container for all ranks nothing stands between them.
-@pytest.mark.parametrize("option", ["--contain", "--containall", "--fakeroot", "--pid", "--ipc", "--cleanenv"])
+@pytest.mark.parametrize(
+    ("place", "option"),
+    [
+        pytest.param(mpi, option, marks=() if number % 3 == 0 else pytest.mark.full)
+        for number, (mpi, option) in enumerate(itertools.product(("mpich", "openmpi"), CLOSED))
+    ],
+    indirect=["place"],
+)
 def test_one_container_for_all_ranks_may_be_as_closed_as_it_gets(place: Place, option: str) -> None:
     """Private /tmp, process numbers and users, and a /dev/shm of 64 MB."""
     shown = ["--bind", f"{place.workspace}:{place.workspace}", *place.handed_in()]
@@ -128,7 +139,12 @@ def test_one_container_for_all_ranks_may_be_as_closed_as_it_gets(place: Place, o
 # What is left out hangs or fails in a container for each rank, without acceleration too (docs/known-issues.md).
 @pytest.mark.parametrize(
     ("place", "option"),
-    [("mpich", "--fakeroot"), ("mpich", "--ipc"), ("openmpi", "--pid"), ("openmpi", "--ipc")],
+    [
+        ("mpich", "--fakeroot"),
+        ("openmpi", "--pid"),
+        pytest.param("mpich", "--ipc", marks=pytest.mark.full),
+        pytest.param("openmpi", "--ipc", marks=pytest.mark.full),
+    ],
     indirect=["place"],
 )
 def test_ranks_in_containers_of_their_own_run_as_they_do_plainly(place: Place, option: str) -> None:
