@@ -18,7 +18,8 @@ unexport PYTHONPATH
 
 PACKAGE := $(shell find mpiimport -name '*.py' -o -name '*.yaml' -o -name '*.json')
 GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.txt' -o -name 'go.*')
-BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan)
+HOOKS := $(wildcard hooks/hooks.d/*/*.json)
+BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook)
 
 .PHONY: demo test test-full lint install go-test plugin clean
 
@@ -56,7 +57,7 @@ $(BINARIES) &: $(GO_SOURCES)
 	mkdir -p $(BUILD)/bin
 	out=$$PWD/$(BUILD)/bin; cd hooks; CGO_ENABLED=0 "$$(./go.sh)" build -trimpath -ldflags='-s -w' -o "$$out" ./cmd/...
 
-$(BUILD)/prefix/ready: $(BINARIES) $(PACKAGE) install.sh $(VENV)/ready
+$(BUILD)/prefix/ready: $(BINARIES) $(PACKAGE) $(HOOKS) install.sh $(VENV)/ready
 	./install.sh $(BUILD)/prefix $(BUILD)/bin "$(MPI4PY)" "$(MINORS)" $(VENV)/bin/python
 	touch $@
 

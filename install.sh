@@ -7,9 +7,20 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 copy_binaries() {
     install -d "$prefix/bin" "$prefix/shim"
-    install -m 755 "$binaries"/mpiimport{,-shim,-entry,-plan} "$prefix/bin"
+    install -m 755 "$binaries"/mpiimport{,-shim,-entry,-plan,-hook} "$prefix/bin"
     ln -sfn ../bin/mpiimport-shim "$prefix/shim/singularity"
     ln -sfn ../bin/mpiimport-shim "$prefix/shim/apptainer"
+}
+
+# Runtimes want the absolute path of a hook.
+write_hooks() {
+    local file target text
+    for file in "$here"/hooks/hooks.d/*/mpiimport.json; do
+        target=$prefix/share/containers/oci/hooks.d/$(basename "$(dirname "$file")")
+        install -d "$target"
+        text=$(<"$file")
+        printf '%s\n' "${text//@PREFIX@/"$prefix"}" >"$target/mpiimport.json"
+    done
 }
 
 copy_package() {
@@ -96,6 +107,7 @@ MODULE
 mkdir -p "$prefix"
 prefix=$(cd "$prefix" && pwd)
 copy_binaries
+write_hooks
 copy_package
 fetch_mpi4py
 compile_package

@@ -8,6 +8,7 @@ const (
 	Inside    = "/opt/mpiimport"
 	EntryPath = Inside + "/bin/mpiimport-entry"
 	SitePath  = Inside + "/lib/mpiimport/door"
+	StorePath = "/run/mpiimport" // where the plan brings memory for a store
 )
 
 // Plan is a profile resolved for one container start. It is pure data: adapters carry it out.
@@ -15,6 +16,7 @@ type Plan struct {
 	Profile     string     `json:"profile"`
 	Files       []string   `json:"files"`
 	Mounts      []Mount    `json:"mounts"`
+	Memory      []string   `json:"memory,omitempty"` // where a file system in memory is mounted, writable and executable
 	Environment []Variable `json:"environment"`
 	Entry       []string   `json:"entry"`
 	Launcher    []string   `json:"launcher"` // words in front of a job's command, for `mpiimport run`
@@ -58,6 +60,8 @@ func (m Mount) Bind() string { return m.Source + ":" + m.Target + ":" + m.Option
 func (v Variable) In(env []string) []string {
 	old, _ := environ.Get(env, v.Name)
 	switch {
+	case v.Change == Keep:
+		return env
 	case v.Change == Unset:
 		return environ.Unset(env, v.Name)
 	case v.Change == Prepend:

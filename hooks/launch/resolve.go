@@ -21,7 +21,19 @@ type Request struct {
 	Environ       []string                               // the caller's environment; empty for a hook
 	Exists        func(path string) bool                 // looks at the host's files
 	Glob          func(pattern string) ([]string, error) // expands a pattern on the host
+	Shm           Shm                                    // what the container's /dev/shm is
 }
+
+// Shm says what /dev/shm is in the container. Docker's and podman's is noexec and small, and no place for a store.
+type Shm string
+
+const (
+	ShmHost    Shm = ""        // the host's own, as under Apptainer: the store goes there
+	ShmNoExec  Shm = "noexec"  // the host's, but noexec: its neighbours are on the host, so the host's is mounted once more
+	ShmPrivate Shm = "private" // one of its own: its neighbours are in the same container, so it gets more memory
+)
+
+const storeVariable = "MPIIMPORT_STORE"
 
 // Resolve is the one planning function. It reads nothing but its arguments.
 func Resolve(p *profile.Profile, r Request) (Plan, error) {
@@ -30,6 +42,21 @@ func Resolve(p *profile.Profile, r Request) (Plan, error) {
 		return Plan{}, err
 	}
 	return shared.For(r)
+}
+
+// placeStore brings a place for the store, unless the profile or the caller names one.
+func (plan *Plan) placeStore(shm Shm) {
+	for _, v := range plan.Environment {
+		if v.Name == storeVariable {
+			return
+		}
+	}
+	if shm == ShmNoExec {
+		plan.Mounts = append(plan.Mounts, Mount{Source: "/dev/shm", Target: StorePath, Options: "rw"})
+	} else {
+		plan.Memory = []string{StorePath}
+	}
+	plan.Environment = append(plan.Environment, Variable{storeVariable, StorePath, Set})
 }
 
 // HostEnvironment is what a profile changes in the environment of a program that runs where the caller does, in no

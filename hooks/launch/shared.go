@@ -59,6 +59,9 @@ func (s Shared) For(r Request) (Plan, error) {
 	// By name, because a container may start with a clean environment.
 	own := []Variable{{handover.Mode, mode, Set}, {handover.Profile, plan.Profile, Set}, {handover.Applied, plan.Profile, Set}}
 	plan.Environment = slices.Concat(own, options, others)
+	if r.Shm != ShmHost {
+		plan.placeStore(r.Shm)
+	}
 	switch {
 	case len(r.Command) == 0:
 		plan.Environment = append(plan.Environment, doorVariables(r, options)...)

@@ -44,7 +44,9 @@ func (s site) must(err error) {
 }
 
 func (s site) load(name string) (*Profile, error) {
-	return loadTrusted(name, s.top, []string{s.path("prefix/profiles"), s.path("etc/profiles"), s.path("none/profiles")})
+	root, err := owner(s.top)
+	s.must(err)
+	return loadTrusted(name, s.top, root, []string{s.path("prefix/profiles"), s.path("etc/profiles"), s.path("none/profiles")})
 }
 
 func TestAHookGetsWhatRootKeeps(t *testing.T) {

@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import provision
 from tests.containers.cells import Site
+from tests.containers.doors import cdi
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +23,10 @@ def site(prefix: Path) -> Iterator[Site]:
     )
     with ExitStack() as resources:
         yield Site(prefix, runtime, images, user, resources)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_device_stays() -> Iterator[None]:
+    """Runtimes look for devices in one place of the machine."""
+    yield
+    cdi.SPECIFICATION.unlink(missing_ok=True)
