@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# install.sh PREFIX BINARIES MPI4PY "MINORS" PYTHON   lay out one relocatable directory
+# install.sh PREFIX BINARIES                           lay out what every installation has, a wheel's too
+# install.sh PREFIX BINARIES MPI4PY "MINORS" PYTHON    lay out one relocatable directory for a site
 set -euo pipefail
 
-prefix=$1 binaries=$2 mpi4py=$3 minors=$4 python=$5
+prefix=$1 binaries=$2 mpi4py=${3:-} minors=${4:-} python=${5:-}
 here=$(cd "$(dirname "$0")" && pwd)
 
 copy_binaries() {
@@ -96,10 +97,16 @@ print(*tomllib.load(open(sys.argv[1], "rb"))["project"]["optional-dependencies"]
 
 write_modulefile() {
     install -d "$prefix/modulefiles"
-    cat >"$prefix/modulefiles/mpiimport" <<'MODULE'
+    sed "s/@ARCHITECTURE@/$(uname -m)/" >"$prefix/modulefiles/mpiimport" <<'MODULE'
 #%Module1.0
 module-whatis "Start-up accelerator for Python MPI jobs in containers"
 set root [file dirname [file dirname [file normalize $ModulesCurrentModulefile]]]
+if {$tcl_platform(machine) ne "@ARCHITECTURE@"} {
+    puts stderr "mpiimport: $root was installed for @ARCHITECTURE@, and this is $tcl_platform(machine): install into\
+        another PREFIX here, and use its modulefiles"
+    exit 1
+}
+prepend-path PATH $root/bin
 prepend-path PATH $root/shim
 MODULE
 }
@@ -107,8 +114,9 @@ MODULE
 mkdir -p "$prefix"
 prefix=$(cd "$prefix" && pwd)
 copy_binaries
-write_hooks
 copy_package
+[[ $python ]] || exit 0
+write_hooks
 fetch_mpi4py
 compile_package
 install_host

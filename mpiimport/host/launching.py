@@ -16,7 +16,9 @@ COMMANDS = {
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     for name, meaning in COMMANDS.items():
-        commands.add_parser(name, help=meaning)
+        parser = commands.add_parser(name, help=meaning)
+        parser.add_argument("words", nargs=argparse.REMAINDER)
+        parser.set_defaults(may_take_command=True)
 
 
 def become(words: list[str]) -> None:

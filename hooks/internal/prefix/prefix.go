@@ -22,6 +22,9 @@ func Profiles(prefix string) string { return filepath.Join(prefix, "profiles") }
 // LaunchFile records the container runtimes that were found at installation.
 func LaunchFile(prefix string) string { return filepath.Join(prefix, "etc", "launch.yaml") }
 
+// Entry is the binary that stands in front of a container's command.
+func Entry(prefix string) string { return filepath.Join(prefix, "bin", "mpiimport-entry") }
+
 // StartScript is the Python file that activates before site is imported.
 func StartScript(prefix string) string { return filepath.Join(prefix, "lib", "mpiimport", "start.py") }
 
