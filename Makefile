@@ -18,7 +18,7 @@ unexport PYTHONPATH
 
 PACKAGE := $(shell find mpiimport -name '*.py' -o -name '*.yaml' -o -name '*.json')
 GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.txt' -o -name 'go.*')
-BINARIES := $(addprefix $(BUILD)/bin/mpiimport-,shim entry plan)
+BINARIES := $(addprefix $(BUILD)/bin/mpiimport-,shim entry plan keeper)
 
 .PHONY: demo test test-full lint install go-test clean
 

@@ -11,6 +11,7 @@ import (
 	"mpiimport.org/hooks/internal/apptainercli"
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/internal/nodecontainer"
 	"mpiimport.org/hooks/internal/rankenv"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
@@ -26,11 +27,13 @@ type Call struct {
 	Root    bool   // whether root calls
 }
 
-// Outcome is what to execute. Note says why acceleration that was asked for was not applied.
+// Outcome is what to execute. Note says why acceleration that was asked for was not applied. Container is set where
+// the ranks of a node are to share one; Args then starts a container for this process alone.
 type Outcome struct {
-	Args []string
-	Env  []string
-	Note string
+	Args      []string
+	Env       []string
+	Note      string
+	Container *nodecontainer.Commands
 }
 
 // Decide returns what to execute. An error means that nothing may start.
@@ -145,6 +148,14 @@ func (c Call) accelerate(line apptainercli.Line) (Outcome, error) {
 		out.Note = c.note(fmt.Sprintf("%s cannot be extended without shell evaluation; leave out --no-eval and --compat, or use exec",
 			strings.Join(skipped, ", ")))
 	}
+	if plan.PerNode && nodecontainer.Pays(c.Env) {
+		commands, reason := nodecontainer.Split(line, binds, plan.Entry, c.Env)
+		if reason == "" {
+			out.Container = &commands
+		} else {
+			out.Note = SharesNone(c.Env, reason)
+		}
+	}
 	if line.Action == "run" && rankenv.IsRank(c.Env) && hasInit(line, c.Env) {
 		out.Note = c.note("in a PID namespace the runtime does not become the run script, so no process can be named; use exec")
 	}
@@ -165,6 +176,14 @@ func (c Call) note(reason string) string {
 		return ""
 	}
 	return "mpiimport: not accelerated: " + reason
+}
+
+// SharesNone says why the ranks of a node have a container each, by one process of a job.
+func SharesNone(env []string, reason string) string {
+	if !rankenv.SpeaksForJob(env) {
+		return ""
+	}
+	return "mpiimport: no container is shared by the ranks of a node: " + reason
 }
 
 func exists(path string) bool {
