@@ -45,12 +45,8 @@ func run() (int, error) {
 		return 2, err
 	}
 	if outcome.Container != nil {
-		args, env, err := outcome.Container.Enter(real.Path, installed, outcome.Env)
-		if err == nil {
-			outcome.Args, outcome.Env = args, env
-		} else {
-			outcome.Note = shim.SharesNone(env, err.Error())
-		}
+		err := outcome.Container.Run(real.Path, installed, outcome.Env)
+		outcome.Note = shim.SharesNone(env, err.Error())
 	}
 	if outcome.Note != "" {
 		fmt.Fprintln(os.Stderr, outcome.Note)

@@ -11,6 +11,7 @@ const (
 	Pid     = "MPIIMPORT_PID"        // the one process that may activate
 	Unset   = "MPIIMPORT_UNSET"      // colon list of variables that the entry binary removes
 	Depth   = "MPIIMPORT_SHIM_DEPTH" // how many shims have run one after the other
+	Parent  = "MPIIMPORT_PARENT"     // descriptor and pid of who becomes the parent of the process in the container
 )
 
 // OptionPrefix begins the variable of every option of the service.
@@ -22,7 +23,7 @@ const RankVariables = OptionPrefix + "RANK_VARIABLES"
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
 func IsOption(name string) bool {
 	switch name {
-	case Mode, Profile, Start, Pid, Unset, Depth:
+	case Mode, Profile, Start, Pid, Unset, Depth, Parent:
 		return false
 	}
 	return len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)

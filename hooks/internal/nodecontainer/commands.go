@@ -17,7 +17,7 @@ var ofContainer = set(`authfile bind contain containlibs disable-cache docker-ho
 	home mount no-home no-mount no-nv no-rocm no-tmp-sandbox nv overlay rocm scratch tmp-sandbox tmpdir underlay unsquash
 	userns workdir writable-tmpfs`)
 
-// Options that say how one process runs in it: they go to `exec` or `run`.
+// Options that say how one process runs in it: they go to `exec`.
 var ofProcess = set(`cleanenv cwd env env-file no-eval no-umask pwd`)
 
 // Options that go to both.
@@ -37,8 +37,8 @@ func Pays(env []string) bool { return rankenv.IsRank(env) && rankenv.LocalRanks(
 // Split divides a call among the two. A reason says why the ranks cannot share a container.
 func Split(line apptainercli.Line, binds, entry, env []string) (Commands, string) {
 	c := Commands{Image: line.Image(), front: append([]string{}, line.Globals()...)}
-	if line.Action != "exec" && line.Action != "run" {
-		return c, "only exec and run can share one"
+	if line.Action != "exec" {
+		return c, "only what exec starts can share one"
 	}
 	if strings.Contains(c.Image, "://") {
 		return c, "the image is not a file or directory of this machine"

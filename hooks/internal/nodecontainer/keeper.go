@@ -161,7 +161,7 @@ func (p place) run(runtime string, env []string, words ...string) (string, error
 	failure := command.Run()
 	if failure != nil {
 		text, _ := os.ReadFile(p.at("stderr"))
-		return "", fmt.Errorf("%s %s: %s (%w)", runtime, words[0], complaint(string(text)), failure)
+		return "", fmt.Errorf("%s: %s (%w)", filepath.Base(runtime), complaint(string(text)), failure)
 	}
 	text, err := os.ReadFile(p.at("stdout"))
 	return string(text), err
