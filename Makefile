@@ -1,4 +1,4 @@
-# make demo | test | test-full | lint | install PREFIX=DIR
+# make demo | test | test-full | lint | install PREFIX=DIR | plugin APPTAINER=PROGRAM APPTAINER_SOURCE=DIR PREFIX=DIR
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
@@ -20,7 +20,7 @@ PACKAGE := $(shell find mpiimport -name '*.py' -o -name '*.yaml' -o -name '*.jso
 GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.txt' -o -name 'go.*')
 BINARIES := $(addprefix $(BUILD)/bin/mpiimport-,shim entry plan keeper)
 
-.PHONY: demo test test-full lint install go-test clean
+.PHONY: demo test test-full lint install go-test plugin clean
 
 demo: $(BUILD)/demo-venv/ready $(BUILD)/prefix/ready
 	tests/lab/tools.sh || true
@@ -39,11 +39,15 @@ lint: $(BUILD)/lint-venv/ready
 	$(BUILD)/lint-venv/bin/ruff format --check
 	$(BUILD)/lint-venv/bin/mypy
 	$(BUILD)/lint-venv/bin/shellcheck .ci/run $$(git ls-files '*.sh')
-	go=$$(hooks/go.sh); cd hooks; test -z "$$(gofmt -l . | tee /dev/stderr)"; "$$go" vet ./...; \
-	"$$go" run honnef.co/go/tools/cmd/staticcheck@v0.6.1 ./...
+	go=$$(hooks/go.sh); for module in hooks plugin; do (cd $$module; test -z "$$(gofmt -l . | tee /dev/stderr)"; \
+	"$$go" vet ./...; "$$go" run honnef.co/go/tools/cmd/staticcheck@v0.6.1 ./...); done
 
 go-test:
-	cd hooks; "$$(./go.sh)" test ./...
+	go=$$(hooks/go.sh); for module in hooks plugin; do (cd $$module; "$$go" test ./...); done
+
+# The plugin for one build of Apptainer or SingularityCE: see docs/plugin.md.
+plugin:
+	PATH=$$(dirname "$$(hooks/go.sh)"):$$PATH plugin/build.sh "$(APPTAINER)" "$(APPTAINER_SOURCE)" "$(PREFIX)" $(BUILD)/plugin.sif
 
 install: $(BINARIES) $(VENV)/ready
 	./install.sh "$(PREFIX)" $(BUILD)/bin "$(MPI4PY)" "$(MINORS)" $(VENV)/bin/python

@@ -3,7 +3,7 @@
 set -euo pipefail
 
 new_enough() {
-    [[ -x $1 ]] && [[ $(printf '%s\n' go1.23 "$("$1" env GOVERSION)" | sort -V | head -n 1) == go1.23 ]]
+    [[ -x $1 ]] && [[ $(printf '%s\n' go1.23.5 "$("$1" env GOVERSION)" | sort -V | head -n 1) == go1.23.5 ]]
 }
 
 for candidate in "$(command -v go || true)" /usr/local/go/bin/go /usr/lib/go-1.{26,25,24,23}/bin/go; do
@@ -25,5 +25,5 @@ if [[ -e /etc/debian_version && $(id -u) == 0 ]]; then
     fi
     rm -f "$list"
 fi
-echo "go.sh: no Go 1.23 or newer on PATH or in /usr/local/go; install one (on Debian 12: golang-1.23-go from backports)" >&2
+echo "go.sh: no Go 1.23.5 or newer on PATH or in /usr/local/go; install one (on Debian 12: golang-1.23-go from backports)" >&2
 exit 1

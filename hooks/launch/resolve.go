@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -25,43 +26,27 @@ type Request struct {
 
 // Resolve is the one planning function. It reads nothing but its arguments.
 func Resolve(p *profile.Profile, r Request) (Plan, error) {
-	plan := Plan{
-		Profile: p.Name, Files: p.Files, Entry: []string{}, Launcher: orEmpty(p.Launcher.Prefix), Options: orEmpty(p.Container.Options),
-		PerNode: p.Container.PerNode,
-	}
-	mounts, err := resolveMounts(p, r)
+	shared, err := Share(p, r)
 	if err != nil {
 		return Plan{}, err
 	}
-	plan.Mounts = mounts
-	own, err := ownVariables(p, r)
-	if err != nil {
-		return Plan{}, err
-	}
-	plan.Environment = append(own, resolveEnvironment(p, r)...)
-	switch {
-	case len(r.Command) == 0:
-		plan.Environment = append(plan.Environment, doorVariables(r, own)...)
-	case r.Command[0] != EntryPath:
-		plan.Entry = []string{EntryPath}
-	}
-	return plan, nil
+	return shared.For(r)
 }
 
 // HostEnvironment is what a profile changes in the environment of a program outside containers, with final
 // values. Options that the caller has set stay as they are.
 func HostEnvironment(p *profile.Profile, caller []string) ([]Variable, error) {
-	options, err := optionVariables(p, caller)
+	out, err := withCallers(profileOptions(p), p.Locks, caller)
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range resolveEnvironment(p, Request{Environ: caller}) {
+	for _, v := range withKept(resolveEnvironment(p, false), p.Environment.Keep, caller) {
 		if old, _ := environ.Get(caller, v.Name); v.Change == Append && old != "" {
 			v.Value = old + ":" + v.Value
 		}
-		options = append(options, v)
+		out = append(out, v)
 	}
-	return options, nil
+	return out, nil
 }
 
 func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
@@ -110,29 +95,27 @@ func replaceTarget(mounts []Mount, m Mount) []Mount {
 	return append(mounts, m)
 }
 
-// ownVariables carries the switch and the options. They are set by name because a container may start with a
-// clean environment.
-func ownVariables(p *profile.Profile, r Request) ([]Variable, error) {
-	mode := "1"
-	if asked, _ := environ.Get(r.Environ, handover.Mode); asked == "force" {
-		mode = "force"
+// profileOptions carries the options of the service that the profile sets.
+func profileOptions(p *profile.Profile) []Variable {
+	out := []Variable{}
+	for _, o := range p.Options() {
+		out = append(out, Variable{o.Variable, o.Value, Set})
 	}
-	options, err := optionVariables(p, r.Environ)
-	return append([]Variable{{handover.Mode, mode, Set}, {handover.Profile, p.Name, Set}}, options...), err
+	return out
 }
 
-// optionVariables carries the options. What the caller says beats what the profile says, if that is not locked.
-func optionVariables(p *profile.Profile, caller []string) ([]Variable, error) {
-	values, keys := map[string]string{}, map[string]string{}
-	for _, o := range p.Options() {
-		values[o.Variable], keys[o.Variable] = o.Value, o.Key
+// withCallers adds the caller's options. They beat the profile's, unless these are locked.
+func withCallers(options []Variable, locks []profile.Lock, caller []string) ([]Variable, error) {
+	values := map[string]string{}
+	for _, o := range options {
+		values[o.Name] = o.Value
 	}
 	for _, entry := range caller {
 		name, value, _ := strings.Cut(entry, "=")
 		if !handover.IsOption(name) {
 			continue
 		}
-		if lock := p.LockOn(profile.KeyOf(name)); lock != nil && value != values[name] {
+		if lock := profile.LockOn(locks, profile.KeyOf(name)); lock != nil && value != values[name] {
 			return nil, fmt.Errorf("%s=%s is set by the caller, but %s locks %s; unset the variable", name, value, lock.File, lock.Key)
 		}
 		values[name] = value
@@ -144,12 +127,9 @@ func optionVariables(p *profile.Profile, caller []string) ([]Variable, error) {
 	return out, nil
 }
 
-func resolveEnvironment(p *profile.Profile, r Request) []Variable {
-	e := p.Environment
-	if r.UserNamespace {
-		e = p.UserNamespace.Environment
-	}
-	set := kept(e, r.Environ)
+func resolveEnvironment(p *profile.Profile, userNamespace bool) []Variable {
+	e := environmentOf(p, userNamespace)
+	set := map[string]string{}
 	if p.MPI.Library != "" {
 		set[libraryVariable] = p.MPI.Library
 	}
@@ -157,41 +137,59 @@ func resolveEnvironment(p *profile.Profile, r Request) []Variable {
 		set[name] = value
 	}
 	out := []Variable{}
-	for _, name := range sorted(set) {
-		value := set[name]
+	for name, value := range set {
 		if more, both := e.Append[name]; both {
 			value += ":" + more
 		}
 		out = append(out, Variable{name, value, Set})
 	}
-	for _, name := range sorted(e.Append) {
+	for name, value := range e.Append {
 		if _, both := set[name]; !both {
-			out = append(out, Variable{name, e.Append[name], Append})
+			out = append(out, Variable{name, value, Append})
 		}
 	}
-	unset := append([]string{}, e.Unset...)
-	sort.Strings(unset)
-	for _, name := range unset {
+	for _, name := range e.Unset {
 		out = append(out, Variable{name, "", Unset})
 	}
-	return out
+	return inOrder(out)
+}
+
+func environmentOf(p *profile.Profile, userNamespace bool) profile.Environment {
+	if userNamespace {
+		return p.UserNamespace.Environment
+	}
+	return p.Environment
 }
 
 // libraryVariable names the MPI library to mpi4py's binary for every MPI.
 const libraryVariable = "MPI4PY_LIBMPI"
 
-// kept returns the caller's variables that the profile wants in the container and that may be handed in.
-func kept(e profile.Environment, caller []string) map[string]string {
-	out := map[string]string{}
+// withKept adds the caller's variables that the profile wants in the container and that may be handed in.
+func withKept(changes []Variable, keep, caller []string) []Variable {
+	out := slices.Clone(changes)
 	for _, entry := range caller {
 		name, value, _ := strings.Cut(entry, "=")
-		for _, pattern := range e.Keep {
-			if matches, _ := path.Match(pattern, name); matches && profile.CanSet(name) && !slices.Contains(e.Unset, name) {
-				out[name] = value
-			}
+		if !slices.ContainsFunc(keep, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }) || !profile.CanSet(name) {
+			continue
+		}
+		at := slices.IndexFunc(out, func(v Variable) bool { return v.Name == name })
+		switch {
+		case at < 0:
+			out = append(out, Variable{name, value, Set})
+		case out[at].Change == Append:
+			out[at] = Variable{name, value + ":" + out[at].Value, Set}
 		}
 	}
-	return out
+	return inOrder(out)
+}
+
+// inOrder sorts changes by what they do, then by name.
+func inOrder(changes []Variable) []Variable {
+	order := []Change{Set, Append, Unset}
+	slices.SortStableFunc(changes, func(a, b Variable) int {
+		return cmp.Or(slices.Index(order, a.Change)-slices.Index(order, b.Change), strings.Compare(a.Name, b.Name))
+	})
+	return changes
 }
 
 // doorVariables let sitecustomize activate where no entry binary stands in front of the command. In a rank only

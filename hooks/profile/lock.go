@@ -9,8 +9,8 @@ import (
 
 // Lock keeps what a profile says of one key from being changed by whatever extends or masks the profile.
 type Lock struct {
-	Key  string
-	File string // the profile that locks
+	Key  string `json:"key"`
+	File string `json:"file"` // the profile that locks
 
 	held []Value
 }
@@ -65,10 +65,10 @@ func (p *Profile) obey(locks []Lock) error {
 }
 
 // LockOn returns the lock that holds key, nil when there is none.
-func (p *Profile) LockOn(key string) *Lock {
-	for i, lock := range p.Locks {
+func LockOn(locks []Lock, key string) *Lock {
+	for i, lock := range locks {
 		if lock.Key == key || strings.HasPrefix(key, lock.Key+".") {
-			return &p.Locks[i]
+			return &locks[i]
 		}
 	}
 	return nil

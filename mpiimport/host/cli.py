@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from . import bake, manifests
+from . import bake, manifests, plugin
 from .complaint import Complaint
 
 USAGE_STATUS, FAILURE_STATUS = 2, 1
@@ -36,6 +36,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mpiimport", description="Start-up accelerator for Python MPI jobs.")
     parser.set_defaults(takes_command=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for subcommand in (bake, manifests):
+    for subcommand in (bake, manifests, plugin):
         subcommand.add_parser(commands)
     return parser

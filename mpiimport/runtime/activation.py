@@ -24,7 +24,7 @@ def activate(options: Options, program: Program, answers: Answers, before_site: 
     ``explicit``: the command line names mpiimport, so that being asked needs no further evidence. Never raises;
     where the service does not start, root says why in one line.
     """
-    here = launch()
+    here = launch(options.rank_variables)
     if options.switch != "0" and options.record and (here is None or here.rank == 0):
         _record(options, program, answers, before_site)
     if options.switch == "0" or options.debug or options.record or here is None:

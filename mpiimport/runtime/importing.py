@@ -80,7 +80,7 @@ class Imports(Source):
         self._index = index
         self._store = store
         self._ownership = ownership
-        self._loaded = loaded
+        self._accounted = set(loaded)
         self._rank = rank
         self._verbose = verbose
         self._damaged = False
@@ -204,7 +204,7 @@ class Imports(Source):
     def trace(self, name: str, from_store: bool) -> None:
         if from_store:
             # Whatever becomes of its spec: vendored modules are given others.
-            self._loaded.add(name)
+            self._accounted.add(name)
         elif not self._is_known(name):
             self._ordinary.add(name)
         if self._verbose:
@@ -220,7 +220,7 @@ class Imports(Source):
 
     def _is_known(self, name: str) -> bool:
         """Tell whether a module was there before the store, or is ours or the program itself."""
-        return name in self._loaded or name in ("__main__", "__mp_main__", MODULE) or name.startswith("mpiimport.")
+        return name in self._accounted or name in ("__main__", "__mp_main__", MODULE) or name.startswith("mpiimport.")
 
     def redirect_extensions(self) -> None:
         """Map extension modules from the store, whichever loader loads them: no file is mapped a second time."""

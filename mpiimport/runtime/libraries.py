@@ -3,6 +3,7 @@
 import os
 import sys
 
+from .options import LAZY
 from .store import library_name
 
 TYPE_CHECKING = False
@@ -94,6 +95,13 @@ class StagedLibraries:
             return None
         self._report_damage()
         return None
+
+
+def bind_functions(binding: str) -> None:
+    """Have the functions of extension modules looked up NOW or LAZY from here on; empty leaves it as it is."""
+    if binding:
+        chosen = os.RTLD_LAZY if binding == LAZY else os.RTLD_NOW
+        sys.setdlopenflags(sys.getdlopenflags() & ~(os.RTLD_LAZY | os.RTLD_NOW) | chosen)
 
 
 def mapped_files() -> set[str]:

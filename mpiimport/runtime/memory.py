@@ -1,11 +1,36 @@
 """How much memory the control groups of this process leave it (cgroups(7)): files in memory count as much as data."""
 
+from .decision import file_system
+from .size import Size, in_words
+
 CGROUPS = "/sys/fs/cgroup"
 OWN_GROUPS = "/proc/self/cgroup"
 # What the first version of cgroups writes for "no limit" is a number near 2**63.
 UNLIMITED = 1 << 60
 # Statistics of memory that is given back when it is needed; the first version has them with the children's added up.
 RECLAIMABLE = ("inactive_file", "active_file")
+# File systems whose files are memory, which a job's limit counts and the kernel cannot take back.
+IN_MEMORY = ("tmpfs", "ramfs")
+
+
+def excess(needed: int, directory: str, most: Size) -> str:
+    """Return the limit that ``needed`` bytes of files in ``directory`` would exceed; empty where they exceed none.
+
+    ``most``: what they may take; a share is one of the memory that the job's limit leaves.
+    """
+    left = memory_left() if file_system(directory) in IN_MEMORY else None
+    allowed = most.of(left)
+    if allowed is not None and needed > allowed:
+        return (
+            f"{most} of {_rest(left)}"
+            if left is not None and most.is_share()
+            else f"MPIIMPORT_STORE_SIZE={most} allows"
+        )
+    return _rest(left) if left is not None and needed > left else ""
+
+
+def _rest(left: int) -> str:
+    return f"the {in_words(left)} that the memory limit of this job leaves"
 
 
 def memory_left(cgroups: str = CGROUPS, own_groups: str = OWN_GROUPS) -> int | None:

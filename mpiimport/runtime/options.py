@@ -6,12 +6,21 @@
 
 import os
 
+from .size import Size, is_count
+
 WORLD, SESSION, OFF = "world", "session", "off"
+CLOSURE, PACKAGE = "closure", "package"
+NOW, LAZY = "now", "lazy"
 THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
+
+
+STORE_SIZE = Size("50%")
 
 
 class Option:
     """One option: ``flag`` is None where only the environment sets it; ``metavar`` None marks a switch.
+
+    ``kind``: of its value; a tuple is written as a colon list.
 
     ``choices``: the values it takes; empty where it takes any of its kind.
     """
@@ -53,6 +62,14 @@ OPTIONS = (
         "apply a site profile; the variable names that of container starts",
     ),
     Option("store", "-T", "DIR", str, "", "put the store into DIR (default: /dev/shm, then $TMPDIR, then /tmp)"),
+    Option(
+        "store_size",
+        None,
+        "SIZE",
+        Size,
+        STORE_SIZE,
+        "the most that the store may take: a size such as 4GiB, or a share of the memory that the job's limit leaves",
+    ),
     Option("report", "--report", "FILE", str, "", "write what the start-up did to FILE, as JSON"),
     Option(
         "manifests",
@@ -68,6 +85,50 @@ OPTIONS = (
     ),
     Option("deadline", None, "SECONDS", int, 300, "abort the job when the start-up takes longer"),
     Option("readers", None, "N", int, 16, "threads with which root reads the tree"),
+    Option(
+        "breadth",
+        None,
+        "BREADTH",
+        str,
+        CLOSURE,
+        "what is read before anything is learned: `closure` (what the program's imports lead to), `package` (the "
+        "packages they reach as a whole, tests left out)",
+        (CLOSURE, PACKAGE),
+    ),
+    Option(
+        "leave_alone",
+        None,
+        "NAMES",
+        tuple,
+        (),
+        "modules, and packages with all in them, that are imported the ordinary way; between colons",
+    ),
+    Option(
+        "preload",
+        None,
+        "LIBRARIES",
+        tuple,
+        (),
+        "libraries whose symbols every later one sees, before MPI starts: a path is loaded before mpi4py, a file name "
+        "means the copy that mpi4py loaded; between colons",
+    ),
+    Option(
+        "binding",
+        None,
+        "TIME",
+        str,
+        "",
+        "look the functions of extension modules up at once (`now`), as Python does, or at their first call (`lazy`)",
+        (NOW, LAZY),
+    ),
+    Option(
+        "rank_variables",
+        None,
+        "NAMES",
+        str,
+        "",
+        "the variables by which an unknown launcher tells rank, number of ranks and ranks on the node; between colons",
+    ),
     Option("thread_level", None, "LEVEL", str, "multiple", "MPI thread level to start with", THREAD_LEVELS),
     Option(
         "init",
@@ -93,11 +154,17 @@ class Options:
     debug: bool
     profile: str
     store: str
+    store_size: Size
     report: str
     manifests: str
     record: str
     deadline: int
     readers: int
+    breadth: str
+    leave_alone: tuple[str, ...]
+    preload: tuple[str, ...]
+    binding: str
+    rank_variables: str
     thread_level: str
     init: str
 
@@ -153,9 +220,15 @@ def _value(option: Option, text: str, said: str) -> object:
     if option.kind is bool:
         return text != "0"
     if option.kind is int:
-        if not (text.isascii() and text.isdigit()) or not int(text):
+        if not is_count(text):
             raise OptionError(f"{said} takes a number above 0, not {text!r}")
         return int(text)
+    if option.kind is tuple:
+        return tuple(word for word in text.split(":") if word)
+    if option.kind is Size:
+        if not Size(text).is_valid():
+            raise OptionError(f"{said} takes a size such as 4GiB or 512MiB, or a share such as 50%, not {text!r}")
+        return Size(text)
     if option.choices and text not in option.choices:
         raise OptionError(f"{said} is one of {', '.join(option.choices)}, not {text!r}")
     return text

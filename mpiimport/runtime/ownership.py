@@ -33,18 +33,15 @@ class Ownership:
     it; ``adopted``: user code has taken MPI over.
     """
 
-    def __init__(self, before_site: bool) -> None:
-        """Import mpi4py from ``sys.path``, else our own, without starting MPI.
-
-        ``before_site``: ``site`` has still to put the tree's packages on ``sys.path``. Raises NoMpi.
-        """
+    def __init__(self, before_site: bool, preload: tuple[str, ...]) -> None:
+        """Import mpi4py without starting MPI; the arguments are those of ``import_privately``. Raises NoMpi."""
         self._pid = os.getpid()
         self.session: Any = None
         self.adopted = False
         self._started = self._finalize = self._aborting = False
         self._provided = 0
         self.mpi: ModuleType
-        self.mpi, self.read_at_load = import_privately(before_site)
+        self.mpi, self.read_at_load = import_privately(before_site, preload)
         self.given: ModuleType | None = None
         # Kept, for user code may be given another answer.
         self._is_initialized: Callable[[], bool] = self.mpi.Is_initialized

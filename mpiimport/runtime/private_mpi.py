@@ -5,6 +5,7 @@ import sys
 
 from . import PREFIX
 from .handover import MODULE, PACKAGE, Settings
+from .preload import load_globally, make_global
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,13 +21,13 @@ class NoMpi(Exception):
     """MPI cannot be used here; the message says why and what would cure it."""
 
 
-def import_privately(before_site: bool) -> "tuple[ModuleType, list[object]]":
+def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[ModuleType, list[object]]":
     """Import ``mpi4py.MPI`` from ``sys.path``, else our own, without starting MPI, and hide it.
 
     Return it with the settings that it will never look at again, ``Settings.read_at_load``.
 
     The standard library's modules that it imports stay. ``before_site``: ``site`` has still to put the tree's
-    packages on ``sys.path``. Raises NoMpi.
+    packages on ``sys.path``. ``preload``: libraries whose symbols MPI's own plugins are to see. Raises NoMpi.
     """
     if MODULE in sys.modules:
         raise NoMpi("mpi4py.MPI was imported before mpiimport could start; import it later")
@@ -39,10 +40,14 @@ def import_privately(before_site: bool) -> "tuple[ModuleType, list[object]]":
         sys.path += site_packages(sys.prefix)
     sys.path.append(own_packages())
     try:
+        load_globally(preload)
         package = __import__(PACKAGE)
         package.rc(initialize=False, finalize=False)
         module: ModuleType = __import__(MODULE, fromlist=["COMM_WORLD"])
+        make_global(preload)
         read_at_load = Settings().read_at_load
+    except OSError as exc:
+        raise NoMpi(f"a library to be preloaded does not load ({exc}); mend mpi.preload in the site profile") from None
     except (ImportError, RuntimeError) as exc:
         raise NoMpi(f"mpi4py does not load ({str(exc).splitlines()[0]}); {_remedy(exc)}") from None
     finally:

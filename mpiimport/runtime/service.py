@@ -11,6 +11,7 @@ from .deadline import run_before_deadline
 from .gathering import Gathering
 from .importing import Imports
 from .index import FORMAT, Index, digest
+from .libraries import bind_functions
 from .ownership import Ownership
 from .private_mpi import NoMpi
 from .store import Store, sweep
@@ -97,6 +98,7 @@ class Service:
         self.imports = self._attached
         if self.imports is not None:
             self.imports.install()
+            bind_functions(self.options.binding)
             finish = self._learn if self._snapshot else None
             self._gathering = Gathering(self._transport, self.ownership, self.imports, finish)
 
@@ -144,7 +146,7 @@ class Service:
         """Initialise MPI and make a communicator of our own."""
         self._loaded = set(sys.modules)
         try:
-            self.ownership = Ownership(self._before_site)
+            self.ownership = Ownership(self._before_site, self.options.preload)
             self._loaded |= set(sys.modules)
             self.ownership.start(self.options.init, self.options.thread_level)
             self.ownership.supports()
@@ -281,7 +283,7 @@ class Service:
         if not self.options.store:
             candidates = list(dict.fromkeys(["/dev/shm", os.environ.get("TMPDIR") or "/tmp", "/tmp"]))
         sweep(candidates)
-        self._store = Store.create(candidates, self._sizes, self.rank)
+        self._store = Store.create(candidates, self._sizes, self.rank, self.options.store_size)
 
 
 def _pack_sizes(snapshot: "Snapshot | None") -> bytes:

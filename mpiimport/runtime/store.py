@@ -12,9 +12,10 @@ lib/...  shared libraries under their original absolute paths, so that $ORIGIN k
 import os
 import time
 
-from .decision import file_system
 from .index import FORMAT
-from .memory import memory_left
+from .memory import excess
+from .options import STORE_SIZE
+from .size import Size, in_words
 
 PREFIX = "mpiimport-"
 LOCK, NEW_LOCK = "lock", "lock.new"
@@ -24,8 +25,6 @@ ABANDONED_SECONDS = 600
 # The nanoseconds of a sealed file's modification time.
 SEAL = 462_770_900 + FORMAT
 SECOND = 10**9
-# File systems whose files are memory, which a job's limit counts and the kernel cannot take back.
-IN_MEMORY = ("tmpfs", "ramfs")
 
 
 class NoRoom(Exception):
@@ -43,21 +42,19 @@ class Store:
         self.executable = not os.statvfs(directory).f_flag & os.ST_NOEXEC
 
     @classmethod
-    def create(cls, candidates: list[str], sizes: dict[str, int], slot: int) -> "Store":
+    def create(cls, candidates: list[str], sizes: dict[str, int], slot: int, most: Size = STORE_SIZE) -> "Store":
         """Reserve a store in the first candidate directory that has room.
 
-        ``sizes``: bytes of each file by its name in the store; ``slot``: this rank's byte of the lock.
+        ``sizes``: bytes of each file by its name in the store; ``slot``: this rank's byte of the lock; ``most``: what
+        it may take, as for ``excess``.
         Libraries are left out where they could not be mapped. Raises NoRoom.
         """
         tried = []
         needed = sum(sizes.values())
         for parent in candidates:
-            left = memory_left() if file_system(parent) in IN_MEMORY else None
-            if left is not None and needed > left // 2:
-                tried.append(
-                    f"{parent}: {_size(needed)} are needed, more than half of the {_size(left)} that the memory limit "
-                    "of this job leaves"
-                )
+            limit = excess(needed, parent, most)
+            if limit:
+                tried.append(f"{parent}: {in_words(needed)} are needed, more than {limit}")
                 continue
             directory = os.path.join(parent, f"{PREFIX}{os.geteuid()}-{os.urandom(16).hex()}")
             try:
@@ -75,7 +72,7 @@ class Store:
                 return store
             except OSError as exc:
                 store.leave()
-                tried.append(f"{parent}: {exc.strerror} ({_size(needed)} are needed)")
+                tried.append(f"{parent}: {exc.strerror} ({in_words(needed)} are needed)")
         raise NoRoom("no place for the store: " + "; ".join(tried) + "; name one with MPIIMPORT_STORE")
 
     @classmethod
@@ -204,10 +201,6 @@ def _sweep_one(directory: str) -> None:
             os.close(lock)
     except OSError:
         return
-
-
-def _size(length: int) -> str:
-    return f"{length >> 20} MiB" if length >> 20 else f"{-(-length >> 10)} KiB"
 
 
 def _new_lock(directory: str, slot: int) -> int:

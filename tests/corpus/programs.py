@@ -335,12 +335,13 @@ pyproj.Transformer.from_crs("EPSG:4326", "EPSG:3857").transform(50, 10)
 pyproj.Geod(ellps="WGS84").inv(0, 0, 1, 1)
 """,
     "pytest": """
-import os, pytest, tempfile
-with tempfile.TemporaryDirectory() as directory:
-    path = os.path.join(directory, "test_it.py")
-    with open(path, "w") as stream:
-        stream.write("import pytest\\n\\ndef test_it(tmp_path):\\n    assert pytest.approx(1) == 1\\n")
-    assert pytest.main(["-q", "-p", "no:cacheprovider", path]) == 0
+import os, pytest
+# One file for all ranks, there before any of them looks for it.
+os.makedirs("suite", exist_ok=True)
+with open(f"suite/{os.getpid()}", "w") as stream:
+    stream.write("import pytest\\n\\ndef test_it(tmp_path):\\n    assert pytest.approx(1) == 1\\n")
+os.replace(stream.name, "suite/test_it.py")
+assert pytest.main(["-q", "-p", "no:cacheprovider", "--basetemp", f"temporary-{os.getpid()}", "suite/test_it.py"]) == 0
 """,
     "pytz": "import pytz, datetime; pytz.timezone('Europe/Berlin').localize(datetime.datetime(2020, 1, 1)).utcoffset()",
     "pyyaml": "import yaml; yaml.safe_dump(yaml.safe_load('a: [1, 2]')); yaml.load('b: 1', yaml.CSafeLoader)",

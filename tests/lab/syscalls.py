@@ -80,6 +80,19 @@ def new_processes(directory: Path, since: str, until: str) -> list[list[str]]:
     return found
 
 
+def calls_of(directory: Path, program: str) -> list[Call]:
+    """The path calls of processes in ``directory`` while they are ``program``, from its execve to the next."""
+    found = []
+    for lines in _processes(directory):
+        inside = False
+        for _, text in lines:
+            if text.startswith("execve(") and text.endswith(" = 0"):
+                inside = text.startswith(f'execve("{program}"')
+            elif inside:
+                found += _path_calls([(0, text)])
+    return found
+
+
 def _processes(directory: Path) -> list[list[tuple[float, str]]]:
     """The lines of each traced process in ``directory``, of all its threads, by time."""
     lines: dict[str, list[tuple[float, str]]] = {}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from mpiimport.runtime.root.learning import OWN_LOADER
 from tests.conftest import ROOT, Job, provision
 from tests.corpus.programs import PROGRAMS, REPRESENTATIVE
 from tests.lab.modules import CLOSED_LIST, REPORT, Seen, collect
@@ -19,6 +20,8 @@ from tests.lab.ranks import Mpi
 
 # Of the representative packages alone, and of all.
 FIRST_RUN_SHARE = (0.97, 0.98)
+# Packages with an import hook whose loader reads the files itself, as pytest's that rewrites assertions.
+OWN_LOADERS = {"pytest"}
 # What Python loads before it asks for a program, and the program itself.
 FEW = 5
 EARLY = ("encodings", "__main__")
@@ -27,11 +30,15 @@ PACKAGES = [pytest.param(name, marks=() if name in REPRESENTATIVE else pytest.ma
 
 @dataclass(frozen=True)
 class Run:
-    """What a served run did: how many modules it ``served``, the names of those it ``missed``, and how many it read."""
+    """What a served run did: how many modules it ``served``, the names of those it ``missed``, and how many it read.
+
+    ``foreign``: modules that the program's own loader imported, which nobody can serve.
+    """
 
     served: int
     missed: list[str]
     stored: int
+    foreign: list[str]
 
 
 @pytest.fixture(scope="module")
@@ -83,12 +90,13 @@ def run(job: Job, mpi: Mpi, door: str, script: Path) -> list[Seen]:
 
 def read_run(job: Job, plain: Seen) -> Run:
     report = json.loads((job.directory / "report.json").read_text())
-    missed = [miss["name"] for miss in report["missed"]]
+    foreign = [miss["name"] for miss in report["missed"] if miss["why"].startswith(OWN_LOADER)]
+    missed = [miss["name"] for miss in report["missed"] if miss["name"] not in foreign]
     # The report must account for the program's files, but for a few that were there before activation.
     looks = [look for name, look in plain.modules.items() if name not in CLOSED_LIST and not name.startswith(EARLY)]
     files = {look["__file__"] for look in looks if "__file__" in look and "'frozen'" not in look["spec"]}
-    assert len(files) - FEW <= report["modules_served"] + len(missed)
-    return Run(report["modules_served"], missed, report["modules_stored"])
+    assert len(files) - FEW <= report["modules_served"] + len(report["missed"])
+    return Run(report["modules_served"], missed, report["modules_stored"], foreign)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -96,6 +104,8 @@ def test_a_package_looks_the_same_and_is_served(
     corpus: Job, mpich: Mpi, package: str, figures: dict[str, list[Run]]
 ) -> None:
     script = corpus.script(PROGRAMS[package] + REPORT)
+    # What a package keeps for its next run, as matplotlib its list of fonts, is there for all three that are compared.
+    run(corpus, mpich, "plain", script)
     plain = run(corpus, mpich, "plain", script)[0]
     first_run = run(corpus, mpich, "early", script)
     first = read_run(corpus, plain)
@@ -107,6 +117,7 @@ def test_a_package_looks_the_same_and_is_served(
         assert served.differences(plain) == {}
         assert served.mapped_more_often(plain) == {}
     assert second.missed == []
+    assert not second.foreign or package in OWN_LOADERS
 
 
 def test_first_runs_are_served_nearly_all_of_their_modules(figures: dict[str, list[Run]]) -> None:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from mpiimport.runtime import store as store_module
+from mpiimport.runtime import memory
 from mpiimport.runtime.memory import CGROUPS, OWN_GROUPS, memory_left
+from mpiimport.runtime.size import Size
 from mpiimport.runtime.store import NoRoom, Store
 
 MIB = 1 << 20
@@ -99,28 +100,65 @@ def test_the_machine_itself_can_be_asked() -> None:
 
 @pytest.mark.parametrize("left", [None, 8 * MIB])
 def test_half_of_what_is_left_may_be_taken(left: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "memory_left", lambda: left)
-    monkeypatch.setattr(store_module, "file_system", lambda path: "tmpfs")
+    monkeypatch.setattr(memory, "memory_left", lambda: left)
+    monkeypatch.setattr(memory, "file_system", lambda path: "tmpfs")
     Store.create([str(tmp_path)], {"index": 4 * MIB}, 0).leave()
 
 
 def test_more_than_half_is_refused_with_the_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "memory_left", lambda: 8 * MIB - 2)
-    monkeypatch.setattr(store_module, "file_system", lambda path: "tmpfs")
-    with pytest.raises(NoRoom, match=r"4 MiB are needed, more than half of the 7 MiB that the memory limit"):
+    monkeypatch.setattr(memory, "memory_left", lambda: 8 * MIB - 2)
+    monkeypatch.setattr(memory, "file_system", lambda path: "tmpfs")
+    with pytest.raises(NoRoom, match=r"4 MiB are needed, more than 50% of the 7 MiB that the memory limit"):
         Store.create([str(tmp_path)], {"index": 4 * MIB}, 0)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("most", "left", "refusal"),
+    [
+        ("4MiB", None, ""),
+        ("3MiB", None, "more than MPIIMPORT_STORE_SIZE=3MiB allows"),
+        ("3MiB", 100 * MIB, "more than MPIIMPORT_STORE_SIZE=3MiB allows"),
+        ("4GiB", 3 * MIB, "more than the 3 MiB that the memory limit"),
+        ("4GiB", 4 * MIB, ""),
+        ("100%", 4 * MIB, ""),
+        ("10%", 39 * MIB, "more than 10% of the 39 MiB that the memory limit"),
+        ("10%", 40 * MIB, ""),
+        ("1%", None, ""),
+    ],
+)
+def test_what_a_store_may_take_can_be_chosen(
+    most: str, left: int | None, refusal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "memory_left", lambda: left)
+    monkeypatch.setattr(memory, "file_system", lambda path: "tmpfs")
+    if refusal:
+        with pytest.raises(NoRoom, match=f"4 MiB are needed, {refusal}"):
+            Store.create([str(tmp_path)], {"index": 4 * MIB}, 0, Size(most))
+    else:
+        Store.create([str(tmp_path)], {"index": 4 * MIB}, 0, Size(most)).leave()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_size_holds_for_a_place_on_disk_and_a_share_of_memory_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "memory_left", lambda: 0)
+    monkeypatch.setattr(memory, "file_system", lambda path: "ext4")
+    Store.create([str(tmp_path)], {"index": 4 * MIB}, 0, Size("1%")).leave()
+    with pytest.raises(NoRoom, match="MPIIMPORT_STORE_SIZE=3MiB"):
+        Store.create([str(tmp_path)], {"index": 4 * MIB}, 0, Size("3MiB"))
+
+
 def test_a_place_on_disk_has_no_such_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "memory_left", lambda: 0)
-    monkeypatch.setattr(store_module, "file_system", lambda path: "ext4")
+    monkeypatch.setattr(memory, "memory_left", lambda: 0)
+    monkeypatch.setattr(memory, "file_system", lambda path: "ext4")
     Store.create([str(tmp_path)], {"index": MIB}, 0).leave()
 
 
 @pytest.mark.parametrize(("size", "words"), [(1, "1 KiB"), (MIB - 1, "1024 KiB"), (MIB, "1 MiB"), (5 * MIB, "5 MiB")])
 def test_what_is_needed_is_never_said_to_be_nothing(size: int, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "memory_left", lambda: 0)
-    monkeypatch.setattr(store_module, "file_system", lambda path: "tmpfs")
+    monkeypatch.setattr(memory, "memory_left", lambda: 0)
+    monkeypatch.setattr(memory, "file_system", lambda path: "tmpfs")
     with pytest.raises(NoRoom, match=f"{words} are needed"):
         Store.create(["/dev/shm"], {"index": size}, 0)

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from mpiimport.runtime.options import OPTIONS, Option, OptionError, Options, from_environment, split_flags
+from mpiimport.runtime.size import Size
 from tests.conftest import ROOT
 
 WITH_FLAG = [option for option in OPTIONS if option.flag]
@@ -14,13 +15,17 @@ SAMPLES: dict[type, tuple[str, object, str, object]] = {
     bool: ("1", True, "0", False),
     int: ("7", 7, "08", 8),
     str: ("some text", "some text", "0", "0"),
+    tuple: ("one:two.three", ("one", "two.three"), ":0::", ("0",)),
+    Size: ("4GiB", Size("4GiB"), "7%", Size("7%")),
 }
 
 
 def sample(option: Option) -> tuple[str, object, str, object]:
     """A text and what it means to the option, and another text and what that means."""
-    others = [choice for choice in option.choices if choice != option.default]
-    return (others[0], others[0], others[1], others[1]) if option.choices else SAMPLES[option.kind]
+    if not option.choices:
+        return SAMPLES[option.kind]
+    first, second = sorted(option.choices, key=lambda choice: choice == option.default)[:2]
+    return (first, first, second, second)
 
 
 @pytest.fixture(autouse=True)
@@ -123,6 +128,28 @@ def test_a_value_that_is_no_number_is_named(option: Option, text: str, monkeypat
     monkeypatch.setenv(option.variable, text)
     with pytest.raises(OptionError, match=f"{option.variable} takes a number above 0, not "):
         from_environment()
+
+
+@pytest.mark.parametrize("text", ["4", "4GB", "0GiB", "-1GiB", "1.5GiB", "GiB", "%", "0%", "101%", "4 GiB", "²GiB"])
+def test_a_value_that_is_no_size_is_named(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPIIMPORT_STORE_SIZE", text)
+    with pytest.raises(OptionError, match="MPIIMPORT_STORE_SIZE takes a size such as 4GiB"):
+        from_environment()
+
+
+@pytest.mark.parametrize(
+    ("text", "whole", "expected"),
+    [
+        ("3MiB", None, 3 << 20),
+        ("2GiB", 5, 2 << 30),
+        ("1TiB", 0, 1 << 40),
+        ("50%", 7, 3),
+        ("100%", 7, 7),
+        ("1%", None, None),
+    ],
+)
+def test_a_size_is_a_number_of_bytes(text: str, whole: int | None, expected: int | None) -> None:
+    assert Size(text).of(whole) == expected
 
 
 @pytest.mark.parametrize("text", ["", "World", "none", "1"])

@@ -18,8 +18,21 @@ PACKAGE = ROOT / "mpiimport"
 SCHEMA = PACKAGE / "profiles" / "profile.schema.json"
 VECTORS = ROOT / "hooks" / "profile" / "testdata"
 SHIPPED = sorted(PACKAGE.glob("profiles/*.yaml"))
-# Of every key of the section, a value that is not the default.
-SERVICE_SAMPLES = {"deadline": 17, "readers": 3, "store": "/dev/shm", "thread_level": "funneled", "init": "session"}
+# Of every key that becomes an option, by the option's name: its section, a value that is not the default in YAML, and
+# the option's value.
+SAMPLES: dict[str, tuple[str, str, object]] = {
+    "store": ("service", "store: /dev/shm", "/dev/shm"),
+    "store_size": ("service", "store_size: 4GiB", "4GiB"),
+    "breadth": ("service", "breadth: package", "package"),
+    "leave_alone": ("service", "leave_alone: [torch, scipy.io]", ("torch", "scipy.io")),
+    "deadline": ("service", "deadline: 17", 17),
+    "readers": ("service", "readers: 3", 3),
+    "thread_level": ("service", "thread_level: funneled", "funneled"),
+    "init": ("service", "init: 'off'", "off"),
+    "preload": ("mpi", "preload: [/a/libx.so, liby.so.1]", ("/a/libx.so", "liby.so.1")),
+    "binding": ("mpi", "binding: lazy", "lazy"),
+    "rank_variables": ("launcher", "variables: {rank: R, local_size: L}", "R::L"),
+}
 
 
 def vectors(directory: str) -> list[Path]:
@@ -119,24 +132,29 @@ def test_service_keys_are_options_of_the_runtime(schema: dict[str, Any]) -> None
     assert keys - {option.name for option in OPTIONS} == set()
 
 
-@pytest.mark.parametrize("key", SERVICE_SAMPLES)
-def test_a_service_key_becomes_the_variable_that_the_runtime_reads(
-    key: str, schema: dict[str, Any], plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_samples_are_of_all_keys(schema: dict[str, Any]) -> None:
+    keys = {key for key, (section, _, _) in SAMPLES.items() if section == "service"}
+    assert keys == set(schema["properties"]["service"]["properties"])
+
+
+@pytest.mark.parametrize("option", SAMPLES)
+def test_a_key_becomes_the_variable_that_the_runtime_reads(
+    option: str, schema: dict[str, Any], plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    value = SERVICE_SAMPLES[key]
-    assert set(SERVICE_SAMPLES) == set(schema["properties"]["service"]["properties"])
+    section, line, value = SAMPLES[option]
     path = tmp_path / "sample.yaml"
-    path.write_text(f"schema_version: 1\nname: sample\ndescription: a test\nservice:\n  {key}: {value}\n")
+    path.write_text(f"schema_version: 1\nname: sample\ndescription: a test\n{section}:\n  {line}\n")
     assert is_valid(path, schema)
     command = [str(plan), "show", "--prefix", str(PACKAGE), "--profile", str(path), "python", "app.py"]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, env=clean_environment())
-    variable = f"MPIIMPORT_{key.upper()}"
-    changes = json.loads(done.stdout)["environment"]
-    assert {"name": variable, "value": str(value), "change": "set"} in changes
-    monkeypatch.setenv(variable, str(value))
-    assert getattr(from_environment(), key) == value
+    variable = f"MPIIMPORT_{option.upper()}"
+    (change,) = [change for change in json.loads(done.stdout)["environment"] if change["name"] == variable]
+    assert change["change"] == "set"
+    monkeypatch.setenv(variable, change["value"])
+    assert getattr(from_environment(), option) == value
 
 
 @pytest.mark.parametrize("option", [option for option in OPTIONS if option.choices], ids=lambda option: option.name)
 def test_choices_are_those_of_the_runtime(option: Option, schema: dict[str, Any]) -> None:
-    assert schema["properties"]["service"]["properties"][option.name]["enum"] == list(option.choices)
+    section = SAMPLES[option.name][0]
+    assert schema["properties"][section]["properties"][option.name]["enum"] == list(option.choices)

@@ -63,6 +63,28 @@ def test_what_the_launcher_says_is_read(
     assert here is None or os.environ[here.rank_variable] == str(here.rank)
 
 
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        ("SITE_RANK:SITE_SIZE:SITE_LOCAL_SIZE", (3, 8, 2)),
+        ("SITE_RANK:SITE_SIZE", (3, 8, None)),
+        ("SITE_RANK::SITE_LOCAL_SIZE", (3, None, 2)),
+        ("SITE_RANK", (3, None, None)),
+        ("UNSET_RANK:SITE_SIZE", (1, 4, None)),
+        ("", (1, 4, None)),
+    ],
+)
+def test_a_launcher_that_the_site_names_is_asked_first(
+    named: str, expected: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [*filter(None, sum(VARIABLES, ())), "OMPI_NUM_APP_CTX"]:
+        monkeypatch.delenv(name, raising=False)
+    for word in ["SITE_RANK=3", "SITE_SIZE=8", "SITE_LOCAL_SIZE=2", "PMI_RANK=1", "PMI_SIZE=4"]:
+        monkeypatch.setenv(*word.split("=", 1))
+    here = launch(named)
+    assert here and (here.rank, here.size, here.local_size) == expected
+
+
 def ask(parent: dict[str, str], child: dict[str, str]) -> str:
     """What a process with the environment ``child`` says of itself under a parent with ``parent``."""
     command = [*SHELL, "env", "-i", *(f"{name}={text}" for name, text in child.items()), sys.executable, "-c", ASK]

@@ -16,6 +16,7 @@ import (
 )
 
 const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR] [COMMAND...]   print a launch plan as JSON
+       mpiimport-plan share [--profile P] [--userns] [--prefix DIR]             print a job's plan, for MPIIMPORT_PLAN
        mpiimport-plan show --provenance [--profile P]                           print what a profile says, and which file says it, as JSON
        mpiimport-plan environment [--profile P]                                 print a profile's environment, NUL-separated
        mpiimport-plan list [--prefix DIR]                                       print the known profiles
@@ -55,6 +56,8 @@ func run(args []string) error {
 			return showProvenance(*name, *installed)
 		}
 		return show(*name, *installed, *userns, flags.Args())
+	case "share":
+		return share(*name, *installed, *userns)
 	case "environment":
 		return environment(*name, *installed)
 	case "list":
@@ -76,10 +79,7 @@ func show(name, installed string, userns bool, command []string) error {
 	if err != nil {
 		return err
 	}
-	plan, err := launch.Resolve(chosen, launch.Request{
-		Prefix: installed, Command: command, UserNamespace: userns, Environ: os.Environ(), Glob: filepath.Glob,
-		Exists: func(path string) bool { _, err := os.Stat(path); return err == nil },
-	})
+	plan, err := launch.Resolve(chosen, request(installed, userns, command))
 	if err != nil {
 		return err
 	}
@@ -100,6 +100,31 @@ func printJSON(value any) error {
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
 	return out.Encode(value)
+}
+
+func request(installed string, userns bool, command []string) launch.Request {
+	return launch.Request{
+		Prefix: installed, Command: command, UserNamespace: userns, Environ: os.Environ(), Glob: filepath.Glob,
+		Exists: func(path string) bool { _, err := os.Stat(path); return err == nil },
+	}
+}
+
+// share prints what container starts read in MPIIMPORT_PLAN instead of the profile.
+func share(name, installed string, userns bool) error {
+	chosen, err := profile.Load(name, profile.Directories(installed, os.Environ()))
+	if err != nil {
+		return err
+	}
+	shared, err := launch.Share(chosen, request(installed, userns, nil))
+	if err != nil {
+		return err
+	}
+	text, err := launch.WriteShared(shared, launch.Key{Prefix: installed, Profile: name, UserNamespace: userns})
+	if err != nil {
+		return err
+	}
+	fmt.Println(text)
+	return nil
 }
 
 // environment prints the changes for a python that runs in no container: NAME=VALUE, or NAME to unset.

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -11,6 +13,13 @@ import (
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/internal/runtimes"
 	"mpiimport.org/hooks/internal/shim"
+)
+
+// Exit statuses where no runtime was started: as a shell's, and for a mistake in what was asked for.
+const (
+	notExecutable = 126
+	notFound      = 127
+	usage         = 2
 )
 
 func main() {
@@ -23,34 +32,47 @@ func main() {
 func run() (int, error) {
 	name := filepath.Base(os.Args[0])
 	if name != "singularity" && name != "apptainer" {
-		return 127, fmt.Errorf("the shim was called as %s; call it as singularity or apptainer (PREFIX/shim on PATH)", name)
+		return notFound, fmt.Errorf("the shim was called as %s; call it as singularity or apptainer (PREFIX/shim on PATH)", name)
 	}
 	installed, err := prefix.Of()
 	if err != nil {
-		return 127, err
+		return notFound, err
 	}
 	env, err := runtimes.Deeper(os.Environ(), name)
 	if err != nil {
-		return 127, err
+		return notFound, err
 	}
 	self, _ := os.Executable()
-	real, err := runtimes.Finder{Prefix: installed, Self: self, Path: os.Getenv("PATH")}.Find(name)
+	finder := runtimes.Finder{Prefix: installed, Self: self, Path: os.Getenv("PATH")}
+	real, err := finder.Find(name)
 	if err != nil {
-		return 127, err
+		return notFound, err
 	}
+	status, err := become(real, installed, env)
+	if status != notExecutable || !errors.Is(err, fs.ErrNotExist) {
+		return status, err
+	}
+	if real, err = finder.Search(name); err != nil {
+		return notFound, err
+	}
+	return become(real, installed, env)
+}
+
+// become returns only when the runtime was not started.
+func become(real runtimes.Runtime, installed string, env []string) (int, error) {
 	outcome, err := shim.Decide(shim.Call{
 		Args: os.Args[1:], Env: env, Prefix: installed, Flavour: real.Flavour, NoBinds: real.NoBinds, Root: os.Geteuid() == 0,
 	})
 	if err != nil {
-		return 2, err
+		return usage, err
 	}
 	if outcome.Container != nil {
 		err := outcome.Container.Run(real.Path, installed, outcome.Env)
-		outcome.Note = shim.SharesNone(env, err.Error())
+		outcome.Note = shim.NotShared(env, err.Error())
 	}
 	if outcome.Note != "" {
 		fmt.Fprintln(os.Stderr, outcome.Note)
 	}
 	err = syscall.Exec(real.Path, append([]string{real.Path}, outcome.Args...), outcome.Env)
-	return 126, fmt.Errorf("cannot execute %s: %w; check its permissions and architecture", real.Path, err)
+	return notExecutable, fmt.Errorf("cannot execute %s: %w; check its permissions and architecture", real.Path, err)
 }

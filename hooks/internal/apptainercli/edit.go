@@ -23,7 +23,7 @@ func (l Line) Edit(binds, entry []string) []string {
 				}
 			}
 		}
-		if l.imageAt != 0 && i == l.imageAt {
+		if l.imageAt != 0 && i == l.commandAt()-1 {
 			out = append(out, entry...)
 		}
 	}

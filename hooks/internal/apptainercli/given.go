@@ -8,14 +8,13 @@ type Option struct {
 // Given returns the subcommand's options in their order.
 func (l Line) Given() []Option {
 	out := []Option{}
-	table := actionOptions(l.Action)
 	for i := l.actionAt + 1; i < l.imageAt && l.Args[i] != "--"; {
 		if l.isOurs(i) {
 			i++
 			continue
 		}
 		found := map[string]string{}
-		used, _ := table.read(l.Args[i:], found)
+		used, _ := actions.read(l.Args[i:], found)
 		for name, value := range found {
 			out = append(out, Option{name, value})
 		}
@@ -26,9 +25,3 @@ func (l Line) Given() []Option {
 
 // Globals returns the words in front of the subcommand.
 func (l Line) Globals() []string { return l.Args[:l.actionAt] }
-
-// IsOption says whether some command has an option of this name.
-func IsOption(name string) bool {
-	_, known := actionOptions("exec").value[name]
-	return known
-}

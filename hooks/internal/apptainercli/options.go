@@ -1,32 +1,34 @@
 package apptainercli
 
-// The options that exec, run and shell of Apptainer 1.1 to 1.5 and SingularityCE 3.9 to 4.4 know, and whether
-// each takes a value. Taken from `--help`, the manual pages and 1.4.5's command table, hidden ones included.
+// The options that exec, run, shell, test, instance start and instance run of Apptainer 1.1 to 1.5 and SingularityCE
+// 3.9 to 4.4 know, and whether each takes a value: one table, for none of them means one thing here and another
+// there. Taken from `--help`, the manual pages and the command tables of 1.4.5 and 4.x, hidden ones included.
 var (
-	withValue = words(`add-caps app apply-cgroups arch authfile bind blkio-weight blkio-weight-device cdi-dirs
-		containlibs cpu-shares cpus cpuset-cpus cpuset-mems cwd device dmtcp-launch dmtcp-restart dns
-		docker-host docker-password docker-username drop-caps env env-file fusemount home hostname
-		memory memory-reservation memory-swap mount netns-path network network-args no-mount overlay pem-path
-		pids-limit platform proot pwd runscript-timeout scratch security tmpdir vm-cpu vm-ip vm-ram
-		workdir data`)
-	withoutValue = words(`allow-setuid boot cleanenv compat contain containall disable-cache docker-login fakeroot
-		help ignore-fakeroot-command ignore-subuid ignore-userns intel-hpu ipc keep-layers keep-privs net
-		no-compat no-eval no-home no-https no-init no-nv no-oci no-pid no-privs no-rocm no-setgroups
-		no-tmp-sandbox no-umask nohttps nv nvccli oci oom-kill-disable passphrase pid rocm sharens sif-fuse
-		tmp-sandbox underlay unsquash userns uts vm vm-err writable writable-tmpfs`)
-	letters = map[byte]string{
-		'B': "bind", 'H': "home", 'S': "scratch", 'W': "workdir", 'o': "overlay",
-		'C': "containall", 'c': "contain", 'e': "cleanenv", 'f': "fakeroot", 'h': "help", 'i': "ipc",
-		'n': "net", 'p': "pid", 'u': "userns", 'w': "writable",
+	actions = optionTable{
+		value: values(
+			words(`add-caps app apply-cgroups arch authfile bind blkio-weight blkio-weight-device cdi-dirs
+				containlibs cpu-shares cpus cpuset-cpus cpuset-mems cwd data device dmtcp-launch dmtcp-restart dns
+				docker-host docker-password docker-username drop-caps env env-file fusemount home hostname
+				memory memory-reservation memory-swap mount netns-path network network-args no-mount overlay pem-path
+				pid-file pids-limit platform proot pwd runscript-timeout scratch security shell tmpdir vm-cpu vm-ip
+				vm-ram workdir`),
+			words(`allow-setuid boot cleanenv compat contain containall disable-cache docker-login fakeroot
+				help ignore-fakeroot-command ignore-subuid ignore-userns intel-hpu ipc keep-layers keep-privs net
+				no-compat no-eval no-home no-https no-init no-nv no-oci no-pid no-privs no-rocm no-setgroups
+				no-tmp-sandbox no-umask nohttps nv nvccli oci oom-kill-disable passphrase pid rocm sharens sif-fuse
+				syos tmp-sandbox underlay unsquash userns uts vm vm-err writable writable-tmpfs`)),
+		letters: map[byte]string{
+			'B': "bind", 'H': "home", 'S': "scratch", 'W': "workdir", 'o': "overlay", 's': "shell",
+			'C': "containall", 'c': "contain", 'e': "cleanenv", 'f': "fakeroot", 'h': "help", 'i': "ipc",
+			'n': "net", 'p': "pid", 'u': "userns", 'w': "writable",
+		},
 	}
-	// Only shell has these.
-	shellWithValue    = words(`shell`)
-	shellWithoutValue = words(`syos`)
-	shellLetters      = map[byte]string{'s': "shell"}
-
-	globalWithValue    = words(`config`)
-	globalWithoutValue = words(`build-config debug help nocolor quiet silent verbose version`)
-	globalLetters      = map[byte]string{'c': "config", 'd': "debug", 'h': "help", 'q': "quiet", 's': "silent", 'v': "verbose"}
+	globals = optionTable{
+		value: values(words(`config`), words(`build-config debug help nocolor quiet silent verbose version`)),
+		letters: map[byte]string{
+			'c': "config", 'd': "debug", 'h': "help", 'q': "quiet", 's': "silent", 'v': "verbose",
+		},
+	}
 )
 
 // The environment variables, after APPTAINER_ or SINGULARITY_, that stand for an option.
@@ -43,28 +45,14 @@ var variables = map[string][]string{
 	"writable":   {"WRITABLE"},
 }
 
-// optionTable says what one command's options look like.
+// optionTable says what a command's options look like.
 type optionTable struct {
 	value   map[string]bool // option name -> takes a value
 	letters map[byte]string
 }
 
-func globalOptions() optionTable {
-	return optionTable{value: values(globalWithValue, globalWithoutValue), letters: globalLetters}
-}
-
-func actionOptions(action string) optionTable {
-	t := optionTable{value: values(withValue, withoutValue), letters: map[byte]string{}}
-	for letter, name := range letters {
-		t.letters[letter] = name
-	}
-	if action == "shell" {
-		for name, takes := range values(shellWithValue, shellWithoutValue) {
-			t.value[name] = takes
-		}
-		for letter, name := range shellLetters {
-			t.letters[letter] = name
-		}
-	}
-	return t
+// Knows says whether commands that start containers have an option of this name.
+func Knows(option string) bool {
+	_, ok := actions.value[option]
+	return ok
 }

@@ -3,24 +3,27 @@ package apptainercli
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/start"
 )
 
-// Flag is the option that asks for acceleration.
-const Flag = "--mpiimport"
+// flag is the option that asks for acceleration, as it is typed.
+const flag = "--" + start.Flag
 
 // Line is a command line, without the program's name, and what was found in it. Positions index Args; the
 // zero position stands for "not there" for everything that follows the subcommand.
 type Line struct {
 	Args     []string
-	Action   string // exec, run, shell or another subcommand
-	actionAt int
+	Action   string // one of start.Actions, or another subcommand
+	actionAt int    // of its last word
 	imageAt  int
-	ours     []int  // positions of Flag
-	Asked    bool   // Flag is there
-	Profile  string // its value
+	ours     []int  // positions of our flag
+	Asked    bool   // our flag is there
+	Value    string // its value
 	Doubt    string // why the line is not fully understood; empty if it is
 	options  map[string]string
 }
@@ -33,7 +36,7 @@ func Parse(args []string) Line {
 		if args[i] == "-" || args[i] == "--" {
 			return l
 		}
-		used, doubt := globalOptions().read(args[i:], map[string]string{})
+		used, doubt := globals.read(args[i:], map[string]string{})
 		l.note(doubt)
 		i += used
 	}
@@ -41,25 +44,21 @@ func Parse(args []string) Line {
 		return l
 	}
 	l.Action, l.actionAt = args[i], i
-	if !Accelerated(l.Action) {
-		return l
+	if l.Action == "instance" && i+1 < len(args) {
+		l.Action, l.actionAt = l.Action+" "+args[i+1], i+1
 	}
-	l.readOptions(i + 1)
+	if slices.Contains(start.Actions, l.Action) {
+		l.readOptions(l.actionAt + 1)
+	}
 	return l
 }
 
-// Accelerated says whether the flag belongs to this subcommand.
-func Accelerated(action string) bool {
-	return action == "exec" || action == "run" || action == "shell"
-}
-
 func (l *Line) readOptions(i int) {
-	table := actionOptions(l.Action)
 	for i < len(l.Args) {
 		word := l.Args[i]
 		switch {
-		case word == Flag || strings.HasPrefix(word, Flag+"="):
-			_, l.Profile, _ = strings.Cut(word, "=")
+		case word == flag || strings.HasPrefix(word, flag+"="):
+			_, l.Value, _ = strings.Cut(word, "=")
 			l.Asked = true
 			l.ours = append(l.ours, i)
 			i++
@@ -70,7 +69,7 @@ func (l *Line) readOptions(i int) {
 			l.image(i)
 			return
 		default:
-			used, doubt := table.read(l.Args[i:], l.options)
+			used, doubt := actions.read(l.Args[i:], l.options)
 			if doubt != "" {
 				l.note(doubt)
 				// The next word may be this option's value or the image; look for the flag behind it, too.
@@ -149,41 +148,39 @@ func (l Line) Image() string {
 	return l.Args[l.imageAt]
 }
 
-// Command returns what follows the image.
+// Command returns what follows the image, and the name where an instance is started.
 func (l Line) Command() []string {
-	if l.imageAt == 0 {
+	if l.imageAt == 0 || l.commandAt() > len(l.Args) {
 		return nil
 	}
-	return l.Args[l.imageAt+1:]
+	return l.Args[l.commandAt():]
 }
 
-// On says whether an option that takes no value is on, by the command line or by the environment.
-func (l Line) On(option string, env []string) bool {
-	if value, ok := l.options[option]; ok {
-		return isTrue(value)
+func (l Line) commandAt() int { return l.imageAt + start.CommandAt(l.Action) }
+
+// Options returns the options that are set, by the command line or by the variables that matter here.
+func (l Line) Options(env []string) map[string]string {
+	out := maps.Clone(l.options)
+	for option, names := range variables {
+		if _, ok := out[option]; ok {
+			continue
+		}
+		if value, ok := lookup(env, names); ok {
+			out[option] = value
+		}
 	}
-	for _, variable := range variables[option] {
+	return out
+}
+
+func lookup(env, names []string) (string, bool) {
+	for _, name := range names {
 		for _, prefix := range []string{"APPTAINER_", "SINGULARITY_"} {
-			if value, ok := environ.Get(env, prefix+variable); ok {
-				return isTrue(value)
+			if value, _ := environ.Get(env, prefix+name); value != "" {
+				return value, true
 			}
 		}
 	}
-	return false
-}
-
-// Has says whether an option was given on the command line.
-func (l Line) Has(option string) bool {
-	_, ok := l.options[option]
-	return ok
-}
-
-func isTrue(value string) bool {
-	switch strings.ToLower(value) {
-	case "", "0", "f", "false", "n", "no":
-		return false
-	}
-	return true
+	return "", false
 }
 
 func words(text string) []string { return strings.Fields(text) }

@@ -27,6 +27,12 @@ func TestImageAndCommandAreFound(t *testing.T) {
 		"exec --mpiimport fast img":                              {"exec", "fast", "img"},
 		"exec --sharens --runscript-timeout 5s --device v/c=n i": {"exec", "i", ""},
 		"pull --dir x docker://y":                                {"pull", "", ""},
+		"test -B /a oras://x -v":                                 {"test", "oras://x", "-v"},
+		"instance start --boot img name a b":                     {"instance start", "img", "a b"},
+		"-d instance run --pid-file f library://a/b name":        {"instance run", "library://a/b", ""},
+		"instance start img":                                     {"instance start", "img", ""},
+		"instance list":                                          {"instance list", "", ""},
+		"instance":                                               {"instance", "", ""},
 		"exec":                                                   {"exec", "", ""},
 		"exec --":                                                {"exec", "", ""},
 		"--version":                                              {"", "", ""},
@@ -53,7 +59,10 @@ func TestTheFlagIsTakenOutWhereItIsAnOption(t *testing.T) {
 		"exec --bind --mpiimport img cmd":                {false, "", "exec --bind --mpiimport img cmd"},
 		"exec -- img --mpiimport":                        {false, "", "exec -- img --mpiimport"},
 		"exec --mpiimport -- img cmd":                    {true, "", "exec -- img cmd"},
-		"test --mpiimport img":                           {false, "", "test --mpiimport img"},
+		"test --mpiimport img":                           {true, "", "test img"},
+		"instance start --mpiimport=p img name a":        {true, "p", "instance start img name a"},
+		"instance list --mpiimport":                      {false, "", "instance list --mpiimport"},
+		"pull --mpiimport img":                           {false, "", "pull --mpiimport img"},
 		"exec --mpiimportant img cmd":                    {false, "", "exec --mpiimportant img cmd"},
 		"exec --unheard-of --mpiimport img cmd":          {true, "", "exec --unheard-of img cmd"},
 		"exec --unheard-of value --mpiimport img cmd":    {true, "", "exec --unheard-of value img cmd"},
@@ -62,8 +71,8 @@ func TestTheFlagIsTakenOutWhereItIsAnOption(t *testing.T) {
 		"--silent run --mpiimport=x library://y --debug": {true, "x", "--silent run library://y --debug"},
 	} {
 		l := Parse(strings.Fields(given))
-		if l.Asked != want.asked || l.Profile != want.profile || strings.Join(l.WithoutFlag(), " ") != want.without {
-			t.Errorf("%s: %v %q %q", given, l.Asked, l.Profile, l.WithoutFlag())
+		if l.Asked != want.asked || l.Value != want.profile || strings.Join(l.WithoutFlag(), " ") != want.without {
+			t.Errorf("%s: %v %q %q", given, l.Asked, l.Value, l.WithoutFlag())
 		}
 	}
 }
@@ -74,7 +83,6 @@ func TestUnknownOptionsRaiseADoubt(t *testing.T) {
 		"exec --unheard-of=v img cmd": false,
 		"exec -Z img cmd":             true,
 		"exec -eZ img cmd":            true,
-		"exec -s /bin/sh img cmd":     true, // -s belongs to shell
 		"--unheard-of exec img cmd":   true,
 		"exec --bind":                 true,
 		"exec img --unheard-of":       false,
@@ -102,17 +110,18 @@ func TestOptionsMayComeFromTheEnvironment(t *testing.T) {
 	for _, c := range []struct {
 		line, option string
 		env          []string
-		want         bool
+		want         string
 	}{
-		{"exec -u img c", "userns", nil, true},
-		{"exec --userns=false img c", "userns", []string{"APPTAINER_USERNS=1"}, false},
-		{"exec img c", "userns", []string{"APPTAINER_USERNS=1"}, true},
-		{"exec img c", "userns", []string{"SINGULARITY_UNSHARE_USERNS=true"}, true},
-		{"exec img c", "userns", []string{"APPTAINER_USERNS=false"}, false},
-		{"exec img c -u", "userns", nil, false},
-		{"exec -ef img c", "fakeroot", nil, true},
+		{"exec -u img c", "userns", nil, "true"},
+		{"exec --userns=false img c", "userns", []string{"APPTAINER_USERNS=1"}, "false"},
+		{"exec img c", "userns", []string{"APPTAINER_USERNS=1"}, "1"},
+		{"exec img c", "userns", []string{"SINGULARITY_UNSHARE_USERNS=true"}, "true"},
+		{"exec img c", "userns", []string{"APPTAINER_USERNS="}, ""},
+		{"exec img c -u", "userns", nil, ""},
+		{"exec -ef img c", "fakeroot", nil, "true"},
+		{"instance start -B /a -w img name", "writable", nil, "true"},
 	} {
-		if got := Parse(strings.Fields(c.line)).On(c.option, c.env); got != c.want {
+		if got := Parse(strings.Fields(c.line)).Options(c.env)[c.option]; got != c.want {
 			t.Errorf("%s %v: %v", c.line, c.env, got)
 		}
 	}

@@ -12,6 +12,7 @@ const (
 	Unset   = "MPIIMPORT_UNSET"      // colon list of variables that the entry binary removes
 	Depth   = "MPIIMPORT_SHIM_DEPTH" // how many shims have run one after the other
 	Parent  = "MPIIMPORT_PARENT"     // descriptor and pid of who becomes the parent of the process in the container
+	Plan    = "MPIIMPORT_PLAN"       // a launch plan that holds for all container starts of a job
 )
 
 // OptionPrefix begins the variable of every option of the service.
@@ -23,7 +24,7 @@ const RankVariables = OptionPrefix + "RANK_VARIABLES"
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
 func IsOption(name string) bool {
 	switch name {
-	case Mode, Profile, Start, Pid, Unset, Depth, Parent:
+	case Mode, Profile, Start, Pid, Unset, Depth, Plan, Parent:
 		return false
 	}
 	return len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)

@@ -9,6 +9,7 @@ import (
 	"mpiimport.org/hooks/internal/apptainercli"
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/internal/rankenv"
+	"mpiimport.org/hooks/start"
 )
 
 // Options that say what the container is: they go to `instance start` alone. Of those not named in either list the
@@ -37,7 +38,7 @@ func Pays(env []string) bool { return rankenv.IsRank(env) && rankenv.LocalRanks(
 // Split divides a call among the two. A reason says why the ranks cannot share a container.
 func Split(line apptainercli.Line, binds, entry, env []string) (Commands, string) {
 	c := Commands{Image: line.Image(), front: append([]string{}, line.Globals()...)}
-	if line.Action != "exec" {
+	if line.Action != start.Exec {
 		return c, "only what exec starts can share one"
 	}
 	if strings.Contains(c.Image, "://") {
@@ -97,7 +98,7 @@ func unsuited(env []string) string {
 		if option == "config-file" && value != "" {
 			return name
 		}
-		if apptainercli.IsOption(option) && !isKnown(option) && !isFalse(value) {
+		if apptainercli.Knows(option) && !isKnown(option) && !isFalse(value) {
 			return name
 		}
 	}

@@ -30,13 +30,14 @@ type Finder struct {
 	Path   string // the caller's PATH
 }
 
-// Find returns the real executable called name.
+// Find returns the real executable called name. What was recorded is not looked at: every start on every node would
+// ask for it. Where it is gone, Search finds another.
 func (f Finder) Find(name string) (Runtime, error) {
 	recorded, err := Read(prefix.LaunchFile(f.Prefix))
 	if err != nil {
 		return Runtime{}, err
 	}
-	if r, ok := recorded[name]; ok && f.isReal(r.Path) {
+	if r, ok := recorded[name]; ok {
 		return r, nil
 	}
 	return f.Search(name)

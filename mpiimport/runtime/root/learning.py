@@ -2,6 +2,8 @@
 
 import os
 import sys
+from _frozen_importlib_external import FileLoader
+from zipimport import zipimporter
 
 from ..importing import file_of, spec_of
 from .distributions import telling_words
@@ -11,8 +13,12 @@ from .tree import EXTENSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..program import Program
 
+LOADERS = (FileLoader, zipimporter)
+OWN_LOADER = "the program has it loaded by a loader of its own,"
 # The value of the option `manifests` that turns learning off.
 NONE = "-"
 
@@ -45,6 +51,7 @@ class Learning:
         self._reached: set[str] = set()
         self._names: dict[str, list[str]] = {}
         self._listed: set[str] = set()
+        self._leaves_alone: Callable[[str], bool] = lambda name: False
         self._asked: set[str] = set()
         self._path = path
         for source in filter(None, [*others, path]):
@@ -73,6 +80,7 @@ class Learning:
             if module.path and (module.kind == EXTENSION or module.path in manifest.code):
                 self._names.setdefault(module.path, []).append(module.name)
         self._reached = set(manifest.modules)
+        self._leaves_alone = manifest.leaves_alone
         self._asked = telling_words(manifest.tree, manifest.metadata_words)
         self._listed = {path for path, listing in manifest.tree.listings.items() if listing is not None}
 
@@ -89,7 +97,9 @@ class Learning:
         found.skipped = self._reached - found.imported
         found.searched = self._searched(missed)
         found.asked = self._asked
-        misses = [Miss(name, ranks, self._why(name)) for name, ranks in sorted(missed.items())]
+        misses = [
+            Miss(name, ranks, self._why(name)) for name, ranks in sorted(missed.items()) if not self._leaves_alone(name)
+        ]
         try:
             self._save(found)
         except OSError:
@@ -147,14 +157,16 @@ class Learning:
 
     def _why(self, name: str) -> str:
         module = sys.modules.get(name)
+        loader = getattr(spec_of(module), "loader", None)
+        if loader is not None and not isinstance(loader, (type, *LOADERS)):
+            return f"{OWN_LOADER} {type(loader).__name__}"
         if name in self._reached:
             return "it was found, but not served: its file changed, does not compile or warns"
         if module is None:
             return "imported on other ranks only"
         home = _home(name)
         if home is None:
-            loader = type(getattr(spec_of(module), "loader", None)).__name__
-            return f"it does not come from a file of its own but from {loader}"
+            return f"it does not come from a file of its own but from {type(loader).__name__}"
         if self._is_new(name, home):
             return f"{home} is searched only since the program runs"
         return "imported in a function, or by a name made while the program runs"

@@ -3,13 +3,15 @@
 A hint only. What is missing here is imported the ordinary way; what is too much costs time.
 
 What the bodies of modules import, from the program on, is followed. What functions import is followed within their own
-distribution, into the standard library, and into distributions that something else leads to.
+distribution, into the standard library, and into distributions that something else leads to; not into tests. With the
+breadth PACKAGE, and nothing learned, all of the packages that this reaches is taken.
 """
 
 import _imp
 import sys
 
 from ..metadata import METADATA_MODULES
+from ..options import CLOSURE, PACKAGE
 from .bytecode import ImportStatement, import_statements, later_statements, words
 from .constants import Constants, named_modules, read_module_constants
 from .distributions import uses_metadata
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 # Names of the standard library that C code spells for other reasons, and that lead far.
 UNLIKELY = frozenset({"antigravity", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"})
+# Parts of packages for those who test them, and tools that programs do not import because a package can work with them.
+TESTS = frozenset({"conftest", "test", "tests"})
+TOOLS = frozenset({"IPython", "distutils", "jedi", "pytest", "setuptools", "sphinx"})
 # Imports in functions of the standard library that are called while programs load; these since 3.15.
 LATER = {
     "importlib.metadata": ("email.parser", "importlib.metadata._adapters", "zipfile"),
@@ -40,14 +45,24 @@ class Manifest:
     strings of the code that uses ``importlib.metadata``.
     """
 
-    def __init__(self, tree: Tree, loaded: "Iterable[str]", threads: int, learned: Learned | None = None) -> None:
-        """``loaded``: modules every rank already has; they are neither read nor followed.
+    def __init__(
+        self,
+        tree: Tree,
+        loaded: "Iterable[str]",
+        threads: int,
+        learned: Learned | None = None,
+        leave_alone: tuple[str, ...] = (),
+        breadth: str = CLOSURE,
+    ) -> None:
+        """``loaded``: modules every rank already has; neither they nor those to ``leave_alone`` are read or followed.
 
         What earlier runs ``learned`` is taken at its word: modules they imported are read and not followed, and
         what they skipped is neither where only the program itself, functions or strings name it.
         """
         self.tree = tree
         self._learned = learned or Learned()
+        self._left_alone = frozenset(leave_alone)
+        self._takes_packages = breadth == PACKAGE and not self._learned.imported
         self.modules: dict[str, Module] = {}
         self.code: dict[str, CodeFile] = {}
         self.metadata_words = set(self._learned.asked)
@@ -82,6 +97,14 @@ class Manifest:
             for name in self._starred:
                 self._reach_public(name)
             self._starred.clear()
+            if self._takes_packages and not self._wave:
+                self._reach_parts()
+
+    def leaves_alone(self, name: str) -> bool:
+        """Tell whether a module, or a package that it is in, is to be imported the ordinary way."""
+        while name and name not in self._left_alone:
+            name = name.rpartition(".")[0]
+        return bool(name)
 
     def _reach(self, name: str) -> bool:
         """Add the module and its parents; False where the tree has no such module."""
@@ -93,6 +116,8 @@ class Manifest:
         if name in self._seen:
             return name in sys.modules
         self._seen.add(name)
+        if self.leaves_alone(name):
+            return False
         if name in sys.builtin_module_names:
             return False
         if _imp.is_frozen(name):
@@ -123,12 +148,27 @@ class Manifest:
         """Reach what a function imports, unless only that leads to another distribution."""
         name = _absolute(statement, package)
         own, top = package.partition(".")[0], name.partition(".")[0]
-        if name in self._learned.skipped:
+        if name in self._learned.skipped or TESTS.intersection(name.split("."), statement.names):
             return
-        if own in self._named or top == own or top in sys.stdlib_module_names or top in self.modules:
+        known = top in self.modules or top in sys.stdlib_module_names or own in self._named
+        if top == own or (known and (top not in TOOLS or top in self.modules)):
             self._reach_statement(statement, package)
         else:
-            self._waiting.setdefault(top, []).append((statement, package))
+            self._wait(statement, package)
+
+    def _wait(self, statement: ImportStatement, package: str) -> None:
+        top = _absolute(statement, package).partition(".")[0]
+        self._waiting.setdefault(top, []).append((statement, package))
+
+    def _is_likely(self, name: str, package: str) -> bool:
+        """Tell whether a string ``name`` of a module in ``package`` leads anywhere that matters."""
+        is_test = TESTS.intersection(name.split("."))
+        return not (is_test or name in self._learned.skipped or self._is_tool(name, package))
+
+    def _is_tool(self, name: str, package: str) -> bool:
+        """Tell whether a module in ``package`` names a tool that neither the program nor its own distribution is."""
+        own, top = package.partition(".")[0], name.partition(".")[0]
+        return top in TOOLS and top != own and own not in self._named and top not in self.modules
 
     def _reach_public(self, package: str) -> None:
         """Reach the submodules that ``from package import *`` may import: those its ``__init__`` names."""
@@ -138,8 +178,14 @@ class Manifest:
             return
         code = read.code()
         named = words(code) if code else ()
-        for part in self._parts(package).intersection(named):
+        for part in self._parts(package).intersection(named) - TESTS:
             self._reach(f"{package}.{part}")
+
+    def _reach_parts(self) -> None:
+        """Reach what lies in the packages reached, the standard library's left out: most of that is programs."""
+        for name in list(self.modules):
+            if name.partition(".")[0] not in sys.stdlib_module_names:
+                self.follow_names(f"{name}.{part}" for part in self._parts(name) - TESTS if part.isidentifier())
 
     def _absorb(self, module: Module, read: CodeFile | Constants | None) -> None:
         package = module.name if module.locations else module.name.rpartition(".")[0]
@@ -162,7 +208,10 @@ class Manifest:
 
     def _follow_code(self, code: "CodeType", package: str) -> None:
         for statement in import_statements(code):
-            self._reach_statement(statement, package)
+            if self._is_tool(_absolute(statement, package), package):
+                self._wait(statement, package)
+            else:
+                self._reach_statement(statement, package)
         for statement in later_statements(code):
             self._reach_later(statement, package)
 
@@ -172,7 +221,7 @@ class Manifest:
         if module.name.partition(".")[0] not in sys.stdlib_module_names:
             named += self._hints.parts(package, found)
             named += [*self._hints.optional(code), *self._hints.plugins(found)]
-        self.follow_names(name for name in named if name not in self._learned.skipped)
+        self.follow_names(name for name in named if self._is_likely(name, package))
         if module.name.partition(".")[0] != "importlib" and module.name not in METADATA_MODULES:
             self._note_metadata_words(found)
 

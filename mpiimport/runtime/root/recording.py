@@ -23,7 +23,7 @@ class Recording:
         self._learning = Learning(
             program, tree_identity(), os.path.join(os.path.abspath(options.record), name) if name else "", []
         )
-        self._learning.reached(resolve(program, options.readers, set(), self._learning.known))
+        self._learning.reached(resolve(program, options, set(), self._learning.known))
 
     def finish(self) -> None:
         """Write the manifest. A forked child is left out."""

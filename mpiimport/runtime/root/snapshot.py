@@ -62,7 +62,12 @@ def take_snapshot(
 ) -> Snapshot:
     """Read what ``program`` will import: ``loaded`` are the modules that every rank has already."""
     learning = Learning.of(program, options.manifests)
-    manifest = resolve(program, options.readers, loaded, learning.known)
+    before = set(sys.modules)
+    manifest = resolve(program, options, loaded, learning.known)
+    # The compiler imports unicodedata where it meets a character's name.
+    for name in set(sys.modules) - before:
+        if not name.startswith("mpiimport."):
+            del sys.modules[name]
     learning.reached(manifest)
     if "sysconfig" in manifest.modules:
         answers.record_sysconfig()
@@ -71,12 +76,12 @@ def take_snapshot(
     return _pack(manifest, {os.getcwd(), first or os.getcwd(), *searched}, answers, learning, options.readers)
 
 
-def resolve(program: "Program", readers: int, loaded: set[str], known: Learned) -> Manifest:
-    """Return the modules that ``program`` will import, read by ``readers`` threads."""
+def resolve(program: "Program", options: "Options", loaded: set[str], known: Learned) -> Manifest:
+    """Return the modules that ``program`` will import, read."""
     first = program.search_entry()
     entries = [*([os.getcwd() if first == "" else first] if first is not None else []), *sys.path]
     tree = Tree([entry for entry in dict.fromkeys(entries) if entry.startswith("/")], known.searched)
-    manifest = Manifest(tree, loaded, readers, known)
+    manifest = Manifest(tree, loaded, options.readers, known, options.leave_alone, options.breadth)
     manifest.follow_names(sorted(known.imported))
     if not known.imported:
         manifest.follow_names(sorted(set(sys.modules) - loaded))

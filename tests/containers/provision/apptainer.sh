@@ -32,33 +32,6 @@ find_on_path() {
     return 1
 }
 
-# Is $1 at least $2?
-version_at_least() { printf '%s\n%s\n' "$2" "$1" | sort -C -V; }
-
-# Puts a Go that is new enough first on PATH: the machine's, else Debian backports'.
-ensure_go() {
-    local have="" state
-    if command -v go >/dev/null; then
-        have=$(GOTOOLCHAIN=local go env GOVERSION)
-        have=${have#go}
-        if version_at_least "${have%% *}" "$GO_MINIMUM"; then return 0; fi
-    fi
-    say "the machine's Go is ${have:-missing}, $GO_MINIMUM is needed: installing golang-1.23-go from Debian backports"
-    state=$(mktemp -d)
-    write_sources "$state" deb bookworm bookworm-backports
-    if ! { isolated_apt "$state" update &&
-        DEBIAN_FRONTEND=noninteractive isolated_apt "$state" install -y --no-install-recommends \
-            -o DPkg::Lock::Timeout=300 -t bookworm-backports golang-1.23-go; } >>"$log" 2>&1 </dev/null; then
-        rm -rf "$state"
-        fail "apt could not install golang-1.23-go from bookworm-backports; install Go >= $GO_MINIMUM yourself"
-    fi
-    rm -rf "$state"
-    PATH=/usr/lib/go-1.23/bin:$PATH
-    have=$(GOTOOLCHAIN=local go env GOVERSION)
-    version_at_least "${have#go}" "$GO_MINIMUM" ||
-        fail "backports' Go is ${have#go}, Apptainer $VERSION needs $GO_MINIMUM; install a newer Go yourself"
-}
-
 # Fetches the source package and unpacks it below $1.
 fetch_source() {
     local directory=$1
@@ -107,7 +80,8 @@ provide() {
     [ ! -x "$prefix/bin/apptainer" ] || return 0
     : >"$log"
     apt_ensure "${BUILD_PACKAGES[@]}"
-    ensure_go
+    # The Go of all our own programs: a plugin is compiled by the same.
+    PATH=$(dirname "$("$here/../../../hooks/go.sh")"):$PATH
     build "$cache/$name.build" "$prefix"
 }
 

@@ -1,0 +1,107 @@
+"""What our part adds to one container start: CPU, system calls and wall, side by side with the runtime alone.
+
+    python benchmarks/container_start.py --prefix build/prefix --runtime APPTAINER --image IMAGE [--plugin APPTAINER]
+
+Prints JSON: for each way the medians of CPU seconds (user and system, of all processes of the start) and wall seconds
+over rounds in which the ways take turns, the number of system calls, and what each is above the runtime alone, in per
+cent. The command in the container is ``true``.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+PROFILE = "mpich"
+BASIS = "runtime"
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to start the container: its command line, and what it changes in the environment."""
+
+    command: list[str]
+    environment: dict[str, str]
+
+
+def ways(prefix: Path, runtime: Path, image: Path, plugin: Path | None) -> dict[str, Way]:
+    flag = f"--mpiimport={PROFILE}"
+    words = ["exec", str(image), "true"]
+    shim = [str(prefix / "shim" / "apptainer"), "exec", flag, *words[1:]]
+    found = {
+        BASIS: Way([str(runtime), *words], {}),
+        "shim": Way(shim, {}),
+        "shim, plan in the environment": Way(shim, {"MPIIMPORT_PLAN": shared_plan(prefix)}),
+    }
+    if plugin:
+        found["plugin, not asked"] = Way([str(plugin), *words], {})
+        found["plugin"] = Way([str(plugin), "exec", flag, *words[1:]], {})
+    return found
+
+
+def shared_plan(prefix: Path) -> str:
+    command = [prefix / "bin" / "mpiimport-plan", "share", "--profile", PROFILE]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+def measure(way: Way) -> tuple[float, float]:
+    """Start the container once; return CPU and wall seconds."""
+    began = time.monotonic()
+    pid = os.posix_spawn(
+        way.command[0],
+        way.command,
+        {**os.environ, **way.environment},
+        file_actions=[(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)],
+    )
+    _, status, usage = os.wait4(pid, 0)
+    wall = time.monotonic() - began
+    if status:
+        raise SystemExit(f"ended with wait status {status}: {' '.join(way.command)}")
+    return usage.ru_utime + usage.ru_stime, wall
+
+
+def system_calls(way: Way) -> int:
+    with tempfile.NamedTemporaryFile("r") as counts:
+        command = ["strace", "-f", "-c", "-U", "calls,name", "-o", counts.name, *way.command]
+        subprocess.run(command, env={**os.environ, **way.environment}, stdin=subprocess.DEVNULL, check=True)
+        totals = [line.split()[0] for line in counts if line.split()[-1:] == ["total"]]
+    return int(totals[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--prefix", type=Path, required=True, help="the installed mpiimport")
+    parser.add_argument("--runtime", type=Path, required=True, help="the real apptainer, which the shim finds, too")
+    parser.add_argument("--image", type=Path, required=True)
+    parser.add_argument("--plugin", type=Path, help="an apptainer that has the plugin")
+    parser.add_argument("--rounds", type=int, default=31)
+    arguments = parser.parse_args()
+    chosen = ways(arguments.prefix.resolve(), arguments.runtime, arguments.image, arguments.plugin)
+    for way in chosen.values():
+        measure(way)  # fills the caches
+    rounds = [{name: measure(way) for name, way in chosen.items()} for _ in range(arguments.rounds)]
+    result = {
+        name: {
+            "cpu_seconds": statistics.median(one[name][0] for one in rounds),
+            "wall_seconds": statistics.median(one[name][1] for one in rounds),
+            "system_calls": system_calls(way),
+        }
+        for name, way in chosen.items()
+    }
+    for figures in result.values():
+        above = {
+            f"{key}_above_percent": round(100 * (value / result[BASIS][key] - 1), 1) for key, value in figures.items()
+        }
+        figures.update(above)
+    json.dump(result, sys.stdout, indent=2)
+    print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+package launch
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/profile"
+)
+
+// Shared is what the plans of all starts of a job have in common: what the profile and the host's files say.
+type Shared struct {
+	Plan  Plan           `json:"plan"`  // without what depends on the start: its command, its caller's environment
+	Keep  []string       `json:"keep"`  // patterns for the caller's variables that enter the container
+	Locks []profile.Lock `json:"locks"` // on options that the caller may not change
+}
+
+// Key is what something shared was made for. A start with another key needs a plan of its own.
+type Key struct {
+	Prefix        string `json:"prefix"`
+	Profile       string `json:"profile"` // as it was asked for; empty where none was named
+	UserNamespace bool   `json:"user_namespace"`
+}
+
+// Share resolves a profile for a job.
+func Share(p *profile.Profile, r Request) (Shared, error) {
+	mounts, err := resolveMounts(p, r)
+	if err != nil {
+		return Shared{}, err
+	}
+	plan := Plan{
+		Profile: p.Name, Files: p.Files, Mounts: mounts, Entry: []string{},
+		Launcher: orEmpty(p.Launcher.Prefix), Options: orEmpty(p.Container.Options), PerNode: p.Container.PerNode,
+		Environment: append(profileOptions(p), resolveEnvironment(p, r.UserNamespace)...),
+	}
+	return Shared{Plan: plan, Keep: environmentOf(p, r.UserNamespace).Keep, Locks: p.Locks}, nil
+}
+
+// For returns the plan of one start.
+func (s Shared) For(r Request) (Plan, error) {
+	options, others := []Variable{}, []Variable{}
+	for _, v := range s.Plan.Environment {
+		if handover.IsOption(v.Name) {
+			options = append(options, v)
+		} else {
+			others = append(others, v)
+		}
+	}
+	options, err := withCallers(options, s.Locks, r.Environ)
+	if err != nil {
+		return Plan{}, err
+	}
+	mode := "1"
+	if asked, _ := environ.Get(r.Environ, handover.Mode); asked == "force" {
+		mode = "force"
+	}
+	plan := s.Plan
+	// By name, because a container may start with a clean environment.
+	plan.Environment = append([]Variable{{handover.Mode, mode, Set}, {handover.Profile, plan.Profile, Set}}, options...)
+	plan.Environment = append(plan.Environment, withKept(others, s.Keep, r.Environ)...)
+	switch {
+	case len(r.Command) == 0:
+		plan.Environment = append(plan.Environment, doorVariables(r, options)...)
+	case r.Command[0] != EntryPath:
+		plan.Entry = []string{EntryPath}
+	}
+	return plan, nil
+}
+
+// envelope is how something shared travels in the environment.
+type envelope struct {
+	Version int    `json:"version"`
+	Key     Key    `json:"key"`
+	Shared  Shared `json:"shared"`
+}
+
+const envelopeVersion = 1
+
+// WriteShared returns the text that the variable MPIIMPORT_PLAN holds.
+func WriteShared(shared Shared, key Key) (string, error) {
+	text, err := json.Marshal(envelope{Version: envelopeVersion, Key: key, Shared: shared})
+	if err != nil {
+		return "", fmt.Errorf("cannot write the launch plan: %w", err)
+	}
+	return string(text), nil
+}
+
+// ReadShared returns what text holds if it was made for this key by this version.
+func ReadShared(text string, key Key) (Shared, bool) {
+	var found envelope
+	if json.Unmarshal([]byte(text), &found) != nil || found.Version != envelopeVersion || found.Key != key {
+		return Shared{}, false
+	}
+	return found.Shared, true
+}

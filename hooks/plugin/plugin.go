@@ -1,0 +1,163 @@
+// Package plugin is what the plugins of Apptainer and SingularityCE share: the flag on the commands that start
+// containers, and what it does there.
+package plugin
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mpiimport.org/hooks/start"
+)
+
+// What the runtimes are told of the plugin and its flag.
+const (
+	Name        = "mpiimport.org/plugin"
+	Author      = "the mpiimport authors"
+	Description = "adds --mpiimport to the commands that start containers"
+	FlagID      = "mpiimportFlag"
+)
+
+// EnvKeys are the variables, after the runtime's own prefix, that stand for the flag.
+var EnvKeys = []string{"MPIIMPORT"}
+
+// Runtime is the program that has loaded the plugin.
+type Runtime struct {
+	Flavour string // apptainer or singularityce
+	Prefix  string // where mpiimport was installed when the plugin was compiled
+	NoBinds func() bool
+	Command func(group string) *cobra.Command               // finds a subcommand by its words, joined by _
+	Flag    func(value *string, commands ...*cobra.Command) // adds the flag, and the variables that stand for it
+}
+
+// usageStatus is the exit status after a mistake in what was asked for, as the shim's.
+const usageStatus = 2
+
+// Register adds the flag to the commands. A runtime that is not built as this plugin expects keeps its commands as
+// they are, with one line.
+func Register(r Runtime) {
+	if err := r.register(); err != nil {
+		fmt.Fprintf(os.Stderr, "mpiimport: the plugin does nothing: %v; compile it anew for this %s, or use PREFIX/shim\n", err, r.Flavour)
+	}
+}
+
+func (r Runtime) register() (err error) {
+	// What a plugin lets escape would end every command of the runtime.
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%v", cause)
+		}
+	}()
+	commands := make([]*cobra.Command, len(start.Actions))
+	for i, action := range start.Actions {
+		command := r.Command(strings.ReplaceAll(action, " ", "_"))
+		switch {
+		case command == nil || command.Run == nil:
+			return fmt.Errorf("there is no command %q", action)
+		case command.Flags().Lookup("bind") == nil:
+			return fmt.Errorf("the command %q has no option --bind", action)
+		case command.Flags().Lookup(start.Flag) != nil:
+			return fmt.Errorf("the command %q has an option --%s already", action, start.Flag)
+		}
+		commands[i] = command
+	}
+	value := ""
+	r.Flag(&value, commands...)
+	for i, command := range commands {
+		flag := command.Flags().Lookup(start.Flag)
+		if flag == nil {
+			return fmt.Errorf("the option --%s was not accepted", start.Flag)
+		}
+		flag.NoOptDefVal = "1"
+		command.Run = r.wrap(start.Actions[i], command.Run)
+	}
+	return nil
+}
+
+// wrap returns what the command runs instead of inner.
+func (r Runtime) wrap(action string, inner func(*cobra.Command, []string)) func(*cobra.Command, []string) {
+	return func(command *cobra.Command, words []string) {
+		call := r.call(action, command, words)
+		out, err := call.Decide()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "mpiimport:", err)
+			os.Exit(usageStatus)
+		}
+		if out.Note != "" {
+			fmt.Fprintln(os.Stderr, out.Note)
+		}
+		// In a user namespace that the runtime makes for itself it starts once more, with the environment as it is left here.
+		setEnvironment(call.Env, out.Env)
+		for _, option := range out.Options {
+			name, value, hasValue := strings.Cut(strings.TrimPrefix(option, "--"), "=")
+			if !hasValue {
+				value = "true"
+			}
+			add(command.Flags().Lookup(name), value)
+		}
+		for _, bind := range out.Binds {
+			add(command.Flags().Lookup("bind"), bind)
+		}
+		inner(command, slices.Concat(words[:len(words)-len(call.Command)], out.Entry, call.Command))
+	}
+}
+
+// call reads what cobra has found; the runtime has put its variables into the flags by then.
+func (r Runtime) call(action string, command *cobra.Command, words []string) start.Call {
+	call := start.Call{
+		Action: action, Options: map[string]string{},
+		Env: os.Environ(), Prefix: r.Prefix, Flavour: r.Flavour, NoBinds: r.NoBinds(), Root: os.Geteuid() == 0,
+		Knows: func(option string) bool { return command.Flags().Lookup(option) != nil },
+	}
+	if len(words) > 0 {
+		call.Image = words[0]
+	}
+	if own := start.CommandAt(action); len(words) > own {
+		call.Command = words[own:]
+	}
+	// Not Visit: it leaves out flags that the runtime's variables have set.
+	command.Flags().VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed {
+			call.Options[flag.Name] = flag.Value.String()
+		}
+	})
+	call.Value, call.Asked = call.Options[start.Flag], command.Flags().Lookup(start.Flag).Changed
+	return call
+}
+
+// add sets an option that the caller has not set; an option that holds a list gets one more element, once.
+func add(flag *pflag.Flag, value string) {
+	if list, ok := flag.Value.(pflag.SliceValue); ok {
+		if slices.Contains(list.GetSlice(), value) {
+			return
+		}
+	} else if flag.Changed {
+		return
+	}
+	if err := flag.Value.Set(value); err != nil {
+		fmt.Fprintf(os.Stderr, "mpiimport: --%s=%s: %v; mend container.options in the profile\n", flag.Name, value, err)
+		os.Exit(usageStatus)
+	}
+	flag.Changed = true
+}
+
+// setEnvironment makes this process's environment, which is old, the new one.
+func setEnvironment(old, new []string) {
+	kept := map[string]bool{}
+	for _, entry := range new {
+		name, value, _ := strings.Cut(entry, "=")
+		kept[name] = true
+		if !slices.Contains(old, entry) {
+			os.Setenv(name, value)
+		}
+	}
+	for _, entry := range old {
+		if name, _, _ := strings.Cut(entry, "="); !kept[name] {
+			os.Unsetenv(name)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package start
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/launch"
+	"mpiimport.org/hooks/profile"
+)
+
+// shared returns what the environment holds for the starts of a job if it was made for such as this one, else
+// resolves the profile.
+func (c Call) shared(w wish) (launch.Shared, error) {
+	if text, ok := environ.Get(c.Env, handover.Plan); ok {
+		key := launch.Key{Prefix: c.Prefix, Profile: w.profile, UserNamespace: c.userNamespace()}
+		if found, ok := launch.ReadShared(text, key); ok {
+			if full, _ := c.adding(found.Plan.Options); full.userNamespace() == key.UserNamespace {
+				return found, nil
+			}
+		}
+	}
+	chosen, err := profile.Load(w.profile, profile.Directories(c.Prefix, c.Env))
+	if err != nil {
+		return launch.Shared{}, err
+	}
+	full, _ := c.adding(chosen.Container.Options)
+	return launch.Share(chosen, full.request())
+}
+
+// adding returns the call with a profile's options; what the caller says of the same option wins. The second result
+// names an option that the runtime does not know.
+func (c Call) adding(options []string) (Call, string) {
+	merged := map[string]string{}
+	for _, option := range options {
+		name, value, hasValue := strings.Cut(strings.TrimPrefix(option, "--"), "=")
+		if !hasValue {
+			value = "true"
+		}
+		if c.Knows != nil && !c.Knows(name) {
+			return c, fmt.Sprintf("the option --%s is not known here", name)
+		}
+		merged[name] = value
+	}
+	maps.Copy(merged, c.Options)
+	c.Options = merged
+	return c, ""
+}
+
+func (c Call) request() launch.Request {
+	request := launch.Request{
+		Prefix: c.Prefix, UserNamespace: c.userNamespace(), Environ: c.Env, Exists: exists, Glob: filepath.Glob,
+	}
+	// Only exec's command line is ours: what an image's scripts are, and who interprets them, the runtime knows.
+	if c.Action == Exec {
+		request.Command = c.Command
+	}
+	return request
+}
+
+func (c Call) userNamespace() bool { return !c.Root || c.On("userns") || c.On("fakeroot") }
+
+// withoutPlan keeps the job's plan out of containers, where it means nothing.
+func withoutPlan(env []string) []string { return environ.Unset(env, handover.Plan) }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,125 @@
+package start
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/launch"
+)
+
+func call(action string, env ...string) Call {
+	return Call{Action: action, Image: "img", Command: []string{"python"}, Env: append(env, "HOME=/none"), Prefix: "/p", Flavour: "apptainer", Root: true}
+}
+
+func profileOf(t *testing.T, c Call) string {
+	t.Helper()
+	out, err := c.Decide()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, _ := environ.Get(out.Env, "APPTAINERENV_MPIIMPORT_PROFILE")
+	return name
+}
+
+func TestTheStrongestWishCounts(t *testing.T) {
+	directory := t.TempDir()
+	for _, name := range []string{"a", "b", "c"} {
+		text := "schema_version: 1\nname: " + name + "\ndescription: a test\n"
+		if err := os.WriteFile(filepath.Join(directory, name+".yaml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := func(name string) string { return filepath.Join(directory, name+".yaml") }
+	for name, c := range map[string]struct {
+		flag string
+		env  []string
+		want string
+	}{
+		"nothing":                         {"none", nil, ""},
+		"the flag alone":                  {"", nil, "default"},
+		"the flag as a truth value":       {"true", nil, "default"},
+		"the flag says no":                {"false", []string{"MPIIMPORT=1"}, ""},
+		"the flag and MPIIMPORT_PROFILE":  {"1", []string{"MPIIMPORT_PROFILE=" + file("a")}, "a"},
+		"the flag beats the variables":    {file("b"), []string{"MPIIMPORT_PROFILE=" + file("a"), "APPTAINER_MPIIMPORT=" + file("c")}, "b"},
+		"Apptainer's variable":            {"none", []string{"APPTAINER_MPIIMPORT=" + file("a"), "SINGULARITY_MPIIMPORT=0"}, "a"},
+		"Singularity's variable":          {"none", []string{"SINGULARITY_MPIIMPORT=1"}, "default"},
+		"a variable that says no":         {"none", []string{"APPTAINER_MPIIMPORT=0", "MPIIMPORT=1"}, ""},
+		"an empty variable":               {"none", []string{"APPTAINER_MPIIMPORT="}, ""},
+		"MPIIMPORT alone":                 {"none", []string{"MPIIMPORT=force"}, "default"},
+		"MPIIMPORT=0 switches all off":    {file("b"), []string{"MPIIMPORT=0", "APPTAINER_MPIIMPORT=1"}, ""},
+		"an odd MPIIMPORT and the flag":   {"", []string{"MPIIMPORT=yes"}, "default"},
+		"an odd MPIIMPORT and a variable": {"none", []string{"MPIIMPORT=yes", "APPTAINER_MPIIMPORT=1"}, "default"},
+	} {
+		asked := call(Exec, c.env...)
+		asked.Asked, asked.Value = c.flag != "none", c.flag
+		if got := profileOf(t, asked); got != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestEveryActionIsAccelerated(t *testing.T) {
+	for _, action := range Actions {
+		out, err := call(action, "MPIIMPORT=1").Decide()
+		if err != nil || !slices.Equal(out.Binds, []string{"/p:/opt/mpiimport:ro"}) {
+			t.Errorf("%s: %v %v", action, out.Binds, err)
+		}
+		_, door := environ.Get(out.Env, "APPTAINERENV_PYTHONPATH")
+		if (len(out.Entry) == 1) != (action == Exec) || door == (action == Exec) {
+			t.Errorf("%s: entry %v, door %v", action, out.Entry, door)
+		}
+	}
+	if out, _ := call("instance list", "MPIIMPORT=1").Decide(); out.Binds != nil {
+		t.Error("a subcommand that starts nothing")
+	}
+}
+
+// A profile that the environment names need not be visible in a container that passes the environment on.
+func TestInsideAContainerAMissingProfileIsNoError(t *testing.T) {
+	inside := []string{"APPTAINER_CONTAINER=/img", "MPIIMPORT=1", "MPIIMPORT_PROFILE=site"}
+	c := call(Exec, inside...)
+	out, err := c.Decide()
+	if err != nil || !strings.Contains(out.Note, `no profile "site"`) || out.Binds != nil || out.Entry != nil {
+		t.Errorf("%q %v", out.Note, err)
+	}
+	c.Asked, c.Value = true, "site"
+	if _, err := c.Decide(); err == nil {
+		t.Error("the flag was typed in here")
+	}
+	if _, err := call(Exec, inside[1:]...).Decide(); err == nil {
+		t.Error("outside of containers it is a mistake")
+	}
+}
+
+func TestAPlanInTheEnvironmentTakesThePlaceOfTheProfile(t *testing.T) {
+	plan := launch.Plan{Profile: "gone", Mounts: []launch.Mount{{Source: "/s", Target: "/t", Options: "ro"}},
+		Environment: []launch.Variable{{Name: "A", Value: "b", Change: launch.Set}}}
+	text, err := launch.WriteShared(launch.Shared{Plan: plan}, launch.Key{Prefix: "/p", Profile: "gone"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := call(Exec, handover.Plan+"="+text, "MPIIMPORT=1", "MPIIMPORT_PROFILE=gone")
+	out, err := c.Decide()
+	if err != nil || !slices.Equal(out.Binds, []string{"/s:/t:ro"}) || len(out.Entry) != 1 {
+		t.Fatalf("%+v %v", out, err)
+	}
+	if value, _ := environ.Get(out.Env, "APPTAINERENV_A"); value != "b" {
+		t.Error("the plan's environment is missing")
+	}
+	if _, there := environ.Get(out.Env, handover.Plan); there {
+		t.Error("the plan goes on into the container")
+	}
+	c.Asked, c.Value = true, "other"
+	if _, err := c.Decide(); err == nil {
+		t.Error("the flag names another profile, which does not exist")
+	}
+	c.Asked, c.Options = false, map[string]string{"fakeroot": "true"}
+	if _, err := c.Decide(); err == nil {
+		t.Error("a user namespace needs a plan of its own, and the profile does not exist")
+	}
+}

@@ -1,0 +1,39 @@
+// The plugin of SingularityCE: `--mpiimport[=PROFILE]` on the commands that start containers. What it does is in
+// mpiimport.org/hooks/plugin; here are the names that SingularityCE has for what it needs.
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/sylabs/singularity/v4/pkg/cmdline"
+	pluginapi "github.com/sylabs/singularity/v4/pkg/plugin"
+	clicallback "github.com/sylabs/singularity/v4/pkg/plugin/callback/cli"
+	"github.com/sylabs/singularity/v4/pkg/util/singularityconf"
+
+	"mpiimport.org/hooks/plugin"
+	"mpiimport.org/hooks/start"
+)
+
+// Plugin is the name that SingularityCE looks for.
+var Plugin = pluginapi.Plugin{
+	Manifest: pluginapi.Manifest{
+		Name: plugin.Name, Author: plugin.Author, Version: version, Description: plugin.Description,
+	},
+	Callbacks: []pluginapi.Callback{(clicallback.Command)(register)},
+}
+
+func register(manager *cmdline.CommandManager) {
+	plugin.Register(plugin.Runtime{
+		Flavour: "singularityce",
+		Prefix:  prefix,
+		Command: manager.GetCmd,
+		NoBinds: func() bool {
+			config := singularityconf.GetCurrentConfig()
+			return config != nil && !config.UserBindControl
+		},
+		Flag: func(value *string, commands ...*cobra.Command) {
+			manager.RegisterFlagForCmd(&cmdline.Flag{
+				ID: plugin.FlagID, Value: value, DefaultValue: "", Name: start.Flag, Usage: start.Usage, EnvKeys: plugin.EnvKeys,
+			}, commands...)
+		},
+	})
+}

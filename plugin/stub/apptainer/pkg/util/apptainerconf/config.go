@@ -1,0 +1,13 @@
+// Package apptainerconf has those names of Apptainer's package that the plugin uses.
+package apptainerconf
+
+// File is the runtime's configuration.
+type File struct {
+	UserBindControl bool
+}
+
+// Current is what GetCurrentConfig returns.
+var Current = &File{UserBindControl: true}
+
+// GetCurrentConfig returns the configuration in force.
+func GetCurrentConfig() *File { return Current }

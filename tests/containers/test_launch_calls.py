@@ -1,0 +1,72 @@
+"""A container start asks the file system for next to nothing on our behalf, and for less with the plan at hand."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.containers.cells import Cell, Site
+from tests.containers.doors import plugin
+from tests.lab.ranks import Mpi, run
+from tests.lab.syscalls import Call, calls_of, tracer
+
+# The kernel's own: the Go runtime reads the size of huge pages and the control group's share of processors.
+PSEUDO = ("/proc/", "/sys/")
+ENTRY = "/opt/mpiimport/bin/mpiimport-entry"
+MOST = 3
+
+
+def outside(calls: list[Call], prefix: Path) -> list[str]:
+    own = (*PSEUDO, f"{prefix}/", "/opt/mpiimport/")
+    return [call.path for call in calls if not (call.path + "/").startswith(own) and call.path]
+
+
+def traced(site: Site, mpi: Mpi, command: list[str], **changes: str) -> Path:
+    cell = Cell("shim", "sandbox", "root", "hybrid", "mpich")
+    workspace = site.workspace("root")
+    environment = site.environment(cell, mpi, **changes)
+    outcome = run([*tracer(workspace), *command], environment, 120, workspace)
+    assert outcome.status == 0, outcome.stderr
+    return workspace
+
+
+def start(site: Site, program: Path, *options: str) -> list[str]:
+    return [str(program), "exec", *options, str(site.images / "py"), "/usr/bin/true"]
+
+
+def plan(site: Site) -> str:
+    command = [site.prefix / "bin" / "mpiimport-plan", "share", "--profile", "mpich"]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["profile", "plan in the environment"])
+def test_the_shim_and_the_entry_ask_for_little(site: Site, mpich: Mpi, shared: bool) -> None:
+    changes = {"MPIIMPORT_PLAN": plan(site)} if shared else {}
+    shim = site.prefix / "shim" / "apptainer"
+    workspace = traced(site, mpich, start(site, shim, "--mpiimport=mpich"), **changes)
+    ours = outside(calls_of(workspace, str(shim)), site.prefix)
+    entry = outside(calls_of(workspace, ENTRY), site.prefix)
+    # The entry looks for the command it becomes, as the runtime's own script would.
+    assert entry == ["/usr/bin/true"]
+    assert (ours == []) if shared else (0 < len(ours) <= MOST - len(entry))
+    shutil.rmtree(workspace)
+
+
+def test_the_plugin_asks_for_little(site: Site, mpich: Mpi) -> None:
+    runtime = plugin.runtime(site.prefix)
+    bind = f"{site.prefix}:/opt/mpiimport:ro"
+    asked = {}
+    for name, options, changes in (
+        ("plain", ["--bind", bind], {"MPIIMPORT": "0"}),
+        ("profile", ["--mpiimport=mpich"], {}),
+        ("plan", ["--mpiimport=mpich"], {"MPIIMPORT_PLAN": plan(site)}),
+    ):
+        workspace = traced(site, mpich, start(site, runtime, *options), **changes)
+        paths = outside(calls_of(workspace, str(runtime)), site.prefix)
+        # Some names hold a process's number, others that of the random workspace.
+        asked[name] = {re.sub(r"\d+", "N", path.replace(workspace.name, "WORKSPACE")) for path in paths}
+        shutil.rmtree(workspace)
+    assert len(asked["profile"] - asked["plain"]) <= MOST - 1, asked["profile"] - asked["plain"]
+    assert not asked["plan"] - asked["plain"]

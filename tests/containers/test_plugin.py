@@ -1,0 +1,62 @@
+"""The plugin in the real Apptainer: what its commands offer, and that a plugin that does not fit breaks nothing."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.containers.cells import Site
+from tests.containers.doors import plugin
+from tests.lab.ranks import Outcome, run
+
+ACTIONS = ("exec", "run", "shell", "test", "instance start", "instance run")
+# The beginning of an ELF file; a plugin without it does not load, like one for another build.
+MAGIC = b"\x7fELF"
+
+
+@pytest.fixture
+def runtime(site: Site, tmp_path: Path) -> Path:
+    """An Apptainer with the plugin that the test may spoil."""
+    copy = shutil.copytree(plugin.runtime(site.prefix).parent.parent, tmp_path / "apptainer", symlinks=True)
+    return Path(copy) / "bin" / "apptainer"
+
+
+def ours(site: Site, *words: str | Path) -> Outcome:
+    return run([str(site.prefix / "bin" / "mpiimport"), "plugin", *map(str, words)], {"PATH": "/usr/bin:/bin"})
+
+
+def works(runtime: Path) -> bool:
+    done = subprocess.run([runtime, "--version"], capture_output=True, text=True)
+    return done.returncode == 0 and done.stdout.startswith("apptainer version")
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_the_help_lists_the_option(site: Site, action: str) -> None:
+    shown = subprocess.run([plugin.runtime(site.prefix), *action.split(), "--help"], capture_output=True, text=True)
+    assert "--mpiimport string" in shown.stdout
+
+
+def test_a_plugin_for_another_build_is_refused(site: Site, runtime: Path) -> None:
+    image = runtime.parent.parent / "mpiimport.sif"
+    foreign = image.with_name("foreign.sif")
+    foreign.write_bytes(image.read_bytes().replace(MAGIC, b"none", 1))
+    done = ours(site, "install", foreign, "--runtime", runtime)
+    assert done.status == 1
+    assert "compile it for this very runtime" in done.stderr
+    assert works(runtime)
+    assert ours(site, "install", image, "--runtime", runtime).status == 0
+    assert works(runtime)
+    shown = subprocess.run([runtime, "exec", "--help"], capture_output=True, text=True)
+    assert "--mpiimport string" in shown.stdout
+
+
+def test_a_plugin_that_an_upgrade_broke_is_disabled(site: Site, runtime: Path) -> None:
+    assert ours(site, "check", "--runtime", runtime).status == 0
+    (library,) = runtime.parent.parent.rglob("object.so")
+    library.write_bytes(b"none" + library.read_bytes()[len(MAGIC) :])
+    assert not works(runtime)
+    done = ours(site, "check", "--runtime", runtime)
+    assert done.status == 1
+    assert "so it is disabled" in done.stderr
+    assert works(runtime)
