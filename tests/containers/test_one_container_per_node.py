@@ -1,12 +1,14 @@
 """`container: {per_node: true}`: the ranks of a node share one container, and after the last one it is gone."""
 
 import os
+import pty
 import pwd
 import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,8 @@ PLACES = Path("/dev/shm")
 RANKS = 4
 # A keeper notices at once that the last rank has gone; the runtime takes its time to stop an instance.
 PATIENCE = 40
+# Unlike runuser it stays what the terminal controls.
+AS_USER = "setpriv --reuid={0} --regid={0} --init-groups"
 
 # Prints rank, size, the container's mount namespace, its name, and how many squashfuse serve it.
 MEET = """
@@ -84,6 +88,37 @@ class Node:
         return run(
             self.site.as_identity(self.cell.identity, line), self.environment(**environment), 120, self.workspace
         )
+
+    @contextmanager
+    def waiting_ranks(self) -> Iterator[None]:
+        """Two ranks in the container, until they are killed or the test is over."""
+        line = [*self.mpi.command(2), *self.start("/usr/bin/python3", self.script(WAIT))]
+        job = subprocess.Popen(
+            self.site.as_identity(self.cell.identity, line),
+            env=self.environment(),
+            cwd=self.workspace,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            end = time.monotonic() + 60
+            while len(list(self.workspace.glob("ready*"))) < 2:
+                assert time.monotonic() < end and job.poll() is None, "the ranks did not start"
+                time.sleep(0.05)
+            yield
+        finally:
+            self.kill(keeper=False)
+            job.wait()
+
+    def kill(self, keeper: bool) -> None:
+        """Kill what the job has in its directory: launcher, shims, ranks."""
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                is_here = process.joinpath("cwd").readlink() == self.workspace
+                if is_here and (keeper or "mpiimport-keeper" not in process.joinpath("cmdline").read_text()):
+                    os.kill(int(process.name), signal.SIGKILL)
+            except OSError:
+                continue
 
     def environment(self, **changes: str) -> dict[str, str]:
         return self.site.environment(self.cell, self.mpi, **changes)
@@ -170,58 +205,23 @@ def test_a_killed_rank_ends_the_container(node: Node) -> None:
     assert node.is_clean(), node.left()
 
 
+WAIT = "import os, time\nopen('ready' + os.environ['PMI_RANK'], 'w')\ntime.sleep(60)"
+
+
 def test_a_killed_job_ends_the_container(node: Node) -> None:
     """Launcher and ranks end by SIGKILL at the same moment; only locks are left to tell."""
-    ready = node.workspace / "ready"
-    script = node.script("import os, time\nopen(f'{os.getcwd()}/ready' + os.environ['PMI_RANK'], 'w')\ntime.sleep(60)")
-    line = node.site.as_identity("user", [*node.mpi.command(2), *node.start("/usr/bin/python3", script)])
-    job = subprocess.Popen(
-        line, env=node.environment(), cwd=node.workspace, stdin=subprocess.DEVNULL, start_new_session=True
-    )
-    try:
-        wait_for(lambda: len(list(node.workspace.glob("ready*"))) == 2)
+    with node.waiting_ranks():
         assert node.left() != []
-    finally:
-        for pid in session(job.pid):
-            os.kill(pid, signal.SIGKILL)
-        job.wait()
-    assert not ready.exists()
+        node.kill(keeper=False)
     assert node.is_clean(), node.left()
 
 
 def test_the_next_job_removes_what_a_killed_keeper_has_left(node: Node) -> None:
-    script = node.script("import os, time\nopen(f'{os.getcwd()}/ready', 'w')\ntime.sleep(60)")
-    line = node.site.as_identity("user", [*node.mpi.command(2), *node.start("/usr/bin/python3", script)])
-    job = subprocess.Popen(
-        line, env=node.environment(), cwd=node.workspace, stdin=subprocess.DEVNULL, start_new_session=True
-    )
-    try:
-        wait_for((node.workspace / "ready").exists)
-        keepers = subprocess.run(
-            ["pgrep", "-U", str(node.uid), "-f", "mpiimport-keeper"], stdout=subprocess.PIPE, text=True
-        )
-        for pid in [*map(int, keepers.stdout.split()), *session(job.pid)]:
-            os.kill(pid, signal.SIGKILL)
-    finally:
-        job.kill()
-        job.wait()
-    time.sleep(1)
-    assert [entry for entry in node.left() if "instance" in entry] != []
+    with node.waiting_ranks():
+        node.kill(keeper=True)
+    assert any("instance" in entry for entry in node.left()), node.left()
     fields(node.run(*node.start("/usr/bin/python3", node.script())))
     assert node.is_clean(), node.left()
-
-
-def wait_for(happened, seconds: float = 60) -> None:  # type: ignore[no-untyped-def]
-    end = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.05)
-
-
-def session(leader: int) -> list[int]:
-    """The processes that a job was started in the session of; a keeper leaves it."""
-    listed = subprocess.run(["ps", "-e", "-o", "pid=,sid="], stdout=subprocess.PIPE, text=True).stdout
-    return [int(line.split()[0]) for line in listed.splitlines() if line.split()[1] == str(leader)]
 
 
 def test_two_jobs_on_a_node_have_a_container_each(node: Node) -> None:
@@ -370,3 +370,37 @@ def test_a_signal_to_a_rank_reaches_its_program(node: Node, name: str) -> None:
         each = node.start("/usr/bin/python3", script, per_node=per_node)
         statuses.append(node.run("bash", "-c", send, str(per_node), *each, ranks=2).lines())
     assert statuses[0] == statuses[1]
+
+
+def test_ranks_reach_each_other_with_a_private_tmp_and_shm(node: Node) -> None:
+    """In containers of their own MPICH's ranks find nothing of each other in /dev/shm, and hang."""
+    said = fields(node.run(*node.start("/usr/bin/python3", "-c", MEET, options=("--contain",))))
+    assert [line[5] for line in said] == [str(RANKS)] * RANKS
+
+
+TYPED = """
+import os, sys, time
+try:
+    print("terminal", os.isatty(0), os.tcgetpgrp(0) == os.getpgrp(), flush=True)
+    time.sleep(30)
+except KeyboardInterrupt:
+    sys.exit("typed")
+"""
+
+
+def test_the_keyboard_interrupts_the_program(node: Node) -> None:
+    command = node.start("/usr/bin/python3", "-u", "-c", TYPED)
+    rank = {"PMI_RANK": "0", "PMI_SIZE": "2", "MPI_LOCALNRANKS": "2", "APPTAINERENV_MPIIMPORT": "0"}
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(node.workspace)
+        os.execvpe("setpriv", [*AS_USER.format(node.uid).split(), *command], node.environment(**rank))
+    said = b""
+    while b"terminal" not in said:
+        said += os.read(terminal, 1000)
+    os.write(terminal, b"\x03")
+    while b"typed" not in said:
+        said += os.read(terminal, 1000)
+    assert b"terminal True True" in said
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
+    os.close(terminal)

@@ -20,7 +20,7 @@ func identity(start []string, env []string) (string, error) {
 	add("launcher", launcher())
 	groups, _ := os.Getgroups()
 	add("user", os.Geteuid(), os.Getegid(), groups)
-	for _, namespace := range []string{"user", "mnt", "pid", "net", "ipc", "uts"} {
+	for _, namespace := range []string{"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"} {
 		link, _ := os.Readlink("/proc/self/ns/" + namespace)
 		add(namespace, link)
 	}
