@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,14 +111,13 @@ class Node:
             job.wait()
 
     def kill(self, keeper: bool) -> None:
-        """Kill what the job has in its directory: launcher, shims, ranks."""
+        """Kill what the job has in its directory: launcher, shims, ranks; not the instance."""
         for process in Path("/proc").glob("[0-9]*"):
-            try:
-                is_here = process.joinpath("cwd").readlink() == self.workspace
-                if is_here and (keeper or "mpiimport-keeper" not in process.joinpath("cmdline").read_text()):
+            with suppress(OSError):
+                name = process.joinpath("cmdline").read_text().partition("\0")[0]
+                spared = name.startswith("appinit") or (name.endswith("mpiimport-keeper") and not keeper)
+                if not spared and process.joinpath("cwd").readlink() == self.workspace:
                     os.kill(int(process.name), signal.SIGKILL)
-            except OSError:
-                continue
 
     def environment(self, **changes: str) -> dict[str, str]:
         return self.site.environment(self.cell, self.mpi, **changes)
