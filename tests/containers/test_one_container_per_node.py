@@ -112,12 +112,16 @@ class Node:
 
     def kill(self, keeper: bool) -> None:
         """Kill what the job has in its directory: launcher, shims, ranks; not the instance."""
+        found = []
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 name = process.joinpath("cmdline").read_text().partition("\0")[0]
                 spared = name.startswith("appinit") or (name.endswith("mpiimport-keeper") and not keeper)
                 if not spared and process.joinpath("cwd").readlink() == self.workspace:
-                    os.kill(int(process.name), signal.SIGKILL)
+                    found.append(int(process.name))
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def environment(self, **changes: str) -> dict[str, str]:
         return self.site.environment(self.cell, self.mpi, **changes)

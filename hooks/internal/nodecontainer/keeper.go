@@ -64,12 +64,25 @@ func Sweep() {
 	}
 }
 
-// end stops the instance, if there is one, and removes the place. The caller has locked the ranks out.
+// end stops the instance, if there is one, and removes the place. The caller has locked the ranks out. A place whose
+// instance does not end stays for the next sweep.
 func (p place) end() {
-	if runtime, err := os.ReadFile(p.at("runtime")); err == nil {
-		_, _ = p.run(string(runtime), os.Environ(), "instance", "stop", p.name())
+	runtime, err := os.ReadFile(p.at("runtime"))
+	if err == nil && !p.stop(string(runtime)) {
+		return
 	}
 	p.remove()
+}
+
+// stop tells whether no instance is left.
+func (p place) stop(runtime string) bool {
+	for range 3 {
+		_, _ = p.run(runtime, os.Environ(), "instance", "stop", p.name())
+		if left, err := p.instances(runtime, os.Environ()); err == nil && len(left) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (k Keeper) start(p place) error {
@@ -115,21 +128,37 @@ func (k Keeper) settings(p place) (string, error) {
 	return pidNamespace.ReplaceAllString(string(content), "") + "\nallow pid ns = no\n", nil
 }
 
-// check looks whether the instance is there and in our PID namespace.
-func (k Keeper) check(p place) error {
-	output, err := p.run(k.Runtime, k.Env, "instance", "list", "--json", p.name())
+// instances returns the process ids of the place's instance, one or none.
+func (p place) instances(runtime string, env []string) ([]int, error) {
+	output, err := p.run(runtime, env, "instance", "list", "--json", p.name())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var list struct {
 		Instances []struct {
 			Pid int `json:"pid"`
 		} `json:"instances"`
 	}
-	if err := json.Unmarshal([]byte(output), &list); err != nil || len(list.Instances) != 1 {
+	if err := json.Unmarshal([]byte(output), &list); err != nil {
+		return nil, fmt.Errorf("%s instance list --json is not understood: %w", runtime, err)
+	}
+	pids := []int{}
+	for _, instance := range list.Instances {
+		pids = append(pids, instance.Pid)
+	}
+	return pids, nil
+}
+
+// check looks whether the instance is there and in our PID namespace.
+func (k Keeper) check(p place) error {
+	found, err := p.instances(k.Runtime, k.Env)
+	if err != nil {
+		return err
+	}
+	if len(found) != 1 {
 		return fmt.Errorf("%s has started no instance", k.Runtime)
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", list.Instances[0].Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", found[0]))
 	if err != nil {
 		return err
 	}
