@@ -1,4 +1,4 @@
-# make demo | test | test-full | lint | install PREFIX=DIR | plugin APPTAINER=PROGRAM APPTAINER_SOURCE=DIR PREFIX=DIR
+# make demo | test | test-full | lint | install PREFIX=DIR | wheel | plugin APPTAINER=PROGRAM APPTAINER_SOURCE=DIR PREFIX=DIR
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
@@ -18,19 +18,20 @@ unexport PYTHONPATH
 
 PACKAGE := $(shell find mpiimport -name '*.py' -o -name '*.yaml' -o -name '*.json')
 GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.txt' -o -name 'go.*')
-BINARIES := $(addprefix $(BUILD)/bin/mpiimport-,shim entry plan keeper)
+HOOKS := $(wildcard hooks/hooks.d/*/*.json)
+BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper)
 
-.PHONY: demo test test-full lint install go-test plugin clean
+.PHONY: demo test test-full lint install wheel go-test plugin clean
 
 demo: $(BUILD)/demo-venv/ready $(BUILD)/prefix/ready
 	tests/lab/tools.sh || true
 	$(BUILD)/demo-venv/bin/python benchmarks/demo.py --prefix $(BUILD)/prefix
 
-test: $(VENV)/ready $(BUILD)/prefix/ready go-test
+test: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready go-test
 	tests/lab/tools.sh
 	$(VENV)/bin/python -m pytest -m "not full" $(PYTEST)
 
-test-full: $(VENV)/ready $(BUILD)/prefix/ready go-test
+test-full: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready go-test
 	tests/lab/tools.sh
 	$(VENV)/bin/python -m pytest $(PYTEST)
 
@@ -52,12 +53,22 @@ plugin:
 install: $(BINARIES) $(VENV)/ready
 	./install.sh "$(PREFIX)" $(BUILD)/bin "$(MPI4PY)" "$(MINORS)" $(VENV)/bin/python
 
+wheel: $(BUILD)/dist/ready
+	@ls $(BUILD)/dist/*.whl
+
 $(BINARIES) &: $(GO_SOURCES)
 	mkdir -p $(BUILD)/bin
 	out=$$PWD/$(BUILD)/bin; cd hooks; CGO_ENABLED=0 "$$(./go.sh)" build -trimpath -ldflags='-s -w' -o "$$out" ./cmd/...
 
-$(BUILD)/prefix/ready: $(BINARIES) $(PACKAGE) install.sh $(VENV)/ready
+$(BUILD)/prefix/ready: $(BINARIES) $(PACKAGE) $(HOOKS) install.sh $(VENV)/ready
 	./install.sh $(BUILD)/prefix $(BUILD)/bin "$(MPI4PY)" "$(MINORS)" $(VENV)/bin/python
+	touch $@
+
+$(BUILD)/dist/ready: $(BINARIES) $(PACKAGE) install.sh hatch_build.py pyproject.toml README.md $(VENV)/ready
+	rm -rf $(BUILD)/wheel $(BUILD)/dist
+	./install.sh $(BUILD)/wheel/mpiimport.prefix $(BUILD)/bin
+	echo mpiimport.prefix/lib > $(BUILD)/wheel/mpiimport.pth
+	$(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(BUILD)/dist .
 	touch $@
 
 $(VENV)/ready: pyproject.toml

@@ -1,15 +1,27 @@
 #!/usr/bin/env bash
-# install.sh PREFIX BINARIES MPI4PY "MINORS" PYTHON   lay out one relocatable directory
+# install.sh PREFIX BINARIES                           lay out what every installation has, a wheel's too
+# install.sh PREFIX BINARIES MPI4PY "MINORS" PYTHON    lay out one relocatable directory for a site
 set -euo pipefail
 
-prefix=$1 binaries=$2 mpi4py=$3 minors=$4 python=$5
+prefix=$1 binaries=$2 mpi4py=${3:-} minors=${4:-} python=${5:-}
 here=$(cd "$(dirname "$0")" && pwd)
 
 copy_binaries() {
     install -d "$prefix/bin" "$prefix/shim"
-    install -m 755 "$binaries"/mpiimport-{shim,entry,plan,keeper} "$prefix/bin"
+    install -m 755 "$binaries"/mpiimport{,-shim,-entry,-plan,-hook,-keeper} "$prefix/bin"
     ln -sfn ../bin/mpiimport-shim "$prefix/shim/singularity"
     ln -sfn ../bin/mpiimport-shim "$prefix/shim/apptainer"
+}
+
+# Runtimes want the absolute path of a hook.
+write_hooks() {
+    local file target text
+    for file in "$here"/hooks/hooks.d/*/mpiimport.json; do
+        target=$prefix/share/containers/oci/hooks.d/$(basename "$(dirname "$file")")
+        install -d "$target"
+        text=$(<"$file")
+        printf '%s\n' "${text//@PREFIX@/"$prefix"}" >"$target/mpiimport.json"
+    done
 }
 
 copy_package() {
@@ -27,6 +39,7 @@ compile_package() {
     for interpreter in "$python" python3.{10..15}; do
         if "$interpreter" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
             "$interpreter" -m compileall -q --invalidation-mode unchecked-hash "$prefix/lib" "$prefix/mpi4py"
+            "$interpreter" "$prefix/lib/mpiimport/bundle.py"
         fi
     done
 }
@@ -80,19 +93,20 @@ print(*tomllib.load(open(sys.argv[1], "rb"))["project"]["optional-dependencies"]
     # shellcheck disable=SC2086  # one word for each requirement
     "$python" -m pip --python "$prefix/host/bin/python" install --quiet --disable-pip-version-check $wanted
     printf '../../../../lib\n' >"$site/mpiimport.pth"
-    cat >"$prefix/bin/mpiimport" <<'COMMAND'
-#!/bin/sh
-exec "$(dirname "$(readlink -f "$0")")/../host/bin/python" -I -m mpiimport.host "$@"
-COMMAND
-    chmod 755 "$prefix/bin/mpiimport"
 }
 
 write_modulefile() {
     install -d "$prefix/modulefiles"
-    cat >"$prefix/modulefiles/mpiimport" <<'MODULE'
+    sed "s/@ARCHITECTURE@/$(uname -m)/" >"$prefix/modulefiles/mpiimport" <<'MODULE'
 #%Module1.0
 module-whatis "Start-up accelerator for Python MPI jobs in containers"
 set root [file dirname [file dirname [file normalize $ModulesCurrentModulefile]]]
+if {$tcl_platform(machine) ne "@ARCHITECTURE@"} {
+    puts stderr "mpiimport: $root was installed for @ARCHITECTURE@, and this is $tcl_platform(machine): install into\
+        another PREFIX here, and use its modulefiles"
+    exit 1
+}
+prepend-path PATH $root/bin
 prepend-path PATH $root/shim
 MODULE
 }
@@ -101,6 +115,8 @@ mkdir -p "$prefix"
 prefix=$(cd "$prefix" && pwd)
 copy_binaries
 copy_package
+[[ $python ]] || exit 0
+write_hooks
 fetch_mpi4py
 compile_package
 install_host

@@ -3,6 +3,52 @@
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any  # noqa: F401
+
+
+class _RankPath:
+    """Finds and loads the modules of the rank path in the one file that ``bundle.py`` wrote of them."""
+
+    def __init__(self, package):  # type: (str) -> None
+        import marshal
+        from _frozen_importlib_external import MAGIC_NUMBER
+
+        self._package = package
+        self._modules = {}  # type: dict[str, Any]
+        try:
+            with open(os.path.join(package, "rank_path." + sys.implementation.cache_tag), "rb") as stream:
+                content = stream.read()
+        except OSError:
+            return
+        if content.startswith(MAGIC_NUMBER):
+            self._modules = marshal.loads(memoryview(content)[len(MAGIC_NUMBER) :])
+
+    def find_spec(self, name, path=None, target=None):  # type: (str, Any, Any) -> Any
+        from _frozen_importlib import ModuleSpec
+
+        if name not in self._modules:
+            return None
+        file = os.path.join(self._package, self._modules[name][0])
+        loader = self  # type: Any
+        spec = ModuleSpec(name, loader, origin=file)
+        spec.has_location = True
+        if os.path.basename(file) == "__init__.py":
+            spec.submodule_search_locations = [os.path.dirname(file)]
+        return spec
+
+    def create_module(self, spec):  # type: (Any) -> None
+        """Leave that to Python."""
+
+    def exec_module(self, module):  # type: (Any) -> None
+        import _imp
+
+        code = self._modules[module.__name__][1]
+        internal = _imp  # type: Any
+        internal._fix_co_filename(code, module.__file__)
+        exec(code, module.__dict__)
+
 
 def _main():  # type: () -> None
     script = __file__
@@ -11,13 +57,17 @@ def _main():  # type: () -> None
     # The script's directory, which -I and -P leave out, is the program's to put there.
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(script))))
+    package = os.path.dirname(os.path.abspath(script))
+    rank_path = _RankPath(package)
+    sys.meta_path.insert(0, rank_path)
+    sys.path.insert(0, os.path.dirname(package))
     try:
         from mpiimport.runtime.early import EarlyStart
 
         start = EarlyStart()
     except Exception as exc:
         _run_plainly(script, "mpiimport does not load (%r); is its installation complete?" % exc)
+    sys.meta_path.remove(rank_path)
     start.run(script)
 
 

@@ -1,10 +1,13 @@
 package launch
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/profile"
 )
 
 // Runtime says how Apptainer or SingularityCE will treat the environment of one start.
@@ -28,7 +31,7 @@ func (r Runtime) prefixes() []string {
 // runtime cannot change.
 func (p Plan) ContainerEnvironment(env []string, r Runtime) ([]string, []string) {
 	skipped := []string{}
-	for _, v := range p.changes() {
+	for _, v := range p.Changes(env, r.CleanEnv) {
 		v = pathVariable(v)
 		given, isGiven := "", false
 		for _, prefix := range r.prefixes() {
@@ -53,18 +56,37 @@ func (p Plan) ContainerEnvironment(env []string, r Runtime) ([]string, []string)
 	return env, skipped
 }
 
-// changes adds what the entry binary has to finish: the runtimes can empty a variable, but not remove it.
-func (p Plan) changes() []Variable {
-	unset := []string{}
+// Changes names the variables of env that are kept where the environment is cleaned, and adds what the entry binary has to
+// finish: the runtimes can empty a variable, but not remove it.
+func (p Plan) Changes(env []string, cleaned bool) []Variable {
+	out, unset := []Variable{}, []string{}
 	for _, v := range p.Environment {
+		if v.Change != Keep {
+			out = append(out, v)
+		} else if cleaned {
+			out = append(out, p.kept(v.Name, env)...)
+		}
 		if v.Change == Unset {
 			unset = append(unset, v.Name)
 		}
 	}
-	if len(unset) == 0 {
-		return p.Environment
+	if len(unset) > 0 {
+		out = append(out, Variable{handover.Unset, strings.Join(unset, ":"), Set})
 	}
-	return append(append([]Variable{}, p.Environment...), Variable{handover.Unset, strings.Join(unset, ":"), Set})
+	return out
+}
+
+// kept returns the variables in env that match pattern, that may be handed in, and of which the plan says nothing else.
+func (p Plan) kept(pattern string, env []string) []Variable {
+	out := []Variable{}
+	for _, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		known := slices.ContainsFunc(p.Environment, func(v Variable) bool { return v.Name == name && v.Change != Keep })
+		if matches, _ := path.Match(pattern, name); matches && !known && profile.CanSet(name) {
+			out = append(out, Variable{name, value, Set})
+		}
+	}
+	return out
 }
 
 // pathVariable uses the runtimes' own names for lengthening PATH.

@@ -80,3 +80,33 @@ func TestEvaluatedListsKeepWhatIsThere(t *testing.T) {
 		}
 	}
 }
+
+func TestVariablesOfTheCallerAreKeptWhereTheEnvironmentIsCleaned(t *testing.T) {
+	p := parse(t, "environment: {keep: [LOGNAME, 'SLURM_*', '*'], set: {SLURM_SET: site}, append: {LIST: /b}, unset: [GONE]}\n")
+	caller := []string{
+		"LOGNAME=ann=b$", "SLURM_ID=7", "SLURM_SET=caller", "LIST=/a", "GONE=1",
+		"HOME=/h", "UID=1", "MPIIMPORT_PID=1", "MPI4PY_LIBMPI=x", "BASH_FUNC_f%%=1",
+	}
+	plan, err := Resolve(p, request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := func(cleaned bool) []string {
+		env, _ := plan.ContainerEnvironment(caller, Runtime{Flavour: "apptainer", CleanEnv: cleaned})
+		out := []string{}
+		for _, entry := range env[len(caller):] {
+			if name, _ := strings.CutPrefix(entry, "APPTAINERENV_"); !strings.HasPrefix(name, "MPIIMPORT") {
+				out = append(out, name)
+			}
+		}
+		return out
+	}
+	want := []string{"SLURM_SET=site", "LIST=${LIST:+$LIST:}/b", "GONE=", "LOGNAME=ann=b\\$", "SLURM_ID=7"}
+	if got := added(true); !reflect.DeepEqual(got, want) {
+		t.Errorf("cleaned:\ngot  %q\nwant %q", got, want)
+	}
+	want = []string{"SLURM_SET=site", "LIST=${LIST:-/a}:/b", "GONE="}
+	if got := added(false); !reflect.DeepEqual(got, want) {
+		t.Errorf("not cleaned:\ngot  %q\nwant %q", got, want)
+	}
+}

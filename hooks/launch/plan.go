@@ -1,11 +1,14 @@
 // Package launch turns a profile and a request into a launch plan: mounts, environment, command.
 package launch
 
+import "mpiimport.org/hooks/internal/environ"
+
 // Places inside the container; images need not know them.
 const (
 	Inside    = "/opt/mpiimport"
 	EntryPath = Inside + "/bin/mpiimport-entry"
 	SitePath  = Inside + "/lib/mpiimport/door"
+	StorePath = "/run/mpiimport" // where the plan brings memory for a store
 )
 
 // Plan is a profile resolved for one container start. It is pure data: adapters carry it out.
@@ -13,6 +16,7 @@ type Plan struct {
 	Profile     string     `json:"profile"`
 	Files       []string   `json:"files"`
 	Mounts      []Mount    `json:"mounts"`
+	Memory      []string   `json:"memory,omitempty"` // where a file system in memory is mounted, writable and executable
 	Environment []Variable `json:"environment"`
 	Entry       []string   `json:"entry"`
 	Launcher    []string   `json:"launcher"` // words in front of a job's command, for `mpiimport run`
@@ -38,14 +42,32 @@ type Variable struct {
 type Change string
 
 // Append and Prepend add an element to a colon list and keep the rest. Pid sets the variable to the process
-// id, inside the container, of the program that the container starts.
+// id, inside the container, of the program that the container starts. Keep is about all variables of the caller whose
+// names match, * standing for any letters: they enter the container as if its environment were not cleaned.
 const (
 	Set     Change = "set"
 	Append  Change = "append"
 	Prepend Change = "prepend"
 	Unset   Change = "unset"
 	Pid     Change = "pid"
+	Keep    Change = "keep"
 )
 
 // Bind writes the mount as the runtimes' --bind option takes it.
 func (m Mount) Bind() string { return m.Source + ":" + m.Target + ":" + m.Options }
+
+// In makes the change to an environment whose present values are known.
+func (v Variable) In(env []string) []string {
+	old, _ := environ.Get(env, v.Name)
+	switch {
+	case v.Change == Keep:
+		return env
+	case v.Change == Unset:
+		return environ.Unset(env, v.Name)
+	case v.Change == Prepend:
+		return environ.PrependPath(env, v.Name, v.Value)
+	case v.Change == Append && old != "":
+		return environ.Set(env, v.Name, old+":"+v.Value)
+	}
+	return environ.Set(env, v.Name, v.Value)
+}

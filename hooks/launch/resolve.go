@@ -3,7 +3,6 @@ package launch
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -22,7 +21,19 @@ type Request struct {
 	Environ       []string                               // the caller's environment; empty for a hook
 	Exists        func(path string) bool                 // looks at the host's files
 	Glob          func(pattern string) ([]string, error) // expands a pattern on the host
+	Shm           Shm                                    // what the container's /dev/shm is
 }
+
+// Shm says what /dev/shm is in the container. Docker's and podman's is noexec and small, and no place for a store.
+type Shm string
+
+const (
+	ShmHost    Shm = ""        // the host's own, as under Apptainer: the store goes there
+	ShmNoExec  Shm = "noexec"  // the host's, but noexec: its neighbours are on the host, so the host's is mounted once more
+	ShmPrivate Shm = "private" // one of its own: its neighbours are in the same container, so it gets more memory
+)
+
+const storeVariable = "MPIIMPORT_STORE"
 
 // Resolve is the one planning function. It reads nothing but its arguments.
 func Resolve(p *profile.Profile, r Request) (Plan, error) {
@@ -33,14 +44,32 @@ func Resolve(p *profile.Profile, r Request) (Plan, error) {
 	return shared.For(r)
 }
 
-// HostEnvironment is what a profile changes in the environment of a program outside containers, with final
-// values. Options that the caller has set stay as they are.
-func HostEnvironment(p *profile.Profile, caller []string) ([]Variable, error) {
+// placeStore brings a place for the store, unless the profile or the caller names one.
+func (plan *Plan) placeStore(shm Shm) {
+	for _, v := range plan.Environment {
+		if v.Name == storeVariable {
+			return
+		}
+	}
+	if shm == ShmNoExec {
+		plan.Mounts = append(plan.Mounts, Mount{Source: "/dev/shm", Target: StorePath, Options: "rw"})
+	} else {
+		plan.Memory = []string{StorePath}
+	}
+	plan.Environment = append(plan.Environment, Variable{storeVariable, StorePath, Set})
+}
+
+// HostEnvironment is what a profile changes in the environment of a program that runs where the caller does, in no
+// container of ours, with final values. Options that the caller has set stay as they are.
+func HostEnvironment(p *profile.Profile, caller []string, userNamespace bool) ([]Variable, error) {
 	out, err := withCallers(profileOptions(p), p.Locks, caller)
 	if err != nil {
 		return nil, err
 	}
-	for _, v := range withKept(resolveEnvironment(p, false), p.Environment.Keep, caller) {
+	for _, v := range resolveEnvironment(p, userNamespace) {
+		if v.Change == Keep {
+			continue
+		}
 		if old, _ := environ.Get(caller, v.Name); v.Change == Append && old != "" {
 			v.Value = old + ":" + v.Value
 		}
@@ -98,8 +127,9 @@ func replaceTarget(mounts []Mount, m Mount) []Mount {
 // profileOptions carries the options of the service that the profile sets.
 func profileOptions(p *profile.Profile) []Variable {
 	out := []Variable{}
-	for _, o := range p.Options() {
-		out = append(out, Variable{o.Variable, o.Value, Set})
+	options := p.Options()
+	for _, name := range sorted(options) {
+		out = append(out, Variable{name, options[name], Set})
 	}
 	return out
 }
@@ -151,6 +181,9 @@ func resolveEnvironment(p *profile.Profile, userNamespace bool) []Variable {
 	for _, name := range e.Unset {
 		out = append(out, Variable{name, "", Unset})
 	}
+	for _, pattern := range e.Keep {
+		out = append(out, Variable{pattern, "", Keep})
+	}
 	return inOrder(out)
 }
 
@@ -164,28 +197,9 @@ func environmentOf(p *profile.Profile, userNamespace bool) profile.Environment {
 // libraryVariable names the MPI library to mpi4py's binary for every MPI.
 const libraryVariable = "MPI4PY_LIBMPI"
 
-// withKept adds the caller's variables that the profile wants in the container and that may be handed in.
-func withKept(changes []Variable, keep, caller []string) []Variable {
-	out := slices.Clone(changes)
-	for _, entry := range caller {
-		name, value, _ := strings.Cut(entry, "=")
-		if !slices.ContainsFunc(keep, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }) || !profile.CanSet(name) {
-			continue
-		}
-		at := slices.IndexFunc(out, func(v Variable) bool { return v.Name == name })
-		switch {
-		case at < 0:
-			out = append(out, Variable{name, value, Set})
-		case out[at].Change == Append:
-			out[at] = Variable{name, value + ":" + out[at].Value, Set}
-		}
-	}
-	return inOrder(out)
-}
-
 // inOrder sorts changes by what they do, then by name.
 func inOrder(changes []Variable) []Variable {
-	order := []Change{Set, Append, Unset}
+	order := []Change{Set, Append, Unset, Keep}
 	slices.SortStableFunc(changes, func(a, b Variable) int {
 		return cmp.Or(slices.Index(order, a.Change)-slices.Index(order, b.Change), strings.Compare(a.Name, b.Name))
 	})

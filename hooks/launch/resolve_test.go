@@ -53,7 +53,7 @@ func TestEveryPlanMountsThePrefixAndNamesTheMode(t *testing.T) {
 	want := Plan{
 		Profile:     "default",
 		Mounts:      []Mount{{"/sw/mpiimport", "/opt/mpiimport", "ro"}},
-		Environment: []Variable{{"MPIIMPORT", "1", Set}, {"MPIIMPORT_PROFILE", "default", Set}},
+		Environment: []Variable{{"MPIIMPORT", "1", Set}, {"MPIIMPORT_PROFILE", "default", Set}, {"MPIIMPORT_APPLIED", "default", Set}},
 		Entry:       []string{"/opt/mpiimport/bin/mpiimport-entry"},
 		Launcher:    []string{},
 		Options:     []string{},
@@ -102,7 +102,7 @@ func TestUserNamespaceSettingsApplyOnlyThere(t *testing.T) {
 		r := request()
 		r.UserNamespace = userns
 		plan, _ := Resolve(p, r)
-		if got := plan.Environment[2:]; !reflect.DeepEqual(got, want) {
+		if got := plan.Environment[3:]; !reflect.DeepEqual(got, want) {
 			t.Errorf("userns=%v: %+v", userns, got)
 		}
 	}
@@ -189,7 +189,7 @@ func TestHostEnvironmentHasFinalValuesAndKeepsTheCallersOptions(t *testing.T) {
 		Service:     map[string]string{"store": "/s", "readers": "4"},
 	}
 	got := map[string]string{}
-	changes, err := HostEnvironment(p, []string{"L=/a", "MPIIMPORT_STORE=/mine", "MPIIMPORT=1"})
+	changes, err := HostEnvironment(p, []string{"L=/a", "MPIIMPORT_STORE=/mine", "MPIIMPORT=1"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,5 +199,86 @@ func TestHostEnvironmentHasFinalValuesAndKeepsTheCallersOptions(t *testing.T) {
 	want := map[string]string{"A": "set 1", "L": "append /a:/b", "U": "unset ", "MPIIMPORT_STORE": "set /mine", "MPIIMPORT_READERS": "set 4"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestACallersOptionThatTheSiteLocksIsAnError(t *testing.T) {
+	p := parse(t, `
+service: {store: /dev/shm, leave_alone: [torch, scipy.io]}
+mpi: {preload: [a.so]}
+launcher: {variables: {rank: R}}
+lock: [service, mpi.preload, launcher]
+`)
+	for variable, key := range map[string]string{
+		"MPIIMPORT_STORE=/tmp":        "service",
+		"MPIIMPORT_STORE=":            "service",
+		"MPIIMPORT_READERS=3":         "service",
+		"MPIIMPORT_LEAVE_ALONE=torch": "service",
+		"MPIIMPORT_PRELOAD=b.so":      "mpi.preload",
+		"MPIIMPORT_RANK_VARIABLES=Q":  "launcher",
+	} {
+		r := request()
+		r.Environ = []string{variable}
+		for _, err := range []error{resolveError(p, r), hostError(p, r.Environ)} {
+			if err == nil || !strings.Contains(err.Error(), variable) || !strings.Contains(err.Error(), "site.yaml locks "+key+";") {
+				t.Errorf("%s: %v", variable, err)
+			}
+		}
+	}
+	r := request()
+	r.Environ = []string{"MPIIMPORT_STORE=/dev/shm", "MPIIMPORT_LEAVE_ALONE=torch:scipy.io", "MPIIMPORT_BINDING=lazy", "MPIIMPORT_REPORT=/r", "MPIIMPORT=force"}
+	if plan, err := Resolve(p, r); err != nil || find(plan, "MPIIMPORT_BINDING").Value != "lazy" {
+		t.Errorf("%+v, %v", plan, err)
+	}
+}
+
+func resolveError(p *profile.Profile, r Request) error {
+	_, err := Resolve(p, r)
+	return err
+}
+
+func hostError(p *profile.Profile, caller []string) error {
+	_, err := HostEnvironment(p, caller, false)
+	return err
+}
+
+func TestEverySectionReachesThePlan(t *testing.T) {
+	p := parse(t, `
+mpi: {library: /opt/mpi/libmpi.so.12, abi: mpich, preload: [/opt/a.so, b.so], binding: lazy}
+launcher: {prefix: [srun, --mpi=pmi2], variables: {rank: R, local_size: L}}
+service: {store_size: 4GiB, breadth: package, leave_alone: [torch, scipy.io]}
+container: {options: [--cleanenv, --home=/work], per_node: true}
+`)
+	plan, err := Resolve(p, request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"MPI4PY_LIBMPI":            "/opt/mpi/libmpi.so.12",
+		"MPIIMPORT_PRELOAD":        "/opt/a.so:b.so",
+		"MPIIMPORT_BINDING":        "lazy",
+		"MPIIMPORT_RANK_VARIABLES": "R::L",
+		"MPIIMPORT_STORE_SIZE":     "4GiB",
+		"MPIIMPORT_BREADTH":        "package",
+		"MPIIMPORT_LEAVE_ALONE":    "torch:scipy.io",
+	} {
+		if v := find(plan, name); v == nil || *v != (Variable{name, want, Set}) {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+	if strings.Join(plan.Launcher, " ") != "srun --mpi=pmi2" || strings.Join(plan.Options, " ") != "--cleanenv --home=/work" || !plan.PerNode {
+		t.Errorf("%+v", plan)
+	}
+}
+
+func TestTheRankIsToldByTheLauncherThatTheSiteNames(t *testing.T) {
+	p := parse(t, "launcher: {variables: {rank: SITE_RANK}}\n")
+	for variable, isRank := range map[string]bool{"SITE_RANK=0": true, "OTHER_RANK=0": false, "PMI_RANK=0": true} {
+		r := request()
+		r.Command, r.Environ = nil, []string{variable}
+		plan, _ := Resolve(p, r)
+		if v := find(plan, "MPIIMPORT_PID"); (v != nil) != isRank {
+			t.Errorf("%s: %+v", variable, plan.Environment)
+		}
 	}
 }

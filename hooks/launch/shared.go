@@ -3,6 +3,7 @@ package launch
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
@@ -12,7 +13,6 @@ import (
 // Shared is what the plans of all starts of a job have in common: what the profile and the host's files say.
 type Shared struct {
 	Plan  Plan           `json:"plan"`  // without what depends on the start: its command, its caller's environment
-	Keep  []string       `json:"keep"`  // patterns for the caller's variables that enter the container
 	Locks []profile.Lock `json:"locks"` // on options that the caller may not change
 }
 
@@ -34,7 +34,7 @@ func Share(p *profile.Profile, r Request) (Shared, error) {
 		Launcher: orEmpty(p.Launcher.Prefix), Options: orEmpty(p.Container.Options), PerNode: p.Container.PerNode,
 		Environment: append(profileOptions(p), resolveEnvironment(p, r.UserNamespace)...),
 	}
-	return Shared{Plan: plan, Keep: environmentOf(p, r.UserNamespace).Keep, Locks: p.Locks}, nil
+	return Shared{Plan: plan, Locks: p.Locks}, nil
 }
 
 // For returns the plan of one start.
@@ -57,8 +57,11 @@ func (s Shared) For(r Request) (Plan, error) {
 	}
 	plan := s.Plan
 	// By name, because a container may start with a clean environment.
-	plan.Environment = append([]Variable{{handover.Mode, mode, Set}, {handover.Profile, plan.Profile, Set}}, options...)
-	plan.Environment = append(plan.Environment, withKept(others, s.Keep, r.Environ)...)
+	own := []Variable{{handover.Mode, mode, Set}, {handover.Profile, plan.Profile, Set}, {handover.Applied, plan.Profile, Set}}
+	plan.Environment = slices.Concat(own, options, others)
+	if r.Shm != ShmHost {
+		plan.placeStore(r.Shm)
+	}
 	switch {
 	case len(r.Command) == 0:
 		plan.Environment = append(plan.Environment, doorVariables(r, options)...)

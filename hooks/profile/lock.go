@@ -17,7 +17,7 @@ type Lock struct {
 
 // newLocks reads the locks among what one file says; merged is that file with all it extends.
 func newLocks(said, merged []Value) []Lock {
-	out := []Lock{}
+	var out []Lock
 	for _, v := range said {
 		if v.Key == "lock" {
 			key := v.Value.(string)

@@ -18,13 +18,14 @@ const topLevel = "the profile"
 
 // Profile is one profile with everything it extends merged in.
 type Profile struct {
-	SchemaVersion int         `yaml:"schema_version"`
-	Name          string      `yaml:"name"`
-	Description   string      `yaml:"description"`
-	Extends       string      `yaml:"extends"`
-	Hosts         []string    `yaml:"hosts"`
-	Mounts        []Mount     `yaml:"mounts"`
-	Environment   Environment `yaml:"environment"`
+	SchemaVersion int               `yaml:"schema_version"`
+	Name          string            `yaml:"name"`
+	Description   string            `yaml:"description"`
+	Extends       string            `yaml:"extends"`
+	Hosts         []string          `yaml:"hosts"`
+	HostVariables map[string]string `yaml:"host_variables"`
+	Mounts        []Mount           `yaml:"mounts"`
+	Environment   Environment       `yaml:"environment"`
 	// UserNamespace has all that holds in a user namespace: what Environment says, too.
 	UserNamespace struct {
 		Environment Environment `yaml:"environment"`
@@ -132,6 +133,7 @@ func Parse(file string, content []byte) (*Profile, error) {
 	if err := contradiction(said); err != nil {
 		return nil, err
 	}
+	said = merge(nil, said)
 	p, err := decode(said, []string{file})
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package profile
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -81,7 +82,7 @@ func TestSchemaFileSaysWhatTheCodeChecks(t *testing.T) {
 
 func TestShippedProfilesLoad(t *testing.T) {
 	directory := filepath.Join("..", "..", "mpiimport", "profiles")
-	for _, name := range []string{"mpich", "openmpi", "intel", "cray"} {
+	for _, name := range Names([]string{directory}) {
 		p, err := Load(name, []string{directory})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -187,4 +188,32 @@ func TestUserProfilesComeFromXDGThenHome(t *testing.T) {
 			t.Errorf("%v: %v", env, d)
 		}
 	}
+}
+
+// What is accepted means the same when it is put together from its values, as merging does.
+func FuzzParse(f *testing.F) {
+	for _, directory := range []string{"accept", "reject", "reject-text"} {
+		found, _ := filepath.Glob(filepath.Join("testdata", directory, "*.yaml"))
+		for _, file := range found {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+			f.Add([]byte(strings.Replace(string(content), "name: "+name, "name: site", 1)))
+		}
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		p, err := Parse("site.yaml", content)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "site.yaml:") {
+				t.Errorf("the message lacks its place: %v", err)
+			}
+			return
+		}
+		again, err := p.over(Default())
+		if err != nil || !reflect.DeepEqual(p, again) {
+			t.Errorf("over the default it is %+v, not %+v (%v)", again, p, err)
+		}
+	})
 }

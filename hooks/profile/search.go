@@ -99,7 +99,11 @@ func (s search) maskedLocks(name string, file string) []Lock {
 			places = i
 		}
 	}
-	masked, err := s.below(places).load(name, nil)
+	weaker := s.below(places)
+	if there, _, err := weaker.locate(name); err != nil || there == "" {
+		return nil
+	}
+	masked, err := weaker.load(name, nil)
 	if err != nil {
 		return nil
 	}

@@ -15,7 +15,7 @@ type shape struct {
 	hint        string   // the pattern in words
 	oneOf       []string // of a string
 	minimum     int      // of an integer
-	whole       bool     // of a list: an extending profile replaces it instead of appending to it
+	whole       bool     // an extending profile replaces this list or free mapping instead of adding to it
 	only        int      // the one value an integer may have
 }
 
@@ -75,9 +75,10 @@ func listOf(description string, values *shape) *shape {
 	return &shape{kind: list, description: description, values: values}
 }
 
-// wholeListOf is a list that only makes sense as one piece.
-func wholeListOf(description string, values *shape) *shape {
-	return &shape{kind: list, description: description, values: values, whole: true}
+// whole marks what only makes sense as one piece.
+func whole(s *shape) *shape {
+	s.whole = true
+	return s
 }
 
 func section(description string, keys ...key) *shape {
@@ -109,8 +110,10 @@ var identity = []key{
 }
 
 var sections = []key{
-	{name: "hosts", shape: wholeListOf("Host names of the machine; `mpiimport profile detect` compares them.",
-		word("A host name or a glob pattern.", `^[A-Za-z0-9._*?\[\]-]+$`, "a host name, in which * ? and [ ] may stand"))},
+	{name: "hosts", shape: whole(listOf("Host names of the machine; `mpiimport profile detect` compares them.",
+		word("A host name or a glob pattern.", `^[A-Za-z0-9._*?\[\]-]+$`, "a host name, in which * ? and [ ] may stand")))},
+	{name: "host_variables", shape: whole(variables("Variables that only this machine has; `mpiimport profile detect` asks for them, too.",
+		word("The value, or a glob pattern of it.", `\S`, "some text")))},
 	{name: "mounts", shape: listOf("Files and directories of the host that the container sees.",
 		section("One file or directory.",
 			key{name: "source", required: true, shape: absolutePath("The path on the host; may be a glob pattern when target is left out.")},
@@ -129,8 +132,8 @@ var sections = []key{
 		key{name: "binding", shape: choice("When the functions of extension modules are looked up: at once or at their first call.", "now", "lazy")},
 	)},
 	{name: "launcher", shape: section("How jobs are started on the machine.",
-		key{name: "prefix", shape: wholeListOf("The words that `mpiimport run` puts in front of a command.",
-			word("One word.", `\S`, "a word"))},
+		key{name: "prefix", shape: whole(listOf("The words that `mpiimport run` puts in front of a command.",
+			word("One word.", `\S`, "a word")))},
 		key{name: "variables", shape: section("The variables by which a launcher that mpiimport does not know tells a process its rank.",
 			key{name: "rank", required: true, shape: word("The rank in the job.", variablePattern, variableHint)},
 			key{name: "size", shape: word("The number of ranks.", variablePattern, variableHint)},

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 
 	"mpiimport.org/hooks/internal/prefix"
@@ -17,10 +18,14 @@ const siteDirectory = "/etc/mpiimport/profiles.d"
 // LoadTrusted returns a profile for a hook, which may run as root for somebody else. It takes names alone, and
 // only files and directories that nobody but root can write to; neither the environment nor a home is asked.
 func LoadTrusted(name, installed string) (*Profile, error) {
-	return loadTrusted(name, "/", []string{prefix.Profiles(installed), siteDirectory})
+	root, err := RootOwner()
+	if err != nil {
+		return nil, err
+	}
+	return loadTrusted(name, "/", root, []string{prefix.Profiles(installed), siteDirectory})
 }
 
-func loadTrusted(name, top string, directories []string) (*Profile, error) {
+func loadTrusted(name, top string, root uint32, directories []string) (*Profile, error) {
 	if !isName(name) {
 		return nil, fmt.Errorf("%q cannot be the name of a profile; write %s", name, nameHint)
 	}
@@ -30,16 +35,19 @@ func loadTrusted(name, top string, directories []string) (*Profile, error) {
 			there = append(there, directory)
 		}
 	}
-	return search{directories: there, admit: func(file string) error { return onlyRootWrites(file, top) }}.load(name, nil)
+	installed := filepath.Dir(directories[0])
+	return search{directories: there, admit: func(file string) error {
+		// Whoever can replace the installation as a whole can replace the hook that runs from it.
+		if filepath.Dir(file) == directories[0] {
+			return onlyRootWrites(file, installed, root)
+		}
+		return onlyRootWrites(file, top, root)
+	}}.load(name, nil)
 }
 
 // onlyRootWrites returns an error where somebody else could put another file in the place of this one: all from
 // top down must be root's, writable for root alone, and no symbolic link. Once that is so only root can change it.
-func onlyRootWrites(file, top string) error {
-	root, err := owner(top)
-	if err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
+func onlyRootWrites(file, top string, root uint32) error {
 	inside, err := filepath.Rel(top, file)
 	if err != nil || strings.HasPrefix(inside, "..") {
 		return fmt.Errorf("%s: not below %s; profiles for hooks lie in PREFIX/profiles and %s", file, top, siteDirectory)
@@ -66,8 +74,10 @@ func onlyRootWrites(file, top string) error {
 	return nil
 }
 
-// owner is the user to whom the top of the file system belongs: root, or, in a user namespace where root is not
-// mapped, the number that stands for it there.
+// RootOwner is the user to whom root's files seem to belong: 0, or, in a user namespace where root is not mapped, the
+// number that stands for it there. It is asked for once.
+var RootOwner = sync.OnceValues(func() (uint32, error) { return owner("/") })
+
 func owner(top string) (uint32, error) {
 	info, err := os.Lstat(top)
 	if err != nil {

@@ -3,6 +3,7 @@ package profile
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,7 +51,7 @@ func check(file, place string, node *yaml.Node, s *shape) error {
 			return fail(node, "%s is %d; it must be at least %d", place, value, s.minimum)
 		}
 	}
-	if len(s.oneOf) > 0 && !contains(s.oneOf, node.Value) {
+	if len(s.oneOf) > 0 && !slices.Contains(s.oneOf, node.Value) {
 		return fail(node, "%s is %q; write one of %s%s", place, node.Value, strings.Join(s.oneOf, ", "), didYouMean(node.Value, s.oneOf))
 	}
 	if s.pattern != "" && !regexp.MustCompile(s.pattern).MatchString(node.Value) {
@@ -121,7 +122,7 @@ func looksTyped(node *yaml.Node, k kind) bool {
 	if k != text || node.Style != 0 {
 		return false
 	}
-	return contains([]string{"yes", "no", "on", "off"}, strings.ToLower(node.Value))
+	return slices.Contains([]string{"yes", "no", "on", "off"}, strings.ToLower(node.Value))
 }
 
 func remedy(node *yaml.Node, k kind) string {
@@ -154,13 +155,4 @@ func describe(node *yaml.Node) string {
 		return "the word " + strconv.Quote(node.Value)
 	}
 	return node.Value
-}
-
-func contains(words []string, word string) bool {
-	for _, w := range words {
-		if w == word {
-			return true
-		}
-	}
-	return false
 }

@@ -24,7 +24,7 @@ type Value struct {
 func values(file, place string, node *yaml.Node, s *shape) []Value {
 	out := []Value{}
 	switch {
-	case s.kind == mapping:
+	case s.kind == mapping && !s.whole:
 		for i := 0; i < len(node.Content); i += 2 {
 			name, inner := node.Content[i].Value, s.values
 			if len(s.keys) > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
 )
@@ -64,8 +65,11 @@ func (c Call) request() launch.Request {
 
 func (c Call) userNamespace() bool { return !c.Root || c.On("userns") || c.On("fakeroot") }
 
-// withoutPlan keeps the job's plan out of containers, where it means nothing.
-func withoutPlan(env []string) []string { return environ.Unset(env, handover.Plan) }
+// environment keeps out of containers what is meant for processes out here: the job's plan, and the door through which
+// pythons of the host activate.
+func (c Call) environment() []string {
+	return environ.DropPath(environ.Unset(c.Env, handover.Plan), "PYTHONPATH", prefix.SiteDirectory(c.Prefix))
+}
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

@@ -144,7 +144,7 @@ func (c Call) unsuited() string {
 
 func (c Call) apply(plan launch.Plan) Outcome {
 	compat := c.On("compat") || c.On("oci")
-	env, skipped := plan.ContainerEnvironment(withoutPlan(c.Env), launch.Runtime{
+	env, skipped := plan.ContainerEnvironment(c.environment(), launch.Runtime{
 		Flavour:  c.Flavour,
 		CleanEnv: compat || c.On("cleanenv") || c.On("containall"),
 		NoEval:   compat || c.On("no-eval"),

@@ -103,7 +103,7 @@ func TestAPlanInTheEnvironmentTakesThePlaceOfTheProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := call(Exec, handover.Plan+"="+text, "MPIIMPORT=1", "MPIIMPORT_PROFILE=gone")
+	c := call(Exec, handover.Plan+"="+text, "MPIIMPORT=1", "MPIIMPORT_PROFILE=gone", "PYTHONPATH=/p/lib/mpiimport/door:/u")
 	out, err := c.Decide()
 	if err != nil || !slices.Equal(out.Binds, []string{"/s:/t:ro"}) || len(out.Entry) != 1 {
 		t.Fatalf("%+v %v", out, err)
@@ -113,6 +113,9 @@ func TestAPlanInTheEnvironmentTakesThePlaceOfTheProfile(t *testing.T) {
 	}
 	if _, there := environ.Get(out.Env, handover.Plan); there {
 		t.Error("the plan goes on into the container")
+	}
+	if path, _ := environ.Get(out.Env, "PYTHONPATH"); path != "/u" {
+		t.Error("the door for the host's pythons goes on into the container:", path)
 	}
 	c.Asked, c.Value = true, "other"
 	if _, err := c.Decide(); err == nil {

@@ -1,1 +1,1 @@
-"""What a person runs on the host: ``mpiimport bake`` and ``mpiimport manifest``. May use libraries freely."""
+"""What a person runs on the host, once: the subcommands of ``mpiimport``. May use libraries freely."""

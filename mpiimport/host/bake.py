@@ -68,10 +68,9 @@ def bake(image: str | None, output: Path | None, command: list[str]) -> int:
 
 
 def _open(image: str) -> "Image":
-    try:
-        from .images import open_image
-    except ImportError as exc:
-        raise Complaint(f"{exc}; install mpiimport[host]") from None
+    # It needs spython, and a bake without an image does not.
+    from .images import open_image
+
     return open_image(image)
 
 

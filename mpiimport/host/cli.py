@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from . import bake, manifests, plugin
+from . import bake, doctor, launching, manifests, plugin, profiles, shim_path
 from .complaint import Complaint
 
 USAGE_STATUS, FAILURE_STATUS = 2, 1
@@ -11,19 +11,34 @@ USAGE_STATUS, FAILURE_STATUS = 2, 1
 
 def main(words: list[str] | None = None) -> int:
     """Run one subcommand and return the exit status: 1 after a complaint, 2 for a command line not understood."""
-    parser = _parser()
-    own, command = _split(sys.argv[1:] if words is None else words)
-    arguments = parser.parse_args(own)
-    if arguments.takes_command and not command:
-        parser.error("give the command to run after --, as in: mpiimport bake IMAGE -- python app.py")
-    if command and not arguments.takes_command:
-        parser.error(f"unexpected: -- {' '.join(command)}")
+    words = sys.argv[1:] if words is None else words
     try:
+        if words and words[0] in launching.COMMANDS:
+            launching.become(words)
+        arguments, command = understand(words)
         status: int = arguments.run(arguments, command)
     except Complaint as exc:
         print(f"mpiimport: {exc}", file=sys.stderr)
         return FAILURE_STATUS
+    except ModuleNotFoundError as exc:
+        # Libraries that only some commands need, and an image in which `bake` is run does not.
+        if (exc.name or __package__).startswith("mpiimport"):
+            raise
+        print(f"mpiimport: {exc}; install mpiimport[host]", file=sys.stderr)
+        return FAILURE_STATUS
     return status
+
+
+def understand(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Return the options of a subcommand and the command behind ``--``. Raises SystemExit, with status 2."""
+    parser = _parser()
+    own, command = _split(words)
+    arguments = parser.parse_args(own)
+    if arguments.takes_command and not command:
+        parser.error("give the command to run after --, as in: mpiimport bake IMAGE -- python app.py")
+    if command and not (arguments.takes_command or arguments.may_take_command):
+        parser.error(f"unexpected: -- {' '.join(command)}")
+    return arguments, command
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:
@@ -34,8 +49,8 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mpiimport", description="Start-up accelerator for Python MPI jobs.")
-    parser.set_defaults(takes_command=False)
+    parser.set_defaults(takes_command=False, may_take_command=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for subcommand in (bake, manifests, plugin):
+    for subcommand in (bake, launching, manifests, profiles, plugin, doctor, shim_path):
         subcommand.add_parser(commands)
     return parser

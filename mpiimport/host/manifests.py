@@ -102,12 +102,10 @@ def prune(directory: Path, days: int, dry_run: bool) -> int:
 
 def _list(directory: Path) -> None:
     # Not needed where only `bake` is used, as in an image.
-    try:
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-    except ImportError as exc:
-        raise Complaint(f"{exc}; install mpiimport[host]") from None
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     console = Console()
     table = Table("program", "tree", "modules", "mostly", "changed", "file", title=str(directory))
     entries = sorted(_entries(directory), key=lambda entry: entry.changed, reverse=True)

@@ -4,21 +4,13 @@ Until then the interpreter's own look-ups would ask every directory again for ev
 here answer them, which is safe for the few instants before user code runs.
 """
 
-import marshal
 import os
 import sys
-from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 
-from . import PACKAGE_DIRECTORY
+from .c_functions import call_interpreter
 from .finder import Source, StoreFinder, add_path_hook
 from .index import list_directory
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from types import CodeType
-
-# The flags of a pyc that holds whatever its source says, as `make install` writes them.
-UNCHECKED = b"\1\0\0\0"
 NO_SITE_FIELD = "no_site"
 
 
@@ -49,20 +41,6 @@ class EarlyImports(Source):
         if path not in self._listings:
             self._listings[path] = list_directory(path)
         return self._listings[path]
-
-    def code(self, path: str) -> "CodeType | None":
-        """Return the code of one of our own files from its unchecked pyc (PEP 552), without asking for the source."""
-        if not path.startswith(PACKAGE_DIRECTORY + "/"):
-            return None
-        try:
-            with open(cache_from_source(path), "rb") as stream:
-                pyc = stream.read()
-        except OSError:
-            return None
-        if pyc[:8] != MAGIC_NUMBER + UNCHECKED:
-            return None
-        code: CodeType = marshal.loads(pyc[16:])
-        return code
 
     def invalidate(self) -> None:
         self._listings.clear()
@@ -99,9 +77,8 @@ def _unset_no_site() -> None:
     """Make ``sys.flags.no_site`` what it is without ``-S``; children are started with the flags found there."""
     # While the flag is set this defines the module and runs nothing; its PREFIXES are taken from sys now.
     import site  # noqa: F401
-    from ctypes import c_ssize_t, py_object, pythonapi
 
-    fields = type(sys.flags).__match_args__
     value = 0
-    pythonapi.Py_IncRef(py_object(value))
-    pythonapi.PyStructSequence_SetItem(py_object(sys.flags), c_ssize_t(fields.index(NO_SITE_FIELD)), py_object(value))
+    call_interpreter("Py_IncRef", "O", value)
+    place = type(sys.flags).__match_args__.index(NO_SITE_FIELD)
+    call_interpreter("PyStructSequence_SetItem", "OlO", sys.flags, place, value)

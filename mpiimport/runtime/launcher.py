@@ -32,12 +32,12 @@ class Launch:
 def launch(named: str = "") -> Launch | None:
     """Return what the launcher says; None where it says nothing, and where not it but a rank started this process.
 
-    ``named``: a further row of VARIABLES, between colons, the last of which may be missing.
+    ``named``: a row to ask before those of VARIABLES, between colons; the last of it may be missing.
     """
     if any(variable in os.environ for variable in SPAWNED):
         return None
-    own = (*named.split(":", 2), "", "")
-    for rank_variable, size, local_size in ((own[0], own[1], own[2]), *VARIABLES):
+    own = [*named.split(":"), "", ""][:3]
+    for rank_variable, size, local_size in (own, *VARIABLES):
         rank = _number(rank_variable)
         if rank is not None:
             programs = _number("OMPI_NUM_APP_CTX") or 1

@@ -21,11 +21,9 @@ def excess(needed: int, directory: str, most: Size) -> str:
     left = memory_left() if file_system(directory) in IN_MEMORY else None
     allowed = most.of(left)
     if allowed is not None and needed > allowed:
-        return (
-            f"{most} of {_rest(left)}"
-            if left is not None and most.is_share()
-            else f"MPIIMPORT_STORE_SIZE={most} allows"
-        )
+        if left is not None and most.is_share():
+            return f"{most} of {_rest(left)}"
+        return f"MPIIMPORT_STORE_SIZE={most} allows"
     return _rest(left) if left is not None and needed > left else ""
 
 

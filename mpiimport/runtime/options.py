@@ -172,6 +172,12 @@ class Options:
         self.switch = switch
         self.__dict__.update(values)
 
+    def store_places(self) -> list[str]:
+        """Return the directories in which a store may be made, in the order in which they are tried."""
+        if self.store:
+            return [self.store]
+        return list(dict.fromkeys(["/dev/shm", os.environ.get("TMPDIR") or "/tmp", "/tmp"]))
+
 
 def from_environment(flags: dict[str, str] | None = None) -> Options:
     """Read the environment; ``flags`` maps option names to values that beat it.

@@ -7,6 +7,8 @@ as usual and the loaded ``mpi4py.MPI`` is handed over under the user's own ``mpi
 import os
 from _frozen_importlib_external import spec_from_file_location
 
+from .bare_mpi import complete
+from .c_functions import address, call_interpreter, open_library
 from .errors import handle_as_mpi, handle_as_mpi4py, handle_at_exit
 from .handover import MODULE, HandoverFinder, HandoverLoader
 from .options import SESSION, THREAD_LEVELS
@@ -93,6 +95,8 @@ class Ownership:
         if self.given is not None:
             return
         self.given = module
+        if module is self.mpi:
+            complete(module)
         if self._started and settings.initialize:
             self._adopt(settings.finalize, settings.level)
         elif self._started:
@@ -204,9 +208,5 @@ def _order(mpi: "Any", level: int) -> int:
 
 def _finalize_after_interpreter(path: str) -> None:
     """Register MPI_Finalize for where mpi4py calls it: after destructors that free MPI objects have run."""
-    import ctypes
-
-    finalize = ctypes.cast(ctypes.CDLL(path).MPI_Finalize, ctypes.c_void_p)
-    register = ctypes.pythonapi.Py_AtExit
-    register.argtypes = [ctypes.c_void_p]
-    register(finalize)
+    finalize = address(open_library(path), "MPI_Finalize")
+    call_interpreter("Py_AtExit", "P", finalize)

@@ -4,7 +4,7 @@ import os
 
 
 def load_globally(libraries: tuple[str, ...]) -> None:
-    """Load those that are paths, before mpi4py loads anything. Raises OSError where one does not load."""
+    """Load those that are paths, before mpi4py loads anything. Raises OSError, or ImportError without ``_ctypes``."""
     for library in libraries:
         if "/" in library:
             _dlopen(library, os.RTLD_NOW | os.RTLD_GLOBAL)
@@ -23,7 +23,7 @@ def make_global(libraries: tuple[str, ...]) -> None:
 def _promote(library: str) -> None:
     try:
         _dlopen(library, os.RTLD_NOW | os.RTLD_GLOBAL | os.RTLD_NOLOAD)
-    except OSError:
+    except (ImportError, OSError):
         pass
 
 

@@ -4,6 +4,7 @@ import os
 import sys
 
 from . import PREFIX
+from .bare_mpi import load_bare
 from .handover import MODULE, PACKAGE, Settings
 from .preload import load_globally, make_global
 
@@ -31,6 +32,10 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
     """
     if MODULE in sys.modules:
         raise NoMpi("mpi4py.MPI was imported before mpiimport could start; import it later")
+    try:
+        load_globally(preload)
+    except (ImportError, OSError) as exc:
+        raise NoMpi(f"a library to be preloaded does not load ({exc}); mend mpi.preload in the site profile") from None
     before = set(sys.modules)
     finders = list(sys.meta_path)
     saved = sys.path[:], sys.prefix, sys.exec_prefix
@@ -40,14 +45,9 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
         sys.path += site_packages(sys.prefix)
     sys.path.append(own_packages())
     try:
-        load_globally(preload)
-        package = __import__(PACKAGE)
-        package.rc(initialize=False, finalize=False)
-        module: ModuleType = __import__(MODULE, fromlist=["COMM_WORLD"])
+        module = load_bare(sys.path) or _load_all()
         make_global(preload)
         read_at_load = Settings().read_at_load
-    except OSError as exc:
-        raise NoMpi(f"a library to be preloaded does not load ({exc}); mend mpi.preload in the site profile") from None
     except (ImportError, RuntimeError) as exc:
         raise NoMpi(f"mpi4py does not load ({str(exc).splitlines()[0]}); {_remedy(exc)}") from None
     finally:
@@ -60,6 +60,13 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
     # The finder that was made for the package's directory would not hand the module over.
     sys.path_importer_cache.pop(os.path.dirname(module.__file__ or ""), None)
     return module, read_at_load
+
+
+def _load_all() -> "ModuleType":
+    package = __import__(PACKAGE)
+    package.rc(initialize=False, finalize=False)
+    module: ModuleType = __import__(MODULE, fromlist=["COMM_WORLD"])
+    return module
 
 
 def environment_prefix() -> str:

@@ -279,11 +279,9 @@ class Service:
         return self._transport
 
     def _create_store(self) -> None:
-        candidates = [self.options.store]
-        if not self.options.store:
-            candidates = list(dict.fromkeys(["/dev/shm", os.environ.get("TMPDIR") or "/tmp", "/tmp"]))
-        sweep(candidates)
-        self._store = Store.create(candidates, self._sizes, self.rank, self.options.store_size)
+        places = self.options.store_places()
+        sweep(places)
+        self._store = Store.create(places, self._sizes, self.rank, self.options.store_size)
 
 
 def _pack_sizes(snapshot: "Snapshot | None") -> bytes:

@@ -1,11 +1,16 @@
 """The cells of the container matrix: door, kind of tree, identity, where mpiexec runs, and which MPI."""
 
+import pwd
 import shutil
 import subprocess
 import tempfile
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+from tests.conftest import provision
+from tests.containers.dockerd import Dockerd
 from tests.lab.ranks import Mpi, clean_environment
 
 # sandbox, sif, oci: the tree of an image of that kind; host: a tree of the host, bound into a sandbox.
@@ -35,13 +40,20 @@ class Cell:
 
 
 class Site:
-    """A machine with a container runtime, images, and mpiimport installed, seen by one identity."""
+    """A machine with a container runtime, images, and mpiimport installed. What a test starts for all of them, as
+    docker's daemon, ends with ``resources``."""
 
-    def __init__(self, prefix: Path, runtime: Path, images: Path, user: str) -> None:
+    def __init__(self, prefix: Path, runtime: Path, images: Path, user: str, resources: ExitStack) -> None:
         self.prefix = prefix
         self.runtime = runtime
         self.images = images
         self.user = user
+        self._resources = resources
+
+    @cached_property
+    def docker(self) -> Dockerd:
+        """docker's daemon, for root and the ordinary user."""
+        return self._resources.enter_context(Dockerd(provision("dockerd.sh"), pwd.getpwnam(self.user).pw_gid))
 
     def workspace(self, identity: str) -> Path:
         """A directory that the container sees and the identity owns."""

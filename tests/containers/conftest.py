@@ -1,16 +1,19 @@
 """The real container runtime, the test images and the ordinary user, provisioned once and kept in a cache."""
 
 import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import provision
 from tests.containers.cells import Site
+from tests.containers.doors import cdi
 
 
 @pytest.fixture(scope="session")
-def site(prefix: Path) -> Site:
+def site(prefix: Path) -> Iterator[Site]:
     runtime = provision("apptainer.sh")
     images = provision("images.sh")
     user = provision("user.sh").name
@@ -18,4 +21,12 @@ def site(prefix: Path) -> Site:
     subprocess.run(
         [prefix / "bin" / "mpiimport-plan", "record", "--prefix", prefix], check=True, env={"PATH": str(runtime.parent)}
     )
-    return Site(prefix, runtime, images, user)
+    with ExitStack() as resources:
+        yield Site(prefix, runtime, images, user, resources)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_device_stays() -> Iterator[None]:
+    """Runtimes look for devices in one place of the machine."""
+    yield
+    cdi.SPECIFICATION.unlink(missing_ok=True)

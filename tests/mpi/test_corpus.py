@@ -23,7 +23,6 @@ FIRST_RUN_SHARE = (0.97, 0.98)
 # Packages with an import hook whose loader reads the files itself, as pytest's that rewrites assertions.
 OWN_LOADERS = {"pytest"}
 # What Python loads before it asks for a program, and the program itself.
-FEW = 5
 EARLY = ("encodings", "__main__")
 PACKAGES = [pytest.param(name, marks=() if name in REPRESENTATIVE else pytest.mark.full) for name in PROGRAMS]
 
@@ -92,10 +91,10 @@ def read_run(job: Job, plain: Seen) -> Run:
     report = json.loads((job.directory / "report.json").read_text())
     foreign = [miss["name"] for miss in report["missed"] if miss["why"].startswith(OWN_LOADER)]
     missed = [miss["name"] for miss in report["missed"] if miss["name"] not in foreign]
-    # The report must account for the program's files, but for a few that were there before activation.
+    # The report must account for the program's files.
     looks = [look for name, look in plain.modules.items() if name not in CLOSED_LIST and not name.startswith(EARLY)]
     files = {look["__file__"] for look in looks if "__file__" in look and "'frozen'" not in look["spec"]}
-    assert len(files) - FEW <= report["modules_served"] + len(report["missed"])
+    assert len(files) <= report["modules_served"] + len(report["missed"])
     return Run(report["modules_served"], missed, report["modules_stored"], foreign)
 
 

@@ -48,12 +48,12 @@ def test_no_path_call_on_the_tree_after_activation_by_sitecustomize(job: Job, mp
         assert on_tree(found.until_mark("imported")[position:], tree) == []
 
 
-def test_at_most_250_path_calls_before_activation(job: Job, mpi: Mpi, tree: list[Path], prefix: Path) -> None:
+def test_at_most_120_path_calls_before_activation(job: Job, mpi: Mpi, tree: list[Path], prefix: Path) -> None:
     for found in traced(job, mpi, "early"):
         if not is_root(found):
             position = found.activated_at()
             calls = on_tree(found.calls[:position], [*tree, prefix])
-            assert len(calls) <= 250, "\n".join(call.line for call in calls)
+            assert len(calls) <= 120, "\n".join(call.line for call in calls)
 
 
 def test_root_of_later_runs_makes_no_more_calls_than_a_plain_process(job: Job, mpich: Mpi, tree: list[Path]) -> None:

@@ -2,7 +2,9 @@
 
 import json
 import subprocess
+import textwrap
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ PACKAGE = ROOT / "mpiimport"
 SCHEMA = PACKAGE / "profiles" / "profile.schema.json"
 VECTORS = ROOT / "hooks" / "profile" / "testdata"
 SHIPPED = sorted(PACKAGE.glob("profiles/*.yaml"))
+MACHINES = sorted(path.parent for path in (ROOT / "tests" / "machines").glob("*/hostname"))
 # Of every key that becomes an option, by the option's name: its section, a value that is not the default in YAML, and
 # the option's value.
 SAMPLES: dict[str, tuple[str, str, object]] = {
@@ -93,7 +96,16 @@ def test_the_schema_is_the_one_that_the_launch_side_prints(plan: Path) -> None:
 
 
 def test_there_are_profiles_and_vectors() -> None:
-    assert {path.stem for path in SHIPPED} >= {"mpich", "openmpi", "intel", "cray"}
+    assert {path.stem for path in SHIPPED} >= {
+        "mpich",
+        "openmpi",
+        "intel",
+        "cray-mpich",
+        "mvapich",
+        "theta",
+        "aurora",
+        "lumi",
+    }
     assert len(vectors("accept")) >= 3
     assert len(vectors("reject")) >= 30
     assert len(vectors("reject-text")) >= 9
@@ -114,6 +126,21 @@ def test_what_the_format_accepts_is_accepted_by_both(
     assert check(path) == ""
 
 
+def test_the_documented_format_is_accepted_and_is_all_of_it(
+    schema: dict[str, Any], check: Callable[[Path], str], tmp_path: Path
+) -> None:
+    text = (ROOT / "docs" / "profiles.md").read_text()
+    start = text.index("    schema_version: 1                     # required")
+    path = tmp_path / "site.yaml"
+    path.write_text(textwrap.dedent(text[start : text.index("\n**hosts", start)]))
+    assert is_valid(path, schema)
+    assert check(path) == ""
+    documented = yaml.safe_load(path.read_text())
+    assert set(documented) == set(schema["properties"])
+    for section in ("environment", "mpi", "launcher", "service", "container"):
+        assert set(documented[section]) == set(schema["properties"][section]["properties"])
+
+
 @pytest.mark.parametrize("path", vectors("reject"), ids=name)
 def test_what_the_format_rejects_is_rejected_by_both(
     path: Path, schema: dict[str, Any], check: Callable[[Path], str]
@@ -125,6 +152,54 @@ def test_what_the_format_rejects_is_rejected_by_both(
 @pytest.mark.parametrize("path", vectors("reject-text"), ids=name)
 def test_what_only_a_reader_can_see_is_rejected_by_the_launch_side(path: Path, check: Callable[[Path], str]) -> None:
     assert f"{path.name}:" in check(path)
+
+
+def fits(profile: dict[str, Any], host: str, environment: dict[str, str]) -> bool:
+    """Whether a profile says that it is for this machine."""
+    names = {host, host.partition(".")[0]}
+    return any(fnmatchcase(name, pattern) for name in names for pattern in profile.get("hosts", [])) and all(
+        fnmatchcase(environment.get(name, ""), pattern) for name, pattern in profile.get("host_variables", {}).items()
+    )
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=name)
+def test_a_machine_is_recognised_by_its_own_profile_alone(machine: Path) -> None:
+    host = (machine / "hostname").read_text().strip()
+    lines = (machine / "environment").read_text().splitlines()
+    environment = dict(line.split("=", 1) for line in lines)
+    found = [path.stem for path in SHIPPED if fits(yaml.safe_load(path.read_text()), host, environment)]
+    assert found == ([machine.name] if (PACKAGE / "profiles" / f"{machine.name}.yaml").exists() else [])
+
+
+def test_every_machine_has_a_plan_for_every_profile() -> None:
+    assert {machine.name for machine in MACHINES} >= {"theta", "perlmutter", "aurora", "frontier", "lumi", "cluster"}
+    for machine in MACHINES:
+        plans = json.loads((machine / "plans.json").read_text())
+        assert sorted(plans) == sorted(path.stem for path in SHIPPED)
+
+
+def provenance(plan: Path, profile: str, directory: Path, **environment: str) -> list[dict[str, Any]]:
+    command = [str(plan), "show", "--provenance", "--prefix", str(directory), "--profile", profile]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, env=clean_environment(**environment))
+    values: list[dict[str, Any]] = json.loads(done.stdout)
+    return values
+
+
+def test_the_launch_side_says_which_file_gave_each_value(plan: Path, tmp_path: Path) -> None:
+    packaged, own = tmp_path / "profiles", tmp_path / "config" / "mpiimport" / "profiles"
+    texts = {
+        packaged / "base.yaml": "service: {readers: 2, deadline: 9}",
+        own / "mine.yaml": "extends: base\nservice: {readers: 3}",
+    }
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True)
+        path.write_text(f"schema_version: 1\nname: {path.stem}\ndescription: a test\n{text}\n")
+    values = provenance(plan, "mine", tmp_path, XDG_CONFIG_HOME=str(tmp_path / "config"))
+    service = [value for value in values if value["key"].startswith("service.")]
+    assert service == [
+        {"key": "service.deadline", "value": 9, "file": str(packaged / "base.yaml"), "line": 4},
+        {"key": "service.readers", "value": 3, "file": str(own / "mine.yaml"), "line": 5},
+    ]
 
 
 def test_service_keys_are_options_of_the_runtime(schema: dict[str, Any]) -> None:

@@ -11,7 +11,8 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
-	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"mpiimport.org/hooks/internal/nodecontainer"
 )
@@ -59,8 +60,7 @@ func closeStrays() {
 		if err != nil || fd <= startLock {
 			continue
 		}
-		flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0)
-		if errno == 0 && flags&syscall.FD_CLOEXEC == 0 {
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
 			_ = syscall.Close(fd)
 		}
 	}
@@ -70,9 +70,9 @@ func closeStrays() {
 // the processors that the job may not use.
 func runOnEveryProcessor() {
 	runtime.LockOSThread()
-	var all [1024]byte
+	var all unix.CPUSet
 	for i := range all {
-		all[i] = 0xff
+		all[i] = ^all[i]
 	}
-	_, _, _ = syscall.RawSyscall(syscall.SYS_SCHED_SETAFFINITY, 0, uintptr(len(all)), uintptr(unsafe.Pointer(&all[0])))
+	_ = unix.SchedSetaffinity(0, &all)
 }

@@ -20,6 +20,8 @@ const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR
        mpiimport-plan show --provenance [--profile P]                           print what a profile says, and which file says it, as JSON
        mpiimport-plan environment [--profile P]                                 print a profile's environment, NUL-separated
        mpiimport-plan list [--prefix DIR]                                       print the known profiles
+       mpiimport-plan cdi [--profile P | --all] [--userns=false] [--shm host|noexec|private] [--output FILE]
+                                                                                write CDI devices
        mpiimport-plan check FILE...                                             check profile files
        mpiimport-plan record [--prefix DIR]                                     write PREFIX/etc/launch.yaml
        mpiimport-plan schema                                                    print the JSON Schema of profiles`
@@ -40,7 +42,9 @@ func run(args []string) error {
 	installed := flags.String("prefix", "", "the installation; the one this binary lies in by default")
 	name := flags.String("profile", os.Getenv(handover.Profile), "a profile's name, or a path with a slash")
 	provenance := flags.Bool("provenance", false, "the profile itself instead of a plan")
-	userns := flags.Bool("userns", os.Geteuid() != 0, "the container runs in a user namespace")
+	// A CDI device serves everybody on the machine, rootless podman included.
+	userns := flags.Bool("userns", os.Geteuid() != 0 || args[0] == "cdi", "the container runs in a user namespace")
+	devices := cdiFlags(flags)
 	if err := flags.Parse(args[1:]); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
@@ -62,6 +66,8 @@ func run(args []string) error {
 		return environment(*name, *installed)
 	case "list":
 		return list(*installed)
+	case "cdi":
+		return devices.write(*name, *installed, *userns)
 	case "check":
 		return check(*installed, flags.Args())
 	case "record":
@@ -133,7 +139,7 @@ func environment(name, installed string) error {
 	if err != nil {
 		return err
 	}
-	changes, err := launch.HostEnvironment(chosen, os.Environ())
+	changes, err := launch.HostEnvironment(chosen, os.Environ(), false)
 	if err != nil {
 		return err
 	}

@@ -109,7 +109,14 @@ func TestTheShimNeverCallsItself(t *testing.T) {
 	}
 	// Two installations before the real one, and one that recorded a shim.
 	first, second := install(t, "exit 3"), install(t, "")
-	record := "runtimes:\n  singularity: {path: " + filepath.Join(second.prefix, "shim", "singularity") + ", flavour: apptainer}\n"
+	// As wheels have them, without links.
+	shim := ""
+	for _, s := range []site{first, second} {
+		shim = filepath.Join(s.prefix, "shim", "singularity")
+		must(t, os.Remove(shim))
+		must(t, exec.Command("cp", filepath.Join(s.prefix, "bin", "mpiimport-shim"), shim).Run())
+	}
+	record := "runtimes:\n  singularity: {path: " + shim + ", flavour: apptainer}\n"
 	must(t, os.WriteFile(filepath.Join(first.prefix, "etc", "launch.yaml"), []byte(record), 0o644))
 	path := "PATH=" + filepath.Join(first.prefix, "shim") + ":" + filepath.Join(second.prefix, "shim") + ":" + first.real + ":/usr/bin:/bin"
 	if status, stderr, _ := first.run(t, "singularity exec --mpiimport img true", path); status != 3 {

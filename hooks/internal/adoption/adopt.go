@@ -13,7 +13,8 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
-	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
@@ -30,10 +31,10 @@ func Run(words, env []string) error {
 	signals := make(chan os.Signal, 32)
 	signal.Notify(signals)
 	defer signal.Reset()
-	if err := prctl(setChildSubreaper, 1); err != nil {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	defer func() { _ = prctl(setChildSubreaper, 0) }()
+	defer func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) }()
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -74,9 +75,9 @@ const lowestDescriptor = 100
 // KeepOpen moves a descriptor out of the way, to where it stays open in what this process becomes or starts.
 func KeepOpen(fd int) (int, error) {
 	defer func() { _ = syscall.Close(fd) }()
-	for _, lowest := range []uintptr{lowestDescriptor, 0} {
-		if copied, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD, lowest); errno == 0 {
-			return int(copied), nil
+	for _, lowest := range []int{lowestDescriptor, 0} {
+		if copied, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD, lowest); err == nil {
+			return copied, nil
 		}
 	}
 	return -1, syscall.EMFILE
@@ -127,10 +128,8 @@ func reap(command int) {
 // sharesTerminal says whether the terminal itself signals the command, as it does all of its foreground processes.
 func sharesTerminal() bool {
 	for fd := range 3 {
-		var foreground int32
-		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&foreground)))
-		if errno == 0 {
-			return int(foreground) == syscall.Getpgrp()
+		if foreground, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err == nil {
+			return foreground == unix.Getpgrp()
 		}
 	}
 	return false

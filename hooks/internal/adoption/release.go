@@ -3,16 +3,11 @@ package adoption
 import (
 	"fmt"
 	"os"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
-)
-
-// prctl(2)
-const (
-	setParentDeathSignal = 1
-	setChildSubreaper    = 36
 )
 
 // Release hands this process over to who waits for it, if somebody does. It must run on the main thread, which will
@@ -29,7 +24,7 @@ func Release(env []string) ([]string, error) {
 	}
 	line := os.NewFile(uintptr(fd), "parent")
 	defer func() { _ = line.Close() }()
-	if err := prctl(setParentDeathSignal, 0); err != nil {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, 0, 0, 0, 0); err != nil {
 		return env, err
 	}
 	if _, err := fmt.Fprint(line, os.Getpid()); err != nil {
@@ -38,18 +33,11 @@ func Release(env []string) ([]string, error) {
 	if _, err := line.Read(make([]byte, 1)); err != nil {
 		return env, err
 	}
-	if err := prctl(setParentDeathSignal, uintptr(syscall.SIGKILL)); err != nil {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return env, err
 	}
 	if os.Getppid() != parent {
 		return env, fmt.Errorf("process %d has gone", parent)
 	}
 	return env, nil
-}
-
-func prctl(option int, value uintptr) error {
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, uintptr(option), value, 0); errno != 0 {
-		return errno
-	}
-	return nil
 }

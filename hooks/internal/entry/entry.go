@@ -25,11 +25,14 @@ type Process struct {
 
 // Start returns the command line and the environment to execute.
 func Start(command []string, p Process) ([]string, []string) {
-	if mode, _ := environ.Get(p.Env, handover.Mode); mode == "" || mode == "0" {
+	if off(p.Env) {
 		return command, p.Env
 	}
-	// What an outer entry said was meant for its own process.
-	env := environ.Unset(environ.Unset(unsetAsked(p.Env), handover.Start), handover.Pid)
+	env := unsetAsked(p.Env)
+	// What an outer entry said was meant for its own process, and a plan for containers started out there.
+	for _, name := range []string{handover.Start, handover.Pid, handover.Plan} {
+		env = environ.Unset(env, name)
+	}
 	isRank := rankenv.IsRank(p.Env)
 	if isRank {
 		env = environ.Set(env, handover.Pid, strconv.Itoa(p.Pid))
@@ -45,6 +48,11 @@ func Start(command []string, p Process) ([]string, []string) {
 		}
 	}
 	return command, environ.PrependPath(env, "PYTHONPATH", prefix.SiteDirectory(p.Prefix))
+}
+
+func off(env []string) bool {
+	mode, _ := environ.Get(env, handover.Mode)
+	return mode == "" || mode == "0"
 }
 
 // unsetAsked removes the variables that the profile wants gone.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"sort"
 	"strings"
 	"testing"
 )
@@ -48,6 +49,40 @@ func TestHowCommandsStart(t *testing.T) {
 		if got != c.want || !reflect.DeepEqual(env, c.wantEnv) {
 			t.Errorf("%s:\n got %q %q\nwant %q %q", name, got, env, c.want, c.wantEnv)
 		}
+	}
+}
+
+func TestAnImagesOwnProfileIsAppliedOnce(t *testing.T) {
+	prefix := t.TempDir()
+	text := "schema_version: 1\nname: site\ndescription: x\nservice: {readers: 4}\n" +
+		"environment: {set: {A: '1', B: '1'}, append: {L: /opt/l}, unset: [C]}\n"
+	if err := os.Mkdir(filepath.Join(prefix, "profiles"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(prefix, "profiles", "site.yaml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	profiled := func(env ...string) []string {
+		out, err := Profiled(Process{Prefix: prefix, Env: env})
+		if err != nil {
+			return []string{err.Error()}
+		}
+		sort.Strings(out)
+		return out
+	}
+	asked := []string{"MPIIMPORT=1", "MPIIMPORT_PROFILE=site", "B=2", "C=1", "L=/l"}
+	want := []string{"A=1", "B=2", "L=/l:/opt/l", "MPIIMPORT=1", "MPIIMPORT_APPLIED=site", "MPIIMPORT_PROFILE=site", "MPIIMPORT_READERS=4"}
+	once := profiled(asked...)
+	if !reflect.DeepEqual(once, want) {
+		t.Errorf("got  %q\nwant %q", once, want)
+	}
+	for _, env := range [][]string{once, {"MPIIMPORT=0", "MPIIMPORT_PROFILE=none"}, {"MPIIMPORT_PROFILE=none"}, {"MPIIMPORT=1"}} {
+		if got := profiled(env...); !reflect.DeepEqual(got, env) {
+			t.Errorf("%q became %q", env, got)
+		}
+	}
+	if got := profiled("MPIIMPORT=1", "MPIIMPORT_PROFILE=sit"); !strings.Contains(got[0], "did you mean site?") {
+		t.Errorf("an unknown profile: %q", got)
 	}
 }
 

@@ -1,7 +1,10 @@
 // Package environ reads and edits an environment that is held as a list of NAME=VALUE.
 package environ
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Get returns the value of name, and whether it is set.
 func Get(env []string, name string) (string, bool) {
@@ -54,4 +57,17 @@ func PrependPath(env []string, name, directory string) []string {
 		return env
 	}
 	return Set(env, name, directory+":"+old)
+}
+
+// DropPath returns a copy of env without directory in the colon list name.
+func DropPath(env []string, name, directory string) []string {
+	old, ok := Get(env, name)
+	if !ok {
+		return env
+	}
+	elements := slices.DeleteFunc(strings.Split(old, ":"), func(element string) bool { return element == directory })
+	if len(elements) == 0 {
+		return Unset(env, name)
+	}
+	return Set(env, name, strings.Join(elements, ":"))
 }

@@ -7,6 +7,7 @@ import "strings"
 const (
 	Mode    = "MPIIMPORT"            // 0, 1 or force
 	Profile = "MPIIMPORT_PROFILE"    // the profile's name
+	Applied = "MPIIMPORT_APPLIED"    // the profile whose environment is there already
 	Start   = "MPIIMPORT_START"      // early or early-nosite, where the start script runs
 	Pid     = "MPIIMPORT_PID"        // the one process that may activate
 	Unset   = "MPIIMPORT_UNSET"      // colon list of variables that the entry binary removes
@@ -24,7 +25,7 @@ const RankVariables = OptionPrefix + "RANK_VARIABLES"
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
 func IsOption(name string) bool {
 	switch name {
-	case Mode, Profile, Start, Pid, Unset, Depth, Plan, Parent:
+	case Mode, Profile, Applied, Start, Pid, Unset, Depth, Plan, Parent:
 		return false
 	}
 	return len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)

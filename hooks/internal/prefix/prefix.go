@@ -22,6 +22,9 @@ func Profiles(prefix string) string { return filepath.Join(prefix, "profiles") }
 // LaunchFile records the container runtimes that were found at installation.
 func LaunchFile(prefix string) string { return filepath.Join(prefix, "etc", "launch.yaml") }
 
+// Entry is the binary that stands in front of a container's command.
+func Entry(prefix string) string { return filepath.Join(prefix, "bin", "mpiimport-entry") }
+
 // StartScript is the Python file that activates before site is imported.
 func StartScript(prefix string) string { return filepath.Join(prefix, "lib", "mpiimport", "start.py") }
 
@@ -30,3 +33,9 @@ func SiteDirectory(prefix string) string { return filepath.Join(prefix, "lib", "
 
 // Keeper is the program that starts and ends the container which the ranks of a node share.
 func Keeper(prefix string) string { return filepath.Join(prefix, "bin", "mpiimport-keeper") }
+
+// Shims holds what stands as singularity and apptainer on PATH.
+func Shims(prefix string) string { return filepath.Join(prefix, "shim") }
+
+// HostPython runs the commands that are written in Python.
+func HostPython(prefix string) string { return filepath.Join(prefix, "host", "bin", "python") }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
@@ -68,11 +67,12 @@ func (f Finder) isReal(path string) bool {
 		return false
 	}
 	resolved, err := filepath.EvalSymlinks(path)
-	if err != nil || filepath.Base(resolved) == "mpiimport-shim" {
+	if err != nil {
 		return false
 	}
-	inside, err := filepath.EvalSymlinks(f.Prefix)
-	return err != nil || !strings.HasPrefix(resolved, inside+string(filepath.Separator))
+	// A shim is a link to PREFIX/bin or, from a wheel, a copy in PREFIX/shim.
+	_, err = os.Stat(prefix.Entry(filepath.Dir(filepath.Dir(resolved))))
+	return err != nil
 }
 
 // flavourOfName tells Apptainer by its file: distributions link singularity to apptainer.

@@ -144,3 +144,34 @@ func TestShellsAndRunsGetTheDoor(t *testing.T) {
 		}
 	}
 }
+
+func TestAProfilesRuntimeOptionsStandBeforeTheCallers(t *testing.T) {
+	config := profileDirectory(t, "site", "container: {options: [--cleanenv, --home=/work]}\n")
+	const bind, options = " --bind /p:/opt/mpiimport:ro", " --cleanenv --home=/work"
+	for line, want := range map[string]string{
+		"exec --mpiimport=site img python a.py":                            "exec" + bind + options + " img" + entryWords + "python a.py",
+		"exec --nv --home=/mine --mpiimport=site img python":               "exec" + bind + options + " --nv --home=/mine img" + entryWords + "python",
+		"exec --mpiimport=site" + options + " img" + entryWords + "python": "exec" + bind + options + " img" + entryWords + "python",
+		"shell --mpiimport=site -- img":                                    "shell" + bind + options + " -- img",
+	} {
+		out, err := decide(t, line, "XDG_CONFIG_HOME="+config, "LD_LIBRARY_PATH=/h", "PYTHONPATH=/h")
+		if got := strings.Join(out.Args, " "); err != nil || got != strings.Join(strings.Fields(want), " ") {
+			t.Errorf("%s:\ngot  %s\nwant %s\n%v", line, got, want, err)
+		}
+	}
+	// The options count as if the caller had given them.
+	out, _ := decide(t, "shell --mpiimport=site img", "XDG_CONFIG_HOME="+config, "PYTHONPATH=/h")
+	if got, _ := environ.Get(out.Env, "APPTAINERENV_PYTHONPATH"); strings.Contains(got, "/h") {
+		t.Errorf("with a clean environment PYTHONPATH is %q", got)
+	}
+}
+
+func TestAProfilesRuntimeOptionThatDoesNotFitLeavesTheCallUnchanged(t *testing.T) {
+	for option, why := range map[string]string{"--writable": "--writable-tmpfs", "--unheard-of": "--unheard-of"} {
+		config := profileDirectory(t, "site", "container: {options: ["+option+"]}\n")
+		out, err := decide(t, "exec --mpiimport=site img python", "XDG_CONFIG_HOME="+config)
+		if err != nil || strings.Join(out.Args, " ") != "exec img python" || !strings.Contains(out.Note, why) || !strings.Contains(out.Note, "profile site") {
+			t.Errorf("%s: %q, %q, %v", option, out.Args, out.Note, err)
+		}
+	}
+}

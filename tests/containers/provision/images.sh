@@ -20,25 +20,6 @@ readonly PACKAGES=(python3 python3-venv libstdc++6 strace)
 readonly MODULES=("$NUMPY" "$SCIPY" "$MPI4PY")
 readonly SITE=usr/local/lib/python3.11/dist-packages
 
-# mmdebstrap, not debootstrap, for its smaller variant. Without documentation, manuals and translations, which
-# nothing reads.
-make_base() {
-    local root=$1 mirror
-    mirror=$(debian_mirror)
-    say "bootstrapping Debian $SUITE"
-    # The essential packages and what is named, no apt: an image is never changed later.
-    mmdebstrap -q --variant=essential --include="$(IFS=,; printf '%s' "${PACKAGES[*]}")" \
-        --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt='path-exclude=/usr/share/doc/*' \
-        --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-        "$SUITE" "$root" "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $SUITE main" \
-        </dev/null >"$cache/images.log" 2>&1 || {
-        tail -n 20 "$cache/images.log" >&2
-        die 1 "mmdebstrap could not make a Debian $SUITE from $mirror; the whole log is $cache/images.log"
-    }
-    # Containers get a /dev of their own, and an ordinary user who copies the sandbox cannot copy device nodes.
-    find "$root/dev" -mindepth 1 -delete
-}
-
 # image_python ROOT [NAME=VALUE...] -- ARGUMENT...: the image's own Python, no container needed, clean environment.
 image_python() {
     local root=$1 settings=()
@@ -121,14 +102,14 @@ make_images() {
     lock_cache images
     # Another run may have made them while this one waited.
     [ ! -d "$directory" ] || return 0
-    apt_ensure mmdebstrap busybox-static debian-archive-keyring
+    apt_ensure busybox-static
     mpi=$("$here/mpi.sh" | tail -n 1)
     fetch_wheels "$wheels" "${MODULES[@]}"
     # Also those of other keys, left by a killed build.
     rm -rf "$cache"/images-*.partial
     work=$directory.partial
     mkdir "$work"
-    make_base "$work/base"
+    bootstrap "$SUITE" "$work/base" "$cache/images.log" "${PACKAGES[@]}"
     make_py "$work/py"
     make_nompi4py "$work/nompi4py"
     make_nopython "$work/nopython"

@@ -133,6 +133,27 @@ fetch_debian_source() {
         source "$package") >>"$log" 2>&1 </dev/null || fail "apt could not fetch $package"
 }
 
+# bootstrap SUITE ROOT LOG PACKAGE...: Debian with these packages. mmdebstrap, not debootstrap, for its smaller
+# variant: the essential packages and what is named, no apt, for an image is never changed later. Without
+# documentation, manuals and translations, which nothing reads.
+bootstrap() {
+    local suite=$1 root=$2 log=$3 mirror
+    shift 3
+    apt_ensure mmdebstrap debian-archive-keyring
+    mirror=$(debian_mirror)
+    say "bootstrapping Debian $suite"
+    mmdebstrap -q --variant=essential --include="$(IFS=,; printf '%s' "$*")" \
+        --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt='path-exclude=/usr/share/doc/*' \
+        --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+        "$suite" "$root" "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" \
+        </dev/null >"$log" 2>&1 || {
+        tail -n 20 "$log" >&2
+        die 1 "mmdebstrap could not make a Debian $suite from $mirror; the whole log is $log"
+    }
+    # Containers get a /dev of their own, and an ordinary user who copies the sandbox cannot copy device nodes.
+    find "$root/dev" -mindepth 1 -delete
+}
+
 # Names what is cached by what made it: the first characters of a hash over the named files and words.
 content_key() {
     local argument

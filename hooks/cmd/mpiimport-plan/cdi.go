@@ -1,0 +1,107 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	specs "tags.cncf.io/container-device-interface/specs-go"
+
+	"mpiimport.org/hooks/internal/cdi"
+	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/launch"
+	"mpiimport.org/hooks/profile"
+)
+
+// cdiFile is what the options say of a CDI specification to be written.
+type cdiFile struct {
+	all    *bool
+	shm    *string
+	output *string
+}
+
+func cdiFlags(flags *flag.FlagSet) cdiFile {
+	return cdiFile{
+		all:    flags.Bool("all", false, "a device for every profile that can be named"),
+		shm:    flags.String("shm", string(launch.ShmPrivate), "what /dev/shm is in the containers"),
+		output: flags.String("output", "", "the file to write; standard output by default"),
+	}
+}
+
+func (f cdiFile) write(name, installed string, userns bool) error {
+	shm := launch.Shm(*f.shm)
+	if shm == "host" {
+		shm = launch.ShmHost
+	} else if shm != launch.ShmNoExec && shm != launch.ShmPrivate {
+		return fmt.Errorf("--shm is %q; write host, noexec or private", *f.shm)
+	}
+	directories := profile.Directories(installed, os.Environ())
+	names := []string{name}
+	if *f.all {
+		names = profile.Names(directories)
+		if !slices.Contains(names, profile.DefaultName) {
+			names = append(names, profile.DefaultName)
+		}
+	}
+	devices := []specs.Device{}
+	for _, name := range names {
+		device, err := cdiDevice(name, directories, launch.Request{
+			Prefix: installed, UserNamespace: userns, Environ: switchOnly(os.Environ()), Exists: exists,
+			Glob: filepath.Glob, Shm: shm,
+		})
+		if err != nil && !*f.all {
+			return err
+		} else if err != nil {
+			fmt.Fprintln(os.Stderr, "mpiimport-plan: no device for", name+":", err)
+			continue
+		}
+		devices = append(devices, device)
+	}
+	text, err := cdi.Format(devices)
+	if err != nil {
+		return err
+	}
+	if *f.output == "" {
+		_, err = os.Stdout.Write(text)
+		return err
+	}
+	return replace(*f.output, text)
+}
+
+func cdiDevice(name string, directories []string, r launch.Request) (specs.Device, error) {
+	chosen, err := profile.Load(name, directories)
+	if err != nil {
+		return specs.Device{}, err
+	}
+	plan, err := launch.Resolve(chosen, r)
+	if err != nil {
+		return specs.Device{}, err
+	}
+	return cdi.Device(plan)
+}
+
+// switchOnly leaves what a device for everybody may take from the environment of the one who writes it.
+func switchOnly(env []string) []string {
+	mode, _ := environ.Get(env, handover.Mode)
+	return environ.Set(nil, handover.Mode, mode)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// replace writes a file that runtimes may be reading.
+func replace(file string, text []byte) error {
+	fresh := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".new")
+	if err := os.WriteFile(fresh, text, 0o644); err != nil {
+		return fmt.Errorf("cannot write the CDI specification: %w", err)
+	}
+	if err := os.Rename(fresh, file); err != nil {
+		return fmt.Errorf("cannot write the CDI specification: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package commands
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mpiimport.org/hooks/internal/apptainercli"
+	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/prefix"
+	"mpiimport.org/hooks/internal/runtimes"
+	"mpiimport.org/hooks/start"
+)
+
+// ExecUsage is how `mpiimport exec` is called.
+const ExecUsage = "usage: mpiimport exec [--profile P] [OPTIONS OF THE RUNTIME] IMAGE COMMAND..., as in: mpiimport exec img.sif python app.py"
+
+// Exec runs a command in an image, accelerated: an image file, a sandbox or a reference with a scheme by Apptainer or
+// SingularityCE, an image that has only a name by podman or docker.
+func (c Call) Exec() (Outcome, error) {
+	name, words, err := c.profile()
+	if err != nil {
+		return Outcome{}, err
+	}
+	off, err := c.off()
+	if err != nil {
+		return Outcome{}, err
+	}
+	line := apptainercli.Parse(append([]string{"exec"}, words...))
+	if image := line.Image(); strings.Contains(image, "://") || exists(image) {
+		return c.byApptainer(name, words)
+	}
+	return c.byOCI(name, words, off)
+}
+
+// byApptainer leaves everything else to the shim, which knows the runtime's options.
+func (c Call) byApptainer(profile string, words []string) (Outcome, error) {
+	self, _ := os.Executable()
+	path, _ := environ.Get(c.Env, "PATH")
+	finder := runtimes.Finder{Prefix: c.Prefix, Self: self, Path: path}
+	flag := "--" + start.Flag
+	if profile != "" {
+		flag += "=" + profile
+	}
+	for _, runtime := range []string{"apptainer", "singularity"} {
+		if _, err := finder.Find(runtime); err == nil {
+			shim := filepath.Join(prefix.Shims(c.Prefix), runtime)
+			return Outcome{Args: append([]string{shim, "exec", flag}, words...), Env: c.Env}, nil
+		}
+	}
+	return Outcome{}, fmt.Errorf("neither apptainer nor singularity was found on PATH (%s); load the module that brings one", path)
+}

@@ -1,0 +1,54 @@
+package entry
+
+import (
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/launch"
+	"mpiimport.org/hooks/profile"
+)
+
+// Profiled returns the environment with what the profile in it says, where nobody outside has applied that: an image
+// with mpiimport inside. Its mounts are for those who start containers. What is set stays, for the image's values
+// cannot be told from those that the caller gave.
+func Profiled(p Process) ([]string, error) {
+	name, _ := environ.Get(p.Env, handover.Profile)
+	applied, isApplied := environ.Get(p.Env, handover.Applied)
+	if name == "" || off(p.Env) || (isApplied && applied == name) {
+		return p.Env, nil
+	}
+	chosen, err := profile.Load(name, profile.Directories(p.Prefix, p.Env))
+	if err != nil {
+		return nil, err
+	}
+	changes, err := launch.HostEnvironment(chosen, p.Env, ranksAreShielded())
+	if err != nil {
+		return nil, err
+	}
+	env := environ.Set(p.Env, handover.Applied, name)
+	for _, v := range changes {
+		_, isSet := environ.Get(env, v.Name)
+		switch {
+		case v.Change == launch.Unset:
+			env = environ.Unset(env, v.Name)
+		case v.Change == launch.Append || !isSet:
+			env = environ.Set(env, v.Name, v.Value)
+		}
+	}
+	return env, nil
+}
+
+// ranksAreShielded says whether ranks may not read each other's memory: in a user namespace of their own, where ids
+// are mapped (user_namespaces(7)), or because Docker's seccomp filter refuses process_vm_readv(2) to everybody.
+func ranksAreShielded() bool {
+	ids, err := os.ReadFile("/proc/self/uid_map")
+	if err == nil && strings.Join(strings.Fields(string(ids)), " ") != "0 0 4294967295" {
+		return true
+	}
+	_, err = unix.ProcessVMReadv(os.Getpid(), nil, nil, 0)
+	return err == unix.EPERM
+}

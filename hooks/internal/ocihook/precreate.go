@@ -1,0 +1,114 @@
+package ocihook
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	specs "github.com/opencontainers/runtime-spec/specs-go"
+
+	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/launch"
+)
+
+// podman puts an init in front of the command and says so.
+const initAnnotation = "io.podman.annotations.init"
+
+// Unchanged is why a container starts as it would without us.
+type Unchanged struct{ Reason string }
+
+func (u Unchanged) Error() string { return u.Reason }
+
+// Precreate returns the config.json with which the container is to be created. An error of type Unchanged comes with
+// the text as it was; any other means that the container must not start.
+func Precreate(text []byte, h Host) ([]byte, error) {
+	c, err := parse(text)
+	if err != nil {
+		return text, Unchanged{err.Error()}
+	}
+	if !c.wanted() {
+		return text, nil
+	}
+	before, command := c.command()
+	if len(command) == 0 {
+		return text, Unchanged{"config.json has no command"}
+	}
+	plan, err := c.plan(h, command)
+	if err != nil {
+		return nil, err
+	}
+	c.args = slices.Concat(before, plan.Entry, command)
+	c.edit(plan)
+	return c.format()
+}
+
+// wanted says whether the container asks for mpiimport and has not switched it off.
+func (c *config) wanted() bool {
+	_, named := c.annotations[ProfileAnnotation]
+	mode, _ := environ.Get(c.env, handover.Mode)
+	return named && mode != "0"
+}
+
+// plan resolves the profile that the container names. Of the container's environment only the options of the service
+// count, which are handed back into it.
+func (c *config) plan(h Host, command []string) (launch.Plan, error) {
+	chosen, err := h.Profile(c.annotations[ProfileAnnotation])
+	if err != nil {
+		return launch.Plan{}, fmt.Errorf("the annotation %s: %w", ProfileAnnotation, err)
+	}
+	shm := launch.ShmPrivate
+	if !c.has(specs.IPCNamespace) {
+		shm = launch.ShmNoExec
+	}
+	return launch.Resolve(chosen, launch.Request{
+		Prefix: h.Prefix, Command: command, UserNamespace: h.UserNamespace || c.has(specs.UserNamespace),
+		Environ: c.env, Exists: exists, Glob: filepath.Glob, Shm: shm,
+	})
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// command splits the container's command from the init in front of it.
+func (c *config) command() ([]string, []string) {
+	if strings.EqualFold(c.annotations[initAnnotation], "true") && len(c.args) > 1 && c.args[1] == "--" {
+		return c.args[:2], c.args[2:]
+	}
+	return nil, c.args
+}
+
+// edit carries the plan's mounts and environment out.
+func (c *config) edit(plan launch.Plan) {
+	for _, m := range plan.Mounts {
+		c.mount(specs.Mount{Destination: m.Target, Type: "bind", Source: m.Source, Options: m.OCIOptions()})
+	}
+	for _, target := range plan.Memory {
+		c.mount(specs.Mount{Destination: target, Type: "tmpfs", Source: "tmpfs", Options: launch.MemoryOptions()})
+	}
+	for _, v := range plan.Environment {
+		c.env = v.In(c.env)
+	}
+}
+
+// mount replaces what is mounted at the same place, or mounts ahead of the first that lies below.
+func (c *config) mount(wanted specs.Mount) {
+	place := path.Clean(wanted.Destination)
+	for i, old := range c.mounts {
+		at := path.Clean(old.Destination)
+		if at == place {
+			c.mounts[i] = mount{Mount: wanted}
+			return
+		}
+		if strings.HasPrefix(at, place+"/") {
+			c.mounts = slices.Insert(c.mounts, i, mount{Mount: wanted})
+			return
+		}
+	}
+	c.mounts = append(c.mounts, mount{Mount: wanted})
+}

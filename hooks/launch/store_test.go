@@ -1,0 +1,42 @@
+package launch
+
+import (
+	"reflect"
+	"testing"
+
+	"mpiimport.org/hooks/profile"
+)
+
+func TestTheStoreGetsAPlaceWhereDevShmIsNone(t *testing.T) {
+	prefix := Mount{"/sw/mpiimport", "/opt/mpiimport", "ro"}
+	named := profile.Default()
+	named.Service = profile.Service{"store": "/scratch"}
+	for name, c := range map[string]struct {
+		profile *profile.Profile
+		shm     Shm
+		env     []string
+		mounts  []Mount
+		memory  []string
+		store   string
+	}{
+		"Apptainer's":            {shm: ShmHost, mounts: []Mount{prefix}},
+		"private":                {shm: ShmPrivate, mounts: []Mount{prefix}, memory: []string{StorePath}, store: StorePath},
+		"the host's, noexec":     {shm: ShmNoExec, mounts: []Mount{prefix, {"/dev/shm", StorePath, "rw"}}, store: StorePath},
+		"the profile names one":  {profile: named, shm: ShmPrivate, mounts: []Mount{prefix}, store: "/scratch"},
+		"so does the caller":     {shm: ShmNoExec, env: []string{"MPIIMPORT_STORE=/mine"}, mounts: []Mount{prefix}, store: "/mine"},
+		"the caller's is strong": {profile: named, shm: ShmPrivate, env: []string{"MPIIMPORT_STORE=/mine"}, mounts: []Mount{prefix}, store: "/mine"},
+	} {
+		r := request()
+		r.Shm, r.Environ = c.shm, c.env
+		if c.profile == nil {
+			c.profile = profile.Default()
+		}
+		plan, err := Resolve(c.profile, r)
+		if err != nil || !reflect.DeepEqual(plan.Mounts, c.mounts) || !reflect.DeepEqual(plan.Memory, c.memory) {
+			t.Errorf("%s: %v, %+v", name, err, plan)
+		}
+		if got := find(plan, storeVariable); (got == nil) != (c.store == "") || (got != nil && got.Value != c.store) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

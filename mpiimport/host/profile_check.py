@@ -1,0 +1,83 @@
+"""``mpiimport profile check``: whether a profile fits this machine, an image, and the launcher."""
+
+import argparse
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+from .image_libraries import ImageLibraries
+from .injection import Injection
+from .launchers import family
+from .planner import Value, mounts, named, values
+from .trees import ask_image
+from .trial import trial
+
+WRONG = 1
+
+
+def add_parser(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = kinds.add_parser(
+        "check",
+        help="say what of a profile does not fit this machine, an image or a launcher",
+        usage="mpiimport profile check [--image IMAGE] NAME|FILE [-- LAUNCHER...]",
+        description="Read the profile, look for what it mounts, and compare the libraries it brings with IMAGE. With a "
+        "LAUNCHER, such as mpirun -n 2, also start ranks and compare what it and MPI say of them. The exit status is 1 "
+        "where something is wrong.",
+    )
+    parser.add_argument("profile", metavar="NAME|FILE")
+    parser.add_argument("--image", metavar="IMAGE", help="an image file or a sandbox directory")
+    parser.set_defaults(may_take_command=True, run=lambda given, command: check(given.profile, given.image, command))
+
+
+def check(profile: str, image: str | None, launcher: list[str]) -> int:
+    """Print what is wrong, one complaint a line, each with its remedy. Return 1 where something is."""
+    said = values(profile)
+    found = list(complaints(said, profile, image))
+    if launcher and not found:
+        found = list(trial(named(profile), image, launcher))
+    for complaint in found:
+        print(complaint)
+    checked = [f"{len(said)} values", *([image] if image else []), *([shlex.join(launcher)] if launcher else [])]
+    if not found:
+        print(f"{profile}: nothing is wrong ({', '.join(checked)})")
+    return WRONG if found else 0
+
+
+def complaints(said: list[Value], profile: str, image: str | None) -> Iterator[str]:
+    """Yield what is wrong with a profile on this machine and, where one is given, with an image."""
+    missing = [value for value in said if value.key == "mounts" and not _is_there(value.value)]
+    for value in missing:
+        yield (
+            f"{value.place}: the mount source {value.value['source']} does not exist on this host; mend the path, or "
+            "add `optional: true` if not every node has it"
+        )
+    if missing:
+        return
+    injection = Injection(said, mounts(profile))
+    found = list(injection.complaints(ImageLibraries(image) if image and not injection.is_empty() else None))
+    yield from found
+    # What has a cause that is known by now need not be tried.
+    if image and not found:
+        yield from _loaded(said, profile, image)
+
+
+def _is_there(mount: dict[str, str]) -> bool:
+    source = mount["source"]
+    return bool(
+        mount.get("optional") or (Path(source).exists() if "target" in mount else any(Path("/").glob(source[1:])))
+    )
+
+
+def _loaded(said: list[Value], profile: str, image: str) -> Iterator[str]:
+    """Compare the MPI that the image's Python loads under the profile with the one that it is made for."""
+    tree = ask_image(image, "python3", named(profile))
+    if tree.no_mpi:
+        yield f"{image}: {tree.no_mpi}"
+        return
+    abi = next((value for value in said if value.key == "mpi.abi"), None)
+    loaded = family(tree.mpi)
+    if abi and loaded and loaded != abi.value:
+        yield (
+            f"{image}: its Python loads {tree.libmpi} ({tree.mpi}), and the profile is made for {abi.value} "
+            f"({abi.place}); use a profile for {loaded}, or name the library with mpi.library"
+        )

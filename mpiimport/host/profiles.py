@@ -1,0 +1,54 @@
+"""``mpiimport profile list|show|check|detect|new|export``: site profiles, for those who keep them."""
+
+import argparse
+import json
+
+from . import profile_check, profile_detect, profile_new
+from .planner import named, plan, values
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    kinds = commands.add_parser("profile", help="list, show, check and write site profiles").add_subparsers(
+        required=True, metavar="ACTION"
+    )
+    parser = kinds.add_parser("list", help="list the profiles that can be named")
+    parser.set_defaults(run=lambda given, _: show_list())
+    _add_show(kinds)
+    profile_check.add_parser(kinds)
+    profile_detect.add_parser(kinds)
+    profile_new.add_parser(kinds)
+    _add_export(kinds)
+
+
+def _add_show(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = kinds.add_parser("show", help="print what a profile says, with all that it extends")
+    parser.add_argument("profile", metavar="NAME|FILE")
+    parser.add_argument("--provenance", action="store_true", help="say which line of which file gives each value")
+    parser.set_defaults(run=lambda given, _: show(given.profile, given.provenance))
+
+
+def _add_export(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = kinds.add_parser("export", help="write a profile in another program's format")
+    parser.add_argument("profile", metavar="NAME|FILE")
+    parser.add_argument("--cdi", action="store_true", required=True, help="as a CDI specification (JSON)")
+    parser.add_argument("--output", metavar="FILE", help="into FILE, not on stdout")
+    parser.set_defaults(run=lambda given, _: export(given.profile, given.output))
+
+
+def show_list() -> int:
+    print(plan("list"), end="")
+    return 0
+
+
+def show(profile: str, provenance: bool) -> int:
+    """Print one value a line, and with ``provenance`` where each is said."""
+    for value in values(profile):
+        text = value.value if isinstance(value.value, str) else json.dumps(value.value)
+        print(f"{value.key}: {text}" + (f"  # {value.place}" if provenance else ""))
+    return 0
+
+
+def export(profile: str, output: str | None) -> int:
+    """Write the profile as a CDI device, with the settings that suit most runtimes; mpiimport-plan has the others."""
+    print(plan("cdi", "--profile", named(profile), *(["--output", output] if output else [])), end="")
+    return 0

@@ -1,0 +1,92 @@
+"""What the runtime itself says in this interpreter: whether it would serve, with which MPI, from which store.
+
+Imported by ``probe.py`` inside the tree that is asked about, so it needs nothing but the standard library.
+"""
+
+import os
+import re
+import sys
+from importlib.metadata import distributions
+from pathlib import Path
+
+from mpiimport.runtime.decision import file_system, why_not
+from mpiimport.runtime.launcher import Launch, launch
+from mpiimport.runtime.memory import memory_left
+from mpiimport.runtime.options import OptionError, Options, from_environment
+from mpiimport.runtime.private_mpi import NoMpi, import_privately, own_packages
+from mpiimport.runtime.store import NoRoom, Store
+
+LIBRARY = re.compile(r"libmpi(ch|_abi)?\.so")
+ONE_NODE, SEVERAL_NODES = Launch("", 0, 2, 2, 1), Launch("", 0, 2, 1, 1)
+
+Facts = dict[str, object]
+
+
+def answers() -> Facts:
+    """Return the facts of ``trees.Tree`` that the interpreter's version alone does not settle."""
+    try:
+        options = from_environment()
+    except OptionError as exc:
+        return {"several_nodes": str(exc)}
+    return {
+        "file_system": file_system(sys.prefix),
+        "one_node": why_not(ONE_NODE, options),
+        "several_nodes": why_not(SEVERAL_NODES, options),
+        **_mpi(options),
+        "stores": [_store(place, options) for place in options.store_places()],
+        "memory_left": memory_left(),
+    }
+
+
+def rank() -> Facts:
+    """Return the facts of ``trial.Rank``. Starts MPI, and ends it."""
+    options = from_environment()
+    try:
+        module, _ = import_privately(before_site=False, preload=options.preload)
+    except NoMpi as exc:
+        return {"no_mpi": str(exc)}
+    here = launch(options.rank_variables)
+    module.Init()
+    found: Facts = {
+        "launched": here is not None,
+        "launcher_size": here.size if here else None,
+        "mpi_size": module.COMM_WORLD.size,
+        "libmpi": _library(),
+    }
+    module.Finalize()
+    return found
+
+
+def _mpi(options: Options) -> Facts:
+    try:
+        module, _ = import_privately(before_site=False, preload=options.preload)
+    except NoMpi as exc:
+        return {"no_mpi": str(exc)}
+    package = Path(module.__file__ or "").parent
+    versions = [found.version for found in distributions(name="mpi4py", path=[str(package.parent)])]
+    return {
+        "mpi4py": str(package),
+        "mpi4py_version": versions[0] if versions else "",
+        "mpi4py_is_ours": str(package).startswith(own_packages() + "/"),
+        "libmpi": _library(),
+        "mpi": " ".join(module.Get_library_version().partition(",")[0].splitlines()[0].split()),
+    }
+
+
+def _library() -> str:
+    """The file of the MPI library that this process has mapped."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    paths = [line.split(None, 5)[5] for line in lines if line.count("/")]
+    return next((path for path in paths if LIBRARY.match(Path(path).name)), "")
+
+
+def _store(place: str, options: Options) -> Facts:
+    found: Facts = {"place": place, "kind": file_system(place)}
+    try:
+        # What every job's first rank does, for one byte.
+        store = Store.create([place], {"code": 1}, 0, options.store_size)
+    except NoRoom as exc:
+        return {**found, "refusal": str(exc)}
+    store.leave()
+    room = os.statvfs(place)
+    return {**found, "executable": store.executable, "free": room.f_bavail * room.f_frsize}

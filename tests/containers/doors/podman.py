@@ -1,0 +1,57 @@
+"""podman, as root and rootless, on a storage of the tests' own: the command lines that its doors share."""
+
+from pathlib import Path
+
+from tests.conftest import provision
+from tests.containers.cells import Cell, Site
+from tests.lab.ranks import Mpi
+
+IMAGE = "localhost/mpiimport-py"
+RUN = Path("/run/mpiimport-podman")
+# A container outlives a podman that is stopped at a test's time limit.
+RUN_OPTIONS = ["--rm", "--timeout=280"]
+LIBRARIES = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}
+
+
+def line(
+    cell: Cell, mpi: Mpi, ranks: int, script: Path, tracer: list[str], engine: list[str], flags: list[str]
+) -> list[str]:
+    """``podman run`` behind or in front of mpiexec, as the cell's mode wants.
+
+    ``engine``: options of podman itself; ``flags``: of ``run``. A container of mpiexec's is traced inside.
+    """
+    program = ["/usr/bin/python3", str(script)]
+    # Open MPI's ranks meet in the launcher's temporary directory.
+    seen = script.parent if cell.mode == "contained" else Path("/tmp")
+    shared = [*RUN_OPTIONS, "--volume", f"{seen}:{seen}", *flags]
+    settings = {"MPIIMPORT": "force", "MPI4PY_LIBMPI": f"/opt/{cell.mpi}/lib/{LIBRARIES[cell.mpi]}", **mpi.environment}
+    shared += [word for name, value in settings.items() for word in ("--env", f"{name}={value}")]
+    if cell.mode == "contained":
+        mpiexec = [f"/opt/{cell.mpi}/bin/mpiexec", *mpi.options, "-n", str(ranks)]
+        return ["podman", *engine, "run", *shared, IMAGE, *tracer, *mpiexec, *program]
+    return [*tracer, *_hybrid_mpiexec(mpi, ranks), "podman", *engine, "run", *_joined(cell), *shared, IMAGE, *program]
+
+
+def _hybrid_mpiexec(mpi: Mpi, ranks: int) -> list[str]:
+    """mpiexec whose ranks reach it through podman: by a port, for podman hands on no descriptor."""
+    first, *rest = mpi.command(ranks)
+    return [first, *(["-pmi-port"] if mpi.name == "mpich" else []), *rest]
+
+
+def _joined(cell: Cell) -> list[str]:
+    """What lets one container for each rank be one MPI job: the node's IPC, network and process ids."""
+    joined = ["--env-host", "--ipc=host", "--net=host", "--pid=host"]
+    # Open MPI's server talks only to processes of its own user id.
+    return [*joined, "--userns=keep-id"] if cell.identity == "user" else joined
+
+
+def environment(site: Site, cell: Cell, mpi: Mpi) -> dict[str, str]:
+    settings = provision("podman.sh") / cell.identity
+    return site.environment(
+        cell,
+        mpi,
+        PATH="/usr/bin:/bin:/usr/sbin:/sbin",
+        XDG_RUNTIME_DIR=str(RUN / cell.identity),
+        CONTAINERS_CONF=str(settings / "containers.conf"),
+        CONTAINERS_STORAGE_CONF=str(settings / "storage.conf"),
+    )

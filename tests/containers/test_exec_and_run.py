@@ -1,0 +1,136 @@
+"""`mpiimport exec` and `mpiimport run`: what people type, on real runtimes and launchers."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.containers.cells import Cell, Site
+from tests.containers.doors.entrypoint import PLAIN, make_docker_images
+from tests.lab.ranks import Mpi, Outcome, clean_environment, run
+
+PROGRAM = """
+import xml.dom.minidom, os
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+print("done", comm.rank, comm.size, type(xml.dom.minidom.__loader__).__name__, os.environ.get("SITE"), flush=True)
+"""
+ENVIRONMENT = "environment: {set: {SITE: here}}"
+
+
+def served(site: str | None) -> list[str]:
+    return [f"done {rank} 2 StoreSourceLoader {site}" for rank in range(2)]
+
+
+@pytest.fixture(params=["root", "user"])
+def identity(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+class Person:
+    """Somebody with a program in a directory, and mpiimport at hand."""
+
+    def __init__(self, site: Site, identity: str, mpi: Mpi) -> None:
+        self.site = site
+        self.identity = identity
+        self.directory = site.workspace(identity)
+        self.script = self.directory / "app.py"
+        self.script.write_text(PROGRAM)
+        cell = Cell("person", "sif", identity, "hybrid", mpi.name)
+        self.environment = site.environment(
+            cell, mpi, MPIIMPORT="force", XDG_CONFIG_HOME=str(self.directory / "config")
+        )
+        self.command = str(site.prefix / "bin" / "mpiimport")
+
+    def profile(self, extends: str) -> Path:
+        path = self.directory / "config" / "mpiimport" / "profiles" / "mine.yaml"
+        path.parent.mkdir(parents=True)
+        path.parent.chmod(0o777)
+        path.write_text(f"schema_version: 1\nname: mine\ndescription: A test.\nextends: {extends}\n{ENVIRONMENT}\n")
+        return path
+
+    def runs(self, *words: str | Path, **environment: str) -> Outcome:
+        line = self.site.as_identity(self.identity, [str(word) for word in words])
+        return run(line, {**self.environment, **environment}, 120, self.directory)
+
+
+@pytest.mark.parametrize(("tree", "identity"), [("sandbox", "root"), ("sif", "user")])
+def test_each_rank_may_call_exec(site: Site, mpi: Mpi, identity: str, tree: str) -> None:
+    person = Person(site, identity, mpi)
+    person.profile(mpi.name)
+    _, image = site.image(tree)
+    outcome = person.runs(
+        *mpi.command(2), person.command, "exec", "--profile", "mine", image, "/usr/bin/python3", person.script
+    )
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == served("here"), outcome.stderr
+    shutil.rmtree(person.directory)
+
+
+def test_exec_runs_an_image_of_docker_where_the_person_is(site: Site, mpi: Mpi, identity: str) -> None:
+    make_docker_images(site)
+    person = Person(site, identity, mpi)
+    person.profile(mpi.name)
+    options = ["--network=none", *(f"--env={name}={value}" for name, value in mpi.environment.items())]
+    options.append(f"--env=MPI4PY_LIBMPI={person.environment['MPI4PY_LIBMPI']}")
+    mpiexec = [f"/opt/{mpi.name}/bin/mpiexec", *mpi.options, "-n", "2"]
+    outcome = person.runs(
+        *(person.command, "exec", "--profile", "mine", *options, PLAIN, *mpiexec, "python3", "app.py"),
+        PATH="/usr/bin:/bin:/usr/sbin:/sbin",
+        DOCKER_HOST=site.docker.host,
+    )
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == served("here"), outcome.stderr
+    shutil.rmtree(person.directory)
+
+
+def test_exec_ends_as_the_command_ended(site: Site, mpich: Mpi) -> None:
+    person = Person(site, "user", mpich)
+    _, image = site.image("sif")
+    assert person.runs(person.command, "exec", image, "sh", "-c", "exit 37").status == 37
+    missing = person.runs(person.command, "exec", "none.sif", "true")
+    assert (missing.status, missing.lines()) == (2, [])
+    assert missing.ours() == ["mpiimport: there is no image none.sif; mend the path"]
+    shutil.rmtree(person.directory)
+
+
+def test_run_reads_the_profile_once_for_all_containers(site: Site, mpi: Mpi, identity: str) -> None:
+    person = Person(site, identity, mpi)
+    profile = person.profile(mpi.name)
+    _, image = site.image("sif")
+    # A container start that looked for the profile would end with status 2.
+    forgetting = ["sh", "-c", f'rm {profile} && exec "$@"', "sh"]
+    job = [*mpi.command(2), "apptainer", "exec", image, "/usr/bin/python3", person.script]
+    outcome = person.runs(person.command, "run", "--profile", "mine", "--", *forgetting, *job)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == served("here"), outcome.stderr
+    shutil.rmtree(person.directory)
+
+
+def test_run_serves_pythons_of_the_host(prefix: Path, mpi: Mpi, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(PROGRAM)
+    report = tmp_path / "report.json"
+    environment = clean_environment(
+        **mpi.environment,
+        MPI4PY_LIBMPI=str(mpi.library),
+        MPIIMPORT="force",
+        MPIIMPORT_REPORT=str(report),
+        XDG_CACHE_HOME=str(tmp_path),
+    )
+    line = [str(prefix / "bin" / "mpiimport"), "run", *mpi.command(2), sys.executable, "app.py"]
+    outcome = run(line, environment, 120, tmp_path)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == served(None), outcome.stderr
+    assert json.loads(report.read_text())["ranks"] == 2
+
+
+def test_run_switched_off_is_the_launcher_alone(prefix: Path, tmp_path: Path) -> None:
+    plain = clean_environment(MPIIMPORT="0")
+    line = [str(prefix / "bin" / "mpiimport"), "run", "--profile", "none", "--", "env", "-u", "_"]
+    outcome = run(line, plain, 60, tmp_path)
+    expected = run(["env", "-u", "_"], plain, 60, tmp_path)
+    assert outcome.lines() == expected.lines()
+    nowhere = run([*line[:2], "--", "no-such-launcher"], clean_environment(), 60, tmp_path)
+    assert (nowhere.status, nowhere.ours()) == (127, ["mpiimport: no-such-launcher: command not found"])

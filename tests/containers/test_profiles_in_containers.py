@@ -1,0 +1,61 @@
+"""What a site's profile says holds in a container that a real runtime starts."""
+
+import json
+
+import pytest
+
+from tests.containers.cells import Cell, Site
+from tests.lab.ranks import Mpi, run
+
+PROFILE = """
+schema_version: 1
+name: site
+description: a test
+extends: mpich
+mounts: [{source: SOURCE, target: /opt/site}]
+environment:
+  set: {GREETING: 'costs $5'}
+  append: {LIST: /opt/site/lib}
+  keep: [LOGNAME, 'SITE_*']
+  unset: [APPTAINER_NAME]
+mpi: {library: /opt/site/libmpi.so.12, preload: [libmpi.so.12], binding: lazy}
+launcher: {variables: {rank: SITE_RANK}}
+service: {store_size: 4GiB, breadth: package, leave_alone: [torch, scipy.io]}
+container: {options: [--cleanenv]}
+lock: [service.store_size]
+"""
+SHOW = "import json, os; print(json.dumps([dict(os.environ), os.listdir('/opt/site')]))"
+
+
+@pytest.mark.parametrize("identity", ["root", "user"])
+def test_a_profile_holds_in_the_container(site: Site, mpich: Mpi, identity: str) -> None:
+    cell = Cell("shim", "sandbox", identity, "hybrid", "mpich")
+    workspace = site.workspace(identity)
+    profiles = workspace / "mpiimport" / "profiles"
+    profiles.mkdir(parents=True)
+    (workspace / "seen").touch()
+    (profiles / "site.yaml").write_text(PROFILE.replace("SOURCE", str(workspace)))
+    environment = site.environment(cell, mpich) | {
+        "XDG_CONFIG_HOME": str(workspace), "LOGNAME": "ann", "SITE_RANK": "0", "OTHER": "1", "LIST": "/caller"
+    }  # fmt: skip
+    shim, image = site.prefix / "shim" / "apptainer", site.images / "py"
+    command = [str(shim), "exec", "--mpiimport=site", str(image), "python3", "-c", SHOW]
+    outcome = run(site.as_identity(identity, command), environment, 60, workspace)
+    assert outcome.status == 0, outcome.stderr
+    variables, mounted = json.loads(outcome.stdout)
+    expected = {
+        "GREETING": "costs $5", "LIST": "/opt/site/lib", "SITE_RANK": "0", "MPI4PY_LIBMPI": "/opt/site/libmpi.so.12",
+        "LOGNAME": site.user if identity == "user" else "ann",
+        "MPIIMPORT_PRELOAD": "libmpi.so.12", "MPIIMPORT_BINDING": "lazy", "MPIIMPORT_RANK_VARIABLES": "SITE_RANK::",
+        "MPIIMPORT_STORE_SIZE": "4GiB", "MPIIMPORT_BREADTH": "package", "MPIIMPORT_LEAVE_ALONE": "torch:scipy.io",
+    }  # fmt: skip
+    assert {name: variables.get(name) for name in expected} == expected
+    assert variables.get("MPIR_CVAR_CH4_CMA_ENABLE") == ("0" if identity == "user" else None)
+    assert "OTHER" not in variables and "APPTAINER_NAME" not in variables
+    assert "seen" in mounted
+    refused = run(site.as_identity(identity, command), environment | {"MPIIMPORT_STORE_SIZE": "1GiB"}, 60, workspace)
+    assert refused.status == 2 and refused.stdout == ""
+    assert (
+        f"MPIIMPORT_STORE_SIZE=1GiB is set by the caller, but {profiles / 'site.yaml'} locks service.store_size"
+        in refused.stderr
+    )

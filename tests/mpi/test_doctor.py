@@ -1,0 +1,141 @@
+"""`mpiimport doctor` says what a job here would use, and what is wrong with its remedy, in one screen."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, Job
+from tests.lab.ranks import Mpi, Outcome, run
+
+SCREEN = 24, 110
+Doctor = Callable[..., Outcome]
+
+
+@pytest.fixture
+def doctor(prefix: Path, job: Job, mpich: Mpi, tmp_path: Path) -> Doctor:
+    """Runs it for the Python of the tests, with MPICH at hand."""
+
+    def examine(*words: str, python: str | Path = sys.executable, **changes: str) -> Outcome:
+        path = f"{mpich.prefix / 'bin'}:/usr/bin:/bin"
+        environment = job.environment(mpich, **{"PATH": path, **changes})
+        command = [str(prefix / "bin" / "mpiimport"), "doctor", "--python", str(python), *words]
+        return run(command, environment, 120, tmp_path)
+
+    return examine
+
+
+def facts(outcome: Outcome) -> dict[str, str]:
+    """The report by its labels, wrapped lines joined."""
+    found: dict[str, str] = {}
+    label = ""
+    for line in outcome.stdout.splitlines():
+        label = line[:12].strip() or label
+        found[label] = f"{found[label]} {line[12:]}" if label in found else line[12:]
+    return found
+
+
+def test_a_sound_machine_fits_one_screen(doctor: Doctor, mpich: Mpi, prefix: Path) -> None:
+    outcome = doctor()
+    assert outcome.status == 0, outcome.stdout + outcome.stderr
+    lines = outcome.stdout.splitlines()
+    assert len(lines) <= SCREEN[0] and max(map(len, lines)) <= SCREEN[1]
+    found = facts(outcome)
+    assert sys.executable in found["python"] and sys.prefix in found["python"]
+    assert "(the tree's)" in found["mpi4py"]
+    assert "ABI of mpich" in found["libmpi"] and str(mpich.library) in found["libmpi"]
+    assert "HYDRA" in found["launcher"]
+    assert found["store"].startswith("/dev/shm, tmpfs, ")
+    assert {"many nodes", "one node", "containers", "fuse"} <= set(found)
+    assert "WRONG" not in found
+
+
+def test_every_line_is_documented(doctor: Doctor) -> None:
+    page = (ROOT / "docs" / "doctor.md").read_text()
+    for label in facts(doctor()):
+        assert f"\n    {label:12}" in page, label
+
+
+def test_whether_it_helps_is_what_a_job_would_decide(doctor: Doctor, job: Job, mpich: Mpi) -> None:
+    served = job.run(mpich, 2, "-c", "pass", MPIIMPORT="1")
+    reason = served.ours()[0].removeprefix("mpiimport: running as plain Python: ")
+    assert facts(doctor())["one node"] == f"won't help here: {reason}"
+    assert facts(doctor(MPIIMPORT="force"))["one node"] == "would be served"
+
+
+def test_a_store_leaves_nothing_behind(doctor: Doctor, stores: Callable[[], list[Path]]) -> None:
+    before = stores()
+    doctor()
+    assert stores() == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause", "remedy"),
+    [
+        ({"MPI4PY_LIBMPI": "/nowhere/libmpi.so.12"}, "mpi4py does not load", "set MPI4PY_LIBMPI"),
+        ({"MPIIMPORT_STORE": "/proc"}, "no place for the store: /proc", "name one with MPIIMPORT_STORE"),
+        ({"MPIIMPORT_INIT": "off"}, "no job would be served: MPI is not to be started", "MPIIMPORT_INIT=off"),
+        ({"MPIIMPORT_READERS": "many"}, "no job would be served", "MPIIMPORT_READERS takes a number"),
+    ],
+    ids=["no library", "no store", "switched off", "odd option"],
+)
+def test_what_is_wrong_is_said_with_its_remedy(
+    doctor: Doctor, changes: dict[str, str], cause: str, remedy: str
+) -> None:
+    outcome = doctor(**changes)
+    assert outcome.status == 1
+    assert cause in facts(outcome)["WRONG"] and remedy in facts(outcome)["WRONG"], outcome.stdout
+
+
+def test_no_launcher_is_wrong(doctor: Doctor, tmp_path: Path) -> None:
+    for tool in ("dirname", "readlink"):
+        (tmp_path / tool).symlink_to(f"/usr/bin/{tool}")
+    outcome = doctor(PATH=str(tmp_path))
+    assert outcome.status == 1
+    assert "is on PATH: load the module of the MPI" in facts(outcome)["WRONG"]
+
+
+def test_a_launcher_of_another_mpi_is_wrong(doctor: Doctor, mpis: dict[str, Mpi]) -> None:
+    outcome = doctor(MPI4PY_LIBMPI=str(mpis["openmpi"].library))
+    assert outcome.status == 1
+    assert "starts jobs of mpich, and the library is openmpi's: every rank would be 0 of 1" in facts(outcome)["WRONG"]
+
+
+def test_a_python_that_is_not_served_is_wrong(doctor: Doctor, tmp_path: Path) -> None:
+    old = tmp_path / "python"
+    old.write_text(
+        "#!/bin/sh\n"
+        f'exec {sys.executable} -c "import runpy, sys; sys.version_info = (3, 9, 2); sys.argv = sys.argv[1:]; '
+        'sys.path[:0] = [None]; runpy.run_path(sys.argv[0], run_name=\'__main__\')" "$@"\n'
+    )
+    old.chmod(0o755)
+    outcome = doctor(python=old)
+    assert outcome.status == 1
+    assert "only CPython 3.10 and newer is served" in facts(outcome)["WRONG"], outcome.stdout
+
+
+def test_a_python_that_is_not_there_is_wrong(doctor: Doctor) -> None:
+    outcome = doctor(python="/nowhere/python3")
+    assert outcome.status == 1
+    assert "cannot run /nowhere/python3: No such file or directory" in facts(outcome)["WRONG"]
+
+
+def test_a_profile_is_applied(doctor: Doctor, tmp_path: Path) -> None:
+    profile = tmp_path / "tight.yaml"
+    profile.write_text("schema_version: 1\nname: tight\ndescription: x\nservice: {store: /proc}\n")
+    assert "no place for the store: /proc" in facts(doctor("--profile", str(profile)))["WRONG"]
+
+
+def test_the_shim_is_found_and_told_from_the_runtime(doctor: Doctor, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+    runtime = tmp_path / "bin" / "apptainer"
+    runtime.parent.mkdir()
+    runtime.write_text("#!/bin/sh\necho apptainer version 9.9\n")
+    runtime.chmod(0o755)
+    path = f"{runtime.parent}:{mpich.prefix / 'bin'}:/usr/bin:/bin"
+    without = facts(doctor(PATH=path))
+    assert f"apptainer version 9.9, {runtime}" in without["containers"]
+    assert without["door"].startswith(f"no --mpiimport yet: export PATH={prefix / 'shim'}:$PATH")
+    shimmed = facts(doctor(PATH=f"{prefix / 'shim'}:{path}"))
+    assert shimmed["containers"] == without["containers"]
+    assert shimmed["door"] == f"--mpiimport by the shim in {prefix / 'shim'}"
