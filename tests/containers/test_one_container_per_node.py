@@ -1,5 +1,6 @@
 """`container: {per_node: true}`: the ranks of a node share one container, and after the last one it is gone."""
 
+import copy
 import os
 import pty
 import pwd
@@ -284,7 +285,9 @@ def test_a_failing_start_leaves_each_rank_its_own_container(site: Site, mpis: di
     record = prefix / "etc" / "launch.yaml"
     record.unlink()
     record.write_text(f"runtimes: {{apptainer: {{path: {broken}, flavour: apptainer}}}}\n")
-    node = node_of(Site(prefix, site.runtime, site.images, site.user), mpis, "sif", "user", "mpich")
+    other = copy.copy(site)
+    other.prefix = prefix
+    node = node_of(other, mpis, "sif", "user", "mpich")
     outcome = node.run(*node.start("/usr/bin/python3", node.script()))
     said = fields(outcome)
     assert len({line[2] for line in said}) == RANKS
@@ -314,7 +317,7 @@ def test_a_rank_alone_on_its_node_starts_its_own_container(node: Node) -> None:
 
 # What entering a container changes in the environment: the runtime says so by these.
 OF_INSTANCES = {"APPTAINER_INSTANCE", "SINGULARITY_INSTANCE", "APPTAINER_BIND", "SINGULARITY_BIND"}
-OF_JOBS = {"MPIIMPORT_PROFILE", "MPIIMPORT_PID"}
+OF_JOBS = {"MPIIMPORT_PROFILE", "MPIIMPORT_APPLIED", "MPIIMPORT_PID"}
 SHOW = """
 [ "$OWN" = 0 ] && cat
 pwd; umask; ulimit -n; id; taskset -c -p $$ | sed s/.*://; grep -E "NoNewPrivs|CapEff|Seccomp:" /proc/self/status

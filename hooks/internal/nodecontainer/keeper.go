@@ -30,7 +30,6 @@ type Keeper struct {
 // the last rank has gone, and takes everything away.
 func (k Keeper) Keep(started int) error {
 	p := place(k.Place)
-	Sweep()
 	state := ready
 	if err := k.start(p); err != nil {
 		state = err.Error()
@@ -41,6 +40,7 @@ func (k Keeper) Keep(started int) error {
 	if err := syscall.Close(started); err != nil {
 		return err
 	}
+	sweep()
 	ranks, err := p.lock("ranks", syscall.LOCK_EX)
 	if err != nil {
 		return err
@@ -49,18 +49,24 @@ func (k Keeper) Keep(started int) error {
 	return syscall.Close(ranks)
 }
 
-// Sweep ends what killed keepers of this user have left on this node.
-func Sweep() {
+// sweep ends what killed keepers of this user have left on this node.
+func sweep() {
 	found, _ := filepath.Glob(everyPlace())
 	for _, path := range found {
 		p := place(path)
 		if p.isOurs() != nil {
 			continue
 		}
-		if ranks, err := p.lock("ranks", syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
-			p.end()
-			_ = syscall.Close(ranks)
+		ranks, err := p.lock("ranks", syscall.LOCK_EX|syscall.LOCK_NB)
+		if err != nil {
+			continue
 		}
+		// A keeper that is starting the instance has this one.
+		if start, err := p.lock("start", syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			p.end()
+			_ = syscall.Close(start)
+		}
+		_ = syscall.Close(ranks)
 	}
 }
 

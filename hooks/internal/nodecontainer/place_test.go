@@ -133,3 +133,22 @@ func TestTheRuntimesComplaintIsQuoted(t *testing.T) {
 		}
 	}
 }
+
+func TestASweepTakesWhatNobodyUsesAndNothingElse(t *testing.T) {
+	for held, gone := range map[string]bool{"": true, "ranks": false, "start": false} {
+		p := newPlace(t)
+		_ = syscall.Close(enter(t, p))
+		if held != "" {
+			fd, err := p.lock(held, syscall.LOCK_EX)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = syscall.Close(fd) }()
+		}
+		sweep()
+		if _, err := os.Stat(string(p)); os.IsNotExist(err) != gone {
+			t.Errorf("%q is held: %v", held, err)
+		}
+		_ = os.RemoveAll(string(p))
+	}
+}
