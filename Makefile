@@ -19,7 +19,7 @@ unexport PYTHONPATH
 PACKAGE := $(shell find mpiimport -name '*.py' -o -name '*.yaml' -o -name '*.json')
 GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.txt' -o -name 'go.*')
 HOOKS := $(wildcard hooks/hooks.d/*/*.json)
-BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook)
+BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper)
 
 .PHONY: demo test test-full bench lint install wheel go-test plugin clean
 
