@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 copy_binaries() {
     install -d "$prefix/bin" "$prefix/shim"
-    install -m 755 "$binaries"/mpiimport{,-shim,-entry,-plan,-hook} "$prefix/bin"
+    install -m 755 "$binaries"/mpiimport{,-shim,-entry,-plan,-hook,-keeper} "$prefix/bin"
     ln -sfn ../bin/mpiimport-shim "$prefix/shim/singularity"
     ln -sfn ../bin/mpiimport-shim "$prefix/shim/apptainer"
 }

@@ -46,13 +46,13 @@ class Containers:
         switch = {"MPIIMPORT": "force"} if flags else {}
         return Way(
             words,
-            {**self._environment(user or caller), **switch},
+            {**self.environment(user or caller), **switch},
             [*TREE, PREFIX_INSIDE],
             "" if user == caller else user,
             learned,
         )
 
-    def _environment(self, user: str) -> dict[str, str]:
+    def environment(self, user: str) -> dict[str, str]:
         account = pwd.getpwnam(user)
         settings = {
             "HOME": account.pw_dir,

@@ -62,6 +62,7 @@ type Outcome struct {
 	Binds   []string // as --bind takes them
 	Entry   []string // words in front of the command
 	Env     []string // the whole environment of the runtime
+	PerNode bool     // the ranks of a node are to share one container
 	Note    string
 }
 
@@ -148,7 +149,7 @@ func (c Call) apply(plan launch.Plan) Outcome {
 		CleanEnv: compat || c.On("cleanenv") || c.On("containall"),
 		NoEval:   compat || c.On("no-eval"),
 	})
-	out := Outcome{Options: plan.Options, Entry: plan.Entry, Env: env}
+	out := Outcome{Options: plan.Options, Entry: plan.Entry, Env: env, PerNode: plan.PerNode}
 	for _, m := range plan.Mounts {
 		out.Binds = append(out.Binds, m.Bind())
 	}

@@ -7,13 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 
+	"mpiimport.org/hooks/internal/adoption"
 	"mpiimport.org/hooks/internal/entry"
 	"mpiimport.org/hooks/internal/firstprocess"
 	"mpiimport.org/hooks/internal/prefix"
 )
 
 const usage = "usage: mpiimport-entry [--init] COMMAND [ARGUMENT...]"
+
+func init() {
+	runtime.LockOSThread() // the main thread becomes the command
+}
 
 func main() {
 	command := os.Args[1:]
@@ -37,7 +43,11 @@ func main() {
 
 // become returns only in that it exits, where the command could not be started.
 func become(command []string) {
-	env := os.Environ()
+	env, err := adoption.Release(os.Environ())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mpiimport-entry: nobody is left to start", command[0], "for:", err)
+		os.Exit(status(err))
+	}
 	// Without /proc nobody can say where we are; the command still runs, as it would without us.
 	if installed, err := prefix.Of(); err == nil {
 		process := entry.Process{Prefix: installed, Pid: os.Getpid(), Env: env}
@@ -47,15 +57,15 @@ func become(command []string) {
 		}
 		command, env = entry.Start(command, process)
 	}
-	err := entry.Execute(command, env)
+	err = entry.Execute(command, env)
 	fmt.Fprintln(os.Stderr, "mpiimport-entry:", err)
 	os.Exit(status(err))
 }
 
 // status is what the container runtime itself exits with for a command that it cannot start.
 func status(err error) int {
-	for _, runtime := range []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"} {
-		if os.Getenv(runtime) != "" {
+	for _, name := range []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"} {
+		if os.Getenv(name) != "" {
 			return 255
 		}
 	}

@@ -66,6 +66,10 @@ func become(real runtimes.Runtime, installed string, env []string) (int, error) 
 	if err != nil {
 		return usage, err
 	}
+	if outcome.Container != nil {
+		err := outcome.Container.Run(real.Path, installed, outcome.Env)
+		outcome.Note = shim.NotShared(env, err.Error())
+	}
 	if outcome.Note != "" {
 		fmt.Fprintln(os.Stderr, outcome.Note)
 	}

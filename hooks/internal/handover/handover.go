@@ -13,6 +13,7 @@ const (
 	Started = "MPIIMPORT_STARTED"    // the clocks of that process when it became its command, for the report
 	Unset   = "MPIIMPORT_UNSET"      // colon list of variables that the entry binary removes
 	Depth   = "MPIIMPORT_SHIM_DEPTH" // how many shims have run one after the other
+	Parent  = "MPIIMPORT_PARENT"     // descriptor and pid of who becomes the parent of the process in the container
 	Plan    = "MPIIMPORT_PLAN"       // a launch plan that holds for all container starts of a job
 )
 
@@ -28,7 +29,7 @@ const RankVariables = OptionPrefix + "RANK_VARIABLES"
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
 func IsOption(name string) bool {
 	switch name {
-	case Mode, Profile, Applied, Start, Started, Pid, Unset, Depth, Plan:
+	case Mode, Profile, Applied, Start, Started, Pid, Unset, Depth, Parent, Plan:
 		return false
 	}
 	return len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)

@@ -31,6 +31,9 @@ func StartScript(prefix string) string { return filepath.Join(prefix, "lib", "mp
 // SiteDirectory holds the sitecustomize that activates where the command line is not ours.
 func SiteDirectory(prefix string) string { return filepath.Join(prefix, "lib", "mpiimport", "door") }
 
+// Keeper is the program that starts and ends the container which the ranks of a node share.
+func Keeper(prefix string) string { return filepath.Join(prefix, "bin", "mpiimport-keeper") }
+
 // Shims holds what stands as singularity and apptainer on PATH.
 func Shims(prefix string) string { return filepath.Join(prefix, "shim") }
 

@@ -3,6 +3,7 @@ package rankenv
 
 import (
 	_ "embed"
+	"strconv"
 	"strings"
 
 	"mpiimport.org/hooks/internal/environ"
@@ -44,4 +45,15 @@ func SpeaksForJob(env []string) bool {
 		}
 	}
 	return true
+}
+
+// LocalRanks returns how many ranks of the job are on this node, 0 where the launcher does not say.
+func LocalRanks(env []string) int {
+	for _, name := range []string{"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PALS_LOCAL_SIZE"} {
+		value, _ := environ.Get(env, name)
+		if ranks, err := strconv.Atoi(value); err == nil {
+			return ranks
+		}
+	}
+	return 0
 }

@@ -3,6 +3,8 @@ package shim
 
 import (
 	"mpiimport.org/hooks/internal/apptainercli"
+	"mpiimport.org/hooks/internal/nodecontainer"
+	"mpiimport.org/hooks/internal/rankenv"
 	"mpiimport.org/hooks/start"
 )
 
@@ -16,11 +18,13 @@ type Call struct {
 	Root    bool   // whether root calls
 }
 
-// Outcome is what to execute. Note says why acceleration that was asked for was not applied.
+// Outcome is what to execute. Note says why acceleration that was asked for was not applied. Container is set where
+// the ranks of a node are to share one; Args then starts a container for this process alone.
 type Outcome struct {
-	Args []string
-	Env  []string
-	Note string
+	Args      []string
+	Env       []string
+	Note      string
+	Container *nodecontainer.Commands
 }
 
 // Decide returns what to execute. An error means that nothing may start.
@@ -35,5 +39,22 @@ func Decide(c Call) (Outcome, error) {
 		return Outcome{}, err
 	}
 	line = line.Adding(out.Options)
-	return Outcome{Args: line.Edit(out.Binds, out.Entry), Env: out.Env, Note: out.Note}, nil
+	outcome := Outcome{Args: line.Edit(out.Binds, out.Entry), Env: out.Env, Note: out.Note}
+	if out.PerNode && nodecontainer.Pays(c.Env) {
+		commands, reason := nodecontainer.Split(line, out.Binds, out.Entry, c.Env)
+		if reason != "" {
+			outcome.Note = NotShared(c.Env, reason)
+		} else {
+			outcome.Container = &commands
+		}
+	}
+	return outcome, nil
+}
+
+// NotShared says why each rank has a container of its own; one process of a job says it.
+func NotShared(env []string, reason string) string {
+	if !rankenv.SpeaksForJob(env) {
+		return ""
+	}
+	return "mpiimport: the ranks of a node share no container: " + reason
 }

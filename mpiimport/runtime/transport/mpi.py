@@ -108,7 +108,7 @@ class Transport:
 
     def broadcast_into(self, buffer: memoryview, root: int = 0) -> None:
         """Fill ``buffer``, of the same length on every rank, with root's."""
-        self._comm.Bcast([buffer, self._mpi.BYTE], root)
+        self._wait(self._comm.Ibcast([buffer, self._mpi.BYTE], root))
 
     def free(self) -> None:
         self._comm.Free()

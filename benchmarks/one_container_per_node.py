@@ -1,0 +1,136 @@
+"""Wall and CPU of whole jobs, with one container for each rank and with one for all ranks of a node.
+
+    python benchmarks/one_container_per_node.py --prefix build/prefix --output results.json
+
+The ways take turns, so that a machine that gets slower is slower for all. ``cpu`` counts every process of a job, what
+mounts images included, by a control group of its own; it is null where this user cannot make one.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import images
+from tests.lab.ranks import Mpi, run
+
+IMAGES = {"sandbox": "py", "sif": "py.sif"}
+PROGRAMS = {"true": ["/bin/true"], "mpi4py": ["/usr/bin/python3", "-c", "from mpi4py import MPI"]}
+# The runtime without us, and with us by a profile that makes one container per rank, or one per node.
+WAYS = ("plain", "per-rank", "per-node")
+PROFILE = (
+    "schema_version: 1\nname: {name}\ndescription: a benchmark\nextends: mpich\ncontainer: {{per_node: {value}}}\n"
+)
+GROUPS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
+SECONDS = 300
+# What the last rank leaves to a keeper must be over before the next job is measured.
+PATIENCE = 30
+
+
+@dataclass(frozen=True)
+class Case:
+    image: str
+    identity: str
+    ranks: int
+    program: str
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
+    parser.add_argument("--output", type=Path, default=Path("/dev/stdout"), help="where the JSON goes")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[16, 64])
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    mpi_prefix = Path(images.provision("mpi.sh")) / "mpich"
+    mpi = Mpi("mpich", mpi_prefix, mpi_prefix / "lib" / "libmpi.so.12")
+    containers = images.find(arguments.prefix.resolve(), mpi)
+    identities = ["root"] * (os.geteuid() == 0) + ["user"] * bool(containers.user)
+    cases = [Case(*values) for values in itertools.product(IMAGES, identities, arguments.ranks, PROGRAMS)]
+    result = {
+        "machine": machine(containers),
+        "results": [measure(containers, case, arguments.rounds) for case in cases],
+    }
+    arguments.output.write_text(json.dumps(result, indent=2) + "\n")
+    return 0
+
+
+def machine(containers: images.Containers) -> dict[str, object]:
+    version = subprocess.run([containers.runtime, "--version"], stdout=subprocess.PIPE, text=True, check=True)
+    mpich = subprocess.run([containers.mpi.prefix / "bin" / "mpichversion"], stdout=subprocess.PIPE, text=True)
+    return {
+        "processors": len(os.sched_getaffinity(0)),
+        "kernel": platform.release(),
+        "runtime": version.stdout.strip(),
+        "mpi": mpich.stdout.splitlines()[0] if mpich.stdout else "mpich",
+        "load": os.getloadavg(),
+    }
+
+
+def measure(containers: images.Containers, case: Case, rounds: int) -> dict[str, object]:
+    with TemporaryDirectory(prefix="mpiimport-bench-") as name:
+        directory = Path(name)
+        directory.chmod(0o755)
+        for way, value in (("per-rank", "false"), ("per-node", "true")):
+            (directory / f"{way}.yaml").write_text(PROFILE.format(name=way, value=value))
+        runs = [{way: launch(containers, case, way, directory) for way in WAYS} for _ in range(rounds)]
+    figures = {way: {what: [run[way][what] for run in runs] for what in ("wall", "cpu")} for way in WAYS}
+    print(case, {way: figures[way] for way in WAYS}, file=sys.stderr, flush=True)
+    return {**vars(case), **figures}
+
+
+def launch(containers: images.Containers, case: Case, way: str, directory: Path) -> dict[str, float | None]:
+    """Run one job; seconds of wall until mpiexec ends, and of CPU until nothing of the job is left."""
+    user = containers.user if case.identity == "user" else "root"
+    runtime = containers.runtime if way == "plain" else containers.prefix / "shim" / containers.runtime.name
+    flags = [] if way == "plain" else [f"--mpiimport={directory / way}.yaml"]
+    image = str(containers.images / IMAGES[case.image])
+    job = [*containers.mpi.command(case.ranks), str(runtime), "exec", *flags, image, *PROGRAMS[case.program]]
+    with group() as members:
+        into = ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(members / "cgroup.procs")] if members else []
+        identity = [] if user == "root" else ["runuser", "-u", user, "--"]
+        started = time.monotonic()
+        outcome = run([*into, *identity, *job], containers.environment(user), SECONDS, directory)
+        wall = time.monotonic() - started
+        if outcome.status != 0 or outcome.ours():
+            sys.exit(f"{' '.join(job)}: status {outcome.status}\n{outcome.stderr[-2000:]}")
+        return {"wall": round(wall, 3), "cpu": round(seconds_of(members), 3) if members else None}
+
+
+@contextmanager
+def group() -> Iterator[Path | None]:
+    """Make a control group (version 2) for a job and wait at the end until it is empty; None where we may not."""
+    parent = next((path for path in GROUPS if (path / "cgroup.procs").exists()), None)
+    path = parent / f"mpiimport-bench-{os.getpid()}" if parent else None
+    try:
+        if path:
+            path.mkdir()
+    except OSError:
+        path = None
+    yield path
+    if path:
+        path.rmdir()
+
+
+def seconds_of(members: Path) -> float:
+    end = time.monotonic() + PATIENCE
+    while (members / "cgroup.procs").read_text() and time.monotonic() < end:
+        time.sleep(0.05)
+    usage = dict(line.split() for line in (members / "cpu.stat").read_text().splitlines())
+    return int(usage["usage_usec"]) / 1e6
+
+
+if __name__ == "__main__":
+    sys.exit(main())
