@@ -1,6 +1,7 @@
 """Reports as they lie on disk: read, and checked against their schema."""
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,16 @@ class ReportFile:
 
 def read_reports(paths: list[Path]) -> list[ReportFile]:
     """Read all of them. Raises Complaint for the first that is no report of this version."""
-    labels = [path.stem for path in paths]
-    if len(set(labels)) < len(labels):
-        labels = [str(path.with_suffix("")).strip("/.").replace("/", "-") for path in paths]
-    return [ReportFile(label, _read(path)) for label, path in zip(labels, paths, strict=True)]
+    return [ReportFile(label, _read(path)) for label, path in zip(_labels(paths), paths, strict=True)]
+
+
+def _labels(paths: list[Path]) -> list[str]:
+    """Return the names of the files, and of the directories in which they differ where the names do not."""
+    names = [path.stem for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    shared = os.path.commonpath([path.absolute().parent for path in paths])
+    return ["-".join(path.absolute().relative_to(shared).with_suffix("").parts) for path in paths]
 
 
 def _read(path: Path) -> dict[str, Any]:

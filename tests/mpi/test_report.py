@@ -215,7 +215,7 @@ def test_measuring_shows_in_no_traceback_warning_or_stack(
 ) -> None:
     job = Job(prefix, tmp_path, python)
     for name, text in MODULES.items():
-        job.script(text, "library/" + name)
+        job.script(text + BURN.format(0.05) * (name == "deep.py"), "library/" + name)
     script = job.script(PROGRAM)
     path = str(job.directory / "library")
     plain = job.run(mpich, 2, script, door="plain", PYTHONPATH=path)

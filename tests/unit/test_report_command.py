@@ -49,7 +49,7 @@ def test_reports_of_one_name_are_told_apart(tmp_path: Path, capsys: pytest.Captu
     files = [keep(tmp_path / directory / "report.json") for directory in ("old", "new")]
     assert main(["report", *map(str, files)]) == 0
     out = capsys.readouterr().out
-    assert "old-report" in out and "new-report" in out
+    assert " old-report ┃" in out and " new-report ┃" in out
 
 
 @pytest.mark.parametrize(
