@@ -1,4 +1,4 @@
-# make demo | test | test-full | lint | install PREFIX=DIR | wheel | plugin APPTAINER=PROGRAM APPTAINER_SOURCE=DIR PREFIX=DIR
+# make demo | test | test-full | bench | lint | install PREFIX=DIR | wheel | plugin APPTAINER=PROGRAM APPTAINER_SOURCE=DIR PREFIX=DIR
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
@@ -21,7 +21,7 @@ GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.txt' -o -name 'go.*')
 HOOKS := $(wildcard hooks/hooks.d/*/*.json)
 BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper)
 
-.PHONY: demo test test-full lint install wheel go-test plugin clean
+.PHONY: demo test test-full bench lint install wheel go-test plugin clean
 
 demo: $(BUILD)/demo-venv/ready $(BUILD)/prefix/ready
 	tests/lab/tools.sh || true
@@ -34,6 +34,9 @@ test: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready go-test
 test-full: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready go-test
 	tests/lab/tools.sh
 	$(VENV)/bin/python -m pytest $(PYTEST)
+
+bench: $(VENV)/ready $(BUILD)/prefix/ready
+	$(VENV)/bin/python benchmarks/lab_scale.py --prefix $(BUILD)/prefix --output $(BUILD)/lab_scale.json
 
 lint: $(BUILD)/lint-venv/ready
 	$(BUILD)/lint-venv/bin/ruff check

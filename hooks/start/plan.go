@@ -3,8 +3,6 @@ package start
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"mpiimport.org/hooks/internal/environ"
@@ -53,9 +51,7 @@ func (c Call) adding(options []string) (Call, string) {
 }
 
 func (c Call) request() launch.Request {
-	request := launch.Request{
-		Prefix: c.Prefix, UserNamespace: c.userNamespace(), Environ: c.Env, Exists: exists, Glob: filepath.Glob,
-	}
+	request := launch.Request{Prefix: c.Prefix, UserNamespace: c.userNamespace(), Environ: c.Env}.OnThisHost()
 	// Only exec's command line is ours: what an image's scripts are, and who interprets them, the runtime knows.
 	if c.Action == Exec {
 		request.Command = c.Command
@@ -69,9 +65,4 @@ func (c Call) userNamespace() bool { return !c.Root || c.On("userns") || c.On("f
 // pythons of the host activate.
 func (c Call) environment() []string {
 	return environ.DropPath(environ.Unset(c.Env, handover.Plan), "PYTHONPATH", prefix.SiteDirectory(c.Prefix))
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

@@ -95,11 +95,11 @@ def _signs_of(machine: Machine, said: list[Value]) -> list[str]:
             if not patterns:
                 return []
             signs.append(f"{machine.hostname} is one of its hosts, {patterns[0]} ({value.place})")
-        elif value.key.startswith("host_variables."):
-            name = value.key.partition(".")[2]
-            if not fnmatchcase(machine.environ.get(name, ""), value.value):
-                return []
-            signs.append(f"{name} is {value.value} ({value.place})")
+        elif value.key == "host_variables":
+            for name, pattern in value.value.items():
+                if not fnmatchcase(machine.environ.get(name, ""), pattern):
+                    return []
+                signs.append(f"{name} is {pattern} ({value.place})")
     return signs
 
 

@@ -8,7 +8,7 @@ from .answers import Answers
 from .decision import why_not
 from .ends import before_abrupt_ends
 from .finder import add_path_hook
-from .launcher import is_rank_process, launch
+from .launcher import Launch, is_rank_process, launch
 from .options import Options
 from .program import Program
 from .service import Service, SteppedAside
@@ -16,6 +16,7 @@ from .service import Service, SteppedAside
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .ownership import Ownership
+    from .report import Report
 
 
 def activate(options: Options, program: Program, answers: Answers, before_site: bool, explicit: bool) -> Service | None:
@@ -37,22 +38,35 @@ def activate(options: Options, program: Program, answers: Answers, before_site: 
         return None
     # Children of a rank must neither start MPI nor wait for us.
     os.environ["MPIIMPORT"] = "0"
+    report = _new_report(options.report, here, program) if options.report else None
     reason = why_not(here, options)
     if reason:
-        _say(here.rank, reason)
+        _say(here.rank, reason, report)
         return None
-    service = Service(options, program, answers, before_site)
+    service = Service(options, program, answers, before_site, report)
     try:
         service.start()
     except SteppedAside as exc:
-        _say(here.rank, str(exc))
+        _say(here.rank, str(exc), report)
     except Exception as exc:
         # Between the phases there is nothing that could fail but MPI itself.
-        _say(0, f"rank {here.rank}: {exc!r}")
+        _say(0, f"rank {here.rank}: {exc!r}", report)
     if service.ownership is None:
         return None
     _arrange_exit(service, service.ownership)
     return service
+
+
+def _new_report(path: str, here: Launch, program: Program) -> "Report":
+    """Begin a report, which is written at the exit of the process at the latest."""
+    from .report import Report
+
+    report = Report(path, here.rank)
+    report.facts.update(program=program.label(), python=sys.version.split()[0])
+    if here.size is not None:
+        report.facts["ranks"] = here.size
+    atexit.register(report.finish)
+    return report
 
 
 def _record(options: Options, program: Program, answers: Answers, before_site: bool) -> None:
@@ -94,6 +108,8 @@ def abort_on_uncaught(service: Service | None) -> None:
     sys.excepthook = show_and_abort
 
 
-def _say(rank: int, reason: str) -> None:
+def _say(rank: int, reason: str, report: "Report | None" = None) -> None:
+    if report is not None:
+        report.facts["stepped_aside"] = reason
     if rank == 0:
         print(f"mpiimport: running as plain Python: {reason}", file=sys.stderr, flush=True)

@@ -7,12 +7,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def open_library(path: str | None) -> int:
-    """Return the handle of a library, ``path`` None for the program with all it has loaded. Raises OSError."""
+def open_library(path: str | None, flags: int = os.RTLD_LAZY | os.RTLD_LOCAL) -> int:
+    """Return the handle of a library, ``path`` None for the program with all it has loaded. Raises OSError.
+
+    ``flags``: those of dlopen(3).
+    """
     import _ctypes
 
     library: Any = _ctypes
-    handle: int = library.dlopen(path, os.RTLD_LAZY | os.RTLD_LOCAL)
+    handle: int = library.dlopen(path, flags)
     return handle
 
 

@@ -8,6 +8,7 @@ from _frozen_importlib import BuiltinImporter
 from . import restore_lazy_imports
 from .activation import abort_on_uncaught, activate
 from .answers import Answers
+from .clock import MAIN, SITE, phases
 from .options import OptionError, from_environment, split_flags
 from .program import NoProgram, Program
 
@@ -47,7 +48,9 @@ def run_command(interpreter: list[str], words: list[str], before_site: bool, act
     activated()
     restore_lazy_imports()
     if before_site:
+        phases.begin(SITE)
         _run_site(answers)
+    phases.begin(MAIN)
     _run(program, service)
 
 
@@ -63,6 +66,7 @@ def activate_interpreter() -> None:
         print(f"mpiimport: running as plain Python: {exc}", file=sys.stderr)
     finally:
         restore_lazy_imports()
+        phases.begin(MAIN)
 
 
 def _run_site(answers: Answers) -> None:

@@ -48,6 +48,9 @@ class Source:
     observed: "frozenset[str]" = frozenset()
     """Modules whose body ``execute`` is to run; the tracebacks and warnings of the others show no frame of ours."""
 
+    absences = 0
+    """How often a listing was all it took to know that a directory lacks a module."""
+
     def listing(self, path: str) -> dict[str, int] | None:
         """Map the names in a directory to FILE or DIRECTORY; None where it has not been listed."""
         return None
@@ -117,6 +120,7 @@ class StoreFinder(FileFinder):
         if self._writable:
             return super().find_spec(fullname, target)
         if inside is None:
+            self.source.absences += 1
             return None
         namespace = ModuleSpec(fullname, None)
         namespace.submodule_search_locations = [base]

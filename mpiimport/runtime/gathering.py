@@ -1,4 +1,4 @@
-"""What all ranks imported, brought to root once, when MPI is about to be finalised.
+"""What all ranks imported, and measured of it, brought to root once, when MPI is about to be finalised.
 
 MPI_Finalize waits for all ranks anyway; nothing is ever gathered before. Where the start-up ran in a session that is
 over, there is no MPI of ours left to finalise, and root knows of itself alone.
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from .importing import Imports
     from .ownership import Ownership
+    from .report import Report
     from .transport.mpi import Transport
 
 # Bytes of names that root takes from one rank, beyond those that root itself knows, and from all together.
@@ -28,12 +29,17 @@ class Gathering:
         transport: "Transport | None",
         ownership: "Ownership",
         imports: "Imports",
+        report: "Report | None",
         finish: "Callable[[dict[str, int], dict[str, int]], None] | None",
     ) -> None:
-        """``finish``, given on root alone, gets the number of ranks by path served and by name missed."""
+        """``report``: where one is asked for, on every rank, gathered along.
+
+        ``finish``, given on root alone, gets the number of ranks by path served and by name missed.
+        """
         self._transport = transport
         self._ownership = ownership
         self._imports = imports
+        self._report = report
         self._finish = finish
         self._done = False
         self._pid = os.getpid()
@@ -55,9 +61,10 @@ class Gathering:
         if self._done or not self._ownership.active():
             return
         self._done = True
+        paths = self._imports.paths()
+        measured = self._report.measured(paths) if self._report is not None else None
         served, missed = self._used()
         common = _names(transport.broadcast(_text(missed)))
-        paths = self._imports.paths()
         flags = [path in served for path in paths] + [name in missed for name in common]
         counts = transport.totals([int(flag) for flag in flags])
         others = _text(missed - set(common))
@@ -66,6 +73,8 @@ class Gathering:
         if longest:
             room = min(longest, OWN_NAMES, max(ALL_NAMES // transport.size, 1))
             texts = transport.collect(others if len(others) <= room else others[:room].rpartition(b"\n")[0], room)
+        if self._report is not None and measured is not None:
+            self._report.gather(transport, paths, measured)
         if counts is None:
             return
         ranks = dict(zip(common, counts[len(paths) :], strict=True))
@@ -85,6 +94,8 @@ class Gathering:
         try:
             if self._finish is not None:
                 self._finish(served, missed)
+            if self._report is not None:
+                self._report.write_gathered()
         except Exception as exc:
             print(f"mpiimport: nothing was learned from this run: {exc!r}", file=sys.stderr, flush=True)
 

@@ -16,6 +16,8 @@ from .machinery import as_importlib, call_with_frames_removed, fix_co_filename
 from .metadata import METADATA_MODULES, serve_metadata
 
 SOURCELESS = tuple(BYTECODE_SUFFIXES)
+# What is counted of what a process was told without a look at the tree.
+ANSWERED = ("python_modules", "extension_modules", "absences", "metadata")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ class Imports(Source):
         self._served: set[str] = set()
         self._ordinary: set[str] = set()
         self._invalidated = False
+        self._metadata = 0
 
     def install(self) -> None:
         """Put the path hook in its place, and make PathFinder ask it again for the directories it serves."""
@@ -115,16 +118,18 @@ class Imports(Source):
         """Return the names in a directory or absent entry of ``sys.path``; None where it must be looked at."""
         if self._invalidated or path in self._index.writable:
             return None
-        if path in self._index.absent:
-            return []
-        listing = self._index.listings.get(path)
-        return None if listing is None else list(listing)
+        listing = {} if path in self._index.absent else self._index.listings.get(path)
+        if listing is None:
+            return None
+        self._metadata += 1
+        return list(listing)
 
     def metadata(self, directory: str, name: str) -> tuple[bool, str | None]:
         """Return whether the snapshot knows a metadata file, and its text; None for one that does not exist."""
         files = None if self._invalidated else self._index.metadata.get(directory)
         if files is None or name not in files:
             return False, None
+        self._metadata += 1
         entry = files[name]
         if entry is None:
             return True, None
@@ -194,6 +199,14 @@ class Imports(Source):
             if file and file not in self._served and not self._is_known(name):
                 ordinary.add(name)
         return set(self._served), ordinary
+
+    def answered(self) -> dict[str, int]:
+        """Return how many of each of ANSWERED there were so far.
+
+        Modules of either kind; directories that lack a module that was looked for; questions of importlib.metadata.
+        """
+        python = len(self._served & self._index.code.keys())
+        return dict(zip(ANSWERED, (python, len(self._served) - python, self.absences, self._metadata), strict=True))
 
     def source_stamp(self, path: str) -> tuple[int, int]:
         return self._index.code[path][3:]

@@ -70,7 +70,14 @@ OPTIONS = (
         STORE_SIZE,
         "the most that the store may take: a size such as 4GiB, or a share of the memory that the job's limit leaves",
     ),
-    Option("report", "--report", "FILE", str, "", "write what the start-up did to FILE, as JSON"),
+    Option(
+        "report",
+        "--report",
+        "FILE",
+        str,
+        "",
+        "write to FILE, as JSON, what the job spent its time on; - shows a table on standard error at its end",
+    ),
     Option(
         "manifests",
         None,

@@ -2,12 +2,14 @@
 
 import os
 
+from .c_functions import open_library
+
 
 def load_globally(libraries: tuple[str, ...]) -> None:
     """Load those that are paths, before mpi4py loads anything. Raises OSError, or ImportError without ``_ctypes``."""
     for library in libraries:
         if "/" in library:
-            _dlopen(library, os.RTLD_NOW | os.RTLD_GLOBAL)
+            open_library(library, os.RTLD_LAZY | os.RTLD_GLOBAL)
 
 
 def make_global(libraries: tuple[str, ...]) -> None:
@@ -22,12 +24,6 @@ def make_global(libraries: tuple[str, ...]) -> None:
 
 def _promote(library: str) -> None:
     try:
-        _dlopen(library, os.RTLD_NOW | os.RTLD_GLOBAL | os.RTLD_NOLOAD)
+        open_library(library, os.RTLD_LAZY | os.RTLD_GLOBAL | os.RTLD_NOLOAD)
     except (ImportError, OSError):
         pass
-
-
-def _dlopen(library: str, flags: int) -> None:
-    import _ctypes
-
-    _ctypes.dlopen(library, flags)

@@ -5,8 +5,8 @@ A phase that fails on one rank fails on all, before any data moves further, and 
 
 import os
 import sys
-import time
 
+from .clock import BROADCAST, HANDSHAKE, INIT, READ, STORE, phases
 from .deadline import run_before_deadline
 from .gathering import Gathering
 from .importing import Imports
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from .answers import Answers
     from .options import Options
     from .program import Program
-    from .report import Value
+    from .report import Report
+    from .root.document import Value
     from .root.snapshot import Snapshot
 
 # Longest text, in bytes, that the rank where a phase failed sends to root.
@@ -42,12 +43,15 @@ class Service:
     ``ownership``: the MPI it initialised, None before that; ``imports``: set once the store serves.
     """
 
-    def __init__(self, options: "Options", program: "Program", answers: "Answers", before_site: bool) -> None:
+    def __init__(
+        self, options: "Options", program: "Program", answers: "Answers", before_site: bool, report: "Report | None"
+    ) -> None:
+        """``report``: to be told what the start-up did."""
         self.options = options
         self.ownership: Ownership | None = None
         self.imports: Imports | None = None
         self.rank = 0
-        self.report: dict[str, Value] = {}
+        self._report = report
         self._program = program
         self._answers = answers
         self._before_site = before_site
@@ -81,7 +85,8 @@ class Service:
             raise
         self._end_startup(gathers=True)
         self._serve()
-        self._write_report()
+        if self._report is not None:
+            self._report.write_startup()
 
     def _end_startup(self, gathers: bool) -> None:
         """Leave MPI to the program. The communicator stays where it is to gather, which no session outlives."""
@@ -100,21 +105,23 @@ class Service:
             self.imports.install()
             bind_functions(self.options.binding)
             finish = self._learn if self._snapshot else None
-            self._gathering = Gathering(self._transport, self.ownership, self.imports, finish)
+            if self._report is not None:
+                self._report.measure(self.imports)
+            self._gathering = Gathering(self._transport, self.ownership, self.imports, self._report, finish)
 
     def _run_phases(self) -> None:
         """Alternate work, which is local and may fail, with exchanges, which are collective and hold no work."""
-        self._phase("init", self.init_mpi)
-        self._phase("handshake", self.state_facts)
+        self._phase("init", INIT, self.init_mpi)
+        self._phase("handshake", HANDSHAKE, self.state_facts)
         self._compare_facts()
-        self._phase("read", self.read_tree)
+        self._phase("read", READ, self.read_tree)
         self._share_sizes()
-        self._phase("reserve", self.reserve_store)
+        self._phase("reserve", STORE, self.reserve_store)
         self._share_place()
-        self._phase("join", self.join_store)
+        self._phase("join", STORE, self.join_store)
         self._choose_leaders()
-        self._phase("broadcast", self.broadcast_snapshot)
-        self._phase("attach", self.attach_store)
+        self._phase("broadcast", BROADCAST, self.broadcast_snapshot)
+        self._phase("attach", STORE, self.attach_store)
 
     def gather(self) -> None:
         """At exit, bring what all ranks imported to root, unless MPI is not to be finalised here. Collective."""
@@ -130,17 +137,17 @@ class Service:
         """On root, save what was imported for the next run, and say what this one missed where that was asked for."""
         assert self._snapshot is not None
         misses = self._snapshot.learning.finish(served, missed)
-        self.report["modules_served"] = sum(1 for ranks in served.values() if ranks)
-        self.report["missed"] = [{"name": miss.name, "ranks": miss.ranks, "why": miss.why} for miss in misses]
+        self._state(
+            modules_served=sum(1 for ranks in served.values() if ranks),
+            missed=[{"name": miss.name, "ranks": miss.ranks, "why": miss.why} for miss in misses],
+        )
         for miss in misses if self.options.verbose else ():
             print(f"mpiimport: missed {miss.name} on {miss.ranks} ranks: {miss.why}", file=sys.stderr, flush=True)
-        self._write_report()
 
-    def _write_report(self) -> None:
-        if self.options.report and self.rank == 0:
-            from .report import write_report
-
-            write_report(self.options.report, self.report)
+    def _state(self, **facts: "Value") -> None:
+        """Put facts into the report, where one is asked for."""
+        if self._report is not None:
+            self._report.facts.update(facts)
 
     def init_mpi(self) -> None:
         """Initialise MPI and make a communicator of our own."""
@@ -176,7 +183,7 @@ class Service:
         transport = self._over_world()
         if transport.size == 1:
             raise SteppedAside("the job has one rank, so nobody to share the reading with")
-        self.report["ranks"] = transport.size
+        self._state(ranks=transport.size)
         smallest, largest = transport.extremes(list(self._facts.values()))
         differing = [name for name, low, high in zip(self._facts, smallest, largest, strict=True) if low != high]
         if differing:
@@ -229,18 +236,20 @@ class Service:
         if leaders is None or self._store is None:
             return
         total = sum(self._sizes.values())
-        self.report.update(copies=leaders.size, bytes_stored=total, bytes_broadcast=total if leaders.size > 1 else 0)
+        self._state(copies=leaders.size, bytes_stored=total, bytes_broadcast=total if leaders.size > 1 else 0)
         try:
             stream(leaders, self._sizes, self._store, self._snapshot.fill if self._snapshot else None)
         finally:
             leaders.free()
+        if self._snapshot is not None:
+            self._state(root_read=self._snapshot.effort())
 
     def attach_store(self) -> None:
         """On every rank, check what the store holds and start to import from it."""
         assert self._store is not None and self.ownership is not None
         index = Index.unpack(self._store.read_index())
         self._store.open_code()
-        self.report["modules_stored"] = len(index.code) + len(index.needs)
+        self._state(modules_stored=len(index.code) + len(index.needs))
         uncached = self._snapshot.uncached if self._snapshot else frozenset()
         self._attached = Imports(
             index,
@@ -253,9 +262,12 @@ class Service:
             verbose=self.options.verbose,
         )
 
-    def _phase(self, name: str, work: "Callable[[], None]") -> None:
-        """Do a phase's work and agree on its outcome. Raises SteppedAside on every rank where it failed on one."""
-        started = time.monotonic()
+    def _phase(self, name: str, counted_as: str, work: "Callable[[], None]") -> None:
+        """Do a phase's work and agree on its outcome. Raises SteppedAside on every rank where it failed on one.
+
+        ``counted_as``: the one of ``clock.PHASES`` to which the time from here to the next phase belongs.
+        """
+        phases.begin(counted_as)
         reason = ""
         try:
             work()
@@ -272,7 +284,6 @@ class Service:
         if first < self._transport.size:
             text = self._transport.broadcast(reason.encode()[:REASON], first)
             raise SteppedAside(text.decode(errors="replace"))
-        self.report[f"{name}_seconds"] = round(time.monotonic() - started, 6)
 
     def _over_world(self) -> Transport:
         assert self._transport is not None

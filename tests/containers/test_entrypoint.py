@@ -1,6 +1,7 @@
 """The entry as a container's first process does what Docker expects of one, and the command is as it is without."""
 
 import os
+import select
 import signal
 import socket
 import time
@@ -159,17 +160,16 @@ def test_job_control_of_a_shell_reaches_through_an_entry_that_stays(site: Site) 
             nonlocal seen
             deadline = time.monotonic() + 30
             while text not in seen:
-                assert time.monotonic() < deadline, seen
+                readable, _, _ = select.select([terminal], [], [], max(0, deadline - time.monotonic()))
+                assert readable, seen
                 seen += os.read(terminal, 4096)
             seen = seen.partition(text)[2]
 
-        traps = 'trap "echo inter""rupted; exit 5" INT; trap "echo conti""nued" CONT'
+        # None of the words to expect stands in the line that the terminal echoes.
+        script = 'trap "echo inter""rupted; exit 5" INT; trap "echo conti""nued" CONT; echo re""ady'
         expect(b"> ")
-        os.write(
-            terminal,
-            f"{site.prefix}/bin/mpiimport-entry --init sh -c '{traps}; echo re"
-            "ady; while :; do sleep 0.05; done'\n".encode(),
-        )
+        entry = f"{site.prefix}/bin/mpiimport-entry --init"
+        os.write(terminal, f"{entry} sh -c '{script}; while :; do sleep 0.05; done'\n".encode())
         expect(b"ready")
         os.write(terminal, b"\x1a")
         expect(b"Stopped")

@@ -59,9 +59,9 @@ def test_other_ranks_leave_the_tree_alone_in_containers(site: Site, mpis: dict[s
                 assert len(on_tree(found.calls[:position], tree)) <= 250
 
 
-@pytest.mark.parametrize("tree", ["sandbox", "sif"])
-def test_the_same_command_without_the_flag_is_plain(site: Site, mpich: Mpi, tree: str) -> None:
-    cell, door = Cell("shim", tree, "root", "hybrid", "mpich"), DOORS["shim"]
+@pytest.mark.parametrize(("name", "tree"), [("shim", "sandbox"), ("shim", "sif"), ("oci_hook", "oci"), ("cdi", "oci")])
+def test_the_same_command_without_the_flag_is_plain(site: Site, mpich: Mpi, name: str, tree: str) -> None:
+    cell, door = Cell(name, tree, "root", "hybrid", "mpich"), DOORS[name]
     workspace = site.workspace("root")
     script = workspace / "app.py"
     script.write_text(PROGRAM)

@@ -11,6 +11,7 @@ from tests.containers.cells import Site
 from tests.lab.ranks import run
 
 ACTIONS = ("exec", "run", "shell", "test", "instance start", "instance run")
+REPRESENTATIVE = ("shell", "instance run")
 # One option in `--help`, as pflag prints it: a letter, a name, and the kind of value if it takes one.
 HELP = re.compile(r"^ +(?:-(\w), )?--([\w-]+)( \w+)?(?:  |$|\[)")
 # One option in the runtime's own source, where hidden ones stand as well.
@@ -65,7 +66,10 @@ def hidden(site: Site) -> list[list[str]]:
     ]
 
 
-@pytest.mark.parametrize("action", ACTIONS)
+# Between them the representative ones have every option.
+@pytest.mark.parametrize(
+    "action", [pytest.param(action, marks=() if action in REPRESENTATIVE else pytest.mark.full) for action in ACTIONS]
+)
 def test_the_image_is_found_behind_every_option(site: Site, shim: Path, action: str) -> None:
     name = ["name"] if action.startswith("instance") else []
     entry = ["/opt/mpiimport/bin/mpiimport-entry"] if action == "exec" else []

@@ -6,37 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Job
+from tests.lab.faults import driver_text
 from tests.lab.ranks import Mpi, Outcome, run
 
 PHASES = ["init_mpi", "state_facts", "read_tree", "reserve_store", "join_store", "writer", "attach_store"]
 # Rank 2 is made to lead a store of its own, as on a second node.
 RANKS = {"root": 0, "other": 1, "leader": 2}
-FAULTS = {
-    "exception": "raise OSError('injected')",
-    "exit": "os._exit(3)",
-    "kill": "os.kill(os.getpid(), signal.SIGKILL)",
-    "late": "time.sleep(20)",
-}
 DEADLINE = 8
-DRIVER = """
-import os, signal, sys, time
-sys.path[0] = {package!r}
-from mpiimport.runtime import service
-from mpiimport.runtime.launcher import launch
-rank = launch().rank
-# The broadcast's own work is writing what comes in.
-owner = service.Store if {phase!r} == "writer" else service.Service
-original = owner.{phase}
-join = service.Store.join
-def faulty(*arguments):
-    if rank == {rank}:
-        {fault}
-    return original(*arguments)
-owner.{phase} = faulty
-service.Store.join = lambda directory, slot: None if rank == 2 else join(directory, slot)
-from mpiimport.runtime.command import run_command
-run_command([sys.executable], sys.argv[1:], False, lambda: None)
-"""
 PROGRAM = """
 import sys, numpy
 from mpi4py import MPI
@@ -46,8 +22,7 @@ print("done", MPI.COMM_WORLD.rank, MPI.COMM_WORLD.allreduce(1), loader)
 
 
 def run_with_fault(job: Job, mpi: Mpi, prefix: Path, phase: str, rank: int, fault: str, deadline: int) -> Outcome:
-    package = str(prefix / "lib")
-    driver = job.script(DRIVER.format(package=package, phase=phase, rank=rank, fault=FAULTS[fault]), "driver.py")
+    driver = job.script(driver_text(prefix, phase, rank, fault, apart=2), "driver.py")
     command = [*mpi.command(4), sys.executable, str(driver), str(job.script(PROGRAM))]
     environment = job.environment(mpi, MPIIMPORT="force", MPIIMPORT_DEADLINE=str(deadline))
     return run(command, environment, seconds=90)

@@ -49,9 +49,8 @@ func (f cdiFile) write(name, installed string, userns bool) error {
 	devices := []specs.Device{}
 	for _, name := range names {
 		device, err := cdiDevice(name, directories, launch.Request{
-			Prefix: installed, UserNamespace: userns, Environ: switchOnly(os.Environ()), Exists: exists,
-			Glob: filepath.Glob, Shm: shm,
-		})
+			Prefix: installed, UserNamespace: userns, Environ: switchOnly(os.Environ()), Shm: shm,
+		}.OnThisHost())
 		if err != nil && !*f.all {
 			return err
 		} else if err != nil {
@@ -87,11 +86,6 @@ func cdiDevice(name string, directories []string, r launch.Request) (specs.Devic
 func switchOnly(env []string) []string {
 	mode, _ := environ.Get(env, handover.Mode)
 	return environ.Set(nil, handover.Mode, mode)
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // replace writes a file that runtimes may be reading.

@@ -109,10 +109,7 @@ func printJSON(value any) error {
 }
 
 func request(installed string, userns bool, command []string) launch.Request {
-	return launch.Request{
-		Prefix: installed, Command: command, UserNamespace: userns, Environ: os.Environ(), Glob: filepath.Glob,
-		Exists: func(path string) bool { _, err := os.Stat(path); return err == nil },
-	}
+	return launch.Request{Prefix: installed, Command: command, UserNamespace: userns, Environ: os.Environ()}.OnThisHost()
 }
 
 // share prints what container starts read in MPIIMPORT_PLAN instead of the profile.

@@ -187,26 +187,3 @@ func TestARuntimeThatForbidsBindsIsLeftAlone(t *testing.T) {
 		t.Errorf("%d %s%s", status, stderr, log)
 	}
 }
-
-// The cost that the shim adds to every container start.
-func BenchmarkShim(b *testing.B) {
-	var t testing.T
-	root := b.TempDir()
-	for _, directory := range []string{"bin", "shim", "real"} {
-		must(&t, os.MkdirAll(filepath.Join(root, directory), 0o755))
-	}
-	must(&t, os.Link(filepath.Join(built, "mpiimport-shim"), filepath.Join(root, "bin", "mpiimport-shim")))
-	must(&t, os.Symlink("../bin/mpiimport-shim", filepath.Join(root, "shim", "singularity")))
-	must(&t, os.Symlink("/bin/true", filepath.Join(root, "real", "singularity")))
-	for name, file := range map[string]string{"plain": filepath.Join(root, "real", "singularity"), "shim": filepath.Join(root, "shim", "singularity")} {
-		b.Run(name, func(b *testing.B) {
-			for range b.N {
-				command := exec.Command(file, "exec", "--mpiimport", "img", "python")
-				command.Env = []string{"PATH=" + filepath.Join(root, "real"), "HOME=/none"}
-				if err := command.Run(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

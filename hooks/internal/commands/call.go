@@ -71,14 +71,7 @@ func absolute(name string) string {
 }
 
 func (c Call) request(userNamespace bool, command []string) launch.Request {
-	return launch.Request{
-		Prefix:        c.Prefix,
-		Command:       command,
-		UserNamespace: userNamespace,
-		Environ:       c.Env,
-		Exists:        exists,
-		Glob:          filepath.Glob,
-	}
+	return launch.Request{Prefix: c.Prefix, Command: command, UserNamespace: userNamespace, Environ: c.Env}.OnThisHost()
 }
 
 func exists(path string) bool {

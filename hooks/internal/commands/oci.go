@@ -16,10 +16,6 @@ import (
 	"mpiimport.org/hooks/profile"
 )
 
-// The runtimes' own /dev/shm has 64 MB and is noexec, so no library could be kept there; with this one the store, and
-// MPI, have the memory of the node.
-const sharedMemory = "--tmpfs=/dev/shm:rw,exec,nosuid,nodev,mode=1777"
-
 // byOCI runs a command in an image of podman's or docker's, in the current directory.
 func (c Call) byOCI(name string, words []string, off bool) (Outcome, error) {
 	options, image, command := ociWords(words)
@@ -122,13 +118,18 @@ func (c Call) ociOptions(name string, command, inImage []string) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	plan, err := launch.Resolve(chosen, c.request(true, command))
+	request := c.request(true, command)
+	request.Shm = launch.ShmPrivate
+	plan, err := launch.Resolve(chosen, request)
 	if err != nil {
 		return nil, err
 	}
-	out := []string{sharedMemory, "--entrypoint=" + launch.EntryPath}
+	out := []string{"--entrypoint=" + launch.EntryPath}
 	for _, m := range plan.Mounts {
 		out = append(out, "--volume="+m.Bind())
+	}
+	for _, target := range plan.Memory {
+		out = append(out, "--tmpfs="+target+":"+strings.Join(launch.MemoryOptions(), ","))
 	}
 	env := inImage
 	for _, v := range plan.Changes(c.Env, true) {

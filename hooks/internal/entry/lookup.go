@@ -83,6 +83,7 @@ func Execute(command []string, env []string) error {
 	if err != nil {
 		return err
 	}
+	env = stamp(env)
 	err = syscall.Exec(file, command, env)
 	if errors.Is(err, syscall.ENOEXEC) {
 		// A script without an interpreter line: the runtimes, as shells do, give it to sh.

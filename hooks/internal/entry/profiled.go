@@ -8,6 +8,7 @@ import (
 
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/internal/rankenv"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
 )
@@ -25,7 +26,7 @@ func Profiled(p Process) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	changes, err := launch.HostEnvironment(chosen, p.Env, ranksAreShielded())
+	changes, err := launch.HostEnvironment(chosen, p.Env, ranksAreShielded(rankenv.IsRank(p.Env)))
 	if err != nil {
 		return nil, err
 	}
@@ -42,13 +43,12 @@ func Profiled(p Process) ([]string, error) {
 	return env, nil
 }
 
-// ranksAreShielded says whether ranks may not read each other's memory: in a user namespace of their own, where ids
-// are mapped (user_namespaces(7)), or because Docker's seccomp filter refuses process_vm_readv(2) to everybody.
-func ranksAreShielded() bool {
-	ids, err := os.ReadFile("/proc/self/uid_map")
-	if err == nil && strings.Join(strings.Fields(string(ids)), " ") != "0 0 4294967295" {
+// ranksAreShielded says whether ranks may not read each other's memory: each in a user namespace of its own, where ids
+// are mapped (user_namespaces(7)), or all behind Docker's seccomp filter, which refuses process_vm_readv(2).
+func ranksAreShielded(isRank bool) bool {
+	if _, err := unix.ProcessVMReadv(os.Getpid(), nil, nil, 0); err == unix.EPERM {
 		return true
 	}
-	_, err = unix.ProcessVMReadv(os.Getpid(), nil, nil, 0)
-	return err == unix.EPERM
+	ids, err := os.ReadFile("/proc/self/uid_map")
+	return isRank && err == nil && strings.Join(strings.Fields(string(ids)), " ") != "0 0 4294967295"
 }

@@ -10,6 +10,7 @@ const (
 	Applied = "MPIIMPORT_APPLIED"    // the profile whose environment is there already
 	Start   = "MPIIMPORT_START"      // early or early-nosite, where the start script runs
 	Pid     = "MPIIMPORT_PID"        // the one process that may activate
+	Started = "MPIIMPORT_STARTED"    // the clocks of that process when it became its command, for the report
 	Unset   = "MPIIMPORT_UNSET"      // colon list of variables that the entry binary removes
 	Depth   = "MPIIMPORT_SHIM_DEPTH" // how many shims have run one after the other
 	Parent  = "MPIIMPORT_PARENT"     // descriptor and pid of who becomes the parent of the process in the container
@@ -19,13 +20,16 @@ const (
 // OptionPrefix begins the variable of every option of the service.
 const OptionPrefix = "MPIIMPORT_"
 
+// Report is an option: where a report is written, if one is.
+const Report = OptionPrefix + "REPORT"
+
 // RankVariables is an option: the names of the variables for rank, size and local size, between colons.
 const RankVariables = OptionPrefix + "RANK_VARIABLES"
 
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
 func IsOption(name string) bool {
 	switch name {
-	case Mode, Profile, Applied, Start, Pid, Unset, Depth, Plan, Parent:
+	case Mode, Profile, Applied, Start, Started, Pid, Unset, Depth, Plan, Parent:
 		return false
 	}
 	return len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)

@@ -22,7 +22,7 @@ func CreateContainer(state []byte, h Host) error {
 	if err != nil {
 		return Unchanged{err.Error()}
 	}
-	if !c.wanted() || c.mountsAt(launch.Inside) {
+	if !c.wanted() || c.mountAt(launch.Inside) >= 0 {
 		return nil
 	}
 	// What the environment says of the store is for the place that is mounted here.
@@ -73,15 +73,6 @@ func described(text []byte) (*config, string, error) {
 		root = filepath.Join(state.Bundle, root)
 	}
 	return c, root, nil
-}
-
-func (c *config) mountsAt(target string) bool {
-	for _, m := range c.mounts {
-		if path.Clean(m.Destination) == target {
-			return true
-		}
-	}
-	return false
 }
 
 // detached is a mount that nobody sees yet.

@@ -31,7 +31,7 @@ func checkWhole(t testing.TB, text []byte) (changed bool) {
 	}
 	before, after := decode(t, text), decode(t, out)
 	c, failed := parse(out)
-	if failed != nil || !slices.Contains(c.args, launch.EntryPath) || !c.mountsAt(launch.Inside) ||
+	if failed != nil || !slices.Contains(c.args, launch.EntryPath) || c.mountAt(launch.Inside) < 0 ||
 		!slices.Contains(c.env, "MPIIMPORT_PROFILE="+c.annotations[ProfileAnnotation]) {
 		t.Fatalf("half edited: %v\n%s\n%s", failed, text, out)
 	}

@@ -2,9 +2,7 @@ package ocihook
 
 import (
 	"fmt"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -65,14 +63,8 @@ func (c *config) plan(h Host, command []string) (launch.Plan, error) {
 		shm = launch.ShmNoExec
 	}
 	return launch.Resolve(chosen, launch.Request{
-		Prefix: h.Prefix, Command: command, UserNamespace: h.UserNamespace || c.has(specs.UserNamespace),
-		Environ: c.env, Exists: exists, Glob: filepath.Glob, Shm: shm,
-	})
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+		Prefix: h.Prefix, Command: command, UserNamespace: h.UserNamespace || c.has(specs.UserNamespace), Environ: c.env, Shm: shm,
+	}.OnThisHost())
 }
 
 // command splits the container's command from the init in front of it.
@@ -99,16 +91,18 @@ func (c *config) edit(plan launch.Plan) {
 // mount replaces what is mounted at the same place, or mounts ahead of the first that lies below.
 func (c *config) mount(wanted specs.Mount) {
 	place := path.Clean(wanted.Destination)
-	for i, old := range c.mounts {
-		at := path.Clean(old.Destination)
-		if at == place {
-			c.mounts[i] = mount{Mount: wanted}
-			return
-		}
-		if strings.HasPrefix(at, place+"/") {
-			c.mounts = slices.Insert(c.mounts, i, mount{Mount: wanted})
-			return
-		}
+	if same := c.mountAt(place); same >= 0 {
+		c.mounts[same] = mount{Mount: wanted}
+		return
 	}
-	c.mounts = append(c.mounts, mount{Mount: wanted})
+	below := slices.IndexFunc(c.mounts, func(m mount) bool { return strings.HasPrefix(path.Clean(m.Destination), place+"/") })
+	if below < 0 {
+		below = len(c.mounts)
+	}
+	c.mounts = slices.Insert(c.mounts, below, mount{Mount: wanted})
+}
+
+// mountAt returns the position of the mount at a place, -1 if there is none.
+func (c *config) mountAt(place string) int {
+	return slices.IndexFunc(c.mounts, func(m mount) bool { return path.Clean(m.Destination) == place })
 }

@@ -116,6 +116,16 @@ func TestAMountDoesNotHideOnesBelowIt(t *testing.T) {
 	}
 }
 
+func TestAMountReplacesTheOneAtItsPlace(t *testing.T) {
+	c := edited(t, with(t, func(c map[string]any) {
+		annotate("site")(c)
+		c["mounts"] = []map[string]string{{"destination": "/data/deep"}, {"destination": "/data/", "source": "/old"}}
+	}), host(site))
+	if c.mounts[1].Source != "/usr" || len(c.mounts) != 4 {
+		t.Errorf("%+v", c.mounts)
+	}
+}
+
 func TestContainersThatShareTheHostsIpcKeepTheirStoreOnTheHost(t *testing.T) {
 	c := edited(t, with(t, func(c map[string]any) {
 		annotate("default")(c)
@@ -238,7 +248,7 @@ func TestAHostileEnvironmentNamesNoFileAndChangesNoMount(t *testing.T) {
 		annotate("default")(c)
 		object(c, "process")["env"] = []string{
 			"MPIIMPORT_PROFILE=/etc/shadow", "XDG_CONFIG_HOME=/tmp/evil", "HOME=/tmp/evil", "LD_PRELOAD=/tmp/evil.so", "PREFIX=/tmp/evil",
-			"MPIIMPORT_PREFIX=/tmp/evil", "MPIIMPORT_UNSET=PATH", "PATH=/tmp/evil", "", "=", "=x", "NOEQUALS", "MPIIMPORT",
+			"MPIIMPORT_PREFIX=/tmp/evil", "MPIIMPORT_PLAN={\"mounts\": []}", "MPIIMPORT_UNSET=PATH", "PATH=/tmp/evil", "", "=", "=x", "NOEQUALS", "MPIIMPORT",
 		}
 	}), h)
 	if !reflect.DeepEqual(plain.mounts, hostile.mounts) || !slices.Equal(plain.args, hostile.args) {

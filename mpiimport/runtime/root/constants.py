@@ -6,6 +6,7 @@ import zlib
 
 from ..index import DIRECTORY
 from .elf import NotElf, read_constants
+from .opening import open_to_read
 from .tree import Tree
 
 NAMES = re.compile(rb"(?<![A-Za-z0-9_.])[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*(?=\0)")
@@ -32,7 +33,7 @@ class Constants:
 def read_module_constants(path: str) -> Constants | None:
     """Return the strings of the extension module at ``path``; None where it cannot be read."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_to_read(path)
         try:
             data = read_constants(fd)
         finally:

@@ -6,6 +6,8 @@ Layout: System V ABI, generic supplement, chapters 4 and 5.
 
 import os
 
+from .opening import count_bytes
+
 PT_LOAD, PT_DYNAMIC = 1, 2
 DT_NEEDED, DT_STRTAB, DT_STRSZ, DT_RPATH, DT_RUNPATH = 1, 5, 10, 15, 29
 SHT_PROGBITS, SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 1, 2, 4
@@ -68,6 +70,7 @@ def read_constants(fd: int) -> bytes:
 
 def _header(fd: int) -> bytes:
     header = os.pread(fd, 64, 0)
+    count_bytes(len(header))
     if len(header) < 64 or header[:6] != b"\x7fELF\x02\x01":
         raise NotElf("not a 64-bit little-endian ELF file")
     return header
@@ -94,7 +97,9 @@ def _segments(fd: int, header: bytes) -> tuple[list[tuple[int, int, int]], tuple
 def _read(fd: int, offset: int, length: int) -> bytes:
     if offset + length > os.fstat(fd).st_size:
         raise NotElf("cut short, or an entry points outside the file")
-    return os.pread(fd, length, offset)
+    data = os.pread(fd, length, offset)
+    count_bytes(len(data))
+    return data
 
 
 def _file_offset(loads: list[tuple[int, int, int]], address: int) -> int:

@@ -9,6 +9,7 @@ import os
 from ..libraries import mapped_files
 from .elf import NotElf, SharedObject, read_shared_object
 from .ldcache import cached_libraries
+from .opening import open_to_read
 
 
 class Libraries:
@@ -115,7 +116,7 @@ class Libraries:
         if path not in self._parsed:
             self._parsed[path] = None
             try:
-                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                fd = open_to_read(path)
                 try:
                     self._parsed[path] = read_shared_object(fd)
                     self._sizes[path] = os.fstat(fd).st_size

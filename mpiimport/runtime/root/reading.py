@@ -9,6 +9,7 @@ from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 
 from ..machinery import classify_pyc, validate_hash_pyc, validate_timestamp_pyc
 from .bytecode import CODE_TYPE
+from .opening import count_bytes, open_to_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,12 +112,13 @@ def _cached_code(path: str, mtime: int, size: int) -> bytes | None:
 
 def read_file(path: str) -> bytes:
     """Return the contents of a file. Raises OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = open_to_read(path)
     try:
         size = os.fstat(fd).st_size
         chunks = []
         while chunk := os.read(fd, size + 1):
             chunks.append(chunk)
+            count_bytes(len(chunk))
             size = max(size - len(chunk), 0)
         return b"".join(chunks)
     finally:

@@ -11,6 +11,7 @@ from .learned import Learned
 from .learning import Learning
 from .libraries import Libraries
 from .manifest import Manifest
+from .opening import count_bytes, counts, open_to_read
 from .tree import EXTENSION, Tree
 
 TYPE_CHECKING = False
@@ -31,6 +32,7 @@ class Snapshot:
     def __init__(
         self, index: Index, code: bytes, staged: dict[str, int], uncached: frozenset[str], learning: Learning
     ) -> None:
+        self._listed = len(index.listings)
         self.uncached = uncached
         self.learning = learning
         self._index = index.pack()
@@ -52,6 +54,11 @@ class Snapshot:
         else:
             data = self._index if name == "index" else self._code
             buffer[:] = data[offset : offset + len(buffer)]
+
+    def effort(self) -> dict[str, int]:
+        """Return what it took to read all this so far: directories listed, files opened, bytes read of them."""
+        opened, read = counts()
+        return {"directories_listed": self._listed, "files_opened": opened, "bytes_read": read}
 
 
 def take_snapshot(
@@ -159,12 +166,13 @@ def _writable(path: str, writable: set[str], tree: Tree) -> bool:
 
 
 def _read_into(path: str, offset: int, buffer: memoryview) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    fd = open_to_read(path)
     try:
         while buffer:
             count = os.preadv(fd, [buffer], offset)
             if not count:
                 raise OSError(f"{path} became shorter while it was read")
+            count_bytes(count)
             offset += count
             buffer = buffer[count:]
     finally:

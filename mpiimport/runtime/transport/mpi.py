@@ -82,6 +82,14 @@ class Transport:
         self._wait(self._comm.Ireduce([send, kind], [receive, kind], self._mpi.SUM, 0))
         return _unpack(receive) if self.rank == 0 else None
 
+    def table(self, values: list[int]) -> "memoryview | None":
+        """Return every rank's values, as many of each, one rank after another, on root; None elsewhere."""
+        send = _pack(values)
+        receive = bytearray(len(send) * self.size if self.rank == 0 else 0)
+        kind = self._mpi.INT64_T
+        self._wait(self._comm.Igather([send, len(values), kind], [receive, len(values), kind], 0))
+        return memoryview(receive).cast("q") if self.rank == 0 else None
+
     def collect(self, data: bytes, room: int) -> list[bytes]:
         """Return every rank's ``data``, at most ``room`` bytes of it and no zero bytes, on root; nothing elsewhere."""
         receive = bytearray(room * self.size if self.rank == 0 else 0)
@@ -100,7 +108,7 @@ class Transport:
 
     def broadcast_into(self, buffer: memoryview, root: int = 0) -> None:
         """Fill ``buffer``, of the same length on every rank, with root's."""
-        self._comm.Bcast([buffer, self._mpi.BYTE], root)
+        self._wait(self._comm.Ibcast([buffer, self._mpi.BYTE], root))
 
     def free(self) -> None:
         self._comm.Free()

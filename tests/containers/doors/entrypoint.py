@@ -1,13 +1,13 @@
 """The entry binary as the ENTRYPOINT of an image that has mpiimport inside; mpiexec runs in the container."""
 
 import functools
-import os
 import pwd
 import subprocess
 from pathlib import Path
 
-from tests.conftest import ROOT, provision
+from tests.conftest import ROOT
 from tests.containers.cells import Cell, Site
+from tests.containers.doors import podman
 from tests.lab.ranks import Mpi
 
 DOCKERFILE = ROOT / "containers" / "entrypoint.Dockerfile"
@@ -25,7 +25,9 @@ class Entrypoint:
     trees = ("oci",)
 
     def void(self, cell: Cell) -> str:
-        return "mpiexec outside would have to start the container's ranks" if cell.mode == "hybrid" else ""
+        return (
+            "one container for each rank is what the OCI hook and the device are for" if cell.mode == "hybrid" else ""
+        )
 
     def command(
         self, site: Site, cell: Cell, mpi: Mpi, ranks: int, script: Path, tracer: list[str], *, accelerated: bool = True
@@ -33,7 +35,7 @@ class Entrypoint:
         workspace = str(script.parent)
         container = [
             *self.run_as(site, cell),
-            *("--rm", "--network=none", STORE, f"--volume={workspace}:{workspace}", f"--workdir={workspace}"),
+            *("--network=none", STORE, f"--volume={workspace}:{workspace}", f"--workdir={workspace}"),
             *(f"--env={name}" for name in ("MPIIMPORT", "MPIIMPORT_PROFILE", "MPI4PY_LIBMPI", *mpi.environment)),
             SERVED if accelerated else PLAIN,
         ]
@@ -41,14 +43,14 @@ class Entrypoint:
         return [*container, *tracer, *mpiexec, site.python(cell.tree), str(script)]
 
     def environment(self, site: Site, cell: Cell, mpi: Mpi) -> dict[str, str]:
-        return site.environment(cell, mpi, MPIIMPORT_PROFILE=cell.mpi, **self.settings(site, cell.identity))
+        return self.client_environment(site, cell, mpi) | {"MPIIMPORT_PROFILE": cell.mpi}
 
     def run_as(self, site: Site, cell: Cell) -> list[str]:
         """The start of the command line, with the identity inside."""
         raise NotImplementedError
 
-    def settings(self, site: Site, identity: str) -> dict[str, str]:
-        """The variables that lead to the images."""
+    def client_environment(self, site: Site, cell: Cell, mpi: Mpi) -> dict[str, str]:
+        """Makes the images, and returns the environment that leads to them."""
         raise NotImplementedError
 
 
@@ -57,21 +59,30 @@ class Docker(Entrypoint):
 
     def run_as(self, site: Site, cell: Cell) -> list[str]:
         user = pwd.getpwnam(site.user if cell.identity == "user" else "root")
-        return ["docker", "run", f"--user={user.pw_uid}:{user.pw_gid}"]
+        return ["docker", "run", "--rm", f"--user={user.pw_uid}:{user.pw_gid}"]
 
-    def settings(self, site: Site, identity: str) -> dict[str, str]:
+    def client_environment(self, site: Site, cell: Cell, mpi: Mpi) -> dict[str, str]:
         make_docker_images(site)
-        return {"DOCKER_HOST": site.docker.host}
+        return site.environment(cell, mpi, DOCKER_HOST=site.docker.host)
 
 
 class Podman(Entrypoint):
     name = "entrypoint-podman"
 
-    def run_as(self, site: Site, cell: Cell) -> list[str]:
-        return ["podman", "run", *(["--userns=keep-id"] if cell.identity == "user" else [])]
+    def __init__(self) -> None:
+        self._made: set[str] = set()
 
-    def settings(self, site: Site, identity: str) -> dict[str, str]:
-        return make_podman_image(site, identity)
+    def run_as(self, site: Site, cell: Cell) -> list[str]:
+        return ["podman", "run", *podman.RUN_OPTIONS, *(["--userns=keep-id"] if cell.identity == "user" else [])]
+
+    def client_environment(self, site: Site, cell: Cell, mpi: Mpi) -> dict[str, str]:
+        environment = podman.environment(site, cell, mpi)
+        if cell.identity not in self._made:
+            build = ["podman", "build", "--quiet", f"--file={DOCKERFILE}", f"--build-arg=BASE={podman.IMAGE}"]
+            command = site.as_identity(cell.identity, [*build, f"--tag={SERVED}", str(site.prefix)])
+            subprocess.run(command, env=environment, check=True, timeout=300, cwd="/")
+            self._made.add(cell.identity)
+        return environment
 
 
 @functools.cache
@@ -79,24 +90,3 @@ def make_docker_images(site: Site) -> None:
     """Import the plain image and build the one with mpiimport inside."""
     site.docker.import_image(site.images / "py", PLAIN)
     site.docker.build(SERVED, DOCKERFILE, {name: site.prefix / name for name in COPIED}, BASE=PLAIN)
-
-
-@functools.cache
-def make_podman_image(site: Site, identity: str) -> dict[str, str]:
-    """Build the image with mpiimport inside; return the variables that lead to it."""
-    place = provision("podman.sh") / identity
-    settings = {
-        "CONTAINERS_CONF": f"{place}/containers.conf",
-        "CONTAINERS_STORAGE_CONF": f"{place}/storage.conf",
-        "XDG_RUNTIME_DIR": f"/run/mpiimport-podman/{identity}",
-    }
-    home = pwd.getpwnam(site.user if identity == "user" else "root").pw_dir
-    build = ["podman", "build", "--quiet", f"--file={DOCKERFILE}", f"--build-arg=BASE=localhost/{PLAIN}"]
-    subprocess.run(
-        site.as_identity(identity, [*build, f"--tag={SERVED}", str(site.prefix)]),
-        env={**os.environ, "HOME": home, **settings},
-        check=True,
-        timeout=300,
-        cwd="/",
-    )
-    return settings

@@ -186,7 +186,7 @@ fetch_wheels() (
     python=$(pip_python)
     mkdir -p "$directory"
     for requirement in "$@"; do
-        compgen -G "$directory/${requirement/==/-}-*.whl" >/dev/null && continue
+        compgen -G "$directory/$(tr - _ <<<"${requirement%%==*}")-${requirement##*==}-*.whl" >/dev/null && continue
         say "fetching $requirement"
         "$python" -m pip download -q --no-deps --only-binary :all: -d "$directory" "$requirement" </dev/null >&2 ||
             die 1 "pip could not fetch a wheel of $requirement for $("$python" --version); see its message above"

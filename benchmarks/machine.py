@@ -1,0 +1,28 @@
+"""The machine and the versions that results were made with."""
+
+import datetime
+import importlib.metadata
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+
+def describe(prefix: Path) -> dict[str, Any]:
+    """``prefix``: the installed mpiimport that was measured."""
+    version = (prefix / "lib" / "mpiimport" / "__init__.py").read_text().split('__version__ = "', 1)[1].split('"', 1)[0]
+    packages = ("mpi4py", "numpy", "scipy")
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True
+    )
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "system": platform.platform(),
+        "cpus": os.cpu_count(),
+        "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "python": platform.python_version(),
+        **{package: importlib.metadata.version(package) for package in packages},
+        "mpiimport": version,
+        "commit": commit.stdout.strip(),
+    }

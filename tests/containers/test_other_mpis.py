@@ -1,0 +1,83 @@
+"""Intel MPI in the image, and a host's MPI that a profile brings in as on a Cray: both are served."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import provision
+from tests.containers.cells import Cell, Site
+from tests.containers.test_main_job import PROGRAM
+from tests.lab.ranks import Mpi, Outcome, run
+from tests.lab.syscalls import MARK, on_tree, rank_traces, tracer
+
+RANKS = 2
+INTEL = "/opt/intel"
+ABI = "/opt/cray/pe/mpich/8.1/ofi/gnu/12/lib-abi-mpich"
+PROFILE = f"""
+schema_version: 1
+name: injected
+description: A host whose MPI takes the place of the image's, by its ABI.
+extends: cray-mpich
+mounts:
+  - {{source: TREE/opt/cray, target: /opt/cray}}
+environment:
+  append: {{LD_LIBRARY_PATH: {ABI}}}
+mpi:
+  library: {ABI}/libmpi.so.12
+"""
+WHICH = """
+mapped = {line.split()[-1] for line in open("/proc/self/maps") if "/libmpi.so" in line}
+print("mpi", *mapped, flush=True)
+"""
+
+
+def serve(
+    site: Site, mpi: Mpi, launcher: list[str], container: list[str], inner: list[str], program: str, **changes: str
+) -> Outcome:
+    """Run the program in the sandbox and check that only root asks for the tree."""
+    workspace = site.workspace("root")
+    script = workspace / "app.py"
+    script.write_text(program)
+    shim = [str(site.prefix / "shim" / "apptainer"), "exec", *container, str(site.images / "py")]
+    command = [*tracer(workspace), *launcher, *shim, *inner, site.python("sandbox"), str(script)]
+    environment = site.environment(Cell("shim", "sandbox", "root", "hybrid", mpi.name), mpi, MPIIMPORT="force")
+    outcome = run(command, environment | changes, 200, workspace)
+    assert outcome.status == 0, outcome.stderr
+    done = [line for line in outcome.lines() if line.startswith("done")]
+    assert done == [f"done {rank} {RANKS} StoreSourceLoader" for rank in range(RANKS)], outcome.stderr
+    assert outcome.ours() == []
+    (other,) = [
+        found for found in rank_traces(workspace) if not any(call.path == MARK + "root" for call in found.calls)
+    ]
+    position = other.activated_at()
+    assert position is not None
+    assert on_tree(other.until_mark("imported")[position:], site.paths("sandbox")) == []
+    shutil.rmtree(workspace)
+    return outcome
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("mode", ["hybrid", "contained"])
+def test_intel_mpi_is_served(site: Site, mpich: Mpi, mode: str) -> None:
+    home = provision("intel_mpi.sh")
+    container = ["--mpiimport=intel", "--bind", f"{home}:{INTEL}:ro"]
+    outside = [str(home / "bin" / "mpiexec"), "-n", str(RANKS)] if mode == "hybrid" else []
+    inside = [] if outside else [f"{INTEL}/bin/mpiexec", "-n", str(RANKS)]
+    settings = {"MPI4PY_LIBMPI": f"{INTEL}/lib/libmpi.so.12", "I_MPI_ROOT": INTEL}
+    serve(site, mpich, outside, container, inside, PROGRAM, **settings)
+
+
+def test_a_profile_brings_the_hosts_mpi_into_the_image(site: Site, mpich: Mpi, tmp_path: Path) -> None:
+    """The host's tree is laid out as a Cray's and holds a library with the ABI of MPICH."""
+    libraries = tmp_path / ABI.lstrip("/")
+    shutil.copytree(mpich.prefix / "lib", libraries, symlinks=True)
+    profiles = tmp_path / "mpiimport" / "profiles"
+    profiles.mkdir(parents=True)
+    (profiles / "injected.yaml").write_text(PROFILE.lstrip().replace("TREE", str(tmp_path)))
+    outcome = serve(
+        site, mpich, mpich.command(RANKS), ["--mpiimport=injected"], [], PROGRAM + WHICH, XDG_CONFIG_HOME=str(tmp_path)
+    )
+    used = {line for line in outcome.lines() if line.startswith("mpi ")}
+    assert len(used) == 1, used
+    assert used.pop().startswith(f"mpi {ABI}/libmpi.so.12")

@@ -1,0 +1,58 @@
+"""Slurm in front of the shim: srun's ranks are served, over PMI2 and over PMIx."""
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import provision
+from tests.containers.cells import Cell, Site
+from tests.containers.test_main_job import PROGRAM
+from tests.lab.ranks import Mpi, run
+from tests.lab.slurm import Slurm
+from tests.lab.syscalls import MARK, on_tree, rank_traces, tracer
+
+RANKS = 2
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    provision("slurm.sh")
+    daemons = Slurm(tmp_path_factory.mktemp("slurm"))
+    try:
+        daemons.start()
+        yield daemons
+    finally:
+        daemons.stop()
+
+
+@pytest.mark.parametrize(
+    ("pmi", "name", "tree"),
+    [
+        ("pmi2", "mpich", "sif"),
+        ("pmix", "openmpi", "sandbox"),
+        pytest.param("pmi2", "mpich", "host", marks=pytest.mark.full),
+    ],
+)
+def test_ranks_that_srun_starts_leave_the_tree_alone(
+    site: Site, slurm: Slurm, mpis: dict[str, Mpi], pmi: str, name: str, tree: str
+) -> None:
+    mpi, cell = mpis[name], Cell("shim", tree, "root", "hybrid", name)
+    workspace = site.workspace("root")
+    script = workspace / "app.py"
+    script.write_text(PROGRAM)
+    binds, image = site.image(tree)
+    shim = [str(site.prefix / "shim" / "apptainer"), "exec", f"--mpiimport={name}", *binds, str(image)]
+    launcher = ["srun", f"--mpi={pmi}", "--overcommit", "-n", str(RANKS)]
+    command = [*launcher, *tracer(workspace), *shim, site.python(tree), str(script)]
+    outcome = run(command, site.environment(cell, mpi, MPIIMPORT="force", **slurm.environment), 120, workspace)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == [f"done {rank} {RANKS} StoreSourceLoader" for rank in range(RANKS)], outcome.stderr
+    assert outcome.ours() == []
+    traces = rank_traces(workspace)
+    assert len(traces) == RANKS
+    (other,) = [found for found in traces if not any(call.path == MARK + "root" for call in found.calls)]
+    position = other.activated_at()
+    assert position is not None
+    assert on_tree(other.until_mark("imported")[position:], site.paths(tree)) == []
+    shutil.rmtree(workspace)

@@ -1,0 +1,110 @@
+"""A Slurm of one node: its own munged, slurmctld and slurmd on loopback, in one directory, ended by their pids."""
+
+import os
+import secrets
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+# No control groups, no accounting, no plugin that changes how a task runs.
+CONFIGURATION = """\
+ClusterName=lab
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={controller}
+SlurmdPort={daemon}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+CredType=cred/munge
+AuthInfo=socket={directory}/munge.socket
+StateSaveLocation={directory}/controller
+SlurmdSpoolDir={directory}/spool
+SlurmctldPidFile={directory}/slurmctld.pid
+SlurmdPidFile={directory}/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SwitchType=switch/none
+MpiDefault=none
+ReturnToService=2
+NodeName={host} NodeAddr=127.0.0.1 CPUs={processors} State=UNKNOWN
+PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
+"""
+SECONDS = 30
+
+
+class Slurm:
+    """The daemons, from ``start`` to ``stop``. ``environment`` is what srun needs to find them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.configuration = directory / "slurm.conf"
+        self.environment = {"SLURM_CONF": str(self.configuration)}
+        self._daemons: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        for name in ("controller", "spool"):
+            (self.directory / name).mkdir()
+        key = self.directory / "munge.key"
+        key.touch(0o600)
+        key.write_bytes(secrets.token_bytes(1024))
+        controller, daemon = _free_ports()
+        self.configuration.write_text(
+            CONFIGURATION.format(
+                host=socket.gethostname().partition(".")[0],
+                directory=self.directory,
+                controller=controller,
+                daemon=daemon,
+                processors=os.cpu_count(),
+            )
+        )
+        files = [f"--{kind}-file={self.directory}/munge.{kind}" for kind in ("key", "pid", "log", "seed")]
+        self._run("/usr/sbin/munged", "--foreground", "--force", *files, f"--socket={self.directory}/munge.socket")
+        self._wait(lambda: (self.directory / "munge.socket").exists())
+        for program in ("slurmctld", "slurmd"):
+            self._run(f"/usr/sbin/{program}", "-D", "-f", str(self.configuration))
+        self._wait(self._is_idle)
+
+    def stop(self) -> None:
+        for process in reversed(self._daemons):
+            process.terminate()
+            try:
+                process.wait(SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _run(self, *command: str) -> None:
+        with (self.directory / f"{Path(command[0]).name}.out").open("wb") as output:
+            self._daemons.append(
+                subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+                )
+            )
+
+    def _is_idle(self) -> bool:
+        asked = subprocess.run(
+            ["sinfo", "--noheader", "--format=%T"],
+            env={**os.environ, **self.environment},
+            capture_output=True,
+            text=True,
+        )
+        return asked.stdout.strip() == "idle"
+
+    def _wait(self, condition: Callable[[], bool]) -> None:
+        end = time.monotonic() + SECONDS
+        while not condition():
+            if time.monotonic() > end:
+                said = [path.read_text(errors="replace")[-2000:] for path in self.directory.glob("*.out")]
+                raise TimeoutError("Slurm does not come up: " + "\n".join(said))
+            time.sleep(0.1)
+
+
+def _free_ports() -> tuple[int, int]:
+    with socket.socket() as first, socket.socket() as second:
+        for one in (first, second):
+            one.bind(("127.0.0.1", 0))
+        return first.getsockname()[1], second.getsockname()[1]

@@ -1,0 +1,87 @@
+"""`mpiimport report`: what reports say, alone and side by side, and why others cannot be read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpiimport.host.cli import main
+from tests.unit.test_report_figures import facts, row
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def keep(path: Path, **changes: Any) -> Path:
+    module = {"name": "numpy", "file": "/numpy/__init__.py", "own": 0.5, "wall": 0.6, "largest_own": 0.7}
+    missed = [{"name": "[bold]late", "ranks": 3, "why": "imported in a function"}]
+    found = {**facts([row(main=4, root_read=1), row(main=2, root_read=1)]), "modules": [module], "missed": missed}
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"report_version": 3, **found, **changes}))
+    return path
+
+
+def test_one_report_is_shown_in_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(keep(tmp_path / "r.json"))]) == 0
+    out = capsys.readouterr().out
+    assert "script app.py on 2 ranks; figures of all ranks" in out
+    cells = [line.split("│")[1:-1] for line in out.splitlines() if line.startswith("│")]
+    rows = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in cells}
+    assert rows["main"] == ["2.000", "3.000", "4.000", "3.000", "4.000", "3.000", "4.000"]
+    assert rows["numpy"] == ["0.500", "0.600", "0.700"]
+    assert rows["[bold]late"] == ["3", "imported in a function"]
+
+
+def test_several_reports_stand_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = keep(tmp_path / "plain.json", stepped_aside="one node", scope="root", phases={})
+    assert main(["report", str(plain), str(keep(tmp_path / "served.json"))]) == 0
+    out = capsys.readouterr().out
+    cells = [line.split("│")[1:-1] for line in out.splitlines() if line.startswith("│")]
+    rows = {row[0].strip(): [cell.strip() for cell in row[1:]] for row in cells}
+    assert rows["main"] == ["-", "3.000 / 3.000 / 3.000"]
+    assert rows["served"] == ["no", "yes"] and rows["figures of"] == ["root", "all"]
+
+
+def test_reports_of_one_name_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [keep(tmp_path / directory / "report.json") for directory in ("old", "new")]
+    assert main(["report", *map(str, files)]) == 0
+    out = capsys.readouterr().out
+    assert "old-report" in out and "new-report" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (None, "No such file"),
+        ("", "damaged, or no report"),
+        ("{", "damaged, or no report"),
+        ("[]", "is no report of mpiimport"),
+        ('{"a": 1}', "is no report of mpiimport"),
+        ('{"report_version": "3"}', "is no report of mpiimport"),
+        ('{"report_version": 2}', "version 2, and this command reads version 3: run the job again"),
+        ('{"report_version": 4}', "version 4, and this command reads version 3: use the mpiimport that wrote it"),
+        ('{"report_version": 3}', "is damaged: $: "),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, complaint: str
+) -> None:
+    path = tmp_path / "r.json"
+    if text is not None:
+        path.write_text(text)
+    assert main(["report", str(path)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "" and len(captured.err.splitlines()) == 1
+    assert captured.err.startswith(f"mpiimport: {path}") and complaint in captured.err
+
+
+def test_a_damaged_field_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = keep(tmp_path / "r.json")
+    found = json.loads(path.read_text())
+    found["phases"]["main"]["wall"]["median"] = -1
+    path.write_text(json.dumps(found))
+    assert main(["report", str(path)]) == 1
+    assert "$.phases.main.wall.median" in capsys.readouterr().err

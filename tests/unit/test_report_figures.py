@@ -1,0 +1,117 @@
+"""The figures of a report: what clocks and counters of all ranks come to, at any number of ranks."""
+
+import json
+import math
+from array import array
+from itertools import pairwise
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mpiimport.host.report_file import SCHEMA
+from mpiimport.runtime.clock import CLOCKS, PHASES, SECOND
+from mpiimport.runtime.costs import Cost
+from mpiimport.runtime.importing import ANSWERED
+from mpiimport.runtime.report import WIDTH
+from mpiimport.runtime.root import summary
+from mpiimport.runtime.root.document import as_json
+from mpiimport.runtime.root.table import table
+
+MANY = 20_000
+
+
+def row(**seconds: float) -> list[int]:
+    """The numbers of one rank: the same by every clock, by phase."""
+    times = [int(seconds.get(phase, 0) * SECOND) for phase in PHASES for _ in CLOCKS]
+    return times + [0] * len(ANSWERED)
+
+
+def facts(rows: list[list[int]]) -> dict[str, object]:
+    flat = [number for numbers in rows for number in numbers]
+    return {
+        "program": "script app.py",
+        "python": "3.11.7",
+        "scope": "all",
+        "ranks": len(rows),
+        **summary.phases(flat, WIDTH),
+        **summary.answered(ANSWERED, flat, WIDTH),
+        "modules": [],
+    }
+
+
+def test_least_median_and_largest_of_each_phase_and_of_the_sums() -> None:
+    found = summary.phases(row(main=4, load=1) + row(main=1, load=1) + row(main=2, load=1) + row(main=5, load=0), WIDTH)
+    assert list(found["phases"]) == ["load", "main"]
+    assert found["phases"]["main"]["wall"] == {"min": 1.0, "median": 3.0, "max": 5.0}
+    assert found["total"]["own"] == {"min": 2.0, "median": 4.0, "max": 5.0}
+    assert found["time_line"]["waited"] == {"load": [1.0, 1.0, 1.0, 0.0], "main": [4.0, 1.0, 2.0, 5.0]}
+
+
+def test_of_many_ranks_few_are_kept_and_evenly_chosen() -> None:
+    found = facts([row(main=1 + rank / MANY, imports=0.123456, mpi_init=3.5) for rank in range(MANY)])
+    text = as_json(found)
+    assert len(text) < 100_000
+    jsonschema.validate(json.loads(text), json.loads(SCHEMA.read_text()))
+    ranks = found["time_line"]["ranks"]
+    steps = {later - rank for rank, later in pairwise(ranks)}
+    assert len(ranks) == summary.RANKS_SHOWN and ranks[0] == 0
+    assert steps <= {math.floor(MANY / len(ranks)), math.ceil(MANY / len(ranks))}
+    assert found["time_line"]["wall"]["main"] == [round(1 + rank / MANY, 6) for rank in ranks]
+    assert found["phases"]["main"]["wall"]["max"] == round(1 + (MANY - 1) / MANY, 6)
+
+
+def test_numbers_may_come_as_they_are_gathered() -> None:
+    numbers = row(main=4) + row(main=1)
+    assert summary.phases(memoryview(array("q", numbers).tobytes()).cast("q"), WIDTH) == summary.phases(numbers, WIDTH)
+
+
+def test_what_is_saved_is_counted_on_the_other_ranks_alone() -> None:
+    ranks = [[10, 5, 3, 1], [4, 2, 6, 0], [4, 2, 6, 7]]
+    rows = [number for counts in ranks for number in row()[: -len(ANSWERED)] + counts]
+    found = summary.answered(ANSWERED, rows, WIDTH)
+    assert found["answered"]["python_modules"] == {"root": 10, "others": 8}
+    assert found["estimated_path_calls_saved"] == 4 * 8 + 3 * 4 + 12 + 7
+
+
+def test_modules_come_by_cost_and_ours_are_left_out() -> None:
+    costs = {}
+    for number in range(summary.MODULES_SHOWN + 10):
+        costs[f"/{number}.py"] = cost = Cost(f"m{number}")
+        cost.own, cost.wall = number * SECOND, 2 * number * SECOND
+    costs["/ours.py"] = ours = Cost("mpiimport.runtime.report")
+    ours.own = 1000 * SECOND
+    found = summary.modules(costs, {"/elsewhere.py": 30 * SECOND, "/59.py": 70 * SECOND, "/0.py": 0})
+    assert [module["name"] for module in found[:2]] == ["m59", "m58"] and len(found) == summary.MODULES_SHOWN
+    assert found[0] == {"name": "m59", "file": "/59.py", "own": 59.0, "wall": 118.0, "largest_own": 70.0}
+    (elsewhere,) = [module for module in found if module["file"] == "/elsewhere.py"]
+    assert elsewhere == {"name": None, "file": "/elsewhere.py", "own": None, "wall": None, "largest_own": 30.0}
+
+
+def test_the_table_fits_a_screen() -> None:
+    found = facts([row(**dict.fromkeys(PHASES, 12.5)) for _ in range(4)])
+    found["root_read"] = {"directories_listed": 100, "files_opened": 2000, "bytes_read": 10**9}
+    found |= {"copies": 4096, "bytes_stored": 10**9, "bytes_broadcast": 10**9, "missed": []}
+    lines = table(found).splitlines()
+    assert len(lines) <= 25 and max(map(len, lines)) <= 100
+    assert lines[-1].startswith("modules not from the store")
+
+
+VALUES = st.recursive(
+    st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.dictionaries(st.text(max_size=5), VALUES, max_size=3))
+def test_any_facts_become_json(found: dict[str, object]) -> None:
+    found.pop("report_version", None)
+    assert json.loads(as_json(found)) == {"report_version": 3, **found}
+
+
+@pytest.mark.parametrize("name", ["/home/\udce4da/app.py", 'quo"te', "tab\tand\nline", "\U0001f600"])
+def test_names_that_are_no_plain_text_survive(name: str) -> None:
+    assert json.loads(as_json({"program": name}))["program"] == name

@@ -1,0 +1,41 @@
+"""What a report says root opened and read is what root did open and read."""
+
+import json
+import subprocess
+import sys
+
+from tests.conftest import ROOT
+
+PROBE = """
+import json, os, sys
+sys.path.insert(0, sys.argv[1])
+from mpiimport.runtime.answers import Answers
+from mpiimport.runtime.options import from_environment
+from mpiimport.runtime.program import Program
+from mpiimport.runtime.root.snapshot import take_snapshot
+
+seen = []
+sys.addaudithook(lambda event, words: event == "open" and words[1] is None and seen.append(words[0]))
+
+def taken():
+    with open("/proc/self/io") as stream:
+        return int(stream.readline().split()[1])
+
+before = taken()
+loaded = set(sys.modules)
+snapshot = take_snapshot(Program.parse(["-c", "import decimal, numpy"]), from_environment(), loaded, Answers())
+for name, size in snapshot.sizes.items():
+    snapshot.fill(name, 0, memoryview(bytearray(size)))
+found = snapshot.effort()
+print(json.dumps([found, [path for path in seen if os.path.isfile(path)], taken() - before]))
+"""
+
+
+def test_files_and_bytes() -> None:
+    command = [sys.executable, "-c", PROBE, str(ROOT)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, env={"MPIIMPORT_MANIFESTS": "-"})
+    found, opened, taken = json.loads(done.stdout)
+    assert found["files_opened"] == len(opened) > 300
+    # The kernel also counts what the probe itself, and the imports it makes, read.
+    assert 0.9 * taken < found["bytes_read"] <= taken
+    assert found["directories_listed"] > 10
