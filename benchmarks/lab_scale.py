@@ -138,7 +138,7 @@ def launch(
         "launcher": load.total.metadata - sum(rank.before + rank.after for rank in [first, *others]),
         "bytes_broadcast": report.get("bytes_broadcast", 0),
         "bytes_stored": report.get("bytes_stored", 0),
-        "phases": {key: value for key, value in report.items() if key.endswith("_seconds")},
+        "report": {key: value for key, value in report.items() if key == "phases" or isinstance(value, (int, float))},
         "before_of_others": mean_by_place(others, directories) if others else {},
     }
 

@@ -87,6 +87,9 @@ func (r Runtime) wrap(action string, inner func(*cobra.Command, []string)) func(
 			fmt.Fprintln(os.Stderr, "mpiimport:", err)
 			os.Exit(usageStatus)
 		}
+		if out.PerNode && out.Note == "" {
+			out.Note = start.NotShared(call.Env, "the plugin is part of a start that is under way; PREFIX/shim can share one")
+		}
 		if out.Note != "" {
 			fmt.Fprintln(os.Stderr, out.Note)
 		}

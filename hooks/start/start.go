@@ -200,3 +200,11 @@ func (c Call) note(reason string) string {
 	}
 	return "mpiimport: not accelerated: " + reason
 }
+
+// NotShared says why each rank has a container of its own; one process of a job says it.
+func NotShared(env []string, reason string) string {
+	if !rankenv.SpeaksForJob(env) {
+		return ""
+	}
+	return "mpiimport: the ranks of a node share no container: " + reason
+}

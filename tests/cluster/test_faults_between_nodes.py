@@ -47,6 +47,8 @@ def shrunk(cluster: Cluster, node: str, *places: str) -> Iterator[None]:
 
     try:
         for place in places:
+            # The next job sweeps what killed ones have left, which would make room.
+            said(cluster, node, "find", place, "-maxdepth", "1", "-name", "mpiimport-*", "-exec", "rm", "-r", "{}", "+")
             used = said(cluster, node, "df", "--output=used", "--block-size=1", place).split()[-1]
             resize(place, str(int(used) + ROOM_FOR_MPI))
         yield

@@ -10,6 +10,8 @@ import pytest
 from tests.conftest import provision
 from tests.containers.cells import Site
 from tests.containers.doors import cdi
+from tests.containers.node import Node, node_of
+from tests.lab.ranks import Mpi
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +32,11 @@ def _no_device_stays() -> Iterator[None]:
     """Runtimes look for devices in one place of the machine."""
     yield
     cdi.SPECIFICATION.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def node(site: Site, mpis: dict[str, Mpi]) -> Iterator[Node]:
+    """What most users have: an image file, no privileges."""
+    made = node_of(site, mpis, "sif", "user", "mpich")
+    yield made
+    assert made.is_clean(), made.left()

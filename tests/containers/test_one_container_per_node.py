@@ -2,154 +2,15 @@
 
 import copy
 import os
-import pty
-import pwd
 import shutil
-import signal
 import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.containers.cells import Cell, Site
-from tests.lab.ranks import Mpi, Outcome, run
-
-PROFILE = "schema_version: 1\nname: {name}\ndescription: a test\nextends: {mpi}\ncontainer: {{per_node: {per_node}}}\n"
-PLACES = Path("/dev/shm")
-RANKS = 4
-# A keeper notices at once that the last rank has gone; the runtime takes its time to stop an instance.
-PATIENCE = 40
-# Unlike runuser it stays what the terminal controls.
-AS_USER = "setpriv --reuid={0} --regid={0} --init-groups"
-
-# Prints rank, size, the container's mount namespace, its name, and how many squashfuse serve it.
-MEET = """
-import glob, os
-from mpi4py import MPI
-world = MPI.COMM_WORLD
-name = os.environ.get("APPTAINER_INSTANCE", "none")
-
-def processes():
-    for path in glob.glob("/proc/[0-9]*"):
-        try:
-            words = open(path + "/cmdline").read()
-            parent = int(open(path + "/stat").read().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-        yield int(path[6:]), parent, words
-
-found = list(processes())
-masters = [pid for pid, _, words in found if f"[{name}]" in words and words.startswith("Apptainer")] + [os.getppid()]
-mounts = sum("squashfuse" in words and parent in masters for _, parent, words in found)
-world.Barrier()
-print(world.rank, world.size, os.readlink("/proc/self/ns/mnt"), name, mounts, world.allreduce(1), flush=True)
-"""
-
-
-@dataclass(frozen=True)
-class Node:
-    """Jobs on this node by one identity, with one image and one MPI."""
-
-    site: Site
-    cell: Cell
-    mpi: Mpi
-    workspace: Path
-
-    @property
-    def uid(self) -> int:
-        return pwd.getpwnam(self.site.user).pw_uid if self.cell.identity == "user" else 0
-
-    def profile(self, per_node: bool = True) -> str:
-        file = self.workspace / f"{'node' if per_node else 'rank'}.yaml"
-        value = str(per_node).lower()
-        file.write_text(PROFILE.format(name=file.stem, mpi=self.cell.mpi, per_node=value))
-        return f"--mpiimport={file}"
-
-    def script(self, text: str = MEET) -> Path:
-        path = self.workspace / "app.py"
-        path.write_text(text)
-        return path
-
-    def start(
-        self, *command: str | Path, options: tuple[str, ...] = (), per_node: bool = True, image: str = ""
-    ) -> list[str]:
-        """One rank's command line."""
-        shim = str(self.site.prefix / "shim" / "apptainer")
-        where = image or str(self.site.image(self.cell.tree)[1])
-        return [shim, "exec", self.profile(per_node), *options, where, *map(str, command)]
-
-    def run(self, *command: str, ranks: int = RANKS, **environment: str) -> Outcome:
-        return self.launch([*self.mpi.command(ranks), *command], **environment)
-
-    def launch(self, line: list[str], **environment: str) -> Outcome:
-        return run(
-            self.site.as_identity(self.cell.identity, line), self.environment(**environment), 120, self.workspace
-        )
-
-    @contextmanager
-    def waiting_ranks(self) -> Iterator[None]:
-        """Two ranks in the container, until they are killed or the test is over."""
-        line = [*self.mpi.command(2), *self.start("/usr/bin/python3", self.script(WAIT))]
-        job = subprocess.Popen(
-            self.site.as_identity(self.cell.identity, line),
-            env=self.environment(),
-            cwd=self.workspace,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            end = time.monotonic() + 60
-            while len(list(self.workspace.glob("ready*"))) < 2:
-                assert time.monotonic() < end and job.poll() is None, "the ranks did not start"
-                time.sleep(0.05)
-            yield
-        finally:
-            self.kill(keeper=False)
-            job.wait()
-
-    def kill(self, keeper: bool) -> None:
-        """Kill what the job has in its directory: launcher, shims, ranks; not the instance."""
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                name = process.joinpath("cmdline").read_text().partition("\0")[0]
-                spared = name.startswith("appinit") or (name.endswith("mpiimport-keeper") and not keeper)
-                if not spared and process.joinpath("cwd").readlink() == self.workspace:
-                    found.append(int(process.name))
-        for pid in found:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-
-    def environment(self, **changes: str) -> dict[str, str]:
-        return self.site.environment(self.cell, self.mpi, **changes)
-
-    def left(self) -> list[str]:
-        """What jobs with a container per node have left: places in memory, keepers, instances."""
-        places = [str(path) for path in PLACES.glob(f"*mpiimport-container-{self.uid}-*")]
-        listed = subprocess.run(["ps", "-U", str(self.uid), "-o", "args="], stdout=subprocess.PIPE, text=True).stdout
-        return places + [line for line in listed.splitlines() if f"mpiimport-container-{self.uid}-" in line]
-
-    def is_clean(self) -> bool:
-        end = time.monotonic() + PATIENCE
-        while self.left() and time.monotonic() < end:
-            time.sleep(0.1)
-        return self.left() == []
-
-
-def node_of(site: Site, mpis: dict[str, Mpi], tree: str, identity: str, mpi: str) -> Node:
-    return Node(site, Cell("shim", tree, identity, "hybrid", mpi), mpis[mpi], site.workspace(identity))
-
-
-@pytest.fixture
-def node(site: Site, mpis: dict[str, Mpi]) -> Iterator[Node]:
-    """What most users have: an image file, no privileges."""
-    made = node_of(site, mpis, "sif", "user", "mpich")
-    yield made
-    assert made.is_clean(), made.left()
+from tests.containers.cells import Site
+from tests.containers.node import MEET, RANKS, Node, node_of
+from tests.lab.ranks import Mpi, Outcome
 
 
 def fields(outcome: Outcome) -> list[list[str]]:
@@ -207,9 +68,6 @@ def test_a_killed_rank_ends_the_container(node: Node) -> None:
     script = node.script("import os, time\nif os.environ['PMI_RANK'] == '1': os.kill(os.getpid(), 9)\ntime.sleep(60)")
     assert node.run(*node.start("/usr/bin/python3", script)).status != 0
     assert node.is_clean(), node.left()
-
-
-WAIT = "import os, time\nopen('ready' + os.environ['PMI_RANK'], 'w')\ntime.sleep(60)"
 
 
 def test_a_killed_job_ends_the_container(node: Node) -> None:
@@ -315,98 +173,7 @@ def test_a_rank_alone_on_its_node_starts_its_own_container(node: Node) -> None:
     assert said[0][3] == "none"
 
 
-# What entering a container changes in the environment: the runtime says so by these.
-OF_INSTANCES = {"APPTAINER_INSTANCE", "SINGULARITY_INSTANCE", "APPTAINER_BIND", "SINGULARITY_BIND"}
-OF_JOBS = {"MPIIMPORT_PROFILE", "MPIIMPORT_APPLIED", "MPIIMPORT_PID"}
-SHOW = """
-[ "$OWN" = 0 ] && cat
-pwd; umask; ulimit -n; id; taskset -c -p $$ | sed s/.*://; grep -E "NoNewPrivs|CapEff|Seccomp:" /proc/self/status
-echo; exec env -0
-"""
-SET_UP = 'umask 027; ulimit -n 500; export APPTAINERENV_OWN=$PMI_RANK; exec "$@" > out$PMI_RANK'
-
-
-@pytest.mark.parametrize(
-    "options", [(), ("--cleanenv",), ("--env=A=b", "--pwd=/usr"), ("--contain", "--no-home")], ids=str
-)
-def test_a_process_in_it_is_like_one_in_a_container_of_its_own(node: Node, options: tuple[str, ...]) -> None:
-    states, variables = [], []
-    for per_node in (False, True):
-        each = node.start("bash", "-c", SHOW, options=options, per_node=per_node)
-        line = [*node.mpi.command(2), "taskset", "-c", "0", "bash", "-c", SET_UP, "-", *each]
-        subprocess.run(
-            node.site.as_identity("user", line),
-            env=node.environment(),
-            cwd=node.workspace,
-            input="hello",
-            text=True,
-            timeout=120,
-            check=True,
-        )
-        texts = [(node.workspace / f"out{rank}").read_text().rpartition("\n") for rank in (0, 1)]
-        states.append([state for state, _, _ in texts])
-        variables.append([dict(entry.split("=", 1) for entry in text.split("\0")[:-1]) for *_, text in texts])
-    assert states[0] == states[1]
-    assert "hello" in states[1][0]
-    for rank, (before, after) in enumerate(zip(*variables, strict=True)):
-        different = {name for name in before | after if before.get(name) != after.get(name)}
-        assert different - OF_INSTANCES - OF_JOBS == set(), (before, after)
-        assert after["OWN"] == str(rank)
-
-
-@pytest.mark.parametrize("command", ["exit 7", "kill -TERM $$"])
-def test_how_a_process_ends_is_told(node: Node, command: str) -> None:
-    statuses = []
-    for per_node in (False, True):
-        each = node.start("sh", "-c", command, per_node=per_node)
-        statuses.append(node.run("sh", "-c", '"$@"; echo $?', "-", *each, ranks=2).lines())
-    assert statuses[0] == statuses[1]
-    assert statuses[1][0] != "0"
-
-
-@pytest.mark.parametrize("name", ["TERM", "INT", "USR2"])
-def test_a_signal_to_a_rank_reaches_its_program(node: Node, name: str) -> None:
-    script = node.script(
-        f"import signal, sys, time\nsignal.signal(signal.SIG{name}, lambda *_: sys.exit(9))\n"
-        "print('on', flush=True)\ntime.sleep(20)"
-    )
-    send = f'mkfifo p$0$PMI_RANK; "$@" > p$0$PMI_RANK & read word < p$0$PMI_RANK; kill -{name} $!; wait $!; echo $?'
-    statuses = []
-    for per_node in (False, True):
-        each = node.start("/usr/bin/python3", script, per_node=per_node)
-        statuses.append(node.run("bash", "-c", send, str(per_node), *each, ranks=2).lines())
-    assert statuses[0] == statuses[1]
-
-
 def test_ranks_reach_each_other_with_a_private_tmp_and_shm(node: Node) -> None:
     """In containers of their own MPICH's ranks find nothing of each other in /dev/shm, and hang."""
     said = fields(node.run(*node.start("/usr/bin/python3", "-c", MEET, options=("--contain",))))
     assert [line[5] for line in said] == [str(RANKS)] * RANKS
-
-
-TYPED = """
-import os, sys, time
-try:
-    print("terminal", os.isatty(0), os.tcgetpgrp(0) == os.getpgrp(), flush=True)
-    time.sleep(30)
-except KeyboardInterrupt:
-    sys.exit("typed")
-"""
-
-
-def test_the_keyboard_interrupts_the_program(node: Node) -> None:
-    command = node.start("/usr/bin/python3", "-u", "-c", TYPED)
-    rank = {"PMI_RANK": "0", "PMI_SIZE": "2", "MPI_LOCALNRANKS": "2", "APPTAINERENV_MPIIMPORT": "0"}
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(node.workspace)
-        os.execvpe("setpriv", [*AS_USER.format(node.uid).split(), *command], node.environment(**rank))
-    said = b""
-    while b"terminal" not in said:
-        said += os.read(terminal, 1000)
-    os.write(terminal, b"\x03")
-    while b"typed" not in said:
-        said += os.read(terminal, 1000)
-    assert b"terminal True True" in said
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
-    os.close(terminal)

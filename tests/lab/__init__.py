@@ -1,1 +1,1 @@
-"""What tests measure with: launching ranks, counting system calls, comparing processes."""
+"""What tests measure with: launching ranks, counting system calls, comparing processes, and a simulated cluster."""

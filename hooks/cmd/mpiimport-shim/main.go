@@ -13,6 +13,7 @@ import (
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/internal/runtimes"
 	"mpiimport.org/hooks/internal/shim"
+	"mpiimport.org/hooks/start"
 )
 
 // Exit statuses where no runtime was started: as a shell's, and for a mistake in what was asked for.
@@ -68,7 +69,7 @@ func become(real runtimes.Runtime, installed string, env []string) (int, error) 
 	}
 	if outcome.Container != nil {
 		err := outcome.Container.Run(real.Path, installed, outcome.Env)
-		outcome.Note = shim.NotShared(env, err.Error())
+		outcome.Note = start.NotShared(env, err.Error())
 	}
 	if outcome.Note != "" {
 		fmt.Fprintln(os.Stderr, outcome.Note)

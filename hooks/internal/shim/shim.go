@@ -4,7 +4,6 @@ package shim
 import (
 	"mpiimport.org/hooks/internal/apptainercli"
 	"mpiimport.org/hooks/internal/nodecontainer"
-	"mpiimport.org/hooks/internal/rankenv"
 	"mpiimport.org/hooks/start"
 )
 
@@ -43,18 +42,10 @@ func Decide(c Call) (Outcome, error) {
 	if out.PerNode && nodecontainer.Pays(c.Env) {
 		commands, reason := nodecontainer.Split(line, out.Binds, out.Entry, c.Env)
 		if reason != "" {
-			outcome.Note = NotShared(c.Env, reason)
+			outcome.Note = start.NotShared(c.Env, reason)
 		} else {
 			outcome.Container = &commands
 		}
 	}
 	return outcome, nil
-}
-
-// NotShared says why each rank has a container of its own; one process of a job says it.
-func NotShared(env []string, reason string) string {
-	if !rankenv.SpeaksForJob(env) {
-		return ""
-	}
-	return "mpiimport: the ranks of a node share no container: " + reason
 }

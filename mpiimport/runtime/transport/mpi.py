@@ -103,12 +103,18 @@ class Transport:
         self._wait(self._comm.Ibcast([length, self._mpi.BYTE], root))
         buffer = bytearray(data if self.rank == root else _unpack(length)[0])
         for start in range(0, len(buffer), CHUNK):
-            self.broadcast_into(memoryview(buffer)[start : start + CHUNK], root)
+            self._comm.Bcast([memoryview(buffer)[start : start + CHUNK], self._mpi.BYTE], root)
         return bytes(buffer)
 
     def broadcast_into(self, buffer: memoryview, root: int = 0) -> None:
-        """Fill ``buffer``, of the same length on every rank, with root's."""
-        self._wait(self._comm.Ibcast([buffer, self._mpi.BYTE], root))
+        """Fill ``buffer``, of the same length on every rank, with root's.
+
+        Root may take long to come, so ranks sleep until it has; then they stay awake, for a long message moves in many
+        small steps that each take them all.
+        """
+        has_come = bytearray(1)
+        self._wait(self._comm.Ibcast([has_come, self._mpi.BYTE], root))
+        self._comm.Bcast([buffer, self._mpi.BYTE], root)
 
     def free(self) -> None:
         self._comm.Free()

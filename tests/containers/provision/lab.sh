@@ -28,7 +28,7 @@ main() {
     [ "$(id -u)" = 0 ] || die "$EXIT_CANNOT" "only root can mount file systems and make namespaces"
     [ -c /dev/fuse ] || die "$EXIT_CANNOT" "there is no /dev/fuse: load the kernel's fuse module"
     is_debian || die "$EXIT_CANNOT" "this is not Debian: there are no known packages to build the lab with"
-    apt_ensure gcc libc6-dev libfuse3-dev pkg-config iproute2 util-linux
+    apt_ensure gcc libc6-dev libfuse3-dev pkg-config iproute2 procps util-linux
     directory=$(cache_dir)/sharedfs-$(content_key "${BASH_SOURCE[0]}" "$SOURCES"/*)-$(uname -m)
     [ -x "$directory/sharedfs" ] || make_client "$directory"
     printf '%s\n' "$directory/sharedfs"
