@@ -72,7 +72,7 @@ def test_as_without_mpiimport_through_other_doors(job: Job, mpich: Mpi, module: 
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("version", ["3.10", "3.11", "3.12", "3.13"])
+@pytest.mark.parametrize("version", ["3.10", "3.11", "3.12", "3.13"], scope="session")
 @pytest.mark.parametrize("module", IMPORTS)
 def test_as_without_mpiimport_in_other_pythons(job: Job, mpich: Mpi, module: str, python: Path) -> None:
     run(job, mpich, python, module, "early", IMPORTS[module])
