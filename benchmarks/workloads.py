@@ -13,9 +13,10 @@ from benchmarks.generators import linked_modules, pure_modules
 
 @dataclass(frozen=True)
 class Workload:
-    """``imports``: the statements measured. What they import lies in the environment of the tests; or, in a directory
-    of the workload's own, ``requirements`` by pip or what ``generate`` writes there."""
+    """``imports``: the statements measured; ``package``: one that they import. It lies in the environment that runs the
+    benchmark; or, in a directory of the workload's own, ``requirements`` by pip or what ``generate`` writes there."""
 
+    package: str
     imports: str
     requirements: tuple[str, ...] = ()
     generate: Callable[[Path], None] | None = None
@@ -24,15 +25,16 @@ class Workload:
 # Versions as in tests/corpus/requirements.txt.
 NUMBERS = ("numpy==2.4.6", "scipy==1.17.1")
 WORKLOADS = {
-    "scipy": Workload("import numpy; import scipy.interpolate"),
+    "scipy": Workload("numpy", "import numpy; import scipy.interpolate"),
     "scikit-learn": Workload(
+        "matplotlib",
         "import matplotlib.pyplot; import pandas; import sklearn.ensemble",
         (*NUMBERS, "matplotlib==3.11.2", "pandas==3.1.1", "scikit-learn==1.9.1"),
     ),
     # PyPI's torch brings gigabytes of libraries for graphics cards; jax is 90 MB.
-    "jax": Workload("import jax, jax.numpy", (*NUMBERS, "jax==0.10.2", "jaxlib==0.10.2")),
-    "pure": Workload("import pure.everything", generate=pure_modules),
-    "linked": Workload("import linked.everything", generate=linked_modules),
+    "jax": Workload("jax", "import jax, jax.numpy", (*NUMBERS, "jax==0.10.2", "jaxlib==0.10.2")),
+    "pure": Workload("pure", "import pure.everything", generate=pure_modules),
+    "linked": Workload("linked", "import linked.everything", generate=linked_modules),
 }
 
 

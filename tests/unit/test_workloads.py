@@ -82,7 +82,7 @@ def test_what_a_workload_needs_is_made_once(tmp_path: Path, monkeypatch: pytest.
         made.append(directory)
         (directory / "one.py").write_text("VALUE = 1")
 
-    monkeypatch.setitem(workloads.WORKLOADS, "one", workloads.Workload("import one", generate=generate))
+    monkeypatch.setitem(workloads.WORKLOADS, "one", workloads.Workload("one", "import one", generate=generate))
     assert workloads.prepare("one", tmp_path) == workloads.prepare("one", tmp_path) == tmp_path / "one"
     assert len(made) == 1
     assert [path.name for path in (tmp_path / "one" / "__pycache__").iterdir()]
