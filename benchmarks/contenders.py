@@ -166,3 +166,4 @@ WAYS: dict[str, Callable[[Contest], Start]] = {
     "tar": _tar,
     "squashfs": _squashfs,
 }
+ALL_WAYS = [*WAYS, *WRAPPERS, *BY_HAND]

@@ -18,8 +18,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.contenders import BY_HAND, SECONDS, WAYS, WRAPPERS, Contest, NotHere, Start, start
-from benchmarks.images import Unavailable, provision
+from benchmarks.contenders import ALL_WAYS, SECONDS, Contest, NotHere, Start, start
+from benchmarks.images import UNAVAILABLE, Unavailable, provision
 from benchmarks.lab_operations import MARK, by_rank, mean_by_place
 from benchmarks.machine import describe
 from benchmarks.workloads import WORKLOADS, prepare
@@ -31,7 +31,6 @@ from tests.lab.ranks import Mpi, clean_environment, run
 SIZES = ["1x1", "2x1", "8x1", "8x8", "32x8", "64x8", "64x64"]
 OTHER_SIZES = ["8x8", "32x8"]
 # Where MPI is shared too, that tells nothing new of the others.
-ALL_WAYS = [*WAYS, *WRAPPERS, *BY_HAND]
 EVERYTHING = ("plain", "first", "later")
 # Asks for a path that tells where user code begins, imports, meets, and says when that was.
 PROGRAM = """
@@ -91,7 +90,7 @@ def main() -> int:
         home = Path(provision("mpi.sh"))
     except Unavailable as exc:
         print(f"lab_scale: {exc}", file=sys.stderr)
-        return 1
+        return UNAVAILABLE
     mpi = Mpi("mpich", home / "mpich", home / "mpich" / "lib" / "libmpi.so.12")
     results: dict[str, Any] = {"machine": describe(prefix), "service_time": options.service_time / 1e3, "runs": []}
     for setting in settings(options.workloads, options.sizes, options.service_time / 1e3):

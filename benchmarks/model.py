@@ -1,4 +1,4 @@
-"""Start-up at sizes that no lab can run: the lab's counts, carried on to large jobs, through published figures of machines.
+"""Start-up at sizes that no lab can run: the lab's counts carried on to large jobs, with published figures of machines.
 
     python benchmarks/model.py
 
@@ -94,11 +94,11 @@ class Phases:
 
 # What was published, of start-ups of this kind; what it measured is not always the same.
 RECORDS = (
-    (16_384, "Pynamic, 256 nodes of Perlmutter, bare metal, cold: import", "31"),
+    (16_384, "NERSC (SC22), Pynamic, 256 nodes, bare metal, cold: import", "31"),
     (16_384, "the same, Shifter: import; launch and import", "4.3; 44 to 49"),
     (16_384, "the same, one podman container per node: import; launch and import", "2.8 to 3.0; 21 to 23"),
-    (16_384, "numpy, plain; first mpiimport (2012), 512 nodes", "416; 124"),
-    (16_384, "numpy.fft and scipy.interpolate, plain; first mpiimport", "530; 221"),
+    (16_384, "numpy, plain; the first mpiimport, 512 nodes", "416; 124"),
+    (16_384, "numpy.fft and scipy.interpolate, plain; the first mpiimport", "530; 221"),
     (24_576, "torch, Copper, cold: plain; Copper", "120; 60"),
     (262_144, "python-mpi-bcast: broadcast; launch and import", "56.8; 109.5"),
 )
