@@ -94,7 +94,7 @@ def main() -> int:
     mpi = Mpi("mpich", home / "mpich", home / "mpich" / "lib" / "libmpi.so.12")
     results: dict[str, Any] = {"machine": describe(prefix), "service_time": options.service_time / 1e3, "runs": []}
     for setting in settings(options.workloads, options.sizes, options.service_time / 1e3):
-        for found in measure(setting, options.ways, prefix, mpi):
+        for found in measure(setting, options.ways, prefix, mpi, prefix.parent / "workloads"):
             results["runs"].append(found)
             print(line(found), flush=True)
             options.output.write_text(json.dumps(results, indent=1) + "\n")
@@ -110,16 +110,17 @@ def settings(workloads: list[str], sizes: list[str] | None, service_time: float)
                 yield Setting(workload, ranks, nodes, everything, service_time)
 
 
-def measure(setting: Setting, ways: list[str], prefix: Path, mpi: Mpi) -> Iterator[dict[str, Any]]:
-    """Run the program in each of the ways on cold caches; those that cannot be say why under ``missing``."""
-    cache = prefix.parent / "workloads"
+def measure(setting: Setting, ways: list[str], prefix: Path, mpi: Mpi, cache: Path) -> Iterator[dict[str, Any]]:
+    """Run the program in each of the ways on cold caches; those that cannot be say why under ``missing``.
+
+    ``cache``: where workloads are made and kept. It must not lie in /tmp, of which each node has its own.
+    """
     own = prepare(setting.workload, cache)
     cache.mkdir(exist_ok=True)
     workload = WORKLOADS[setting.workload]
     program = PROGRAM.format(mark=f"{sys.prefix}/{MARK}", imports=workload.imports, package=workload.package)
     with (
         tempfile.TemporaryDirectory(prefix="lab-scale-") as name,
-        # Nodes have a /tmp of their own, in which it would not be seen.
         tempfile.TemporaryDirectory(prefix="archives-", dir=cache) as archives,
         SharedFileSystem(setting.service_time, record=Path(name) / "operations") as shared,
         Cluster(setting.nodes, Path(name)) as cluster,

@@ -46,10 +46,10 @@ def start_up(runs: Sequence[dict[str, Any]]) -> Figure:
     """The model's seconds for nodes that are full."""
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.subplots()
-    sizes = [2**power for power in range(6, 19)]
+    sizes = [2**power for power in range(10, 19)]
     for name in model.WAYS:
         way = model.fit(runs, name, False)
-        seconds = [model.predict(way, size, max(size // 64, 1), model.Assumptions()).total for size in sizes]
+        seconds = [model.predict(way, size, size // 64, model.Assumptions()).total for size in sizes]
         axes.plot(sizes, seconds, color=COLOURS[name], label=name)
     for ranks, _ in model.SIZES:
         axes.axvline(ranks, color="#bbbbbb", linewidth=0.5)
