@@ -117,7 +117,9 @@ def main() -> int:
             f"{key}_above_percent": round(100 * (value / result[BASIS][key] - 1), 1) for key, value in figures.items()
         }
         figures.update(above)
-    arguments.output.write_text(json.dumps({"machine": describe(prefix), "ways": result}, indent=2) + "\n")
+    arguments.output.write_text(
+        json.dumps({"machine": describe(prefix, runtime=[runtime, "--version"]), "ways": result}, indent=2) + "\n"
+    )
     return 0
 
 

@@ -88,10 +88,8 @@ def _lazy(contest: Contest) -> Start:
 
 def _tar(contest: Contest) -> Start:
     archive, place = contest.archives / "tree.tar", BROUGHT["tar"]
+    _check_room(_tree(contest), contest.nodes)
     _run(["tar", "-cf", archive, "-C", _tree(contest), "."])
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if (needed := archive.stat().st_size * contest.nodes) > memory / 2:
-        raise NotHere(f"{needed >> 20} MB of copies are more than half of this machine's memory")
     return _brought(place, f"mkdir -p {place} && tar -xf {archive} -C {place}")
 
 
@@ -144,9 +142,17 @@ def _shiv(contest: Contest) -> Start:
     if not importlib.util.find_spec("shiv"):
         raise NotHere("shiv is not installed")
     archive = contest.archives / "packages.pyz"
-    packages = contest.own or sysconfig.get_path("platlib")
+    packages = contest.own or Path(sysconfig.get_path("platlib"))
+    _check_room(packages, contest.nodes)
     _run([sys.executable, "-m", "shiv.cli", "--site-packages", packages, "-o", archive])
     return Start([sys.executable, str(archive)], {"SHIV_ROOT": "/dev/shm/shiv"})
+
+
+def _check_room(directory: Path, nodes: int) -> None:
+    """Raises NotHere where a copy on each node, all of which are this machine, would take too much of its memory."""
+    needed = nodes * sum(file.lstat().st_size for file in directory.rglob("*"))
+    if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2:
+        raise NotHere(f"the copies on {nodes} nodes would take {needed / 1e9:.0f} GB of this machine's memory")
 
 
 def _run(command: list[str | Path]) -> None:

@@ -92,7 +92,8 @@ def main() -> int:
         print(f"lab_scale: {exc}", file=sys.stderr)
         return UNAVAILABLE
     mpi = Mpi("mpich", home / "mpich", home / "mpich" / "lib" / "libmpi.so.12")
-    results: dict[str, Any] = {"machine": describe(prefix), "service_time": options.service_time / 1e3, "runs": []}
+    machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
+    results: dict[str, Any] = {"machine": machine, "service_time": options.service_time / 1e3, "runs": []}
     for setting in settings(options.workloads, options.sizes, options.service_time / 1e3):
         for found in measure(setting, options.ways, prefix, mpi, prefix.parent / "workloads"):
             results["runs"].append(found)

@@ -10,7 +10,6 @@ import argparse
 import itertools
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -65,22 +64,13 @@ def main() -> int:
     identities = ["root"] * (os.geteuid() == 0) + ["user"] * bool(containers.user)
     cases = [Case(*values) for values in itertools.product(IMAGES, identities, arguments.ranks, PROGRAMS)]
     result = {
-        "machine": machine(containers),
+        "machine": describe(
+            prefix, runtime=[containers.runtime, "--version"], mpi=[mpi_prefix / "bin" / "mpichversion"]
+        ),
         "results": [measure(containers, case, arguments.rounds) for case in cases],
     }
     arguments.output.write_text(json.dumps(result, indent=2) + "\n")
     return 0
-
-
-def machine(containers: images.Containers) -> dict[str, object]:
-    version = subprocess.run([containers.runtime, "--version"], stdout=subprocess.PIPE, text=True, check=True)
-    mpich = subprocess.run([containers.mpi.prefix / "bin" / "mpichversion"], stdout=subprocess.PIPE, text=True)
-    return {
-        **describe(containers.prefix),
-        "runtime": version.stdout.strip(),
-        "mpi": mpich.stdout.splitlines()[0] if mpich.stdout else "mpich",
-        "load": os.getloadavg(),
-    }
 
 
 def measure(containers: images.Containers, case: Case, rounds: int) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """The documented benchmarks are those that were recorded, and each way that is compared starts or says why not."""
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -59,6 +60,12 @@ def test_extension_modules_are_not_for_a_zip(contest: Contest) -> None:
     (contest.own / "one" / "fast.so").touch()
     with pytest.raises(NotHere, match="extension modules"):
         start("zip", contest)
+
+
+def test_copies_that_would_fill_the_memory_are_not_made(contest: Contest) -> None:
+    with pytest.raises(NotHere, match="memory"):
+        start("tar", dataclasses.replace(contest, nodes=10**6))
+    assert not (contest.archives / "tree.tar").exists()
 
 
 def test_what_is_not_on_the_path_is_said_not_to_be_found(contest: Contest, monkeypatch: pytest.MonkeyPatch) -> None:
