@@ -24,6 +24,7 @@ SHARED = {False: "tree shared", True: "everything shared"}
 def main() -> int:
     head, mark, _ = PAGE.read_text().partition(MARK)
     PAGE.write_text(head + mark + written())
+    # Whoever only reads the page, as tests do, needs no matplotlib.
     from benchmarks.plots import draw
 
     for path in draw(lab_runs(), PAGE.with_suffix("")):
@@ -53,8 +54,9 @@ def written() -> str:
 def lab_source(runs: Sequence[dict[str, Any]]) -> str:
     """Say where and when, with the load that walls suffered from."""
     lines = []
-    for machine in {run["machine"]["date"]: run["machine"] for run in runs}.values():
-        loads = [run["load_average"] for run in runs if run["machine"] == machine and "missing" not in run]
+    measured = [run for run in runs if "missing" not in run]
+    for machine in {run["machine"]["date"]: run["machine"] for run in measured}.values():
+        loads = [run["load_average"] for run in measured if run["machine"] == machine]
         versions = ", ".join(f"{name} {machine[name]}" for name in ("mpi4py", "numpy", "scipy"))
         lines.append(
             f"- {machine['date'][:10]}, mpiimport {machine['mpiimport']} ({machine['commit']}), CPython "
@@ -66,16 +68,15 @@ def lab_source(runs: Sequence[dict[str, Any]]) -> str:
 
 def lab_table(runs: Sequence[dict[str, Any]]) -> str:
     ways = [way for way in ALL_WAYS if any(run["way"] == way and "missing" not in run for run in runs)]
-    settings = sorted({(run["everything"], run["ranks"], run["nodes"]) for run in runs})
+    settings: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
+    for run in runs:
+        setting = tuple(run[name] for name in ("everything", "service_time", "ranks", "nodes"))
+        settings.setdefault(setting, {})[run["way"]] = run
     rows = []
-    for everything, ranks, nodes in settings:
-        here = {
-            run["way"]: run
-            for run in runs
-            if (run["everything"], run["ranks"], run["nodes"]) == (everything, ranks, nodes)
-        }
-        rows.append([f"{ranks} on {nodes}, {SHARED[everything]}", *(lab_cell(here.get(way)) for way in ways)])
-    return table(["ranks on nodes", *(HEADINGS.get(way, way) for way in ways)], rows)
+    for (everything, service_time, ranks, nodes), here in sorted(settings.items()):
+        label = f"{ranks} on {nodes}, {SHARED[everything]}, {service_time * 1e3:g} ms"
+        rows.append([label, *(lab_cell(here.get(way)) for way in ways)])
+    return table(["ranks on nodes, service time", *(HEADINGS.get(way, way) for way in ways)], rows)
 
 
 def lab_cell(run: dict[str, Any] | None) -> str:
