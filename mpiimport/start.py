@@ -58,10 +58,10 @@ def _main():  # type: () -> None
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]
     package = os.path.dirname(os.path.abspath(script))
-    rank_path = _RankPath(package)
-    sys.meta_path.insert(0, rank_path)
     sys.path.insert(0, os.path.dirname(package))
     try:
+        rank_path = _RankPath(package)
+        sys.meta_path.insert(0, rank_path)
         from mpiimport.runtime.early import EarlyStart
 
         start = EarlyStart()

@@ -52,7 +52,7 @@ def test_the_first_job_of_a_baked_image_misses_nothing(site: Site, mpich: Mpi, k
 
 
 def test_an_image_stays_as_it_was_when_the_program_fails(site: Site, mpich: Mpi) -> None:
-    cell = Cell("sif", "root", "hybrid", "mpich")
+    cell = Cell("shim", "sif", "root", "hybrid", "mpich")
     image = site.images / "py.sif"
     before = image.stat()
     command = [

@@ -1,5 +1,6 @@
 """What is installed works where nothing else of ours is: a wheel, and a site's directory with its module file."""
 
+import copy
 import shlex
 import shutil
 from collections.abc import Callable
@@ -122,7 +123,8 @@ def test_the_shim_of_a_wheel_starts_the_main_job_in_the_real_runtime(
         outcome = run(site.as_identity("user", command), environment, 300)
         assert outcome.status == 0, outcome.stderr
     (prefix,) = (workspace / "venv").glob("lib/*/site-packages/mpiimport.prefix")
-    from_wheel = Site(prefix, site.runtime, site.images, site.user)
+    from_wheel = copy.copy(site)
+    from_wheel.prefix = prefix
     door = DOORS["shim"]
     command = door.command(from_wheel, cell, mpich, 2, script, [])
     served = run(

@@ -58,9 +58,10 @@ class ClusterMpi(Mpi):
 class Cluster:
     """Nodes ``node0``, ``node1``, ..., and ``login``, from which jobs are launched, while the context lasts.
 
-    ``home``: the one directory in which all nodes see, and may write, the same files, if it lies in /tmp; what is
-    outside /tmp and /dev/shm they see anyway. ``shm``: size of a node's /dev/shm; ``rate``: of its link, as for tc,
-    "1gbit"; empty for no limit. Needs root. ``tools``: the directory that holds ``rsh``, what launchers take for ssh.
+    ``home``: the one directory in /tmp, beside that of these sources, in which all nodes see, and may write, the same
+    files; what is outside /tmp and /dev/shm they see anyway. ``shm``: size of a node's /dev/shm; ``rate``: of its link,
+    as for tc, "1gbit"; empty for no limit. Needs root. ``tools``: the directory that holds ``rsh``, what launchers take
+    for ssh.
     """
 
     def __init__(self, nodes: int, home: Path | None = None, shm: str = "50%", rate: str = "") -> None:

@@ -144,7 +144,9 @@ def test_answers_from_memory_are_counted(job: Job, mpich: Mpi) -> None:
     ids=["a rank is killed", "a rank raises", "root raises", "a status"],
 )
 def test_whatever_ends_the_job_root_writes_what_it_knows(job: Job, mpich: Mpi, end: str, scope: str) -> None:
-    text = f"import os, sys, time\nrank = int(os.environ['PMI_RANK'])\n{end}"
+    # Root writes once it is ready itself; another rank may be so before.
+    written = "not os.path.exists('report.json') or not open('report.json').read().endswith('}\\n')"
+    text = f"import os, sys, time\nrank = int(os.environ['PMI_RANK'])\nwhile {written}: time.sleep(0.01)\n{end}"
     outcome, report = reported(job, mpich, 2, job.script(text.replace("raise ValueError if", "1 / 0 if")))
     assert outcome.status != 0
     assert report["scope"] == scope

@@ -165,11 +165,23 @@ def test_a_python_that_a_shell_becomes_is_the_rank(job: Job, mpi: Mpi) -> None:
     assert outcome.lines() == ["StoreSourceLoader"] * 2, outcome.stderr
 
 
+def test_a_rank_path_that_was_cut_short(job: Job, mpich: Mpi, prefix: Path, tmp_path: Path) -> None:
+    shutil.copytree(prefix / "lib", tmp_path / "lib")
+    (bundle,) = (tmp_path / "lib" / "mpiimport").glob(f"rank_path.{sys.implementation.cache_tag}")
+    bundle.write_bytes(bundle.read_bytes()[:-100])
+    outcome = Job(tmp_path, tmp_path).run(mpich, 2, job.script(PROGRAM))
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == [PLAIN] * 2
+    assert all("does not load" in line for line in outcome.ours())
+
+
 @pytest.mark.parametrize("door", ["early", "sitecustomize"])
 def test_an_installation_that_is_broken(job: Job, mpich: Mpi, prefix: Path, tmp_path: Path, door: str) -> None:
     shutil.copytree(prefix / "lib", tmp_path / "lib")
     broken = Job(tmp_path, tmp_path)
     (tmp_path / "lib" / "mpiimport" / "runtime" / "service.py").write_text("raise OSError('broken')")
+    for bundle in (tmp_path / "lib" / "mpiimport").glob("rank_path.*"):
+        bundle.unlink()
     shutil.rmtree(tmp_path / "lib" / "mpiimport" / "runtime" / "__pycache__")
     outcome = broken.run(mpich, 2, job.script(PROGRAM), door=door)
     assert outcome.status == 0, outcome.stderr

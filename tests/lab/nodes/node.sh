@@ -4,6 +4,7 @@
 # usage: node.sh HOME RUN SHM RATE NAME ADDRESS HARDWARE-ADDRESS   (as cluster.sh)
 set -euo pipefail
 home=$1 run=$2 shm=$3 rate=$4 name=$5 address=$6 hardware_address=$7
+sources=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 
 join_network() {
     ip link set lo up
@@ -22,16 +23,25 @@ limit() {
     nsenter --target 1 --net tc qdisc add dev "$name" root tbf rate "$rate" burst 256kb latency 50ms
 }
 
-# Only the node's own network devices are to be seen in /sys. HOME and RUN may lie in /tmp, and stay.
+# Only the node's own network devices are to be seen in /sys. What all nodes see may lie in /tmp, and stays: HOME with
+# RUN in it, and these sources with what is built there.
 mount_own() {
-    local kept
+    local place descriptor kept=() places=()
     mount -t sysfs sysfs /sys
     mount -t tmpfs -o "size=$shm,mode=1777" shm /dev/shm
-    exec {kept}<"$home"
+    for place in "$sources" "$home"; do
+        [[ $place == /tmp/* ]] || continue
+        exec {descriptor}<"$place"
+        kept+=("$descriptor")
+        places+=("$place")
+    done
     mount -t tmpfs -o mode=1777 tmp /tmp
-    mkdir -p "$home"
-    mount --no-canonicalize --bind "/proc/self/fd/$kept" "$home"
-    exec {kept}<&-
+    for place in "${!places[@]}"; do
+        mkdir -p "${places[place]}"
+        descriptor=${kept[place]}
+        mount --no-canonicalize --bind "/proc/self/fd/$descriptor" "${places[place]}"
+        exec {descriptor}<&-
+    done
 }
 
 hostname "$name"
