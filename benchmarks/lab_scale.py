@@ -84,6 +84,8 @@ def main() -> int:
     parser.add_argument("--ways", nargs="+", choices=ALL_WAYS, default=ALL_WAYS, help="(all)")
     parser.add_argument("--service-time", type=float, default=0.2, metavar="MS", help="of a metadata operation (0.2)")
     options = parser.parse_args()
+    if {"later", "lazy"} & set(options.ways) and "first" not in options.ways:
+        parser.error("--ways: what later runs use is learned by the first")
     prefix = options.prefix.resolve()
     try:
         provision("lab.sh")

@@ -20,12 +20,12 @@ def test_ways_are_compared_for_what_they_are(
     monkeypatch.setenv("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")
     setting = Setting("small", ranks=2, nodes=2, everything=False, service_time=0.0)
     with tempfile.TemporaryDirectory(dir=ROOT / "build") as cache:
-        chosen = ["plain", "later", "zip", "spindle"]
+        chosen = ["plain", "first", "zip", "spindle"]
         found = {run["way"]: run for run in measure(setting, chosen, prefix, mpis["mpich"], Path(cache))}
     assert list(found) == chosen
     loaders = {way: run.get("loaders") for way, run in found.items()}
-    assert loaders["plain"] == ["SourceFileLoader"] and loaders["later"] == ["StoreSourceLoader"]
+    assert loaders["plain"] == ["SourceFileLoader"] and loaders["first"] == ["StoreSourceLoader"]
     assert loaders["zip"] == ["zipimporter"]
-    assert found["plain"]["others"]["after"] > 60 and found["later"]["others"]["after"] == 0
-    assert found["later"]["bytes_broadcast"] > 0 == found["plain"]["bytes_broadcast"]
+    assert found["plain"]["others"]["after"] > 60 and found["first"]["others"]["after"] == 0
+    assert found["first"]["bytes_broadcast"] > 0 == found["plain"]["bytes_broadcast"]
     assert "not found" in found["spindle"]["missing"]
