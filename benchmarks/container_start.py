@@ -1,8 +1,8 @@
 """What our part adds to one container start: CPU, system calls and wall, side by side with the runtime alone.
 
-    python benchmarks/container_start.py --prefix build/prefix --runtime APPTAINER --image IMAGE [--plugin APPTAINER]
+    python benchmarks/container_start.py --prefix build/prefix --output results.json [--plugin APPTAINER]
 
-Prints JSON: for each way the medians of CPU seconds (user and system, of all processes of the start) and wall seconds
+Writes JSON: for each way the medians of CPU seconds (user and system, of all processes of the start) and wall seconds
 over rounds in which the ways take turns, the number of system calls, and what each is above the runtime alone, in per
 cent. The command in the container is ``true``.
 """
@@ -17,6 +17,11 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.images import CAP_SYS_RESOURCE, UNAVAILABLE, Unavailable, has_capability, provision
+from benchmarks.machine import describe
 
 PROFILE = "mpich"
 BASIS = "runtime"
@@ -74,15 +79,28 @@ def system_calls(way: Way) -> int:
     return int(totals[-1])
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--prefix", type=Path, required=True, help="the installed mpiimport")
-    parser.add_argument("--runtime", type=Path, required=True, help="the real apptainer, which the shim finds, too")
-    parser.add_argument("--image", type=Path, required=True)
+    parser.add_argument("--output", type=Path, default=Path("/dev/stdout"), help="where the JSON goes")
+    parser.add_argument(
+        "--runtime", type=Path, help="the real apptainer, which the shim finds, too (that of the tests)"
+    )
+    parser.add_argument("--image", type=Path, help="(that of the tests, as a sandbox)")
     parser.add_argument("--plugin", type=Path, help="an apptainer that has the plugin")
     parser.add_argument("--rounds", type=int, default=31)
     arguments = parser.parse_args()
-    chosen = ways(arguments.prefix.resolve(), arguments.runtime, arguments.image, arguments.plugin)
+    prefix = arguments.prefix.resolve()
+    try:
+        runtime = arguments.runtime or Path(provision("apptainer.sh"))
+        image = arguments.image or Path(provision("images.sh").removeprefix("images: ")) / "py"
+    except Unavailable as exc:
+        print(f"container_start: {exc}", file=sys.stderr)
+        return UNAVAILABLE
+    os.environ["PATH"] = f"{runtime.parent}:{os.environ['PATH']}"
+    if os.geteuid() == 0 and not has_capability(CAP_SYS_RESOURCE):
+        os.environ["APPTAINER_DROP_CAPS"] = "CAP_SYS_RESOURCE"
+    chosen = ways(prefix, runtime, image, arguments.plugin)
     for way in chosen.values():
         measure(way)  # fills the caches
     rounds = [{name: measure(way) for name, way in chosen.items()} for _ in range(arguments.rounds)]
@@ -99,9 +117,11 @@ def main() -> None:
             f"{key}_above_percent": round(100 * (value / result[BASIS][key] - 1), 1) for key, value in figures.items()
         }
         figures.update(above)
-    json.dump(result, sys.stdout, indent=2)
-    print()
+    arguments.output.write_text(
+        json.dumps({"machine": describe(prefix, runtime=[runtime, "--version"]), "ways": result}, indent=2) + "\n"
+    )
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

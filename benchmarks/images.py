@@ -10,6 +10,8 @@ from benchmarks.measure import Way
 from tests.lab.ranks import Mpi, run
 
 PROVISION = Path(__file__).resolve().parent.parent / "tests" / "containers" / "provision"
+# The exit status of a benchmark that this machine cannot run, as of the provisioning scripts.
+UNAVAILABLE = 3
 # Building the images from nothing takes minutes.
 PROVISION_SECONDS = 1800
 # Where the images have their Python tree.

@@ -1,4 +1,4 @@
-"""What one import asks of a shared file system at growing numbers of ranks and nodes of the lab, plainly and served.
+"""What imports ask of a shared file system at growing numbers of ranks and nodes of the lab, in the ways compared.
 
 Writes JSON. Needs root; builds what it needs by the provisioning scripts of the tests. Counts are exact on any machine;
 walls are not, and mean something only beside each other in one run.
@@ -12,30 +12,35 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.images import Unavailable, provision
+from benchmarks.contenders import ALL_WAYS, SECONDS, Contest, NotHere, Start, start
+from benchmarks.images import UNAVAILABLE, Unavailable, provision
 from benchmarks.lab_operations import MARK, by_rank, mean_by_place
 from benchmarks.machine import describe
+from benchmarks.workloads import WORKLOADS, prepare
 from tests.lab.cluster import Cluster, python_tree
 from tests.lab.filesystem import SharedFileSystem
 from tests.lab.ranks import Mpi, clean_environment, run
 
-# Ranks and nodes.
+# Ranks and nodes: of the first workload, and of the others.
 SIZES = ["1x1", "2x1", "8x1", "8x8", "32x8", "64x8", "64x64"]
-SECONDS = 1500
+OTHER_SIZES = ["8x8", "32x8"]
+# Where MPI is shared too, that tells nothing new of the others.
+EVERYTHING = ("plain", "first", "later")
 # Asks for a path that tells where user code begins, imports, meets, and says when that was.
-PROGRAM = f"""
+PROGRAM = """
 import os, sys
-os.path.exists(f"{{sys.prefix}}/{MARK}{{os.getpid()}}")
-import numpy; import scipy.interpolate
+os.path.exists(f"{mark}{{os.getpid()}}")
+{imports}
 from mpi4py import MPI
 MPI.COMM_WORLD.Barrier()
 import time; now = time.monotonic()
-loaders = MPI.COMM_WORLD.gather(type(numpy.__loader__).__name__)
+loaders = MPI.COMM_WORLD.gather(type(sys.modules["{package}"].__loader__).__name__)
 pids = MPI.COMM_WORLD.gather(os.getpid())
 if not MPI.COMM_WORLD.rank:
     import json; print(json.dumps({{"barrier": now, "loaders": sorted(set(loaders)), "pids": pids}}))
@@ -46,83 +51,119 @@ if not MPI.COMM_WORLD.rank:
 class Setting:
     """``everything``: mpiimport and MPI lie on the shared file system too, not only the Python tree."""
 
+    workload: str
     ranks: int
     nodes: int
     everything: bool
     service_time: float
+
+    def ways(self) -> list[str]:
+        """Return what is compared: of one rank, which mpiimport leaves alone, only the plain start."""
+        if self.ranks == 1:
+            return ["plain"]
+        kept = [way for way in ALL_WAYS if way != "lazy" or self.workload == "linked"]
+        return [way for way in kept if way in EVERYTHING or not self.everything]
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    """Where a setting is measured. ``directories``: what lies on the shared file system, by names."""
+
+    shared: SharedFileSystem
+    cluster: Cluster
+    mpi: Mpi
+    directories: dict[str, Path]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
     parser.add_argument("--output", type=Path, required=True, help="where the results go")
-    parser.add_argument("--sizes", nargs="+", default=SIZES, metavar="RANKSxNODES", help=f"({' '.join(SIZES)})")
+    parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), help="(all)")
+    parser.add_argument("--sizes", nargs="+", metavar="RANKSxNODES", help=f"({' '.join(SIZES)}, fewer but for scipy)")
+    parser.add_argument("--ways", nargs="+", choices=ALL_WAYS, default=ALL_WAYS, help="(all)")
     parser.add_argument("--service-time", type=float, default=0.2, metavar="MS", help="of a metadata operation (0.2)")
     options = parser.parse_args()
+    if {"later", "lazy"} & set(options.ways) and "first" not in options.ways:
+        parser.error("--ways: what later runs use is learned by the first")
     prefix = options.prefix.resolve()
     try:
         provision("lab.sh")
         home = Path(provision("mpi.sh"))
     except Unavailable as exc:
         print(f"lab_scale: {exc}", file=sys.stderr)
-        return 1
+        return UNAVAILABLE
     mpi = Mpi("mpich", home / "mpich", home / "mpich" / "lib" / "libmpi.so.12")
-    results: dict[str, Any] = {"machine": describe(prefix), "service_time": options.service_time / 1e3, "runs": []}
-    for size in options.sizes:
-        ranks, nodes = map(int, size.split("x"))
-        for everything in (False, True):
-            setting = Setting(ranks, nodes, everything, options.service_time / 1e3)
-            for found in measure(setting, prefix, mpi):
-                results["runs"].append(found)
-                print(line(found), flush=True)
-                options.output.write_text(json.dumps(results, indent=1) + "\n")
+    machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
+    results: dict[str, Any] = {"machine": machine, "service_time": options.service_time / 1e3, "runs": []}
+    for setting in settings(options.workloads, options.sizes, options.service_time / 1e3):
+        for found in measure(setting, options.ways, prefix, mpi, prefix.parent / "workloads"):
+            results["runs"].append(found)
+            print(line(found), flush=True)
+            options.output.write_text(json.dumps(results, indent=1) + "\n")
     return 0
 
 
-def measure(setting: Setting, prefix: Path, mpi: Mpi) -> Iterator[dict[str, Any]]:
-    """Run the program on cold caches, plainly, served for the first time and served again."""
-    elsewhere = {"mpiimport": prefix, "mpi": mpi.prefix}
-    directories = {**python_tree(), **(elsewhere if setting.everything else {})}
-    with tempfile.TemporaryDirectory(prefix="lab-scale-") as name:
-        home = Path(name)
-        (home / "app.py").write_text(PROGRAM)
-        with (
-            SharedFileSystem(setting.service_time, record=home / "operations") as shared,
-            Cluster(setting.nodes, home) as cluster,
-        ):
-            cluster.share(shared, *directories.values())
-            command = cluster.mpi(mpi).command(setting.ranks)
-            for way in ["plain", "first", "later"] if setting.ranks > 1 else ["plain"]:
-                yield launch(setting, way, command, prefix, mpi, home, shared, directories)
+def settings(workloads: list[str], sizes: list[str] | None, service_time: float) -> Iterator[Setting]:
+    first = next(iter(WORKLOADS))
+    for workload in workloads:
+        for size in sizes or (SIZES if workload == first else OTHER_SIZES):
+            ranks, nodes = map(int, size.split("x"))
+            for everything in (False, True) if workload == first else (False,):
+                yield Setting(workload, ranks, nodes, everything, service_time)
 
 
-def launch(
-    setting: Setting,
-    way: str,
-    command: list[str],
-    prefix: Path,
-    mpi: Mpi,
-    home: Path,
-    shared: SharedFileSystem,
-    directories: dict[str, Path],
-) -> dict[str, Any]:
-    shared.remount()
-    served = way != "plain"
-    start = ["-S", str(prefix / "lib" / "mpiimport" / "start.py")] if served else []
-    own = {"MPIIMPORT": "force", "MPIIMPORT_REPORT": str(home / "report"), "MPIIMPORT_DEADLINE": str(SECONDS)}
-    own["MPIIMPORT_MANIFESTS"] = str(home / "manifests")
-    environment = clean_environment(MPI4PY_LIBMPI=str(mpi.library), **(own if served else {}))
+def measure(setting: Setting, ways: list[str], prefix: Path, mpi: Mpi, cache: Path) -> Iterator[dict[str, Any]]:
+    """Run the program in each of the ways on cold caches; those that cannot be say why under ``missing``.
+
+    ``cache``: where workloads are made and kept. It must not lie in /tmp, of which each node has its own.
+    """
+    own = prepare(setting.workload, cache)
+    cache.mkdir(exist_ok=True)
+    workload = WORKLOADS[setting.workload]
+    program = PROGRAM.format(mark=f"{sys.prefix}/{MARK}", imports=workload.imports, package=workload.package)
+    with (
+        tempfile.TemporaryDirectory(prefix="lab-scale-") as name,
+        tempfile.TemporaryDirectory(prefix="archives-", dir=cache) as archives,
+        SharedFileSystem(setting.service_time, record=Path(name) / "operations") as shared,
+        Cluster(setting.nodes, Path(name)) as cluster,
+    ):
+        (cluster.home / "app.py").write_text(program)
+        directories = {**python_tree(), "archives": Path(archives), **({"own": own} if own else {})}
+        directories |= {"mpiimport": prefix, "mpi": mpi.prefix} if setting.everything else {}
+        cluster.share(shared, *directories.values())
+        site = Site(shared, cluster, mpi, directories)
+        contest = Contest(own, Path(archives), prefix, cluster.home, setting.nodes)
+        for way in setting.ways():
+            if way not in ways:
+                continue
+            try:
+                began = start(way, contest)
+            except NotHere as exc:
+                yield {**dataclasses.asdict(setting), "way": way, "missing": str(exc)}
+                continue
+            yield {**dataclasses.asdict(setting), "way": way, **launch(setting.ranks, began, site)}
+
+
+def launch(ranks: int, start: Start, site: Site) -> dict[str, Any]:
+    """Run the program once, from cold caches, and return what it cost."""
+    site.shared.remount()
+    home, mpi = site.cluster.home, site.cluster.mpi(site.mpi)
+    environment = clean_environment(MPI4PY_LIBMPI=str(mpi.library), **start.environment)
+    entered = len(mpi.enter)
+    command = mpi.command(ranks)
+    command[entered:entered] = start.launcher
+    (home / "report").unlink(missing_ok=True)
     started = time.monotonic()
-    outcome = run([*command, sys.executable, *start, str(home / "app.py")], environment, SECONDS, home)
-    if outcome.status != 0 or outcome.ours():
-        raise SystemExit(f"status {outcome.status}: {outcome.stdout[-1000:]}{outcome.stderr[-4000:]}")
-    said = json.loads(outcome.stdout)
-    load, operations = shared.load(), shared.operations()
+    if start.on_each_node:
+        commands = [site.cluster.on(node, start.on_each_node) for node in mpi.nodes]
+        with ThreadPoolExecutor(len(commands)) as pool:
+            list(pool.map(lambda one: checked(one, clean_environment(), home), commands))
+    said = json.loads(checked([*command, *start.python, str(home / "app.py")], environment, home))
+    load, operations = site.shared.load(), site.shared.operations()
     first, *others = by_rank(operations, said["pids"])
-    report = json.loads((home / "report").read_text()) if served else {}
+    report = json.loads((home / "report").read_text()) if (home / "report").exists() else {}
     return {
-        **dataclasses.asdict(setting),
-        "way": way,
         "loaders": said["loaders"],
         "wall": round(said["barrier"] - started, 3),
         "load_average": os.getloadavg()[0],
@@ -139,15 +180,25 @@ def launch(
         "bytes_broadcast": report.get("bytes_broadcast", 0),
         "bytes_stored": report.get("bytes_stored", 0),
         "report": {key: value for key, value in report.items() if key == "phases" or isinstance(value, (int, float))},
-        "before_of_others": mean_by_place(others, directories) if others else {},
+        "before_of_others": mean_by_place(others, site.directories) if others else {},
     }
+
+
+def checked(command: list[str], environment: dict[str, str], directory: Path) -> str:
+    """Run a command on the cluster and return what it printed."""
+    outcome = run(command, environment, SECONDS, directory)
+    if outcome.status != 0 or outcome.ours():
+        raise SystemExit(f"status {outcome.status}: {outcome.stdout[-1000:]}{outcome.stderr[-4000:]}")
+    return outcome.stdout
 
 
 def line(found: dict[str, Any]) -> str:
     where = "all shared" if found["everything"] else "tree shared"
+    name = f"{found['workload']}, {found['ranks']:3} ranks on {found['nodes']:2} nodes, {where}, {found['way']}: "
+    if "missing" in found:
+        return name + found["missing"]
     others = found["others"]
-    return (
-        f"{found['ranks']:3} ranks on {found['nodes']:2} nodes, {where:11}, {found['way']:5}: "
+    return name + (
         f"{found['metadata']:7,} operations, busy {found['metadata_busy']:6.2f} s, wall {found['wall']:6.1f} s, "
         f"broadcast {found['bytes_broadcast'] / 1e6:5.0f} MB; root {found['root']['before']:,} + "
         f"{found['root']['after']:,}, others {others['before']:,} + {others['after']:,}, launcher {found['launcher']:,}"

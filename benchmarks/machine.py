@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 
-def describe(prefix: Path) -> dict[str, Any]:
-    """``prefix``: the installed mpiimport that was measured."""
+def describe(prefix: Path, **programs: list[str | Path]) -> dict[str, Any]:
+    """``prefix``: the installed mpiimport that was measured; ``programs``: commands whose first line is a version."""
     version = (prefix / "lib" / "mpiimport" / "__init__.py").read_text().split('__version__ = "', 1)[1].split('"', 1)[0]
     packages = ("mpi4py", "numpy", "scipy")
     commit = subprocess.run(
@@ -23,6 +23,11 @@ def describe(prefix: Path) -> dict[str, Any]:
         "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "python": platform.python_version(),
         **{package: importlib.metadata.version(package) for package in packages},
+        **{name: first_line(command) for name, command in programs.items()},
         "mpiimport": version,
         "commit": commit.stdout.strip(),
     }
+
+
+def first_line(command: list[str | Path]) -> str:
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.partition("\n")[0]

@@ -10,8 +10,6 @@ import argparse
 import itertools
 import json
 import os
-import platform
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -23,6 +21,7 @@ from tempfile import TemporaryDirectory
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import images
+from benchmarks.machine import describe
 from tests.lab.ranks import Mpi, run
 
 IMAGES = {"sandbox": "py", "sif": "py.sif"}
@@ -54,29 +53,24 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    mpi_prefix = Path(images.provision("mpi.sh")) / "mpich"
-    mpi = Mpi("mpich", mpi_prefix, mpi_prefix / "lib" / "libmpi.so.12")
-    containers = images.find(arguments.prefix.resolve(), mpi)
+    prefix = arguments.prefix.resolve()
+    try:
+        mpi_prefix = Path(images.provision("mpi.sh")) / "mpich"
+        mpi = Mpi("mpich", mpi_prefix, mpi_prefix / "lib" / "libmpi.so.12")
+        containers = images.find(prefix, mpi)
+    except images.Unavailable as exc:
+        print(f"one_container_per_node: {exc}", file=sys.stderr)
+        return images.UNAVAILABLE
     identities = ["root"] * (os.geteuid() == 0) + ["user"] * bool(containers.user)
     cases = [Case(*values) for values in itertools.product(IMAGES, identities, arguments.ranks, PROGRAMS)]
     result = {
-        "machine": machine(containers),
+        "machine": describe(
+            prefix, runtime=[containers.runtime, "--version"], mpi=[mpi_prefix / "bin" / "mpichversion"]
+        ),
         "results": [measure(containers, case, arguments.rounds) for case in cases],
     }
     arguments.output.write_text(json.dumps(result, indent=2) + "\n")
     return 0
-
-
-def machine(containers: images.Containers) -> dict[str, object]:
-    version = subprocess.run([containers.runtime, "--version"], stdout=subprocess.PIPE, text=True, check=True)
-    mpich = subprocess.run([containers.mpi.prefix / "bin" / "mpichversion"], stdout=subprocess.PIPE, text=True)
-    return {
-        "processors": len(os.sched_getaffinity(0)),
-        "kernel": platform.release(),
-        "runtime": version.stdout.strip(),
-        "mpi": mpich.stdout.splitlines()[0] if mpich.stdout else "mpich",
-        "load": os.getloadavg(),
-    }
 
 
 def measure(containers: images.Containers, case: Case, rounds: int) -> dict[str, object]:
@@ -88,7 +82,7 @@ def measure(containers: images.Containers, case: Case, rounds: int) -> dict[str,
         runs = [{way: launch(containers, case, way, directory) for way in WAYS} for _ in range(rounds)]
     figures = {way: {what: [run[way][what] for run in runs] for what in ("wall", "cpu")} for way in WAYS}
     print(case, {way: figures[way] for way in WAYS}, file=sys.stderr, flush=True)
-    return {**vars(case), **figures}
+    return {**vars(case), "ways": figures}
 
 
 def launch(containers: images.Containers, case: Case, way: str, directory: Path) -> dict[str, float | None]:

@@ -1,0 +1,175 @@
+"""The ways in which the same program is started: plainly, served by mpiimport, and as people start it without either.
+
+``tar`` and ``squashfs`` bring the whole Python tree to each node, by one process per node before the job, which is part
+of its time: unpacked to /dev/shm, mounted by squashfuse. ``zip`` and ``shiv`` change only where packages come from.
+"""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# No launch takes longer.
+SECONDS = 1500
+# Where a node has what was brought to it.
+BROUGHT = {"tar": Path("/dev/shm/tar"), "squashfs": Path("/tmp/squashfs")}
+# What only the machine's owner can install, and whose command line we know how to put a launch behind, or not.
+WRAPPERS = {"spindle": ["spindle"]}
+BY_HAND = {"copper": "launch_copper.sh", "python-mpi-bcast": "mpibcast"}
+
+
+class NotHere(Exception):
+    """A way that this machine, or this workload, does not have; the message says why."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """``python``: words that start Python; ``launcher``: words in front of the launcher; ``on_each_node``: a command
+    that one process per node runs before the job."""
+
+    python: list[str] = field(default_factory=lambda: [sys.executable])
+    environment: dict[str, str] = field(default_factory=dict)
+    launcher: list[str] = field(default_factory=list)
+    on_each_node: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """What is started. ``own``: the directory of the workload, if it has one; ``archives``: an empty directory on the
+    shared file system; ``prefix``: the installed mpiimport; ``home``: where reports and manifests go."""
+
+    own: Path | None
+    archives: Path
+    prefix: Path
+    home: Path
+    nodes: int
+
+    @property
+    def searched(self) -> dict[str, str]:
+        return {"PYTHONPATH": str(self.own)} if self.own else {}
+
+
+def start(way: str, contest: Contest) -> Start:
+    """Return how a way is started, and make what it needs. Raises NotHere."""
+    if way in WAYS:
+        return WAYS[way](contest)
+    if way in WRAPPERS and shutil.which(way):
+        return Start(environment=contest.searched, launcher=WRAPPERS[way])
+    program = shutil.which(BY_HAND.get(way, way))
+    raise NotHere(
+        f"{program} is to be measured by hand, as it needs services of its own" if program else "not found on PATH"
+    )
+
+
+def _plain(contest: Contest) -> Start:
+    return Start(environment=contest.searched)
+
+
+def _served(contest: Contest, **more: str) -> Start:
+    own = {
+        "MPIIMPORT": "force",
+        "MPIIMPORT_REPORT": str(contest.home / "report"),
+        "MPIIMPORT_MANIFESTS": str(contest.home / "manifests"),
+        "MPIIMPORT_DEADLINE": str(SECONDS),
+    }
+    python = [sys.executable, "-S", str(contest.prefix / "lib" / "mpiimport" / "start.py")]
+    return Start(python, {**contest.searched, **own, **more})
+
+
+def _lazy(contest: Contest) -> Start:
+    return _served(contest, MPIIMPORT_BINDING="lazy")
+
+
+def _tar(contest: Contest) -> Start:
+    archive, place = contest.archives / "tree.tar", BROUGHT["tar"]
+    _check_room(_tree(contest), contest.nodes)
+    _run(["tar", "-cf", archive, "-C", _tree(contest), "."])
+    return _brought(place, f"mkdir -p {place} && tar -xf {archive} -C {place}")
+
+
+def _squashfs(contest: Contest) -> Start:
+    image, place = contest.archives / "tree.squashfs", BROUGHT["squashfs"]
+    if not shutil.which("squashfuse_ll"):
+        raise NotHere("squashfuse_ll is not on PATH")
+    _run(["mksquashfs", _tree(contest), image, "-comp", "lz4", "-quiet", "-no-progress"])
+    return _brought(place, f"mkdir -p {place} && squashfuse_ll {image} {place}")
+
+
+def _tree(contest: Contest) -> Path:
+    """Gather what a job needs of Python: interpreter, standard library without its tests, packages."""
+    tree = contest.archives / "tree"
+    if not tree.exists():
+        python, library = tree / "python", Path(os.__file__).parent
+        ignored = shutil.ignore_patterns("test", "config-*", "site-packages", "dist-packages")
+        shutil.copytree(library, python / "lib" / library.name, symlinks=True, ignore=ignored)
+        for shared in Path(sys.base_prefix, "lib").glob("libpython*.so.*"):
+            shutil.copy(shared, python / "lib")
+        (python / "bin").mkdir()
+        shutil.copy(Path(sys.executable).resolve(), python / "bin" / "python3")
+        shutil.copytree(sysconfig.get_path("platlib"), tree / "packages", symlinks=True)
+        shutil.copytree(contest.own, tree / "own") if contest.own else (tree / "own").mkdir()
+    return tree
+
+
+def _brought(place: Path, command: str) -> Start:
+    """Return a start of the gathered Python where it was brought."""
+    environment = {
+        "PYTHONHOME": str(place / "python"),
+        "PYTHONPATH": f"{place}/own:{place}/packages",
+        "LD_LIBRARY_PATH": str(place / "python" / "lib"),
+    }
+    return Start([str(place / "python" / "bin" / "python3")], environment, on_each_node=["sh", "-c", command])
+
+
+def _zip(contest: Contest) -> Start:
+    own = contest.own
+    if not own or any(own.rglob("*.so")):
+        raise NotHere("extension modules cannot be imported from a zip file")
+    archive = contest.archives / "packages.zip"
+    with zipfile.PyZipFile(str(archive), "w") as packages:
+        for package in own.glob("*/__init__.py"):
+            packages.writepy(str(package.parent))
+    return Start(environment={"PYTHONPATH": str(archive)})
+
+
+def _shiv(contest: Contest) -> Start:
+    if not importlib.util.find_spec("shiv"):
+        raise NotHere("shiv is not installed")
+    archive = contest.archives / "packages.pyz"
+    packages = contest.own or Path(sysconfig.get_path("platlib"))
+    _check_room(packages, contest.nodes)
+    _run([sys.executable, "-m", "shiv.cli", "--site-packages", packages, "-o", archive])
+    return Start([sys.executable, str(archive)], {"SHIV_ROOT": "/dev/shm/shiv"})
+
+
+def _check_room(directory: Path, nodes: int) -> None:
+    """Raises NotHere where a copy on each node, all of which are this machine, would take too much of its memory."""
+    needed = nodes * sum(file.lstat().st_size for file in directory.rglob("*"))
+    if needed > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2:
+        raise NotHere(f"the copies on {nodes} nodes would take {needed / 1e9:.0f} GB of this machine's memory")
+
+
+def _run(command: list[str | Path]) -> None:
+    if not shutil.which(command[0]):
+        raise NotHere(f"{command[0]} is not on PATH")
+    subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+
+
+# Squashfs is the last: its image stays open on the nodes.
+WAYS: dict[str, Callable[[Contest], Start]] = {
+    "plain": _plain,
+    "first": _served,
+    "later": _served,
+    "lazy": _lazy,
+    "zip": _zip,
+    "shiv": _shiv,
+    "tar": _tar,
+    "squashfs": _squashfs,
+}
+ALL_WAYS = [*WAYS, *WRAPPERS, *BY_HAND]

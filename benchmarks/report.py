@@ -1,0 +1,172 @@
+"""Write what was recorded in benchmarks/results into docs/benchmarks.md, below its mark, and the plots beside it.
+
+python benchmarks/report.py
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import model
+from benchmarks.contenders import ALL_WAYS
+from benchmarks.recorded import lab_runs, results
+from benchmarks.workloads import WORKLOADS
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+MARK = "<!-- What follows is written by benchmarks/report.py. -->\n"
+HEADINGS = {"first": "first run", "later": "later runs", "lazy": "later runs, lazy binding"}
+SHARED = {False: "tree shared", True: "everything shared"}
+
+
+def main() -> int:
+    head, mark, _ = PAGE.read_text().partition(MARK)
+    PAGE.write_text(head + mark + written())
+    # Whoever only reads the page, as tests do, needs no matplotlib.
+    from benchmarks.plots import draw
+
+    for path in draw(lab_runs(), PAGE.with_suffix("")):
+        print(path)
+    return 0
+
+
+def written() -> str:
+    runs = lab_runs()
+    parts = ["## In the lab", lab_source(runs)]
+    for workload in WORKLOADS:
+        chosen = [run for run in runs if run["workload"] == workload]
+        if chosen:
+            parts += [f"### `{WORKLOADS[workload].imports}`", lab_table(chosen), missing(chosen)]
+    parts += ["![Metadata operations by ranks](benchmarks/operations.svg)", "## Further ranks"]
+    parts += [
+        "What one rank other than root asks for before its program begins; an open counts with its close.",
+        further_ranks(runs),
+    ]
+    containers = [container_start(), one_container_per_node()]
+    parts += ["## Containers", *containers] if any(containers) else []
+    parts += ["## At scale", model_table(runs), "![Start-up by the model](benchmarks/model.svg)"]
+    parts += ["Published, of start-ups of this kind:", records()]
+    return "\n" + "\n\n".join(filter(None, parts)) + "\n"
+
+
+def lab_source(runs: Sequence[dict[str, Any]]) -> str:
+    """Say where and when, with the load that walls suffered from."""
+    lines = []
+    measured = [run for run in runs if "missing" not in run]
+    for machine in {run["machine"]["date"]: run["machine"] for run in measured}.values():
+        loads = [run["load_average"] for run in measured if run["machine"] == machine]
+        versions = ", ".join(f"{name} {machine[name]}" for name in ("mpi4py", "numpy", "scipy"))
+        lines.append(
+            f"- {machine['date'][:10]}, mpiimport {machine['mpiimport']} ({machine['commit']}), CPython "
+            f"{machine['python']}, {versions}; {machine['cpus']} cores, "
+            f"load average {min(loads):.0f} to {max(loads):.0f}"
+        )
+    return "\n".join(sorted(lines))
+
+
+def lab_table(runs: Sequence[dict[str, Any]]) -> str:
+    ways = [way for way in ALL_WAYS if any(run["way"] == way and "missing" not in run for run in runs)]
+    settings: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
+    for run in runs:
+        setting = tuple(run[name] for name in ("everything", "service_time", "ranks", "nodes"))
+        settings.setdefault(setting, {})[run["way"]] = run
+    rows = []
+    for (everything, service_time, ranks, nodes), here in sorted(settings.items()):
+        label = f"{ranks} on {nodes}, {SHARED[everything]}, {service_time * 1e3:g} ms"
+        rows.append([label, *(lab_cell(here.get(way)) for way in ways)])
+    return table(["ranks on nodes, service time", *(HEADINGS.get(way, way) for way in ways)], rows)
+
+
+def lab_cell(run: dict[str, Any] | None) -> str:
+    if run is None or "missing" in run:
+        return ""
+    return f"{run['metadata']:,}; {run['counts']['read_bytes'] / 1e6:,.0f} MB; {run['wall']:.1f} s"
+
+
+def missing(runs: Sequence[dict[str, Any]]) -> str:
+    """Say which ways could not be measured, and why."""
+    reasons = {f"{run['way']}: {run['missing']}" for run in runs if "missing" in run}
+    return f"Not measured: {'; '.join(sorted(reasons))}." if reasons else ""
+
+
+def further_ranks(runs: Sequence[dict[str, Any]]) -> str:
+    """Show what the ranks other than root ask for before their program begins, in later runs of all shared."""
+    chosen = [run for run in runs if run["everything"] and run["way"] == "later" and run["nodes"] > 1]
+    alone = max((run for run in chosen if run["ranks"] == run["nodes"]), key=lambda run: run["ranks"])
+    beside = max((run for run in chosen if run["ranks"] > run["nodes"]), key=lambda run: run["ranks"])
+    headings = [f"{run['ranks']} ranks on {run['nodes']} nodes" for run in (alone, beside)]
+    columns = [
+        {place: sum(counts.values()) for place, counts in run["before_of_others"].items()} for run in (alone, beside)
+    ]
+    columns = [{**column, "*together*": sum(column.values())} for column in columns]
+    places = [*sorted({place for column in columns for place in column} - {"*together*"}), "*together*"]
+    return table(
+        ["where", *headings], [[place, *(f"{column.get(place, 0):.0f}" for column in columns)] for place in places]
+    )
+
+
+def container_start() -> str:
+    """Show what our part adds to one start, of the latest results."""
+    found = results("container_start*.json")[-1:]
+    rows = [
+        [way, f"{one['cpu_seconds']:.3f} s", f"{one['wall_seconds']:.3f} s", f"{one['system_calls']:,}"]
+        for result in found
+        for way, one in result["ways"].items()
+    ]
+    return table(["one start", "CPU", "wall", "system calls"], rows) if rows else ""
+
+
+def one_container_per_node() -> str:
+    """Show wall and CPU of whole jobs, medians over rounds, of the latest results."""
+    found = results("one_container_per_node*.json")[-1:]
+    rows = [
+        [
+            f"{one['image']}, {one['identity']}, {one['ranks']} ranks, {one['program']}",
+            *map(wall_and_cpu, one["ways"].values()),
+        ]
+        for result in found
+        for one in result["results"]
+    ]
+    return table(["wall; CPU", *found[0]["results"][0]["ways"]], rows) if rows else ""
+
+
+def wall_and_cpu(way: dict[str, list[float | None]]) -> str:
+    return "; ".join(f"{median(way[name])} s" for name in ("wall", "cpu"))
+
+
+def median(values: Sequence[float | None]) -> str:
+    known = sorted(value for value in values if value is not None)
+    return f"{known[len(known) // 2]:.1f}" if known else "?"
+
+
+def model_table(runs: Sequence[dict[str, Any]]) -> str:
+    rows = []
+    for everything, shared in SHARED.items():
+        for name in model.WAYS:
+            way = model.fit(runs, name, everything)
+            for ranks, nodes in model.SIZES:
+                found = model.predict(way, ranks, nodes, model.Assumptions())
+                phases = (found.metadata, found.data, found.root, found.broadcast, found.imports, found.total)
+                where = f"{HEADINGS.get(name, name)}, {shared}"
+                seconds = [f"{value:,.1f}" for value in phases]
+                rows.append([where, f"{ranks:,}", f"{way.operations.of(ranks, nodes) / 1e6:,.1f}", *seconds])
+    rows.sort(key=lambda row: int(row[1].replace(",", "")))
+    headings = ["", "ranks", "million operations", "metadata (s)", "data", "root reads", "broadcast", "imports", "all"]
+    return table(headings, rows)
+
+
+def records() -> str:
+    return table(
+        ["ranks", "what", "seconds"], [[f"{ranks:,}", what, seconds] for ranks, what, seconds in model.RECORDS]
+    )
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
