@@ -71,9 +71,14 @@ def _load_all() -> "ModuleType":
 
 def environment_prefix() -> str:
     """Return what ``sys.prefix`` is once ``site`` has run: a virtual environment's own directory."""
-    if sys.prefix == sys.base_prefix and sys._base_executable != sys.executable:  # type: ignore[attr-defined]
-        return os.path.dirname(os.path.dirname(sys.executable))
-    return sys.prefix
+    directory = os.path.dirname(sys.executable)
+    environment = os.path.dirname(directory)
+    if sys.version_info < (3, 11):
+        # Only site looks for it there.
+        is_one = any(os.path.isfile(os.path.join(place, "pyvenv.cfg")) for place in (directory, environment))
+    else:
+        is_one = sys._base_executable != sys.executable  # type: ignore[attr-defined]
+    return environment if is_one and sys.prefix == sys.base_prefix else sys.prefix
 
 
 def site_packages(prefix: str) -> list[str]:
