@@ -96,10 +96,7 @@ func (r Runtime) wrap(action string, inner func(*cobra.Command, []string)) func(
 		// In a user namespace that the runtime makes for itself it starts once more, with the environment as it is left here.
 		setEnvironment(call.Env, out.Env)
 		for _, option := range out.Options {
-			name, value, hasValue := strings.Cut(strings.TrimPrefix(option, "--"), "=")
-			if !hasValue {
-				value = "true"
-			}
+			name, value := start.SplitOption(option)
 			add(command.Flags().Lookup(name), value)
 		}
 		for _, bind := range out.Binds {

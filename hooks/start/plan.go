@@ -36,10 +36,7 @@ func (c Call) shared(w wish) (launch.Shared, error) {
 func (c Call) adding(options []string) (Call, string) {
 	merged := map[string]string{}
 	for _, option := range options {
-		name, value, hasValue := strings.Cut(strings.TrimPrefix(option, "--"), "=")
-		if !hasValue {
-			value = "true"
-		}
+		name, value := SplitOption(option)
 		if c.Knows != nil && !c.Knows(name) {
 			return c, fmt.Sprintf("the option --%s is not known here", name)
 		}
@@ -48,6 +45,15 @@ func (c Call) adding(options []string) (Call, string) {
 	maps.Copy(merged, c.Options)
 	c.Options = merged
 	return c, ""
+}
+
+// SplitOption reads an option of a profile, --name or --name=value; one that takes no value has the value true.
+func SplitOption(option string) (name, value string) {
+	name, value, hasValue := strings.Cut(strings.TrimPrefix(option, "--"), "=")
+	if !hasValue {
+		value = "true"
+	}
+	return name, value
 }
 
 func (c Call) request() launch.Request {

@@ -193,18 +193,18 @@ func (c Call) Has(option string) bool {
 	return ok
 }
 
-// note is printed by one process of a job.
-func (c Call) note(reason string) string {
-	if !rankenv.SpeaksForJob(c.Env) {
-		return ""
-	}
-	return "mpiimport: not accelerated: " + reason
+// note says why a start is not accelerated.
+func (c Call) note(reason string) string { return once(c.Env, "not accelerated: "+reason) }
+
+// NotShared says why each rank has a container of its own.
+func NotShared(env []string, reason string) string {
+	return once(env, "the ranks of a node share no container: "+reason)
 }
 
-// NotShared says why each rank has a container of its own; one process of a job says it.
-func NotShared(env []string, reason string) string {
+// once returns a line that one process of a job prints, and nothing in the others.
+func once(env []string, text string) string {
 	if !rankenv.SpeaksForJob(env) {
 		return ""
 	}
-	return "mpiimport: the ranks of a node share no container: " + reason
+	return "mpiimport: " + text
 }

@@ -27,7 +27,7 @@ class Runtime:
 
 def runtimes() -> list[Runtime]:
     """Return the container runtimes on PATH, our shim left out."""
-    path = os.pathsep.join(place for place in os.get_exec_path() if not _is_shim(place))
+    path = path_without_shim()
     found: list[Runtime] = []
     for name in FLAGGED + OTHERS:
         executable = shutil.which(name, path=path)
@@ -37,6 +37,11 @@ def runtimes() -> list[Runtime]:
             plugin = name in FLAGGED and any(map(_is_our_plugin, _said(executable, "plugin", "list")))
             found.append(Runtime(name, executable, lines[0] if lines else "", plugin))
     return found
+
+
+def path_without_shim() -> str:
+    """Return PATH as it is without the shim of this installation."""
+    return os.pathsep.join(place for place in os.get_exec_path() if not _is_shim(place))
 
 
 def shim_is_first() -> bool:

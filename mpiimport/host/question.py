@@ -11,6 +11,7 @@ from pathlib import Path
 
 from mpiimport.runtime.decision import file_system, why_not
 from mpiimport.runtime.launcher import Launch, launch
+from mpiimport.runtime.libraries import mapped_files
 from mpiimport.runtime.memory import memory_left
 from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.private_mpi import NoMpi, import_privately, own_packages
@@ -75,9 +76,7 @@ def _mpi(options: Options) -> Facts:
 
 def _library() -> str:
     """The file of the MPI library that this process has mapped."""
-    lines = Path("/proc/self/maps").read_text().splitlines()
-    paths = [line.split(None, 5)[5] for line in lines if line.count("/")]
-    return next((path for path in paths if LIBRARY.match(Path(path).name)), "")
+    return next((path for path in sorted(mapped_files()) if LIBRARY.match(Path(path).name)), "")
 
 
 def _store(place: str, options: Options) -> Facts:

@@ -1,7 +1,6 @@
 """What a Python tree of this machine, or of an image, would use: asked of its own Python by ``probe.py``."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from typing import Any
 from mpiimport.runtime import PACKAGE_DIRECTORY, PREFIX
 
 from .complaint import Complaint
+from .doors import FLAGGED, SHIM, path_without_shim
 from .probe import MARK
 
 # Where a container start mounts the installation.
@@ -82,15 +82,13 @@ def command_here(python: str, profile: str) -> list[str]:
 def command_in_image(image: str, python: str, profile: str) -> list[str]:
     """The command line that asks there. Raises Complaint."""
     flag = f"--mpiimport={profile}" if profile else "--mpiimport"
-    shim = Path(PREFIX, "shim", container_runtime())
-    return [str(shim), "exec", flag, image, python, f"{INSIDE}/lib/mpiimport/host/probe.py"]
+    return [str(SHIM / container_runtime()), "exec", flag, image, python, f"{INSIDE}/lib/mpiimport/host/probe.py"]
 
 
 def container_runtime() -> str:
     """The name by which Apptainer or SingularityCE can be called. Raises Complaint where there is none."""
-    others = [place for place in os.get_exec_path() if Path(place) != Path(PREFIX, "shim")]
-    for name in ("apptainer", "singularity"):
-        if shutil.which(name, path=os.pathsep.join(others)):
+    for name in FLAGGED:
+        if shutil.which(name, path=path_without_shim()):
             return name
     raise Complaint("no apptainer or singularity was found: load the module that brings it")
 

@@ -11,6 +11,7 @@ from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import ExtensionFileLoader
 
 from . import c_functions
+from .handover import MODULE, PACKAGE
 from .machinery import as_importlib
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-PACKAGE, MODULE, NAME = "mpi4py", "mpi4py.MPI", "MPI"
+NAME = "MPI"
 # In wheels that hold one extension module for each binary interface of MPI, this file chooses among them.
 CHOOSER = "_mpiabi.py"
 LIBRARY_VARIABLE, ABI_VARIABLE = "MPI4PY_LIBMPI", "MPI4PY_MPIABI"

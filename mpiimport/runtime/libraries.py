@@ -3,6 +3,7 @@
 import os
 import sys
 
+from .c_functions import open_library
 from .options import LAZY
 from .store import library_name
 
@@ -75,9 +76,7 @@ class StagedLibraries:
         if copy is not None and os.path.basename(path) in map(os.path.basename, mapped_files()):
             return
         try:
-            import _ctypes
-
-            _ctypes.dlopen(copy or path, os.RTLD_LAZY | os.RTLD_LOCAL)
+            open_library(copy or path)
         except (ImportError, OSError):
             pass
 

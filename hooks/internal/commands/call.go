@@ -3,7 +3,6 @@ package commands
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -72,9 +71,4 @@ func absolute(name string) string {
 
 func (c Call) request(userNamespace bool, command []string) launch.Request {
 	return launch.Request{Prefix: c.Prefix, Command: command, UserNamespace: userNamespace, Environ: c.Env}.OnThisHost()
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

@@ -10,6 +10,7 @@ import (
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/internal/runtimes"
+	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/start"
 )
 
@@ -28,7 +29,7 @@ func (c Call) Exec() (Outcome, error) {
 		return Outcome{}, err
 	}
 	line := apptainercli.Parse(append([]string{"exec"}, words...))
-	if image := line.Image(); strings.Contains(image, "://") || exists(image) {
+	if image := line.Image(); strings.Contains(image, "://") || launch.Exists(image) {
 		return c.byApptainer(name, words)
 	}
 	return c.byOCI(name, words, off)

@@ -3,26 +3,17 @@
 from pathlib import Path
 
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import podman
-from tests.lab.ranks import Mpi
+from tests.containers.doors.podman import PodmanDoor
 
 
-class OciHook:
+class OciHook(PodmanDoor):
     name = "oci_hook"
-    trees = ("oci",)
 
-    def void(self, cell: Cell) -> str:
-        return ""
+    def engine(self, site: Site) -> list[str]:
+        return ["--hooks-dir", str(hooks(site.prefix))]
 
-    def command(
-        self, site: Site, cell: Cell, mpi: Mpi, ranks: int, script: Path, tracer: list[str], *, accelerated: bool = True
-    ) -> list[str]:
-        engine = ["--hooks-dir", str(hooks(site.prefix))]
-        flags = ["--annotation", f"org.mpiimport.profile={cell.mpi}"] if accelerated else []
-        return podman.line(cell, mpi, ranks, script, tracer, engine, flags)
-
-    def environment(self, site: Site, cell: Cell, mpi: Mpi) -> dict[str, str]:
-        return podman.environment(site, cell, mpi)
+    def flags(self, cell: Cell) -> list[str]:
+        return ["--annotation", f"org.mpiimport.profile={cell.mpi}"]
 
 
 def hooks(prefix: Path, runtime: str = "podman") -> Path:

@@ -45,13 +45,42 @@ def _joined(cell: Cell) -> list[str]:
     return [*joined, "--userns=keep-id"] if cell.identity == "user" else joined
 
 
+def storage(identity: str) -> dict[str, str]:
+    """The variables that lead podman to the images of root or of the ordinary user."""
+    settings = provision("podman.sh") / identity
+    return {
+        "XDG_RUNTIME_DIR": str(RUN / identity),
+        "CONTAINERS_CONF": str(settings / "containers.conf"),
+        "CONTAINERS_STORAGE_CONF": str(settings / "storage.conf"),
+    }
+
+
 def environment(site: Site, cell: Cell, mpi: Mpi) -> dict[str, str]:
-    settings = provision("podman.sh") / cell.identity
-    return site.environment(
-        cell,
-        mpi,
-        PATH="/usr/bin:/bin:/usr/sbin:/sbin",
-        XDG_RUNTIME_DIR=str(RUN / cell.identity),
-        CONTAINERS_CONF=str(settings / "containers.conf"),
-        CONTAINERS_STORAGE_CONF=str(settings / "storage.conf"),
-    )
+    return site.environment(cell, mpi, PATH="/usr/bin:/bin:/usr/sbin:/sbin", **storage(cell.identity))
+
+
+class PodmanDoor:
+    """A way into containers of podman's; what differs is in the options."""
+
+    name: str
+    trees = ("oci",)
+
+    def void(self, cell: Cell) -> str:
+        return ""
+
+    def command(
+        self, site: Site, cell: Cell, mpi: Mpi, ranks: int, script: Path, tracer: list[str], *, accelerated: bool = True
+    ) -> list[str]:
+        flags = self.flags(cell) if accelerated else []
+        return line(cell, mpi, ranks, script, tracer, self.engine(site), flags)
+
+    def environment(self, site: Site, cell: Cell, mpi: Mpi) -> dict[str, str]:
+        return environment(site, cell, mpi)
+
+    def engine(self, site: Site) -> list[str]:
+        """Options of podman itself."""
+        return []
+
+    def flags(self, cell: Cell) -> list[str]:
+        """Options of ``podman run`` that ask for acceleration."""
+        raise NotImplementedError

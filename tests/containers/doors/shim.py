@@ -17,7 +17,10 @@ class Shim:
         self, site: Site, cell: Cell, mpi: Mpi, ranks: int, script: Path, tracer: list[str], *, accelerated: bool = True
     ) -> list[str]:
         flags = [f"--mpiimport={cell.mpi}"] if accelerated else []
-        return [*tracer, *site.apptainer_line(str(site.prefix / "shim" / "apptainer"), flags, cell, mpi, ranks, script)]
+        return [*tracer, *site.apptainer_line(str(self.apptainer(site)), flags, cell, mpi, ranks, script)]
 
     def environment(self, site: Site, cell: Cell, mpi: Mpi) -> dict[str, str]:
         return site.environment(cell, mpi)
+
+    def apptainer(self, site: Site) -> Path:
+        return site.prefix / "shim" / "apptainer"
