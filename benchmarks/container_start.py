@@ -4,12 +4,14 @@
 
 Writes JSON: for each way the medians of CPU seconds (user and system, of all processes of the start) and wall seconds
 over rounds in which the ways take turns, the number of system calls, and what each is above the runtime alone, in per
-cent. The command in the container is ``true``.
+cent: for CPU and wall the median over the rounds. The container runs what a rank would start, ``python app.py``; that
+python is ``true`` under another name.
 """
 
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -25,29 +27,50 @@ from benchmarks.machine import describe
 
 PROFILE = "mpich"
 BASIS = "runtime"
+BARE = "runtime of the plugin, without it"
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way to start the container: its command line, and what it changes in the environment."""
+    """One way to start the container: its command line, what it adds to the environment, what it is compared with."""
 
     command: list[str]
     environment: dict[str, str]
+    basis: str = BASIS
 
 
-def ways(prefix: Path, runtime: Path, image: Path, plugin: Path | None) -> dict[str, Way]:
+RANK = {"PMI_RANK": "0", "PMI_SIZE": "1", "MPI_LOCALNRANKS": "1"}
+
+
+def ways(prefix: Path, runtime: Path, image: Path, python: Path, plugin: Path | None) -> dict[str, Way]:
     flag = f"--mpiimport={PROFILE}"
-    words = ["exec", str(image), "true"]
+    words = ["exec", str(image), str(python), "app.py"]
     shim = [str(prefix / "shim" / "apptainer"), "exec", flag, *words[1:]]
     found = {
-        BASIS: Way([str(runtime), *words], {}),
-        "shim": Way(shim, {}),
-        "shim, plan in the environment": Way(shim, {"MPIIMPORT_PLAN": shared_plan(prefix)}),
+        BASIS: Way([str(runtime), *words], RANK),
+        "shim": Way(shim, RANK),
+        "shim, plan in the environment": Way(shim, {**RANK, "MPIIMPORT_PLAN": shared_plan(prefix)}),
     }
     if plugin:
-        found["plugin, not asked"] = Way([str(plugin), *words], {})
-        found["plugin"] = Way([str(plugin), "exec", flag, *words[1:]], {})
+        found[BARE] = Way([str(without_plugins(plugin)), *words], RANK)
+        found["plugin, not asked"] = Way([str(plugin), *words], RANK, BARE)
+        found["plugin"] = Way([str(plugin), "exec", flag, *words[1:]], RANK, BARE)
     return found
+
+
+def without_plugins(runtime: Path) -> Path:
+    """Return the same runtime in another place, without plugins.
+
+    Of hard links, for copies of one file differ by some per cent in how they lie in the page cache.
+    """
+    installed = runtime.parent.parent
+    bare = installed.with_name(f"{installed.name}.bare")
+    shutil.rmtree(bare, ignore_errors=True)
+    shutil.copytree(installed, bare, symlinks=True, copy_function=os.link)
+    for plugins in bare.glob("libexec/*/plugin"):
+        shutil.rmtree(plugins)
+        plugins.mkdir()
+    return bare / "bin" / runtime.name
 
 
 def shared_plan(prefix: Path) -> str:
@@ -79,6 +102,19 @@ def system_calls(way: Way) -> int:
     return int(totals[-1])
 
 
+def figures(
+    name: str, basis: str, rounds: list[dict[str, tuple[float, float]]], calls: dict[str, int]
+) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for place, key in enumerate(("cpu_seconds", "wall_seconds")):
+        found[key] = statistics.median(one[name][place] for one in rounds)
+        ratio = statistics.median(one[name][place] / one[basis][place] for one in rounds)
+        found[f"{key}_above_percent"] = round(100 * (ratio - 1), 1)
+    found["system_calls"] = calls[name]
+    found["system_calls_above_percent"] = round(100 * (calls[name] / calls[basis] - 1), 1)
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--prefix", type=Path, required=True, help="the installed mpiimport")
@@ -100,23 +136,18 @@ def main() -> int:
     os.environ["PATH"] = f"{runtime.parent}:{os.environ['PATH']}"
     if os.geteuid() == 0 and not has_capability(CAP_SYS_RESOURCE):
         os.environ["APPTAINER_DROP_CAPS"] = "CAP_SYS_RESOURCE"
-    chosen = ways(prefix, runtime, image, arguments.plugin)
-    for way in chosen.values():
-        measure(way)  # fills the caches
-    rounds = [{name: measure(way) for name, way in chosen.items()} for _ in range(arguments.rounds)]
-    result = {
-        name: {
-            "cpu_seconds": statistics.median(one[name][0] for one in rounds),
-            "wall_seconds": statistics.median(one[name][1] for one in rounds),
-            "system_calls": system_calls(way),
-        }
-        for name, way in chosen.items()
-    }
-    for figures in result.values():
-        above = {
-            f"{key}_above_percent": round(100 * (value / result[BASIS][key] - 1), 1) for key, value in figures.items()
-        }
-        figures.update(above)
+    # The runtimes show /tmp in their containers.
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        python = Path(directory) / "python"
+        shutil.copy(image / "bin" / "true", python)
+        chosen = ways(prefix, runtime, image, python, arguments.plugin)
+        for way in chosen.values():
+            measure(way)  # fills the caches
+        rounds = [{name: measure(way) for name, way in chosen.items()} for _ in range(arguments.rounds)]
+        calls = {name: system_calls(way) for name, way in chosen.items()}
+    if arguments.plugin:
+        shutil.rmtree(Path(chosen[BARE].command[0]).parent.parent)
+    result = {name: figures(name, way.basis, rounds, calls) for name, way in chosen.items()}
     arguments.output.write_text(
         json.dumps({"machine": describe(prefix, runtime=[runtime, "--version"]), "ways": result}, indent=2) + "\n"
     )

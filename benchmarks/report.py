@@ -111,7 +111,11 @@ def container_start() -> str:
     """Show what our part adds to one start, of the latest results."""
     found = results("container_start*.json")[-1:]
     rows = [
-        [way, f"{one['cpu_seconds']:.3f} s", f"{one['wall_seconds']:.3f} s", f"{one['system_calls']:,}"]
+        [
+            way,
+            *(f"{one[key]:.4f} s, {one[f'{key}_above_percent']:+.1f} %" for key in ("cpu_seconds", "wall_seconds")),
+            f"{one['system_calls']:,}",
+        ]
         for result in found
         for way, one in result["ways"].items()
     ]

@@ -102,7 +102,7 @@ func (r Runtime) wrap(action string, inner func(*cobra.Command, []string)) func(
 		for _, bind := range out.Binds {
 			add(command.Flags().Lookup("bind"), bind)
 		}
-		inner(command, slices.Concat(words[:len(words)-len(call.Command)], out.Entry, call.Command))
+		inner(command, slices.Concat(words[:len(words)-len(call.Command)], out.Command))
 	}
 }
 

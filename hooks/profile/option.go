@@ -2,7 +2,6 @@ package profile
 
 import (
 	"maps"
-	"regexp"
 	"strings"
 
 	"mpiimport.org/hooks/internal/handover"
@@ -43,7 +42,5 @@ func KeyOf(variable string) string {
 
 // CanSet says whether a profile may hand this variable into a container under its own name.
 func CanSet(variable string) bool {
-	return isVariable.MatchString(variable) && !isReserved.MatchString(variable)
+	return matches(variablePattern, variable) && !matches(reservedPattern, variable)
 }
-
-var isVariable, isReserved = regexp.MustCompile(variablePattern), regexp.MustCompile(reservedPattern)

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -136,7 +135,7 @@ func (s search) locate(name string) (string, int, error) {
 	return "", 0, nil
 }
 
-func isName(name string) bool { return regexp.MustCompile(namePattern).MatchString(name) }
+func isName(name string) bool { return matches(namePattern, name) }
 
 // Names lists the profiles that can be named.
 func Names(directories []string) []string {

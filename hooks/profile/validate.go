@@ -2,7 +2,6 @@ package profile
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +53,7 @@ func check(file, place string, node *yaml.Node, s *shape) error {
 	if len(s.oneOf) > 0 && !slices.Contains(s.oneOf, node.Value) {
 		return fail(node, "%s is %q; write one of %s%s", place, node.Value, strings.Join(s.oneOf, ", "), didYouMean(node.Value, s.oneOf))
 	}
-	if s.pattern != "" && !regexp.MustCompile(s.pattern).MatchString(node.Value) {
+	if s.pattern != "" && !matches(s.pattern, node.Value) {
 		return fail(node, "%s is %q; write %s", place, node.Value, s.hint)
 	}
 	return nil
@@ -83,9 +82,9 @@ func checkMapping(file, place string, node *yaml.Node, s *shape) error {
 				return fmt.Errorf("%s: %s has no key %q%s (the keys are %s)",
 					where, place, k.Value, didYouMean(k.Value, known), strings.Join(known, ", "))
 			}
-		} else if !regexp.MustCompile(s.names).MatchString(k.Value) {
+		} else if !matches(s.names, k.Value) {
 			return fmt.Errorf("%s: %s: %q cannot be the name of a variable; use letters, digits and _", where, place, k.Value)
-		} else if regexp.MustCompile(s.reserved).MatchString(k.Value) {
+		} else if matches(s.reserved, k.Value) {
 			return fmt.Errorf("%s: %s: %s is set by the container runtime or by mpiimport itself; remove it (options of mpiimport go into the section service)", where, place, k.Value)
 		}
 		if err := check(file, join(place, k.Value), value, inner); err != nil {

@@ -4,6 +4,7 @@ package start
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mpiimport.org/hooks/internal/environ"
@@ -60,7 +61,7 @@ type Call struct {
 type Outcome struct {
 	Options []string // --name or --name=value; what the caller says of the same option wins
 	Binds   []string // as --bind takes them
-	Entry   []string // words in front of the command
+	Command []string // what follows the image instead, and an instance's name
 	Env     []string // the whole environment of the runtime
 	PerNode bool     // the ranks of a node are to share one container
 	Note    string
@@ -68,7 +69,7 @@ type Outcome struct {
 
 // Decide returns what has to change. An error means that nothing may start.
 func (c Call) Decide() (Outcome, error) {
-	same := Outcome{Env: c.Env}
+	same := Outcome{Command: c.Command, Env: c.Env}
 	w := c.wish()
 	if w.odd != "" {
 		same.Note = c.note(w.odd)
@@ -106,7 +107,7 @@ func (c Call) accelerate(w wish) (Outcome, error) {
 	}
 	if reason != "" {
 		reason += " (among container.options of the profile " + shared.Plan.Profile + ")"
-		return Outcome{Env: c.Env, Note: c.note(reason)}, nil
+		return Outcome{Command: c.Command, Env: c.Env, Note: c.note(reason)}, nil
 	}
 	plan, err := shared.For(full.request())
 	if err != nil {
@@ -134,6 +135,8 @@ func (c Call) unsuited() string {
 		return "a running instance takes no new mounts; name the image itself"
 	case c.On("writable"):
 		return "with --writable nothing can be mounted where the image has no directory; use --writable-tmpfs"
+	case c.isolating() != "":
+		return "with --" + c.isolating() + " each rank has a PID namespace of its own, where ranks get the same numbers and an MPI takes one for another"
 	case c.Has("dmtcp-launch"), c.Has("dmtcp-restart"):
 		return "checkpointing owns the command line"
 	case c.On("vm"), c.On("boot"):
@@ -144,12 +147,14 @@ func (c Call) unsuited() string {
 
 func (c Call) apply(plan launch.Plan) Outcome {
 	compat := c.On("compat") || c.On("oci")
-	env, skipped := plan.ContainerEnvironment(c.environment(), launch.Runtime{
+	runtime := launch.Runtime{
 		Flavour:  c.Flavour,
 		CleanEnv: compat || c.On("cleanenv") || c.On("containall"),
 		NoEval:   compat || c.On("no-eval"),
-	})
-	out := Outcome{Options: plan.Options, Entry: plan.Entry, Env: env, PerNode: plan.PerNode}
+	}
+	command, plan := c.start(plan, runtime)
+	env, skipped := plan.ContainerEnvironment(c.environment(), runtime)
+	out := Outcome{Options: plan.Options, Command: command, Env: env, PerNode: plan.PerNode}
 	for _, m := range plan.Mounts {
 		out.Binds = append(out.Binds, m.Bind())
 	}
@@ -169,6 +174,18 @@ func (c Call) hasInit() bool {
 		return false
 	}
 	return c.On("pid") || c.On("containall") || c.Has("fusemount")
+}
+
+// isolating returns the option that keeps ranks which share a node's memory from seeing each other's processes.
+func (c Call) isolating() string {
+	if c.On("no-pid") || !rankenv.IsRank(c.Env) || rankenv.LocalRanks(c.Env) == 1 {
+		return ""
+	}
+	options := []string{"pid", "containall", "compat"}
+	if i := slices.IndexFunc(options, c.On); i >= 0 {
+		return options[i]
+	}
+	return ""
 }
 
 // nested says whether this call is made inside a container.

@@ -70,8 +70,8 @@ func TestEveryActionIsAccelerated(t *testing.T) {
 			t.Errorf("%s: %v %v", action, out.Binds, err)
 		}
 		_, door := environ.Get(out.Env, "APPTAINERENV_PYTHONPATH")
-		if (len(out.Entry) == 1) != (action == Exec) || door == (action == Exec) {
-			t.Errorf("%s: entry %v, door %v", action, out.Entry, door)
+		if entry := len(out.Command) > 0 && out.Command[0] == launch.EntryPath; entry != (action == Exec) || door == entry {
+			t.Errorf("%s: command %v, door %v", action, out.Command, door)
 		}
 	}
 	if out, _ := call("instance list", "MPIIMPORT=1").Decide(); out.Binds != nil {
@@ -84,7 +84,7 @@ func TestInsideAContainerAMissingProfileIsNoError(t *testing.T) {
 	inside := []string{"APPTAINER_CONTAINER=/img", "MPIIMPORT=1", "MPIIMPORT_PROFILE=site"}
 	c := call(Exec, inside...)
 	out, err := c.Decide()
-	if err != nil || !strings.Contains(out.Note, `no profile "site"`) || out.Binds != nil || out.Entry != nil {
+	if err != nil || !strings.Contains(out.Note, `no profile "site"`) || out.Binds != nil || !slices.Equal(out.Command, c.Command) {
 		t.Errorf("%q %v", out.Note, err)
 	}
 	c.Asked, c.Value = true, "site"
@@ -105,7 +105,7 @@ func TestAPlanInTheEnvironmentTakesThePlaceOfTheProfile(t *testing.T) {
 	}
 	c := call(Exec, handover.Plan+"="+text, "MPIIMPORT=1", "MPIIMPORT_PROFILE=gone", "PYTHONPATH=/p/lib/mpiimport/door:/u")
 	out, err := c.Decide()
-	if err != nil || !slices.Equal(out.Binds, []string{"/s:/t:ro"}) || len(out.Entry) != 1 {
+	if err != nil || !slices.Equal(out.Binds, []string{"/s:/t:ro"}) || out.Command[0] != launch.EntryPath {
 		t.Fatalf("%+v %v", out, err)
 	}
 	if value, _ := environ.Get(out.Env, "APPTAINERENV_A"); value != "b" {

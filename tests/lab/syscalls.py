@@ -10,6 +10,7 @@ PATH = re.compile(r'^(\w+)\((?:[^"]*?)"((?:[^"\\]|\\.)*)"')
 # One file for each thread, each line with its time; thread creation tells whose thread it is.
 STRACE = ["strace", "-f", "-ff", "-ttt", "-qq", "-s", "4096", "-e", "trace=%file,clone,clone3,fork,vfork"]
 NEW_THREAD = re.compile(r"clone3?\(.*CLONE_THREAD.* = (\d+)$")
+EXECUTED = re.compile(r"(execve\(|<\.\.\. execve resumed>).* = 0$")
 NEW_PROCESS = re.compile(r"v?fork\(|execve\(|clone3?\((?!.*CLONE_THREAD)")
 # The program under test stats this path, which never exists, to mark where its imports end.
 MARK = "/import-mark/"
@@ -84,10 +85,13 @@ def calls_of(directory: Path, program: str) -> list[Call]:
     """The path calls of processes in ``directory`` while they are ``program``, from its execve to the next."""
     found = []
     for lines in _processes(directory):
-        inside = False
+        inside = begun = False
         for _, text in lines:
-            if text.startswith("execve(") and text.endswith(" = 0"):
-                inside = text.startswith(f'execve("{program}"')
+            if text.startswith("execve("):
+                begun = text.startswith(f'execve("{program}"')
+            # Where another thread than the first executes, the outcome is a line of its own.
+            if EXECUTED.match(text):
+                inside = begun
             elif inside:
                 found += _path_calls([(0, text)])
     return found

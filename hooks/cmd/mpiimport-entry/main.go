@@ -51,8 +51,9 @@ func become(command []string) {
 	// Without /proc nobody can say where we are; the command still runs, as it would without us.
 	if installed, err := prefix.Of(); err == nil {
 		process := entry.Process{Prefix: installed, Pid: os.Getpid(), Env: env}
-		if process.Env, err = entry.Profiled(process); err != nil {
-			fmt.Fprintln(os.Stderr, "mpiimport-entry:", err)
+		if apply := entry.Profiled(command, process); apply != nil {
+			err := entry.Execute(apply, env)
+			fmt.Fprintln(os.Stderr, "mpiimport-entry: cannot apply the profile:", err)
 			os.Exit(2)
 		}
 		command, env = entry.Start(command, process)

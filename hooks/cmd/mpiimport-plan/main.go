@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"mpiimport.org/hooks/internal/entry"
 	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/internal/imageprofile"
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/internal/runtimes"
 	"mpiimport.org/hooks/launch"
@@ -19,6 +21,7 @@ const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR
        mpiimport-plan share [--profile P] [--userns] [--prefix DIR]             print a job's plan, for MPIIMPORT_PLAN
        mpiimport-plan show --provenance [--profile P]                           print what a profile says, and which file says it, as JSON
        mpiimport-plan environment [--profile P]                                 print a profile's environment, NUL-separated
+       mpiimport-plan apply [--prefix DIR] COMMAND...                           become the command, with the environment of the profile that MPIIMPORT_PROFILE names
        mpiimport-plan list [--prefix DIR]                                       print the known profiles
        mpiimport-plan cdi [--profile P | --all] [--userns=false] [--shm host|noexec|private] [--output FILE]
                                                                                 write CDI devices
@@ -64,6 +67,8 @@ func run(args []string) error {
 		return share(*name, *installed, *userns)
 	case "environment":
 		return environment(*name, *installed)
+	case "apply":
+		return apply(*installed, flags.Args())
 	case "list":
 		return list(*installed)
 	case "cdi":
@@ -148,6 +153,18 @@ func environment(name, installed string) error {
 		}
 	}
 	return nil
+}
+
+// apply returns only if the command was not started.
+func apply(installed string, command []string) error {
+	if len(command) == 0 {
+		return fmt.Errorf("apply: no command given\n%s", usage)
+	}
+	env, err := imageprofile.Apply(installed, os.Environ())
+	if err != nil {
+		return err
+	}
+	return entry.Execute(command, env)
 }
 
 func list(installed string) error {

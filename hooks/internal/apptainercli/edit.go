@@ -4,14 +4,15 @@ import "slices"
 
 // WithoutFlag returns the command line as the real binary takes it.
 func (l Line) WithoutFlag() []string {
-	return l.Edit(nil, nil)
+	return l.Edit(nil, l.Command())
 }
 
-// Edit returns the command line without our flag, with --bind options after the subcommand and words in front of
-// the command. What is already there is not put in again.
-func (l Line) Edit(binds, entry []string) []string {
-	out := make([]string, 0, len(l.Args)+2*len(binds)+len(entry))
-	for i, word := range l.Args {
+// Edit returns the command line without our flag, with --bind options after the subcommand and another command.
+// A bind that is already there is not put in again.
+func (l Line) Edit(binds, command []string) []string {
+	out := make([]string, 0, len(l.Args)+2*len(binds)+len(command))
+	given := l.Args[:len(l.Args)-len(l.Command())]
+	for i, word := range given {
 		if l.isOurs(i) {
 			continue
 		}
@@ -23,11 +24,8 @@ func (l Line) Edit(binds, entry []string) []string {
 				}
 			}
 		}
-		if l.imageAt != 0 && i == l.commandAt()-1 {
-			out = append(out, entry...)
-		}
 	}
-	return out
+	return append(out, command...)
 }
 
 // Adding returns the line with options right after the subcommand, where those of the caller come later and win.

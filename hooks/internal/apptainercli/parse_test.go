@@ -94,15 +94,15 @@ func TestUnknownOptionsRaiseADoubt(t *testing.T) {
 }
 
 func TestEditsAreMadeOnce(t *testing.T) {
-	binds, entry := []string{"/p:/opt/mpiimport:ro", "/x:/x:ro"}, []string{"/opt/mpiimport/bin/mpiimport-entry"}
+	binds := []string{"/p:/opt/mpiimport:ro", "/x:/x:ro"}
 	l := Parse(strings.Fields("-d exec --mpiimport --nv img python app.py"))
-	got := l.Edit(binds, entry)
-	want := "-d exec --bind /p:/opt/mpiimport:ro --bind /x:/x:ro --nv img /opt/mpiimport/bin/mpiimport-entry python app.py"
+	got := l.Edit(binds, []string{"entry", "python", "app.py"})
+	want := "-d exec --bind /p:/opt/mpiimport:ro --bind /x:/x:ro --nv img entry python app.py"
 	if strings.Join(got, " ") != want {
 		t.Errorf("got %q", got)
 	}
-	if again := Parse(got).Edit(binds, nil); !reflect.DeepEqual(again, got) {
-		t.Errorf("again %q", again)
+	if again := Parse(got); !reflect.DeepEqual(again.Edit(binds, again.Command()), got) {
+		t.Errorf("again %q", again.Args)
 	}
 }
 

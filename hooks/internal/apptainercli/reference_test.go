@@ -108,7 +108,7 @@ func compare(t *testing.T, args []string) bool {
 	if got.Doubt != "" || !reflect.DeepEqual(have, *want) {
 		t.Fatalf("%q:\n%+v, doubt %q\nthe reference: %+v", args, have, got.Doubt, *want)
 	}
-	edited := Parse(got.Edit([]string{"/p:/q:ro"}, []string{"entry"}))
+	edited := Parse(got.Edit([]string{"/p:/q:ro"}, slices.Concat([]string{"entry"}, got.Command())))
 	if edited.Image() != want.image || !reflect.DeepEqual(edited.Command(), slices.Concat([]string{"entry"}, want.command)) {
 		t.Fatalf("%q: edited %q", args, edited.Args)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mpiimport.org/hooks/internal/entry"
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/rankenv"
 	"mpiimport.org/hooks/launch"
@@ -65,7 +64,7 @@ func ociWords(words []string) ([]string, string, []string) {
 func (c Call) ociRuntime(image string) (string, []string, error) {
 	present := []string{}
 	for _, runtime := range []string{"podman", "docker"} {
-		if _, err := entry.Lookup(runtime, c.Env); err != nil {
+		if _, err := exec.LookPath(runtime); err != nil {
 			continue
 		}
 		present = append(present, runtime)

@@ -2,6 +2,8 @@ package commands
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -74,14 +76,14 @@ func isOpenMPI(job Outcome) bool {
 	default:
 		return false
 	}
-	file, err := entry.Lookup(job.Args[0], job.Env)
-	if err != nil {
-		return false
-	}
 	limit, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	question := exec.CommandContext(limit, file, "--version")
-	question.Env = job.Env
-	answer, err := question.Output()
-	return err == nil && strings.Contains(string(answer), "Open MPI")
+	for _, file := range entry.Candidates(job.Args[0], job.Env) {
+		question := exec.CommandContext(limit, file, "--version")
+		question.Env = job.Env
+		if answer, err := question.Output(); !errors.Is(err, fs.ErrNotExist) {
+			return err == nil && strings.Contains(string(answer), "Open MPI")
+		}
+	}
+	return false
 }

@@ -3,7 +3,6 @@ package entry
 
 import (
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -13,8 +12,6 @@ import (
 	"mpiimport.org/hooks/internal/pythoncli"
 	"mpiimport.org/hooks/internal/rankenv"
 )
-
-var pythonName = regexp.MustCompile(`^python(3(\.[0-9]+)?)?$`)
 
 // Process is what is known about the process that will become the command.
 type Process struct {
@@ -37,7 +34,7 @@ func Start(command []string, p Process) ([]string, []string) {
 	if isRank {
 		env = environ.Set(env, handover.Pid, strconv.Itoa(p.Pid))
 	}
-	if isRank && pythonName.MatchString(filepath.Base(command[0])) && !inspects(p.Env) {
+	if isRank && isPython(filepath.Base(command[0])) && !inspects(p.Env) {
 		if line := pythoncli.Parse(command[1:]); !line.Plain {
 			how := "early"
 			if line.NoSite {
@@ -48,6 +45,16 @@ func Start(command []string, p Process) ([]string, []string) {
 		}
 	}
 	return command, environ.PrependPath(env, "PYTHONPATH", prefix.SiteDirectory(p.Prefix))
+}
+
+// isPython says whether a program of this name is python, python3 or python3.N.
+func isPython(name string) bool {
+	version, ok := strings.CutPrefix(name, "python")
+	if !ok || version == "" || version == "3" {
+		return ok
+	}
+	minor, ok := strings.CutPrefix(version, "3.")
+	return ok && minor != "" && strings.Trim(minor, "0123456789") == ""
 }
 
 func off(env []string) bool {

@@ -3,9 +3,9 @@ package entry
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
-	"sort"
 	"strings"
 	"testing"
 )
@@ -53,56 +53,56 @@ func TestHowCommandsStart(t *testing.T) {
 }
 
 func TestAnImagesOwnProfileIsAppliedOnce(t *testing.T) {
-	prefix := t.TempDir()
-	text := "schema_version: 1\nname: site\ndescription: x\nservice: {readers: 4}\n" +
-		"environment: {set: {A: '1', B: '1'}, append: {L: /opt/l}, unset: [C]}\n"
-	if err := os.Mkdir(filepath.Join(prefix, "profiles"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(prefix, "profiles", "site.yaml"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	profiled := func(env ...string) []string {
-		out, err := Profiled(Process{Prefix: prefix, Env: env})
-		if err != nil {
-			return []string{err.Error()}
-		}
-		sort.Strings(out)
-		return out
-	}
-	asked := []string{"MPIIMPORT=1", "MPIIMPORT_PROFILE=site", "B=2", "C=1", "L=/l"}
-	want := []string{"A=1", "B=2", "L=/l:/opt/l", "MPIIMPORT=1", "MPIIMPORT_APPLIED=site", "MPIIMPORT_PROFILE=site", "MPIIMPORT_READERS=4"}
-	once := profiled(asked...)
-	if !reflect.DeepEqual(once, want) {
-		t.Errorf("got  %q\nwant %q", once, want)
-	}
-	for _, env := range [][]string{once, {"MPIIMPORT=0", "MPIIMPORT_PROFILE=none"}, {"MPIIMPORT_PROFILE=none"}, {"MPIIMPORT=1"}} {
-		if got := profiled(env...); !reflect.DeepEqual(got, env) {
-			t.Errorf("%q became %q", env, got)
+	for _, c := range []struct {
+		env  string
+		want string
+	}{
+		{"MPIIMPORT=1 MPIIMPORT_PROFILE=site", "/opt/mpiimport/bin/mpiimport-plan apply -- /opt/mpiimport/bin/mpiimport-entry python app.py"},
+		{"MPIIMPORT=1 MPIIMPORT_PROFILE=site MPIIMPORT_APPLIED=site", ""},
+		{"MPIIMPORT=0 MPIIMPORT_PROFILE=site", ""},
+		{"MPIIMPORT_PROFILE=site", ""},
+		{"MPIIMPORT=1", ""},
+	} {
+		got := Profiled([]string{"python", "app.py"}, Process{Prefix: "/opt/mpiimport", Env: strings.Fields(c.env)})
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q", c.env, got)
 		}
 	}
-	if got := profiled("MPIIMPORT=1", "MPIIMPORT_PROFILE=sit"); !strings.Contains(got[0], "did you mean site?") {
-		t.Errorf("an unknown profile: %q", got)
+}
+
+// asCommand is the variable that makes this test's program one that executes what it holds.
+const asCommand = "ENTRY_TEST_COMMAND"
+
+func TestMain(m *testing.M) {
+	command, ok := os.LookupEnv(asCommand)
+	if !ok {
+		os.Exit(m.Run())
 	}
+	var refused NotStarted
+	errors.As(Execute([]string{command}, os.Environ()), &refused)
+	os.Exit(refused.Status)
 }
 
 func TestCommandsThatCannotStartFailAsInAShell(t *testing.T) {
 	directory := t.TempDir()
-	for name, mode := range map[string]os.FileMode{"good": 0o755, "text": 0o644} {
-		if err := os.WriteFile(filepath.Join(directory, name), []byte("#!/bin/sh\n"), mode); err != nil {
+	for name, mode := range map[string]os.FileMode{"good": 0o755, "text": 0o644, "lost": 0o755, "bare": 0o755} {
+		content := map[string]string{"lost": "#!/nowhere/sh\n", "bare": "exit 0\n"}[name]
+		if content == "" {
+			content = "#!/bin/sh\n"
+		}
+		if err := os.WriteFile(filepath.Join(directory, name), []byte(content), mode); err != nil {
 			t.Fatal(err)
 		}
 	}
-	env := []string{"PATH=/nowhere:" + directory}
 	for command, want := range map[string]int{
-		"good": 0, "text": 126, "none": 127, "": 127,
-		directory + "/good": 0, directory + "/text": 126, directory + "/none": 127, directory: 126,
+		"good": 0, "bare": 0, "text": 126, "lost": 127, "none": 127, "": 127,
+		directory + "/good": 0, directory + "/bare": 0, directory + "/text": 126, directory + "/none": 127, directory: 126,
 	} {
-		_, err := Lookup(command, env)
-		var refused NotStarted
-		errors.As(err, &refused)
-		if refused.Status != want {
-			t.Errorf("%q: %v (%d), want %d", command, err, refused.Status, want)
+		program := exec.Command("/proc/self/exe")
+		program.Env = []string{"PATH=/nowhere:" + directory, asCommand + "=" + command}
+		_ = program.Run()
+		if got := program.ProcessState.ExitCode(); got != want {
+			t.Errorf("%q: %d, want %d", command, got, want)
 		}
 	}
 }

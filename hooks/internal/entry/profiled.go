@@ -1,54 +1,19 @@
 package entry
 
 import (
-	"os"
-	"strings"
-
-	"golang.org/x/sys/unix"
-
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
-	"mpiimport.org/hooks/internal/rankenv"
-	"mpiimport.org/hooks/launch"
-	"mpiimport.org/hooks/profile"
+	"mpiimport.org/hooks/internal/prefix"
 )
 
-// Profiled returns the environment with what the profile in it says, where nobody outside has applied that: an image
-// with mpiimport inside. Its mounts are for those who start containers. What is set stays, for the image's values
-// cannot be told from those that the caller gave.
-func Profiled(p Process) ([]string, error) {
+// Profiled returns the command that applies the profile which the environment names and then comes back here, where
+// nobody outside has applied it: in an image with mpiimport inside. It returns nil where there is nothing to apply.
+// Profiles are for a program of their own, because most starts need none and pay for what the binary holds.
+func Profiled(command []string, p Process) []string {
 	name, _ := environ.Get(p.Env, handover.Profile)
 	applied, isApplied := environ.Get(p.Env, handover.Applied)
 	if name == "" || off(p.Env) || (isApplied && applied == name) {
-		return p.Env, nil
+		return nil
 	}
-	chosen, err := profile.Load(name, profile.Directories(p.Prefix, p.Env))
-	if err != nil {
-		return nil, err
-	}
-	changes, err := launch.HostEnvironment(chosen, p.Env, ranksAreShielded(rankenv.IsRank(p.Env)))
-	if err != nil {
-		return nil, err
-	}
-	env := environ.Set(p.Env, handover.Applied, name)
-	for _, v := range changes {
-		_, isSet := environ.Get(env, v.Name)
-		switch {
-		case v.Change == launch.Unset:
-			env = environ.Unset(env, v.Name)
-		case v.Change == launch.Append || !isSet:
-			env = environ.Set(env, v.Name, v.Value)
-		}
-	}
-	return env, nil
-}
-
-// ranksAreShielded says whether ranks may not read each other's memory: each in a user namespace of its own, where ids
-// are mapped (user_namespaces(7)), or all behind Docker's seccomp filter, which refuses process_vm_readv(2).
-func ranksAreShielded(isRank bool) bool {
-	if _, err := unix.ProcessVMReadv(os.Getpid(), nil, nil, 0); err == unix.EPERM {
-		return true
-	}
-	ids, err := os.ReadFile("/proc/self/uid_map")
-	return isRank && err == nil && strings.Join(strings.Fields(string(ids)), " ") != "0 0 4294967295"
+	return append([]string{prefix.Plan(p.Prefix), "apply", "--", prefix.Entry(p.Prefix)}, command...)
 }

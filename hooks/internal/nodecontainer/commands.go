@@ -35,8 +35,8 @@ type Commands struct {
 // Pays says whether a shared container is worth its start: where more than one rank of a node enters it.
 func Pays(env []string) bool { return rankenv.IsRank(env) && rankenv.LocalRanks(env) != 1 }
 
-// Split divides a call among the two. A reason says why the ranks cannot share a container.
-func Split(line apptainercli.Line, binds, entry, env []string) (Commands, string) {
+// Split divides a call that is to run command among the two. A reason says why the ranks cannot share a container.
+func Split(line apptainercli.Line, binds, command, env []string) (Commands, string) {
 	c := Commands{Image: line.Image(), front: append([]string{}, line.Globals()...)}
 	if line.Action != start.Exec {
 		return c, "only what exec starts can share one"
@@ -68,7 +68,7 @@ func Split(line apptainercli.Line, binds, entry, env []string) (Commands, string
 	if name := unsuited(env); name != "" {
 		return c, fmt.Sprintf("%s is set, and it is not known to mean the same in a shared one", name)
 	}
-	c.back = append(append([]string{}, entry...), line.Command()...)
+	c.back = command
 	return c, ""
 }
 

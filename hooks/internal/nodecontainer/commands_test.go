@@ -8,7 +8,8 @@ import (
 )
 
 func split(line string, env ...string) (Commands, string) {
-	return Split(apptainercli.Parse(strings.Fields(line)), []string{"/p:/opt/mpiimport:ro"}, []string{"/entry"}, env)
+	parsed := apptainercli.Parse(strings.Fields(line))
+	return Split(parsed, []string{"/p:/opt/mpiimport:ro"}, append([]string{"/entry"}, parsed.Command()...), env)
 }
 
 func TestAStartIsDividedAmongContainerAndProcess(t *testing.T) {

@@ -114,8 +114,6 @@ func (k Keeper) start(p place) error {
 	return k.check(p)
 }
 
-var pidNamespace = regexp.MustCompile(`(?m)^[ \t]*allow pid ns[ \t]*=.*$`)
-
 // settings returns the runtime's configuration without PID namespaces. An instance would get one, and MPI libraries
 // on one node do not reach each other across them: ranks of another image, or without one, must still be reached.
 func (k Keeper) settings(p place) (string, error) {
@@ -131,6 +129,7 @@ func (k Keeper) settings(p place) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	pidNamespace := regexp.MustCompile(`(?m)^[ \t]*allow pid ns[ \t]*=.*$`)
 	return pidNamespace.ReplaceAllString(string(content), "") + "\nallow pid ns = no\n", nil
 }
 

@@ -25,6 +25,9 @@ func LaunchFile(prefix string) string { return filepath.Join(prefix, "etc", "lau
 // Entry is the binary that stands in front of a container's command.
 func Entry(prefix string) string { return filepath.Join(prefix, "bin", "mpiimport-entry") }
 
+// Plan is the binary that reads profiles.
+func Plan(prefix string) string { return filepath.Join(prefix, "bin", "mpiimport-plan") }
+
 // StartScript is the Python file that activates before site is imported.
 func StartScript(prefix string) string { return filepath.Join(prefix, "lib", "mpiimport", "start.py") }
 

@@ -68,8 +68,6 @@ func (f Finder) Record(file string) (map[string]Runtime, error) {
 	return found, nil
 }
 
-var bindsOff = regexp.MustCompile(`(?m)^[ \t]*user bind control[ \t]*=[ \t]*no\b`)
-
 // forbidsBinds reads the runtime's configuration, which lies beside it or in /etc. Without binds the entry binary
 // would be missing in the container and the job would not start.
 func forbidsBinds(path string) bool {
@@ -80,7 +78,7 @@ func forbidsBinds(path string) bool {
 	for _, root := range []string{filepath.Join(filepath.Dir(filepath.Dir(resolved)), "etc"), "/etc"} {
 		for _, name := range []string{"apptainer", "singularity"} {
 			if content, err := os.ReadFile(filepath.Join(root, name, name+".conf")); err == nil {
-				return bindsOff.Match(content)
+				return regexp.MustCompile(`(?m)^[ \t]*user bind control[ \t]*=[ \t]*no\b`).Match(content)
 			}
 		}
 	}

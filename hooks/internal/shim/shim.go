@@ -38,9 +38,9 @@ func Decide(c Call) (Outcome, error) {
 		return Outcome{}, err
 	}
 	line = line.Adding(out.Options)
-	outcome := Outcome{Args: line.Edit(out.Binds, out.Entry), Env: out.Env, Note: out.Note}
+	outcome := Outcome{Args: line.Edit(out.Binds, out.Command), Env: out.Env, Note: out.Note}
 	if out.PerNode && nodecontainer.Pays(c.Env) {
-		commands, reason := nodecontainer.Split(line, out.Binds, out.Entry, c.Env)
+		commands, reason := nodecontainer.Split(line, out.Binds, out.Command, c.Env)
 		if reason != "" {
 			outcome.Note = start.NotShared(c.Env, reason)
 		} else {

@@ -138,9 +138,54 @@ func TestShellsAndRunsGetTheDoor(t *testing.T) {
 		"run --mpiimport --pid img": "PID namespace", "run --mpiimport -C img": "PID namespace",
 		"run --mpiimport --pid --no-init img": "", "exec --mpiimport --pid img python": "", "exec --mpiimport --no-eval img python": "",
 	} {
-		out, err := decide(t, line, "PMI_RANK=0")
+		out, err := decide(t, line, "PMI_RANK=0", "MPI_LOCALNRANKS=1")
 		if err != nil || (want == "") != (out.Note == "") || !strings.Contains(out.Note, want) {
 			t.Errorf("%s: %q %v", line, out.Note, err)
+		}
+	}
+}
+
+func TestRanksThatDoNotSeeEachOtherStartPlainly(t *testing.T) {
+	for line, isolated := range map[string]bool{
+		"exec --mpiimport --pid img python": true, "exec --mpiimport -C img python": true, "exec --mpiimport --compat img python": true,
+		"exec --mpiimport --compat --no-pid img python": false, "exec --mpiimport img python": false,
+	} {
+		for ranks, several := range map[string]bool{"OMPI_COMM_WORLD_LOCAL_SIZE=2": true, "X=": true, "OMPI_COMM_WORLD_LOCAL_SIZE=1": false} {
+			out, err := decide(t, line, "OMPI_COMM_WORLD_RANK=0", ranks)
+			plain := strings.Contains(out.Note, "takes one for another") && !strings.Contains(strings.Join(out.Args, " "), "--bind")
+			if err != nil || plain != (isolated && several) {
+				t.Errorf("%s with %s: %q %q %v", line, ranks, out.Args, out.Note, err)
+			}
+		}
+	}
+}
+
+func TestTheRuntimeItselfStartsTheRanksPython(t *testing.T) {
+	const script = "-S /opt/mpiimport/lib/mpiimport/start.py "
+	for line, want := range map[string]string{
+		"exec img /usr/bin/python3 -u a.py b": "/usr/bin/python3 -u " + script + "a.py b",
+		"exec img python -S a.py":             "python -S " + script + "a.py",
+		"exec img python -i a.py":             entryWords + "python -i a.py",
+		"exec img bash a.sh":                  entryWords + "bash a.sh",
+		"exec -e img python a.py":             entryWords + "python a.py",
+		"exec --no-eval img python a.py":      entryWords + "python a.py",
+		"exec --pid img python a.py":          entryWords + "python a.py",
+	} {
+		out, err := decide(t, line, "MPIIMPORT=1", "PMI_RANK=3", "MPI_LOCALNRANKS=1")
+		direct := !strings.Contains(want, entryWords)
+		if got := strings.Join(out.Args, " "); err != nil || !strings.HasSuffix(got, " img "+strings.TrimSpace(want)) {
+			t.Errorf("%s: %s %v", line, got, err)
+		}
+		pid, _ := environ.Get(out.Env, "APPTAINERENV_MPIIMPORT_PID")
+		how, _ := environ.Get(out.Env, "APPTAINERENV_MPIIMPORT_START")
+		if (pid == "$$") != direct || strings.HasPrefix(how, "early") != direct {
+			t.Errorf("%s: pid %q, start %q", line, pid, how)
+		}
+	}
+	for _, variable := range []string{"MPIIMPORT_REPORT=r", "MPIIMPORT_PID=7", "MPIIMPORT_START=early", "MPIIMPORT_RANK_VARIABLES=A:B:C", "PYTHONINSPECT=1"} {
+		out, _ := decide(t, "exec img python a.py", "MPIIMPORT=1", "PMI_RANK=3", variable)
+		if !strings.Contains(strings.Join(out.Args, " "), entryWords) {
+			t.Errorf("%s: %q", variable, out.Args)
 		}
 	}
 }

@@ -113,6 +113,9 @@ main() {
     directory=$cache/podman-$(content_key "${BASH_SOURCE[0]}" "${images##*/}" "$user")
     lock_cache podman
     [ -e "$directory/complete" ] || make_storages "$directory"
+    made=$directory
+    # The first call of a user makes a namespace for all; two at a time, as two ranks are, are in each other's way.
+    as_identity user podman unshare true >>"$log" 2>&1 || fail "podman has no namespace for $user"
     printf '%s\n' "$directory"
 }
 

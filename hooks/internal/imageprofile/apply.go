@@ -1,0 +1,51 @@
+// Package imageprofile applies a profile where nobody outside the container has: in an image with mpiimport inside.
+package imageprofile
+
+import (
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/internal/rankenv"
+	"mpiimport.org/hooks/launch"
+	"mpiimport.org/hooks/profile"
+)
+
+// Apply returns the environment with what the profile in it says; installed is where mpiimport lies. The profile's
+// mounts are for those who start containers. What is set stays, for the image's values cannot be told from those that
+// the caller gave.
+func Apply(installed string, env []string) ([]string, error) {
+	name, _ := environ.Get(env, handover.Profile)
+	chosen, err := profile.Load(name, profile.Directories(installed, env))
+	if err != nil {
+		return nil, err
+	}
+	changes, err := launch.HostEnvironment(chosen, env, ranksAreShielded(rankenv.IsRank(env)))
+	if err != nil {
+		return nil, err
+	}
+	env = environ.Set(env, handover.Applied, name)
+	for _, v := range changes {
+		_, isSet := environ.Get(env, v.Name)
+		switch {
+		case v.Change == launch.Unset:
+			env = environ.Unset(env, v.Name)
+		case v.Change == launch.Append || !isSet:
+			env = environ.Set(env, v.Name, v.Value)
+		}
+	}
+	return env, nil
+}
+
+// ranksAreShielded says whether ranks may not read each other's memory: each in a user namespace of its own, where ids
+// are mapped (user_namespaces(7)), or all behind Docker's seccomp filter, which refuses process_vm_readv(2).
+func ranksAreShielded(isRank bool) bool {
+	if _, err := unix.ProcessVMReadv(os.Getpid(), nil, nil, 0); err == unix.EPERM {
+		return true
+	}
+	ids, err := os.ReadFile("/proc/self/uid_map")
+	return isRank && err == nil && strings.Join(strings.Fields(string(ids)), " ") != "0 0 4294967295"
+}
