@@ -1,13 +1,12 @@
 """The MPI library that a job gets is the one that mpi4py finds in plain Python, wherever that looks for it."""
 
 import subprocess
-import sys
 from pathlib import Path
 
-import mpi4py
 import pytest
 
 from tests.conftest import Job
+from tests.lab.environments import Installation
 from tests.lab.ranks import Mpi, clean_environment, run
 
 FOUND = """
@@ -18,32 +17,6 @@ with open("/proc/self/maps") as maps:
     libraries = {os.path.realpath(line.split()[5]) for line in maps if "/libmpi.so" in line}
 print(os.path.basename(MPI.__file__), mpi4py._mpiabi._get_mpiabi(), "ctypes" in sys.modules, *sorted(libraries))
 """
-
-
-class Installation:
-    """A virtual environment with mpi4py, and places in which libraries of an MPI can be put."""
-
-    def __init__(self, directory: Path) -> None:
-        self.home = directory / "environment"
-        self.user = directory / "user"
-        self.python = self.home / "bin" / "python"
-        packages = self.home / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
-        for place in (self.python.parent, packages, self.user / "lib"):
-            place.mkdir(parents=True)
-        self.python.symlink_to(Path(sys._base_executable))  # type: ignore[attr-defined]
-        (packages / "mpi4py").symlink_to(Path(mpi4py.__file__).parent)
-        self.open_to_system(False)
-
-    def open_to_system(self, answer: bool) -> None:
-        home = Path(sys._base_executable).parent  # type: ignore[attr-defined]
-        text = f"home = {home}\ninclude-system-site-packages = {str(answer).lower()}\n"
-        (self.home / "pyvenv.cfg").write_text(text)
-
-    def put(self, mpi: Mpi, place: Path) -> None:
-        """Put the libraries of ``mpi`` into ``place``/lib, beside what is there."""
-        for path in mpi.library.parent.iterdir():
-            if not path.name.startswith("python"):
-                (place / "lib" / path.name).symlink_to(path)
 
 
 @pytest.fixture
@@ -111,9 +84,7 @@ def test_of_the_interface_that_is_named(job: Job, mpi: Mpi, installation: Instal
     same_library(job, mpi, installation, LD_LIBRARY_PATH=str(mpi.library.parent), MPI4PY_MPIABI=mpi.name)
 
 
-def test_one_that_the_process_has_already(
-    job: Job, mpi: Mpi, mpis: dict[str, Mpi], installation: Installation
-) -> None:
+def test_one_that_the_process_has_already(job: Job, mpi: Mpi, mpis: dict[str, Mpi], installation: Installation) -> None:
     installation.put(other(mpis, mpi), installation.home)
     line = same_library(job, mpi, installation, LD_PRELOAD=str(mpi.library))
     assert line.split()[1] == mpi.name and line.endswith(f" {mpi.library.resolve()}\n")
