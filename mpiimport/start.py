@@ -25,6 +25,10 @@ class _RankPath:
         if content.startswith(MAGIC_NUMBER):
             self._modules = marshal.loads(memoryview(content)[len(MAGIC_NUMBER) :])
 
+    def code(self):  # type: () -> dict[str, Any]
+        """Return the code of the modules by their files."""
+        return {os.path.join(self._package, file): code for file, code in self._modules.values()}
+
     def find_spec(self, name, path=None, target=None):  # type: (str, Any, Any) -> Any
         from _frozen_importlib import ModuleSpec
 
@@ -64,7 +68,7 @@ def _main():  # type: () -> None
         sys.meta_path.insert(0, rank_path)
         from mpiimport.runtime.early import EarlyStart
 
-        start = EarlyStart()
+        start = EarlyStart(rank_path.code())
     except Exception as exc:
         _run_plainly(script, "mpiimport does not load (%r); is its installation complete?" % exc)
     sys.meta_path.remove(rank_path)

@@ -97,6 +97,7 @@ class Job:
     """Launches programs as MPI jobs, plainly or served, on the tree of the tests or that of another ``python``."""
 
     def __init__(self, prefix: Path, directory: Path, python: str | Path = sys.executable) -> None:
+        self.prefix = prefix
         self.directory = directory
         self._python = str(python)
         self._package = prefix / "lib" / "mpiimport"

@@ -1,28 +1,51 @@
 """The early start: ``python -S start.py program``, with ``site`` handled after activation.
 
-Until then the interpreter's own look-ups would ask every directory again for every module; the listings taken
-here answer them, which is safe for the few instants before user code runs.
+Until then the interpreter's own look-ups would ask every directory again for every module; what was seen of them once
+answers here, which is safe for the few instants before user code runs.
 """
 
 import os
 import sys
+from _frozen_importlib_external import EXTENSION_SUFFIXES
 
 from .c_functions import call_interpreter
 from .finder import Source, StoreFinder, add_path_hook
-from .index import list_directory
+from .index import DIRECTORY, FILE, KEPT, list_directory
+from .machinery import fix_co_filename, names_seen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
 
 NO_SITE_FIELD = "no_site"
+# The standard library's directory of extension modules, of which few are needed.
+EXTENSIONS = "lib-dynload"
 
 
 class EarlyImports(Source):
-    """Imports through one listing of each directory; no store yet, so every file is read where it is."""
+    """Imports through at most one listing of each directory; no store yet, so files are read where they are.
 
-    def __init__(self) -> None:
+    Our own modules are the exception: they come from the one file that holds them all.
+    """
+
+    def __init__(self, bundle: "dict[str, CodeType]") -> None:
+        """``bundle``: the code of our own modules, by their files."""
+        self._bundle = bundle
+        self._own: dict[str, dict[str, int]] = {}
         self._listings: dict[str, dict[str, int] | None] = {}
+        for path in bundle:
+            directory, name = os.path.split(path)
+            self._own.setdefault(directory, {})[name] = FILE
 
     def install(self) -> None:
+        """Take over from the interpreter's finders with what they have seen of their directories."""
         add_path_hook(self.path_hook)
-        sys.path_importer_cache.clear()
+        for path, finder in list(sys.path_importer_cache.items()):
+            names = names_seen(finder)
+            if names:
+                self._listings[path] = {name: FILE if name.endswith(KEPT) else DIRECTORY for name in names}
+            if finder is not None:
+                del sys.path_importer_cache[path]
 
     def remove(self) -> None:
         """Take the listings out of use: what comes next looks for itself."""
@@ -32,7 +55,10 @@ class EarlyImports(Source):
                 del sys.path_importer_cache[path]
 
     def path_hook(self, path: str) -> StoreFinder:
-        listing = self.listing(path)
+        if path in self._own:
+            # What is not in the bundle, the part that runs on root alone, lies beside it.
+            return StoreFinder(self, path, self._own[path], writable=True)
+        listing = _Extensions(path) if os.path.basename(path) == EXTENSIONS else self.listing(path)
         if listing is None:
             raise ImportError(f"not a directory: {path}")
         return StoreFinder(self, path, listing, writable=False)
@@ -42,15 +68,34 @@ class EarlyImports(Source):
             self._listings[path] = list_directory(path)
         return self._listings[path]
 
+    def code(self, path: str) -> "CodeType | None":
+        code = self._bundle.get(path)
+        if code is not None:
+            fix_co_filename(code, path)
+        return code
+
     def invalidate(self) -> None:
         self._listings.clear()
+
+
+class _Extensions(dict[str, int]):
+    """A directory of extension modules, asked for each name: of hundreds one or two are wanted."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+
+    def get(self, name: str, default: int = 0) -> int:  # type: ignore[override]
+        is_one = name.endswith(tuple(EXTENSION_SUFFIXES)) and os.path.isfile(os.path.join(self._path, name))
+        return FILE if is_one else default
 
 
 class EarlyStart:
     """The early start of one process: made as soon as this module is there, run once everything has loaded."""
 
-    def __init__(self) -> None:
-        self._imports = EarlyImports()
+    def __init__(self, bundle: "dict[str, CodeType]") -> None:
+        """``bundle``: the code of our own modules, by their files."""
+        self._imports = EarlyImports(bundle)
         self._imports.install()
         from .command import run_command
 

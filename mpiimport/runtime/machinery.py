@@ -34,6 +34,11 @@ def as_importlib(function: "Function") -> "Function":
     return function
 
 
+def names_seen(finder: object) -> frozenset[str]:
+    """Return the names in its directory as a FileFinder has listed them; none of any other finder."""
+    return frozenset(getattr(finder, "_path_cache", ()))
+
+
 def keep_source(code: "CodeType", source: str) -> None:
     """Make tracebacks show the lines of a program that has no file, as Python 3.13 and newer do for ``-c``."""
     import linecache

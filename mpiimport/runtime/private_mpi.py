@@ -7,6 +7,7 @@ from . import PREFIX
 from .bare_mpi import load_bare
 from .handover import MODULE, PACKAGE, Settings
 from .preload import load_globally, make_global
+from .site_outlook import environment_prefix, site_packages, user_site_and_prefixes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
         sys.path += site_packages(sys.prefix)
     sys.path.append(own_packages())
     try:
-        module = load_bare(sys.path) or _load_all()
+        module = load_bare(sys.path, before_site) or _load_all(before_site)
         make_global(preload)
         read_at_load = Settings().read_at_load
     except (ImportError, RuntimeError) as exc:
@@ -62,30 +63,26 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
     return module, read_at_load
 
 
-def _load_all() -> "ModuleType":
+def _load_all(before_site: bool) -> "ModuleType":
     package = __import__(PACKAGE)
     package.rc(initialize=False, finalize=False)
-    module: ModuleType = __import__(MODULE, fromlist=["COMM_WORLD"])
-    return module
-
-
-def environment_prefix() -> str:
-    """Return what ``sys.prefix`` is once ``site`` has run: a virtual environment's own directory."""
-    directory = os.path.dirname(sys.executable)
-    environment = os.path.dirname(directory)
-    if sys.version_info < (3, 11):
-        # Only site looks for it there.
-        is_one = any(os.path.isfile(os.path.join(place, "pyvenv.cfg")) for place in (directory, environment))
-    else:
-        is_one = sys._base_executable != sys.executable  # type: ignore[attr-defined]
-    return environment if is_one and sys.prefix == sys.base_prefix else sys.prefix
-
-
-def site_packages(prefix: str) -> list[str]:
-    """Return the directories of ``prefix`` that ``site.main()`` adds to ``sys.path``."""
+    if not before_site:
+        return _load_extension()
+    # Where mpi4py looks for MPI follows from what site says.
     import site
 
-    return site.getsitepackages([prefix])
+    saved = site.ENABLE_USER_SITE, site.PREFIXES, site.USER_BASE
+    site.ENABLE_USER_SITE, site.PREFIXES = user_site_and_prefixes()
+    site.getuserbase()
+    try:
+        return _load_extension()
+    finally:
+        site.ENABLE_USER_SITE, site.PREFIXES, site.USER_BASE = saved
+
+
+def _load_extension() -> "ModuleType":
+    module: ModuleType = __import__(MODULE, fromlist=["COMM_WORLD"])
+    return module
 
 
 def own_packages() -> str:
