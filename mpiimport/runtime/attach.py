@@ -27,6 +27,6 @@ def attach(directory: str) -> None:
     except BaseException:
         store.leave()
         raise
-    Imports(index, store, None, Answers(), frozenset(), loaded=set(), rank=0, verbose=False).install()
+    Imports(index, store, None, Answers(), frozenset(), loaded=set(sys.modules), rank=0, verbose=False).install()
     before_abrupt_ends(store.leave)
     atexit.register(store.leave)

@@ -63,6 +63,13 @@ class Source:
         """Return the code of a source or bytecode file; None where it is to be read the ordinary way."""
         return None
 
+    def late_code(self, name: str, path: str, read: "Callable[[], CodeType | None]") -> "CodeType | None":
+        """Return the code of a source file that the snapshot lacks, from ``read`` or from a neighbour that read it.
+
+        None where it is to be read the ordinary way.
+        """
+        return None
+
     def source_stamp(self, path: str) -> tuple[int, int]:
         """Return modification time (whole seconds) and size of a source file whose code ``code`` returned."""
         raise LookupError(path)
@@ -76,6 +83,14 @@ class Source:
 
     def trace(self, name: str, from_store: bool) -> None:
         """Take note of how a module is imported."""
+
+
+class NeedsCompiling(Exception):
+    """A source file has no valid pyc."""
+
+
+def _refuse_to_compile(*arguments: object, **options: object) -> None:
+    raise NeedsCompiling
 
 
 class StoreFinder(FileFinder):
@@ -176,10 +191,24 @@ class StoreSourceLoader(StoreLoader, SourceFileLoader):  # type: ignore[misc]
         code = self.source.code(self.path)
         self.source.trace(fullname, code is not None)
         if code is None:
-            return super().get_code(fullname)
+            return self.source.late_code(fullname, self.path, self._read_pyc) or super().get_code(fullname)
         if self.path in self.source.uncached and not sys.dont_write_bytecode:
             self._write_pyc(code)
         return code
+
+    def _read_pyc(self) -> "CodeType | None":
+        """Return the code as importlib reads it from a valid pyc; None without one.
+
+        Every rank that compiles warns of what it compiles, or finds the pyc that another has written meanwhile.
+        """
+        loader: Any = self
+        loader.source_to_code = _refuse_to_compile
+        try:
+            return super().get_code(self.name)
+        except (NeedsCompiling, ImportError, OSError, EOFError):
+            return None
+        finally:
+            del loader.source_to_code
 
     def _write_pyc(self, code: "CodeType") -> None:
         """Leave the pyc that plain Python would have left."""

@@ -10,7 +10,8 @@ from _frozen_importlib_external import BYTECODE_SUFFIXES
 from .children import attach_children
 from .finder import Source, StoreFinder, add_path_hook
 from .handover import MODULE
-from .index import Damaged, Index, digest
+from .index import DIRECTORY, Damaged, Index, digest, list_directory
+from .late import CODE, LISTING, LateRecords
 from .libraries import StagedLibraries
 from .machinery import as_importlib, call_with_frames_removed, fix_co_filename
 from .metadata import METADATA_MODULES, serve_metadata
@@ -80,6 +81,10 @@ class Imports(Source):
         self.uncached = uncached
         self.libraries = StagedLibraries(index, store, self._report_damage)
         self._index = index
+        self._late = LateRecords(store, self._report_damage)
+        # Directories listed, and source files read, since the snapshot was.
+        self._listed_late: set[str] = set()
+        self._read_late: set[str] = set()
         self._store = store
         self._ownership = ownership
         self._accounted = set(loaded)
@@ -103,20 +108,34 @@ class Imports(Source):
         self.redirect_extensions()
 
     def path_hook(self, path: str) -> "FileFinder":
-        """Return the finder for a directory that root listed, by its literal path. Raises ImportError."""
-        listing = self._index.listings.get(path)
+        """Return the finder for a directory that was listed, by its literal path. Raises ImportError."""
+        listing = self.listing(path)
         if listing is None:
             if self._ownership is None:
                 raise ImportError(f"not served by mpiimport: {path}")
             return self._ownership.path_hook(path)
-        return StoreFinder(self, path, listing, path in self._index.writable)
+        finder = StoreFinder(self, path, listing, path in self._index.writable or path in self._listed_late)
+        if self._invalidated:
+            finder.invalidate_caches()
+        return finder
 
     def listing(self, path: str) -> dict[str, int] | None:
-        return self._index.listings.get(path)
+        """Return root's listing or, of a directory in a listed one, that of the first rank of this node to ask."""
+        listings = self._index.listings
+        if path in listings:
+            return listings[path]
+        parent, _, name = path.rpartition("/")
+        if self._may_differ(parent) or listings.get(parent, {}).get(name) != DIRECTORY:
+            return None
+        listing: dict[str, int] | None = self._late.get(LISTING, path, lambda: list_directory(path))
+        if listing is not None:
+            listings[path] = listing
+            self._listed_late.add(path)
+        return listing
 
     def names(self, path: str) -> list[str] | None:
         """Return the names in a directory or absent entry of ``sys.path``; None where it must be looked at."""
-        if self._invalidated or path in self._index.writable:
+        if self._may_differ(path) or path in self._listed_late:
             return None
         listing = {} if path in self._index.absent else self._index.listings.get(path)
         if listing is None:
@@ -164,8 +183,7 @@ class Imports(Source):
         if entry is None:
             return None
         offset, length, expected, _, _ = entry
-        doubtful = self._invalidated or path in self._served or os.path.dirname(path) in self._index.writable
-        if doubtful and self._changed(path):
+        if (path in self._served or self._may_differ(os.path.dirname(path))) and self._changed(path):
             return None
         try:
             data = self._stored(offset, length, expected)
@@ -179,6 +197,19 @@ class Imports(Source):
         if not path.endswith(SOURCELESS):
             fix_co_filename(code, path)
         self._served.add(path)
+        return code
+
+    def late_code(self, name: str, path: str, read: "Callable[[], CodeType | None]") -> "CodeType | None":
+        """Return the code of a file that the snapshot lacks, as the first rank of this node that asked has read it.
+
+        None where each rank is to read it: see ``code`` for when it may have changed.
+        """
+        directory = os.path.dirname(path)
+        again = name in self._accounted or path in self._read_late or path in self._index.code
+        if again or self._may_differ(directory) or directory not in self._index.listings:
+            return None
+        self._read_late.add(path)
+        code: CodeType | None = self._late.get(CODE, path, read)
         return code
 
     def staged(self, path: str) -> str | None:
@@ -270,6 +301,10 @@ class Imports(Source):
             self._report_damage()
             raise Damaged("a record of the store is damaged")
         return data
+
+    def _may_differ(self, directory: str) -> bool:
+        """Tell whether what is in a directory may be looked at again, and is then to be as it is now."""
+        return self._invalidated or directory in self._index.writable
 
     def _changed(self, path: str) -> bool:
         try:

@@ -29,6 +29,7 @@ class StagedLibraries:
         self._loaded: set[str] = set()
         self._copied: set[str] = set()
         self._redirected: set[int] = set()
+        self._real_directories: dict[str, str] = {}
 
     def stage(self, path: str) -> str | None:
         """Return the path in the store from which to map the library at ``path``, its needs already mapped.
@@ -37,7 +38,7 @@ class StagedLibraries:
         original.
         """
         if path not in self._staged and self._staged and "/" in path:
-            real = os.path.realpath(path)
+            real = self._real_path(path)
             path = self._aliases.get(real, real)
         staged = self._copy(path)
         if staged is not None:
@@ -79,6 +80,16 @@ class StagedLibraries:
             open_library(copy or path)
         except (ImportError, OSError):
             pass
+
+    def _real_path(self, path: str) -> str:
+        """Return ``os.path.realpath(path)``. Each directory is resolved once: modules come by dozens from one."""
+        directory, name = os.path.split(path)
+        if not os.path.isabs(directory):
+            return os.path.realpath(path)
+        if directory not in self._real_directories:
+            self._real_directories[directory] = os.path.realpath(directory)
+        real = os.path.join(self._real_directories[directory], name)
+        return os.path.realpath(real) if os.path.islink(real) else real
 
     def _copy(self, path: str) -> str | None:
         if path not in self._staged:

@@ -27,6 +27,14 @@ def excess(needed: int, directory: str, most: Size) -> str:
     return _rest(left) if left is not None and needed > left else ""
 
 
+def room_left(taken: int, directory: str, most: Size) -> int | None:
+    """Return by how many bytes files there, of ``taken`` bytes, may grow; None where nothing limits them."""
+    left = memory_left() if file_system(directory) in IN_MEMORY else None
+    allowed = most.of(None if left is None else left + taken)
+    limits = [limit for limit in (left, None if allowed is None else allowed - taken) if limit is not None]
+    return max(min(limits), 0) if limits else None
+
+
 def _rest(left: int) -> str:
     return f"the {in_words(left)} that the memory limit of this job leaves"
 

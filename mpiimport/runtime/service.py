@@ -11,6 +11,7 @@ from .deadline import run_before_deadline
 from .gathering import Gathering
 from .importing import Imports
 from .index import FORMAT, Index, digest
+from .late import make_room
 from .libraries import bind_functions
 from .ownership import Ownership
 from .private_mpi import NoMpi
@@ -293,6 +294,7 @@ class Service:
         places = self.options.store_places()
         sweep(places)
         self._store = Store.create(places, self._sizes, self.rank, self.options.store_size)
+        make_room(self._store, sum(self._sizes.values()), self.options.store_size)
 
 
 def _pack_sizes(snapshot: "Snapshot | None") -> bytes:

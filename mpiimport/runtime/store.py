@@ -7,12 +7,13 @@ lock     locked by every rank that uses the store (one byte each), so that the l
 index    what the store holds, as `snapshot.Index` packs it
 code     the code objects, one after another
 lib/...  shared libraries under their original absolute paths, so that $ORIGIN keeps its meaning
+late/... what the ranks add, see `late`
 """
 
 import os
 import time
 
-from .index import FORMAT
+from .index import DIGEST_SIZE, FORMAT, digest
 from .memory import excess
 from .options import STORE_SIZE
 from .size import Size, in_words
@@ -20,6 +21,8 @@ from .size import Size, in_words
 PREFIX = "mpiimport-"
 LOCK, NEW_LOCK = "lock", "lock.new"
 LIBRARIES = "lib"
+# Bytes of the lock from here on are those of names in the store; the ones below, those of processes.
+FIRST_NAME = 1 << 40
 # A store this old without a lock was left by a process that died within its first instants.
 ABANDONED_SECONDS = 600
 # The nanoseconds of a sealed file's modification time.
@@ -114,6 +117,14 @@ class Store:
         with open(self.path("index"), "rb") as stream:
             return stream.read()
 
+    def locked(self, name: str) -> "Locked":
+        """Return a context in which no other process has ``name`` locked. Entering it waits, and may raise OSError."""
+        return Locked(self._lock, FIRST_NAME + int.from_bytes(digest(name.encode())[: DIGEST_SIZE // 2], "little"))
+
+    def is_used_by_this_process(self) -> bool:
+        """Tell whether this process keeps the store from being removed, as a forked child does not."""
+        return self._lock >= 0 and os.getpid() == self._pid
+
     def leave(self) -> None:
         """Stop using the store, and remove it where no other process uses it. Never raises."""
         if self._lock < 0 or os.getpid() != self._pid:
@@ -169,6 +180,21 @@ class Writer:
 
     def close(self) -> None:
         os.close(self._fd)
+
+
+class Locked:
+    """One byte of a lock file, held by this process."""
+
+    def __init__(self, lock: int, byte: int) -> None:
+        self._lock = lock
+        self._byte = byte
+
+    def __enter__(self) -> None:
+        _lock_byte(self._lock, self._byte)
+
+    def __exit__(self, *exc: object) -> None:
+        os.lseek(self._lock, self._byte, os.SEEK_SET)
+        os.lockf(self._lock, os.F_ULOCK, 1)
 
 
 def sweep(parents: list[str]) -> None:

@@ -1,5 +1,9 @@
 """The differences from plain Python that docs/behaviour.md lists: they are what it says, and no more."""
 
+import py_compile
+
+import pytest
+
 from tests.conftest import Job
 from tests.lab.ranks import Mpi
 
@@ -36,6 +40,31 @@ except ModuleNotFoundError:
     job.script("", "library/part/__init__.py")
     served = job.run(mpich, 2, script, PYTHONPATH=str(job.directory / "library"))
     assert served.lines() == ["found after invalidate_caches"] * 2, served.stderr
+
+
+@pytest.mark.parametrize("read_by", ["root", "a neighbour"])
+def test_a_file_that_changes_is_imported_as_it_was_read_until_a_reload(job: Job, mpich: Mpi, read_by: str) -> None:
+    # The name of a module that a neighbour reads comes as an argument, where root cannot foresee it.
+    known = "def unused(): import part.one" if read_by == "root" else ""
+    text = f"""
+import importlib, os, sys, part
+from mpi4py import MPI
+{known}
+rank = MPI.COMM_WORLD.rank
+if rank == 0:
+    importlib.import_module(sys.argv[1])
+    with open(os.path.join(part.__path__[0], "one.py"), "w") as stream:
+        stream.write("value = 'changed'")
+MPI.COMM_WORLD.Barrier()
+if rank == 1:
+    module = importlib.import_module(sys.argv[1])
+    print(module.value, importlib.reload(module).value)
+"""
+    job.script("", "library/part/__init__.py")
+    module = job.script("value = 'first'", "library/part/one.py")
+    py_compile.compile(str(module), doraise=True)
+    served = job.run(mpich, 2, job.script(text), "part.one", PYTHONPATH=str(job.directory / "library"))
+    assert served.lines() == ["first changed"], served.stderr
 
 
 def test_the_abrupt_ends_are_wrapped(job: Job, mpich: Mpi) -> None:

@@ -1,0 +1,114 @@
+"""What the snapshot lacks, read by the first rank of a node that needs it and left in the store for its neighbours.
+
+A record is a file: a digest, and the marshalled (kind, path, value). An empty one says that each rank is to see for
+itself. The reader holds a lock of the record meanwhile, which the kernel releases where it is killed, and looks at
+files only: no code of the user's runs, and nobody waits while holding another. Whatever fails, the caller goes the
+ordinary way.
+
+late/...   the records, by digests of kind and path
+late/room  a sparse file, as long as the room that is left for them
+"""
+
+import marshal
+import os
+from _thread import allocate_lock
+
+from .index import DIGEST_SIZE, digest
+from .memory import room_left
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .size import Size
+    from .store import Store
+
+CODE, LISTING = "code", "listing"
+DIRECTORY, ROOM = "late", "late/room"
+# The most, in bytes, that all records take: ten thousand modules, and far from what fills a node's memory.
+MOST = 256 << 20
+
+
+def make_room(store: "Store", taken: int, most: "Size") -> None:
+    """Let records be added to ``store``, which has ``taken`` bytes, of what it may take at ``most``. Never raises."""
+    limit = room_left(taken, store.directory, most)
+    try:
+        os.mkdir(store.path(DIRECTORY), 0o700)
+        fd = os.open(store.path(ROOM), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.ftruncate(fd, MOST if limit is None else min(limit, MOST))
+        finally:
+            os.close(fd)
+    except OSError:
+        pass
+
+
+class LateRecords:
+    """The records of one store, as this process reads and adds to them."""
+
+    def __init__(self, store: "Store", report_damage: "Callable[[], None]") -> None:
+        """``report_damage``: called when a record is not as it was written."""
+        self._store = store
+        self._report_damage = report_damage
+        self._adds = True
+        self._adding = allocate_lock()
+
+    def get(self, kind: str, path: str, read: "Callable[[], Any]") -> "Any":
+        """Return what ``read`` returned to the first rank of this node that asked; None where the caller is to look.
+
+        ``read`` returns None for what is not to be shared.
+        """
+        name = f"{DIRECTORY}/{digest(os.fsencode(f'{kind} {path}')).hex()}"
+        found, value = self._find(name, kind, path)
+        # A second thread, or a signal handler, does not wait: it might hold up the one that adds.
+        if not found and self._adds and self._store.is_used_by_this_process() and self._adding.acquire(False):
+            try:
+                value = self._find_or_add(name, kind, path, read)
+            except OSError:
+                # No permission, no space, or the store is gone.
+                self._adds = False
+            finally:
+                self._adding.release()
+        return value
+
+    def _find_or_add(self, name: str, kind: str, path: str, read: "Callable[[], Any]") -> "Any":
+        """Raises OSError where that fails."""
+        with self._store.locked(name):
+            found, value = self._find(name, kind, path)
+            if not found:
+                value = read()
+                self._add(name, (kind, path, value))
+        return value
+
+    def _find(self, name: str, kind: str, path: str) -> "tuple[bool, Any]":
+        """Return whether there is a record, and its value."""
+        try:
+            with open(self._store.path(name), "rb", 0) as stream:
+                data = stream.read()
+        except OSError:
+            return False, None
+        if not data:
+            return True, None
+        if digest(data[DIGEST_SIZE:]) != data[:DIGEST_SIZE]:
+            self._report_damage()
+            return True, None
+        *whose, value = marshal.loads(data[DIGEST_SIZE:])
+        return True, value if whose == [kind, path] else None
+
+    def _add(self, name: str, record: "tuple[str, str, Any]") -> None:
+        """Write a record under another name first, so that it is all there when it is found."""
+        data = b"" if record[-1] is None else marshal.dumps(record)
+        data = digest(data) + data if data and self._take_room(DIGEST_SIZE + len(data)) else b""
+        path = self._store.path(name)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+        with open(os.open(path + ".new", flags, 0o600), "wb") as stream:
+            stream.write(data)
+        os.rename(path + ".new", path)
+
+    def _take_room(self, size: int) -> bool:
+        with self._store.locked(ROOM):
+            left = os.stat(self._store.path(ROOM)).st_size
+            if size <= left:
+                os.truncate(self._store.path(ROOM), left - size)
+        return size <= left

@@ -1,0 +1,163 @@
+"""What a rank reads late is left to its neighbours, whole, in private, within its room; whatever fails, each looks."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mpiimport.runtime.late import CODE, DIRECTORY, LISTING, LateRecords, make_room
+from mpiimport.runtime.size import Size
+from mpiimport.runtime.store import Store
+from tests.conftest import ROOT
+
+PATH = "/opt/tree/part/late.py"
+TAKEN = 1 << 20
+# Joins the store named on its command line and reads late: says so, and never ends reading.
+READER = """
+import sys, time
+from mpiimport.runtime.late import LateRecords
+from mpiimport.runtime.store import Store
+store = Store.join(sys.argv[1], 1)
+def read():
+    print("reading", flush=True)
+    time.sleep(600)
+LateRecords(store, lambda: None).get(*sys.argv[2:], read)
+"""
+
+
+class Rank:
+    """The records of one store as a rank of its own sees them, what it read by itself, and how often it complained."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.read = 0
+        self.complaints = 0
+        self.records = LateRecords(store, self._complain)
+
+    def get(self, value: object, path: str = PATH, kind: str = CODE) -> object:
+        def read() -> object:
+            self.read += 1
+            return value
+
+        return self.records.get(kind, path, read)
+
+    def _complain(self) -> None:
+        self.complaints += 1
+
+
+@pytest.fixture
+def ranks(tmp_path: Path) -> Iterator[Callable[[int, str], list[Rank]]]:
+    stores: list[Store] = []
+
+    def make(count: int, most: str = "8MiB") -> list[Rank]:
+        store = Store.create([str(tmp_path)], {"index": 0, "code": 0}, 0)
+        make_room(store, TAKEN, Size(most))
+        neighbours = [Store.join(store.directory, slot) for slot in range(1, count)]
+        stores.extend([store, *filter(None, neighbours)])
+        return [Rank(each) for each in stores]
+
+    yield make
+    for each in reversed(stores):
+        each.leave()
+    assert list(tmp_path.iterdir()) == []
+
+
+def place(rank: Rank) -> Path:
+    return Path(rank.store.directory) / DIRECTORY
+
+
+def test_what_one_read_its_neighbours_do_not_read(ranks: Callable[..., list[Rank]]) -> None:
+    first, second = ranks(2)
+    code = compile("value = 1", PATH, "exec")
+    assert first.get(code) is code
+    assert second.get(None) == code
+    assert second.get({"late.py": 1}, kind=LISTING) == first.get({}, kind=LISTING) == {"late.py": 1}
+    assert (first.read, second.read) == (1, 1)
+
+
+def test_what_is_not_to_be_shared_each_looks_for_and_nobody_waits_for_twice(ranks: Callable[..., list[Rank]]) -> None:
+    first, second = ranks(2)
+    assert first.get(None) is None
+    assert second.get("read by itself") is None
+    assert second.read == 0
+
+
+def test_records_are_private(ranks: Callable[..., list[Rank]]) -> None:
+    (rank,) = ranks(1)
+    rank.get("value")
+    assert place(rank).stat().st_mode & 0o777 == 0o700
+    files = list(place(rank).iterdir())
+    assert len(files) == 2
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+
+
+def test_records_stop_at_the_size_of_the_store(ranks: Callable[..., list[Rank]]) -> None:
+    first, second = ranks(2, "2MiB")
+    big = b"." * (TAKEN // 4)
+    for number in range(5):
+        assert first.get(big, f"/{number}.py") == big
+    found = [second.get(None, f"/{number}.py") for number in range(5)]
+    assert found == [big, big, big, None, None]
+    assert sum(file.stat().st_blocks * 512 for file in place(first).iterdir()) <= TAKEN
+
+
+def test_a_place_that_cannot_be_written_is_gone_round(ranks: Callable[..., list[Rank]]) -> None:
+    first, second = ranks(2)
+    for file in place(first).iterdir():
+        file.unlink()
+    place(first).rmdir()
+    place(first).touch()
+    for rank in (first, second):
+        # Nothing was kept; the caller looks for itself, and does not try again.
+        assert (rank.get("value"), rank.read) == (None, 1)
+        assert (rank.get("value"), rank.read) == (None, 1)
+
+
+@pytest.mark.parametrize("size", [1, 30])
+def test_a_damaged_record_is_said_and_not_taken(ranks: Callable[..., list[Rank]], size: int) -> None:
+    first, second = ranks(2)
+    first.get("a value that takes some bytes")
+    (record,) = [file for file in place(first).iterdir() if file.name != "room"]
+    content = record.read_bytes()
+    record.write_bytes(content[:size])
+    assert (second.get("value"), second.complaints, second.read) == (None, 1, 0)
+
+
+def test_a_reader_that_is_killed_does_not_hold_up_the_others(ranks: Callable[..., list[Rank]]) -> None:
+    (rank,) = ranks(1)
+    command = [sys.executable, "-c", READER, rank.store.directory, CODE, PATH]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as reader:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "reading\n"
+        waiting = os.fork()
+        if waiting == 0:
+            # The neighbour waits for the reader, which is alive; only its death ends that.
+            store = Store.join(rank.store.directory, 2)
+            value = LateRecords(store, lambda: None).get(CODE, PATH, lambda: "read") if store else None
+            if store:
+                store.leave()
+            os._exit(value != "read")
+        assert os.waitpid(waiting, os.WNOHANG) == (0, 0)
+        reader.send_signal(signal.SIGKILL)
+        assert os.waitpid(waiting, 0)[1] == 0
+    assert rank.get(None) == "read"
+
+
+def test_what_is_asked_while_reading_does_not_wait(ranks: Callable[..., list[Rank]]) -> None:
+    (rank,) = ranks(1)
+    assert rank.records.get(CODE, PATH, lambda: [rank.get("inner"), rank.get("inner", "/other.py")]) == [None, None]
+    assert rank.read == 0
+
+
+def test_a_forked_child_adds_nothing_to_a_store_that_it_does_not_keep(ranks: Callable[..., list[Rank]]) -> None:
+    (rank,) = ranks(1)
+    rank.get("known", "/known.py")
+    child = os.fork()
+    if child == 0:
+        os._exit((rank.get("value"), rank.get(None, "/known.py"), rank.read) != (None, "known", 1))
+    assert os.waitpid(child, 0)[1] == 0
+    assert rank.get("read by the parent") == "read by the parent"
