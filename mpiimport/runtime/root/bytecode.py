@@ -58,9 +58,9 @@ def _branching() -> tuple[int, int | None]:
 LOADS = dict([_loading("probe"), _loading("x0.probe"), _loading("probe", in_function=True)])
 LOAD_NAME = _loading("probe")[0]
 JUMP, JUMP_BASE = _branching()
-LOAD_CONST, _argument = _before_import()
+LOAD_CONST, _flags = _before_import()
 # Low bits of IMPORT_NAME's argument that are no part of the name: since 3.15 two, for PEP 810.
-FLAG_BITS = _argument.bit_length() - 1
+FLAG_BITS = _flags.bit_length() - 1
 
 
 class ImportStatement:
@@ -116,60 +116,85 @@ def _runs_at_import(code: "CodeType") -> bool:
 
 def words(code: "CodeType") -> set[str]:
     """Return the names and the string constants of a code object, those of nested functions included."""
-    found = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, CODE_TYPE):
-            found |= words(constant)
-        else:
-            found |= _strings(constant)
+    found: set[str] = set()
+    _add_words(code, found)
     return found
 
 
-def _strings(constant: object) -> set[str]:
+def _add_words(code: "CodeType", found: set[str]) -> None:
+    found.update(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CODE_TYPE):
+            _add_words(constant, found)
+        else:
+            _add_strings(constant, found)
+
+
+def _add_strings(constant: object, found: set[str]) -> None:
     if isinstance(constant, str):
-        return {constant}
-    if isinstance(constant, (tuple, frozenset)):
-        return {string for item in constant for string in _strings(item)}
-    return set()
+        found.add(constant)
+    elif isinstance(constant, (tuple, frozenset)):
+        for item in constant:
+            _add_strings(item, found)
 
 
 def _statements_of(code: "CodeType") -> list[ImportStatement]:
     found: list[ImportStatement] = []
     raw = code.co_code
-    if IMPORT_NAME not in raw[::2]:
-        return found
-    loads = [(0, 0), (0, 0)]
+    opcodes, arguments = raw[::2], raw[1::2]
+    position = opcodes.find(IMPORT_NAME)
+    left_out = _left_out(code, opcodes, arguments) if position >= 0 and "TYPE_CHECKING" in code.co_names else []
+    while position >= 0:
+        if not any(position in block for block in left_out):
+            found.append(_statement(code, opcodes, arguments, position))
+        position = opcodes.find(IMPORT_NAME, position + 1)
+    return found
+
+
+def _left_out(code: "CodeType", opcodes: bytes, arguments: bytes) -> list[range]:
+    """Return where the instructions below ``if TYPE_CHECKING`` are."""
+    found: list[range] = []
     condition = ""
-    argument = unreached = 0
-    for position in range(0, len(raw), 2):
-        opcode = raw[position]
-        argument = argument << 8 | raw[position + 1]
+    argument = 0
+    for position, (opcode, low) in enumerate(zip(opcodes, arguments, strict=True)):
+        argument = argument << 8 | low
         if opcode == EXTENDED_ARG:
             continue
-        if opcode == IMPORT_NAME and position // 2 >= unreached:
-            found.append(_statement(code, argument >> FLAG_BITS, loads))
         if opcode == JUMP and condition == "TYPE_CHECKING":
-            unreached = argument if JUMP_BASE is None else position // 2 + argument + JUMP_BASE
+            end = argument if JUMP_BASE is None else position + argument + JUMP_BASE
+            found.append(range(position, end))
         if opcode in LOADS:
             condition = code.co_names[argument >> LOADS[opcode]]
         elif argument:
             condition = ""
-        loads = [loads[1], (opcode, argument)]
         argument = 0
     return found
 
 
-def _statement(code: "CodeType", name: int, loads: list[tuple[int, int]]) -> ImportStatement:
-    """Decode the two loads before IMPORT_NAME: the level, then the tuple of names."""
-    (level_opcode, level_argument), (names_opcode, names_argument) = loads
+def _statement(code: "CodeType", opcodes: bytes, arguments: bytes, position: int) -> ImportStatement:
+    """Decode the IMPORT_NAME at ``position`` and the two loads before it: the level, then the tuple of names."""
+    name, names_position = _argument_of(opcodes, arguments, position)
+    names_argument, level_position = _argument_of(opcodes, arguments, names_position)
+    level_argument, _ = _argument_of(opcodes, arguments, level_position)
     # Since 3.15 None has an opcode of its own; since 3.14 a small integer has, whose argument it is.
-    names = _constant(code, names_argument) if names_opcode == LOAD_CONST else None
-    level = _constant(code, level_argument) if level_opcode == LOAD_CONST else level_argument
+    names = _constant(code, names_argument) if opcodes[names_position] == LOAD_CONST else None
+    level = _constant(code, level_argument) if opcodes[level_position] == LOAD_CONST else level_argument
     return ImportStatement(
-        code.co_names[name],
+        code.co_names[name >> FLAG_BITS],
         level if isinstance(level, int) else 0,
         names if isinstance(names, tuple) else (),
     )
+
+
+def _argument_of(opcodes: bytes, arguments: bytes, position: int) -> tuple[int, int]:
+    """Return the argument of the instruction at ``position``, and where the instruction before it is."""
+    argument, shift = arguments[position], 8
+    position -= 1
+    while position >= 0 and opcodes[position] == EXTENDED_ARG:
+        argument |= arguments[position] << shift
+        shift += 8
+        position -= 1
+    return argument, position
 
 
 def _constant(code: "CodeType", index: int) -> object:

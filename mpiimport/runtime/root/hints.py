@@ -31,15 +31,14 @@ class Hints:
 
     def of(self, module: "Module", package: str, words: set[str]) -> "Iterator[str]":
         """Yield the modules that functions called while ``module`` loads seem to import."""
+        # Such as hashlib's choice of accelerators.
+        yield from words & ACCELERATORS
         for word in words:
-            # Such as hashlib's choice of accelerators.
-            if word in ACCELERATORS:
-                yield word
             # Such as __import__(__package__ + ".part").
-            elif package and word.startswith(".") and RELATIVE_NAME.fullmatch(word):
+            if word.startswith(".") and package and RELATIVE_NAME.fullmatch(word):
                 yield package + word
             # Such as sysconfig's f"_sysconfigdata_{platform}".
-            elif NAME_PREFIX.fullmatch(word) and "." not in module.name and module.path:
+            elif word.endswith("_") and "." not in module.name and module.path and NAME_PREFIX.fullmatch(word):
                 home = os.path.dirname(module.path)
                 for entry in self._tree.listing(os.path.dirname(home) if module.locations else home) or ():
                     if entry.startswith(word):
@@ -58,7 +57,7 @@ class Hints:
 
     def plugins(self, words: set[str]) -> "Iterator[str]":
         """Yield what the entry points lead to whose groups code names that asks for entry points."""
-        if any(ENTRY_POINTS in word for word in words):
+        if ENTRY_POINTS in "\n".join(words):
             if self._plugins is None:
                 self._plugins = entry_points(self._tree, self._threads)
             for group in words & self._plugins.keys() - PROGRAMS:
