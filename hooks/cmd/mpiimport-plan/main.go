@@ -3,6 +3,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -26,8 +27,15 @@ const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR
        mpiimport-plan record [--prefix DIR]                                     write PREFIX/etc/launch.yaml
        mpiimport-plan schema                                                    print the JSON Schema of profiles`
 
+// errBrokenProfiles ends a list with status 1 after each broken profile has been named.
+var errBrokenProfiles = errors.New("some profiles are broken")
+
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	err := run(os.Args[1:])
+	if errors.Is(err, errBrokenProfiles) {
+		os.Exit(1)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mpiimport-plan:", err)
 		os.Exit(2)
 	}
@@ -150,16 +158,20 @@ func environment(name, installed string) error {
 	return nil
 }
 
+// list prints the sound profiles, and on standard error what is wrong with each of the others.
 func list(installed string) error {
+	var outcome error
 	directories := profile.Directories(installed, os.Environ())
 	for _, name := range profile.Names(directories) {
 		p, err := profile.Load(name, directories)
 		if err != nil {
-			return err
+			fmt.Fprintf(os.Stderr, "mpiimport-plan: the profile %s cannot be used: %v\n", name, err)
+			outcome = errBrokenProfiles
+			continue
 		}
 		fmt.Printf("%-12s %s\n", name, p.Description)
 	}
-	return nil
+	return outcome
 }
 
 func check(installed string, files []string) error {
