@@ -96,6 +96,17 @@ def test_no_launcher_is_wrong(doctor: Doctor, tmp_path: Path) -> None:
     assert "is on PATH: load the module of the MPI" in facts(outcome)["WRONG"]
 
 
+def test_a_launcher_that_fails_has_no_version(doctor: Doctor, tmp_path: Path, mpich: Mpi) -> None:
+    srun = tmp_path / "srun"
+    srun.write_text(
+        "#!/bin/sh\necho 'srun: error: no DNS SRV record' >&2; echo 'srun: fatal: no configuration' >&2; exit 1\n"
+    )
+    srun.chmod(0o755)
+    outcome = doctor(PATH=f"{tmp_path}:{mpich.prefix / 'bin'}:/usr/bin:/bin")
+    assert outcome.status == 0, outcome.stdout
+    assert facts(outcome)["launcher"].endswith(f"; it does not answer --version: srun: fatal: no configuration, {srun}")
+
+
 def test_a_launcher_of_another_mpi_is_wrong(doctor: Doctor, mpis: dict[str, Mpi]) -> None:
     outcome = doctor(MPI4PY_LIBMPI=str(mpis["openmpi"].library))
     assert outcome.status == 1

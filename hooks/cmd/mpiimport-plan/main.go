@@ -45,6 +45,10 @@ func run(args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("no subcommand given\n%s", usage)
 	}
+	if args[0] == "--help" || args[0] == "-h" {
+		fmt.Println(usage)
+		return nil
+	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.Usage = func() { fmt.Fprintln(os.Stderr, usage) }
 	installed := flags.String("prefix", "", "the installation; the one this binary lies in by default")
