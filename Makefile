@@ -73,7 +73,7 @@ $(BUILD)/prefix/ready: $(BINARIES) $(PACKAGE) $(HOOKS) install.sh $(VENV)/ready
 
 $(BUILD)/dist/ready: $(BINARIES) $(PACKAGE) install.sh hatch_build.py pyproject.toml README.md $(VENV)/ready
 	rm -rf $(BUILD)/wheel $(BUILD)/dist
-	./install.sh $(BUILD)/wheel/mpiimport.prefix $(BUILD)/bin
+	PATH="$$PWD/$(VENV)/bin:$$PATH" ./install.sh $(BUILD)/wheel/mpiimport.prefix $(BUILD)/bin
 	echo mpiimport.prefix/lib > $(BUILD)/wheel/mpiimport.pth
 	$(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(BUILD)/dist .
 	touch $@

@@ -3,7 +3,7 @@
 # install.sh PREFIX BINARIES MPI4PY "MINORS" PYTHON    lay out one relocatable directory for a site
 set -euo pipefail
 
-prefix=$1 binaries=$2 mpi4py=${3:-} minors=${4:-} python=${5:-}
+prefix=$1 binaries=$2 mpi4py=${3:-} minors=${4:-} python=${5:-} pythons=()
 here=$(cd "$(dirname "$0")" && pwd)
 
 copy_binaries() {
@@ -33,14 +33,28 @@ copy_package() {
     mv "$prefix/lib/mpiimport/profiles" "$prefix/profiles"
 }
 
-# The prefix is mounted read-only, so pycs that are not here are never made.
-compile_package() {
+find_pythons() {
     local interpreter
     for interpreter in "$python" python3.{10..15}; do
         if "$interpreter" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
-            "$interpreter" -m compileall -q --invalidation-mode unchecked-hash "$prefix/lib" "$prefix/mpi4py"
-            "$interpreter" "$prefix/lib/mpiimport/bundle.py"
+            pythons+=("$interpreter")
         fi
+    done
+}
+
+# -B: the pycs of a wheel are pip's to make.
+bundle_rank_path() {
+    local interpreter
+    for interpreter in "${pythons[@]}"; do
+        "$interpreter" -B "$prefix/lib/mpiimport/bundle.py"
+    done
+}
+
+# The prefix is mounted read-only, so pycs that are not here are never made.
+compile_package() {
+    local interpreter
+    for interpreter in "${pythons[@]}"; do
+        "$interpreter" -m compileall -q --invalidation-mode unchecked-hash "$prefix/lib" "$prefix/mpi4py"
     done
 }
 
@@ -115,6 +129,8 @@ mkdir -p "$prefix"
 prefix=$(cd "$prefix" && pwd)
 copy_binaries
 copy_package
+find_pythons
+bundle_rank_path
 [[ $python ]] || exit 0
 write_hooks
 fetch_mpi4py

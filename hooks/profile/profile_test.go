@@ -1,10 +1,12 @@
 package profile
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -106,6 +108,33 @@ func write(t *testing.T, directory, name, body string) {
 	text := "schema_version: 1\nname: " + name + "\ndescription: a test\n" + body
 	if err := os.WriteFile(filepath.Join(directory, name+".yaml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestOnlyFilesOfAProfilesSizeAreRead(t *testing.T) {
+	directory := t.TempDir()
+	large, pipe := filepath.Join(directory, "large.yaml"), filepath.Join(directory, "pipe.yaml")
+	if err := errors.Join(os.WriteFile(large, nil, 0o644), os.Truncate(large, largestFile+1), syscall.Mkfifo(pipe, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		large: "1048577 bytes", pipe: "no regular file", "/dev/zero": "no regular file", directory: "no regular file",
+	} {
+		if _, err := Load(file, nil); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+func TestMessagesShowNoMoreThanTellsWhatWasMeant(t *testing.T) {
+	long := filepath.Join(t.TempDir(), "long.yaml")
+	if err := os.WriteFile(long, []byte(strings.Repeat("line\n", 1000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{strings.Repeat("a", 100_000), "a\n\x1b[2J", long} {
+		if _, err := Load(name, nil); err == nil || len(err.Error()) > 400 || strings.ContainsAny(err.Error(), "\n\x1b") {
+			t.Errorf("%.300v", err)
+		}
 	}
 }
 

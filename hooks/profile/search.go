@@ -14,6 +14,9 @@ import (
 	"mpiimport.org/hooks/internal/prefix"
 )
 
+// longestName is in characters.
+const longestName = 200
+
 // Directories lists where a user's launch looks for profiles, the strongest last.
 func Directories(installed string, env []string) []string {
 	out := []string{prefix.Profiles(installed), siteDirectory}
@@ -119,7 +122,7 @@ func (s search) locate(name string) (string, int, error) {
 		return absolute, len(s.directories), nil
 	}
 	if !isName(name) {
-		return "", 0, fmt.Errorf("%q cannot be the name of a profile; write %s, or a path with a slash (./%s)", name, nameHint, name)
+		return "", 0, fmt.Errorf("%s cannot be the name of a profile; write %s, or a path with a slash (%s)", quoted(name), nameHint, quoted("./"+name))
 	}
 	for place := len(s.directories); place > 0; place-- {
 		file := filepath.Join(s.directories[place-1], name+".yaml")
@@ -135,7 +138,8 @@ func (s search) locate(name string) (string, int, error) {
 	return "", 0, nil
 }
 
-func isName(name string) bool { return matches(namePattern, name) }
+// isName wants a name that a file can have, too.
+func isName(name string) bool { return len(name) <= longestName && matches(namePattern, name) }
 
 // Names lists the profiles that can be named.
 func Names(directories []string) []string {

@@ -27,7 +27,7 @@ func LoadTrusted(name, installed string) (*Profile, error) {
 
 func loadTrusted(name, top string, root uint32, directories []string) (*Profile, error) {
 	if !isName(name) {
-		return nil, fmt.Errorf("%q cannot be the name of a profile; write %s", name, nameHint)
+		return nil, fmt.Errorf("%s cannot be the name of a profile; write %s", quoted(name), nameHint)
 	}
 	there := []string{}
 	for _, directory := range directories {

@@ -151,7 +151,16 @@ func describe(node *yaml.Node) string {
 	case "!!null":
 		return "empty"
 	case "!!str":
-		return "the word " + strconv.Quote(node.Value)
+		return "the word " + quoted(node.Value)
 	}
 	return node.Value
+}
+
+// quoted is a text as messages show it: in one line, and no more of it than tells which it is.
+func quoted(text string) string {
+	const most = 60
+	if len(text) <= most {
+		return strconv.Quote(text)
+	}
+	return fmt.Sprintf("%s (%d characters)", strconv.Quote(text[:most]+"..."), len(text))
 }

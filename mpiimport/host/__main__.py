@@ -1,8 +1,24 @@
-"""``mpiimport``, also ``python -m mpiimport.host``."""
+"""``mpiimport`` of a wheel, also ``python -m mpiimport.host``. Every rank may call it, so little is imported here."""
 
+import os
 import sys
 
-from .cli import main
+from mpiimport.runtime import PREFIX
+
+
+def main() -> int:
+    """Run one subcommand and return the exit status; for those that every rank may call, become the binary."""
+    if sys.argv[1:2] in (["exec"], ["run"]):
+        binary = os.path.join(PREFIX, "bin", "mpiimport")  # noqa: PTH118
+        try:
+            os.execv(binary, [binary, *sys.argv[1:]])
+        except OSError as exc:
+            print(f"mpiimport: cannot run {binary}: {exc.strerror}; is the installation complete?", file=sys.stderr)
+            return 1
+    from .cli import main as understand_and_run
+
+    return understand_and_run(sys.argv[1:])
+
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -13,8 +13,6 @@ def main(words: list[str] | None = None) -> int:
     """Run one subcommand and return the exit status: 1 after a complaint, 2 for a command line not understood."""
     words = sys.argv[1:] if words is None else words
     try:
-        if words and words[0] in launching.COMMANDS:
-            launching.become(words)
         arguments, command = understand(words)
         status: int = arguments.run(arguments, command)
     except Complaint as exc:

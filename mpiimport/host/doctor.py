@@ -127,6 +127,13 @@ def _describe_containers(report: Report, image: str | None) -> None:
         report.fact("door", "--mpiimport by the plugin")
     elif any(runtime.name in FLAGGED for runtime in found):
         report.fact("door", f"no --mpiimport yet: export PATH={SHIM}:$PATH, or load the module mpiimport")
+    for runtime in found:
+        # A plugin that does not load makes all commands fail, but not `plugin list`.
+        if runtime.plugin and not runtime.version:
+            report.wrong(
+                f"{runtime.path} does not start, and has the plugin: `mpiimport plugin check --runtime {runtime.path}` "
+                "disables it where that is why"
+            )
     mountable = image_files_can_be_mounted()
     report.fact("fuse", f"{FUSE} {'can' if mountable else 'cannot'} be opened")
     if image and Path(image).is_file() and not mountable:

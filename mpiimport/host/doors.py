@@ -8,6 +8,8 @@ from pathlib import Path
 
 from mpiimport.runtime import PREFIX
 
+from .plugin import NAME
+
 SHIM = Path(PREFIX, "shim")
 # Those that the shim and the plugin are for, and the others.
 FLAGGED, OTHERS = ("apptainer", "singularity"), ("podman", "docker")
@@ -34,7 +36,7 @@ def runtimes() -> list[Runtime]:
         # A distribution's singularity is often another name of apptainer.
         if executable and not any(Path(executable).samefile(other.path) for other in found):
             lines = _said(executable, "--version")
-            plugin = name in FLAGGED and any(map(_is_our_plugin, _said(executable, "plugin", "list")))
+            plugin = name in FLAGGED and ["yes", NAME] in map(str.split, _said(executable, "plugin", "list"))
             found.append(Runtime(name, executable, lines[0] if lines else "", plugin))
     return found
 
@@ -56,10 +58,6 @@ def image_files_can_be_mounted() -> bool:
 
 def _is_shim(directory: str) -> bool:
     return Path(directory).resolve() == SHIM.resolve()
-
-
-def _is_our_plugin(line: str) -> bool:
-    return "mpiimport" in line and "yes" in line.split()
 
 
 def _said(*command: str) -> list[str]:

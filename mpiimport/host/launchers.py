@@ -44,6 +44,8 @@ def _ask(path: str) -> Launcher:
     except (OSError, subprocess.TimeoutExpired):
         return Launcher(path, "", "it does not answer --version")
     lines = [line.strip() for line in (done.stdout or done.stderr).splitlines() if line.strip()]
+    if done.returncode and not done.stdout:
+        return Launcher(path, "", ": ".join(["it does not answer --version", *lines[-1:]]))
     return Launcher(path, family("\n".join(lines)), _version(lines))
 
 

@@ -11,6 +11,8 @@ from mpiimport.runtime import PREFIX
 from .complaint import Complaint
 
 PROGRAM = Path(PREFIX, "bin", "mpiimport-plan")
+# Its status where it has listed all profiles but the broken ones.
+SOME_ARE_BROKEN = 1
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,29 @@ class Mount:
 
 def plan(*words: str) -> str:
     """Return what the program prints. Raises Complaint with its own words."""
+    done = _ask(*words)
+    if done.returncode:
+        raise Complaint("\n".join(_complaints(done)))
+    return done.stdout
+
+
+def listing() -> tuple[str, list[str]]:
+    """Return a line for each profile that can be named, and what is wrong with the others. Raises Complaint."""
+    done = _ask("list")
+    if done.returncode not in (0, SOME_ARE_BROKEN):
+        raise Complaint("\n".join(_complaints(done)))
+    return done.stdout, _complaints(done)
+
+
+def _ask(*words: str) -> "subprocess.CompletedProcess[str]":
     try:
-        done = subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        return subprocess.run([PROGRAM, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     except OSError as exc:
         raise Complaint(f"cannot run {PROGRAM}: {exc.strerror}; is the installation complete?") from None
-    if done.returncode:
-        raise Complaint(done.stderr.strip().removeprefix("mpiimport-plan: "))
-    return done.stdout
+
+
+def _complaints(done: "subprocess.CompletedProcess[str]") -> list[str]:
+    return [line.removeprefix("mpiimport-plan: ") for line in done.stderr.strip().splitlines()]
 
 
 def named(profile: str) -> str:

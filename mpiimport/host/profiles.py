@@ -2,9 +2,10 @@
 
 import argparse
 import json
+import sys
 
 from . import profile_check, profile_detect, profile_new
-from .planner import named, plan, values
+from .planner import listing, named, plan, values
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -36,8 +37,12 @@ def _add_export(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
 
 
 def show_list() -> int:
-    print(plan("list"), end="")
-    return 0
+    """Print the sound profiles, and name the broken ones. Return 1 where there is one of those."""
+    sound, broken = listing()
+    print(sound, end="", flush=True)
+    for complaint in broken:
+        print(f"mpiimport: {complaint}", file=sys.stderr)
+    return 1 if broken else 0
 
 
 def show(profile: str, provenance: bool) -> int:

@@ -3,6 +3,8 @@
 import copy
 import shlex
 import shutil
+import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,6 +85,44 @@ def test_a_wheel_brings_commands_profiles_and_the_shim(clean: Clean, tmp_path: P
     assert doctor.status == 0, doctor.stdout + doctor.stderr
 
 
+def test_the_commands_of_a_wheel_do_what_those_of_a_sites_directory_do(clean: Clean, tmp_path: Path) -> None:
+    assert clean(f"{PIP}{ENVIRONMENT} 'mpiimport[host]' mpich").status == 0
+    (tmp_path / "image.sif").touch()
+    people = "export PATH=/work/venv/bin:/work/bin:$PATH HOME=/work MPI4PY_LIBMPI=/work/venv/lib/libmpi.so.12; "
+    started = clean(f"{people} mpiimport exec --profile mpich --cleanenv image.sif python3 app.py")
+    assert started.status == 0, started.stderr
+    assert " image.sif /opt/mpiimport/bin/mpiimport-entry python3 app.py" in started.stdout
+    job = clean(f"{people} export MPIIMPORT=force; mpiimport run --profile mpich -- mpiexec -n 2 python3 app.py")
+    assert (job.status, sorted(job.lines())) == (0, SERVED), job.stderr
+    # Each rank may call exec.
+    imported = clean(f"{people} python3 -X importtime -m mpiimport.host exec image.sif true")
+    assert "mpiimport.runtime" in imported.stderr
+    assert "argparse" not in imported.stderr and "mpiimport.host.cli" not in imported.stderr
+    profile = clean(
+        f"{people} mpiimport profile new site --extends mpich >/dev/null; mpiimport profile check site; "
+        "mpiimport profile show --provenance site; mpiimport profile export --cdi site; mpiimport profile detect"
+    )
+    assert profile.status == 0, profile.stderr
+    assert "# /work/.config/mpiimport/profiles/site.yaml:" in profile.stdout
+    assert "/lib/python3.11/site-packages/mpiimport.prefix/profiles/mpich.yaml:" in profile.stdout
+    assert '"mpiimport.org/profile"' in profile.stdout and "extends: mpich" in profile.stdout
+    for mistake, status in (("exec none.sif true", 2), ("run --profile none -- true", 2), ("profile show none", 1)):
+        assert clean(f"{people} mpiimport {mistake}").status == status, mistake
+
+
+def test_a_wheel_has_the_rank_path_in_one_file(clean: Clean, wheel: Path, tmp_path: Path) -> None:
+    bundle = f"mpiimport.prefix/lib/mpiimport/rank_path.{sys.implementation.cache_tag}"
+    assert bundle in zipfile.ZipFile(wheel).namelist()
+    assert clean(f"{PIP}{ENVIRONMENT} mpiimport mpich").status == 0
+    (package,) = (tmp_path / "venv").glob("lib/*/site-packages/mpiimport.prefix/lib/mpiimport")
+    for source in (package / "runtime").glob("*.py"):
+        source.unlink()
+    shutil.rmtree(package / "runtime" / "__pycache__")
+    start = Path("/work") / (package / "start.py").relative_to(tmp_path)
+    served = clean(f"{JOB} /work/venv/bin/python -S {start} app.py")
+    assert (served.status, served.lines()) == (0, SERVED), served.stderr
+
+
 def test_a_wheel_without_the_host_commands_libraries_serves_and_says_what_is_missing(clean: Clean) -> None:
     assert clean(f"{PIP}{ENVIRONMENT} mpiimport mpich").status == 0
     served = clean(f"{JOB} python-mpi app.py")
@@ -107,7 +147,7 @@ def test_no_file_of_a_wheel_is_left_when_it_is_removed(clean: Clean, tmp_path: P
     assert left == []
 
 
-def test_the_shim_of_a_wheel_starts_the_main_job_in_the_real_runtime(
+def test_the_doors_of_a_wheel_start_the_main_job_in_the_real_runtime(
     site: Site, machine: Path, wheel: Path, mpich: Mpi
 ) -> None:
     cell = Cell("shim", "sandbox", "user", "hybrid", "mpich")
@@ -126,11 +166,17 @@ def test_the_shim_of_a_wheel_starts_the_main_job_in_the_real_runtime(
     from_wheel = copy.copy(site)
     from_wheel.prefix = prefix
     door = DOORS["shim"]
-    command = door.command(from_wheel, cell, mpich, 2, script, [])
-    served = run(
-        site.as_identity("user", command), door.environment(from_wheel, cell, mpich) | {"MPIIMPORT": "force"}, 120
-    )
-    assert (served.status, served.lines()) == (0, SERVED), served.stderr
+    person = str(python.with_name("mpiimport"))
+    image = [str(site.images / "py"), "/usr/bin/python3", str(script)]
+    for command in (
+        door.command(from_wheel, cell, mpich, 2, script, []),
+        [*mpich.command(2), person, "exec", "--profile", "mpich", *image],
+        [person, "run", "--profile", "mpich", "--", *mpich.command(2), "apptainer", "exec", *image],
+    ):
+        served = run(
+            site.as_identity("user", command), door.environment(from_wheel, cell, mpich) | {"MPIIMPORT": "force"}, 120
+        )
+        assert (served.status, served.lines()) == (0, SERVED), served.stderr
     shutil.rmtree(workspace)
 
 

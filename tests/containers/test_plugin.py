@@ -26,15 +26,38 @@ def ours(site: Site, *words: str | Path) -> Outcome:
     return run([str(site.prefix / "bin" / "mpiimport"), "plugin", *map(str, words)], {"PATH": "/usr/bin:/bin"})
 
 
+def words(outcome: Outcome) -> str:
+    """A report whose lines are wrapped, in one line."""
+    return " ".join(outcome.stdout.split())
+
+
 def works(runtime: Path) -> bool:
     done = subprocess.run([runtime, "--version"], capture_output=True, text=True)
     return done.returncode == 0 and done.stdout.startswith("apptainer version")
+
+
+def spoil(runtime: Path) -> None:
+    """Make its plugin one that does not load, as an upgrade of the runtime does."""
+    (library,) = runtime.parent.parent.rglob("object.so")
+    library.write_bytes(b"none" + library.read_bytes()[len(MAGIC) :])
 
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_the_help_lists_the_option(site: Site, action: str) -> None:
     shown = subprocess.run([plugin.runtime(site.prefix), *action.split(), "--help"], capture_output=True, text=True)
     assert "--mpiimport string" in shown.stdout
+
+
+def test_the_doctor_sees_it_and_that_an_upgrade_broke_it(site: Site, runtime: Path) -> None:
+    path = {"PATH": f"{runtime.parent}:/usr/bin:/bin"}
+    line = [str(site.prefix / "bin" / "mpiimport"), "doctor"]
+    sound = words(run(line, path, 120))
+    assert f"containers apptainer version 1.4.5, {runtime}" in sound and "plugin check" not in sound
+    assert "door --mpiimport by the plugin" in sound
+    spoil(runtime)
+    broken = run(line, path, 120)
+    assert broken.status == 1
+    assert f"does not start, and has the plugin: `mpiimport plugin check --runtime {runtime}`" in words(broken)
 
 
 def test_a_plugin_for_another_build_is_refused(site: Site, runtime: Path) -> None:
@@ -53,8 +76,7 @@ def test_a_plugin_for_another_build_is_refused(site: Site, runtime: Path) -> Non
 
 def test_a_plugin_that_an_upgrade_broke_is_disabled(site: Site, runtime: Path) -> None:
     assert ours(site, "check", "--runtime", runtime).status == 0
-    (library,) = runtime.parent.parent.rglob("object.so")
-    library.write_bytes(b"none" + library.read_bytes()[len(MAGIC) :])
+    spoil(runtime)
     assert not works(runtime)
     done = ours(site, "check", "--runtime", runtime)
     assert done.status == 1

@@ -96,6 +96,17 @@ def test_no_launcher_is_wrong(doctor: Doctor, tmp_path: Path) -> None:
     assert "is on PATH: load the module of the MPI" in facts(outcome)["WRONG"]
 
 
+def test_a_launcher_that_fails_has_no_version(doctor: Doctor, tmp_path: Path, mpich: Mpi) -> None:
+    srun = tmp_path / "srun"
+    srun.write_text(
+        "#!/bin/sh\necho 'srun: error: no DNS SRV record' >&2; echo 'srun: fatal: no configuration' >&2; exit 1\n"
+    )
+    srun.chmod(0o755)
+    outcome = doctor(PATH=f"{tmp_path}:{mpich.prefix / 'bin'}:/usr/bin:/bin")
+    assert outcome.status == 0, outcome.stdout
+    assert facts(outcome)["launcher"].endswith(f"; it does not answer --version: srun: fatal: no configuration, {srun}")
+
+
 def test_a_launcher_of_another_mpi_is_wrong(doctor: Doctor, mpis: dict[str, Mpi]) -> None:
     outcome = doctor(MPI4PY_LIBMPI=str(mpis["openmpi"].library))
     assert outcome.status == 1
@@ -127,11 +138,17 @@ def test_a_profile_is_applied(doctor: Doctor, tmp_path: Path) -> None:
     assert "no place for the store: /proc" in facts(doctor("--profile", str(profile)))["WRONG"]
 
 
-def test_the_shim_is_found_and_told_from_the_runtime(doctor: Doctor, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
-    runtime = tmp_path / "bin" / "apptainer"
+def a_runtime(directory: Path, name: str, version: str, plugins: str) -> Path:
+    """A stand-in that answers ``--version`` and ``plugin list``."""
+    runtime = directory / "bin" / name
     runtime.parent.mkdir()
-    runtime.write_text("#!/bin/sh\necho apptainer version 9.9\n")
+    runtime.write_text(f"#!/bin/sh\ncase \"$*\" in --version) {version} ;; 'plugin list') {plugins} ;; esac\n")
     runtime.chmod(0o755)
+    return runtime
+
+
+def test_the_shim_is_found_and_told_from_the_runtime(doctor: Doctor, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+    runtime = a_runtime(tmp_path, "apptainer", "echo apptainer version 9.9", "exit 1")
     path = f"{runtime.parent}:{mpich.prefix / 'bin'}:/usr/bin:/bin"
     without = facts(doctor(PATH=path))
     assert f"apptainer version 9.9, {runtime}" in without["containers"]
@@ -139,3 +156,40 @@ def test_the_shim_is_found_and_told_from_the_runtime(doctor: Doctor, prefix: Pat
     shimmed = facts(doctor(PATH=f"{prefix / 'shim'}:{path}"))
     assert shimmed["containers"] == without["containers"]
     assert shimmed["door"] == f"--mpiimport by the shim in {prefix / 'shim'}"
+
+
+# What Apptainer 1.3 to 1.5 and SingularityCE 4 print: `plugin_list_linux.go` is the same in all of them.
+HEAD = "ENABLED  NAME"
+OURS = "mpiimport.org/plugin"
+
+
+@pytest.mark.parametrize(
+    ("lines", "has_it"),
+    [
+        ([HEAD, f"    yes  {OURS}"], True),
+        ([HEAD, "    yes  github.com/site/log-plugin", f"    yes  {OURS}", "     no  sylabs.io/other"], True),
+        ([HEAD, f"     no  {OURS}"], False),
+        ([HEAD, "    yes  example.org/not-mpiimport.org/plugin"], False),
+        (["There are no plugins installed."], False),
+    ],
+    ids=["alone", "among others", "disabled", "another", "none"],
+)
+@pytest.mark.parametrize(
+    ("name", "version"), [("apptainer", "apptainer version 1.3.6"), ("singularity", "singularity-ce version 4.3.7")]
+)
+def test_the_plugin_is_a_door_where_it_is_enabled(
+    doctor: Doctor, tmp_path: Path, mpich: Mpi, name: str, version: str, lines: list[str], has_it: bool
+) -> None:
+    listed = "; ".join(f"echo '{line}'" for line in lines)
+    runtime = a_runtime(tmp_path, name, f"echo {version}", listed)
+    found = facts(doctor(PATH=f"{runtime.parent}:{mpich.prefix / 'bin'}:/usr/bin:/bin"))
+    assert f"{version}, {runtime}" in found["containers"]
+    assert found["door"].startswith("--mpiimport by the plugin" if has_it else "no --mpiimport yet")
+
+
+def test_a_runtime_built_without_plugins_has_none(doctor: Doctor, tmp_path: Path, mpich: Mpi) -> None:
+    refusal = "echo 'FATAL:   unknown command' >&2; exit 255"
+    runtime = a_runtime(tmp_path, "apptainer", "echo apptainer version 1.5.0-1.el9", refusal)
+    outcome = doctor(PATH=f"{runtime.parent}:{mpich.prefix / 'bin'}:/usr/bin:/bin")
+    assert facts(outcome)["door"].startswith("no --mpiimport yet")
+    assert outcome.status == 0, outcome.stdout

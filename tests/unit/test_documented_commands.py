@@ -1,27 +1,33 @@
-"""Every `mpiimport ...` line in the documentation is a command line that is understood."""
+"""Every command line of ours in the documentation is one that is understood."""
 
+import re
 import shlex
+from pathlib import Path
 
 import pytest
 
 from mpiimport.host.cli import understand
 from tests.conftest import ROOT
+from tests.lab.ranks import clean_environment, run
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*/README.md"))]
+TEXT = "\n".join(page.read_text() for page in PAGES)
 # Placeholders of a synopsis, and what a shell does with a line.
 UNREADABLE = ("[", "|", "...")
 LINES = sorted(
-    {
-        line.strip()
-        for page in PAGES
-        for line in page.read_text().splitlines()
-        if line.startswith(("    mpiimport ", "        mpiimport ")) and not any(sign in line for sign in UNREADABLE)
-    }
+    line.partition(" || ")[0]
+    for line in set(re.findall(r"^ {4,8}(?:/\S+/)?(mpiimport .*)", TEXT, re.MULTILINE))
+    if not any(sign in line.partition(" || ")[0] for sign in UNREADABLE)
 )
+# In running text: the subcommand, and that one's own.
+MENTIONED = sorted(set(re.findall(r"[`(]mpiimport ((?:profile |plugin |manifest )?[a-z-]+)\b", TEXT)))
+BINARIES = sorted(set(re.findall(r"\b(mpiimport-(?:plan|hook) [a-z].*?)(?=  |[`)#]|$)", TEXT, re.MULTILINE)))
 
 
 def test_commands_are_documented() -> None:
-    assert {shlex.split(line)[1] for line in LINES} >= {"bake", "doctor", "profile", "manifest"}
+    assert {shlex.split(line)[1] for line in LINES} >= {"bake", "doctor", "profile", "manifest", "plugin", "report"}
+    assert {line.split()[0] for line in MENTIONED} >= {"exec", "run", "profile", "shim-path"}
+    assert {line.split()[0] for line in BINARIES} == {"mpiimport-plan", "mpiimport-hook"}
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -30,3 +36,25 @@ def test_a_documented_command_is_understood(line: str) -> None:
     if ">" in words:
         words = words[: words.index(">")]
     understand(words)
+
+
+@pytest.mark.parametrize("words", MENTIONED)
+def test_a_mentioned_subcommand_exists(words: str) -> None:
+    with pytest.raises(SystemExit) as end:
+        understand([*words.split(), "--help"])
+    assert end.value.code == 0
+
+
+@pytest.mark.parametrize("line", BINARIES)
+def test_the_options_of_the_binaries_exist(prefix: Path, line: str) -> None:
+    program, action, *rest = line.split()
+    usage = run([str(prefix / "bin" / program), "--help"], clean_environment())
+    assert usage.status == 0
+    own = re.findall(rf"{program} {action}\b(?:.*\n)(?: {{20}}.*\n)?", usage.stdout)
+    assert own
+    assert set(re.findall(r"--[a-z]+", " ".join(rest))) <= set(re.findall(r"--[a-z]+", " ".join(own)))
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"(?:`|^ {4})make ([a-z-]+)", TEXT, re.MULTILINE))))
+def test_a_documented_target_of_make_exists(target: str) -> None:
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)

@@ -46,6 +46,22 @@ def test_list_names_shipped_and_own_profiles(profile: Profile, own: Path) -> Non
     assert {"mpich", "openmpi", "intel", "mine"} <= set(names)
 
 
+def test_a_broken_profile_does_not_hide_the_others(profile: Profile, own: Path, prefix: Path, tmp_path: Path) -> None:
+    sound = profile("list").stdout
+    path = write(own, "broken", "mount: []\n")
+    write(own, "orphan", "extends: nosuch\n")
+    reasons = [
+        f'the profile broken cannot be used: {path}:4: the profile has no key "mount"; did you mean mounts?',
+        'the profile orphan cannot be used: there is no profile "nosuch"',
+    ]
+    plan = [str(prefix / "bin" / "mpiimport-plan"), "list"]
+    by_binary = run(plan, clean_environment(XDG_CONFIG_HOME=str(tmp_path / "config")), 60, tmp_path)
+    for program, outcome in (("mpiimport", profile("list")), ("mpiimport-plan", by_binary)):
+        assert (outcome.status, outcome.stdout) == (1, sound)
+        for line, reason in zip(outcome.stderr.splitlines(), reasons, strict=True):
+            assert line.startswith(f"{program}: {reason}")
+
+
 def test_provenance_names_the_line_that_won(profile: Profile, own: Path, prefix: Path) -> None:
     mine = write(own, "mine", "extends: openmpi\nenvironment:\n  set: {A: 'base'}\n")
     top = write(own, "top", "extends: mine\nenvironment:\n  set:\n    A: 'won'\n")

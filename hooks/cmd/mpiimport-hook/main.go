@@ -49,6 +49,9 @@ func run(args []string) error {
 		return precreate(text, host)
 	case "check":
 		return check(args[1:])
+	case "--help", "-h":
+		fmt.Println(usage)
+		return nil
 	}
 	// What an unknown stage expects is unknown, too: its input is the least surprising.
 	if _, err := io.Copy(os.Stdout, os.Stdin); err != nil {

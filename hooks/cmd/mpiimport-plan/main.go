@@ -3,6 +3,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -29,8 +30,15 @@ const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR
        mpiimport-plan record [--prefix DIR]                                     write PREFIX/etc/launch.yaml
        mpiimport-plan schema                                                    print the JSON Schema of profiles`
 
+// errBrokenProfiles ends a list with status 1 after each broken profile has been named.
+var errBrokenProfiles = errors.New("some profiles are broken")
+
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	err := run(os.Args[1:])
+	if errors.Is(err, errBrokenProfiles) {
+		os.Exit(1)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mpiimport-plan:", err)
 		os.Exit(2)
 	}
@@ -39,6 +47,10 @@ func main() {
 func run(args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("no subcommand given\n%s", usage)
+	}
+	if args[0] == "--help" || args[0] == "-h" {
+		fmt.Println(usage)
+		return nil
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.Usage = func() { fmt.Fprintln(os.Stderr, usage) }
@@ -167,16 +179,20 @@ func apply(installed string, command []string) error {
 	return entry.Execute(command, env)
 }
 
+// list prints the sound profiles, and on standard error what is wrong with each of the others.
 func list(installed string) error {
+	var outcome error
 	directories := profile.Directories(installed, os.Environ())
 	for _, name := range profile.Names(directories) {
 		p, err := profile.Load(name, directories)
 		if err != nil {
-			return err
+			fmt.Fprintf(os.Stderr, "mpiimport-plan: the profile %s cannot be used: %v\n", name, err)
+			outcome = errBrokenProfiles
+			continue
 		}
 		fmt.Printf("%-12s %s\n", name, p.Description)
 	}
-	return nil
+	return outcome
 }
 
 func check(installed string, files []string) error {

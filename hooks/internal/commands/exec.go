@@ -1,7 +1,9 @@
 package commands
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +12,6 @@ import (
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/internal/runtimes"
-	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/start"
 )
 
@@ -29,10 +30,16 @@ func (c Call) Exec() (Outcome, error) {
 		return Outcome{}, err
 	}
 	line := apptainercli.Parse(append([]string{"exec"}, words...))
-	if image := line.Image(); strings.Contains(image, "://") || launch.Exists(image) {
+	if image := line.Image(); strings.Contains(image, "://") || isThere(image) {
 		return c.byApptainer(name, words)
 	}
 	return c.byOCI(name, words, off)
+}
+
+// isThere is true of what this user may not look at, too: the runtime says so.
+func isThere(image string) bool {
+	_, err := os.Stat(image)
+	return err == nil || errors.Is(err, fs.ErrPermission)
 }
 
 // byApptainer leaves everything else to the shim, which knows the runtime's options.

@@ -1,0 +1,178 @@
+"""Bad input at each door is a clear error before anything starts or is written, or changes nothing."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.containers.cells import Cell, Site
+from tests.containers.doors import plugin
+from tests.lab.ranks import Mpi, Outcome, run
+
+# What each door ends with where it refuses.
+STATUS = {"shim": 2, "plugin": 2, "exec": 2, "run": 2, "hook": 1, "device": 2, "export": 1, "entrypoint": 2}
+HEAD = "schema_version: 1\nname: {}\ndescription: a test\n"
+# What the file of a profile says, and the reason for which it is refused.
+PROFILES = {
+    "unknown": (None, 'there is no profile "unknown"'),
+    "malformed": ("mounts: [\n", "malformed.yaml:4: this is not YAML"),
+    "mistyped": ("mounts: none\n", "mistyped.yaml:4: mounts must be a list"),
+    "misnamed": ("mount: []\n", 'misnamed.yaml:4: the profile has no key "mount"; did you mean mounts?'),
+    "incomplete": ("mounts: [{source: /no/such/place}]\n", "the mount source /no/such/place does not exist"),
+    "circular": ("extends: circular\n", 'there is no profile "circular"'),
+}
+# Mounts are for whoever starts the container that the entrypoint runs in.
+HARMLESS = {("entrypoint", "incomplete")}
+CELLS = [(door, profile) for door in STATUS for profile in PROFILES]
+
+
+@dataclass
+class Machine:
+    """A machine with broken profiles, in a person's directory and in the prefix that the hook lies in."""
+
+    site: Site
+    mpi: Mpi
+    directory: Path
+
+    def __post_init__(self) -> None:
+        self.hooks = self.directory / "prefix"
+        self.written = self.directory / "device.json"
+        self.script = self.directory / "says"
+        for place in (self.directory / "config" / "mpiimport" / "profiles", self.hooks / "profiles"):
+            place.mkdir(parents=True)
+            for name, (text, _) in PROFILES.items():
+                if text is not None:
+                    (place / f"{name}.yaml").write_text(HEAD.format(name) + text)
+        shutil.copy2(self.site.prefix / "profiles" / "mpich.yaml", self.hooks / "profiles")
+        (self.hooks / "bin").mkdir()
+        shutil.copy2(self.site.prefix / "bin" / "mpiimport-hook", self.hooks / "bin")
+
+    def line(self, door: str, profile: str | None, image: Path | None = None) -> list[str | Path]:
+        """A start of ``echo ran`` by a door; ``profile``: None where the environment asks."""
+        binaries, says = self.site.prefix / "bin", ["echo", "ran"]
+        asked = ["--profile", profile] if profile else []
+        flag = [f"--mpiimport={profile}"] if profile else []
+        container = ["exec", *flag, image or self.site.images / "py", *says]
+        config = self.directory / "config.json"
+        document = {
+            "ociVersion": "1.0.2",
+            "annotations": {"org.mpiimport.profile": profile or "default"},
+            "process": {"args": says},
+        }
+        config.write_text(json.dumps(document))
+        return {
+            "shim": [self.site.prefix / "shim" / "apptainer", *container],
+            "plugin": [plugin.runtime(self.site.prefix) if door == "plugin" else "", *container],
+            "exec": [binaries / "mpiimport", "exec", *asked, image or self.site.images / "py", *says],
+            "run": [binaries / "mpiimport", "run", *asked, "--", *says],
+            "hook": ["sh", "-c", 'exec "$0" precreate <"$1"', self.hooks / "bin" / "mpiimport-hook", config],
+            "device": [binaries / "mpiimport-plan", "cdi", *asked, "--output", self.written],
+            "export": [
+                binaries / "mpiimport",
+                "profile",
+                "export",
+                "--cdi",
+                "--output",
+                self.written,
+                profile or "default",
+            ],
+            "entrypoint": [binaries / "mpiimport-entry", *says],
+        }[door]
+
+    def start(self, door: str, profile: str | None, **environment: str) -> Outcome:
+        if door == "entrypoint" and profile:
+            environment["MPIIMPORT_PROFILE"] = profile
+        return self.run(self.line(door, profile), "root", MPIIMPORT="1", **environment)
+
+    def run(self, line: list[str | Path], identity: str, **environment: str) -> Outcome:
+        cell = Cell("any", "sandbox", identity, "hybrid", "mpich")
+        settings = {"XDG_CONFIG_HOME": str(self.directory / "config"), **environment}
+        words = self.site.as_identity(identity, [str(word) for word in line])
+        return run(words, self.site.environment(cell, self.mpi, **settings), 60, Path("/"))
+
+
+@pytest.fixture
+def machine(site: Site, mpich: Mpi) -> Iterator[Machine]:
+    directory = site.workspace("root")
+    yield Machine(site, mpich, directory)
+    shutil.rmtree(directory)
+
+
+@pytest.mark.parametrize(("door", "profile"), CELLS, ids=map("-".join, CELLS))
+def test_a_broken_profile_stops_a_door_before_anything_starts(machine: Machine, door: str, profile: str) -> None:
+    machine.written.write_text("as before")
+    outcome = machine.start(door, profile)
+    if (door, profile) in HARMLESS:
+        assert (outcome.status, outcome.stdout) == (0, "ran\n")
+        return
+    assert (outcome.status, outcome.stdout) == (STATUS[door], "")
+    (said,) = outcome.stderr.splitlines()
+    assert said.startswith("mpiimport") and PROFILES[profile][1] in said
+    assert machine.written.read_text() == "as before"
+
+
+def test_an_image_that_cannot_be_opened_ends_as_it_does_without_us(machine: Machine) -> None:
+    closed, garbage, hidden = (machine.directory / name for name in ("closed.sif", "garbage.sif", "hidden"))
+    for image in (closed, garbage):
+        image.write_text("no image")
+    closed.chmod(0)
+    hidden.mkdir(mode=0o700)
+    for image in (closed, garbage, hidden / "image.sif"):
+        plain = machine.run([machine.site.runtime, "exec", image, "echo", "ran"], "user")
+        assert plain.status not in (0, None) and plain.stderr.startswith("FATAL:")
+        for door in ("shim", "plugin", "exec"):
+            outcome = machine.run(machine.line(door, "mpich", image), "user")
+            assert outcome == plain, door
+
+
+# None: the command runs.
+HOSTILE: list[tuple[dict[str, str], str | None]] = [
+    ({"MPIIMPORT_PROFILE": "../../../etc/passwd"}, "/etc/passwd:1: the profile must be a mapping"),
+    ({"MPIIMPORT_PROFILE": "/dev/zero"}, "/dev/zero: it is no regular file"),
+    ({"MPIIMPORT_PROFILE": "/proc/self/environ"}, "/proc/self/environ: this is not YAML"),
+    ({"MPIIMPORT_PROFILE": "x\n;id"}, r'"x\n;id" cannot be the name of a profile'),
+    ({"MPIIMPORT_PROFILE": "\udcff"}, r'"\xff" cannot be the name of a profile'),
+    ({"MPIIMPORT_PROFILE": "a" * 100_000}, '..." (100000 characters) cannot be the name of a profile'),
+    ({"MPIIMPORT_PLAN": '{"'}, None),
+    ({"MPIIMPORT_PLAN": '{"key": {}, "plan": {"mounts": [{"source": "/no", "target": "/opt/mpiimport"}]}}'}, None),
+    ({"MPIIMPORT_RANK_VARIABLES": ":=:\n:::"}, None),
+    ({"MPIIMPORT_READERS": "-1", "MPIIMPORT_STORE": "$(id)", "MPIIMPORT_DEADLINE": "soon"}, None),
+    ({"MPIIMPORT_UNSET": ":=:\n:", "MPIIMPORT_PID": "first", "MPIIMPORT_START": "late"}, None),
+    ({"XDG_CONFIG_HOME": "../..", "HOME": ""}, None),
+]
+
+
+@pytest.mark.parametrize("door", ("shim", "plugin", "exec", "run", "entrypoint"))
+def test_a_hostile_environment_is_refused_or_changes_nothing(machine: Machine, door: str) -> None:
+    for hostile, reason in HOSTILE:
+        outcome = machine.run(machine.line(door, None), "root", MPIIMPORT="1", **hostile)
+        if reason is None:
+            assert outcome == Outcome(0, "ran\n", ""), hostile
+        else:
+            assert (outcome.status, outcome.stdout) == (STATUS[door], ""), hostile
+            (said,) = outcome.stderr.splitlines()
+            assert reason in said and len(said) < 400
+
+
+@pytest.mark.parametrize("mode", ["yes", "2", " 1"])
+def test_an_odd_switch_is_refused_or_leaves_the_start_as_it_is(machine: Machine, mode: str) -> None:
+    for door in ("shim", "plugin", "entrypoint"):
+        outcome = machine.run(machine.line(door, None), "root", MPIIMPORT=mode)
+        assert (outcome.status, outcome.stdout) == (0, "ran\n")
+        assert all("is none of 0, 1, force" in line for line in outcome.ours())
+    for door in ("exec", "run"):
+        outcome = machine.run(machine.line(door, None), "root", MPIIMPORT=mode)
+        assert (outcome.status, outcome.stdout) == (2, "") and "is none of 0, 1, force" in outcome.stderr
+
+
+def test_a_device_and_a_hook_hear_nothing_of_the_environment(machine: Machine) -> None:
+    for door in ("hook", "device"):
+        said = set()
+        for hostile in ({}, {"MPIIMPORT_STORE": "/evil", "MPIIMPORT_PLAN": "{}", "HOME": "/evil"}):
+            outcome = machine.run(machine.line(door, "mpich"), "root", **hostile)
+            assert outcome.status == 0, outcome.stderr
+            said.add(machine.written.read_text() if door == "device" else outcome.stdout)
+        assert len(said) == 1 and "/evil" not in said.pop()
