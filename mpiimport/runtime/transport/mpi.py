@@ -5,8 +5,11 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
     from types import ModuleType
     from typing import Any
+
+    from .tree import Family
 
 # Name the private communicator among calls to MPI_Comm_create_group and MPI_Comm_create_from_group.
 CREATION_TAG = 0x4D50
@@ -14,6 +17,8 @@ CREATION_NAME = "mpiimport"
 # Bytes of one broadcast call: large enough for bandwidth, and far below the 2 GiB of an int count.
 CHUNK = 8 << 20
 SHORTEST_SLEEP, LONGEST_SLEEP = 0.0002, 0.005
+# Of messages along a tree: that the next one comes, what comes, and how many have it.
+NOTICE, CONTENT, COUNT = range(3)
 
 
 class Transport:
@@ -115,6 +120,53 @@ class Transport:
         has_come = bytearray(1)
         self._wait(self._comm.Ibcast([has_come, self._mpi.BYTE], root))
         self._comm.Bcast([buffer, self._mpi.BYTE], root)
+
+    def pass_down(
+        self, family: "Family", messages: "Iterable[memoryview]", arrived: "Callable[[memoryview], None]"
+    ) -> None:
+        """Bring root's messages to every rank along a tree; call ``arrived`` with each while it is passed on.
+
+        ``messages``: the same number of the same lengths on every rank, full on root; elsewhere they are filled, and
+        two are in use at a time. Each is left alone before the next but one is asked for, root's before the next.
+        """
+        for message in messages if family.parent is None else self._arrivals(family.parent, messages):
+            sends = []
+            for child in family.children:
+                sends.append(self._comm.Isend([bytearray(1), self._mpi.BYTE], child, NOTICE))
+                sends.append(self._comm.Isend([message, self._mpi.BYTE], child, CONTENT))
+            arrived(message)
+            self._mpi.Request.Waitall(sends)
+
+    def _arrivals(self, parent: int, messages: "Iterable[memoryview]") -> "Iterator[memoryview]":
+        """Yield each message once it has come, when the next is already being received.
+
+        As in ``broadcast_into``, ranks sleep until a message is on its way, and are awake while it moves.
+        """
+        coming: list[tuple[Any, Any, memoryview]] = []
+        for message in messages:
+            notice = self._comm.Irecv([bytearray(1), self._mpi.BYTE], parent, NOTICE)
+            coming.append((notice, self._comm.Irecv([message, self._mpi.BYTE], parent, CONTENT), message))
+            if len(coming) > 1:
+                yield self._arrived(*coming.pop(0))
+        for last in coming:
+            yield self._arrived(*last)
+
+    def _arrived(self, notice: "Any", content: "Any", message: memoryview) -> memoryview:
+        self._wait(notice)
+        content.Wait()
+        return message
+
+    def count_up(self, family: "Family", count: int) -> int | None:
+        """Return the sum of all ranks' counts, on root; None elsewhere. Each rank adds its children's to its own."""
+        answers = [bytearray(8) for _ in family.children]
+        byte = self._mpi.BYTE
+        for child, answer in zip(family.children, answers, strict=True):
+            self._wait(self._comm.Irecv([answer, byte], child, COUNT))
+        total = count + sum(_unpack(b"".join(answers)))
+        if family.parent is None:
+            return total
+        self._wait(self._comm.Isend([_pack([total]), byte], family.parent, COUNT))
+        return None
 
     def free(self) -> None:
         self._comm.Free()
