@@ -1,8 +1,5 @@
 """The files of a store, one after another, cut into the pieces in which they travel."""
 
-# Bytes of the largest: enough for bandwidth, and what a rank can spare a few times.
-PIECE = 8 << 20
-
 
 class Segment:
     """The part of a file that lies in a piece. ``offset``: in the file; ``ends``: whether the file ends with it."""
@@ -16,7 +13,7 @@ class Segment:
         self.ends = ends
 
 
-def cut(sizes: dict[str, int], piece: int = PIECE) -> list[list[Segment]]:
+def cut(sizes: dict[str, int], piece: int) -> list[list[Segment]]:
     """Return the pieces, of at most ``piece`` bytes each: small files share one, and only larger ones are divided."""
     pieces: list[list[Segment]] = []
     room = 0

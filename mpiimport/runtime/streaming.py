@@ -6,7 +6,7 @@ more than the copy that it saves.
 """
 
 from .index import DIGEST_SIZE, Damaged, digest
-from .pieces import PIECE, Segment, cut, length_of
+from .pieces import Segment, cut, length_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Fill = Callable[[str, int, memoryview], None]
 
+# Bytes of the largest piece: enough for bandwidth, and what a rank can spare a few times.
+PIECE = 8 << 20
 # Pieces that root reads while another is on its way.
 AHEAD = 4
 # Buffers of another rank: one that is passed on, one that comes.
@@ -60,7 +62,7 @@ class _Cargo:
         self._store = store
         self._fill = fill
         self._travels = travels
-        self._pieces = cut(sizes)
+        self._pieces = cut(sizes, PIECE)
         self._arriving = iter(self._pieces)
         self.failure: Exception | None = None
 

@@ -135,12 +135,13 @@ class Transport:
                 sends.append(self._comm.Isend([bytearray(1), self._mpi.BYTE], child, NOTICE))
                 sends.append(self._comm.Isend([message, self._mpi.BYTE], child, CONTENT))
             arrived(message)
-            self._mpi.Request.Waitall(sends)
+            for send in sends:
+                self._wait(send, SHORTEST_SLEEP)
 
     def _arrivals(self, parent: int, messages: "Iterable[memoryview]") -> "Iterator[memoryview]":
         """Yield each message once it has come, when the next is already being received.
 
-        As in ``broadcast_into``, ranks sleep until a message is on its way, and are awake while it moves.
+        A notice comes before each, so that ranks look rarely until it does, and often while the message moves.
         """
         coming: list[tuple[Any, Any, memoryview]] = []
         for message in messages:
@@ -153,7 +154,7 @@ class Transport:
 
     def _arrived(self, notice: "Any", content: "Any", message: memoryview) -> memoryview:
         self._wait(notice)
-        content.Wait()
+        self._wait(content, SHORTEST_SLEEP)
         return message
 
     def count_up(self, family: "Family", count: int) -> int | None:
@@ -171,12 +172,12 @@ class Transport:
     def free(self) -> None:
         self._comm.Free()
 
-    def _wait(self, request: "Any") -> None:
-        """Wait for a request asleep: ranks may share a core with the one they wait for."""
+    def _wait(self, request: "Any", longest: float = LONGEST_SLEEP) -> None:
+        """Wait for a request asleep: ranks may share a core with the one they wait for. ``longest``: seconds."""
         sleep = SHORTEST_SLEEP
         while not request.Test():
             time.sleep(sleep)
-            sleep = min(sleep * 1.5, LONGEST_SLEEP)
+            sleep = min(sleep * 1.5, longest)
 
 
 def _pack(values: list[int]) -> bytes:
