@@ -10,7 +10,7 @@ from .pieces import Segment, cut, length_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from .store import Store
     from .transport.mpi import Transport
@@ -36,23 +36,33 @@ def stream(
     at the end.
     """
     cargo = _Cargo(sizes, store, fill, travels=leaders.size > 1)
-    family = algorithm.family(leaders.rank, leaders.size)
-    if leaders.size == 1:
-        for message in cargo.messages():
-            cargo.unload(message)
-        complete: int | None = 1
-    elif family is not None:
-        leaders.pass_down(family, cargo.messages(), cargo.unload)
-        complete = leaders.count_up(family, cargo.failure is None)
-    else:
-        for message in cargo.messages():
-            leaders.broadcast_into(message)
-            cargo.unload(message)
-        totals = leaders.totals([cargo.failure is None])
-        complete = totals[0] if totals else None
+    complete = carry(leaders, algorithm, cargo.messages(), cargo.unload, lambda: cargo.failure is None)
     if cargo.failure is not None:
         raise cargo.failure
     return complete
+
+
+def carry(
+    ranks: "Transport",
+    algorithm: "Algorithm",
+    messages: "Iterable[memoryview]",
+    arrived: "Callable[[memoryview], None]",
+    whole: "Callable[[], bool]",
+) -> int | None:
+    """Bring messages from root to all ``ranks``, as ``Transport.pass_down`` does, by any algorithm.
+
+    Returns, on root, how many ranks say in the end that what arrived is ``whole``.
+    """
+    family = algorithm.family(ranks.rank, ranks.size)
+    if family is not None:
+        ranks.pass_down(family, messages, arrived)
+        return ranks.count_up(family, whole())
+    for message in messages:
+        if ranks.size > 1:
+            ranks.broadcast_into(message)
+        arrived(message)
+    totals = ranks.totals([whole()])
+    return totals[0] if totals else None
 
 
 class _Cargo:

@@ -132,6 +132,10 @@ class Alone:
 
     rank, size = 0, 1
 
+    @staticmethod
+    def totals(values: list[int]) -> list[int]:
+        return values
+
 
 class Wire:
     """The transport between two leaders; what root sends is kept for the other."""
