@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from . import bake, doctor, launching, manifests, plugin, profiles, report, shim_path
+from . import bake, bench, doctor, launching, manifests, plugin, profiles, report, shim_path
 from .complaint import Complaint
 
 USAGE_STATUS, FAILURE_STATUS = 2, 1
@@ -49,6 +49,6 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mpiimport", description="Start-up accelerator for Python MPI jobs.")
     parser.set_defaults(takes_command=False, may_take_command=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for subcommand in (bake, launching, manifests, profiles, plugin, doctor, report, shim_path):
+    for subcommand in (bake, launching, manifests, profiles, plugin, doctor, bench, report, shim_path):
         subcommand.add_parser(commands)
     return parser

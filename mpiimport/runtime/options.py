@@ -7,6 +7,7 @@
 import os
 
 from .size import Size, is_count
+from .transport.tree import MPI_OWN, Algorithm
 
 WORLD, SESSION, OFF = "world", "session", "off"
 CLOSURE, PACKAGE = "closure", "package"
@@ -93,6 +94,15 @@ OPTIONS = (
     Option("deadline", None, "SECONDS", int, 300, "abort the job when the start-up takes longer"),
     Option("readers", None, "N", int, 16, "threads with which root reads the tree"),
     Option(
+        "broadcast",
+        None,
+        "ALGORITHM",
+        Algorithm,
+        MPI_OWN,
+        "how the snapshot gets to the nodes: `mpi` (MPI's own broadcast), or `tree:FANOUT` (each node passes it on to "
+        "so many others); `mpiimport bench bcast` compares them",
+    ),
+    Option(
         "breadth",
         None,
         "BREADTH",
@@ -167,6 +177,7 @@ class Options:
     record: str
     deadline: int
     readers: int
+    broadcast: Algorithm
     breadth: str
     leave_alone: tuple[str, ...]
     preload: tuple[str, ...]
@@ -242,6 +253,10 @@ def _value(option: Option, text: str, said: str) -> object:
         if not Size(text).is_valid():
             raise OptionError(f"{said} takes a size such as 4GiB or 512MiB, or a share such as 50%, not {text!r}")
         return Size(text)
+    if option.kind is Algorithm:
+        if not Algorithm(text).is_valid():
+            raise OptionError(f"{said} takes mpi or tree:FANOUT, such as tree:4, not {text!r}")
+        return Algorithm(text)
     if option.choices and text not in option.choices:
         raise OptionError(f"{said} is one of {', '.join(option.choices)}, not {text!r}")
     return text

@@ -237,11 +237,12 @@ class Service:
         if leaders is None or self._store is None:
             return
         total = sum(self._sizes.values())
-        self._state(copies=leaders.size, bytes_stored=total, bytes_broadcast=total if leaders.size > 1 else 0)
+        fill = self._snapshot.fill if self._snapshot else None
         try:
-            stream(leaders, self._sizes, self._store, self._snapshot.fill if self._snapshot else None)
+            copies = stream(leaders, self._sizes, self._store, fill, self.options.broadcast)
         finally:
             leaders.free()
+        self._state(copies=copies, bytes_stored=total, bytes_broadcast=total if leaders.size > 1 else 0)
         if self._snapshot is not None:
             self._state(root_read=self._snapshot.effort())
 

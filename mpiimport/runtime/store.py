@@ -98,8 +98,23 @@ class Store:
         """Tell whether this store keeps the file: libraries only where they can be mapped."""
         return self.executable or not name.startswith(LIBRARIES + "/")
 
-    def writer(self, name: str) -> "Writer":
-        return Writer(os.open(self.path(name), os.O_WRONLY | os.O_CLOEXEC))
+    def write(self, name: str, offset: int, data: memoryview) -> None:
+        """Fill a part of a file. Raises OSError."""
+        fd = os.open(self.path(name), os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            while data:
+                count = os.pwrite(fd, data, offset)
+                offset += count
+                data = data[count:]
+        finally:
+            os.close(fd)
+
+    def seal(self, name: str) -> None:
+        """Mark a file as complete. Raises OSError, also where the file system rounds times."""
+        now = time.time_ns()
+        os.utime(self.path(name), ns=(now, now - now % SECOND + SEAL))
+        if not self.is_sealed(name):
+            raise OSError("the store's file system does not keep nanoseconds; name another with MPIIMPORT_STORE")
 
     def is_sealed(self, name: str) -> bool:
         """Tell whether a file is as its writer left it. Raises OSError where it is gone."""
@@ -158,28 +173,6 @@ class Store:
 def library_name(path: str) -> str:
     """Return where a store keeps the library with the absolute path ``path``."""
     return LIBRARIES + path
-
-
-class Writer:
-    """Fills one file of the store in order."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-
-    def write(self, data: "bytes | memoryview") -> None:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._fd, view) :]
-
-    def seal(self) -> None:
-        """Mark the file as complete. Raises OSError where the file system rounds times."""
-        now = time.time_ns()
-        os.utime(self._fd, ns=(now, now - now % SECOND + SEAL))
-        if os.fstat(self._fd).st_mtime_ns % SECOND != SEAL:
-            raise OSError("the store's file system does not keep nanoseconds; name another with MPIIMPORT_STORE")
-
-    def close(self) -> None:
-        os.close(self._fd)
 
 
 class Locked:

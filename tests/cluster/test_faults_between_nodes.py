@@ -73,7 +73,7 @@ def stores(cluster: Cluster) -> dict[str, list[str]]:
 def test_a_leader_that_cannot_write_makes_all_plain(
     cluster: Cluster, job: Job, mpis: dict[str, Mpi], prefix: Path, rank: int, name: str
 ) -> None:
-    outcome = run_with_fault(cluster, job, mpis[name], prefix, "writer", rank, "exception")
+    outcome = run_with_fault(cluster, job, mpis[name], prefix, "write", rank, "exception")
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == PLAIN
     (line,) = outcome.ours()
@@ -86,8 +86,8 @@ def test_a_leader_that_cannot_write_makes_all_plain(
     ("phase", "rank"),
     [
         ("read_tree", ROOT),
-        ("writer", ROOT),
-        ("writer", LEADER),
+        ("write", ROOT),
+        ("write", LEADER),
         pytest.param("reserve_store", LEADER, marks=pytest.mark.full),
         pytest.param("join_store", NEIGHBOUR, marks=pytest.mark.full),
         pytest.param("attach_store", LEADER, marks=pytest.mark.full),
@@ -111,7 +111,7 @@ def test_a_rank_that_is_killed_ends_the_job_and_the_next_one_sweeps(
 @pytest.mark.parametrize(
     ("phase", "rank"),
     [
-        ("writer", LEADER),
+        ("write", LEADER),
         pytest.param("init_mpi", LEADER, marks=pytest.mark.full),
         pytest.param("attach_store", NEIGHBOUR, marks=pytest.mark.full),
     ],

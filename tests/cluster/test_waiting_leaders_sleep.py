@@ -4,6 +4,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Job
 from tests.lab.cluster import Cluster
 from tests.lab.ranks import Mpi, run
@@ -15,21 +17,26 @@ PROGRAM = """
 import json, sys, time
 sys.path.insert(0, {package!r})
 from mpi4py import MPI
+from mpiimport.runtime.streaming import carry
 from mpiimport.runtime.transport.mpi import Transport
+from mpiimport.runtime.transport.tree import Algorithm
 leaders = Transport.over_world(MPI)
 leaders.extremes([0])
 before = time.process_time()
-while leaders.rank == 0 and time.process_time() < before + {work}:
-    pass
-leaders.broadcast_into(memoryview(bytearray(1 << 20)))
+def messages():
+    while leaders.rank == 0 and time.process_time() < before + {work}:
+        pass
+    yield memoryview(bytearray(1 << 20))
+carry(leaders, Algorithm({algorithm!r}), messages(), lambda message: None, lambda: True)
 used = MPI.COMM_WORLD.gather(time.process_time() - before)
 if leaders.rank == 0:
     print(json.dumps(used))
 """
 
 
-def test_a_waiting_leader_sleeps(cluster: Cluster, job: Job, mpi: Mpi, prefix: Path) -> None:
-    program = job.script(PROGRAM.format(package=str(prefix / "lib"), work=WORK))
+@pytest.mark.parametrize("algorithm", ["mpi", "tree:2"])
+def test_a_waiting_leader_sleeps(cluster: Cluster, job: Job, mpi: Mpi, prefix: Path, algorithm: str) -> None:
+    program = job.script(PROGRAM.format(package=str(prefix / "lib"), work=WORK, algorithm=algorithm))
     command = cluster.mpi(mpi, NODES, job.directory).command(NODES)
     outcome = run([*command, sys.executable, str(program)], job.environment(mpi), seconds=120)
     assert outcome.status == 0, outcome.stderr

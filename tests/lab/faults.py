@@ -16,7 +16,7 @@ from mpiimport.runtime import service
 from mpiimport.runtime.launcher import launch
 rank = launch().rank
 # The broadcast's own work is writing what comes in.
-owner = service.Store if {phase!r} == "writer" else service.Service
+owner = service.Store if {phase!r} == "write" else service.Service
 original = owner.{phase}
 join = service.Store.join
 def faulty(*arguments):
@@ -33,7 +33,7 @@ run_command([sys.executable], sys.argv[1:], False, lambda: None)
 def driver_text(prefix: Path, phase: str, rank: int, fault: str, apart: int = -1) -> str:
     """Return a program that runs the one named on its command line served, with a fault of FAULTS on one rank.
 
-    ``phase``: a method of Service, or "writer", which a rank calls for each file that it writes into a store;
+    ``phase``: a method of Service, or "write", which a rank calls for each file that it writes into a store;
     ``apart``: a rank that is made to lead a store of its own, as on another node.
     """
     package = str(prefix / "lib")

@@ -9,7 +9,7 @@ from tests.conftest import Job
 from tests.lab.faults import driver_text
 from tests.lab.ranks import Mpi, Outcome, run
 
-PHASES = ["init_mpi", "state_facts", "read_tree", "reserve_store", "join_store", "writer", "attach_store"]
+PHASES = ["init_mpi", "state_facts", "read_tree", "reserve_store", "join_store", "write", "attach_store"]
 # Rank 2 is made to lead a store of its own, as on a second node.
 RANKS = {"root": 0, "other": 1, "leader": 2}
 DEADLINE = 8
@@ -41,8 +41,8 @@ def cases(fault: str, quick: set[tuple[str, str]], among: set[tuple[str, str]]) 
 
 
 ALL = {(phase, kind) for phase in PHASES for kind in RANKS}
-# The writer is called for every file.
-ONCE = {(phase, kind) for phase, kind in ALL if phase != "writer"}
+# A file, or a part of one, is written many times.
+ONCE = {(phase, kind) for phase, kind in ALL if phase != "write"}
 
 
 @pytest.mark.parametrize(("phase", "kind"), cases("exception", ALL, ALL))
@@ -56,7 +56,7 @@ def test_exception_in_a_phase_becomes_plain_python_on_all_ranks(
         assert f"deadline of {DEADLINE} s" in outcome.stderr and "MPIIMPORT=0" in outcome.stderr
         return
     assert outcome.status == 0, outcome.stderr
-    if phase == "writer" and kind == "other":
+    if phase == "write" and kind == "other":
         # This rank writes nothing.
         assert outcome.lines() == [f"done {rank} 4 StoreSourceLoader" for rank in range(4)]
         return
@@ -69,7 +69,7 @@ def test_exception_in_a_phase_becomes_plain_python_on_all_ranks(
 @pytest.mark.parametrize(
     ("phase", "kind"),
     # A rank that leads no store writes nothing.
-    cases("gone", {(p, k) for p, k in ALL if k == "root"} | {("attach_store", "leader")}, ALL - {("writer", "other")}),
+    cases("gone", {(p, k) for p, k in ALL if k == "root"} | {("attach_store", "leader")}, ALL - {("write", "other")}),
 )
 def test_a_rank_that_is_gone_ends_the_job(
     job: Job, mpich: Mpi, prefix: Path, phase: str, kind: str, fault: str
@@ -87,7 +87,7 @@ def test_a_rank_that_is_late_is_waited_for(job: Job, mpich: Mpi, prefix: Path, p
 
 
 def test_exception_under_open_mpi_becomes_plain_python(job: Job, mpis: dict[str, Mpi], prefix: Path) -> None:
-    outcome = run_with_fault(job, mpis["openmpi"], prefix, "writer", 2, "exception", DEADLINE)
+    outcome = run_with_fault(job, mpis["openmpi"], prefix, "write", 2, "exception", DEADLINE)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == [f"done {rank} 4 SourceFileLoader" for rank in range(4)]
 

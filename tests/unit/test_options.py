@@ -6,6 +6,7 @@ import pytest
 
 from mpiimport.runtime.options import OPTIONS, Option, OptionError, Options, from_environment, split_flags
 from mpiimport.runtime.size import Size
+from mpiimport.runtime.transport.tree import Algorithm
 from tests.conftest import ROOT
 
 WITH_FLAG = [option for option in OPTIONS if option.flag]
@@ -16,6 +17,7 @@ SAMPLES: dict[type, tuple[str, object, str, object]] = {
     int: ("7", 7, "08", 8),
     str: ("some text", "some text", "0", "0"),
     tuple: ("one:two.three", ("one", "two.three"), ":0::", ("0",)),
+    Algorithm: ("tree:4", Algorithm("tree:4"), "tree:1", Algorithm("tree:1")),
     Size: ("4GiB", Size("4GiB"), "7%", Size("7%")),
 }
 
@@ -134,6 +136,13 @@ def test_a_value_that_is_no_number_is_named(option: Option, text: str, monkeypat
 def test_a_value_that_is_no_size_is_named(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MPIIMPORT_STORE_SIZE", text)
     with pytest.raises(OptionError, match="MPIIMPORT_STORE_SIZE takes a size such as 4GiB"):
+        from_environment()
+
+
+@pytest.mark.parametrize("text", ["MPI", "tree", "tree:", "tree:0", "tree:-2", "tree:2.5", "tree: 2", "tree:²", "ring"])
+def test_a_value_that_is_no_algorithm_is_named(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPIIMPORT_BROADCAST", text)
+    with pytest.raises(OptionError, match="MPIIMPORT_BROADCAST takes mpi or tree:FANOUT"):
         from_environment()
 
 

@@ -116,10 +116,8 @@ def test_a_new_store_is_private_and_has_its_room(tmp_path: Path) -> None:
 def test_what_is_written_is_read_by_a_neighbour_even_after_the_files_are_gone(tmp_path: Path) -> None:
     store = create(tmp_path, sizes={"index": 6, "code": 12})
     for name, data in (("index", b"index."), ("code", b"first second")):
-        writer = store.writer(name)
-        writer.write(data[:2])
-        writer.write(memoryview(data)[2:])
-        writer.close()
+        store.write(name, 2, memoryview(data)[2:])
+        store.write(name, 0, memoryview(data)[:2])
     joined = Store.join(store.directory, 1)
     assert joined is not None
     assert joined.read_index() == b"index."
@@ -134,27 +132,23 @@ def test_what_is_written_is_read_by_a_neighbour_even_after_the_files_are_gone(tm
 def test_a_file_is_sealed_until_it_is_written_again(tmp_path: Path) -> None:
     store = create(tmp_path, sizes={"code": 12})
     assert not store.is_sealed("code")
-    writer = store.writer("code")
-    writer.write(b"first second")
+    store.write("code", 0, memoryview(b"first second"))
     assert not store.is_sealed("code")
-    writer.seal()
+    store.seal("code")
     assert store.is_sealed("code")
     for change in (lambda file: file.write(b"."), lambda file: file.truncate(3)):
-        writer.seal()
+        store.seal("code")
         with (Path(store.directory) / "code").open("r+b") as file:
             change(file)
         assert not store.is_sealed("code")
-    writer.close()
     store.leave()
 
 
 def test_a_file_system_that_rounds_times_holds_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = create(tmp_path, sizes={"code": 12})
-    writer = store.writer("code")
-    monkeypatch.setattr(os, "utime", lambda fd, ns: None)
+    monkeypatch.setattr(os, "utime", lambda path, ns: None)
     with pytest.raises(OSError, match="MPIIMPORT_STORE"):
-        writer.seal()
-    writer.close()
+        store.seal("code")
     store.leave()
 
 

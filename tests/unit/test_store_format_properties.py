@@ -33,6 +33,7 @@ from mpiimport.runtime.root.snapshot import Snapshot, take_snapshot
 from mpiimport.runtime.store import Store
 from mpiimport.runtime.streaming import stream
 from mpiimport.runtime.transport.mpi import Transport
+from mpiimport.runtime.transport.tree import MPI_OWN
 
 # The same examples in every run: what a commit is blamed for must be its own.
 quick = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -129,13 +130,17 @@ def write(directory: Path, files: Files) -> list[str]:
 class Alone:
     """The transport of a leader that has the only store."""
 
-    size = 1
+    rank, size = 0, 1
+
+    @staticmethod
+    def totals(values: list[int]) -> list[int]:
+        return values
 
 
 class Wire:
     """The transport between two leaders; what root sends is kept for the other."""
 
-    size = 2
+    rank, size = 0, 2
 
     def __init__(self) -> None:
         self.sent: list[bytearray] = []
@@ -146,6 +151,9 @@ class Wire:
             buffer[:] = self.sent.pop(0)
         else:
             self.sent.append(bytearray(buffer))
+
+    def totals(self, values: list[int]) -> list[int]:
+        return values
 
     def flip(self, bit: int) -> None:
         """Change one bit of what is on its way."""
@@ -166,7 +174,7 @@ def read(tree: Path, modules: list[str]) -> Snapshot:
 
 def fill(parent: Path, snapshot: Snapshot, leaders: Any = Alone) -> Store:
     store = Store.create([str(parent)], snapshot.sizes, 0)
-    stream(cast(Transport, leaders), snapshot.sizes, store, snapshot.fill)
+    stream(cast(Transport, leaders), snapshot.sizes, store, snapshot.fill, MPI_OWN)
     return store
 
 
@@ -372,7 +380,7 @@ def test_a_bit_that_changes_between_nodes_fails_the_broadcast(bit: int | None) -
             wire.flip(bit)
         store = Store.create([str(place)], snapshot.sizes, 0)
         with contextlib.nullcontext() if bit is None else pytest.raises(Damaged, match="on its way"):
-            stream(cast(Transport, wire), snapshot.sizes, store, None)
+            stream(cast(Transport, wire), snapshot.sizes, store, None, MPI_OWN)
         assert [name for name in snapshot.sizes if store.is_sealed(name)] == list(snapshot.sizes) or bit is not None
         store.leave()
 

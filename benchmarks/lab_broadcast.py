@@ -1,0 +1,109 @@
+"""How long a snapshot takes from a shared file system to the nodes of the lab, beside reading it and sending it alone.
+
+Writes JSON. Needs root; builds what it needs by the provisioning scripts of the tests. Reading is slowed by the file
+system's bandwidth, sending by the rate of the nodes' links; what overlaps takes as long as the longer of both.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.images import UNAVAILABLE, Unavailable, provision
+from benchmarks.machine import describe
+from tests.lab.cluster import Cluster, python_tree
+from tests.lab.filesystem import SharedFileSystem
+from tests.lab.ranks import Mpi, clean_environment, run
+
+ALGORITHMS = ["mpi", "tree:1", "tree:2", "tree:4"]
+PROGRAM = "import numpy; import scipy.interpolate\n"
+SECONDS = 300
+# Of each measurement: whether the file system is slowed, and whether the links are.
+LIMITS = {"reading": (True, False), "sending": (False, True), "both": (True, True)}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
+    parser.add_argument("--output", type=Path, required=True, help="where the results go")
+    parser.add_argument("--nodes", type=int, default=4, metavar="N", help="one rank on each (4)")
+    parser.add_argument("--bandwidth", type=int, default=60, metavar="MB", help="of the file system, per second (60)")
+    parser.add_argument("--rate", default="500mbit", help="of each link, as for tc (500mbit)")
+    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="of which the medians are taken (3)")
+    parser.add_argument("--algorithms", nargs="+", default=ALGORITHMS, metavar="NAME", help=f"({' '.join(ALGORITHMS)})")
+    options = parser.parse_args()
+    try:
+        provision("lab.sh")
+        home = Path(provision("mpi.sh"))
+    except Unavailable as exc:
+        print(f"lab_broadcast: {exc}", file=sys.stderr)
+        return UNAVAILABLE
+    mpi = Mpi("mpich", home / "mpich", home / "mpich" / "lib" / "libmpi.so.12")
+    prefix = options.prefix.resolve()
+    runs = []
+    for slowed, (reads, sends) in LIMITS.items():
+        for algorithm in options.algorithms:
+            found = measure(
+                prefix,
+                mpi,
+                options.nodes,
+                options.bandwidth * 10**6 if reads else 0,
+                options.rate if sends else "",
+                algorithm,
+                options.repeats,
+            )
+            runs.append({"slowed": slowed, "algorithm": algorithm, **found})
+            print(
+                f"{slowed:8} {algorithm:8} {found['broadcast']:6.2f} s, {found['bytes_broadcast'] / 1e6:.0f} MB",
+                flush=True,
+            )
+    machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
+    setting = {name: getattr(options, name) for name in ("nodes", "bandwidth", "rate", "repeats")}
+    options.output.write_text(json.dumps({"machine": machine, **setting, "runs": runs}, indent=1) + "\n")
+    return 0
+
+
+def measure(
+    prefix: Path, mpi: Mpi, nodes: int, bandwidth: int, rate: str, algorithm: str, repeats: int
+) -> dict[str, Any]:
+    """Return the median wall of the phase ``broadcast`` (s) over launches with cold caches, and what was sent."""
+    with (
+        tempfile.TemporaryDirectory(prefix="lab-broadcast-") as name,
+        SharedFileSystem(bandwidth=bandwidth) as shared,
+        Cluster(nodes, Path(name), rate=rate) as cluster,
+    ):
+        program, report = cluster.home / "app.py", cluster.home / "report"
+        program.write_text(PROGRAM)
+        cluster.share(shared, *python_tree().values())
+        spread = cluster.mpi(mpi)
+        environment = clean_environment(
+            MPI4PY_LIBMPI=str(mpi.library),
+            MPIIMPORT="force",
+            MPIIMPORT_BROADCAST=algorithm,
+            MPIIMPORT_MANIFESTS="-",
+            MPIIMPORT_REPORT=str(report),
+        )
+        start = [sys.executable, "-S", str(prefix / "lib" / "mpiimport" / "start.py"), str(program)]
+        walls = []
+        for _ in range(repeats):
+            shared.remount()
+            outcome = run([*spread.command(nodes), *start], environment, SECONDS, cluster.home)
+            if outcome.status != 0 or outcome.ours():
+                raise SystemExit(f"status {outcome.status}: {outcome.stderr[-4000:]}")
+            facts = json.loads(report.read_text())
+            walls.append(facts["phases"]["broadcast"]["wall"]["median"])
+        return {
+            "broadcast": statistics.median(walls),
+            "walls": walls,
+            "bytes_broadcast": facts["bytes_broadcast"],
+            "copies": facts["copies"],
+        }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+"""`mpiimport bench bcast` measures between nodes, by one rank on each, however it is started."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Job
+from tests.lab.cluster import Cluster
+from tests.lab.ranks import Mpi, run
+
+NODES = 3
+ROWS = ["mpi", "tree:1", "tree:2"]
+
+
+@pytest.mark.parametrize("ranks_per_node", [1, 2])
+def test_one_rank_of_each_node_takes_part(
+    cluster: Cluster, job: Job, mpi: Mpi, prefix: Path, ranks_per_node: int
+) -> None:
+    words = [str(prefix / "bin" / "mpiimport"), "bench", "bcast", "--python", sys.executable, "--sizes", "1", "9"]
+    words += ["--repeats", "1"]
+    spread = cluster.mpi(mpi, NODES, job.directory)
+    launcher = spread.command(NODES * ranks_per_node)
+    # Started by the launcher, and starting it.
+    command = [*launcher, *words] if ranks_per_node > 1 else [*words, "--", *launcher]
+    outcome = run(command, job.environment(mpi), 120, job.directory)
+    assert outcome.status == 0, outcome.stderr
+    heading, sizes, *rows, empty, _, line = outcome.stdout.splitlines()
+    assert heading.startswith(f"{NODES} nodes, one rank on each; milliseconds")
+    assert sizes.split() == ["1", "MB", "9", "MB"]
+    assert [row.split()[0] for row in rows] == ROWS
+    assert all(float(number) > 0 for row in rows for number in row.split()[1:])
+    assert empty == ""
+    assert line in [f"service: {{broadcast: {algorithm}}}" for algorithm in ROWS]
+
+
+def test_ranks_of_one_node_are_said_to_be_that(job: Job, mpich: Mpi, prefix: Path) -> None:
+    words = [str(prefix / "bin" / "mpiimport"), "bench", "bcast", "--python", sys.executable, "--sizes", "1"]
+    outcome = run([*mpich.command(2), *words, "--repeats", "1"], job.environment(mpich), 120)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.stdout.startswith("2 ranks of ONE node: this says little of others")

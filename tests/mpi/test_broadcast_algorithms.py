@@ -1,0 +1,93 @@
+"""Every algorithm brings the same bytes into every store; a piece damaged on its way makes all ranks plain."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi, Outcome, run
+
+RANKS = 8
+ALGORITHMS = ["mpi", "tree:1", "tree:3"]
+# A leader that in both trees passes on what it receives.
+DAMAGED = 1
+# Every rank leads a store of its own, as on a node of its own. Pieces are so small that there are dozens.
+DRIVER = """
+import sys
+sys.path[0] = {package!r}
+from mpiimport.runtime import service, streaming
+from mpiimport.runtime.launcher import launch
+service.Store.join = lambda directory, slot: None
+streaming.PIECE = 100_000
+unload, unloaded = streaming._Cargo.unload, []
+def damaging(self, message):
+    unloaded.append(message)
+    if launch().rank == {damaged} and len(unloaded) == 20:
+        message = memoryview(bytearray(message))
+        message[5000] ^= 1
+    unload(self, message)
+streaming._Cargo.unload = damaging
+from mpiimport.runtime.command import run_command
+run_command([sys.executable], sys.argv[1:], False, lambda: None)
+"""
+PROGRAM = """
+import decimal, hashlib, json, sqlite3, ssl, sys
+from pathlib import Path
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+loaders = world.gather(type(decimal.__loader__).__name__)
+files = [
+    {str(path.relative_to(store)): hashlib.sha256(path.read_bytes()).hexdigest()
+     for path in store.rglob("*") if path.is_file() and path.name != "lock"}
+    for store in sorted(Path(sys.argv[1]).iterdir())
+] if world.rank == 0 else []
+world.Barrier()
+if world.rank == 0:
+    originals = {name: hashlib.sha256(Path(name.removeprefix("lib")).read_bytes()).hexdigest()
+                 for name in (files[0] if files else ()) if name.startswith("lib/")}
+    print(json.dumps({"loaders": loaders, "files": files, "originals": originals}))
+"""
+
+
+def launch(job: Job, mpi: Mpi, prefix: Path, algorithm: str, damaged: int | None = None) -> Outcome:
+    driver = job.script(DRIVER.format(package=str(prefix / "lib"), damaged=damaged), "driver.py")
+    place = job.directory / "place"
+    place.mkdir()
+    command = [*mpi.command(RANKS), sys.executable, str(driver), "--report", str(job.directory / "report")]
+    environment = job.environment(
+        mpi, MPIIMPORT="force", MPIIMPORT_BROADCAST=algorithm, MPIIMPORT_STORE=str(place), MPIIMPORT_DEADLINE="60"
+    )
+    outcome = run([*command, str(job.script(PROGRAM)), str(place)], environment, 120, job.directory)
+    assert outcome.status == 0, outcome.stderr
+    assert list(place.iterdir()) == []
+    return outcome
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_store_holds_the_same_bytes(job: Job, mpi: Mpi, prefix: Path, algorithm: str) -> None:
+    found = json.loads(launch(job, mpi, prefix, algorithm).stdout)
+    assert set(found["loaders"]) == {"StoreSourceLoader"}
+    first, *others = found["files"]
+    assert len(others) == RANKS - 1
+    assert all(other == first for other in others)
+    assert len(found["originals"]) > 5
+    assert found["originals"].items() <= first.items()
+    assert {"index", "code"} < first.keys()
+    report = json.loads((job.directory / "report").read_text())
+    # As many as have acknowledged that all they received was whole.
+    assert report["copies"] == RANKS
+    assert report["bytes_broadcast"] > 50 * 100_000
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_piece_that_is_damaged_on_its_way_to_one_leader_makes_all_plain(
+    job: Job, mpi: Mpi, prefix: Path, algorithm: str
+) -> None:
+    outcome = launch(job, mpi, prefix, algorithm, DAMAGED)
+    found = json.loads(outcome.stdout)
+    assert found["loaders"] == ["SourceFileLoader"] * RANKS
+    assert found["files"] == []
+    (line,) = outcome.ours()
+    assert "running as plain Python" in line and f"rank {DAMAGED}" in line and "damaged on its way" in line
