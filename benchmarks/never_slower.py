@@ -58,7 +58,9 @@ def main() -> int:
         return UNAVAILABLE
     machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
     sizes = [measure(ranks, arguments.rounds, prefix, mpi) for ranks in arguments.ranks]
-    arguments.output.write_text(json.dumps({"machine": machine, "file_system": kind, "sizes": sizes}, indent=1) + "\n")
+    arguments.output.write_text(
+        json.dumps({"machine": machine, "file_system": kind, "goals": GOALS, "sizes": sizes}, indent=1) + "\n"
+    )
     return 0
 
 

@@ -21,7 +21,7 @@ def draw(results: Path, directory: Path) -> list[Path]:
     """Draw what is in a directory of results into ``directory``, and return what was written."""
     directory.mkdir(exist_ok=True)
     runs = lab_runs(results)
-    figures = {"operations": operations(runs), "model": start_up(runs)} if runs else {}
+    figures = {"operations": operations(runs), "model": start_up(runs)} if model.can_be_fitted(runs) else {}
     jobs, kinds = latest("never_slower*.json", results), latest("lab_images*.json", results)
     figures |= {"slower": slower(jobs["sizes"])} if jobs else {}
     figures |= {"trees": trees(kinds["runs"])} if kinds else {}

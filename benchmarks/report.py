@@ -66,8 +66,9 @@ def lab(runs: Sequence[dict[str, Any]]) -> list[str]:
         chosen = [run for run in runs if run["workload"] == workload]
         if chosen:
             parts += [f"### `{WORKLOADS[workload].imports}`", lab_table(chosen), missing(chosen)]
-    parts += ["![Metadata operations by ranks](benchmarks/operations.svg)", "## Further ranks"]
+    parts += ["![Metadata operations by ranks](benchmarks/operations.svg)"] if model.can_be_fitted(runs) else []
     parts += [
+        "## Further ranks",
         "What one rank other than root asks for before its program begins; an open counts with its close.",
         further_ranks(runs),
     ]
@@ -75,7 +76,7 @@ def lab(runs: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def at_scale(runs: Sequence[dict[str, Any]]) -> list[str]:
-    if not runs:
+    if not model.can_be_fitted(runs):
         return []
     carried_on = [model_table(runs), "![Start-up by the model](benchmarks/model.svg)"]
     return ["## At scale", *carried_on, "Published, of start-ups of this kind:", records()]

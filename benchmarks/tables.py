@@ -53,7 +53,11 @@ def never_slower(directory: Path = RESULTS) -> str:
         ]
         for size in sizes
     ]
-    headings = ["ranks", "plain: wall; CPU", *(f"{HEADINGS[way]}: wall; CPU, to plain" for way in ways)]
+    headings = [
+        "ranks",
+        "plain: wall; CPU",
+        *(f"{HEADINGS[way]}, goal {result['goals'][way]}: wall; CPU, to plain" for way in ways),
+    ]
     return f"{source(result, [size['load_average'] for size in sizes])}\n\n{table(headings, rows)}"
 
 

@@ -43,10 +43,11 @@ def test_walls_are_shown_as_ratios_with_their_spread(tmp_path: Path) -> None:
         "cpu_ratio": ONE,
     }
     ways = {"plain": way, "unforced": way, "later": way, "first": way}
-    record(tmp_path, "never_slower", sizes=[{"ranks": 4, "load_average": 3.0, "ways": ways}])
+    goals = {"unforced": 1.05, "later": 1.15, "first": 1.15}
+    record(tmp_path, "never_slower", goals=goals, sizes=[{"ranks": 4, "load_average": 3.0, "ways": ways}])
     text = tables.never_slower(tmp_path)
     assert cells(text) == [["4", "2.00 s; 0.60 s", *["1.03 (0.90 to 1.20); 1.00"] * 3]]
-    assert "load average 3 to 3" in text
+    assert "load average 3 to 3" in text and "goal 1.05" in text
 
 
 def test_the_latest_result_counts(tmp_path: Path) -> None:
