@@ -1,8 +1,9 @@
-# make demo | test | test-full | bench | lint | install PREFIX=DIR | wheel | plugin APPTAINER=PROGRAM APPTAINER_SOURCE=DIR PREFIX=DIR
+# make demo | test | test-full | bench [QUICK=1] | lint | install PREFIX=DIR | wheel | plugin APPTAINER=PROGRAM APPTAINER_SOURCE=DIR PREFIX=DIR
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .SUFFIXES:
+.NOTPARALLEL: bench
 
 PYTHON ?= python3
 PREFIX ?= /opt/mpiimport
@@ -35,12 +36,33 @@ test-full: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready go-test
 	tests/lab/tools.sh
 	$(VENV)/bin/python -m pytest $(PYTEST)
 
-# A benchmark that this machine cannot run says so and ends with status 3.
-bench: $(BUILD)/bench-venv/ready $(BUILD)/prefix/ready
-	for name in lab_scale container_start one_container_per_node; do \
-	$(BUILD)/bench-venv/bin/python benchmarks/$$name.py --prefix $(BUILD)/prefix --output benchmarks/results/$$name.json \
-	|| [ $$? = 3 ]; done
-	$(BUILD)/bench-venv/bin/python benchmarks/report.py
+# Each benchmark is done once: `make bench` goes on where it was interrupted, and begins anew when the directory of its
+# marks, build/bench or build/bench-quick, is gone. One that this machine cannot run says so and ends with status 3.
+BENCHMARKS := lab_scale lab_images never_slower import_cpu binding container_start one_container_per_node
+ifdef QUICK
+MARKS := $(BUILD)/bench-quick
+RESULTS := $(MARKS)
+PAGE := --results $(RESULTS) --page $(MARKS)/benchmarks.md
+lab_scale := --workloads scipy --sizes 2x1 2x2 4x2 --ways plain first later tar squashfs
+lab_images := --sizes 2x2
+never_slower := --ranks 1 2 --rounds 3
+import_cpu := --workloads scipy --rounds 3
+binding := --rounds 3
+container_start := --rounds 3
+one_container_per_node := --ranks 4 --rounds 1
+else
+MARKS := $(BUILD)/bench
+RESULTS := benchmarks/results
+lab_scale := --resume
+endif
+
+bench: $(BENCHMARKS:%=$(MARKS)/%.done)
+	$(BUILD)/bench-venv/bin/python benchmarks/report.py $(PAGE)
+
+$(MARKS)/%.done: benchmarks/%.py $(BUILD)/bench-venv/ready | $(BUILD)/prefix/ready
+	mkdir -p $(MARKS)
+	$(BUILD)/bench-venv/bin/python $< --prefix $(BUILD)/prefix --output $(RESULTS)/$*.json $($*) || [ $$? = 3 ]
+	touch $@
 
 lint: $(BUILD)/lint-venv/ready
 	$(BUILD)/lint-venv/bin/ruff check

@@ -83,6 +83,9 @@ def main() -> int:
     parser.add_argument("--sizes", nargs="+", metavar="RANKSxNODES", help=f"({' '.join(SIZES)}, fewer but for scipy)")
     parser.add_argument("--ways", nargs="+", choices=ALL_WAYS, default=ALL_WAYS, help="(all)")
     parser.add_argument("--service-time", type=float, default=0.2, metavar="MS", help="of a metadata operation (0.2)")
+    parser.add_argument(
+        "--resume", action="store_true", help="leave out what is in the output, of this commit, already"
+    )
     options = parser.parse_args()
     if {"later", "lazy"} & set(options.ways) and "first" not in options.ways:
         parser.error("--ways: what later runs use is learned by the first")
@@ -96,12 +99,32 @@ def main() -> int:
     mpi = Mpi("mpich", home / "mpich", home / "mpich" / "lib" / "libmpi.so.12")
     machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
     results: dict[str, Any] = {"machine": machine, "service_time": options.service_time / 1e3, "runs": []}
+    if options.resume and options.output.exists():
+        results["runs"] = recorded_runs(json.loads(options.output.read_text()), machine)
     for setting in settings(options.workloads, options.sizes, options.service_time / 1e3):
+        if is_complete(setting, options.ways, results["runs"]):
+            continue
+        results["runs"] = [found for found in results["runs"] if not belongs(found, setting)]
         for found in measure(setting, options.ways, prefix, mpi, prefix.parent / "workloads"):
             results["runs"].append(found)
             print(line(found), flush=True)
             options.output.write_text(json.dumps(results, indent=1) + "\n")
     return 0
+
+
+def recorded_runs(results: dict[str, Any], machine: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the runs of earlier results; none where they were made with something else than would be measured now."""
+    same = all(results["machine"].get(name) == value for name, value in machine.items() if name != "date")
+    return list(results["runs"]) if same else []
+
+
+def belongs(found: dict[str, Any], setting: Setting) -> bool:
+    return all(found[name] == value for name, value in dataclasses.asdict(setting).items())
+
+
+def is_complete(setting: Setting, ways: list[str], runs: list[dict[str, Any]]) -> bool:
+    """Tell whether a setting was measured in all ways asked for; a part is no use, as later runs learn of the first."""
+    return {way for way in setting.ways() if way in ways} <= {run["way"] for run in runs if belongs(run, setting)}
 
 
 def settings(workloads: list[str], sizes: list[str] | None, service_time: float) -> Iterator[Setting]:

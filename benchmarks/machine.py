@@ -13,9 +13,6 @@ def describe(prefix: Path, **programs: list[str | Path]) -> dict[str, Any]:
     """``prefix``: the installed mpiimport that was measured; ``programs``: commands whose first line is a version."""
     version = (prefix / "lib" / "mpiimport" / "__init__.py").read_text().split('__version__ = "', 1)[1].split('"', 1)[0]
     packages = ("mpi4py", "numpy", "scipy")
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True
-    )
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "system": platform.platform(),
@@ -25,8 +22,19 @@ def describe(prefix: Path, **programs: list[str | Path]) -> dict[str, Any]:
         **{package: importlib.metadata.version(package) for package in packages},
         **{name: first_line(command) for name, command in programs.items()},
         "mpiimport": version,
-        "commit": commit.stdout.strip(),
+        "commit": commit(),
     }
+
+
+def commit() -> str:
+    """Return what was checked out, with ``-dirty`` where more than results and documentation differs from it."""
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ":/", ":!/benchmarks/results", ":!/docs")
+    return git("describe", "--always") + ("-dirty" if changed else "")
+
+
+def git(*words: str) -> str:
+    command = ["git", *words]
+    return subprocess.run(command, cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
 def first_line(command: list[str | Path]) -> str:

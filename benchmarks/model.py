@@ -112,6 +112,11 @@ def fit(runs: Sequence[dict[str, Any]], way: str, everything: bool) -> Way:
     return Way(operations, read_bytes, max(run["bytes_stored"] for run in chosen))
 
 
+def can_be_fitted(runs: Sequence[dict[str, Any]]) -> bool:
+    """Tell whether there are runs on so many nodes that small differences between runs do not grow into large ones."""
+    return any(run["nodes"] == FITTED_RANKS for run in runs)
+
+
 def select(runs: Sequence[dict[str, Any]], way: str, everything: bool) -> list[dict[str, Any]]:
     return [run for run in runs if (run["workload"], run["way"], run["everything"]) == ("scipy", way, everything)]
 

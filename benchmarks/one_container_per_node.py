@@ -12,8 +12,6 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +19,7 @@ from tempfile import TemporaryDirectory
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import images
+from benchmarks.control_group import group, into, seconds_of
 from benchmarks.machine import describe
 from tests.lab.ranks import Mpi, run
 
@@ -31,10 +30,7 @@ WAYS = ("plain", "per-rank", "per-node")
 PROFILE = (
     "schema_version: 1\nname: {name}\ndescription: a benchmark\nextends: mpich\ncontainer: {{per_node: {value}}}\n"
 )
-GROUPS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
 SECONDS = 300
-# What the last rank leaves to a keeper must be over before the next job is measured.
-PATIENCE = 30
 
 
 @dataclass(frozen=True)
@@ -93,37 +89,13 @@ def launch(containers: images.Containers, case: Case, way: str, directory: Path)
     image = str(containers.images / IMAGES[case.image])
     job = [*containers.mpi.command(case.ranks), str(runtime), "exec", *flags, image, *PROGRAMS[case.program]]
     with group() as members:
-        into = ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(members / "cgroup.procs")] if members else []
         identity = [] if user == "root" else ["runuser", "-u", user, "--"]
         started = time.monotonic()
-        outcome = run([*into, *identity, *job], containers.environment(user), SECONDS, directory)
+        outcome = run([*into(members), *identity, *job], containers.environment(user), SECONDS, directory)
         wall = time.monotonic() - started
         if outcome.status != 0 or outcome.ours():
             sys.exit(f"{' '.join(job)}: status {outcome.status}\n{outcome.stderr[-2000:]}")
         return {"wall": round(wall, 3), "cpu": round(seconds_of(members), 3) if members else None}
-
-
-@contextmanager
-def group() -> Iterator[Path | None]:
-    """Make a control group (version 2) for a job and wait at the end until it is empty; None where we may not."""
-    parent = next((path for path in GROUPS if (path / "cgroup.procs").exists()), None)
-    path = parent / f"mpiimport-bench-{os.getpid()}" if parent else None
-    try:
-        if path:
-            path.mkdir()
-    except OSError:
-        path = None
-    yield path
-    if path:
-        path.rmdir()
-
-
-def seconds_of(members: Path) -> float:
-    end = time.monotonic() + PATIENCE
-    while (members / "cgroup.procs").read_text() and time.monotonic() < end:
-        time.sleep(0.05)
-    usage = dict(line.split() for line in (members / "cpu.stat").read_text().splitlines())
-    return int(usage["usage_usec"]) / 1e6
 
 
 if __name__ == "__main__":

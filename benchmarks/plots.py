@@ -8,21 +8,72 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from benchmarks import model
+from benchmarks.recorded import lab_runs
+from benchmarks.tables import HEADINGS, latest
 
-COLOURS = {"plain": "#d95f02", "first": "#7570b3", "later": "#1b9e77"}
+COLOURS = {"plain": "#d95f02", "first": "#7570b3", "later": "#1b9e77", "unforced": "#e7298a"}
 # Files that do not differ where the figures do not.
 matplotlib.rcParams |= {"svg.hashsalt": "mpiimport", "svg.fonttype": "none"}
 METADATA = {"Date": None}
 
 
-def draw(runs: Sequence[dict[str, Any]], directory: Path) -> list[Path]:
-    """Draw into ``directory``, and return what was written."""
+def draw(results: Path, directory: Path) -> list[Path]:
+    """Draw what is in a directory of results into ``directory``, and return what was written."""
     directory.mkdir(exist_ok=True)
+    runs = lab_runs(results)
+    figures = {"operations": operations(runs), "model": start_up(runs)} if model.can_be_fitted(runs) else {}
+    jobs, kinds = latest("never_slower*.json", results), latest("lab_images*.json", results)
+    figures |= {"slower": slower(jobs["sizes"])} if jobs else {}
+    figures |= {"trees": trees(kinds["runs"])} if kinds else {}
     paths = []
-    for name, figure in {"operations": operations(runs), "model": start_up(runs)}.items():
+    for name, figure in figures.items():
         paths.append(directory / f"{name}.svg")
         figure.savefig(paths[-1], metadata=METADATA)
     return paths
+
+
+def slower(sizes: Sequence[dict[str, Any]]) -> Figure:
+    """Walls as ratios to plain, with their quartiles."""
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    ways = [way for way in sizes[0]["ways"] if way != "plain"]
+    for place, way in enumerate(ways):
+        ratios = [size["ways"][way]["wall_ratio"] for size in sizes]
+        middle = [ratio["median"] for ratio in ratios]
+        errors = [
+            [ratio["median"] - ratio["low"] for ratio in ratios],
+            [ratio["high"] - ratio["median"] for ratio in ratios],
+        ]
+        # Beside each other, so that none hides another.
+        at = [number + 0.1 * (place - 1) for number in range(len(sizes))]
+        axes.errorbar(at, middle, errors, fmt="o", color=COLOURS[way], label=HEADINGS[way], capsize=3)
+    axes.axhline(1, color="#bbbbbb", linewidth=0.5)
+    axes.set_xticks(range(len(sizes)), [str(size["ranks"]) for size in sizes])
+    axes.set(xlabel="ranks on one node, warm local file system", ylabel="wall of the job, to plain")
+    axes.legend()
+    return figure
+
+
+def trees(runs: Sequence[dict[str, Any]]) -> Figure:
+    """Operations, bytes and CPU of the largest job, by kind of tree."""
+    measured = [run for run in runs if "missing" not in run]
+    size = max((run["nodes"], run["ranks"]) for run in measured)
+    chosen = [run for run in measured if (run["nodes"], run["ranks"]) == size]
+    kinds = list(dict.fromkeys(run["tree"] for run in chosen))
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    panels = {"metadata": ("metadata operations", 1), "read_bytes": ("MB read", 1e-6), "cpu": ("CPU seconds", 1)}
+    for axes, (name, (label, unit)) in zip(figure.subplots(1, len(panels)), panels.items(), strict=True):
+        for place, way in enumerate(model.WAYS):
+            values = {run["tree"]: (run[name] or 0) * unit for run in chosen if run["way"] == way}
+            at = [kinds.index(kind) + 0.27 * (place - 1) for kind in values]
+            axes.bar(at, list(values.values()), 0.25, color=COLOURS[way], label=way)
+        axes.set_xticks(range(len(kinds)), kinds, rotation=30, ha="right")
+        axes.set_title(label, fontsize="medium")
+        if name == "metadata":
+            axes.set_yscale("log")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper")
+    figure.suptitle(f"{size[1]} ranks on {size[0]} nodes", fontsize="medium")
+    return figure
 
 
 def operations(runs: Sequence[dict[str, Any]]) -> Figure:

@@ -3,52 +3,83 @@
 python benchmarks/report.py
 """
 
+import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import model
+from benchmarks import model, tables
 from benchmarks.contenders import ALL_WAYS
-from benchmarks.recorded import lab_runs, results
+from benchmarks.recorded import RESULTS, lab_runs
+from benchmarks.tables import HEADINGS, table
 from benchmarks.workloads import WORKLOADS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 MARK = "<!-- What follows is written by benchmarks/report.py. -->\n"
-HEADINGS = {"first": "first run", "later": "later runs", "lazy": "later runs, lazy binding"}
 SHARED = {False: "tree shared", True: "everything shared"}
 
 
 def main() -> int:
-    head, mark, _ = PAGE.read_text().partition(MARK)
-    PAGE.write_text(head + mark + written())
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=Path, default=RESULTS, help="a directory of results (benchmarks/results)")
+    parser.add_argument("--page", type=Path, default=PAGE, help="where they are written to (docs/benchmarks.md)")
+    options = parser.parse_args()
+    page = options.page
+    head = page.read_text().partition(MARK)[0] if page.exists() else "# Benchmarks\n\n"
+    page.write_text(head + MARK + written(options.results))
     # Whoever only reads the page, as tests do, needs no matplotlib.
     from benchmarks.plots import draw
 
-    for path in draw(lab_runs(), PAGE.with_suffix("")):
+    for path in draw(options.results, page.with_suffix("")):
         print(path)
+    print(page)
     return 0
 
 
-def written() -> str:
-    runs = lab_runs()
+def written(directory: Path = RESULTS) -> str:
+    parts = lab(lab_runs(directory))
+    trees = tables.kinds_of_trees(directory)
+    parts += (
+        ["## Kinds of trees", trees, "![Operations and CPU by kind of tree](benchmarks/trees.svg)"] if trees else []
+    )
+    slower = tables.never_slower(directory)
+    parts += ["## Where nothing is to be gained", slower, "![Ratios to plain](benchmarks/slower.svg)"] if slower else []
+    for heading, text in (
+        ("## CPU of the imports", tables.import_cpu(directory)),
+        ("## Binding of symbols", tables.binding(directory)),
+    ):
+        parts += [heading, text] if text else []
+    containers = [tables.container_start(directory), tables.one_container_per_node(directory)]
+    parts += ["## Containers", *containers] if any(containers) else []
+    parts += at_scale(lab_runs(directory))
+    return "\n" + "\n\n".join(filter(None, parts)) + "\n"
+
+
+def lab(runs: Sequence[dict[str, Any]]) -> list[str]:
+    if not runs:
+        return []
     parts = ["## In the lab", lab_source(runs)]
     for workload in WORKLOADS:
         chosen = [run for run in runs if run["workload"] == workload]
         if chosen:
             parts += [f"### `{WORKLOADS[workload].imports}`", lab_table(chosen), missing(chosen)]
-    parts += ["![Metadata operations by ranks](benchmarks/operations.svg)", "## Further ranks"]
+    parts += ["![Metadata operations by ranks](benchmarks/operations.svg)"] if model.can_be_fitted(runs) else []
     parts += [
+        "## Further ranks",
         "What one rank other than root asks for before its program begins; an open counts with its close.",
         further_ranks(runs),
     ]
-    containers = [container_start(), one_container_per_node()]
-    parts += ["## Containers", *containers] if any(containers) else []
-    parts += ["## At scale", model_table(runs), "![Start-up by the model](benchmarks/model.svg)"]
-    parts += ["Published, of start-ups of this kind:", records()]
-    return "\n" + "\n\n".join(filter(None, parts)) + "\n"
+    return parts
+
+
+def at_scale(runs: Sequence[dict[str, Any]]) -> list[str]:
+    if not model.can_be_fitted(runs):
+        return []
+    carried_on = [model_table(runs), "![Start-up by the model](benchmarks/model.svg)"]
+    return ["## At scale", *carried_on, "Published, of start-ups of this kind:", records()]
 
 
 def lab_source(runs: Sequence[dict[str, Any]]) -> str:
@@ -107,44 +138,6 @@ def further_ranks(runs: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def container_start() -> str:
-    """Show what our part adds to one start, of the latest results."""
-    found = results("container_start*.json")[-1:]
-    rows = [
-        [
-            way,
-            *(f"{one[key]:.4f} s, {one[f'{key}_above_percent']:+.1f} %" for key in ("cpu_seconds", "wall_seconds")),
-            f"{one['system_calls']:,}",
-        ]
-        for result in found
-        for way, one in result["ways"].items()
-    ]
-    return table(["one start", "CPU", "wall", "system calls"], rows) if rows else ""
-
-
-def one_container_per_node() -> str:
-    """Show wall and CPU of whole jobs, medians over rounds, of the latest results."""
-    found = results("one_container_per_node*.json")[-1:]
-    rows = [
-        [
-            f"{one['image']}, {one['identity']}, {one['ranks']} ranks, {one['program']}",
-            *map(wall_and_cpu, one["ways"].values()),
-        ]
-        for result in found
-        for one in result["results"]
-    ]
-    return table(["wall; CPU", *found[0]["results"][0]["ways"]], rows) if rows else ""
-
-
-def wall_and_cpu(way: dict[str, list[float | None]]) -> str:
-    return "; ".join(f"{median(way[name])} s" for name in ("wall", "cpu"))
-
-
-def median(values: Sequence[float | None]) -> str:
-    known = sorted(value for value in values if value is not None)
-    return f"{known[len(known) // 2]:.1f}" if known else "?"
-
-
 def model_table(runs: Sequence[dict[str, Any]]) -> str:
     rows = []
     for everything, shared in SHARED.items():
@@ -165,11 +158,6 @@ def records() -> str:
     return table(
         ["ranks", "what", "seconds"], [[f"{ranks:,}", what, seconds] for ranks, what, seconds in model.RECORDS]
     )
-
-
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 if __name__ == "__main__":

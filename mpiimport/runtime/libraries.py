@@ -9,7 +9,7 @@ from .store import library_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from .index import Index
@@ -42,8 +42,7 @@ class StagedLibraries:
             path = self._aliases.get(real, real)
         staged = self._copy(path)
         if staged is not None:
-            for need in self._needs.get(path, ()):
-                self._load(need)
+            self._load(self._needs.get(path, ()))
             self._loaded.add(path)
         return staged
 
@@ -67,19 +66,23 @@ class StagedLibraries:
         redirected.mpiimport = True  # type: ignore[attr-defined]
         return redirected
 
-    def _load(self, path: str) -> None:
-        """Map a needed library. Where that fails, ld.so finds it, or names it, when it maps the one in need."""
-        if path in self._loaded:
-            return
-        self._loaded.add(path)
-        copy = self._copy(path)
-        # ld.so takes any library of that name that it has, such as another package's, or the original.
-        if copy is not None and os.path.basename(path) in map(os.path.basename, mapped_files()):
-            return
-        try:
-            open_library(copy or path)
-        except (ImportError, OSError):
-            pass
+    def _load(self, needs: "Sequence[str]") -> None:
+        """Map needed libraries. Where that fails, ld.so finds one, or names it, when it maps the one in need."""
+        new = [path for path in needs if path not in self._loaded]
+        # Read once for all of them: what is mapped fills a thousand lines.
+        names = set(map(os.path.basename, mapped_files())) if new else set()
+        for path in new:
+            self._loaded.add(path)
+            copy = self._copy(path)
+            name = os.path.basename(path)
+            # ld.so takes any library of that name that it has, such as another package's, or the original.
+            if copy is not None and name in names:
+                continue
+            names.add(name)
+            try:
+                open_library(copy or path)
+            except (ImportError, OSError):
+                pass
 
     def _real_path(self, path: str) -> str:
         """Return ``os.path.realpath(path)``. Each directory is resolved once: modules come by dozens from one."""

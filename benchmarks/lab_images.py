@@ -1,0 +1,183 @@
+"""What an image saves the shared file system and what it costs the nodes, with mpiimport and without.
+
+    python benchmarks/lab_images.py --prefix build/prefix --output results.json
+
+In the lab: the host's Python tree without a container, a sandbox directory, and a SIF that the kernel mounts (as root)
+or squashfuse (an ordinary user), one container for each rank; all of them lie on the shared file system, what starts
+them does not. Writes JSON: operations and bytes, which are exact, seconds of CPU of the whole job, squashfuse
+included, and of wall from the launch to a barrier after the imports, on cold caches.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import pwd
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import images
+from benchmarks.contenders import SECONDS
+from benchmarks.control_group import group, into, seconds_of
+from benchmarks.local_jobs import SERVED, provisioned_mpi
+from benchmarks.machine import describe
+from benchmarks.workloads import WORKLOADS
+from tests.lab.cluster import Cluster, ClusterMpi, python_tree
+from tests.lab.filesystem import SharedFileSystem
+from tests.lab.ranks import clean_environment, run
+
+SIZES = ["2x1", "2x2", "8x1", "8x4"]
+WAYS = ("plain", "first", "later")
+PYTHON_INSIDE = "/usr/bin/python3"
+PROGRAM = f"""
+{WORKLOADS["scipy"].imports}
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+import time; now = time.monotonic()
+import sys
+{SERVED}
+found = MPI.COMM_WORLD.gather(is_served("numpy"))
+if MPI.COMM_WORLD.rank == 0:
+    import json; print(json.dumps({{"barrier": now, "served": found}}))
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Tree:
+    """Where Python comes from. ``image``: below the directory of images, empty for none; ``mounts``: who mounts it,
+    the caller where it is empty."""
+
+    image: str = ""
+    user: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Site:
+    shared: SharedFileSystem
+    cluster: Cluster
+    mpi: ClusterMpi
+    containers: images.Containers
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
+    parser.add_argument("--output", type=Path, required=True, help="where the results go")
+    parser.add_argument("--sizes", nargs="+", default=SIZES, metavar="RANKSxNODES", help=f"({' '.join(SIZES)})")
+    parser.add_argument("--service-time", type=float, default=0.2, metavar="MS", help="of a metadata operation (0.2)")
+    arguments = parser.parse_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    prefix = arguments.prefix.resolve()
+    try:
+        images.provision("lab.sh")
+        containers = images.find(prefix, provisioned_mpi())
+    except images.Unavailable as exc:
+        print(f"lab_images: {exc}", file=sys.stderr)
+        return images.UNAVAILABLE
+    machine = describe(prefix, runtime=[containers.runtime, "--version"])
+    result: dict[str, Any] = {"machine": machine, "service_time": arguments.service_time / 1e3, "runs": []}
+    for size in arguments.sizes:
+        ranks, nodes = map(int, size.split("x"))
+        for found in measure(ranks, nodes, arguments.service_time / 1e3, containers):
+            result["runs"].append({"ranks": ranks, "nodes": nodes, **found})
+            print(line(result["runs"][-1]), file=sys.stderr, flush=True)
+            arguments.output.write_text(json.dumps(result, indent=1) + "\n")
+    return 0
+
+
+def trees(containers: images.Containers) -> dict[str, Tree]:
+    return {
+        "host": Tree(),
+        "sandbox": Tree("py"),
+        "SIF, kernel": Tree("py.sif"),
+        "SIF, squashfuse": Tree("py.sif", containers.user or "nobody"),
+    }
+
+
+def measure(ranks: int, nodes: int, service_time: float, containers: images.Containers) -> Iterator[dict[str, Any]]:
+    with (
+        tempfile.TemporaryDirectory(prefix="lab-images-") as name,
+        SharedFileSystem(service_time) as shared,
+        Cluster(nodes, Path(name)) as cluster,
+    ):
+        # An ordinary user reads the program, and learns manifests in directories that it owns.
+        Path(name).chmod(0o755)
+        (cluster.home / "app.py").write_text(PROGRAM)
+        cluster.share(shared, *python_tree().values(), containers.images)
+        site = Site(shared, cluster, cluster.mpi(containers.mpi), containers)
+        for kind, tree in trees(containers).items():
+            if tree.user == "nobody":
+                yield {"tree": kind, "missing": "no ordinary user here can mount a SIF by squashfuse"}
+                continue
+            for way in WAYS:
+                yield {"tree": kind, "way": way, **launch(ranks, way, tree, site)}
+
+
+def launch(ranks: int, way: str, tree: Tree, site: Site) -> dict[str, Any]:
+    """Run the program once, from cold caches, and return what it cost."""
+    site.shared.remount()
+    user = tree.user or pwd.getpwuid(os.geteuid()).pw_name
+    manifests = site.cluster.home / f"manifests-{tree.image}-{user}"
+    if way == "first":
+        manifests.mkdir()
+        shutil.chown(manifests, user)
+    words = words_in_container(way, tree, site) if tree.image else words_on_host(way, site)
+    asked = {} if way == "plain" else {"MPIIMPORT": "force", "MPIIMPORT_MANIFESTS": str(manifests)}
+    own = site.containers.environment(user) if tree.image else {"MPI4PY_LIBMPI": str(site.mpi.library)}
+    with group() as members:
+        command = [*into(members), *site.mpi.command(ranks), *words, str(site.cluster.home / "app.py")]
+        began = time.monotonic()
+        outcome = run(command, clean_environment(**own, **asked), SECONDS, site.cluster.home)
+        if outcome.status != 0 or outcome.ours():
+            sys.exit(f"{' '.join(command)}: status {outcome.status}\n{outcome.stdout[-1000:]}{outcome.stderr[-4000:]}")
+        cpu = round(seconds_of(members), 3) if members else None
+    said = json.loads(outcome.stdout)
+    if set(said["served"]) != {way != "plain"}:
+        sys.exit(f"lab_images: {tree}, {way}: served {said['served']}")
+    counts = site.shared.load().total
+    return {
+        "metadata": counts.metadata,
+        "reads": counts.reads,
+        "read_bytes": counts.read_bytes,
+        "cpu": cpu,
+        "wall": round(said["barrier"] - began, 3),
+        "load_average": os.getloadavg()[0],
+    }
+
+
+def words_on_host(way: str, site: Site) -> list[str]:
+    start = site.containers.prefix / "lib" / "mpiimport" / "start.py"
+    return [sys.executable, *([] if way == "plain" else ["-S", str(start)])]
+
+
+def words_in_container(way: str, tree: Tree, site: Site) -> list[str]:
+    """The launcher's daemons run as we do: where another user mounts images, each rank becomes that user first."""
+    account = ["setpriv", f"--reuid={tree.user}", f"--regid={tree.user}", "--init-groups"] if tree.user else []
+    runtime = site.containers.runtime
+    begun = (
+        [str(runtime), "exec"]
+        if way == "plain"
+        else [str(site.containers.prefix / "shim" / runtime.name), "exec", "--mpiimport=mpich"]
+    )
+    return [*account, *begun, str(site.containers.images / tree.image), PYTHON_INSIDE]
+
+
+def line(found: dict[str, Any]) -> str:
+    name = f"{found['ranks']} ranks on {found['nodes']} nodes, {found['tree']}"
+    if "missing" in found:
+        return f"{name}: {found['missing']}"
+    return (
+        f"{name}, {found['way']}: {found['metadata']:,} operations, {found['read_bytes'] / 1e6:.0f} MB, "
+        f"CPU {found['cpu']} s, wall {found['wall']:.1f} s"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

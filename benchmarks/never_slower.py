@@ -1,0 +1,118 @@
+"""Whole jobs on a warm local file system, where mpiimport cannot help: how much slower than plain Python it makes them.
+
+    python benchmarks/never_slower.py --prefix build/prefix --output results.json
+
+The ways take turns: plain Python; with mpiimport, which steps aside; with mpiimport forced to serve, by a learned
+manifest and without one. Writes JSON: wall and CPU seconds of each job, and the ratios to plain of the same round.
+"""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.contenders import Start
+from benchmarks.images import UNAVAILABLE, Unavailable
+from benchmarks.local_jobs import SERVED, Job, forced, launch, provisioned_mpi, served
+from benchmarks.machine import describe
+from benchmarks.paired import ratios, rounds
+from benchmarks.workloads import WORKLOADS
+from mpiimport.runtime.decision import LOCAL_FILE_SYSTEMS, file_system
+from tests.lab.ranks import Mpi
+
+BASIS = "plain"
+WAYS = (BASIS, "unforced", "later", "first")
+# What each may cost, by the median of its ratios of walls.
+GOALS = {"unforced": 1.05, "later": 1.15, "first": 1.15}
+PROGRAM = f"""
+{WORKLOADS["scipy"].imports}
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+import sys
+{SERVED}
+found = MPI.COMM_WORLD.gather(is_served("numpy"))
+if MPI.COMM_WORLD.rank == 0:
+    import json; print(json.dumps({{"served": found}}))
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
+    parser.add_argument("--output", type=Path, default=Path("/dev/stdout"), help="where the JSON goes")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4, 8], help="(1 2 4 8)")
+    parser.add_argument("--rounds", type=int, default=21, help="(21)")
+    arguments = parser.parse_args()
+    prefix = arguments.prefix.resolve()
+    kind = file_system(sys.prefix)
+    try:
+        if kind not in LOCAL_FILE_SYSTEMS:
+            raise Unavailable(f"{sys.prefix} lies on {kind or 'an unknown file system'}, which need not be local")
+        mpi = provisioned_mpi()
+    except Unavailable as exc:
+        print(f"never_slower: {exc}", file=sys.stderr)
+        return UNAVAILABLE
+    machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
+    sizes = [measure(ranks, arguments.rounds, prefix, mpi) for ranks in arguments.ranks]
+    arguments.output.write_text(
+        json.dumps({"machine": machine, "file_system": kind, "goals": GOALS, "sizes": sizes}, indent=1) + "\n"
+    )
+    return 0
+
+
+def measure(ranks: int, count: int, prefix: Path, mpi: Mpi) -> dict[str, object]:
+    with TemporaryDirectory(prefix="mpiimport-never-slower-") as name:
+        directory = Path(name)
+        (directory / "app.py").write_text(PROGRAM)
+
+        def run(way: str) -> Job:
+            job = launch(mpi, ranks, start(way, prefix, directory), directory / "app.py")
+            expected = way in ("later", "first") and ranks > 1
+            if set(job.said["served"]) != {expected}:
+                sys.exit(f"never_slower: {ranks} ranks, {way}: served {job.said['served']}")
+            return job
+
+        # Once each, to warm the caches and to learn a manifest.
+        rounds(WAYS, 1, run)
+        found = rounds(WAYS, count, run)
+    result = {
+        "ranks": ranks,
+        "load_average": os.getloadavg()[0],
+        "ways": {way: compare(jobs, found[BASIS]) for way, jobs in found.items()},
+    }
+    print(line(result), file=sys.stderr, flush=True)
+    return result
+
+
+def start(way: str, prefix: Path, directory: Path) -> Start:
+    if way == BASIS:
+        return Start()
+    if way == "unforced":
+        return served(prefix)
+    return forced(prefix, directory / "manifests" if way == "later" else mkdtemp(dir=directory))
+
+
+def compare(jobs: list[Job], plain: list[Job]) -> dict[str, object]:
+    return {
+        "wall": [round(job.wall, 4) for job in jobs],
+        "cpu": [round(job.cpu, 4) for job in jobs],
+        "wall_ratio": ratios([job.wall for job in jobs], [job.wall for job in plain])._asdict(),
+        "cpu_ratio": ratios([job.cpu for job in jobs], [job.cpu for job in plain])._asdict(),
+    }
+
+
+def line(result: dict[str, object]) -> str:
+    ways = result["ways"]
+    assert isinstance(ways, dict)
+    figures = (
+        f"{way} {one['wall_ratio']['median']:.3f} (CPU {one['cpu_ratio']['median']:.3f})" for way, one in ways.items()
+    )
+    return f"{result['ranks']} ranks: {', '.join(figures)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

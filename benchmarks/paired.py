@@ -1,0 +1,38 @@
+"""Ways that take turns, and how each compares with another: run by run, so that a busy minute burdens both."""
+
+import statistics
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+Found = TypeVar("Found")
+
+
+class Spread(NamedTuple):
+    """The median, and the quartiles around it."""
+
+    median: float
+    low: float
+    high: float
+
+
+def rounds(ways: Sequence[str], count: int, run: Callable[[str], Found]) -> dict[str, list[Found]]:
+    """Run each way once in each of ``count`` rounds, each round beginning with the next way; return what they found."""
+    found: dict[str, list[Found]] = {way: [] for way in ways}
+    for number in range(count):
+        first = number % len(ways)
+        for way in [*ways[first:], *ways[:first]]:
+            found[way].append(run(way))
+    return found
+
+
+def ratios(values: Sequence[float], basis: Sequence[float]) -> Spread:
+    """Compare runs with those of the same rounds. Raises ValueError where their numbers differ."""
+    return spread([value / other for value, other in zip(values, basis, strict=True)])
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Raises statistics.StatisticsError where there are no values."""
+    if len(values) == 1:
+        return Spread(values[0], values[0], values[0])
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    return Spread(median, low, high)

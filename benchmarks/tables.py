@@ -1,0 +1,176 @@
+"""Tables of jobs on one machine and of kinds of trees, each from the latest result of its benchmark; empty for none."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.recorded import RESULTS, results
+from benchmarks.workloads import WORKLOADS
+
+HEADINGS = {
+    "first": "first run",
+    "later": "later runs",
+    "lazy": "later runs, lazy binding",
+    "unforced": "steps aside",
+    "memory": "from memory",
+}
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def latest(pattern: str, directory: Path) -> dict[str, Any] | None:
+    found = results(pattern, directory)
+    return found[-1] if found else None
+
+
+def source(result: dict[str, Any], loads: Sequence[float]) -> str:
+    """Say where and when, with the load that seconds suffered from."""
+    machine = result["machine"]
+    versions = "".join(
+        f", {name} {machine[name]}" for name in ("mpi4py", "numpy", "scipy", "runtime") if name in machine
+    )
+    return (
+        f"{machine['date'][:10]}, mpiimport {machine['mpiimport']} ({machine['commit']}), CPython {machine['python']}"
+        f"{versions}; {machine['cpus']} cores, load average {min(loads):.0f} to {max(loads):.0f}"
+    )
+
+
+def never_slower(directory: Path = RESULTS) -> str:
+    """Show walls as ratios to plain, and CPU beside."""
+    result = latest("never_slower*.json", directory)
+    if result is None:
+        return ""
+    sizes = result["sizes"]
+    ways = [way for way in sizes[0]["ways"] if way != "plain"]
+    rows = [
+        [
+            str(size["ranks"]),
+            f"{median(size['ways']['plain']['wall']):.2f} s; {median(size['ways']['plain']['cpu']):.2f} s",
+            *(f"{spread(one['wall_ratio'])}; {one['cpu_ratio']['median']:.2f}" for one in map(size["ways"].get, ways)),
+        ]
+        for size in sizes
+    ]
+    headings = [
+        "ranks",
+        "plain: wall; CPU",
+        *(f"{HEADINGS[way]}, goal {result['goals'][way]}: wall; CPU, to plain" for way in ways),
+    ]
+    return f"{source(result, [size['load_average'] for size in sizes])}\n\n{table(headings, rows)}"
+
+
+def import_cpu(directory: Path = RESULTS) -> str:
+    result = latest("import_cpu*.json", directory)
+    if result is None:
+        return ""
+    rows = [
+        [
+            f"`{WORKLOADS[one['workload']].imports}`",
+            HEADINGS.get(way, way),
+            *(f"{found['imports']['median']:.3f} s", spread(found["to_plain"]), spread(found["to_memory"])),
+            *(f"{found['process']['median']:.3f} s", spread(found["process_to_plain"])),
+        ]
+        for one in result["workloads"]
+        for way, found in one["ways"].items()
+    ]
+    headings = ["", "", "imports", "to plain", "to memory", "process until then", "to plain"]
+    loads = [one["load_average"] for one in result["workloads"]]
+    return f"{source(result, loads)}; {result['workloads'][0]['ranks']} ranks\n\n{table(headings, rows)}"
+
+
+def binding(directory: Path = RESULTS) -> str:
+    result = latest("binding*.json", directory)
+    if result is None:
+        return ""
+    rows = [
+        [
+            way if way == "plain" else f"binding: {way}",
+            *(f"{one[f'{what}_cpu']['median']:.3f} s" for what in ("import", "call")),
+            spread(one["cpu_to_plain"]),
+            *(f"{one['symbols'][when]:,}" for when in ("imported", "called")),
+            *(f"{one[f'{what}_faults']['median']:,.0f}" for what in ("import", "call")),
+        ]
+        for way, one in result["ways"].items()
+    ]
+    headings = [
+        *(
+            "",
+            "CPU of the imports",
+            "of the calls",
+            "both, to plain",
+            "symbols looked up, imports only",
+            "with the calls",
+        ),
+        *("page faults of the imports", "of the calls"),
+    ]
+    return f"{source(result, [result['load_average']])}; {result['ranks']} ranks\n\n{table(headings, rows)}"
+
+
+def kinds_of_trees(directory: Path = RESULTS) -> str:
+    """Show operations, bytes, CPU and wall, of each kind of tree plainly and served."""
+    result = latest("lab_images*.json", directory)
+    if result is None:
+        return ""
+    cells: dict[tuple[Any, ...], dict[str, str]] = {}
+    for run in result["runs"]:
+        row = cells.setdefault((run["ranks"], run["nodes"], run["tree"]), {})
+        row[run.get("way", "plain")] = run.get("missing") or tree_cell(run)
+    ways = ("plain", "first", "later")
+    rows = [
+        [f"{ranks} on {nodes}, {tree}", *(row.get(way, "") for way in ways)]
+        for (ranks, nodes, tree), row in cells.items()
+    ]
+    loads = [run["load_average"] for run in result["runs"] if "missing" not in run]
+    where = f"{source(result, loads)}; {result['service_time'] * 1e3:g} ms a metadata operation"
+    return f"{where}\n\n{table(['ranks on nodes, tree', *(HEADINGS.get(way, way) for way in ways)], rows)}"
+
+
+def tree_cell(run: dict[str, Any]) -> str:
+    cpu = "?" if run["cpu"] is None else f"{run['cpu']:.1f}"
+    return f"{run['metadata']:,}; {run['read_bytes'] / 1e6:,.0f} MB; {cpu} s; {run['wall']:.1f} s"
+
+
+def container_start(directory: Path = RESULTS) -> str:
+    """Show what our part adds to one start."""
+    result = latest("container_start*.json", directory)
+    if result is None:
+        return ""
+    rows = [
+        [
+            way,
+            *(f"{one[key]:.4f} s, {one[f'{key}_above_percent']:+.1f} %" for key in ("cpu_seconds", "wall_seconds")),
+            f"{one['system_calls']:,}",
+        ]
+        for way, one in result["ways"].items()
+    ]
+    return table(["one start", "CPU", "wall", "system calls"], rows)
+
+
+def one_container_per_node(directory: Path = RESULTS) -> str:
+    """Show wall and CPU of whole jobs, medians over rounds."""
+    result = latest("one_container_per_node*.json", directory)
+    if result is None:
+        return ""
+    rows = [
+        [
+            f"{one['image']}, {one['identity']}, {one['ranks']} ranks, {one['program']}",
+            *map(wall_and_cpu, one["ways"].values()),
+        ]
+        for one in result["results"]
+    ]
+    return table(["wall; CPU", *result["results"][0]["ways"]], rows)
+
+
+def wall_and_cpu(way: dict[str, list[float | None]]) -> str:
+    known = ([value for value in way[name] if value is not None] for name in ("wall", "cpu"))
+    return "; ".join(f"{median(values):.1f} s" if values else "? s" for values in known)
+
+
+def spread(ratio: dict[str, float]) -> str:
+    return f"{ratio['median']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})"
+
+
+def median(values: Sequence[float]) -> float:
+    return sorted(values)[len(values) // 2]

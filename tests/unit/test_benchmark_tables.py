@@ -1,0 +1,117 @@
+"""The tables of benchmarks show what was recorded last, and what could not be measured; nothing where nothing was."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import tables
+from benchmarks.binding import final_relocations
+from benchmarks.control_group import group, into, seconds_of
+from benchmarks.lab_scale import Setting, is_complete, recorded_runs
+from benchmarks.report import written
+
+MACHINE = {"date": "2026-02-01T00:00", "mpiimport": "1", "commit": "c", "python": "3.11", "cpus": 2}
+ONE = {"median": 1.0, "low": 1.0, "high": 1.0}
+
+
+def record(directory: Path, name: str, **content: Any) -> None:
+    (directory / f"{name}.json").write_text(json.dumps({"machine": MACHINE, **content}))
+
+
+def cells(text: str) -> list[list[str]]:
+    """Return the rows below the headings, each as long as these."""
+    rows = [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in text.splitlines() if line[:1] == "|"]
+    assert {len(row) for row in rows} == {len(rows[0])}
+    return rows[2:]
+
+
+def test_nothing_recorded_is_nothing_shown(tmp_path: Path) -> None:
+    assert written(tmp_path) == "\n\n"
+
+
+def test_walls_are_shown_as_ratios_with_their_spread(tmp_path: Path) -> None:
+    way = {
+        "wall": [1.0, 3.0, 2.0],
+        "cpu": [0.5, 0.7, 0.6],
+        "wall_ratio": {"median": 1.034, "low": 0.9, "high": 1.2},
+        "cpu_ratio": ONE,
+    }
+    ways = {"plain": way, "unforced": way, "later": way, "first": way}
+    goals = {"unforced": 1.05, "later": 1.15, "first": 1.15}
+    record(tmp_path, "never_slower", goals=goals, sizes=[{"ranks": 4, "load_average": 3.0, "ways": ways}])
+    text = tables.never_slower(tmp_path)
+    assert cells(text) == [["4", "2.00 s; 0.60 s", *["1.03 (0.90 to 1.20); 1.00"] * 3]]
+    assert "load average 3 to 3" in text and "goal 1.05" in text
+
+
+def test_the_latest_result_counts(tmp_path: Path) -> None:
+    way = {"cpu_seconds": 0.1, "wall_seconds": 0.2, "system_calls": 1000}
+    record(tmp_path, "container_start_new", ways={"new": way})
+    older = {"machine": {**MACHINE, "date": "2025-01-01"}, "ways": {"old": way}}
+    (tmp_path / "container_start_old.json").write_text(json.dumps(older))
+    assert cells(tables.container_start(tmp_path)) == [["new", "0.100 s", "0.200 s", "1,000"]]
+
+
+def test_a_tree_that_this_machine_cannot_mount_is_said_to_be_so(tmp_path: Path) -> None:
+    run = {"metadata": 6244, "read_bytes": 123_400_000, "cpu": None, "wall": 4.21, "load_average": 1.0}
+    size = {"ranks": 2, "nodes": 1}
+    runs = [{**size, "tree": "host", "way": way, **run} for way in ("plain", "first", "later")]
+    runs.append({**size, "tree": "SIF", "missing": "no ordinary user"})
+    record(tmp_path, "lab_images", service_time=2e-4, runs=runs)
+    assert cells(tables.kinds_of_trees(tmp_path)) == [
+        ["2 on 1, host", *["6,244; 123 MB; ? s; 4.2 s"] * 3],
+        ["2 on 1, SIF", "no ordinary user", "", ""],
+    ]
+
+
+def test_cpu_of_imports_is_compared_with_plain_and_with_memory(tmp_path: Path) -> None:
+    to_memory = {"median": 1.1, "low": 1.0, "high": 1.2}
+    way = {"imports": ONE, "process": ONE, "to_plain": ONE, "to_memory": to_memory, "process_to_plain": ONE}
+    record(
+        tmp_path,
+        "import_cpu",
+        workloads=[{"workload": "scipy", "ranks": 2, "load_average": 1.0, "ways": {"served": way}}],
+    )
+    one = "1.00 (1.00 to 1.00)"
+    row = ["`import numpy; import scipy.interpolate`", "served", "1.000 s", one, "1.10 (1.00 to 1.20)", "1.000 s", one]
+    assert cells(tables.import_cpu(tmp_path)) == [row]
+
+
+def test_symbols_are_those_that_ld_so_says_last(tmp_path: Path) -> None:
+    trace = tmp_path / "statistics"
+    environment = {**os.environ, "LD_DEBUG": "statistics", "LD_DEBUG_OUTPUT": str(trace)}
+    subprocess.run([sys.executable, "-c", "import _ctypes"], env=environment, check=True)
+    (text,) = [file.read_text() for file in tmp_path.glob("statistics.*")]
+    numbers = [int(found) for found in re.findall(r"number of relocations: (\d+)", text)]
+    assert final_relocations(text) == numbers[-1] >= numbers[0] > 0
+    with pytest.raises(ValueError, match="final"):
+        final_relocations("number of relocations: 5")
+
+
+def test_cpu_of_what_a_job_leaves_behind_is_counted() -> None:
+    with group() as members:
+        if members is None:
+            pytest.skip("no control group can be made here")
+        burn = f"{sys.executable} -c 'import time\nwhile time.process_time() < 0.2: pass' &"
+        subprocess.run([*into(members), "sh", "-c", burn], check=True)
+        assert seconds_of(members) >= 0.2
+
+
+def test_only_what_was_measured_whole_and_with_the_same_is_left_out() -> None:
+    setting = Setting("pure", 8, 4, False, 2e-4)
+    found = {"workload": "pure", "ranks": 8, "nodes": 4, "everything": False, "service_time": 2e-4}
+    runs = [{**found, "way": way} for way in ("plain", "first")]
+    assert is_complete(setting, ["plain", "first"], runs)
+    assert not is_complete(setting, ["plain", "first", "later"], runs)
+    assert not is_complete(setting, ["plain"], [{**run, "ranks": 16} for run in runs])
+    # "lazy" is not compared for this workload, so it is not missed.
+    assert is_complete(setting, ["plain", "lazy"], runs)
+    earlier = {"machine": MACHINE, "runs": runs}
+    assert recorded_runs(earlier, {**MACHINE, "date": "later"}) == runs
+    assert recorded_runs(earlier, {**MACHINE, "commit": "d"}) == []
