@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.containers.cells import Cell, Site
 from tests.containers.doors import plugin
 from tests.lab.ranks import Mpi, Outcome, run
 
 # What each door ends with where it refuses.
 STATUS = {"shim": 2, "plugin": 2, "exec": 2, "run": 2, "hook": 1, "device": 2, "export": 1, "entrypoint": 2}
+EXPORT = "profile export --cdi --output"
 HEAD = "schema_version: 1\nname: {}\ndescription: a test\n"
 # What the file of a profile says, and the reason for which it is refused.
 PROFILES = {
@@ -40,7 +42,6 @@ class Machine:
     def __post_init__(self) -> None:
         self.hooks = self.directory / "prefix"
         self.written = self.directory / "device.json"
-        self.script = self.directory / "says"
         for place in (self.directory / "config" / "mpiimport" / "profiles", self.hooks / "profiles"):
             place.mkdir(parents=True)
             for name, (text, _) in PROFILES.items():
@@ -70,15 +71,7 @@ class Machine:
             "run": [binaries / "mpiimport", "run", *asked, "--", *says],
             "hook": ["sh", "-c", 'exec "$0" precreate <"$1"', self.hooks / "bin" / "mpiimport-hook", config],
             "device": [binaries / "mpiimport-plan", "cdi", *asked, "--output", self.written],
-            "export": [
-                binaries / "mpiimport",
-                "profile",
-                "export",
-                "--cdi",
-                "--output",
-                self.written,
-                profile or "default",
-            ],
+            "export": [binaries / "mpiimport", *EXPORT.split(), self.written, profile or "default"],
             "entrypoint": [binaries / "mpiimport-entry", *says],
         }[door]
 
@@ -128,6 +121,8 @@ def test_an_image_that_cannot_be_opened_ends_as_it_does_without_us(machine: Mach
             assert outcome == plain, door
 
 
+# As the job's launcher leaves it in the environment: where mpiimport is installed, and the plan.
+PLAN = '{"version": 1, "key": {"prefix": "%s", "profile": "", "user_namespace": false}, "shared": {"plan": %s}}'
 # None: the command runs.
 HOSTILE: list[tuple[dict[str, str], str | None]] = [
     ({"MPIIMPORT_PROFILE": "../../../etc/passwd"}, "/etc/passwd:1: the profile must be a mapping"),
@@ -137,7 +132,8 @@ HOSTILE: list[tuple[dict[str, str], str | None]] = [
     ({"MPIIMPORT_PROFILE": "\udcff"}, r'"\xff" cannot be the name of a profile'),
     ({"MPIIMPORT_PROFILE": "a" * 100_000}, '..." (100000 characters) cannot be the name of a profile'),
     ({"MPIIMPORT_PLAN": '{"'}, None),
-    ({"MPIIMPORT_PLAN": '{"key": {}, "plan": {"mounts": [{"source": "/no", "target": "/opt/mpiimport"}]}}'}, None),
+    ({"MPIIMPORT_PLAN": PLAN % ("/elsewhere", '{"mounts": [{"source": "/no", "target": "/opt/mpiimport"}]}')}, None),
+    ({"MPIIMPORT_PLAN": PLAN % (ROOT / "build" / "prefix", '{"mounts": 5}')}, None),
     ({"MPIIMPORT_RANK_VARIABLES": ":=:\n:::"}, None),
     ({"MPIIMPORT_READERS": "-1", "MPIIMPORT_STORE": "$(id)", "MPIIMPORT_DEADLINE": "soon"}, None),
     ({"MPIIMPORT_UNSET": ":=:\n:", "MPIIMPORT_PID": "first", "MPIIMPORT_START": "late"}, None),
