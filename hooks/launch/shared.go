@@ -95,5 +95,7 @@ func ReadShared(text string, key Key) (Shared, bool) {
 	if json.Unmarshal([]byte(text), &found) != nil || found.Version != envelopeVersion || found.Key != key {
 		return Shared{}, false
 	}
-	return found.Shared, true
+	// Without this mount a container could not start its command.
+	brings := slices.Contains(found.Shared.Plan.Mounts, Mount{Source: key.Prefix, Target: Inside, Options: "ro"})
+	return found.Shared, brings
 }

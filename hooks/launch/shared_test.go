@@ -47,8 +47,8 @@ func TestALockHoldsInASharedPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, _ := WriteShared(shared, Key{})
-	read, _ := ReadShared(text, Key{})
+	text, _ := WriteShared(shared, Key{Prefix: "/p"})
+	read, _ := ReadShared(text, Key{Prefix: "/p"})
 	if _, err := read.For(Request{Prefix: "/p", Environ: []string{"MPIIMPORT_DEADLINE=1"}}); err == nil || !strings.Contains(err.Error(), "locks service.deadline") {
 		t.Error(err)
 	}
@@ -56,7 +56,12 @@ func TestALockHoldsInASharedPlan(t *testing.T) {
 
 func TestAPlanForOtherStartsIsNotUsed(t *testing.T) {
 	key := Key{Prefix: "/p", Profile: "site"}
-	text, _ := WriteShared(Shared{Plan: Plan{Profile: "site"}}, key)
+	whole := []Mount{{Source: "/p", Target: Inside, Options: "ro"}}
+	text, _ := WriteShared(Shared{Plan: Plan{Profile: "site", Mounts: whole}}, key)
+	empty, _ := WriteShared(Shared{Plan: Plan{Profile: "site"}}, key)
+	if _, ok := ReadShared(text, key); !ok {
+		t.Error("the plan itself")
+	}
 	for name, given := range map[string]struct {
 		text string
 		key  Key
@@ -68,6 +73,7 @@ func TestAPlanForOtherStartsIsNotUsed(t *testing.T) {
 		"cut off":               {text[:len(text)/2], key},
 		"empty":                 {"", key},
 		"something else":        {"[]", key},
+		"without our mount":     {empty, key},
 		"a number for a string": {strings.Replace(text, `"/p"`, "1", 1), key},
 	} {
 		if _, ok := ReadShared(given.text, given.key); ok {

@@ -97,7 +97,7 @@ func TestInsideAContainerAMissingProfileIsNoError(t *testing.T) {
 }
 
 func TestAPlanInTheEnvironmentTakesThePlaceOfTheProfile(t *testing.T) {
-	plan := launch.Plan{Profile: "gone", Mounts: []launch.Mount{{Source: "/s", Target: "/t", Options: "ro"}},
+	plan := launch.Plan{Profile: "gone", Mounts: []launch.Mount{{Source: "/p", Target: launch.Inside, Options: "ro"}, {Source: "/s", Target: "/t", Options: "ro"}},
 		Environment: []launch.Variable{{Name: "A", Value: "b", Change: launch.Set}}}
 	text, err := launch.WriteShared(launch.Shared{Plan: plan}, launch.Key{Prefix: "/p", Profile: "gone"})
 	if err != nil {
@@ -105,7 +105,7 @@ func TestAPlanInTheEnvironmentTakesThePlaceOfTheProfile(t *testing.T) {
 	}
 	c := call(Exec, handover.Plan+"="+text, "MPIIMPORT=1", "MPIIMPORT_PROFILE=gone", "PYTHONPATH=/p/lib/mpiimport/door:/u")
 	out, err := c.Decide()
-	if err != nil || !slices.Equal(out.Binds, []string{"/s:/t:ro"}) || out.Command[0] != launch.EntryPath {
+	if err != nil || !slices.Equal(out.Binds, []string{"/p:/opt/mpiimport:ro", "/s:/t:ro"}) || out.Command[0] != launch.EntryPath {
 		t.Fatalf("%+v %v", out, err)
 	}
 	if value, _ := environ.Get(out.Env, "APPTAINERENV_A"); value != "b" {

@@ -42,7 +42,7 @@ func (c Call) wish() wish {
 	case "1", "force":
 		return wish{wanted: true, profile: c.profileVariable()}
 	}
-	return wish{odd: fmt.Sprintf("MPIIMPORT=%s is none of 0, 1, force", mode)}
+	return wish{odd: fmt.Sprintf("MPIIMPORT=%q is none of 0, 1, force", mode)}
 }
 
 func (c Call) flag() (string, bool) {

@@ -51,11 +51,12 @@ def test_walls_are_shown_as_ratios_with_their_spread(tmp_path: Path) -> None:
 
 
 def test_the_latest_result_counts(tmp_path: Path) -> None:
-    way = {"cpu_seconds": 0.1, "wall_seconds": 0.2, "system_calls": 1000}
+    above = {"cpu_seconds_above_percent": 2.5, "wall_seconds_above_percent": -1.0}
+    way = {"cpu_seconds": 0.1, "wall_seconds": 0.2, "system_calls": 1000, **above}
     record(tmp_path, "container_start_new", ways={"new": way})
     older = {"machine": {**MACHINE, "date": "2025-01-01"}, "ways": {"old": way}}
     (tmp_path / "container_start_old.json").write_text(json.dumps(older))
-    assert cells(tables.container_start(tmp_path)) == [["new", "0.100 s", "0.200 s", "1,000"]]
+    assert cells(tables.container_start(tmp_path)) == [["new", "0.1000 s, +2.5 %", "0.2000 s, -1.0 %", "1,000"]]
 
 
 def test_a_tree_that_this_machine_cannot_mount_is_said_to_be_so(tmp_path: Path) -> None:

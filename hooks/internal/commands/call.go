@@ -33,7 +33,7 @@ func (c Call) off() (bool, error) {
 	case "", "1", "force":
 		return false, nil
 	default:
-		return false, fmt.Errorf("%s=%s is none of 0, 1, force", handover.Mode, mode)
+		return false, fmt.Errorf("%s=%q is none of 0, 1, force", handover.Mode, mode)
 	}
 }
 
