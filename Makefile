@@ -59,7 +59,7 @@ endif
 bench: $(BENCHMARKS:%=$(MARKS)/%.done)
 	$(BUILD)/bench-venv/bin/python benchmarks/report.py $(PAGE)
 
-$(MARKS)/%.done: benchmarks/%.py $(BUILD)/bench-venv/ready | $(BUILD)/prefix/ready
+$(MARKS)/%.done: benchmarks/%.py | $(BUILD)/bench-venv/ready $(BUILD)/prefix/ready
 	mkdir -p $(MARKS)
 	$(BUILD)/bench-venv/bin/python $< --prefix $(BUILD)/prefix --output $(RESULTS)/$*.json $($*) || [ $$? = 3 ]
 	touch $@

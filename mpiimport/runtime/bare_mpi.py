@@ -25,7 +25,8 @@ NAME = "MPI"
 # Binary interfaces of MPI for which wheels hold an extension module each; this file chooses among them.
 VARIANTS = MPICH_ABI, OPENMPI_ABI = "mpich", "openmpi"
 CHOOSER = "_mpiabi.py"
-# The texts of that file whose rules `_search` follows: those of mpi4py 4.1.0, and of 4.1.1 and 4.1.2.
+# The texts of that file whose rules `_search` follows, those of mpi4py 4.1.0, and of 4.1.1 and 4.1.2: each taken as a
+# little-endian number, its remainder by CHECK.
 CHECK = 2**127 - 1
 KNOWN_CHOOSERS = {0x5BBBF01FFF080C0407BAF83BBF70E462, 0x7F890B7084DCD8FFA4B2B5587980CDDF}
 LIBRARY_VARIABLE, ABI_VARIABLE = "MPI4PY_LIBMPI", "MPI4PY_MPIABI"

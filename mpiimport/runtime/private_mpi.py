@@ -42,8 +42,10 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
     saved = sys.path[:], sys.prefix, sys.exec_prefix
     variables = {name: os.environ.pop(name) for name in START_VARIABLES if name in os.environ}
     if before_site:
-        sys.prefix = sys.exec_prefix = environment_prefix()
-        sys.path += site_packages(sys.prefix)
+        environment = environment_prefix()
+        if environment != sys.prefix:
+            sys.prefix = sys.exec_prefix = environment
+        sys.path += site_packages(environment)
     sys.path.append(own_packages())
     try:
         module = load_bare(sys.path, before_site) or _load_all(before_site)

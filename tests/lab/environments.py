@@ -16,10 +16,11 @@ class Installation:
         self.user = directory / "user"
         self.python = self.home / "bin" / "python"
         packages = self.home / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+        self.mpi4py = packages / "mpi4py"
         for place in (self.python.parent, packages, self.user / "lib"):
             place.mkdir(parents=True)
         self.python.symlink_to(Path(sys._base_executable))  # type: ignore[attr-defined]
-        (packages / "mpi4py").symlink_to(Path(mpi4py.__file__).parent)
+        self.mpi4py.symlink_to(Path(mpi4py.__file__).parent)
         self.open_to_system(False)
 
     def open_to_system(self, answer: bool) -> None:
@@ -32,3 +33,13 @@ class Installation:
         for path in mpi.library.parent.iterdir():
             if not path.name.startswith("python"):
                 (place / "lib" / path.name).symlink_to(path)
+
+    def change(self, name: str, text: str) -> None:
+        """Give the file ``name`` of mpi4py another end."""
+        original = self.mpi4py.resolve()
+        self.mpi4py.unlink()
+        self.mpi4py.mkdir()
+        for path in original.iterdir():
+            if path.name not in (name, "__pycache__"):
+                (self.mpi4py / path.name).symlink_to(path)
+        (self.mpi4py / name).write_text((original / name).read_text() + text)

@@ -66,6 +66,22 @@ def test_where_ld_so_looks(job: Job, mpi: Mpi, mpis: dict[str, Mpi], installatio
     assert line.split()[1] == mpi.name and str(mpi.library.resolve()) in line
 
 
+def test_by_rules_that_are_mpi4pys_own(job: Job, mpi: Mpi, mpis: dict[str, Mpi], installation: Installation) -> None:
+    installation.change("_mpiabi.py", "_rpath = _dlopen_rpath\n_dlopen_rpath = lambda: [*reversed(_rpath())]\n")
+    installation.put(other(mpis, mpi), installation.home)
+    line = same_library(job, mpi, installation, LD_LIBRARY_PATH=str(mpi.library.parent))
+    assert line.split()[1] == mpi.name and str(mpi.library.resolve()) in line
+
+
+def test_by_rules_that_are_mpi4pys_own_in_a_closed_environment(
+    job: Job, mpi: Mpi, mpis: dict[str, Mpi], installation: Installation
+) -> None:
+    installation.change("_mpiabi.py", "# Another version.\n")
+    installation.put(other(mpis, mpi), installation.user)
+    line = same_library(job, mpi, installation, LD_LIBRARY_PATH=str(mpi.library.parent))
+    assert line.split()[1] == mpi.name and str(mpi.library.resolve()) in line
+
+
 def test_among_the_users_own_packages(job: Job, mpi: Mpi, mpis: dict[str, Mpi], installation: Installation) -> None:
     installation.open_to_system(True)
     installation.put(mpi, installation.user)

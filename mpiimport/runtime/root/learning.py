@@ -152,8 +152,13 @@ class Learning:
     def _is_new(self, name: str, home: str) -> bool:
         """Tell whether the static pass could not know that modules such as ``name`` lie in ``home``."""
         package = spec_of(sys.modules.get(name.rpartition(".")[0]))
-        origin = package.origin if package else None
-        return home not in self._listed and not (isinstance(origin, str) and home == os.path.dirname(origin))
+        if home in self._listed or package is None:
+            return home not in self._listed
+        if isinstance(package.origin, str):
+            return home != os.path.dirname(package.origin)
+        # A namespace package: known where its name leads to from an entry of sys.path.
+        below = "/" + package.name.replace(".", "/")
+        return not (home.endswith(below) and home.removesuffix(below) in self._listed)
 
     def _why(self, name: str) -> str:
         module = sys.modules.get(name)
