@@ -36,15 +36,20 @@ class StagedLibraries:
         ``path`` may be another one than root found it by. None where the store has no copy: the caller then maps the
         original.
         """
-        if path not in self._staged and self._staged and "/" in path:
+        direct = self.is_direct(path)
+        if path not in self._staged and self._staged and not direct and "/" in path:
             real = os.path.realpath(path)
             path = self._aliases.get(real, real)
         staged = self._copy(path)
-        if staged is not None:
+        if staged is not None or direct:
             for need in self._needs.get(path, ()):
                 self._load(need)
             self._loaded.add(path)
         return staged
+
+    def is_direct(self, path: str) -> bool:
+        """Tell whether an extension module is to be mapped from where it lies, as root decided."""
+        return path in self._needs and path not in self._staged
 
     def redirect_ctypes(self) -> None:
         """Make ctypes map the copy of a staged library: a second one would be uninitialised."""
@@ -73,7 +78,7 @@ class StagedLibraries:
         self._loaded.add(path)
         copy = self._copy(path)
         # ld.so takes any library of that name that it has, such as another package's, or the original.
-        if copy is not None and os.path.basename(path) in map(os.path.basename, mapped_files()):
+        if is_mapped(os.path.basename(path)):
             return
         try:
             open_library(copy or path)
@@ -103,11 +108,21 @@ def bind_functions(binding: str) -> None:
         sys.setdlopenflags(sys.getdlopenflags() & ~(os.RTLD_LAZY | os.RTLD_NOW) | chosen)
 
 
+def is_mapped(name: str) -> bool:
+    """Tell whether a file of this name is mapped into this process."""
+    return b"/" + os.fsencode(name) + b"\n" in _memory_maps()
+
+
 def mapped_files() -> set[str]:
-    """Return the files mapped into this process. proc(5), ``/proc/pid/maps``."""
+    """Return the files mapped into this process."""
+    lines = _memory_maps().splitlines()
+    return {os.fsdecode(fields[5]) for fields in (line.split(None, 5) for line in lines) if len(fields) == 6}
+
+
+def _memory_maps() -> bytes:
+    """Return proc(5)'s ``/proc/pid/maps`` of this process, a line for each part; empty where there is none."""
     try:
         with open("/proc/self/maps", "rb") as stream:
-            lines = stream.read().splitlines()
+            return stream.read()
     except OSError:
-        return set()
-    return {os.fsdecode(fields[5]) for fields in (line.split(None, 5) for line in lines) if len(fields) == 6}
+        return b""

@@ -1,5 +1,7 @@
 """How much memory the control groups of this process leave it (cgroups(7)): files in memory count as much as data."""
 
+import os
+
 from .decision import file_system
 from .size import Size, in_words
 
@@ -25,6 +27,17 @@ def excess(needed: int, directory: str, most: Size) -> str:
             return f"{most} of {_rest(left)}"
         return f"MPIIMPORT_STORE_SIZE={most} allows"
     return _rest(left) if left is not None and needed > left else ""
+
+
+def room(directory: str, most: Size) -> int:
+    """Return the bytes of files that ``directory`` has room for; ``most`` as for ``excess``. Never raises."""
+    try:
+        status = os.statvfs(directory)
+    except OSError:
+        return 0
+    left = memory_left() if file_system(directory) in IN_MEMORY else None
+    limits = (status.f_bavail * status.f_frsize, left, most.of(left))
+    return min(limit for limit in limits if limit is not None)
 
 
 def _rest(left: int) -> str:
