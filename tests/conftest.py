@@ -126,7 +126,8 @@ class Job:
 
     def switches(self, door: str) -> dict[str, str]:
         path = {"module": str(self._package.parent), "sitecustomize": str(self._package / "door")}
-        switches = {} if door == "plain" else {"MPIIMPORT": "force"}
+        # The machine's own file system stands for a shared one.
+        switches = {} if door == "plain" else {"MPIIMPORT": "force", "MPIIMPORT_LIBRARIES": "stage"}
         return {**switches, **({"PYTHONPATH": path[door]} if door in path else {})}
 
     def run(

@@ -92,6 +92,7 @@ class Imports(Source):
         self._verbose = verbose
         self._damaged = False
         self._served: set[str] = set()
+        self._direct: set[str] = set()
         self._ordinary: set[str] = set()
         self._invalidated = False
         self._metadata = 0
@@ -216,6 +217,8 @@ class Imports(Source):
         staged = self.libraries.stage(path)
         if staged is not None:
             self._served.add(path)
+        elif self.libraries.is_direct(path):
+            self._direct.add(path)
         return staged
 
     def paths(self) -> list[str]:
@@ -227,9 +230,9 @@ class Imports(Source):
         ordinary = set(self._ordinary)
         for name, module in list(sys.modules.items()):
             file = file_of(module) if isinstance(name, str) else ""
-            if file and file not in self._served and not self._is_known(name):
+            if file and file not in self._served and file not in self._direct and not self._is_known(name):
                 ordinary.add(name)
-        return set(self._served), ordinary
+        return self._served | self._direct, ordinary
 
     def answered(self) -> dict[str, int]:
         """Return how many of each of ANSWERED there were so far.
@@ -246,6 +249,7 @@ class Imports(Source):
         self._invalidated = True
 
     def trace(self, name: str, from_store: bool) -> None:
+        """``from_store``: also of a library that is direct; then only its file is not there."""
         if from_store:
             # Whatever becomes of its spec: vendored modules are given others.
             self._accounted.add(name)
@@ -274,7 +278,7 @@ class Imports(Source):
         def create_dynamic(spec: "ModuleSpec", *file: "Any") -> "Any":
             original = str(spec.origin)
             staged = self.staged(original)
-            self.trace(spec.name, staged is not None)
+            self.trace(spec.name, staged is not None or original in self._direct)
             if staged is None:
                 return create(spec, *file)
             twin = ModuleSpec(spec.name, spec.loader, origin=staged)

@@ -14,7 +14,7 @@ import os
 from _thread import allocate_lock
 
 from .index import DIGEST_SIZE, digest
-from .memory import room_left
+from .memory import room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,12 +32,11 @@ MOST = 256 << 20
 
 def make_room(store: "Store", taken: int, most: "Size") -> None:
     """Let records be added to ``store``, which has ``taken`` bytes, of what it may take at ``most``. Never raises."""
-    limit = room_left(taken, store.directory, most)
     try:
         os.mkdir(store.path(DIRECTORY), 0o700)
         fd = os.open(store.path(ROOM), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            os.ftruncate(fd, MOST if limit is None else min(limit, MOST))
+            os.ftruncate(fd, min(room(store.directory, most, taken), MOST))
         finally:
             os.close(fd)
     except OSError:

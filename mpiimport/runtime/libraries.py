@@ -37,14 +37,19 @@ class StagedLibraries:
         ``path`` may be another one than root found it by. None where the store has no copy: the caller then maps the
         original.
         """
-        if path not in self._staged and self._staged and "/" in path:
+        direct = self.is_direct(path)
+        if path not in self._staged and self._staged and not direct and "/" in path:
             real = self._real_path(path)
             path = self._aliases.get(real, real)
         staged = self._copy(path)
-        if staged is not None:
+        if staged is not None or direct:
             self._load(self._needs.get(path, ()))
             self._loaded.add(path)
         return staged
+
+    def is_direct(self, path: str) -> bool:
+        """Tell whether an extension module is to be mapped from where it lies, as root decided."""
+        return path in self._needs and path not in self._staged
 
     def redirect_ctypes(self) -> None:
         """Make ctypes map the copy of a staged library: a second one would be uninitialised."""
@@ -70,15 +75,16 @@ class StagedLibraries:
         """Map needed libraries. Where that fails, ld.so finds one, or names it, when it maps the one in need."""
         new = [path for path in needs if path not in self._loaded]
         # Read once for all of them: what is mapped fills a thousand lines.
-        names = set(map(os.path.basename, mapped_files())) if new else set()
+        maps = _memory_maps() if new else b""
+        opened: set[str] = set()
         for path in new:
             self._loaded.add(path)
             copy = self._copy(path)
             name = os.path.basename(path)
             # ld.so takes any library of that name that it has, such as another package's, or the original.
-            if copy is not None and name in names:
+            if name in opened or b"/" + os.fsencode(name) + b"\n" in maps:
                 continue
-            names.add(name)
+            opened.add(name)
             try:
                 open_library(copy or path)
             except (ImportError, OSError):
@@ -118,10 +124,15 @@ def bind_functions(binding: str) -> None:
 
 
 def mapped_files() -> set[str]:
-    """Return the files mapped into this process. proc(5), ``/proc/pid/maps``."""
+    """Return the files mapped into this process."""
+    lines = _memory_maps().splitlines()
+    return {os.fsdecode(fields[5]) for fields in (line.split(None, 5) for line in lines) if len(fields) == 6}
+
+
+def _memory_maps() -> bytes:
+    """Return proc(5)'s ``/proc/pid/maps`` of this process, a line for each part; empty where there is none."""
     try:
         with open("/proc/self/maps", "rb") as stream:
-            lines = stream.read().splitlines()
+            return stream.read()
     except OSError:
-        return set()
-    return {os.fsdecode(fields[5]) for fields in (line.split(None, 5) for line in lines) if len(fields) == 6}
+        return b""

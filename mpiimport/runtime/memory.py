@@ -1,5 +1,7 @@
 """How much memory the control groups of this process leave it (cgroups(7)): files in memory count as much as data."""
 
+import os
+
 from .decision import file_system
 from .size import Size, in_words
 
@@ -27,12 +29,19 @@ def excess(needed: int, directory: str, most: Size) -> str:
     return _rest(left) if left is not None and needed > left else ""
 
 
-def room_left(taken: int, directory: str, most: Size) -> int | None:
-    """Return by how many bytes files there, of ``taken`` bytes, may grow; None where nothing limits them."""
+def room(directory: str, most: Size, taken: int = 0) -> int:
+    """Return the bytes of files that ``directory`` has room for; ``most`` as for ``excess``. Never raises.
+
+    ``taken``: bytes of files there that count for ``most``.
+    """
+    try:
+        status = os.statvfs(directory)
+    except OSError:
+        return 0
     left = memory_left() if file_system(directory) in IN_MEMORY else None
     allowed = most.of(None if left is None else left + taken)
-    limits = [limit for limit in (left, None if allowed is None else allowed - taken) if limit is not None]
-    return max(min(limits), 0) if limits else None
+    limits = (status.f_bavail * status.f_frsize, left, None if allowed is None else allowed - taken)
+    return max(min(limit for limit in limits if limit is not None), 0)
 
 
 def _rest(left: int) -> str:

@@ -12,6 +12,7 @@ from .transport.tree import MPI_OWN, Algorithm
 WORLD, SESSION, OFF = "world", "session", "off"
 CLOSURE, PACKAGE = "closure", "package"
 NOW, LAZY = "now", "lazy"
+AUTO, STAGE, DIRECT = "auto", "stage", "direct"
 THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
 
 
@@ -70,6 +71,25 @@ OPTIONS = (
         Size,
         STORE_SIZE,
         "the most that the store may take: a size such as 4GiB, or a share of the memory that the job's limit leaves",
+    ),
+    Option(
+        "libraries",
+        None,
+        "WAY",
+        str,
+        AUTO,
+        "where ranks load shared libraries from: a copy in the store (`stage`), where they lie (`direct`), or a copy "
+        "unless one node reads its own file system (`auto`)",
+        (AUTO, STAGE, DIRECT),
+    ),
+    Option(
+        "direct",
+        None,
+        "NAMES",
+        tuple,
+        (),
+        "libraries that are loaded from where they lie in any case: names of files, or of directories with all below "
+        "them, a * at the end for any rest; between colons",
     ),
     Option(
         "report",
@@ -172,6 +192,8 @@ class Options:
     profile: str
     store: str
     store_size: Size
+    libraries: str
+    direct: tuple[str, ...]
     report: str
     manifests: str
     record: str

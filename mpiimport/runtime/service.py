@@ -15,7 +15,7 @@ from .late import make_room
 from .libraries import bind_functions
 from .ownership import Ownership
 from .private_mpi import NoMpi
-from .store import Store, sweep
+from .store import Store, room_for_store, sweep
 from .streaming import stream
 from .transport.mpi import Transport
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # Longest text, in bytes, that the rank where a phase failed sends to root.
 REASON = 300
+# What a rank that makes no store says of the room for one.
+ANY_ROOM = 1 << 61
 
 
 class SteppedAside(Exception):
@@ -65,6 +67,7 @@ class Service:
         self._leaders: Transport | None = None
         self._leading = False
         self._place = ""
+        self._others_room = ANY_ROOM
         self._facts: dict[str, int] = {}
         self._attached: Imports | None = None
         self._gathering: Gathering | None = None
@@ -115,6 +118,7 @@ class Service:
         self._phase("init", INIT, self.init_mpi)
         self._phase("handshake", HANDSHAKE, self.state_facts)
         self._compare_facts()
+        self._survey_nodes()
         self._phase("read", READ, self.read_tree)
         self._share_sizes()
         self._phase("reserve", STORE, self.reserve_store)
@@ -190,22 +194,43 @@ class Service:
         if differing:
             raise SteppedAside(f"the ranks differ in their {', '.join(differing)}")
 
+    def _survey_nodes(self) -> None:
+        """Find who shares a node, and what room every node has for a store."""
+        transport = self._over_world()
+        self._neighbours = transport.neighbours()
+        leads = self._neighbours.rank == 0
+        if leads:
+            sweep(self.options.store_places())
+        # Root's memory is looked at once it has read.
+        (self._others_room,), _ = transport.extremes([self._room() if leads and self.rank else ANY_ROOM])
+
+    def _room(self) -> int:
+        """Return the bytes that a store may take on this node."""
+        return room_for_store(self.options.store_places(), self.options.store_size)
+
     def read_tree(self) -> None:
         """On root, read what the program will import."""
         if self.rank:
             return
+        assert self._neighbours is not None
         from .root.snapshot import take_snapshot
 
         if self._before_site:
             self._answers.record_site()
-        self._snapshot = take_snapshot(self._program, self.options, self._loaded, self._answers)
-        for complaint in self._snapshot.learning.complaints:
+        self._snapshot = take_snapshot(
+            self._program,
+            self.options,
+            self._loaded,
+            self._answers,
+            one_node=self._neighbours.size == self._over_world().size,
+            room=lambda: min(self._room(), self._others_room),
+        )
+        for complaint in self._snapshot.complaints:
             print(f"mpiimport: {complaint}", file=sys.stderr, flush=True)
 
     def _share_sizes(self) -> None:
         transport = self._over_world()
         self._sizes = _unpack_sizes(transport.broadcast(_pack_sizes(self._snapshot)))
-        self._neighbours = transport.neighbours()
 
     def reserve_store(self) -> None:
         """On one rank of each node, make room for the store."""
@@ -226,6 +251,7 @@ class Service:
         self._store = Store.join(self._place, self.rank)
         if self._store is None:
             self._leading = True
+            sweep(self.options.store_places())
             self._create_store()
 
     def _choose_leaders(self) -> None:
@@ -292,9 +318,7 @@ class Service:
         return self._transport
 
     def _create_store(self) -> None:
-        places = self.options.store_places()
-        sweep(places)
-        self._store = Store.create(places, self._sizes, self.rank, self.options.store_size)
+        self._store = Store.create(self.options.store_places(), self._sizes, self.rank, self.options.store_size)
         make_room(self._store, sum(self._sizes.values()), self.options.store_size)
 
 

@@ -14,7 +14,7 @@ import os
 import time
 
 from .index import DIGEST_SIZE, FORMAT, digest
-from .memory import excess
+from .memory import excess, room
 from .options import STORE_SIZE
 from .size import Size, in_words
 
@@ -32,6 +32,11 @@ SECOND = 10**9
 
 class NoRoom(Exception):
     """No directory can hold the store; the message says what was tried and what would cure it."""
+
+
+def room_for_store(candidates: list[str], most: Size = STORE_SIZE) -> int:
+    """Return the bytes that a store may take in the one of the directories with the most room. Never raises."""
+    return max(room(parent, most) for parent in candidates)
 
 
 class Store:

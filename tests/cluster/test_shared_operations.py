@@ -56,7 +56,7 @@ class Launch:
 
 def launch(cluster: Cluster, shared: SharedFileSystem, job: Job, mpi: Mpi, nodes: int, door: str) -> Launch:
     shared.remount()
-    switch = {} if door == "plain" else {"MPIIMPORT": "1"}
+    switch = {} if door == "plain" else {"MPIIMPORT": "1", "MPIIMPORT_LIBRARIES": "auto"}
     spread = cluster.mpi(mpi, nodes, job.directory)
     outcome = job.run(spread, nodes * RANKS_PER_NODE, job.script(PROGRAM), door=door, seconds=240, **switch)
     assert outcome.status == 0, outcome.stderr
@@ -101,10 +101,10 @@ def launches(
     arguments = cluster, shared, job, mpis[request.param]
     plain = {nodes: launch(*arguments, nodes, "plain") for nodes in (1, 2)}
     launch(*arguments, 2, "early")
-    return Launches(plain, {nodes: launch(*arguments, nodes, "early") for nodes in (2, 4)})
+    return Launches(plain, {nodes: launch(*arguments, nodes, "early") for nodes in (1, 2, 4)})
 
 
-def test_ranks_on_other_nodes_ask_for_nothing_after_activation(launches: Launches) -> None:
+def test_ranks_ask_for_nothing_after_activation_on_one_node_or_several(launches: Launches) -> None:
     for served in launches.served.values():
         for rank in served.ranks[1:]:
             assert rank.asked == []
@@ -117,7 +117,7 @@ def test_operations_do_not_grow_with_ranks_as_plainly(launches: Launches) -> Non
     for found in served.values():
         first, *others = found.on_node.values()
         assert first <= plain[1].total
-        assert max(others) <= FEW_ON_A_NODE
+        assert max(others, default=0) <= FEW_ON_A_NODE
     grown, plainly = (served[4].total - served[2].total) / 2, plain[2].total - plain[1].total
     assert grown * 10 <= plainly
 

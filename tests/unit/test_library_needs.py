@@ -28,19 +28,20 @@ DT_NULL, DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SYMENT, DT_SONAME, DT_RPA
 
 @dataclass(frozen=True)
 class Library:
-    """A library without code; ``narrow`` makes it one of a 32-bit machine."""
+    """A library without code; ``narrow`` makes it one of a 32-bit machine, ``nameless`` one without a soname."""
 
     needed: tuple[str, ...] = ()
     rpath: str = ""
     runpath: str = ""
     narrow: bool = False
+    nameless: bool = False
 
     def write(self, path: Path) -> None:
         """Write what the System V ABI asks for, and no more, so that ld.so accepts it."""
         strings = b"\0"
         entries = []
         names = [(DT_NEEDED, name) for name in self.needed]
-        names += [(DT_SONAME, path.name), (DT_RPATH, self.rpath), (DT_RUNPATH, self.runpath)]
+        names += [(DT_SONAME, "" if self.nameless else path.name), (DT_RPATH, self.rpath), (DT_RUNPATH, self.runpath)]
         for tag, text in names:
             if text:
                 entries.append((tag, len(strings)))
@@ -173,7 +174,7 @@ def write(directory: Path, libraries: dict[str, Library]) -> Path:
     for name, library in libraries.items():
         needed = tuple(need.replace("DIRECTORY", str(directory)) for need in library.needed)
         paths = library.rpath, library.runpath.replace("DIRECTORY", str(directory))
-        Library(needed, *paths, library.narrow).write(directory / name)
+        Library(needed, *paths, library.narrow, library.nameless).write(directory / name)
     return directory / TOP
 
 

@@ -26,6 +26,8 @@ MACHINES = sorted(path.parent for path in (ROOT / "tests" / "machines").glob("*/
 SAMPLES: dict[str, tuple[str, str, object]] = {
     "store": ("service", "store: /dev/shm", "/dev/shm"),
     "store_size": ("service", "store_size: 4GiB", "4GiB"),
+    "libraries": ("service", "libraries: direct", "direct"),
+    "direct": ("service", "direct: [torch, 'libopenblas*']", ("torch", "libopenblas*")),
     "breadth": ("service", "breadth: package", "package"),
     "leave_alone": ("service", "leave_alone: [torch, scipy.io]", ("torch", "scipy.io")),
     "deadline": ("service", "deadline: 17", 17),

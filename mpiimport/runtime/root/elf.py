@@ -9,7 +9,7 @@ import os
 from .opening import count_bytes
 
 PT_LOAD, PT_DYNAMIC = 1, 2
-DT_NEEDED, DT_STRTAB, DT_STRSZ, DT_RPATH, DT_RUNPATH = 1, 5, 10, 15, 29
+DT_NEEDED, DT_STRTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 10, 14, 15, 29
 SHT_PROGBITS, SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 1, 2, 4
 
 SEGMENT_SIZE, SECTION_SIZE = 56, 64
@@ -22,13 +22,15 @@ class NotElf(ValueError):
 class SharedObject:
     """The dynamic section of one library.
 
-    ``needed``: sonames in order; ``rpath``, ``runpath``: their entries, ``$ORIGIN`` unexpanded.
+    ``needed``: sonames in order; ``soname``: its own, empty without one; ``rpath``, ``runpath``: their entries,
+    ``$ORIGIN`` unexpanded.
     """
 
-    __slots__ = ("needed", "rpath", "runpath")
+    __slots__ = ("needed", "rpath", "runpath", "soname")
 
-    def __init__(self, needed: list[str], rpath: list[str], runpath: list[str]) -> None:
+    def __init__(self, needed: list[str], soname: str, rpath: list[str], runpath: list[str]) -> None:
         self.needed = needed
+        self.soname = soname
         self.rpath = rpath
         self.runpath = runpath
 
@@ -50,7 +52,8 @@ def read_shared_object(fd: int) -> SharedObject:
         return [entry for entry in name_at(values[tag]).split(":") if entry] if tag in values else []
 
     needed = [name_at(value) for tag, value in pairs if tag == DT_NEEDED]
-    return SharedObject(needed, entries_at(DT_RPATH), entries_at(DT_RUNPATH))
+    soname = name_at(values[DT_SONAME]) if DT_SONAME in values else ""
+    return SharedObject(needed, soname, entries_at(DT_RPATH), entries_at(DT_RUNPATH))
 
 
 def read_constants(fd: int) -> bytes:

@@ -29,6 +29,7 @@ class Libraries:
         self._sizes: dict[str, int] = {}
         self._real: dict[str, str] = {}
         self._existing: dict[str, bool] = {}
+        self._tied: dict[str, set[str]] = {}
         variable = os.environ.get("LD_LIBRARY_PATH", "")
         self._environment = variable.replace(";", ":").split(":") if variable else []
         program = self._parse("/proc/self/exe")
@@ -45,7 +46,16 @@ class Libraries:
             for found in resolved:
                 if found == path or found.startswith(self._tree):
                     self.staged[found] = self._sizes[found]
+            self._tie(resolved)
             self.needs[path] = _load_order(path, resolved)[:-1]
+
+    def leave(self, path: str) -> None:
+        """Have a library loaded from where it lies, and those with it that ld.so would not tell from a second copy."""
+        waiting = [path]
+        while waiting:
+            library = waiting.pop()
+            if self.staged.pop(library, None) is not None:
+                waiting += self._tied.get(library, ())
 
     def aliases(self) -> dict[str, str]:
         """Map the real paths of staged libraries to the paths they were found by, where the two differ."""
@@ -81,6 +91,15 @@ class Libraries:
                     if found not in resolved and found not in (waiting for waiting, _ in queue):
                         queue.append((found, rpaths))
         return resolved
+
+    def _tie(self, resolved: dict[str, list[str]]) -> None:
+        """Tie libraries to what needs them where ld.so goes by their place: it knows others again by their soname."""
+        for user, needs in resolved.items():
+            for need in needs:
+                library = self._parse(need)
+                if library is not None and library.soname != os.path.basename(need):
+                    self._tied.setdefault(user, set()).add(need)
+                    self._tied.setdefault(need, set()).add(user)
 
     def _find(self, name: str, directories: list[str]) -> str | None:
         """Return the file of a needed library; None where ld.so is to find it."""

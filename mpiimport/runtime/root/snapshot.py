@@ -5,6 +5,8 @@ import sys
 
 from ..index import Index, digest
 from ..metadata import METADATA_MODULES
+from ..options import AUTO
+from ..size import in_words
 from ..store import library_name
 from .distributions import read_distributions
 from .learned import Learned
@@ -12,10 +14,13 @@ from .learning import Learning
 from .libraries import Libraries
 from .manifest import Manifest
 from .opening import count_bytes, counts, open_to_read
+from .staging import are_local, leave_direct, make_fit
 from .tree import EXTENSION, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..answers import Answers
     from ..options import Options
     from ..program import Program
@@ -26,15 +31,22 @@ class Snapshot:
 
     ``sizes``: bytes of each file of the store by its name there; ``uncached``: source files without a valid
     pyc, whose pyc root writes when it imports them, as plain Python would; ``learning``: to be told at the end what
-    was imported.
+    was imported; ``complaints``: lines for the user.
     """
 
     def __init__(
-        self, index: Index, code: bytes, staged: dict[str, int], uncached: frozenset[str], learning: Learning
+        self,
+        index: Index,
+        code: bytes,
+        staged: dict[str, int],
+        uncached: frozenset[str],
+        learning: Learning,
+        complaints: list[str],
     ) -> None:
         self._listed = len(index.listings)
         self.uncached = uncached
         self.learning = learning
+        self.complaints = complaints
         self._index = index.pack()
         self._code = code
         self._sources = {library_name(path): path for path in staged}
@@ -66,8 +78,13 @@ def take_snapshot(
     options: "Options",
     loaded: set[str],
     answers: "Answers",
+    one_node: bool = False,
+    room: "Callable[[], int] | None" = None,
 ) -> Snapshot:
-    """Read what ``program`` will import: ``loaded`` are the modules that every rank has already."""
+    """Read what ``program`` will import: ``loaded`` are the modules that every rank has already.
+
+    ``one_node``: all ranks share one; ``room``: tells the bytes that every node has for its store.
+    """
     learning = Learning.of(program, options.manifests)
     before = set(sys.modules)
     manifest = resolve(program, options, loaded, learning.known)
@@ -80,7 +97,8 @@ def take_snapshot(
         answers.record_sysconfig()
     first = program.search_entry()
     searched = {place for places in learning.known.searched.values() for place in places}
-    return _pack(manifest, {os.getcwd(), first or os.getcwd(), *searched}, answers, learning, options.readers)
+    writable = {os.getcwd(), first or os.getcwd(), *searched}
+    return _pack(manifest, writable, answers, learning, options, one_node, room)
 
 
 def resolve(program: "Program", options: "Options", loaded: set[str], known: Learned) -> Manifest:
@@ -117,36 +135,72 @@ class _Records:
         return b"".join(self._parts)
 
 
-def _pack(manifest: Manifest, writable: set[str], answers: "Answers", learning: Learning, threads: int) -> Snapshot:
+def _pack(
+    manifest: Manifest,
+    writable: set[str],
+    answers: "Answers",
+    learning: Learning,
+    options: "Options",
+    one_node: bool,
+    room: "Callable[[], int] | None",
+) -> Snapshot:
     tree = manifest.tree
     records = _Records()
     table = {
         path: (*records.add(read.marshalled or b""), read.mtime, read.size) for path, read in manifest.code.items()
     }
     changeable = {path for path in tree.listings if _writable(path, writable, tree)}
-    libraries = Libraries(tree.path)
-    for module in manifest.modules.values():
-        if module.kind == EXTENSION and module.path and os.path.dirname(module.path) not in changeable:
-            libraries.add(module.path)
-            if module.name == "_ctypes":
-                # The module by which needs are loaded cannot have its own loaded by itself.
-                libraries.needs.pop(module.path, None)
+    libraries = _libraries(manifest, changeable, options, one_node)
     index = Index(
         listings={path: names for path, names in tree.listings.items() if names is not None},
         writable=list(changeable),
         absent=[path for path in tree.path if tree.listing(path) is None and not os.path.exists(path)],
         code=table,
-        libraries=list(libraries.staged),
+        libraries=[],
         needs=libraries.needs,
         metadata={
             directory: {name: None if content is None else records.add(content) for name, content in files.items()}
-            for directory, files in _read_metadata(manifest, writable, threads).items()
+            for directory, files in _read_metadata(manifest, writable, options.readers).items()
         },
         answers=answers.known,
-        aliases=libraries.aliases(),
+        aliases={},
     )
+    code = records.joined()
+    complaints = list(learning.complaints)
+    if room is not None and libraries.staged:
+        imported = {module.path for name, module in manifest.modules.items() if name in learning.known.imported}
+        left = room() - len(code) - len(index.pack())
+        direct = make_fit(libraries, {path for path in imported if path}, left)
+        if direct and left > 0:
+            complaints.append(
+                f"libraries of {in_words(direct)} are loaded from where they lie, for the store has room for no more "
+                f"than {in_words(left)} of them (MPIIMPORT_STORE_SIZE, or the memory of the job)"
+            )
+    index.libraries = set(libraries.staged)
+    index.aliases = libraries.aliases()
     uncached = frozenset(path for path, read in manifest.code.items() if not read.cached)
-    return Snapshot(index, records.joined(), libraries.staged, uncached, learning)
+    return Snapshot(index, code, libraries.staged, uncached, learning, complaints)
+
+
+def _libraries(manifest: Manifest, changeable: set[str], options: "Options", one_node: bool) -> Libraries:
+    """Return the libraries of the modules to be imported, but for those in directories that may change."""
+    libraries = Libraries(manifest.tree.path)
+    extensions = {
+        module.path: module.name
+        for module in manifest.modules.values()
+        if module.kind == EXTENSION and module.path and os.path.dirname(module.path) not in changeable
+    }
+    if options.libraries == AUTO and one_node and are_local(list(extensions)):
+        # Its page cache holds one copy for all ranks anyway, and a search in it costs little.
+        libraries.needs = {path: [] for path in extensions}
+        return libraries
+    for path, name in extensions.items():
+        libraries.add(path)
+        if name == "_ctypes" and path in libraries.needs:
+            # The module by which needs are loaded cannot have its own loaded by itself.
+            libraries.needs[path] = []
+    leave_direct(libraries, options)
+    return libraries
 
 
 def _read_metadata(manifest: Manifest, writable: set[str], threads: int) -> dict[str, dict[str, bytes | None]]:

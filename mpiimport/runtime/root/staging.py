@@ -1,0 +1,56 @@
+"""Which libraries are copied into the store. The others are direct: every rank loads them from where they lie."""
+
+import os
+
+from ..decision import LOCAL_FILE_SYSTEMS, file_system
+from ..options import DIRECT
+
+# Images: each container mounts its own, with a cache of its own.
+SHARED_CACHE = LOCAL_FILE_SYSTEMS - {"erofs", "squashfs"}
+
+# Per cent of the room that are filled: what is left of the memory changes a little meanwhile.
+MOST_OF_ROOM = 95
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..options import Options
+    from .libraries import Libraries
+
+
+def are_local(paths: list[str]) -> bool:
+    """Tell whether files lie on file systems of this node that all its ranks read through one cache."""
+    directories = {os.path.dirname(os.path.realpath(path)) for path in paths}
+    return {file_system(path) for path in directories} <= SHARED_CACHE
+
+
+def leave_direct(libraries: "Libraries", options: "Options") -> None:
+    """Leave out of the store what the options say."""
+    for path in list(libraries.staged):
+        named = any(_fits(name, word) for word in options.direct for name in path.split("/"))
+        if named or options.libraries == DIRECT:
+            libraries.leave(path)
+
+
+def make_fit(libraries: "Libraries", used: set[str], room: int) -> int:
+    """Leave out libraries until the others fit into ``room`` bytes; return how many bytes are left out.
+
+    ``used``: modules that earlier runs imported; what these do not need goes first, and then the largest.
+    """
+    used = used.union(*(libraries.needs.get(path, ()) for path in used))
+    whole = sum(libraries.staged.values())
+    room = room * MOST_OF_ROOM // 100
+    for path in sorted(libraries.staged, key=lambda path: (path in used, -libraries.staged[path])):
+        if sum(map(_occupied, libraries.staged.values())) <= room:
+            break
+        libraries.leave(path)
+    return whole - sum(libraries.staged.values())
+
+
+def _fits(name: str, word: str) -> bool:
+    return name.startswith(word[:-1]) if word.endswith("*") else name == word
+
+
+def _occupied(size: int) -> int:
+    """Return what a file of this size takes in memory: whole pages."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    return -(-size // page) * page

@@ -1,0 +1,74 @@
+"""Which libraries are left out of a store that has no room for all."""
+
+from pathlib import Path
+
+import pytest
+
+from mpiimport.runtime.memory import room
+from mpiimport.runtime.root.libraries import Libraries
+from mpiimport.runtime.root.staging import MOST_OF_ROOM, make_fit
+from mpiimport.runtime.size import Size
+from tests.unit.test_library_needs import Library
+
+PAGE = 16 << 10
+
+
+@pytest.fixture
+def libraries(tmp_path: Path) -> Libraries:
+    """Modules of 2, 3, 5 and 7 pages; the first needs a library of 6, the last two one of 4 that has no soname."""
+    made = {
+        "two.so": (Library(("libsix.so",), runpath="$ORIGIN"), 2),
+        "three.so": (Library(), 3),
+        "five.so": (Library(("libfour.so",), runpath="$ORIGIN"), 5),
+        "seven.so": (Library(("libfour.so",), runpath="$ORIGIN"), 7),
+        "libsix.so": (Library(), 6),
+        "libfour.so": (Library(nameless=True), 4),
+    }
+    for name, (library, pages) in made.items():
+        library.write(tmp_path / name)
+        with (tmp_path / name).open("r+b") as stream:
+            stream.truncate(pages * PAGE)
+    found = Libraries([str(tmp_path)])
+    for name in made:
+        if not name.startswith("lib"):
+            found.add(str(tmp_path / name))
+    return found
+
+
+def left(libraries: Libraries, used: list[str], pages: float) -> tuple[set[str], int]:
+    """What is still copied of ``libraries`` where there is room for so many pages, and how many were left out."""
+    (directory,) = {Path(path).parent for path in libraries.staged}
+    missing = make_fit(libraries, {str(directory / name) for name in used}, int(pages * PAGE * 100 / MOST_OF_ROOM) + 1)
+    return {Path(path).name for path in libraries.staged}, missing // PAGE
+
+
+def test_all_are_copied_where_there_is_room(libraries: Libraries) -> None:
+    assert left(libraries, [], 27) == ({"two.so", "three.so", "five.so", "seven.so", "libsix.so", "libfour.so"}, 0)
+
+
+def test_the_largest_is_left_out_first_and_with_it_what_it_finds_by_its_place(libraries: Libraries) -> None:
+    assert left(libraries, [], 26) == ({"two.so", "three.so", "libsix.so"}, 16)
+
+
+def test_what_no_earlier_run_used_is_left_out_before_what_one_did(libraries: Libraries) -> None:
+    assert left(libraries, ["seven.so", "five.so"], 26) == (
+        {"two.so", "three.so", "five.so", "seven.so", "libfour.so"},
+        6,
+    )
+    assert left(libraries, ["seven.so", "five.so"], 16) == ({"five.so", "seven.so", "libfour.so"}, 5)
+
+
+def test_what_a_used_library_needs_is_used(libraries: Libraries) -> None:
+    assert left(libraries, ["two.so"], 9) == ({"two.so", "libsix.so"}, 19)
+
+
+@pytest.mark.parametrize("pages", [0, -3])
+def test_nothing_is_copied_where_there_is_no_room(libraries: Libraries, pages: int) -> None:
+    assert left(libraries, ["two.so"], pages) == (set(), 27)
+
+
+def test_room_is_what_the_directory_and_the_chosen_size_allow(tmp_path: Path) -> None:
+    free = room(str(tmp_path), Size("100TiB"))
+    assert 0 < free < 100 << 40
+    assert room(str(tmp_path), Size("1MiB")) == min(free, 1 << 20)
+    assert room("/no/such/directory", Size("1MiB")) == 0
