@@ -77,8 +77,7 @@ class ImportStatement:
 def import_statements(code: "CodeType") -> list[ImportStatement]:
     """Return the imports that executing ``code`` as a module body may perform.
 
-    Class bodies belong to it. Function bodies do not, since they run later or never, save for a module's
-    ``__getattr__`` (PEP 562), by which packages import their parts at first use. What stands below
+    Class bodies belong to it. Function bodies do not, since they run later or never. What stands below
     ``if TYPE_CHECKING`` is left out.
     """
     found = _statements_of(code)
@@ -106,12 +105,8 @@ def _all_statements(code: "CodeType") -> list[ImportStatement]:
 
 
 def _runs_at_import(code: "CodeType") -> bool:
-    """Tell class bodies, those of generic classes (PEP 695) included, and ``__getattr__`` from functions."""
-    return (
-        not code.co_flags & CO_OPTIMIZED
-        or code.co_name == "__getattr__"
-        or code.co_name.startswith("<generic parameters of")
-    )
+    """Tell class bodies, those of generic classes (PEP 695) included, from functions."""
+    return not code.co_flags & CO_OPTIMIZED or code.co_name.startswith("<generic parameters of")
 
 
 def words(code: "CodeType") -> set[str]:
