@@ -53,8 +53,8 @@ def _runs(table: str) -> list[str]:
 
 
 def named_modules(constants: Constants, tree: Tree, tops: set[str]) -> set[str]:
-    """Return the modules of ``tree`` that the strings name: those in ``tops``, and what lies in them."""
-    found = {name for name in constants.names if name.partition(".")[0] in tops}
+    """Return the modules of ``tree`` that the strings name: dotted names, and those in ``tops`` alone."""
+    found = {name for name in constants.names if "." in name or name in tops}
     for run in constants.runs:
         for top in tops:
             if top in run:

@@ -78,9 +78,10 @@ class Manifest:
         self._threads = threads
         self._wave: list[Module] = []
         self._starred: set[str] = set()
-        # How many uncertain steps lead to what is reached now; code from which another is to be made, with its package.
+        # How many uncertain steps lead to what is reached now; code from which another is to be made, with its package
+        # and its words, where these matter.
         self._step = 0
-        self._uncertain: list[tuple[Module | None, CodeType, str]] = []
+        self._uncertain: list[tuple[CodeType, str, set[str]]] = []
         # The top-level modules that the program itself names.
         self._named: set[str] = set()
         # Imports in functions, by the top-level module that something else has to lead to first.
@@ -104,8 +105,8 @@ class Manifest:
         while self._uncertain:
             self._step += 1
             uncertain, self._uncertain = self._uncertain, []
-            for module, code, package in uncertain:
-                self._follow_uncertain(module, code, package)
+            for code, package, found in uncertain:
+                self._follow_uncertain(code, package, found)
             self._complete_step()
         while self._takes_packages:
             self._reach_parts()
@@ -236,24 +237,23 @@ class Manifest:
                 self._wait(statement, package)
             else:
                 self._reach_statement(statement, package)
-        if self._step < STEPS:
-            self._uncertain.append((module, code, package))
+        found = words(code) if module else set()
         if module:
-            found = words(code)
             named = [*self._hints.of(module, package, found), *LATER.get(module.name, ())]
             self.follow_names(name for name in named if self._is_likely(name, package))
             if module.name.partition(".")[0] != "importlib" and module.name not in METADATA_MODULES:
                 self._note_metadata_words(found)
+        if self._step < STEPS:
+            of_library = not module or module.name.partition(".")[0] in sys.stdlib_module_names
+            self._uncertain.append((code, package, set() if of_library else found))
 
-    def _follow_uncertain(self, module: Module | None, code: "CodeType", package: str) -> None:
+    def _follow_uncertain(self, code: "CodeType", package: str, found: set[str]) -> None:
         for statement in later_statements(code):
             self._reach_later(statement, package)
-        if module and module.name.partition(".")[0] not in sys.stdlib_module_names:
-            found = words(code)
-            named = [*self._hints.parts(package, found)]
-            if self._step < STEPS:
-                named += [*self._hints.optional(code), *self._hints.plugins(found)]
-            self.follow_names(name for name in named if self._is_likely(name, package))
+        named = [*self._hints.parts(package, found)]
+        if found and self._step < STEPS:
+            named += [*self._hints.optional(code), *self._hints.plugins(found)]
+        self.follow_names(name for name in named if self._is_likely(name, package))
 
     def _note_metadata_words(self, found: set[str]) -> None:
         if uses_metadata(found):
