@@ -46,7 +46,7 @@ def by_syntax(source: bytes) -> Found:
 
 
 class ModuleLevelImports(ast.NodeVisitor):
-    """Collects imports outside functions; the bodies of functions named ``__getattr__`` count."""
+    """Collects imports outside functions."""
 
     def __init__(self) -> None:
         self.found: Found = set()
@@ -64,8 +64,7 @@ class ModuleLevelImports(ast.NodeVisitor):
             self.visit(statement)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        if node.name == "__getattr__":
-            self.generic_visit(node)
+        pass
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
         pass

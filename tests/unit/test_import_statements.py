@@ -54,7 +54,7 @@ SNIPPETS: dict[str, tuple[str, Imports]] = {
     "decorated function": ("@d\ndef f(x=1):\n import a\nimport b", {("b", 0, ())}),
     "module __getattr__": (
         "import a\ndef __getattr__(name):\n if name == 'b':\n  from . import b\n  return b\ndef __dir__():\n import c",
-        {("a", 0, ()), ("", 1, ("b",))},
+        {("a", 0, ())},
     ),
     "between other loads": ("x = 5, None; import a; y = 'text', 3; from .b import c", {("a", 0, ()), ("b", 1, ("c",))}),
     "more than 300 names and constants": (

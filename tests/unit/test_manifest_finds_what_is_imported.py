@@ -165,11 +165,38 @@ def test_modules_whose_names_are_made_at_run_time_are_found_by_their_beginning(t
     assert set(manifest(tmp_path, files, "import probe").modules) == {"probe", "_probedata_linux-gnu"}
 
 
+def test_a_chain_of_uncertain_steps_ends_where_it_leaves_its_distribution_or_at_the_third(tmp_path: Path) -> None:
+    """A step: something imported in a function, or named in a string."""
+    files = {
+        "first/__init__.py": "def f():\n from . import one\n import second",
+        "first/one.py": "import first.sure\ndef f():\n from . import two\n import second.part\n import third",
+        "first/sure.py": "",
+        "first/two.py": "from . import sure_again\ndef f():\n from . import three",
+        "first/sure_again.py": "BACKENDS = 'first.three'",
+        "first/three.py": "",
+        "second/__init__.py": "def f():\n from . import own\n import third",
+        "second/own.py": "",
+        "second/part.py": "",
+        "third.py": "",
+    }
+    made = manifest(tmp_path, files, "import first")
+    assert {name for name in made.modules if name.startswith("first.")} == {
+        "first.one", "first.sure", "first.two", "first.sure_again",
+    }  # fmt: skip
+    assert {name for name in made.modules if not name.startswith("first")} == {"second", "second.own"}
+
+
+def test_a_chain_of_imports_that_run_at_import_has_no_end(tmp_path: Path) -> None:
+    files = {f"chain{number}.py": f"class A:\n import chain{number + 1}" for number in range(50)}
+    assert len(manifest(tmp_path, files, "def f():\n import chain0").modules) == 50
+
+
 def test_modules_named_in_the_strings_of_an_extension_module_are_found(tmp_path: Path) -> None:
-    table = zlib.compress(b"some words and package.deep.leaf and moreabsent.part")
+    names = b"__all__argumentspackage.deep.leafpyx_unpickle_positionabsent.part"
+    table = zlib.compress(b"See also package.prose and `package.prose`. " + names + b" and moreabsent.part")
     strings = b"package.one\0package.unnamed: an error message\0package.absent\0other\0" + table
     path = tmp_path / f"package/extension{EXTENSION_SUFFIXES[0]}"
-    files = {f"package/{name}.py": "" for name in ("__init__", "one", "unnamed", "deep/__init__", "deep/leaf")}
+    files = {f"package/{name}.py": "" for name in ("__init__", "one", "unnamed", "prose", "deep/__init__", "deep/leaf")}
     looked = tree(tmp_path, {**files, "other.py": ""})
     path.write_bytes(extension(strings))
     made = Manifest(looked, (), threads=1)

@@ -2,6 +2,7 @@
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import CodeType
 
 CODE_TYPE = type((lambda: None).__code__)
@@ -77,8 +78,7 @@ class ImportStatement:
 def import_statements(code: "CodeType") -> list[ImportStatement]:
     """Return the imports that executing ``code`` as a module body may perform.
 
-    Class bodies belong to it. Function bodies do not, since they run later or never, save for a module's
-    ``__getattr__`` (PEP 562), by which packages import their parts at first use. What stands below
+    Class bodies belong to it. Function bodies do not, since they run later or never. What stands below
     ``if TYPE_CHECKING`` is left out.
     """
     found = _statements_of(code)
@@ -106,12 +106,8 @@ def _all_statements(code: "CodeType") -> list[ImportStatement]:
 
 
 def _runs_at_import(code: "CodeType") -> bool:
-    """Tell class bodies, those of generic classes (PEP 695) included, and ``__getattr__`` from functions."""
-    return (
-        not code.co_flags & CO_OPTIMIZED
-        or code.co_name == "__getattr__"
-        or code.co_name.startswith("<generic parameters of")
-    )
+    """Tell class bodies, those of generic classes (PEP 695) included, from functions."""
+    return not code.co_flags & CO_OPTIMIZED or code.co_name.startswith("<generic parameters of")
 
 
 def words(code: "CodeType") -> set[str]:
@@ -123,24 +119,27 @@ def words(code: "CodeType") -> set[str]:
 
 def _add_words(code: "CodeType", found: set[str]) -> None:
     found.update(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, CODE_TYPE):
+    _add_constants(code.co_consts, found)
+
+
+def _add_constants(constants: "Iterable[object]", found: set[str]) -> None:
+    for constant in constants:
+        if isinstance(constant, str):
+            found.add(constant)
+        elif isinstance(constant, CODE_TYPE):
             _add_words(constant, found)
-        else:
-            _add_strings(constant, found)
-
-
-def _add_strings(constant: object, found: set[str]) -> None:
-    if isinstance(constant, str):
-        found.add(constant)
-    elif isinstance(constant, (tuple, frozenset)):
-        for item in constant:
-            _add_strings(item, found)
+        elif isinstance(constant, (tuple, frozenset)):
+            _add_constants(constant, found)
 
 
 def _statements_of(code: "CodeType") -> list[ImportStatement]:
     found: list[ImportStatement] = []
+    # Most functions import nothing; these are the quickest ways to see that.
+    if not code.co_names:
+        return found
     raw = code.co_code
+    if IMPORT_NAME not in raw:
+        return found
     opcodes, arguments = raw[::2], raw[1::2]
     position = opcodes.find(IMPORT_NAME)
     left_out = _left_out(code, opcodes, arguments) if position >= 0 and "TYPE_CHECKING" in code.co_names else []

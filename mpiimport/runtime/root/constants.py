@@ -14,13 +14,15 @@ ZLIB_HEADER = re.compile(rb"\x78[\x01\x5e\x9c\xda]")
 PROBE = 256
 # In a run of strings without separators shorter names would be found everywhere.
 SHORTEST_NAME = 6
+# Between spaces longer strings are names in a row, shorter ones are words of messages and of docstrings.
+LONGEST_WORD = 40
 
 
 class Constants:
     """The strings of an extension module.
 
     ``names``: identifiers, dotted or not, that stand alone; ``runs``: strings stored without separators, as
-    Cython's compressed string tables hold them.
+    Cython's compressed string tables hold them, prose left out.
     """
 
     __slots__ = ("names", "runs")
@@ -41,7 +43,13 @@ def read_module_constants(path: str) -> Constants | None:
     except (OSError, NotElf):
         return None
     names = {name.decode() for name in NAMES.findall(data)}
-    return Constants(names, [run.decode("latin-1") for run in _compressed(data)])
+    return Constants(names, [run for table in _compressed(data) for run in _runs(table.decode("latin-1"))])
+
+
+def _runs(table: str) -> list[str]:
+    """Return what between the spaces of ``table`` is too long for a word, and what it begins and ends with."""
+    parts = table.split()
+    return [*parts[:1], *(part for part in parts[1:-1] if len(part) > LONGEST_WORD), *parts[1:][-1:]]
 
 
 def named_modules(constants: Constants, tree: Tree, tops: set[str]) -> set[str]:

@@ -2,9 +2,11 @@
 
 A hint only. What is missing here is imported the ordinary way; what is too much costs time.
 
-What the bodies of modules import, from the program on, is followed. What functions import is followed within their own
-distribution, into the standard library, and into distributions that something else leads to; not into tests. With the
-breadth PACKAGE, and nothing learned, all of the packages that this reaches is taken.
+What the bodies of modules import, from the program on, is followed to its end. What functions import and strings name
+is uncertain: it is followed within its own distribution, into the standard library, and into distributions that
+something else leads to; not into tests. After one such step a second is made, within its own distribution only, and no
+third: each alone is right often enough, but a chain of them leads everywhere. With the breadth PACKAGE, and nothing
+learned, all of the packages that this reaches is taken.
 """
 
 import _imp
@@ -26,8 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import CodeType
 
-# Names of the standard library that C code spells for other reasons, and that lead far.
-UNLIKELY = frozenset({"antigravity", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"})
+# Names of the standard library that C code spells for other reasons, and that lead far; asyncio stands in all Cython
+# modules.
+UNLIKELY = frozenset(
+    {"antigravity", "asyncio", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"}
+)
 # Parts of packages for those who test them, and tools that programs do not import because a package can work with them.
 TESTS = frozenset({"conftest", "test", "tests"})
 TOOLS = frozenset({"IPython", "distutils", "jedi", "pytest", "setuptools", "sphinx"})
@@ -36,6 +41,8 @@ LATER = {
     "importlib.metadata": ("email.parser", "importlib.metadata._adapters", "zipfile"),
     "email.charset": ("encodings.ascii",),
 }
+# Uncertain steps that are made one after another.
+STEPS = 2
 
 
 class Manifest:
@@ -71,6 +78,10 @@ class Manifest:
         self._threads = threads
         self._wave: list[Module] = []
         self._starred: set[str] = set()
+        # How many uncertain steps lead to what is reached now; code from which another is to be made, with its package
+        # and its words, where these matter.
+        self._step = 0
+        self._uncertain: list[tuple[CodeType, str, set[str]]] = []
         # The top-level modules that the program itself names.
         self._named: set[str] = set()
         # Imports in functions, by the top-level module that something else has to lead to first.
@@ -90,6 +101,20 @@ class Manifest:
 
     def complete(self) -> None:
         """Read the modules reached, reach what they import, and so on until nothing new is found."""
+        self._complete_step()
+        while self._uncertain:
+            self._step += 1
+            uncertain, self._uncertain = self._uncertain, []
+            for code, package, found in uncertain:
+                self._follow_uncertain(code, package, found)
+            self._complete_step()
+        while self._takes_packages:
+            self._reach_parts()
+            if not self._wave:
+                break
+            self._complete_step()
+
+    def _complete_step(self) -> None:
         while self._wave:
             wave, self._wave = self._wave, []
             for module, read in zip(wave, map_in_threads(self._read, wave, self._threads), strict=True):
@@ -97,8 +122,6 @@ class Manifest:
             for name in self._starred:
                 self._reach_public(name)
             self._starred.clear()
-            if self._takes_packages and not self._wave:
-                self._reach_parts()
 
     def leaves_alone(self, name: str) -> bool:
         """Tell whether a module, or a package that it is in, is to be imported the ordinary way."""
@@ -122,7 +145,7 @@ class Manifest:
             return False
         if _imp.is_frozen(name):
             frozen = _imp.get_frozen_object(name)
-            self._follow_code(frozen, name if _imp.is_frozen_package(name) else parent)
+            self._follow_code(None, frozen, name if _imp.is_frozen_package(name) else parent)
             return True
         module = self.tree.find(name)
         if module is None:
@@ -149,6 +172,8 @@ class Manifest:
         name = _absolute(statement, package)
         own, top = package.partition(".")[0], name.partition(".")[0]
         if name in self._learned.skipped or TESTS.intersection(name.split("."), statement.names):
+            return
+        if top != own and self._step == STEPS:
             return
         known = top in self.modules or top in sys.stdlib_module_names or own in self._named
         if top == own or (known and (top not in TOOLS or top in self.modules)):
@@ -198,32 +223,37 @@ class Manifest:
             if code is not None:
                 self.code[read.path] = read
                 if not known:
-                    self._follow_code(code, package)
-                    self._follow_words(module, code, package)
+                    self._follow_code(module, code, package)
         elif read is not None:
             self.follow_names(named_modules(read, self.tree, self._tops()))
             if package:
                 # Cython keeps the bare name of a relative import.
                 self.follow_names(f"{package}.{name}" for name in self._parts(package) & read.names)
 
-    def _follow_code(self, code: "CodeType", package: str) -> None:
+    def _follow_code(self, module: Module | None, code: "CodeType", package: str) -> None:
+        """Follow the body of a module, which is None where it is frozen, and keep the rest of ``code`` for later."""
         for statement in import_statements(code):
             if self._is_tool(_absolute(statement, package), package):
                 self._wait(statement, package)
             else:
                 self._reach_statement(statement, package)
+        found = words(code) if module else set()
+        if module:
+            named = [*self._hints.of(module, package, found), *LATER.get(module.name, ())]
+            self.follow_names(name for name in named if self._is_likely(name, package))
+            if module.name.partition(".")[0] != "importlib" and module.name not in METADATA_MODULES:
+                self._note_metadata_words(found)
+        if self._step < STEPS:
+            of_library = not module or module.name.partition(".")[0] in sys.stdlib_module_names
+            self._uncertain.append((code, package, set() if of_library else found))
+
+    def _follow_uncertain(self, code: "CodeType", package: str, found: set[str]) -> None:
         for statement in later_statements(code):
             self._reach_later(statement, package)
-
-    def _follow_words(self, module: Module, code: "CodeType", package: str) -> None:
-        found = words(code)
-        named = [*self._hints.of(module, package, found), *LATER.get(module.name, ())]
-        if module.name.partition(".")[0] not in sys.stdlib_module_names:
-            named += self._hints.parts(package, found)
+        named = [*self._hints.parts(package, found)]
+        if found and self._step < STEPS:
             named += [*self._hints.optional(code), *self._hints.plugins(found)]
         self.follow_names(name for name in named if self._is_likely(name, package))
-        if module.name.partition(".")[0] != "importlib" and module.name not in METADATA_MODULES:
-            self._note_metadata_words(found)
 
     def _note_metadata_words(self, found: set[str]) -> None:
         if uses_metadata(found):
