@@ -38,13 +38,14 @@ test-full: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready go-test
 
 # Each benchmark is done once: `make bench` goes on where it was interrupted, and begins anew when the directory of its
 # marks, build/bench or build/bench-quick, is gone. One that this machine cannot run says so and ends with status 3.
-BENCHMARKS := lab_scale lab_images never_slower import_cpu binding container_start one_container_per_node
+BENCHMARKS := lab_scale lab_images lab_broadcast never_slower import_cpu binding container_start one_container_per_node
 ifdef QUICK
 MARKS := $(BUILD)/bench-quick
 RESULTS := $(MARKS)
 PAGE := --results $(RESULTS) --page $(MARKS)/benchmarks.md
 lab_scale := --workloads scipy --sizes 2x1 2x2 4x2 --ways plain first later tar squashfs
 lab_images := --sizes 2x2
+lab_broadcast := --nodes 2 --repeats 1
 never_slower := --ranks 1 2 --rounds 3
 import_cpu := --workloads scipy --rounds 3
 binding := --rounds 3

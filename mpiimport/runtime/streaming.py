@@ -1,8 +1,7 @@
 """The snapshot on its way from root's memory and files into the store of each node.
 
 Between nodes it travels in pieces, each followed by its digest as root took it. Pieces are written into the store, not
-received into a mapping of it: of a page that is mapped the kernel first clears what is then overwritten, which costs
-more than the copy that it saves.
+received into a mapping of it: making a page accessible costs more than copying it.
 """
 
 from .index import DIGEST_SIZE, Damaged, digest

@@ -2,15 +2,17 @@
 
 import itertools
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mpiimport.runtime.pieces import cut, length_of
 
 PIECE = 100
+untimed = settings(deadline=None)
 SIZES = st.lists(st.integers(0, 5 * PIECE), max_size=30).map(lambda found: {str(n): s for n, s in enumerate(found)})
 
 
+@untimed
 @given(SIZES)
 def test_every_byte_lies_in_one_piece_in_order(sizes: dict[str, int]) -> None:
     segments = [segment for piece in cut(sizes, PIECE) for segment in piece]
@@ -20,6 +22,7 @@ def test_every_byte_lies_in_one_piece_in_order(sizes: dict[str, int]) -> None:
     assert ends == {name: size for name, size in sizes.items() if size}
 
 
+@untimed
 @given(SIZES)
 def test_pieces_are_bounded_and_well_filled(sizes: dict[str, int]) -> None:
     lengths = [length_of(piece) for piece in cut(sizes, PIECE)]
@@ -28,6 +31,7 @@ def test_pieces_are_bounded_and_well_filled(sizes: dict[str, int]) -> None:
     assert all(sum(pair) > PIECE for pair in itertools.pairwise(lengths))
 
 
+@untimed
 @given(SIZES)
 @example({"a": PIECE - 1, "b": PIECE, "c": 1})
 def test_a_file_that_fits_a_piece_is_in_one(sizes: dict[str, int]) -> None:
