@@ -56,9 +56,12 @@ def show_host(console: Console, prefix: Path, mpi: Mpi) -> None:
     venv = [Path(sys.prefix) / name for name in ("bin", "pyvenv.cfg", f"lib/python3.{sys.version_info.minor}")]
     tree = [*venv, Path(sys.base_prefix), prefix]
     command = [*mpi.command(RANKS), sys.executable]
-    served = [*command, "-S", str(start)], clean_environment(MPIIMPORT="force"), tree
+    early = [*command, "-S", str(start)]
+    # As on a shared file system; on its own a node copies no libraries.
+    served = early, clean_environment(MPIIMPORT="force", MPIIMPORT_LIBRARIES="stage"), tree
     ways = [Way(command, clean_environment(), tree), Way(*served), Way(*served, learned=True)]
-    table = new_table("host Python tree", KINDS)
+    ways.append(Way(early, clean_environment(MPIIMPORT="force"), tree, learned=True))
+    table = new_table("host Python tree", [*KINDS, "later runs,\nlibraries direct"])
     fill(table, compare(ways), squashfuse=False)
     console.print(table)
 

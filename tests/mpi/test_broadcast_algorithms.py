@@ -40,7 +40,7 @@ world = MPI.COMM_WORLD
 loaders = world.gather(type(decimal.__loader__).__name__)
 files = [
     {str(path.relative_to(store)): hashlib.sha256(path.read_bytes()).hexdigest()
-     for path in store.rglob("*") if path.is_file() and path.name != "lock"}
+     for path in store.rglob("*") if path.is_file() and path.name != "lock" and path.parent.name != "late"}
     for store in sorted(Path(sys.argv[1]).iterdir())
 ] if world.rank == 0 else []
 world.Barrier()
@@ -56,8 +56,9 @@ def launch(job: Job, mpi: Mpi, prefix: Path, algorithm: str, damaged: int | None
     place = job.directory / "place"
     place.mkdir()
     command = [*mpi.command(RANKS), sys.executable, str(driver), "--report", str(job.directory / "report")]
+    settings = {"BROADCAST": algorithm, "LIBRARIES": "stage", "STORE": str(place), "DEADLINE": "60"}
     environment = job.environment(
-        mpi, MPIIMPORT="force", MPIIMPORT_BROADCAST=algorithm, MPIIMPORT_STORE=str(place), MPIIMPORT_DEADLINE="60"
+        mpi, MPIIMPORT="force", **{f"MPIIMPORT_{name}": value for name, value in settings.items()}
     )
     outcome = run([*command, str(job.script(PROGRAM)), str(place)], environment, 120, job.directory)
     assert outcome.status == 0, outcome.stderr
