@@ -11,11 +11,10 @@ from .deadline import run_before_deadline
 from .gathering import Gathering
 from .importing import Imports
 from .index import FORMAT, Index, digest
-from .late import make_room
 from .libraries import bind_functions
 from .ownership import Ownership
+from .placement import Placement
 from .private_mpi import NoMpi
-from .store import Store, room_for_store, sweep
 from .streaming import stream
 from .transport.mpi import Transport
 
@@ -29,11 +28,10 @@ if TYPE_CHECKING:
     from .report import Report
     from .root.document import Value
     from .root.snapshot import Snapshot
+    from .store import Store
 
 # Longest text, in bytes, that the rank where a phase failed sends to root.
 REASON = 300
-# What a rank that makes no store says of the room for one.
-ANY_ROOM = 1 << 61
 
 
 class SteppedAside(Exception):
@@ -61,13 +59,9 @@ class Service:
         self._loaded: set[str] = set()
         self._transport: Transport | None = None
         self._snapshot: Snapshot | None = None
-        self._store: Store | None = None
+        self._placement: Placement | None = None
         self._sizes: dict[str, int] = {}
-        self._neighbours: Transport | None = None
         self._leaders: Transport | None = None
-        self._leading = False
-        self._place = ""
-        self._others_room = ANY_ROOM
         self._facts: dict[str, int] = {}
         self._attached: Imports | None = None
         self._gathering: Gathering | None = None
@@ -118,13 +112,17 @@ class Service:
         self._phase("init", INIT, self.init_mpi)
         self._phase("handshake", HANDSHAKE, self.state_facts)
         self._compare_facts()
-        self._survey_nodes()
+        transport = self._over_world()
+        placement = self._placement = Placement(self.options, self.rank)
+        placement.find_neighbours(transport)
+        self._phase("survey", STORE, placement.survey_node)
+        placement.share_room(transport)
         self._phase("read", READ, self.read_tree)
         self._share_sizes()
-        self._phase("reserve", STORE, self.reserve_store)
-        self._share_place()
-        self._phase("join", STORE, self.join_store)
-        self._choose_leaders()
+        self._phase("reserve", STORE, lambda: placement.reserve_store(self._sizes))
+        placement.share_place()
+        self._phase("join", STORE, lambda: placement.join_store(self._sizes))
+        self._leaders = transport.among(placement.leading)
         self._phase("broadcast", BROADCAST, self.broadcast_snapshot)
         self._phase("attach", STORE, self.attach_store)
 
@@ -135,8 +133,8 @@ class Service:
 
     def leave(self) -> None:
         """Stop using the store."""
-        if self._store is not None:
-            self._store.leave()
+        if self._placement is not None:
+            self._placement.leave()
 
     def _learn(self, served: dict[str, int], missed: dict[str, int]) -> None:
         """On root, save what was imported for the next run, and say what this one missed where that was asked for."""
@@ -194,25 +192,11 @@ class Service:
         if differing:
             raise SteppedAside(f"the ranks differ in their {', '.join(differing)}")
 
-    def _survey_nodes(self) -> None:
-        """Find who shares a node, and what room every node has for a store."""
-        transport = self._over_world()
-        self._neighbours = transport.neighbours()
-        leads = self._neighbours.rank == 0
-        if leads:
-            sweep(self.options.store_places())
-        # Root's memory is looked at once it has read.
-        (self._others_room,), _ = transport.extremes([self._room() if leads and self.rank else ANY_ROOM])
-
-    def _room(self) -> int:
-        """Return the bytes that a store may take on this node."""
-        return room_for_store(self.options.store_places(), self.options.store_size)
-
     def read_tree(self) -> None:
         """On root, read what the program will import."""
         if self.rank:
             return
-        assert self._neighbours is not None
+        assert self._placement is not None
         from .root.snapshot import take_snapshot
 
         if self._before_site:
@@ -222,8 +206,8 @@ class Service:
             self.options,
             self._loaded,
             self._answers,
-            one_node=self._neighbours.size == self._over_world().size,
-            room=lambda: min(self._room(), self._others_room),
+            one_node=self._placement.one_node,
+            room=self._placement.room,
         )
         for complaint in self._snapshot.complaints:
             print(f"mpiimport: {complaint}", file=sys.stderr, flush=True)
@@ -232,40 +216,15 @@ class Service:
         transport = self._over_world()
         self._sizes = _unpack_sizes(transport.broadcast(_pack_sizes(self._snapshot)))
 
-    def reserve_store(self) -> None:
-        """On one rank of each node, make room for the store."""
-        if self._neighbours is not None and self._neighbours.rank == 0:
-            self._create_store()
-
-    def _share_place(self) -> None:
-        assert self._neighbours is not None
-        place = self._neighbours.broadcast(os.fsencode(self._store.directory) if self._store else b"")
-        self._place = os.fsdecode(place)
-        self._neighbours.free()
-
-    def join_store(self) -> None:
-        """On its neighbours, join that store; where it cannot be seen, as from a container, make one's own."""
-        if self._store is not None:
-            self._leading = True
-            return
-        self._store = Store.join(self._place, self.rank)
-        if self._store is None:
-            self._leading = True
-            sweep(self.options.store_places())
-            self._create_store()
-
-    def _choose_leaders(self) -> None:
-        self._leaders = self._over_world().among(self._leading)
-
     def broadcast_snapshot(self) -> None:
         """Send the files of the store from root to the rank that leads each store. Collective, and agreed upon."""
-        leaders = self._leaders
-        if leaders is None or self._store is None:
+        leaders, store = self._leaders, self._placed()
+        if leaders is None:
             return
         total = sum(self._sizes.values())
         fill = self._snapshot.fill if self._snapshot else None
         try:
-            copies = stream(leaders, self._sizes, self._store, fill, self.options.broadcast)
+            copies = stream(leaders, self._sizes, store, fill, self.options.broadcast)
         finally:
             leaders.free()
         self._state(copies=copies, bytes_stored=total, bytes_broadcast=total if leaders.size > 1 else 0)
@@ -274,14 +233,15 @@ class Service:
 
     def attach_store(self) -> None:
         """On every rank, check what the store holds and start to import from it."""
-        assert self._store is not None and self.ownership is not None
-        index = Index.unpack(self._store.read_index())
-        self._store.open_code()
+        store = self._placed()
+        assert self.ownership is not None
+        index = Index.unpack(store.read_index())
+        store.open_code()
         self._state(modules_stored=len(index.code) + len(index.needs))
         uncached = self._snapshot.uncached if self._snapshot else frozenset()
         self._attached = Imports(
             index,
-            self._store,
+            store,
             self.ownership,
             self._answers,
             uncached,
@@ -317,9 +277,9 @@ class Service:
         assert self._transport is not None
         return self._transport
 
-    def _create_store(self) -> None:
-        self._store = Store.create(self.options.store_places(), self._sizes, self.rank, self.options.store_size)
-        make_room(self._store, sum(self._sizes.values()), self.options.store_size)
+    def _placed(self) -> "Store":
+        assert self._placement is not None and self._placement.store is not None
+        return self._placement.store
 
 
 def _pack_sizes(snapshot: "Snapshot | None") -> bytes:

@@ -39,8 +39,8 @@ def run_with_fault(
 
 
 @contextmanager
-def shrunk(cluster: Cluster, node: str, *places: str) -> Iterator[None]:
-    """Leave room for MPI in some directories of a node for a while, and none for a store."""
+def shrunk(cluster: Cluster, node: str, *places: str, room: int = ROOM_FOR_MPI) -> Iterator[None]:
+    """Leave so much room in some directories of a node for a while: less than what a store with libraries takes."""
 
     def resize(place: str, size: str) -> None:
         assert said(cluster, node, "mount", "-o", f"remount,size={size}", place) == ""
@@ -50,7 +50,7 @@ def shrunk(cluster: Cluster, node: str, *places: str) -> Iterator[None]:
             # The next job sweeps what killed ones have left, which would make room.
             said(cluster, node, "find", place, "-maxdepth", "1", "-name", "mpiimport-*", "-exec", "rm", "-r", "{}", "+")
             used = said(cluster, node, "df", "--output=used", "--block-size=1", place).split()[-1]
-            resize(place, str(int(used) + ROOM_FOR_MPI))
+            resize(place, str(int(used) + room))
         yield
     finally:
         for place in places:
@@ -138,11 +138,24 @@ def test_a_full_memory_on_one_node_moves_its_store_alone(cluster: Cluster, job: 
 def test_a_node_without_room_makes_all_plain(
     cluster: Cluster, job: Job, mpis: dict[str, Mpi], node: str, name: str
 ) -> None:
-    with shrunk(cluster, node, "/dev/shm", "/tmp"):
+    with shrunk(cluster, node, "/tmp", room=1 << 20):
         spread = cluster.mpi(mpis[name], NODES, job.directory)
-        outcome = job.run(spread, RANKS, job.script(PROGRAM), seconds=2 * DEADLINE)
+        outcome = job.run(spread, RANKS, job.script(PROGRAM), seconds=2 * DEADLINE, MPIIMPORT_STORE="/tmp")
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == PLAIN
     (line,) = outcome.ours()
-    assert "/dev/shm: No space left on device" in line and "MPIIMPORT_STORE" in line
+    assert "/tmp: No space left on device" in line and "MPIIMPORT_STORE" in line
     assert stores(cluster) == {"node0": [], "node1": []}
+
+
+@pytest.mark.parametrize("node", ["node0", "node1"])
+def test_a_node_with_room_for_the_code_alone_copies_no_libraries(
+    cluster: Cluster, job: Job, mpich: Mpi, node: str
+) -> None:
+    with shrunk(cluster, node, "/dev/shm", "/tmp"):
+        spread = cluster.mpi(mpich, NODES, job.directory)
+        outcome = job.run(spread, RANKS, job.script(PROGRAM), seconds=2 * DEADLINE)
+    assert outcome.status == 0, outcome.stderr
+    assert [line.split()[3] for line in outcome.lines()] == ["StoreSourceLoader"] * RANKS
+    (line,) = outcome.ours()
+    assert "are loaded from where they lie" in line

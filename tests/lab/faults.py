@@ -12,19 +12,19 @@ FAULTS = {
 DRIVER = """
 import os, signal, sys, time
 sys.path[0] = {package!r}
-from mpiimport.runtime import service
+from mpiimport.runtime import placement, service, store
 from mpiimport.runtime.launcher import launch
 rank = launch().rank
-# The broadcast's own work is writing what comes in.
-owner = service.Store if {phase!r} == "write" else service.Service
+owners = [service.Service, placement.Placement, store.Store]
+owner = next(owner for owner in owners if hasattr(owner, {phase!r}))
 original = owner.{phase}
-join = service.Store.join
+join = store.Store.join
 def faulty(*arguments):
     if rank == {rank}:
         {fault}
     return original(*arguments)
 owner.{phase} = faulty
-service.Store.join = lambda directory, slot: None if rank == {apart} else join(directory, slot)
+store.Store.join = lambda directory, slot: None if rank == {apart} else join(directory, slot)
 from mpiimport.runtime.command import run_command
 run_command([sys.executable], sys.argv[1:], False, lambda: None)
 """
@@ -33,7 +33,7 @@ run_command([sys.executable], sys.argv[1:], False, lambda: None)
 def driver_text(prefix: Path, phase: str, rank: int, fault: str, apart: int = -1) -> str:
     """Return a program that runs the one named on its command line served, with a fault of FAULTS on one rank.
 
-    ``phase``: a method of Service, or "write", which a rank calls for each file that it writes into a store;
+    ``phase``: a method of Service or Placement, or "write", which is called for each part that goes into a store;
     ``apart``: a rank that is made to lead a store of its own, as on another node.
     """
     package = str(prefix / "lib")

@@ -17,9 +17,9 @@ DAMAGED = 1
 DRIVER = """
 import sys
 sys.path[0] = {package!r}
-from mpiimport.runtime import service, streaming
+from mpiimport.runtime import store, streaming
 from mpiimport.runtime.launcher import launch
-service.Store.join = lambda directory, slot: None
+store.Store.join = lambda directory, slot: None
 streaming.PIECE = 100_000
 unload, unloaded = streaming._Cargo.unload, []
 def damaging(self, message):
