@@ -85,10 +85,13 @@ class StagedLibraries:
             if name in opened or b"/" + os.fsencode(name) + b"\n" in maps:
                 continue
             opened.add(name)
-            try:
-                open_library(copy or path)
-            except (ImportError, OSError):
-                pass
+            # As when ld.so maps it for the one in need, whose symbols it may use without saying so.
+            for flags in (sys.getdlopenflags(), os.RTLD_LAZY):
+                try:
+                    open_library(copy or path, flags)
+                    break
+                except (ImportError, OSError):
+                    pass
 
     def _real_path(self, path: str) -> str:
         """Return ``os.path.realpath(path)``. Each directory is resolved once: modules come by dozens from one."""

@@ -1,6 +1,9 @@
-"""Mapping the libraries that a module needs looks once at what is mapped, however many they are."""
+"""Libraries that a module needs: mapped after one look at what is mapped, with their functions bound as plainly."""
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,3 +38,36 @@ def test_what_is_mapped_is_read_once_for_all_that_a_module_needs(
     assert [staged.stage(module) for module in modules] == modules
     assert len(looks) == 1
     assert mapped_files() >= set(needs)
+
+
+BOUND = """
+import os, sys
+from types import SimpleNamespace
+from mpiimport.runtime.libraries import StagedLibraries, bind_functions
+bind_functions(sys.argv[1])
+needs = sys.argv[2:]
+index = SimpleNamespace(needs={"module": needs}, aliases={}, libraries={"module", *needs})
+store = SimpleNamespace(executable=True, path=lambda name: name.removeprefix("lib"), is_sealed=lambda name: True)
+StagedLibraries(index, store, lambda: None).stage("module")
+"""
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
+@pytest.mark.parametrize(("binding", "bound"), [("", True), ("now", True), ("lazy", False)])
+def test_functions_of_needed_libraries_are_bound_as_those_of_the_module(
+    tmp_path: Path, binding: str, bound: bool
+) -> None:
+    for name, text, needs in (
+        ("first", "int in_first(void) { return 1; }", []),
+        ("second", "int in_first(void); int in_second(void) { return in_first(); }", [str(tmp_path / "libfirst.so")]),
+    ):
+        source = tmp_path / f"{name}.c"
+        source.write_text(text)
+        # Debian's compiler does not ask for immediate binding; others' may.
+        command = ["gcc", "-shared", "-fPIC", "-Wl,-z,lazy", "-o", str(tmp_path / f"lib{name}.so"), str(source), *needs]
+        subprocess.run(command, check=True)
+    needs = [str(tmp_path / "libfirst.so"), str(tmp_path / "libsecond.so")]
+    seen = {"LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": str(tmp_path / "bindings")}
+    subprocess.run([sys.executable, "-c", BOUND, binding, *needs], env={**os.environ, **seen}, check=True)
+    said = "".join(file.read_text(errors="replace") for file in tmp_path.glob("bindings.*"))
+    assert ("symbol `in_first'" in said) == bound
