@@ -76,7 +76,7 @@ def test_the_image_is_found_behind_every_option(site: Site, shim: Path, action: 
     bind = ["--bind", f"{shim.parent.parent}:/opt/mpiimport:ro"]
     # These make a start unfit for acceleration; the option of ours is taken out all the same.
     unfit = ("--writable", "-w", "--boot", "--dmtcp")
-    environment = {"HOME": "/none", "PMI_RANK": "1"}
+    environment = {"HOME": "/none", "PMI_RANK": "1", "MPI_LOCALNRANKS": "1"}
     for words in [*options(site, action), *hidden(site)]:
         done = run([str(shim), *action.split(), *words, "--mpiimport", "img", *name, "python", "-B"], environment)
         plain = words[0].startswith(unfit) and not words[0].startswith("--writable-tmpfs")
