@@ -86,6 +86,10 @@ def _lazy(contest: Contest) -> Start:
     return _served(contest, MPIIMPORT_BINDING="lazy")
 
 
+def _tree_broadcast(contest: Contest) -> Start:
+    return _served(contest, MPIIMPORT_BROADCAST="tree:4")
+
+
 def _tar(contest: Contest) -> Start:
     archive, place = contest.archives / "tree.tar", BROUGHT["tar"]
     _check_room(_tree(contest), contest.nodes)
@@ -167,6 +171,7 @@ WAYS: dict[str, Callable[[Contest], Start]] = {
     "first": _served,
     "later": _served,
     "lazy": _lazy,
+    "tree": _tree_broadcast,
     "zip": _zip,
     "shiv": _shiv,
     "tar": _tar,

@@ -32,6 +32,8 @@ SIZES = ["1x1", "2x1", "8x1", "8x8", "32x8", "64x8", "64x64"]
 OTHER_SIZES = ["8x8", "32x8"]
 # Where MPI is shared too, that tells nothing new of the others.
 EVERYTHING = ("plain", "first", "later")
+# From where on it matters by which ways the snapshot gets to the nodes.
+MANY_NODES = 32
 # Asks for a path that tells where user code begins, imports, meets, and says when that was.
 PROGRAM = """
 import os, sys
@@ -61,7 +63,8 @@ class Setting:
         """Return what is compared: of one rank, which mpiimport leaves alone, only the plain start."""
         if self.ranks == 1:
             return ["plain"]
-        kept = [way for way in ALL_WAYS if way != "lazy" or self.workload == "linked"]
+        odd = {"lazy": self.workload != "linked", "tree": self.nodes < MANY_NODES}
+        kept = [way for way in ALL_WAYS if not odd.get(way)]
         return [way for way in kept if way in EVERYTHING or not self.everything]
 
 
@@ -86,8 +89,9 @@ def main() -> int:
     parser.add_argument(
         "--resume", action="store_true", help="leave out what is in the output, of this commit, already"
     )
+    parser.add_argument("--tree-alone", action="store_true", help="leave out settings in which MPI is shared, too")
     options = parser.parse_args()
-    if {"later", "lazy"} & set(options.ways) and "first" not in options.ways:
+    if {"later", "lazy", "tree"} & set(options.ways) and "first" not in options.ways:
         parser.error("--ways: what later runs use is learned by the first")
     prefix = options.prefix.resolve()
     try:
@@ -102,7 +106,7 @@ def main() -> int:
     if options.resume and options.output.exists():
         results["runs"] = recorded_runs(json.loads(options.output.read_text()), machine)
     for setting in settings(options.workloads, options.sizes, options.service_time / 1e3):
-        if is_complete(setting, options.ways, results["runs"]):
+        if (setting.everything and options.tree_alone) or is_complete(setting, options.ways, results["runs"]):
             continue
         results["runs"] = [found for found in results["runs"] if not belongs(found, setting)]
         for found in measure(setting, options.ways, prefix, mpi, prefix.parent / "workloads"):

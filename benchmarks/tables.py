@@ -11,6 +11,7 @@ HEADINGS = {
     "first": "first run",
     "later": "later runs",
     "lazy": "later runs, lazy binding",
+    "tree": "later runs, `broadcast: tree:4`",
     "unforced": "steps aside",
     "memory": "from memory",
 }
