@@ -11,15 +11,17 @@ from .finder import add_path_hook
 from .launcher import Launch, is_rank_process, launch
 from .options import Options
 from .program import Program
-from .service import Service, SteppedAside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .ownership import Ownership
     from .report import Report
+    from .service import Service
 
 
-def activate(options: Options, program: Program, answers: Answers, before_site: bool, explicit: bool) -> Service | None:
+def activate(
+    options: Options, program: Program, answers: Answers, before_site: bool, explicit: bool
+) -> "Service | None":
     """Start the service where this process is a rank of a job that asked for it; return it if MPI was started.
 
     ``explicit``: the command line names mpiimport, so that being asked needs no further evidence. Never raises;
@@ -42,6 +44,12 @@ def activate(options: Options, program: Program, answers: Answers, before_site: 
     reason = why_not(here, options)
     if reason:
         _say(here.rank, reason, report)
+        return None
+    try:
+        # Most of the rank path, which a process that steps aside does without.
+        from .service import Service, SteppedAside
+    except Exception as exc:
+        _say(here.rank, f"mpiimport does not load ({exc!r}); is its installation complete?", report)
         return None
     service = Service(options, program, answers, before_site, report)
     try:
@@ -77,7 +85,7 @@ def _record(options: Options, program: Program, answers: Answers, before_site: b
     atexit.register(Recording(program, options).finish)
 
 
-def _arrange_exit(service: Service, ownership: "Ownership") -> None:
+def _arrange_exit(service: "Service", ownership: "Ownership") -> None:
     """See to the end of the process. Registered before user code, so run after all of its own exit handlers."""
 
     def end_at_once() -> None:
@@ -92,7 +100,7 @@ def _arrange_exit(service: Service, ownership: "Ownership") -> None:
         add_path_hook(ownership.path_hook)
 
 
-def abort_on_uncaught(service: Service | None) -> None:
+def abort_on_uncaught(service: "Service | None") -> None:
     """Let an exception that no one catches end the whole job, once its traceback is printed."""
     ownership = service.ownership if service else None
     if ownership is None:
