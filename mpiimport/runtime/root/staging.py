@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 
 def are_local(paths: list[str]) -> bool:
     """Tell whether files lie on file systems of this node that all its ranks read through one cache."""
-    directories = {os.path.dirname(os.path.realpath(path)) for path in paths}
-    return {file_system(path) for path in directories} <= SHARED_CACHE
+    try:
+        # One question for each file, and a few for one of each device.
+        places = {os.stat(path).st_dev: path for path in paths}
+    except OSError:
+        return False
+    return {file_system(os.path.dirname(os.path.realpath(path))) for path in places.values()} <= SHARED_CACHE
 
 
 def leave_direct(libraries: "Libraries", options: "Options") -> None:
