@@ -18,9 +18,9 @@ from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.contenders import Start
-from benchmarks.images import UNAVAILABLE, Unavailable
-from benchmarks.local_jobs import SERVED, Job, forced, launch, provisioned_mpi
+from benchmarks.contenders import Start, forced
+from benchmarks.images import UNAVAILABLE, Unavailable, provisioned_mpi
+from benchmarks.local_jobs import SERVED, Job, launch
 from benchmarks.machine import describe
 from benchmarks.paired import Spread, ratios, rounds, spread
 from benchmarks.workloads import prepare

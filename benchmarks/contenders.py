@@ -71,23 +71,35 @@ def _plain(contest: Contest) -> Start:
     return Start(environment=contest.searched)
 
 
-def _served(contest: Contest, **more: str) -> Start:
-    own = {
-        "MPIIMPORT": "force",
-        "MPIIMPORT_REPORT": str(contest.home / "report"),
-        "MPIIMPORT_MANIFESTS": str(contest.home / "manifests"),
-        "MPIIMPORT_DEADLINE": str(SECONDS),
-    }
-    python = [sys.executable, "-S", str(contest.prefix / "lib" / "mpiimport" / "start.py")]
-    return Start(python, {**contest.searched, **own, **more})
+def served(prefix: Path, **options: str) -> Start:
+    """Return the early start of mpiimport; ``options`` by the names of their variables, without ``MPIIMPORT_``."""
+    python = [sys.executable, "-S", str(prefix / "lib" / "mpiimport" / "start.py")]
+    return Start(python, {f"MPIIMPORT_{name}": value for name, value in options.items()})
+
+
+def forced(prefix: Path, manifests: Path | str, **options: str) -> Start:
+    """Return it served even where stepping aside would be right. ``manifests``: where learned ones are kept."""
+    start = served(prefix, MANIFESTS=str(manifests), **options)
+    return Start(start.python, {**start.environment, "MPIIMPORT": "force"})
+
+
+def _served(contest: Contest, **options: str) -> Start:
+    served_start = forced(
+        contest.prefix,
+        contest.home / "manifests",
+        REPORT=str(contest.home / "report"),
+        DEADLINE=str(SECONDS),
+        **options,
+    )
+    return Start(served_start.python, {**contest.searched, **served_start.environment})
 
 
 def _lazy(contest: Contest) -> Start:
-    return _served(contest, MPIIMPORT_BINDING="lazy")
+    return _served(contest, BINDING="lazy")
 
 
 def _tree_broadcast(contest: Contest) -> Start:
-    return _served(contest, MPIIMPORT_BROADCAST="tree:4")
+    return _served(contest, BROADCAST="tree:4")
 
 
 def _tar(contest: Contest) -> Start:

@@ -108,6 +108,12 @@ def provision(script: str) -> str:
     return (outcome.stdout.splitlines() or [""])[-1]
 
 
+def provisioned_mpi() -> Mpi:
+    """Return the MPICH of the tests. Raises Unavailable."""
+    home = Path(provision("mpi.sh")) / "mpich"
+    return Mpi("mpich", home, home / "lib" / "libmpi.so.12")
+
+
 def has_capability(number: int) -> bool:
     """Whether this process could give the capability to a child. proc(5), CapBnd."""
     for line in Path("/proc/self/status").read_text().splitlines():

@@ -14,7 +14,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.images import UNAVAILABLE, Unavailable, provision
+from benchmarks.images import UNAVAILABLE, Unavailable, provision, provisioned_mpi
 from benchmarks.machine import describe
 from tests.lab.cluster import Cluster, python_tree
 from tests.lab.filesystem import SharedFileSystem
@@ -39,11 +39,10 @@ def main() -> int:
     options = parser.parse_args()
     try:
         provision("lab.sh")
-        home = Path(provision("mpi.sh"))
+        mpi = provisioned_mpi()
     except Unavailable as exc:
         print(f"lab_broadcast: {exc}", file=sys.stderr)
         return UNAVAILABLE
-    mpi = Mpi("mpich", home / "mpich", home / "mpich" / "lib" / "libmpi.so.12")
     prefix = options.prefix.resolve()
     runs = []
     for slowed, (reads, sends) in LIMITS.items():

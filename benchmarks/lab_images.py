@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks import images
 from benchmarks.contenders import SECONDS
 from benchmarks.control_group import group, into, seconds_of
-from benchmarks.local_jobs import SERVED, provisioned_mpi
+from benchmarks.local_jobs import SERVED
 from benchmarks.machine import describe
 from benchmarks.workloads import WORKLOADS
 from tests.lab.cluster import Cluster, ClusterMpi, python_tree
@@ -77,7 +77,7 @@ def main() -> int:
     prefix = arguments.prefix.resolve()
     try:
         images.provision("lab.sh")
-        containers = images.find(prefix, provisioned_mpi())
+        containers = images.find(prefix, images.provisioned_mpi())
     except images.Unavailable as exc:
         print(f"lab_images: {exc}", file=sys.stderr)
         return images.UNAVAILABLE

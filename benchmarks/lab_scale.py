@@ -19,7 +19,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.contenders import ALL_WAYS, SECONDS, Contest, NotHere, Start, start
-from benchmarks.images import UNAVAILABLE, Unavailable, provision
+from benchmarks.images import UNAVAILABLE, Unavailable, provision, provisioned_mpi
 from benchmarks.lab_operations import MARK, by_rank, mean_by_place
 from benchmarks.machine import describe
 from benchmarks.workloads import WORKLOADS, prepare
@@ -96,11 +96,10 @@ def main() -> int:
     prefix = options.prefix.resolve()
     try:
         provision("lab.sh")
-        home = Path(provision("mpi.sh"))
+        mpi = provisioned_mpi()
     except Unavailable as exc:
         print(f"lab_scale: {exc}", file=sys.stderr)
         return UNAVAILABLE
-    mpi = Mpi("mpich", home / "mpich", home / "mpich" / "lib" / "libmpi.so.12")
     machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
     results: dict[str, Any] = {"machine": machine, "service_time": options.service_time / 1e3, "runs": []}
     if options.resume and options.output.exists():

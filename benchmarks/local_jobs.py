@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.contenders import Start
-from benchmarks.images import provision
 from tests.lab.ranks import Mpi, clean_environment, run
 
 SECONDS = 300
@@ -30,24 +29,6 @@ class Job:
     said: dict[str, Any]
     wall: float
     cpu: float
-
-
-def provisioned_mpi() -> Mpi:
-    """Return the MPICH of the tests. Raises images.Unavailable."""
-    home = Path(provision("mpi.sh")) / "mpich"
-    return Mpi("mpich", home, home / "lib" / "libmpi.so.12")
-
-
-def served(prefix: Path, **options: str) -> Start:
-    """Return the early start of mpiimport; ``options`` by the names of their variables, without ``MPIIMPORT_``."""
-    python = [sys.executable, "-S", str(prefix / "lib" / "mpiimport" / "start.py")]
-    return Start(python, {f"MPIIMPORT_{name}": value for name, value in options.items()})
-
-
-def forced(prefix: Path, manifests: Path | str, **options: str) -> Start:
-    """Return it served even where stepping aside would be right. ``manifests``: where learned ones are kept."""
-    start = served(prefix, MANIFESTS=str(manifests), **options)
-    return Start(start.python, {**start.environment, "MPIIMPORT": "force"})
 
 
 def launch(mpi: Mpi, ranks: int, start: Start, program: Path, *words: str, **variables: str) -> Job:

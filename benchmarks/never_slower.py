@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory, mkdtemp
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.contenders import Start
-from benchmarks.images import UNAVAILABLE, Unavailable
-from benchmarks.local_jobs import SERVED, Job, forced, launch, provisioned_mpi, served
+from benchmarks.contenders import Start, forced, served
+from benchmarks.images import UNAVAILABLE, Unavailable, provisioned_mpi
+from benchmarks.local_jobs import SERVED, Job, launch
 from benchmarks.machine import describe
 from benchmarks.paired import ratios, rounds
 from benchmarks.workloads import WORKLOADS

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks import images
 from benchmarks.control_group import group, into, seconds_of
 from benchmarks.machine import describe
-from tests.lab.ranks import Mpi, run
+from tests.lab.ranks import run
 
 IMAGES = {"sandbox": "py", "sif": "py.sif"}
 PROGRAMS = {"true": ["/bin/true"], "mpi4py": ["/usr/bin/python3", "-c", "from mpi4py import MPI"]}
@@ -51,8 +51,7 @@ def main() -> int:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     prefix = arguments.prefix.resolve()
     try:
-        mpi_prefix = Path(images.provision("mpi.sh")) / "mpich"
-        mpi = Mpi("mpich", mpi_prefix, mpi_prefix / "lib" / "libmpi.so.12")
+        mpi = images.provisioned_mpi()
         containers = images.find(prefix, mpi)
     except images.Unavailable as exc:
         print(f"one_container_per_node: {exc}", file=sys.stderr)
@@ -61,7 +60,7 @@ def main() -> int:
     cases = [Case(*values) for values in itertools.product(IMAGES, identities, arguments.ranks, PROGRAMS)]
     result = {
         "machine": describe(
-            prefix, runtime=[containers.runtime, "--version"], mpi=[mpi_prefix / "bin" / "mpichversion"]
+            prefix, runtime=[containers.runtime, "--version"], mpi=[mpi.prefix / "bin" / "mpichversion"]
         ),
         "results": [measure(containers, case, arguments.rounds) for case in cases],
     }

@@ -38,8 +38,12 @@ func Execute(command []string, env []string) error {
 			// A script without an interpreter line: the runtimes, as shells do, give it to sh.
 			err = syscall.Exec("/bin/sh", append([]string{"/bin/sh", file}, command[1:]...), env)
 		}
+		byPath := strings.Contains(command[0], "/")
+		if !byPath && isMissing(err) {
+			continue
+		}
 		refused := classify(command[0], file, err)
-		if strings.Contains(command[0], "/") {
+		if byPath {
 			return refused
 		}
 		if refused.Status == NotExecutable && !isDirectory(file) {
@@ -73,12 +77,11 @@ func Candidates(command string, env []string) []string {
 
 // classify says, as a shell does, why a file could not be executed.
 func classify(command, file string, err error) NotStarted {
-	missing := errors.Is(err, fs.ErrNotExist)
-	if _, found := os.Stat(file); missing && found == nil {
-		return NotStarted{command, "its interpreter is missing", NotFound}
-	}
 	switch {
-	case missing, errors.Is(err, syscall.ENOTDIR):
+	case isMissing(err):
+		if _, err := os.Stat(file); err == nil {
+			return NotStarted{command, "its interpreter is missing", NotFound}
+		}
 		return NotStarted{command, "No such file or directory", NotFound}
 	case isDirectory(file):
 		return NotStarted{command, "Is a directory", NotExecutable}
@@ -86,6 +89,10 @@ func classify(command, file string, err error) NotStarted {
 		return NotStarted{command, "Permission denied", NotExecutable}
 	}
 	return NotStarted{command, fmt.Sprint(err), NotExecutable}
+}
+
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 func isDirectory(file string) bool {
