@@ -1,6 +1,7 @@
 """Launching MPI ranks under a hard time limit."""
 
 import os
+import select
 import signal
 import subprocess
 import tempfile
@@ -68,9 +69,8 @@ def run(
         )
         status: int | None = None
         try:
-            status = process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            pass
+            if _ends_within(process.pid, seconds):
+                status = process.wait()
         finally:
             if process.returncode is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -80,3 +80,14 @@ def run(
             stream.seek(0)
             texts.append(stream.read().decode(errors="replace"))
         return Outcome(status, *texts)
+
+
+def _ends_within(pid: int, seconds: float) -> bool:
+    """Wait for a child's end. ``Popen.wait`` would look every 50 ms, and walls be multiples of that."""
+    process = os.pidfd_open(pid)
+    try:
+        ended = select.poll()
+        ended.register(process, select.POLLIN)
+        return bool(ended.poll(seconds * 1000))
+    finally:
+        os.close(process)
