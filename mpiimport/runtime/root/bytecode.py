@@ -97,6 +97,17 @@ def later_statements(code: "CodeType") -> list[ImportStatement]:
     return found
 
 
+def attribute_statements(code: "CodeType") -> list[ImportStatement]:
+    """Return the imports in the ``__getattr__`` of a module body ``code`` (PEP 562)."""
+    functions = (constant for constant in code.co_consts if isinstance(constant, CODE_TYPE))
+    return [
+        statement
+        for function in functions
+        if function.co_name == "__getattr__"
+        for statement in _all_statements(function)
+    ]
+
+
 def _all_statements(code: "CodeType") -> list[ImportStatement]:
     found = _statements_of(code)
     for constant in code.co_consts:

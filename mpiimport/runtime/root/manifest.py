@@ -5,8 +5,9 @@ A hint only. What is missing here is imported the ordinary way; what is too much
 What the bodies of modules import, from the program on, is followed to its end. What functions import and strings name
 is uncertain: it is followed within its own distribution, into the standard library, and into distributions that
 something else leads to; not into tests. After one such step a second is made, within its own distribution only, and no
-third: each alone is right often enough, but a chain of them leads everywhere. With the breadth PACKAGE, and nothing
-learned, all of the packages that this reaches is taken.
+third: each alone is right often enough, but a chain of them leads everywhere. From distributions that only an
+uncertain step led to, the second is made where a module brings its attributes when they are asked for (PEP 562). With
+the breadth PACKAGE, and nothing learned, all of the packages that this reaches is taken.
 """
 
 import _imp
@@ -14,7 +15,7 @@ import sys
 
 from ..metadata import METADATA_MODULES
 from ..options import CLOSURE, PACKAGE
-from .bytecode import ImportStatement, import_statements, later_statements, words
+from .bytecode import ImportStatement, attribute_statements, import_statements, later_statements, words
 from .constants import Constants, named_modules, read_module_constants
 from .distributions import uses_metadata
 from .hints import Hints
@@ -25,7 +26,7 @@ from .tree import CODE, EXTENSION, SOURCELESS, Module, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from types import CodeType
 
 # Names of the standard library that C code spells for other reasons, and that lead far; asyncio stands in all Cython
@@ -78,10 +79,12 @@ class Manifest:
         self._threads = threads
         self._wave: list[Module] = []
         self._starred: set[str] = set()
-        # How many uncertain steps lead to what is reached now; code from which another is to be made, with its package
-        # and its words, where these matter.
+        # How many uncertain steps lead to what is reached now; code from which another is to be made: which of its
+        # statements it takes, its package, and its words, where these matter.
         self._step = 0
-        self._uncertain: list[tuple[CodeType, str, set[str]]] = []
+        self._uncertain: list[tuple[Callable[[CodeType], list[ImportStatement]], CodeType, str, set[str]]] = []
+        # The top-level modules to which certain steps lead.
+        self._certain: frozenset[str] = frozenset()
         # The top-level modules that the program itself names.
         self._named: set[str] = set()
         # Imports in functions, by the top-level module that something else has to lead to first.
@@ -102,11 +105,12 @@ class Manifest:
     def complete(self) -> None:
         """Read the modules reached, reach what they import, and so on until nothing new is found."""
         self._complete_step()
+        self._certain = sys.stdlib_module_names.union(name.partition(".")[0] for name in self.modules)
         while self._uncertain:
             self._step += 1
             uncertain, self._uncertain = self._uncertain, []
-            for code, package, found in uncertain:
-                self._follow_uncertain(code, package, found)
+            for statements, code, package, found in uncertain:
+                self._follow_uncertain(statements(code), code, package, found)
             self._complete_step()
         while self._takes_packages:
             self._reach_parts()
@@ -244,11 +248,17 @@ class Manifest:
             if module.name.partition(".")[0] != "importlib" and module.name not in METADATA_MODULES:
                 self._note_metadata_words(found)
         if self._step < STEPS:
-            of_library = not module or module.name.partition(".")[0] in sys.stdlib_module_names
-            self._uncertain.append((code, package, set() if of_library else found))
+            top = module.name.partition(".")[0] if module else "importlib"
+            if self._step and top not in self._certain:
+                self._uncertain.append((attribute_statements, code, package, set()))
+            else:
+                of_library = top in sys.stdlib_module_names
+                self._uncertain.append((later_statements, code, package, set() if of_library else found))
 
-    def _follow_uncertain(self, code: "CodeType", package: str, found: set[str]) -> None:
-        for statement in later_statements(code):
+    def _follow_uncertain(
+        self, statements: list[ImportStatement], code: "CodeType", package: str, found: set[str]
+    ) -> None:
+        for statement in statements:
             self._reach_later(statement, package)
         named = [*self._hints.parts(package, found)]
         if found and self._step < STEPS:
