@@ -56,10 +56,19 @@ def _branching() -> tuple[int, int | None]:
     return opcode, None if argument == loads[2] else loads[2] - argument - jumps[-1]
 
 
+def _comparing() -> tuple[int, int]:
+    """Return the instruction that compares what was loaded with the constant loaded last."""
+    code = compile("if a == 'b':\n c", "<calibration>", "exec")
+    instructions = _instructions(code)
+    loads = [i for i, (opcode, _) in enumerate(instructions) if opcode == LOAD_CONST]
+    return instructions[loads[0] + 1]
+
+
 LOADS = dict([_loading("probe"), _loading("x0.probe"), _loading("probe", in_function=True)])
 LOAD_NAME = _loading("probe")[0]
 JUMP, JUMP_BASE = _branching()
 LOAD_CONST, _flags = _before_import()
+COMPARE = _comparing()
 # Low bits of IMPORT_NAME's argument that are no part of the name: since 3.15 two, for PEP 810.
 FLAG_BITS = _flags.bit_length() - 1
 
@@ -75,16 +84,17 @@ class ImportStatement:
         self.names = names
 
 
-def import_statements(code: "CodeType") -> list[ImportStatement]:
+def import_statements(code: "CodeType", is_program: bool = False) -> list[ImportStatement]:
     """Return the imports that executing ``code`` as a module body may perform.
 
     Class bodies belong to it. Function bodies do not, since they run later or never. What stands below
-    ``if TYPE_CHECKING`` is left out.
+    ``if TYPE_CHECKING`` is left out and, unless the module is the program, what stands below
+    ``if __name__ == "__main__"``.
     """
-    found = _statements_of(code)
+    found = _statements_of(code, is_program)
     for constant in code.co_consts:
         if isinstance(constant, CODE_TYPE) and _runs_at_import(constant):
-            found += import_statements(constant)
+            found += import_statements(constant, is_program)
     return found
 
 
@@ -143,7 +153,7 @@ def _add_constants(constants: "Iterable[object]", found: set[str]) -> None:
             _add_constants(constant, found)
 
 
-def _statements_of(code: "CodeType") -> list[ImportStatement]:
+def _statements_of(code: "CodeType", is_program: bool = True) -> list[ImportStatement]:
     found: list[ImportStatement] = []
     # Most functions import nothing; these are the quickest ways to see that.
     if not code.co_names:
@@ -153,7 +163,7 @@ def _statements_of(code: "CodeType") -> list[ImportStatement]:
         return found
     opcodes, arguments = raw[::2], raw[1::2]
     position = opcodes.find(IMPORT_NAME)
-    left_out = _left_out(code, opcodes, arguments) if position >= 0 and "TYPE_CHECKING" in code.co_names else []
+    left_out = _left_out(code, opcodes, arguments, is_program) if position >= 0 else []
     while position >= 0:
         if not any(position in block for block in left_out):
             found.append(_statement(code, opcodes, arguments, position))
@@ -161,21 +171,26 @@ def _statements_of(code: "CodeType") -> list[ImportStatement]:
     return found
 
 
-def _left_out(code: "CodeType", opcodes: bytes, arguments: bytes) -> list[range]:
-    """Return where the instructions below ``if TYPE_CHECKING`` are."""
+def _left_out(code: "CodeType", opcodes: bytes, arguments: bytes, is_program: bool) -> list[range]:
+    """Return where the instructions are below an ``if`` that holds for type checkers, or for the program, only."""
+    unmet = {"TYPE_CHECKING"} if is_program else {"TYPE_CHECKING", "__main__"}
     found: list[range] = []
+    if unmet.isdisjoint((*code.co_names, *code.co_consts)):
+        return found
     condition = ""
     argument = 0
     for position, (opcode, low) in enumerate(zip(opcodes, arguments, strict=True)):
         argument = argument << 8 | low
         if opcode == EXTENDED_ARG:
             continue
-        if opcode == JUMP and condition == "TYPE_CHECKING":
+        if opcode == JUMP and condition in unmet:
             end = argument if JUMP_BASE is None else position + argument + JUMP_BASE
             found.append(range(position, end))
         if opcode in LOADS:
             condition = code.co_names[argument >> LOADS[opcode]]
-        elif argument:
+        elif opcode == LOAD_CONST and condition == "__name__" and code.co_consts[argument] == "__main__":
+            condition = "__main__"
+        elif argument and (opcode, argument) != COMPARE:
             condition = ""
         argument = 0
     return found

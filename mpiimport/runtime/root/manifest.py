@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 # Names of the standard library that C code spells for other reasons, and that lead far; asyncio stands in all Cython
 # modules.
 UNLIKELY = frozenset(
-    {"antigravity", "asyncio", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"}
+    {"_asyncio", "antigravity", "asyncio", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"}
 )
-# Parts of packages for those who test them, and tools that programs do not import because a package can work with them.
-TESTS = frozenset({"conftest", "test", "tests"})
-TOOLS = frozenset({"IPython", "distutils", "jedi", "pytest", "setuptools", "sphinx"})
+# Parts of packages for those who test or build them, and what programs do not import because a package can work with it.
+TESTS = frozenset({"conftest", "distutils", "test", "tests"})
+TOOLS = frozenset({"IPython", "distutils", "jedi", "matplotlib", "pytest", "setuptools", "sphinx"})
 # Imports in functions of the standard library that are called while programs load; these since 3.15.
 LATER = {
     "importlib.metadata": ("email.parser", "importlib.metadata._adapters", "zipfile"),
@@ -92,7 +92,7 @@ class Manifest:
 
     def follow_program(self, code: "CodeType") -> None:
         """Reach what the program ``code``, which is no module of the tree, imports; its functions are sure to run."""
-        for statement in import_statements(code) + later_statements(code):
+        for statement in import_statements(code, is_program=True) + later_statements(code):
             self._named.add(statement.name.partition(".")[0])
             self._reach_statement(statement, "", self._learned.skipped)
         self._note_metadata_words(words(code))
@@ -175,7 +175,7 @@ class Manifest:
         """Reach what a function imports, unless only that leads to another distribution."""
         name = _absolute(statement, package)
         own, top = package.partition(".")[0], name.partition(".")[0]
-        if name in self._learned.skipped or TESTS.intersection(name.split("."), statement.names):
+        if name in self._learned.skipped or TESTS.intersection((*name.split("."), *statement.names)):
             return
         if top != own and self._step == STEPS:
             return
