@@ -190,6 +190,28 @@ def test_a_chain_of_uncertain_steps_ends_where_it_leaves_its_distribution_or_at_
     }  # fmt: skip
 
 
+def test_imports_for_when_a_module_is_the_program_are_found_in_programs_alone(tmp_path: Path) -> None:
+    text = """
+import first
+if __name__ == "__main__":
+    import own
+elif __name__ != "main" and TYPES == "__main__":
+    import second
+if name == "__main__":
+    import third
+"""
+    names = ("first", "second", "third", "own")
+    files = {"module.py": text, **{f"{name}.py": "" for name in names}}
+    assert set(manifest(tmp_path, files, "import module").modules) == {"module", "first", "second", "third"}
+    assert set(manifest(tmp_path, files, text).modules) == set(names)
+
+
+def test_tests_in_functions_are_not_followed(tmp_path: Path) -> None:
+    functions = "def f(): import own.tests.one\ndef g(): from own import conftest\ndef h(): from own import two"
+    files = {f"own/{name}.py": "" for name in ("tests/__init__", "tests/one", "conftest", "two")}
+    assert set(manifest(tmp_path, {"own/__init__.py": functions, **files}, "import own").modules) == {"own", "own.two"}
+
+
 def test_a_chain_of_imports_that_run_at_import_has_no_end(tmp_path: Path) -> None:
     files = {f"chain{number}.py": f"class A:\n import chain{number + 1}" for number in range(50)}
     assert len(manifest(tmp_path, files, "def f():\n import chain0").modules) == 50

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 UNLIKELY = frozenset(
     {"_asyncio", "antigravity", "asyncio", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"}
 )
-# Parts of packages for those who test or build them, and what programs do not import because a package can work with it.
+# Parts of packages for those who test or build them, and what programs do not import because packages can work with it.
 TESTS = frozenset({"conftest", "distutils", "test", "tests"})
 TOOLS = frozenset({"IPython", "distutils", "jedi", "matplotlib", "pytest", "setuptools", "sphinx"})
 # Imports in functions of the standard library that are called while programs load; these since 3.15.
