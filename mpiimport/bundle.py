@@ -1,7 +1,8 @@
 """Writes the modules of the rank path as one file, of which a rank opens one instead of forty: ``python bundle.py``.
 
 There is one file for each version of Python, beside this one: the magic number of its bytecode, then, as marshal has
-it, a mapping from the name of each module to its file, relative to this directory, and its code.
+it, a mapping from the name of each module to its file, relative to this directory, and its code, which is marshalled on
+its own: most processes need a part of them.
 """
 
 import marshal
@@ -29,8 +30,8 @@ def _name(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _code(file: Path) -> object:
-    return compile(file.read_bytes(), str(file), "exec", dont_inherit=True)
+def _code(file: Path) -> bytes:
+    return marshal.dumps(compile(file.read_bytes(), str(file), "exec", dont_inherit=True))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ class _RankPath:
             self._modules = marshal.loads(memoryview(content)[len(MAGIC_NUMBER) :])
 
     def code(self):  # type: () -> dict[str, Any]
-        """Return the code of the modules by their files."""
+        """Return the marshalled code of the modules by their files."""
         return {os.path.join(self._package, file): code for file, code in self._modules.values()}
 
     def find_spec(self, name, path=None, target=None):  # type: (str, Any, Any) -> Any
@@ -47,14 +47,15 @@ class _RankPath:
 
     def exec_module(self, module):  # type: (Any) -> None
         import _imp
+        import marshal
 
-        code = self._modules[module.__name__][1]
+        code = marshal.loads(self._modules[module.__name__][1])
         internal = _imp  # type: Any
         internal._fix_co_filename(code, module.__file__)
         exec(code, module.__dict__)
 
 
-def _main():  # type: () -> None
+def _main():  # type: () -> Any
     script = __file__
     if sys.version_info < (3, 10):
         _run_plainly(script, "only CPython 3.10 and newer is served")
@@ -72,7 +73,7 @@ def _main():  # type: () -> None
     except Exception as exc:
         _run_plainly(script, "mpiimport does not load (%r); is its installation complete?" % exc)
     sys.meta_path.remove(rank_path)
-    start.run(script)
+    return start.activate(script)
 
 
 def _run_plainly(script, reason):  # type: (str, str) -> None
@@ -85,4 +86,6 @@ def _run_plainly(script, reason):  # type: (str, str) -> None
     os.execv(sys.executable, words[: position - 1] + words[position + 1 :])
 
 
-_main()
+# Beginning empties this namespace.
+with _main() as execution:
+    execution.begin()()

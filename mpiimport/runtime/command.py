@@ -16,20 +16,80 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
+    from typing import Any
 
     from .service import Service
 
 USAGE_STATUS = 2
 
 
+class Execution:
+    """A program that runs in ``__main__`` while this context lasts, which sees to how it ends.
+
+        with execution:
+            execution.begin()()
+
+    The call is the caller's, so that hardly a frame of ours lies below the program's. That is more than looks: Python
+    3.11 and newer keep frames in pieces of 16 KiB, and where the calls of a program go to and fro over the end of a
+    piece, each costs two system calls; frames of ours would move that end.
+    """
+
+    def __init__(self, program: Program, service: "Service | None", ends_process: bool) -> None:
+        """``ends_process``: a script that ran to its end is the end of the process."""
+        self._program = program
+        self._service = service
+        self._ends_process = ends_process
+
+    def __enter__(self) -> "Execution":
+        return self
+
+    def begin(self) -> "Callable[[], object]":
+        """Empty ``__main__`` and return what runs the program in it."""
+        namespace = sys.modules["__main__"].__dict__
+        namespace.clear()
+        namespace.update(
+            __name__="__main__",
+            __doc__=None,
+            __package__=None,
+            __loader__=BuiltinImporter,
+            __spec__=None,
+            __builtins__=builtins,
+        )
+        if sys.version_info < (3, 14):
+            namespace["__annotations__"] = {}
+        abort_on_uncaught(self._service)
+        return self._program.prepare()
+
+    def __exit__(self, kind: object, exc: BaseException | None, traceback: "Any") -> None:
+        """Raises SystemExit: with status 1, or 130, after an exception that nothing caught."""
+        if isinstance(exc, SystemExit):
+            return
+        if exc is not None:
+            # The frame of the caller is ours, too.
+            _show(exc, traceback.tb_next)
+        self._program.forget_file()
+        if exc is not None:
+            raise SystemExit(130 if isinstance(exc, KeyboardInterrupt) else 1) from None
+        if self._ends_process and not sys.flags.inspect:
+            # Where a script runs to its end Python takes `__file__` from `__main__`, which is not that of a start.
+            raise SystemExit(0)
+
+
 def run_command(interpreter: list[str], words: list[str], before_site: bool, activated: "Callable[[], None]") -> None:
-    """Activate and run the program that ``words`` name.
+    """Do as ``prepare_command``, and run the program."""
+    with prepare_command(interpreter, words, before_site, activated) as execution:
+        execution.begin()()
+
+
+def prepare_command(
+    interpreter: list[str], words: list[str], before_site: bool, activated: "Callable[[], None]"
+) -> Execution:
+    """Activate for the program that ``words`` name.
 
     ``interpreter``: the part of the command line that plain Python would have in front of the program.
     ``before_site``: this is the early start, and ``site.main()`` is run once activation is over, after ``activated``
     is called.
-    Raises SystemExit: for the program's own, with status 1 after an exception that nothing caught, and with
-    status 2 for a command line that cannot be understood.
+    Raises SystemExit: with status 2 for a command line that cannot be understood.
     """
     try:
         flags, rest = split_flags(words)
@@ -51,7 +111,7 @@ def run_command(interpreter: list[str], words: list[str], before_site: bool, act
         phases.begin(SITE)
         _run_site(answers)
     phases.begin(MAIN)
-    _run(program, service)
+    return Execution(program, service, ends_process=before_site)
 
 
 def activate_interpreter() -> None:
@@ -78,39 +138,13 @@ def _run_site(answers: Answers) -> None:
             "Fatal Python error: init_import_site: Failed to import the site module\nPython runtime state: initialized",
             file=sys.stderr,
         )
-        _show(exc)
+        _show(exc, exc.__traceback__)
         raise SystemExit(1) from None
 
 
-def _run(program: Program, service: "Service | None") -> None:
-    namespace = sys.modules["__main__"].__dict__
-    namespace.clear()
-    namespace.update(
-        __name__="__main__",
-        __doc__=None,
-        __package__=None,
-        __loader__=BuiltinImporter,
-        __spec__=None,
-        __builtins__=builtins,
-    )
-    if sys.version_info < (3, 14):
-        namespace["__annotations__"] = {}
-    abort_on_uncaught(service)
-    try:
-        program.run()
-    except SystemExit:
-        raise
-    except BaseException as exc:
-        _show(exc)
-        program.forget_file()
-        raise SystemExit(130 if isinstance(exc, KeyboardInterrupt) else 1) from None
-    program.forget_file()
-
-
-def _show(exc: BaseException) -> None:
+def _show(exc: BaseException, traceback: "TracebackType | None") -> None:
     """Print what the interpreter prints of an uncaught exception: the program's own frames."""
     here = os.path.dirname(__file__)
-    traceback: TracebackType | None = exc.__traceback__
     while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(here):
         traceback = traceback.tb_next
     exc.__traceback__ = traceback

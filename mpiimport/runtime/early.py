@@ -4,6 +4,7 @@ Until then the interpreter's own look-ups would ask every directory again for ev
 answers here, which is safe for the few instants before user code runs.
 """
 
+import marshal
 import os
 import sys
 from _frozen_importlib_external import EXTENSION_SUFFIXES
@@ -17,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
 
+    from .command import Execution
+
 NO_SITE_FIELD = "no_site"
 # The standard library's directory of extension modules, of which few are needed.
 EXTENSIONS = "lib-dynload"
@@ -28,8 +31,8 @@ class EarlyImports(Source):
     Our own modules are the exception: they come from the one file that holds them all.
     """
 
-    def __init__(self, bundle: "dict[str, CodeType]") -> None:
-        """``bundle``: the code of our own modules, by their files."""
+    def __init__(self, bundle: dict[str, bytes]) -> None:
+        """``bundle``: the marshalled code of our own modules, by their files."""
         self._bundle = bundle
         self._own: dict[str, dict[str, int]] = {}
         self._listings: dict[str, dict[str, int] | None] = {}
@@ -69,9 +72,11 @@ class EarlyImports(Source):
         return self._listings[path]
 
     def code(self, path: str) -> "CodeType | None":
-        code = self._bundle.get(path)
-        if code is not None:
-            fix_co_filename(code, path)
+        data = self._bundle.get(path)
+        if data is None:
+            return None
+        code: CodeType = marshal.loads(data)
+        fix_co_filename(code, path)
         return code
 
     def invalidate(self) -> None:
@@ -91,18 +96,18 @@ class _Extensions(dict[str, int]):
 
 
 class EarlyStart:
-    """The early start of one process: made as soon as this module is there, run once everything has loaded."""
+    """The early start of one process: made as soon as this module is there, activated once everything has loaded."""
 
-    def __init__(self, bundle: "dict[str, CodeType]") -> None:
-        """``bundle``: the code of our own modules, by their files."""
+    def __init__(self, bundle: dict[str, bytes]) -> None:
+        """``bundle``: the marshalled code of our own modules, by their files."""
         self._imports = EarlyImports(bundle)
         self._imports.install()
-        from .command import run_command
+        from .command import prepare_command
 
-        self._run_command = run_command
+        self._prepare_command = prepare_command
 
-    def run(self, script: str) -> None:
-        """Run the program named on the command line of ``script``, which Python was given with ``-S``."""
+    def activate(self, script: str) -> "Execution":
+        """Activate for the program named on the command line of ``script``, which Python was given with ``-S``."""
         del sys.path[0]
         with_site = os.environ.pop("MPIIMPORT_START", "early") != "early-nosite"
         words = [os.path.abspath(word) for word in sys.orig_argv]
@@ -112,10 +117,7 @@ class EarlyStart:
             last = len(interpreter) - 1 - interpreter[::-1].index("-S")
             del interpreter[last]
             _unset_no_site()
-        self._run_command(interpreter, sys.argv[1:], with_site, self._imports.remove)
-        if not sys.flags.inspect:
-            # Where a script runs to its end Python takes `__file__` from `__main__`, which is not this script's.
-            raise SystemExit(0)
+        return self._prepare_command(interpreter, sys.argv[1:], with_site, self._imports.remove)
 
 
 def _unset_no_site() -> None:

@@ -3,6 +3,7 @@
 import os
 import sys
 from _frozen_importlib_external import SourceFileLoader
+from _functools import partial  # type: ignore[import-not-found]
 from zipimport import ZipImportError, zipimporter
 
 from .index import digest
@@ -10,7 +11,9 @@ from .machinery import keep_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import CodeType
+    from typing import Any
 
 SCRIPT, MODULE, CODE, INPUT = "script", "module", "code", "input"
 # Options of Python that take a value, as the rest of the word or as the next one.
@@ -111,17 +114,17 @@ class Program:
             pass
         return None
 
-    def run(self) -> None:
-        """Run the program in ``__main__``, whose namespace the caller has emptied.
+    def prepare(self) -> "Callable[[], object]":
+        """Return what runs the program in ``__main__``, whose namespace the caller has emptied.
 
-        ``sys.argv`` and ``sys.path`` are set as Python sets them. What the program raises is raised here.
+        ``sys.argv`` and ``sys.path`` are set as Python sets them. Raises what Python raises of a program that it cannot
+        compile.
         """
         first = self.search_entry()
         if first is not None:
             sys.path.insert(0, first)
         if self.kind == MODULE or self._is_container():
-            self._run_module()
-            return
+            return self._prepare_module()
         namespace = sys.modules["__main__"].__dict__
         if self.kind == SCRIPT:
             sys.argv = [self.target, *self.arguments]
@@ -140,7 +143,8 @@ class Program:
         code = compile(source, name, "exec", dont_inherit=True)
         if self._keeps_text():
             keep_source(code, source.decode())
-        exec(code, namespace)
+        run: Callable[[], object] = partial(exec, code, namespace)
+        return run
 
     def forget_file(self) -> None:
         """Take from ``__main__`` what Python takes from it where a file ran to its end: exit handlers see that."""
@@ -153,12 +157,16 @@ class Program:
         """Tell whether Python keeps the program's text for tracebacks: that of ``-c`` since 3.13."""
         return self.kind == CODE and sys.version_info >= (3, 13)
 
-    def _run_module(self) -> None:
+    def _prepare_module(self) -> "Callable[[], object]":
         import runpy
 
         container = self.kind == SCRIPT
         sys.argv = [self.target if container else "-m", *self.arguments]
-        runpy._run_module_as_main("__main__" if container else self.target, not container)  # type: ignore[attr-defined]
+        library: Any = runpy
+        run: Callable[[], object] = partial(
+            library._run_module_as_main, "__main__" if container else self.target, not container
+        )
+        return run
 
     def _is_container(self) -> bool:
         """Tell whether the script is a directory or an archive, whose ``__main__`` is then run."""

@@ -58,8 +58,9 @@ class ModuleLevelImports(ast.NodeVisitor):
         self.found.add((node.module or "", node.level, tuple(alias.name for alias in node.names)))
 
     def visit_If(self, node: ast.If) -> None:
-        # The compiler leaves out what can never run.
+        # The compiler leaves out what can never run; what runs in programs alone is of no interest in modules.
         never = isinstance(node.test, ast.Constant) and not node.test.value
+        never = never or ast.unparse(node.test) == "__name__ == '__main__'"
         for statement in node.orelse if never else (*node.body, *node.orelse):
             self.visit(statement)
 

@@ -173,7 +173,7 @@ def test_the_program_is_found_where_words_are_joined(directory: Path, name: str)
     ],
 )
 def test_the_margin_of_code_is_what_it_is_for_python(text: str) -> None:
-    here = "import sys; from mpiimport.runtime.program import Program; Program.parse(['-c', sys.argv[1]]).run()"
+    here = "import sys; from mpiimport.runtime.program import Program; Program.parse(['-c', sys.argv[1]]).prepare()()"
     environment = clean_environment(PYTHONPATH=str(ROOT))
     plain, ours = (
         subprocess.run([sys.executable, "-c", *words], capture_output=True, text=True, env=environment)
