@@ -34,11 +34,9 @@ class Execution:
     piece, each costs two system calls; frames of ours would move that end.
     """
 
-    def __init__(self, program: Program, service: "Service | None", ends_process: bool) -> None:
-        """``ends_process``: a script that ran to its end is the end of the process."""
+    def __init__(self, program: Program, service: "Service | None") -> None:
         self._program = program
         self._service = service
-        self._ends_process = ends_process
 
     def __enter__(self) -> "Execution":
         return self
@@ -61,7 +59,8 @@ class Execution:
         return self._program.prepare()
 
     def __exit__(self, kind: object, exc: BaseException | None, traceback: "Any") -> None:
-        """Raises SystemExit: with status 1, or 130, after an exception that nothing caught."""
+        """Raises SystemExit: with status 0 where the program ran to its end, and is not to be inspected then; with
+        status 1, or 130, after an exception that nothing caught."""
         if isinstance(exc, SystemExit):
             return
         if exc is not None:
@@ -70,8 +69,8 @@ class Execution:
         self._program.forget_file()
         if exc is not None:
             raise SystemExit(130 if isinstance(exc, KeyboardInterrupt) else 1) from None
-        if self._ends_process and not sys.flags.inspect:
-            # Where a script runs to its end Python takes `__file__` from `__main__`, which is not that of a start.
+        if not sys.flags.inspect:
+            # Where a script runs to its end Python takes `__file__` from `__main__`, which is not that of our script.
             raise SystemExit(0)
 
 
@@ -111,7 +110,7 @@ def prepare_command(
         phases.begin(SITE)
         _run_site(answers)
     phases.begin(MAIN)
-    return Execution(program, service, ends_process=before_site)
+    return Execution(program, service)
 
 
 def activate_interpreter() -> None:

@@ -84,7 +84,7 @@ class Manifest:
         self._step = 0
         self._uncertain: list[tuple[Callable[[CodeType], list[ImportStatement]], CodeType, str, set[str]]] = []
         # The top-level modules to which certain steps lead.
-        self._certain: frozenset[str] = frozenset()
+        self._certain: set[str] = set()
         # The top-level modules that the program itself names.
         self._named: set[str] = set()
         # Imports in functions, by the top-level module that something else has to lead to first.
@@ -105,7 +105,7 @@ class Manifest:
     def complete(self) -> None:
         """Read the modules reached, reach what they import, and so on until nothing new is found."""
         self._complete_step()
-        self._certain = sys.stdlib_module_names.union(name.partition(".")[0] for name in self.modules)
+        self._certain = {name.partition(".")[0] for name in self.modules}
         while self._uncertain:
             self._step += 1
             uncertain, self._uncertain = self._uncertain, []
@@ -248,12 +248,13 @@ class Manifest:
             if module.name.partition(".")[0] != "importlib" and module.name not in METADATA_MODULES:
                 self._note_metadata_words(found)
         if self._step < STEPS:
-            top = module.name.partition(".")[0] if module else "importlib"
-            if self._step and top not in self._certain:
-                self._uncertain.append((attribute_statements, code, package, set()))
+            top = module.name.partition(".")[0] if module else ""
+            if not top or top in sys.stdlib_module_names:
+                self._uncertain.append((later_statements, code, package, set()))
+            elif not self._step or top in self._certain:
+                self._uncertain.append((later_statements, code, package, found))
             else:
-                of_library = top in sys.stdlib_module_names
-                self._uncertain.append((later_statements, code, package, set() if of_library else found))
+                self._uncertain.append((attribute_statements, code, package, set()))
 
     def _follow_uncertain(
         self, statements: list[ImportStatement], code: "CodeType", package: str, found: set[str]
