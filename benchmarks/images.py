@@ -99,9 +99,9 @@ def squashfuse_user(prefix: Path) -> str:
     return user if reads.status == 0 else ""
 
 
-def provision(script: str) -> str:
+def provision(script: str, *arguments: str) -> str:
     """Run a provisioning script of the tests and return its last line. Raises Unavailable with its reason."""
-    outcome = run([str(PROVISION / script)], dict(os.environ), PROVISION_SECONDS)
+    outcome = run([str(PROVISION / script), *arguments], dict(os.environ), PROVISION_SECONDS)
     if outcome.status != 0:
         said = outcome.stderr.splitlines() or [f"{script}: no reason given"]
         raise Unavailable(said[-1])

@@ -146,6 +146,7 @@ def container_start(directory: Path = RESULTS) -> str:
         ]
         for way, one in result["ways"].items()
     ]
+    rows += [[door, reason, "", ""] for door, reason in result["missing"].items()]
     return table(["one start", "CPU", "wall", "system calls"], rows)
 
 

@@ -53,10 +53,13 @@ def test_walls_are_shown_as_ratios_with_their_spread(tmp_path: Path) -> None:
 def test_the_latest_result_counts(tmp_path: Path) -> None:
     above = {"cpu_seconds_above_percent": 2.5, "wall_seconds_above_percent": -1.0}
     way = {"cpu_seconds": 0.1, "wall_seconds": 0.2, "system_calls": 1000, **above}
-    record(tmp_path, "container_start_new", ways={"new": way})
-    older = {"machine": {**MACHINE, "date": "2025-01-01"}, "ways": {"old": way}}
+    record(tmp_path, "container_start_new", ways={"new": way}, missing={"plugin": "not root"})
+    older = {"machine": {**MACHINE, "date": "2025-01-01"}, "ways": {"old": way}, "missing": {}}
     (tmp_path / "container_start_old.json").write_text(json.dumps(older))
-    assert cells(tables.container_start(tmp_path)) == [["new", "0.1000 s, +2.5 %", "0.2000 s, -1.0 %", "1,000"]]
+    assert cells(tables.container_start(tmp_path)) == [
+        ["new", "0.1000 s, +2.5 %", "0.2000 s, -1.0 %", "1,000"],
+        ["plugin", "not root", "", ""],
+    ]
 
 
 def test_a_tree_that_this_machine_cannot_mount_is_said_to_be_so(tmp_path: Path) -> None:

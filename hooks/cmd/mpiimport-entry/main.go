@@ -1,10 +1,10 @@
 // Command mpiimport-entry stands in front of a container's command and becomes it: python starts through
 // mpiimport's start script, everything else gets the environment in which sitecustomize activates. As the first
-// process of a container, or with --init, it stays: as the parent of a second one that becomes the command.
+// process of a container, or with --init, it stays, as the parent of a second one that becomes the command; with
+// --no-init it does not.
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -15,7 +15,7 @@ import (
 	"mpiimport.org/hooks/internal/prefix"
 )
 
-const usage = "usage: mpiimport-entry [--init] COMMAND [ARGUMENT...]"
+const usage = "usage: mpiimport-entry [--init | --no-init] COMMAND [ARGUMENT...]"
 
 func init() {
 	runtime.LockOSThread() // the main thread becomes the command
@@ -24,29 +24,43 @@ func init() {
 func main() {
 	command := os.Args[1:]
 	stays := os.Getpid() == 1
-	if len(command) > 0 && command[0] == "--init" {
-		stays, command = true, command[1:]
+	if len(command) > 0 && (command[0] == "--init" || command[0] == "--no-init") {
+		stays, command = command[0] == "--init", command[1:]
 	}
 	if len(command) == 0 {
 		fmt.Fprintln(os.Stderr, "mpiimport-entry: no command given;", usage)
 		os.Exit(2)
 	}
 	if stays {
-		ended, err := firstprocess.Run("/proc/self/exe", append([]string{os.Args[0]}, command...), os.Environ())
-		if err == nil {
-			os.Exit(ended)
-		}
-		fmt.Fprintf(os.Stderr, "mpiimport-entry: cannot stay as the first process: %v; is /proc mounted?\n", err)
+		stay(command)
 	}
 	become(command)
 }
 
-// become returns only in that it exits, where the command could not be started.
+// stay runs the command as a child and exits as it does; it returns only if that failed.
+func stay(command []string) {
+	// Else each signal that is to be forwarded costs two more changes of threads.
+	runtime.UnlockOSThread()
+	defer runtime.LockOSThread()
+	file, words := "/proc/self/exe", append([]string{os.Args[0]}, command...)
+	if installed, err := prefix.Of(); err == nil {
+		// The child needs not start twice.
+		if apply := entry.Profiled(command, entry.Process{Prefix: installed, Env: os.Environ()}); apply != nil {
+			file, words = apply[0], apply
+		}
+	}
+	ended, err := firstprocess.Run(file, words, os.Environ())
+	if err == nil {
+		os.Exit(ended)
+	}
+	fmt.Fprintf(os.Stderr, "mpiimport-entry: cannot stay as the first process: %v; is /proc mounted?\n", err)
+}
+
+// become does not return.
 func become(command []string) {
 	env, err := adoption.Release(os.Environ())
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "mpiimport-entry: nobody is left to start", command[0], "for:", err)
-		os.Exit(status(err))
+		entry.Exit(fmt.Errorf("nobody is left to start %s for: %w", command[0], err))
 	}
 	// Without /proc nobody can say where we are; the command still runs, as it would without us.
 	if installed, err := prefix.Of(); err == nil {
@@ -58,21 +72,5 @@ func become(command []string) {
 		}
 		command, env = entry.Start(command, process)
 	}
-	err = entry.Execute(command, env)
-	fmt.Fprintln(os.Stderr, "mpiimport-entry:", err)
-	os.Exit(status(err))
-}
-
-// status is what the container runtime itself exits with for a command that it cannot start.
-func status(err error) int {
-	for _, name := range []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"} {
-		if os.Getenv(name) != "" {
-			return 255
-		}
-	}
-	var refused entry.NotStarted
-	if errors.As(err, &refused) {
-		return refused.Status
-	}
-	return entry.NotExecutable
+	entry.Exit(entry.Execute(command, env))
 }

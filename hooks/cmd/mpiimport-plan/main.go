@@ -22,7 +22,7 @@ const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR
        mpiimport-plan share [--profile P] [--userns] [--prefix DIR]             print a job's plan, for MPIIMPORT_PLAN
        mpiimport-plan show --provenance [--profile P]                           print what a profile says, and which file says it, as JSON
        mpiimport-plan environment [--profile P]                                 print a profile's environment, NUL-separated
-       mpiimport-plan apply [--prefix DIR] COMMAND...                           become the command, with the environment of the profile that MPIIMPORT_PROFILE names
+       mpiimport-plan apply [--prefix DIR] COMMAND...                           become the command as mpiimport-entry does, with the environment of the profile that MPIIMPORT_PROFILE names
        mpiimport-plan list [--prefix DIR]                                       print the known profiles
        mpiimport-plan cdi [--profile P | --all] [--userns=false] [--shm host|noexec|private] [--output FILE]
                                                                                 write CDI devices
@@ -176,7 +176,9 @@ func apply(installed string, command []string) error {
 	if err != nil {
 		return err
 	}
-	return entry.Execute(command, env)
+	command, env = entry.Start(command, entry.Process{Prefix: installed, Pid: os.Getpid(), Env: env})
+	entry.Exit(entry.Execute(command, env))
+	return nil
 }
 
 // list prints the sound profiles, and on standard error what is wrong with each of the others.

@@ -57,7 +57,7 @@ func TestAnImagesOwnProfileIsAppliedOnce(t *testing.T) {
 		env  string
 		want string
 	}{
-		{"MPIIMPORT=1 MPIIMPORT_PROFILE=site", "/opt/mpiimport/bin/mpiimport-plan apply -- /opt/mpiimport/bin/mpiimport-entry python app.py"},
+		{"MPIIMPORT=1 MPIIMPORT_PROFILE=site", "/opt/mpiimport/bin/mpiimport-plan apply -- python app.py"},
 		{"MPIIMPORT=1 MPIIMPORT_PROFILE=site MPIIMPORT_APPLIED=site", ""},
 		{"MPIIMPORT=0 MPIIMPORT_PROFILE=site", ""},
 		{"MPIIMPORT_PROFILE=site", ""},

@@ -27,6 +27,21 @@ type NotStarted struct {
 
 func (e NotStarted) Error() string { return e.Command + ": " + e.Reason }
 
+// Exit says why the command could not be started and ends with the status that the container runtime itself would.
+func Exit(err error) {
+	fmt.Fprintln(os.Stderr, "mpiimport-entry:", err)
+	for _, name := range []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"} {
+		if os.Getenv(name) != "" {
+			os.Exit(255)
+		}
+	}
+	var refused NotStarted
+	if errors.As(err, &refused) {
+		os.Exit(refused.Status)
+	}
+	os.Exit(NotExecutable)
+}
+
 // Execute replaces this process by the command, whose file it looks for as execvp does; it returns only if that
 // failed. No file is asked for before the attempt: at scale each question is one too many.
 func Execute(command []string, env []string) error {

@@ -6,8 +6,8 @@ import (
 	"mpiimport.org/hooks/internal/prefix"
 )
 
-// Profiled returns the command that applies the profile which the environment names and then comes back here, where
-// nobody outside has applied it: in an image with mpiimport inside. It returns nil where there is nothing to apply.
+// Profiled returns the command that applies the profile which the environment names and goes on as this package would,
+// where nobody outside has applied it: in an image with mpiimport inside. It returns nil where there is nothing to apply.
 // Profiles are for a program of their own, because most starts need none and pay for what the binary holds.
 func Profiled(command []string, p Process) []string {
 	name, _ := environ.Get(p.Env, handover.Profile)
@@ -15,5 +15,5 @@ func Profiled(command []string, p Process) []string {
 	if name == "" || off(p.Env) || (isApplied && applied == name) {
 		return nil
 	}
-	return append([]string{prefix.Plan(p.Prefix), "apply", "--", prefix.Entry(p.Prefix)}, command...)
+	return append([]string{prefix.Plan(p.Prefix), "apply", "--"}, command...)
 }

@@ -84,6 +84,13 @@ func (c *config) has(kind specs.LinuxNamespaceType) bool {
 	return slices.ContainsFunc(c.namespaces, func(n specs.LinuxNamespace) bool { return n.Type == kind })
 }
 
+// isFirst says whether the container's command is the first process of a new pid namespace.
+func (c *config) isFirst() bool {
+	return slices.ContainsFunc(c.namespaces, func(n specs.LinuxNamespace) bool {
+		return n.Type == specs.PIDNamespace && n.Path == ""
+	})
+}
+
 // format writes the configuration with the command, environment and mounts as they are now.
 func (c *config) format() ([]byte, error) {
 	mounts := []json.RawMessage{}

@@ -7,8 +7,11 @@ import (
 	"math/rand"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
+	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/launch"
 )
 
@@ -31,13 +34,11 @@ func checkWhole(t testing.TB, text []byte) (changed bool) {
 	}
 	before, after := decode(t, text), decode(t, out)
 	c, failed := parse(out)
-	if failed != nil || !slices.Contains(c.args, launch.EntryPath) || c.mountAt(launch.Inside) < 0 ||
-		!slices.Contains(c.env, "MPIIMPORT_PROFILE="+c.annotations[ProfileAnnotation]) {
+	if failed != nil || !isStarted(c) || c.mountAt(launch.Inside) < 0 || !slices.Contains(c.env, "MPIIMPORT_PROFILE="+c.annotations[ProfileAnnotation]) {
 		t.Fatalf("half edited: %v\n%s\n%s", failed, text, out)
 	}
 	old, _ := parse(text)
-	if kept := slices.DeleteFunc(slices.Clone(c.args), func(word string) bool { return word == launch.EntryPath }); !slices.Equal(kept,
-		slices.DeleteFunc(slices.Clone(old.args), func(word string) bool { return word == launch.EntryPath })) {
+	if !slices.Equal(withoutOurs(c.args), withoutOurs(old.args)) {
 		t.Fatalf("the command changed: %q, %q", old.args, c.args)
 	}
 	for _, whole := range []map[string]any{before, after} {
@@ -49,6 +50,21 @@ func checkWhole(t testing.TB, text []byte) (changed bool) {
 		t.Fatalf("something else changed:\n%s\n%s", text, out)
 	}
 	return true
+}
+
+// isStarted says whether something of ours is in the command's way: the entry binary, the start script or sitecustomize.
+func isStarted(c *config) bool {
+	path, _ := environ.Get(c.env, "PYTHONPATH")
+	return slices.Contains(c.args, launch.EntryPath) || slices.Contains(c.args, startScript) || strings.HasPrefix(path, launch.SitePath)
+}
+
+var startScript = prefix.StartScript(launch.Inside)
+
+// withoutOurs returns a command without the words that the hook may add.
+func withoutOurs(words []string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		return slices.Contains([]string{launch.EntryPath, "--no-init", "-S", startScript}, word)
+	})
 }
 
 func TestNothingElseOfTheConfigurationChanges(t *testing.T) {
@@ -72,6 +88,9 @@ func TestTenThousandRandomEditsNeverEndInAHalfEditedContainer(t *testing.T) {
 	for range 10_000 {
 		text := with(t, func(c map[string]any) {
 			annotate([]string{"default", "site"}[random.Intn(2)])(c)
+			if random.Intn(2) == 0 {
+				object(c, "process")["env"] = []string{"PATH=/bin", "PMI_RANK=0"}
+			}
 			for range 1 + random.Intn(4) {
 				damage(random, c, 0)
 			}
@@ -132,6 +151,7 @@ func damage(random *rand.Rand, tree any, depth int) {
 
 func FuzzPrecreate(f *testing.F) {
 	f.Add(with(f, annotate("site")))
+	f.Add([]byte(`{"ociVersion":"1.0.0","annotations":{"org.mpiimport.profile":"default"},"process":{"args":["python"],"env":["PMI_RANK=1"]},"linux":{"namespaces":[{"type":"pid"}]}}`))
 	f.Add([]byte(`{"ociVersion":"1.0.0","annotations":{"org.mpiimport.profile":"default"},"process":{"args":["a"]}}`))
 	f.Add([]byte(`{"ociVersion":"1.0.0","Process":{"args":["a"]},"annotations":{"org.mpiimport.profile":"default"},"process":{"args":["a"],"Env":null}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -8,8 +8,11 @@ import (
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
+	"mpiimport.org/hooks/internal/entry"
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/internal/prefix"
+	"mpiimport.org/hooks/internal/rankenv"
 	"mpiimport.org/hooks/launch"
 )
 
@@ -39,8 +42,8 @@ func Precreate(text []byte, h Host) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.args = slices.Concat(before, plan.Entry, command)
 	c.edit(plan)
+	c.start(before, plan.Entry, command)
 	return c.format()
 }
 
@@ -73,6 +76,22 @@ func (c *config) command() ([]string, []string) {
 		return c.args[:2], c.args[2:]
 	}
 	return nil, c.args
+}
+
+// start says how the command starts. Its environment is known here to the last variable, so that what the entry binary
+// would do in the container is done at once, unless that takes the command's process id, which is not known, or the clocks
+// in there.
+func (c *config) start(init, entryBinary, command []string) {
+	_, reports := environ.Get(c.env, handover.Report)
+	switch {
+	case len(entryBinary) == 0, slices.Contains(command, prefix.StartScript(launch.Inside)):
+		// The image has the binary in front, or this hook has run before.
+	case len(init) > 0, reports, rankenv.IsRank(c.env) && !c.isFirst():
+		// The command stays the container's first process, or the init's child.
+		c.args = slices.Concat(init, entryBinary, []string{"--no-init"}, command)
+	default:
+		c.args, c.env = entry.Start(command, entry.Process{Prefix: launch.Inside, Pid: 1, Env: c.env})
+	}
 }
 
 // edit carries the plan's mounts and environment out.

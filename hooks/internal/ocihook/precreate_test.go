@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/handover"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
 )
@@ -83,10 +85,10 @@ func TestThePlanIsCarriedOut(t *testing.T) {
 		annotate("site")(c)
 		object(c, "process")["env"] = []string{"B=1", "A=image", "LD_LIBRARY_PATH=/image/lib", "MPIIMPORT=force"}
 	}), host(site))
-	if want := []string{launch.EntryPath, "python3", "app.py", "<&>"}; !slices.Equal(c.args, want) {
+	if want := []string{"python3", "app.py", "<&>"}; !slices.Equal(c.args, want) {
 		t.Errorf("%q", c.args)
 	}
-	want := []string{"A=1", "LD_LIBRARY_PATH=/image/lib:/site/lib", "MPIIMPORT=force", "MPIIMPORT_PROFILE=site", "MPIIMPORT_APPLIED=site", "MPIIMPORT_STORE=/run/mpiimport"}
+	want := []string{"A=1", "LD_LIBRARY_PATH=/image/lib:/site/lib", "MPIIMPORT=force", "MPIIMPORT_PROFILE=site", "MPIIMPORT_APPLIED=site", "MPIIMPORT_STORE=/run/mpiimport", "PYTHONPATH=" + launch.SitePath}
 	if !slices.Equal(c.env, want) {
 		t.Errorf("%q", c.env)
 	}
@@ -155,25 +157,54 @@ func TestAUserNamespaceCounts(t *testing.T) {
 	}
 }
 
-func TestAnInitStaysInFront(t *testing.T) {
-	c := edited(t, with(t, func(c map[string]any) {
-		annotate("default")(c)
-		object(c, "annotations")["io.podman.annotations.init"] = "TRUE"
-		object(c, "process")["args"] = []string{"/run/podman-init", "--", "python3"}
-	}), host(""))
-	if want := []string{"/run/podman-init", "--", launch.EntryPath, "python3"}; !slices.Equal(c.args, want) {
-		t.Errorf("%q", c.args)
+func TestHowTheCommandStarts(t *testing.T) {
+	early := []string{"python3", "-S", startScript, "app.py"}
+	binary := []string{launch.EntryPath, "--no-init", "python3", "app.py"}
+	for name, c := range map[string]struct {
+		env, init []string
+		pid       map[string]string // the pid namespace
+		want      []string
+		wantPid   string
+	}{
+		"a rank in a pid namespace of its own": {env: []string{"PMI_RANK=0"}, pid: map[string]string{"type": "pid"}, want: early, wantPid: "1"},
+		"a rank among the host's processes":    {env: []string{"PMI_RANK=0"}, want: binary},
+		"a rank among another container's":     {env: []string{"PMI_RANK=0"}, pid: map[string]string{"type": "pid", "path": "/proc/7/ns/pid"}, want: binary},
+		"a rank that is to report":             {env: []string{"PMI_RANK=0", "MPIIMPORT_REPORT=/r"}, pid: map[string]string{"type": "pid"}, want: binary},
+		"behind an init":                       {init: []string{"/run/podman-init", "--"}, pid: map[string]string{"type": "pid"}, want: append([]string{"/run/podman-init", "--"}, binary...)},
+		"no rank":                              {want: []string{"python3", "app.py"}},
+	} {
+		text := with(t, func(whole map[string]any) {
+			annotate("default")(whole)
+			object(whole, "process")["args"] = append(slices.Clone(c.init), "python3", "app.py")
+			object(whole, "process")["env"] = append([]string{"PATH=/bin"}, c.env...)
+			if c.init != nil {
+				object(whole, "annotations")["io.podman.annotations.init"] = "TRUE"
+			}
+			object(whole, "linux")["namespaces"] = []map[string]string{{"type": "mount"}}
+			if c.pid != nil {
+				object(whole, "linux")["namespaces"] = []map[string]string{c.pid}
+			}
+		})
+		got := edited(t, text, host(""))
+		if pid, _ := environ.Get(got.env, handover.Pid); !slices.Equal(got.args, c.want) || pid != c.wantPid {
+			t.Errorf("%s: %q, process %s", name, got.args, pid)
+		}
+		once, _ := Precreate(text, host(""))
+		twice, err := Precreate(once, host(""))
+		if err != nil || !reflect.DeepEqual(decode(t, once), decode(t, twice)) {
+			t.Errorf("%s, by a hook that runs twice: %v\n%s\n%s", name, err, once, twice)
+		}
 	}
 }
 
-func TestAHookThatRunsTwiceChangesNothingMore(t *testing.T) {
-	once, err := Precreate(with(t, annotate("default")), host(""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	twice, err := Precreate(once, host(""))
-	if err != nil || !reflect.DeepEqual(decode(t, once), decode(t, twice)) {
-		t.Errorf("%v\n%s\n%s", err, once, twice)
+func TestAnImagesOwnEntryBinaryStaysInFront(t *testing.T) {
+	own := []string{launch.EntryPath, "python3", "app.py"}
+	c := edited(t, with(t, func(c map[string]any) {
+		annotate("default")(c)
+		object(c, "process")["args"] = own
+	}), host(""))
+	if !slices.Equal(c.args, own) {
+		t.Errorf("%q", c.args)
 	}
 }
 

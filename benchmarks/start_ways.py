@@ -1,0 +1,148 @@
+"""The ways to start a container that ``container_start.py`` compares: each runtime alone, and with us."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.images import CAP_SYS_RESOURCE, Unavailable, has_capability, provision
+
+PROFILE = "mpich"
+RANK = {"PMI_RANK": "0", "PMI_SIZE": "1", "MPI_LOCALNRANKS": "1"}
+DOCKERFILE = Path(__file__).resolve().parent.parent / "containers" / "entrypoint.Dockerfile"
+IMAGE, SERVED = "localhost/mpiimport-py", "mpiimport-entrypoint"
+# podman.sh keeps here what must not outlive the machine's uptime.
+PODMAN_RUN = "/run/mpiimport-podman/root"
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to start the container: its command line, what it adds to the environment, what it is compared with."""
+
+    command: list[str]
+    environment: dict[str, str]
+    basis: str
+
+
+def all_ways(prefix: Path, resources: ExitStack) -> tuple[dict[str, Way], dict[str, str]]:
+    """Return the ways of this machine, and why those are missing that it does not have.
+
+    What they need besides is gone with ``resources``.
+    """
+    # The runtimes show /tmp in their containers.
+    directory = Path(resources.enter_context(tempfile.TemporaryDirectory(dir="/tmp")))
+    ways: dict[str, Way] = {}
+    missing = {}
+    doors: dict[str, Callable[[], dict[str, Way]]] = {
+        "shim": lambda: shim_ways(prefix, directory),
+        "plugin": lambda: plugin_ways(prefix, directory, resources),
+        "hook and entrypoint": lambda: podman_ways(prefix, directory),
+    }
+    for door, ways_of in doors.items():
+        found, reason = found_or_reason(ways_of)
+        ways |= found
+        if reason:
+            missing[door] = reason
+            print(f"container_start: no {door}: {reason}", file=sys.stderr)
+    return ways, missing
+
+
+def found_or_reason(ways_of: Callable[[], dict[str, Way]]) -> tuple[dict[str, Way], str]:
+    try:
+        return ways_of(), ""
+    except Unavailable as exc:
+        return {}, str(exc)
+
+
+def shim_ways(prefix: Path, directory: Path) -> dict[str, Way]:
+    runtime = Path(provision("apptainer.sh"))
+    words = started(directory)
+    environment = RANK | identity() | {"PATH": f"{runtime.parent}:{os.environ['PATH']}"}
+    shim = [str(prefix / "shim" / runtime.name), "exec", f"--mpiimport={PROFILE}", *words]
+    plan = [prefix / "bin" / "mpiimport-plan", "share", "--profile", PROFILE]
+    shared = subprocess.run(plan, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    basis = "apptainer"
+    return {
+        basis: Way([str(runtime), "exec", *words], environment, basis),
+        "shim": Way(shim, environment, basis),
+        "shim, plan in the environment": Way(shim, environment | {"MPIIMPORT_PLAN": shared}, basis),
+    }
+
+
+def plugin_ways(prefix: Path, directory: Path, resources: ExitStack) -> dict[str, Way]:
+    plugin = Path(provision("plugin.sh", str(prefix)))
+    words = started(directory)
+    environment = RANK | identity()
+    basis = "apptainer of the plugin, without it"
+    return {
+        basis: Way([str(without_plugins(plugin, resources)), "exec", *words], environment, basis),
+        "plugin, not asked": Way([str(plugin), "exec", *words], environment, basis),
+        "plugin": Way([str(plugin), "exec", f"--mpiimport={PROFILE}", *words], environment, basis),
+    }
+
+
+def podman_ways(prefix: Path, directory: Path) -> dict[str, Way]:
+    settings = Path(provision("podman.sh")) / "root"
+    environment = {
+        "XDG_RUNTIME_DIR": PODMAN_RUN,
+        "CONTAINERS_CONF": str(settings / "containers.conf"),
+        "CONTAINERS_STORAGE_CONF": str(settings / "storage.conf"),
+    }
+    build = ["podman", "build", "--quiet", f"--file={DOCKERFILE}", f"--build-arg=BASE={IMAGE}", f"--tag={SERVED}"]
+    outcome = subprocess.run([*build, prefix], env=os.environ | environment, stdout=subprocess.PIPE)
+    if outcome.returncode != 0:
+        raise Unavailable(f"podman cannot build {DOCKERFILE.name}")
+    python = program(directory)
+    variables = [f"--env={name}={value}" for name, value in RANK.items()]
+    run = ["run", "--rm", f"--volume={directory}:{directory}", *variables]
+    hooks = ["podman", f"--hooks-dir={prefix}/share/containers/oci/hooks.d/podman", *run]
+    annotation = f"--annotation=org.mpiimport.profile={PROFILE}"
+    basis, bare = "podman", "podman, image of the entrypoint without it"
+    return {
+        basis: Way(["podman", *run, IMAGE, python, "app.py"], environment, basis),
+        "hook, not asked": Way([*hooks, IMAGE, python, "app.py"], environment, basis),
+        "hook": Way([*hooks, annotation, IMAGE, python, "app.py"], environment, basis),
+        bare: Way(["podman", *run, f"--entrypoint={python}", SERVED, "app.py"], environment, bare),
+        "entrypoint": Way(["podman", *run, SERVED, python, "app.py"], environment, bare),
+    }
+
+
+def started(directory: Path) -> list[str]:
+    """Return image, command and argument, as a rank would start them."""
+    return [str(sandbox()), program(directory), "app.py"]
+
+
+def program(directory: Path) -> str:
+    """Return a ``true`` that is called python."""
+    python = directory / "python"
+    if not python.exists():
+        shutil.copy(sandbox() / "bin" / "true", python)
+    return str(python)
+
+
+def sandbox() -> Path:
+    return Path(provision("images.sh").removeprefix("images: ")) / "py"
+
+
+def identity() -> dict[str, str]:
+    lacking = os.geteuid() == 0 and not has_capability(CAP_SYS_RESOURCE)
+    return {"APPTAINER_DROP_CAPS": "CAP_SYS_RESOURCE"} if lacking else {}
+
+
+def without_plugins(runtime: Path, resources: ExitStack) -> Path:
+    """Return the same runtime in another place, without plugins.
+
+    Of hard links, for copies of one file differ by some per cent in how they lie in the page cache.
+    """
+    installed = runtime.parent.parent
+    place = resources.enter_context(tempfile.TemporaryDirectory(prefix="without-plugins-", dir=installed.parent))
+    bare = shutil.copytree(installed, Path(place) / "apptainer", symlinks=True, copy_function=os.link)
+    for plugins in bare.glob("libexec/*/plugin"):
+        shutil.rmtree(plugins)
+        plugins.mkdir()
+    return bare / "bin" / runtime.name
