@@ -112,7 +112,7 @@ OPTIONS = (
         "record", None, "DIR", str, "", "serve nothing, but record what is imported in DIR, as `mpiimport bake` does"
     ),
     Option("deadline", None, "SECONDS", int, 300, "abort the job when the start-up takes longer"),
-    Option("readers", None, "N", int, 16, "threads with which root reads the tree"),
+    Option("readers", None, "N", int, 16, "threads with which root reads a tree that it waits for"),
     Option(
         "broadcast",
         None,

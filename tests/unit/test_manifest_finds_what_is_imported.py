@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mpiimport.runtime.root.manifest import Manifest
+from mpiimport.runtime.root.parallel import Readers
 from mpiimport.runtime.root.tree import NAMESPACE, Tree
 from tests.lab.ranks import clean_environment
 
@@ -45,7 +46,7 @@ def tree(directory: Path, files: dict[str, str]) -> Tree:
 
 
 def manifest(directory: Path, files: dict[str, str], program: str, loaded: tuple[str, ...] = ()) -> Manifest:
-    made = Manifest(tree(directory, files), loaded, threads=2)
+    made = Manifest(tree(directory, files), loaded, Readers(2))
     made.follow_program(compile(program, "<program>", "exec"))
     made.complete()
     return made
@@ -58,7 +59,7 @@ def test_every_file_that_an_import_loads_is_found(name: str) -> None:
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, env=clean_environment())
     path, loaded, files = json.loads(done.stdout)
     assert len(files) > least
-    made = Manifest(Tree(path), loaded, threads=4)
+    made = Manifest(Tree(path), loaded, Readers(4))
     made.follow_program(compile(program, "<program>", "exec"))
     made.complete()
     found = {module.name: module.path for module in made.modules.values()}
@@ -130,7 +131,7 @@ def test_packages_without_init_are_found_in_all_their_parts(tmp_path: Path) -> N
     first, second = tmp_path / "first", tmp_path / "second"
     tree(first, {"spread/one.py": "from . import two\nfrom .inner import leaf"})
     tree(second, {"spread/two.py": "import spread.absent", "spread/inner/leaf.py": ""})
-    made = Manifest(Tree([str(first), str(second)]), (), threads=1)
+    made = Manifest(Tree([str(first), str(second)]), (), Readers(1))
     made.follow_names(["spread.one"])
     made.complete()
     assert made.modules["spread"].kind == NAMESPACE
@@ -225,7 +226,7 @@ def test_modules_named_in_the_strings_of_an_extension_module_are_found(tmp_path:
     files = {f"package/{name}.py": "" for name in ("__init__", "one", "unnamed", "prose", "deep/__init__", "deep/leaf")}
     looked = tree(tmp_path, {**files, "other.py": ""})
     path.write_bytes(extension(strings))
-    made = Manifest(looked, (), threads=1)
+    made = Manifest(looked, (), Readers(1))
     made.follow_names(["package.extension"])
     made.complete()
     expected = {"package", "package.extension", "package.one", "package.deep", "package.deep.leaf"}
@@ -237,7 +238,7 @@ def test_relative_imports_of_an_extension_module_are_found(tmp_path: Path) -> No
     files = {f"package/{name}.py": "" for name in ("__init__", "part", "other")}
     looked = tree(tmp_path, files)
     (tmp_path / f"package/extension{EXTENSION_SUFFIXES[0]}").write_bytes(extension(b"\0part\0name\0"))
-    made = Manifest(looked, (), threads=1)
+    made = Manifest(looked, (), Readers(1))
     made.follow_names(["package.extension"])
     made.complete()
     assert set(made.modules) == {"package", "package.extension", "package.part"}

@@ -4,7 +4,7 @@ import os
 
 from ..index import METADATA_FILES, RECORD
 from ..metadata import METADATA_MODULES
-from .parallel import map_in_threads
+from .parallel import Readers
 from .reading import read_file
 from .tree import Tree
 
@@ -21,7 +21,7 @@ def uses_metadata(words: set[str]) -> bool:
 
 
 def read_distributions(
-    tree: Tree, parents: list[str], projects: set[str], words: set[str], threads: int
+    tree: Tree, parents: list[str], projects: set[str], words: set[str], readers: Readers
 ) -> dict[str, dict[str, bytes | None]]:
     """Map metadata directories below ``parents`` to the contents of files in them, None for those that do not exist.
 
@@ -36,14 +36,14 @@ def read_distributions(
             wanted.append((directory, asked))
         elif ENTRY_POINTS in words:
             wanted.append((directory, ("entry_points.txt",)))
-    return dict(zip((directory for directory, _ in wanted), map_in_threads(_read_files, wanted, threads), strict=True))
+    return dict(zip((directory for directory, _ in wanted), readers.map(_read_files, wanted), strict=True))
 
 
-def entry_points(tree: Tree, threads: int) -> dict[str, list[str]]:
+def entry_points(tree: Tree, readers: Readers) -> dict[str, list[str]]:
     """Map the groups of entry points of all distributions to the modules they lead to (entry points specification)."""
     wanted = [(directory, ("entry_points.txt",)) for directory, _ in _distributions(tree, tree.path)]
     found: dict[str, list[str]] = {}
-    for contents in map_in_threads(_read_files, wanted, threads):
+    for contents in readers.map(_read_files, wanted):
         group = ""
         for line in (contents.get("entry_points.txt") or b"").decode(errors="replace").splitlines():
             _, equals, target = line.partition("=")

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import CodeType
 
+    from .parallel import Readers
     from .tree import Module, Tree
 
 ACCELERATORS = frozenset(name for name in sys.stdlib_module_names if name.startswith("_"))
@@ -24,9 +25,9 @@ PROGRAMS = frozenset({"console_scripts", "gui_scripts"})
 class Hints:
     """The modules of one tree that strings name."""
 
-    def __init__(self, tree: "Tree", threads: int) -> None:
+    def __init__(self, tree: "Tree", readers: "Readers") -> None:
         self._tree = tree
-        self._threads = threads
+        self._readers = readers
         self._plugins: dict[str, list[str]] | None = None
 
     def of(self, module: "Module", package: str, words: set[str]) -> "Iterator[str]":
@@ -59,6 +60,6 @@ class Hints:
         """Yield what the entry points lead to whose groups code names that asks for entry points."""
         if ENTRY_POINTS in "\n".join(words):
             if self._plugins is None:
-                self._plugins = entry_points(self._tree, self._threads)
+                self._plugins = entry_points(self._tree, self._readers)
             for group in words & self._plugins.keys() - PROGRAMS:
                 yield from self._plugins[group]

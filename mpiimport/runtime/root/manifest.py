@@ -20,7 +20,7 @@ from .constants import Constants, named_modules, read_module_constants
 from .distributions import uses_metadata
 from .hints import Hints
 from .learned import Learned
-from .parallel import map_in_threads
+from .parallel import Readers
 from .reading import CodeFile, read_bytecode, read_code
 from .tree import CODE, EXTENSION, SOURCELESS, Module, Tree
 
@@ -57,7 +57,7 @@ class Manifest:
         self,
         tree: Tree,
         loaded: "Iterable[str]",
-        threads: int,
+        readers: Readers,
         learned: Learned | None = None,
         leave_alone: tuple[str, ...] = (),
         breadth: str = CLOSURE,
@@ -68,15 +68,15 @@ class Manifest:
         what they skipped is neither where only the program itself, functions or strings name it.
         """
         self.tree = tree
+        self.readers = readers
         self._learned = learned or Learned()
         self._left_alone = frozenset(leave_alone)
         self._takes_packages = breadth == PACKAGE and not self._learned.imported
         self.modules: dict[str, Module] = {}
         self.code: dict[str, CodeFile] = {}
         self.metadata_words = set(self._learned.asked)
-        self._hints = Hints(tree, threads)
+        self._hints = Hints(tree, readers)
         self._seen = set(loaded)
-        self._threads = threads
         self._wave: list[Module] = []
         self._starred: set[str] = set()
         # How many uncertain steps lead to what is reached now; code from which another is to be made: which of its
@@ -121,7 +121,7 @@ class Manifest:
     def _complete_step(self) -> None:
         while self._wave:
             wave, self._wave = self._wave, []
-            for module, read in zip(wave, map_in_threads(self._read, wave, self._threads), strict=True):
+            for module, read in zip(wave, self.readers.map(self._read, wave), strict=True):
                 self._absorb(module, read)
             for name in self._starred:
                 self._reach_public(name)

@@ -14,6 +14,7 @@ from .learning import Learning
 from .libraries import Libraries
 from .manifest import Manifest
 from .opening import count_bytes, counts, open_to_read
+from .parallel import Readers
 from .staging import are_local, leave_direct, make_fit
 from .tree import EXTENSION, Tree
 
@@ -106,7 +107,7 @@ def resolve(program: "Program", options: "Options", loaded: set[str], known: Lea
     first = program.search_entry()
     entries = [*([os.getcwd() if first == "" else first] if first is not None else []), *sys.path]
     tree = Tree([entry for entry in dict.fromkeys(entries) if entry.startswith("/")], known.searched)
-    manifest = Manifest(tree, loaded, options.readers, known, options.leave_alone, options.breadth)
+    manifest = Manifest(tree, loaded, Readers(options.readers), known, options.leave_alone, options.breadth)
     manifest.follow_names(sorted(known.imported))
     if not known.imported:
         manifest.follow_names(sorted(set(sys.modules) - loaded))
@@ -160,7 +161,7 @@ def _pack(
         needs=libraries.needs,
         metadata={
             directory: {name: None if content is None else records.add(content) for name, content in files.items()}
-            for directory, files in _read_metadata(manifest, writable, options.readers).items()
+            for directory, files in _read_metadata(manifest, writable).items()
         },
         answers=answers.known,
         aliases={},
@@ -203,12 +204,12 @@ def _libraries(manifest: Manifest, changeable: set[str], options: "Options", one
     return libraries
 
 
-def _read_metadata(manifest: Manifest, writable: set[str], threads: int) -> dict[str, dict[str, bytes | None]]:
+def _read_metadata(manifest: Manifest, writable: set[str]) -> dict[str, dict[str, bytes | None]]:
     if METADATA_MODULES.isdisjoint(manifest.modules):
         return {}
     parents = [entry for entry in manifest.tree.path if entry not in writable]
     tops = {name for name in manifest.modules if "." not in name}
-    return read_distributions(manifest.tree, parents, tops, manifest.metadata_words, threads)
+    return read_distributions(manifest.tree, parents, tops, manifest.metadata_words, manifest.readers)
 
 
 def _writable(path: str, writable: set[str], tree: Tree) -> bool:
