@@ -1,10 +1,10 @@
 """Tables of jobs on one machine and of kinds of trees, each from the latest result of its benchmark; empty for none."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.recorded import RESULTS, results
+from benchmarks.recorded import results
 from benchmarks.workloads import WORKLOADS
 
 HEADINGS = {
@@ -27,23 +27,34 @@ def latest(pattern: str, directory: Path) -> dict[str, Any] | None:
     return found[-1] if found else None
 
 
-def source(result: dict[str, Any], loads: Sequence[float]) -> str:
-    """Say where and when, with the load that seconds suffered from."""
+def of_latest(pattern: str) -> Callable[[Callable[[dict[str, Any]], str]], Callable[[Path], str]]:
+    """Make what shows a result show the latest that matches ``pattern`` in a directory, and nothing where none does."""
+
+    def decorate(show: Callable[[dict[str, Any]], str]) -> Callable[[Path], str]:
+        def shown(directory: Path) -> str:
+            result = latest(pattern, directory)
+            return show(result) if result else ""
+
+        return shown
+
+    return decorate
+
+
+def source(result: dict[str, Any], loads: Sequence[float] = ()) -> str:
+    """Say where and when, with the load that seconds suffered from where it was noted."""
     machine = result["machine"]
-    versions = "".join(
-        f", {name} {machine[name]}" for name in ("mpi4py", "numpy", "scipy", "runtime") if name in machine
-    )
+    versions = [f"{name} {machine[name]}" for name in ("mpi4py", "numpy", "scipy") if name in machine]
+    versions += [machine[name] for name in ("runtime", "apptainer", "podman") if name in machine]
+    load = f", load average {min(loads):.0f} to {max(loads):.0f}" if loads else ""
     return (
-        f"{machine['date'][:10]}, mpiimport {machine['mpiimport']} ({machine['commit']}), CPython {machine['python']}"
-        f"{versions}; {machine['cpus']} cores, load average {min(loads):.0f} to {max(loads):.0f}"
+        f"{machine['date'][:10]}, mpiimport {machine['mpiimport']} ({machine['commit']}), CPython {machine['python']}, "
+        f"{', '.join(versions)}; {machine['cpus']} cores{load}"
     )
 
 
-def never_slower(directory: Path = RESULTS) -> str:
+@of_latest("never_slower*.json")
+def never_slower(result: dict[str, Any]) -> str:
     """Show walls as ratios to plain, and CPU beside."""
-    result = latest("never_slower*.json", directory)
-    if result is None:
-        return ""
     sizes = result["sizes"]
     ways = [way for way in sizes[0]["ways"] if way != "plain"]
     rows = [
@@ -62,10 +73,8 @@ def never_slower(directory: Path = RESULTS) -> str:
     return f"{source(result, [size['load_average'] for size in sizes])}\n\n{table(headings, rows)}"
 
 
-def import_cpu(directory: Path = RESULTS) -> str:
-    result = latest("import_cpu*.json", directory)
-    if result is None:
-        return ""
+@of_latest("import_cpu*.json")
+def import_cpu(result: dict[str, Any]) -> str:
     rows = [
         [
             f"`{WORKLOADS[one['workload']].imports}`",
@@ -81,10 +90,8 @@ def import_cpu(directory: Path = RESULTS) -> str:
     return f"{source(result, loads)}; {result['workloads'][0]['ranks']} ranks\n\n{table(headings, rows)}"
 
 
-def binding(directory: Path = RESULTS) -> str:
-    result = latest("binding*.json", directory)
-    if result is None:
-        return ""
+@of_latest("binding*.json")
+def binding(result: dict[str, Any]) -> str:
     rows = [
         [
             way if way == "plain" else f"binding: {way}",
@@ -109,11 +116,9 @@ def binding(directory: Path = RESULTS) -> str:
     return f"{source(result, [result['load_average']])}; {result['ranks']} ranks\n\n{table(headings, rows)}"
 
 
-def kinds_of_trees(directory: Path = RESULTS) -> str:
+@of_latest("lab_images*.json")
+def kinds_of_trees(result: dict[str, Any]) -> str:
     """Show operations, bytes, CPU and wall, of each kind of tree plainly and served."""
-    result = latest("lab_images*.json", directory)
-    if result is None:
-        return ""
     cells: dict[tuple[Any, ...], dict[str, str]] = {}
     for run in result["runs"]:
         row = cells.setdefault((run["ranks"], run["nodes"], run["tree"]), {})
@@ -133,11 +138,9 @@ def tree_cell(run: dict[str, Any]) -> str:
     return f"{run['metadata']:,}; {run['read_bytes'] / 1e6:,.0f} MB; {cpu} s; {run['wall']:.1f} s"
 
 
-def container_start(directory: Path = RESULTS) -> str:
+@of_latest("container_start*.json")
+def container_start(result: dict[str, Any]) -> str:
     """Show what our part adds to one start."""
-    result = latest("container_start*.json", directory)
-    if result is None:
-        return ""
     rows = [
         [
             way,
@@ -147,14 +150,12 @@ def container_start(directory: Path = RESULTS) -> str:
         for way, one in result["ways"].items()
     ]
     rows += [[door, reason, "", ""] for door, reason in result["missing"].items()]
-    return table(["one start", "CPU", "wall", "system calls"], rows)
+    return f"{source(result)}\n\n{table(['one start', 'CPU', 'wall', 'system calls'], rows)}"
 
 
-def one_container_per_node(directory: Path = RESULTS) -> str:
+@of_latest("one_container_per_node*.json")
+def one_container_per_node(result: dict[str, Any]) -> str:
     """Show wall and CPU of whole jobs, medians over rounds."""
-    result = latest("one_container_per_node*.json", directory)
-    if result is None:
-        return ""
     rows = [
         [
             f"{one['image']}, {one['identity']}, {one['ranks']} ranks, {one['program']}",
@@ -162,7 +163,7 @@ def one_container_per_node(directory: Path = RESULTS) -> str:
         ]
         for one in result["results"]
     ]
-    return table(["wall; CPU", *result["results"][0]["ways"]], rows)
+    return f"{source(result)}\n\n{table(['wall; CPU', *result['results'][0]['ways']], rows)}"
 
 
 def wall_and_cpu(way: dict[str, list[float | None]]) -> str:
