@@ -4,6 +4,7 @@ import atexit
 import os
 import sys
 
+from .account import Account
 from .answers import Answers
 from .children import own_words
 from .ends import before_abrupt_ends
@@ -27,6 +28,6 @@ def attach(directory: str) -> None:
     except BaseException:
         store.leave()
         raise
-    Imports(index, store, None, Answers(), frozenset(), loaded=set(sys.modules), rank=0, verbose=False).install()
+    Imports(index, store, None, Answers(), frozenset(), Account(set(sys.modules), rank=0, verbose=False)).install()
     before_abrupt_ends(store.leave)
     atexit.register(store.leave)

@@ -85,7 +85,7 @@ class Gathering:
 
     def _used(self) -> tuple[set[str], set[str]]:
         try:
-            served, missed = self._imports.used()
+            served, missed = self._imports.account.used()
         except Exception:
             return set(), set()
         return served, {name for name in missed if name.isprintable()}

@@ -1,4 +1,4 @@
-"""What the finders and loaders of one process share: the index, the store, and what was done with them."""
+"""What the finders and loaders of one process share: the index, the store, and what came of asking them."""
 
 import _imp
 import marshal
@@ -7,9 +7,9 @@ import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import BYTECODE_SUFFIXES
 
+from .account import Account
 from .children import attach_children
 from .finder import Source, StoreFinder, add_path_hook
-from .handover import MODULE
 from .index import DIRECTORY, Damaged, Index, digest, list_directory
 from .late import CODE, LISTING, LateRecords
 from .libraries import StagedLibraries
@@ -32,30 +32,11 @@ if TYPE_CHECKING:
     from .store import Store
 
 
-def spec_of(module: object) -> "ModuleSpec | None":
-    """Return the spec of what ``sys.modules`` holds, without waking a lazy module."""
-    spec: ModuleSpec | None = _attributes(module).get("__spec__")
-    return spec
-
-
-def file_of(module: object) -> str:
-    """Return the absolute path of a module's file, empty without one. Import hooks may leave it out of the spec."""
-    path = getattr(spec_of(module), "origin", None) or _attributes(module).get("__file__")
-    return path if isinstance(path, str) and os.path.isabs(path) else ""
-
-
-def _attributes(module: object) -> "dict[str, Any]":
-    try:
-        attributes: dict[str, Any] = object.__getattribute__(module, "__dict__")
-    except (AttributeError, TypeError):
-        return {}
-    return attributes
-
-
 class Imports(Source):
     """The imports of this process from one store.
 
-    ``uncached``: source files whose pyc this process is to write; ``libraries``: the staged ones.
+    ``uncached``: source files whose pyc this process is to write; ``libraries``: the staged ones; ``account``: what was
+    imported.
     """
 
     # These look past the finders, or start Pythons that would, and are taught to ask here.
@@ -68,17 +49,13 @@ class Imports(Source):
         ownership: "Ownership | None",
         answers: "Answers",
         uncached: frozenset[str],
-        loaded: set[str],
-        rank: int,
-        verbose: bool,
+        account: Account,
     ) -> None:
-        """``loaded``: names of the modules that were there before the store.
-
-        ``ownership``: the MPI that user code takes over; None in a process where it has to start its own.
-        """
+        """``ownership``: the MPI that user code takes over; None in a process where it has to start its own."""
         answers.known.update(index.answers)
         self._answers = answers
         self.uncached = uncached
+        self.account = account
         self.libraries = StagedLibraries(index, store, self._report_damage)
         self._index = index
         self._late = LateRecords(store, self._report_damage)
@@ -87,13 +64,7 @@ class Imports(Source):
         self._read_late: set[str] = set()
         self._store = store
         self._ownership = ownership
-        self._accounted = set(loaded)
-        self._rank = rank
-        self._verbose = verbose
         self._damaged = False
-        self._served: set[str] = set()
-        self._direct: set[str] = set()
-        self._ordinary: set[str] = set()
         self._invalidated = False
         self._metadata = 0
 
@@ -184,7 +155,7 @@ class Imports(Source):
         if entry is None:
             return None
         offset, length, expected, _, _ = entry
-        if (path in self._served or self._may_differ(os.path.dirname(path))) and self._changed(path):
+        if (path in self.account.served or self._may_differ(os.path.dirname(path))) and self._changed(path):
             return None
         try:
             data = self._stored(offset, length, expected)
@@ -197,7 +168,7 @@ class Imports(Source):
             return None
         if not path.endswith(SOURCELESS):
             fix_co_filename(code, path)
-        self._served.add(path)
+        self.account.served.add(path)
         return code
 
     def late_code(self, name: str, path: str, read: "Callable[[], CodeType | None]") -> "CodeType | None":
@@ -206,7 +177,7 @@ class Imports(Source):
         None where each rank is to read it: see ``code`` for when it may have changed.
         """
         directory = os.path.dirname(path)
-        again = name in self._accounted or path in self._read_late or path in self._index.code
+        again = self.account.has(name) or path in self._read_late or path in self._index.code
         if again or self._may_differ(directory) or directory not in self._index.listings:
             return None
         self._read_late.add(path)
@@ -216,31 +187,23 @@ class Imports(Source):
     def staged(self, path: str) -> str | None:
         staged = self.libraries.stage(path)
         if staged is not None:
-            self._served.add(path)
+            self.account.served.add(path)
         elif self.libraries.is_direct(path):
-            self._direct.add(path)
+            self.account.direct.add(path)
         return staged
 
     def paths(self) -> list[str]:
         """Return the files of all modules in the store, in the same order on every rank."""
         return [*self._index.code, *self._index.needs]
 
-    def used(self) -> tuple[set[str], set[str]]:
-        """Return the files of modules that were served, and the names of modules that came the ordinary way."""
-        ordinary = set(self._ordinary)
-        for name, module in list(sys.modules.items()):
-            file = file_of(module) if isinstance(name, str) else ""
-            if file and file not in self._served and file not in self._direct and not self._is_known(name):
-                ordinary.add(name)
-        return self._served | self._direct, ordinary
-
     def answered(self) -> dict[str, int]:
         """Return how many of each of ANSWERED there were so far.
 
         Modules of either kind; directories that lack a module that was looked for; questions of importlib.metadata.
         """
-        python = len(self._served & self._index.code.keys())
-        return dict(zip(ANSWERED, (python, len(self._served) - python, self.absences, self._metadata), strict=True))
+        served = self.account.served
+        python = len(served & self._index.code.keys())
+        return dict(zip(ANSWERED, (python, len(served) - python, self.absences, self._metadata), strict=True))
 
     def source_stamp(self, path: str) -> tuple[int, int]:
         return self._index.code[path][3:]
@@ -249,26 +212,14 @@ class Imports(Source):
         self._invalidated = True
 
     def trace(self, name: str, from_store: bool) -> None:
-        """``from_store``: also of a library that is direct; then only its file is not there."""
-        if from_store:
-            # Whatever becomes of its spec: vendored modules are given others.
-            self._accounted.add(name)
-        elif not self._is_known(name):
-            self._ordinary.add(name)
-        if self._verbose:
-            where = "from the store" if from_store else "the ordinary way"
-            print(f"mpiimport[{self._rank}]: {name} {where}", file=sys.stderr)
+        self.account.note(name, from_store)
 
     def _report_damage(self) -> None:
         """Say once in this process that the store is not what root wrote."""
         if not self._damaged and sys.stderr is not None:
-            text = f"mpiimport[{self._rank}]: the store is damaged; what is damaged is imported the ordinary way"
+            text = f"mpiimport[{self.account.rank}]: the store is damaged; what is damaged is imported the ordinary way"
             print(text, file=sys.stderr, flush=True)
         self._damaged = True
-
-    def _is_known(self, name: str) -> bool:
-        """Tell whether a module was there before the store, or is ours or the program itself."""
-        return name in self._accounted or name in ("__main__", "__mp_main__", MODULE) or name.startswith("mpiimport.")
 
     def redirect_extensions(self) -> None:
         """Map extension modules from the store, whichever loader loads them: no file is mapped a second time."""
@@ -278,7 +229,7 @@ class Imports(Source):
         def create_dynamic(spec: "ModuleSpec", *file: "Any") -> "Any":
             original = str(spec.origin)
             staged = self.staged(original)
-            self.trace(spec.name, staged is not None or original in self._direct)
+            self.trace(spec.name, staged is not None or original in self.account.direct)
             if staged is None:
                 return create(spec, *file)
             twin = ModuleSpec(spec.name, spec.loader, origin=staged)

@@ -3,19 +3,20 @@
 A phase that fails on one rank fails on all, before any data moves further, and the job goes on as plain Python.
 """
 
-import os
 import sys
 
+from .account import Account
 from .clock import BROADCAST, HANDSHAKE, INIT, READ, STORE, phases
 from .deadline import run_before_deadline
 from .gathering import Gathering
+from .handshake import differing, own_facts
 from .importing import Imports
-from .index import FORMAT, Index, digest
+from .index import Index
 from .libraries import bind_functions
 from .ownership import Ownership
 from .placement import Placement
 from .private_mpi import NoMpi
-from .streaming import stream
+from .streaming import share_sizes, stream
 from .transport.mpi import Transport
 
 TYPE_CHECKING = False
@@ -118,7 +119,7 @@ class Service:
         self._phase("survey", STORE, placement.survey_node)
         placement.share_room(transport)
         self._phase("read", READ, self.read_tree)
-        self._share_sizes()
+        self._sizes = share_sizes(transport, self._snapshot.sizes if self._snapshot else {})
         self._phase("reserve", STORE, lambda: placement.reserve_store(self._sizes))
         placement.share_place()
         self._phase("join", STORE, lambda: placement.join_store(self._sizes))
@@ -167,19 +168,8 @@ class Service:
         self.rank = self._transport.rank
 
     def state_facts(self) -> None:
-        """State what must be the same on all ranks, as numbers below 2**62."""
-        assert self.ownership is not None
-        facts = {
-            "Python version": (sys.version, sys.hexversion, sys.implementation.cache_tag),
-            "Python flags": tuple(sys.flags),
-            "Python tree (sys.prefix, sys.path)": (sys.prefix, sys.base_prefix, sys.path),
-            "standard library": os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
-            "program": (self._program.kind, self._program.target),
-            "mpiimport": (__file__, FORMAT, self._before_site),
-            "options": sorted(self.options.__dict__.items()),
-        }
-        for name, fact in facts.items():
-            self._facts[name] = int.from_bytes(digest(repr(fact).encode()), "little") >> 2
+        """State what must be the same on all ranks."""
+        self._facts = own_facts(self.options, self._program, self._before_site)
         self._facts["MPMD program"] = self._over_world().program()
 
     def _compare_facts(self) -> None:
@@ -187,10 +177,9 @@ class Service:
         if transport.size == 1:
             raise SteppedAside("the job has one rank, so nobody to share the reading with")
         self._state(ranks=transport.size)
-        smallest, largest = transport.extremes(list(self._facts.values()))
-        differing = [name for name, low, high in zip(self._facts, smallest, largest, strict=True) if low != high]
-        if differing:
-            raise SteppedAside(f"the ranks differ in their {', '.join(differing)}")
+        different = differing(transport, self._facts)
+        if different:
+            raise SteppedAside(f"the ranks differ in their {', '.join(different)}")
 
     def read_tree(self) -> None:
         """On root, read what the program will import."""
@@ -211,10 +200,6 @@ class Service:
         )
         for complaint in self._snapshot.complaints:
             print(f"mpiimport: {complaint}", file=sys.stderr, flush=True)
-
-    def _share_sizes(self) -> None:
-        transport = self._over_world()
-        self._sizes = _unpack_sizes(transport.broadcast(_pack_sizes(self._snapshot)))
 
     def broadcast_snapshot(self) -> None:
         """Send the files of the store from root to the rank that leads each store. Collective, and agreed upon."""
@@ -245,9 +230,7 @@ class Service:
             self.ownership,
             self._answers,
             uncached,
-            loaded=set(sys.modules),
-            rank=self.rank,
-            verbose=self.options.verbose,
+            Account(set(sys.modules), self.rank, self.options.verbose),
         )
 
     def _phase(self, name: str, counted_as: str, work: "Callable[[], None]") -> None:
@@ -280,12 +263,3 @@ class Service:
     def _placed(self) -> "Store":
         assert self._placement is not None and self._placement.store is not None
         return self._placement.store
-
-
-def _pack_sizes(snapshot: "Snapshot | None") -> bytes:
-    return b"\0".join(f"{size} {name}".encode() for name, size in snapshot.sizes.items()) if snapshot else b""
-
-
-def _unpack_sizes(data: bytes) -> dict[str, int]:
-    pairs = (item.decode().split(" ", 1) for item in data.split(b"\0") if item)
-    return {name: int(size) for size, name in pairs}

@@ -25,6 +25,13 @@ AHEAD = 4
 IN_USE = 2
 
 
+def share_sizes(ranks: "Transport", sizes: dict[str, int]) -> dict[str, int]:
+    """Return root's ``sizes`` of the files of the store, by name, on every rank. Collective."""
+    data = ranks.broadcast(b"\0".join(f"{size} {name}".encode() for name, size in sizes.items()))
+    pairs = (item.decode().split(" ", 1) for item in data.split(b"\0") if item)
+    return {name: int(size) for size, name in pairs}
+
+
 def stream(
     leaders: "Transport", sizes: dict[str, int], store: "Store", fill: "Fill | None", algorithm: "Algorithm"
 ) -> int | None:

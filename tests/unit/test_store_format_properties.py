@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mpiimport.runtime import index as index_module
+from mpiimport.runtime.account import Account
 from mpiimport.runtime.answers import Answers
 from mpiimport.runtime.importing import Imports
 from mpiimport.runtime.index import Damaged, Index
@@ -181,7 +182,7 @@ def fill(parent: Path, snapshot: Snapshot, leaders: Any = Alone) -> Store:
 def attach(store: Store) -> Imports:
     index = Index.unpack(store.read_index())
     store.open_code()
-    return Imports(index, store, None, Answers(), frozenset(), loaded=set(), rank=0, verbose=False)
+    return Imports(index, store, None, Answers(), frozenset(), Account(set(), rank=0, verbose=False))
 
 
 @contextlib.contextmanager

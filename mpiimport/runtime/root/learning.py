@@ -5,7 +5,7 @@ import sys
 from _frozen_importlib_external import FileLoader
 from zipimport import zipimporter
 
-from ..importing import file_of, spec_of
+from ..account import file_of, spec_of
 from .distributions import telling_words
 from .learned import TOP, Learned, Malformed, baked_directory, file_name, is_module_name, tree_identity, user_directory
 from .manifest import Manifest

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from ..importing import spec_of
+from ..account import spec_of
 from .learned import file_name, tree_identity
 from .learning import Learning
 from .snapshot import resolve
