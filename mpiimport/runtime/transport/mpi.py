@@ -17,6 +17,8 @@ CREATION_NAME = "mpiimport"
 # Bytes of one broadcast call: large enough for bandwidth, and far below the 2 GiB of an int count.
 CHUNK = 8 << 20
 SHORTEST_SLEEP, LONGEST_SLEEP = 0.0002, 0.005
+# From sleep to sleep: whoever waits comes late by this part of the wait at most, in each of the steps of a collective.
+GROWTH = 1.05
 # Of messages along a tree: that the next one comes, what comes, and how many have it.
 NOTICE, CONTENT, COUNT = range(3)
 
@@ -177,7 +179,7 @@ class Transport:
         sleep = SHORTEST_SLEEP
         while not request.Test():
             time.sleep(sleep)
-            sleep = min(sleep * 1.5, longest)
+            sleep = min(sleep * GROWTH, longest)
 
 
 def _pack(values: list[int]) -> bytes:
