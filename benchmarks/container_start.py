@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.images import UNAVAILABLE
+from benchmarks.images import UNAVAILABLE, Unavailable
 from benchmarks.machine import describe
 from benchmarks.paired import ratios, rounds
 from benchmarks.start_ways import Way, all_ways
@@ -94,7 +94,11 @@ def main() -> int:
     prefix = arguments.prefix.resolve()
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     with ExitStack() as resources:
-        ways, missing = all_ways(prefix, resources)
+        try:
+            ways, missing = all_ways(prefix, resources)
+        except Unavailable as exc:
+            print(f"container_start: {exc}", file=sys.stderr)
+            return UNAVAILABLE
         if not ways:
             return UNAVAILABLE
         figures = compared(ways, arguments.rounds)

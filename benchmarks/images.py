@@ -64,8 +64,8 @@ class Containers:
         if account.pw_uid:
             # What MPICH needs between user namespaces; the profile sets it too, but a plain run has no profile.
             settings |= {"MPIR_CVAR_CH4_CMA_ENABLE": "0", "UCX_POSIX_USE_PROC_LINK": "n"}
-        elif not has_capability(CAP_SYS_RESOURCE):
-            settings[f"{self.runtime.name.upper()}_DROP_CAPS"] = "CAP_SYS_RESOURCE"
+        else:
+            settings |= without_lacking_capability(self.runtime)
         return settings
 
 
@@ -74,8 +74,7 @@ def find(prefix: Path, mpi: Mpi) -> Containers:
     if not runtime_is_here():
         raise Unavailable("neither apptainer nor singularity is on PATH, nor one of the tests in the cache")
     runtime = Path(provision("apptainer.sh"))
-    images = Path(provision("images.sh").removeprefix("images: "))
-    return Containers(prefix, mpi, runtime, images, squashfuse_user(prefix))
+    return Containers(prefix, mpi, runtime, provisioned_images(), squashfuse_user(prefix))
 
 
 def runtime_is_here() -> bool:
@@ -108,10 +107,20 @@ def provision(script: str, *arguments: str) -> str:
     return (outcome.stdout.splitlines() or [""])[-1]
 
 
+def provisioned_images() -> Path:
+    """Return the directory of the images of the tests. Raises Unavailable."""
+    return Path(provision("images.sh").removeprefix("images: "))
+
+
 def provisioned_mpi() -> Mpi:
     """Return the MPICH of the tests. Raises Unavailable."""
     home = Path(provision("mpi.sh")) / "mpich"
     return Mpi("mpich", home, home / "lib" / "libmpi.so.12")
+
+
+def without_lacking_capability(runtime: Path) -> dict[str, str]:
+    """Return what keeps root's containers from insisting on a capability that root may lack here."""
+    return {} if has_capability(CAP_SYS_RESOURCE) else {f"{runtime.name.upper()}_DROP_CAPS": "CAP_SYS_RESOURCE"}
 
 
 def has_capability(number: int) -> bool:

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks import model, tables
 from benchmarks.contenders import ALL_WAYS
 from benchmarks.recorded import RESULTS, lab_runs
-from benchmarks.tables import HEADINGS, table
+from benchmarks.tables import HEADINGS, source, table
 from benchmarks.workloads import WORKLOADS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
@@ -88,12 +88,7 @@ def lab_source(runs: Sequence[dict[str, Any]]) -> str:
     measured = [run for run in runs if "missing" not in run]
     for machine in {run["machine"]["date"]: run["machine"] for run in measured}.values():
         loads = [run["load_average"] for run in measured if run["machine"] == machine]
-        versions = ", ".join(f"{name} {machine[name]}" for name in ("mpi4py", "numpy", "scipy"))
-        lines.append(
-            f"- {machine['date'][:10]}, mpiimport {machine['mpiimport']} ({machine['commit']}), CPython "
-            f"{machine['python']}, {versions}; {machine['cpus']} cores, "
-            f"load average {min(loads):.0f} to {max(loads):.0f}"
-        )
+        lines.append(f"- {source({'machine': machine}, loads)}")
     return "\n".join(sorted(lines))
 
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.images import CAP_SYS_RESOURCE, Unavailable, has_capability, provision
+from benchmarks.images import Unavailable, provision, provisioned_images, without_lacking_capability
 
 PROFILE = "mpich"
 RANK = {"PMI_RANK": "0", "PMI_SIZE": "1", "MPI_LOCALNRANKS": "1"}
@@ -32,16 +32,19 @@ class Way:
 def all_ways(prefix: Path, resources: ExitStack) -> tuple[dict[str, Way], dict[str, str]]:
     """Return the ways of this machine, and why those are missing that it does not have.
 
-    What they need besides is gone with ``resources``.
+    What they need besides is gone with ``resources``. Raises Unavailable where there are no images.
     """
+    sandbox = provisioned_images() / "py"
     # The runtimes show /tmp in their containers.
-    directory = Path(resources.enter_context(tempfile.TemporaryDirectory(dir="/tmp")))
+    python = Path(resources.enter_context(tempfile.TemporaryDirectory(dir="/tmp"))) / "python"
+    shutil.copy(sandbox / "bin" / "true", python)
+    words = [str(sandbox), str(python), "app.py"]
     ways: dict[str, Way] = {}
     missing = {}
     doors: dict[str, Callable[[], dict[str, Way]]] = {
-        "shim": lambda: shim_ways(prefix, directory),
-        "plugin": lambda: plugin_ways(prefix, directory, resources),
-        "hook and entrypoint": lambda: podman_ways(prefix, directory),
+        "shim": lambda: shim_ways(prefix, words),
+        "plugin": lambda: plugin_ways(prefix, words, resources),
+        "hook and entrypoint": lambda: podman_ways(prefix, python),
     }
     for door, ways_of in doors.items():
         found, reason = found_or_reason(ways_of)
@@ -59,10 +62,10 @@ def found_or_reason(ways_of: Callable[[], dict[str, Way]]) -> tuple[dict[str, Wa
         return {}, str(exc)
 
 
-def shim_ways(prefix: Path, directory: Path) -> dict[str, Way]:
+def shim_ways(prefix: Path, words: list[str]) -> dict[str, Way]:
+    """``words``: image, command and argument, as a rank would start them."""
     runtime = Path(provision("apptainer.sh"))
-    words = started(directory)
-    environment = RANK | identity() | {"PATH": f"{runtime.parent}:{os.environ['PATH']}"}
+    environment = RANK | of_root(runtime) | {"PATH": f"{runtime.parent}:{os.environ['PATH']}"}
     shim = [str(prefix / "shim" / runtime.name), "exec", f"--mpiimport={PROFILE}", *words]
     plan = [prefix / "bin" / "mpiimport-plan", "share", "--profile", PROFILE]
     shared = subprocess.run(plan, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
@@ -74,10 +77,9 @@ def shim_ways(prefix: Path, directory: Path) -> dict[str, Way]:
     }
 
 
-def plugin_ways(prefix: Path, directory: Path, resources: ExitStack) -> dict[str, Way]:
+def plugin_ways(prefix: Path, words: list[str], resources: ExitStack) -> dict[str, Way]:
     plugin = Path(provision("plugin.sh", str(prefix)))
-    words = started(directory)
-    environment = RANK | identity()
+    environment = RANK | of_root(plugin)
     basis = "apptainer of the plugin, without it"
     return {
         basis: Way([str(without_plugins(plugin, resources)), "exec", *words], environment, basis),
@@ -86,7 +88,7 @@ def plugin_ways(prefix: Path, directory: Path, resources: ExitStack) -> dict[str
     }
 
 
-def podman_ways(prefix: Path, directory: Path) -> dict[str, Way]:
+def podman_ways(prefix: Path, python: Path) -> dict[str, Way]:
     settings = Path(provision("podman.sh")) / "root"
     environment = {
         "XDG_RUNTIME_DIR": PODMAN_RUN,
@@ -97,41 +99,23 @@ def podman_ways(prefix: Path, directory: Path) -> dict[str, Way]:
     outcome = subprocess.run([*build, prefix], env=os.environ | environment, stdout=subprocess.PIPE)
     if outcome.returncode != 0:
         raise Unavailable(f"podman cannot build {DOCKERFILE.name}")
-    python = program(directory)
     variables = [f"--env={name}={value}" for name, value in RANK.items()]
-    run = ["run", "--rm", f"--volume={directory}:{directory}", *variables]
+    run = ["run", "--rm", f"--volume={python.parent}:{python.parent}", *variables]
     hooks = ["podman", f"--hooks-dir={prefix}/share/containers/oci/hooks.d/podman", *run]
     annotation = f"--annotation=org.mpiimport.profile={PROFILE}"
+    command = [str(python), "app.py"]
     basis, bare = "podman", "podman, image of the entrypoint without it"
     return {
-        basis: Way(["podman", *run, IMAGE, python, "app.py"], environment, basis),
-        "hook, not asked": Way([*hooks, IMAGE, python, "app.py"], environment, basis),
-        "hook": Way([*hooks, annotation, IMAGE, python, "app.py"], environment, basis),
+        basis: Way(["podman", *run, IMAGE, *command], environment, basis),
+        "hook, not asked": Way([*hooks, IMAGE, *command], environment, basis),
+        "hook": Way([*hooks, annotation, IMAGE, *command], environment, basis),
         bare: Way(["podman", *run, f"--entrypoint={python}", SERVED, "app.py"], environment, bare),
-        "entrypoint": Way(["podman", *run, SERVED, python, "app.py"], environment, bare),
+        "entrypoint": Way(["podman", *run, SERVED, *command], environment, bare),
     }
 
 
-def started(directory: Path) -> list[str]:
-    """Return image, command and argument, as a rank would start them."""
-    return [str(sandbox()), program(directory), "app.py"]
-
-
-def program(directory: Path) -> str:
-    """Return a ``true`` that is called python."""
-    python = directory / "python"
-    if not python.exists():
-        shutil.copy(sandbox() / "bin" / "true", python)
-    return str(python)
-
-
-def sandbox() -> Path:
-    return Path(provision("images.sh").removeprefix("images: ")) / "py"
-
-
-def identity() -> dict[str, str]:
-    lacking = os.geteuid() == 0 and not has_capability(CAP_SYS_RESOURCE)
-    return {"APPTAINER_DROP_CAPS": "CAP_SYS_RESOURCE"} if lacking else {}
+def of_root(runtime: Path) -> dict[str, str]:
+    return without_lacking_capability(runtime) if os.geteuid() == 0 else {}
 
 
 def without_plugins(runtime: Path, resources: ExitStack) -> Path:

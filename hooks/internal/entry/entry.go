@@ -35,12 +35,22 @@ func Start(command []string, p Process) ([]string, []string) {
 		env = environ.Set(env, handover.Pid, strconv.Itoa(p.Pid))
 	}
 	if isRank && isPython(filepath.Base(command[0])) && !inspects(p.Env) {
-		if line := pythoncli.Parse(command[1:]); !line.Plain {
+		script := prefix.StartScript(p.Prefix)
+		line := pythoncli.Parse(command[1:])
+		switch {
+		case line.Plain:
+		case line.Target[0] == script:
+			// Who started this process has done it.
+			if how, said := environ.Get(p.Env, handover.Start); said {
+				env = environ.Set(env, handover.Start, how)
+			}
+			return command, env
+		default:
 			how := "early"
 			if line.NoSite {
 				how = "early-nosite"
 			}
-			words := line.Words("-S", prefix.StartScript(p.Prefix))
+			words := line.Words("-S", script)
 			return append([]string{command[0]}, words...), environ.Set(env, handover.Start, how)
 		}
 	}

@@ -41,6 +41,8 @@ func TestHowCommandsStart(t *testing.T) {
 			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "PYTHONPATH=/opt/mpiimport/lib/mpiimport/door"}},
 		"no rank, an outer entry's leftovers": {"mpirun -n 4 python app.py", []string{"MPIIMPORT=1", "MPIIMPORT_PID=7", "MPIIMPORT_START=early"}, "mpirun -n 4 python app.py",
 			[]string{"MPIIMPORT=1", "PYTHONPATH=/opt/mpiimport/lib/mpiimport/door"}},
+		"a rank's python that starts early already": {"python -S /opt/mpiimport/lib/mpiimport/start.py app.py", []string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}, "python " + early + "app.py",
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}},
 		"twice": {"sh x", []string{"MPIIMPORT=1", "PYTHONPATH=/opt/mpiimport/lib/mpiimport/door:/u"}, "sh x", []string{"MPIIMPORT=1", "PYTHONPATH=/opt/mpiimport/lib/mpiimport/door:/u"}},
 		"removed variables": {"sh x", []string{"MPIIMPORT=1", "A=", "B=1", "MPIIMPORT_UNSET=A:C"}, "sh x",
 			[]string{"MPIIMPORT=1", "B=1", "PYTHONPATH=/opt/mpiimport/lib/mpiimport/door"}},

@@ -11,7 +11,6 @@ import (
 	"mpiimport.org/hooks/internal/entry"
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
-	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/internal/rankenv"
 	"mpiimport.org/hooks/launch"
 )
@@ -84,8 +83,8 @@ func (c *config) command() ([]string, []string) {
 func (c *config) start(init, entryBinary, command []string) {
 	_, reports := environ.Get(c.env, handover.Report)
 	switch {
-	case len(entryBinary) == 0, slices.Contains(command, prefix.StartScript(launch.Inside)):
-		// The image has the binary in front, or this hook has run before.
+	case len(entryBinary) == 0:
+		// It is there: the image's own, or by this hook, which has run before.
 	case len(init) > 0, reports, rankenv.IsRank(c.env) && !c.isFirst():
 		// The command stays the container's first process, or the init's child.
 		c.args = slices.Concat(init, entryBinary, []string{"--no-init"}, command)
