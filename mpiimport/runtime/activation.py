@@ -88,9 +88,9 @@ def _record(options: Options, program: Program, answers: Answers, before_site: b
 def _arrange_exit(service: "Service", ownership: "Ownership") -> None:
     """See to the end of the process. Registered before user code, so run after all of its own exit handlers."""
 
-    def end_at_once() -> None:
+    def end_at_once(becomes: bool) -> None:
         service.leave()
-        ownership.finish_at_once()
+        ownership.finish_at_once(becomes)
 
     before_abrupt_ends(end_at_once)
     atexit.register(ownership.finish)

@@ -29,5 +29,5 @@ def attach(directory: str) -> None:
         store.leave()
         raise
     Imports(index, store, None, Answers(), frozenset(), Account(set(sys.modules), rank=0, verbose=False)).install()
-    before_abrupt_ends(store.leave)
+    before_abrupt_ends(lambda becomes: store.leave())
     atexit.register(store.leave)

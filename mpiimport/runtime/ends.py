@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def before_abrupt_ends(work: "Callable[[], None]") -> None:
-    """Call ``work``, which must not raise, before any such end."""
+def before_abrupt_ends(work: "Callable[[bool], None]") -> None:
+    """Call ``work``, which must not raise, before any such end: with true where the process becomes another program."""
     leave_now = os._exit
 
     def exit_at_once(status: int) -> None:
-        work()
+        work(False)
         leave_now(status)
 
     os._exit = exit_at_once  # type: ignore[assignment]
@@ -26,11 +26,11 @@ def before_abrupt_ends(work: "Callable[[], None]") -> None:
             os.supports_fd.add(replacement)
 
 
-def _preceded(become: "Any", work: "Callable[[], None]") -> "Any":
+def _preceded(become: "Any", work: "Callable[[bool], None]") -> "Any":
     def replace(path: "Any", *arguments: "Any", **named: "Any") -> "Any":
         # An exec that fails ends nothing, and execvp tries every directory of PATH.
         if isinstance(path, int) or (os.path.isfile(path) and os.access(path, os.X_OK)):
-            work()
+            work(True)
         return become(path, *arguments, **named)
 
     return replace

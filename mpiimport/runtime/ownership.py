@@ -12,6 +12,7 @@ from .c_functions import address, call_interpreter, open_library
 from .errors import handle_as_mpi, handle_as_mpi4py, handle_at_exit
 from .handover import MODULE, HandoverFinder, HandoverLoader
 from .options import SESSION, THREAD_LEVELS
+from .pmi import Connection
 from .private_mpi import NoMpi, import_privately, own_packages
 
 TYPE_CHECKING = False
@@ -42,6 +43,7 @@ class Ownership:
         self.adopted = False
         self._started = self._finalize = self._aborting = False
         self._provided = 0
+        self._launcher = Connection()
         self.mpi: ModuleType
         self.mpi, self.read_at_load = import_privately(before_site, preload)
         self.given: ModuleType | None = None
@@ -120,12 +122,21 @@ class Ownership:
                 handle_at_exit(self.mpi)
             _finalize_after_interpreter(self.path)
 
-    def finish_at_once(self) -> None:
-        """Before ``os._exit`` and ``exec``, finalise where user code never touched MPI.
+    def finish_at_once(self, becomes: bool) -> None:
+        """Before ``os._exit``, or ``exec`` as ``becomes`` tells, finalise where user code never touched MPI.
 
-        Without us the one ends no other rank, and after the other MPI can start anew.
+        Without us the one ends no other rank, and after the other MPI may start.
         """
-        if self._started and not self.adopted and self.active():
+        if os.getpid() != self._pid or self.adopted or (self._is_initialized() and not self._started):
+            return
+        if becomes:
+            self._launcher.leave_to_heir(self._finalize_now)
+        else:
+            self._finalize_now()
+            self._launcher.end()
+
+    def _finalize_now(self) -> None:
+        if self._started and self.active():
             self.mpi.Finalize()
 
     def abort_at_exit(self, status: int) -> None:

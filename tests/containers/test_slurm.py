@@ -1,11 +1,12 @@
-"""Slurm in front of the shim: srun's ranks are served, over PMI2 and over PMIx."""
+"""Slurm in front of the shim: srun's ranks are served, over PMI2 and over PMIx, and may become other programs."""
 
 import shutil
+import sys
 from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import provision
+from tests.conftest import Job, provision
 from tests.containers.cells import Cell, Site
 from tests.containers.test_main_job import PROGRAM
 from tests.lab.ranks import Mpi, run
@@ -56,3 +57,26 @@ def test_ranks_that_srun_starts_leave_the_tree_alone(
     assert position is not None
     assert on_tree(other.until_mark("imported")[position:], site.paths(tree)) == []
     shutil.rmtree(workspace)
+
+
+BECOMES = """
+import os, sys
+rank = os.environ["SLURM_PROCID"]
+os.execvp(sys.argv[1], [word.replace("RANK", rank) for word in sys.argv[1:]])
+"""
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        ("sh", "-c", "sleep RANK; echo ended RANK"),
+        (sys.executable, "-c", "from mpi4py import MPI; print('ended', MPI.COMM_WORLD.exscan(1) or 0)"),
+    ],
+    ids=["without MPI", "with MPI"],
+)
+def test_ranks_become_other_programs(job: Job, slurm: Slurm, mpich: Mpi, program: tuple[str, ...]) -> None:
+    script = job.script(BECOMES)
+    command = ["srun", "--mpi=pmi2", "--overcommit", "-n", str(RANKS), *job.python("early"), str(script), *program]
+    variables = job.environment(mpich, **job.switches("early"), **slurm.environment)
+    outcome = run(command, variables, 60, job.directory)
+    assert (outcome.status, outcome.lines()) == (0, [f"ended {rank}" for rank in range(RANKS)]), outcome.stderr

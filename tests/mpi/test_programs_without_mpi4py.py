@@ -3,7 +3,7 @@
 import pytest
 
 from mpiimport.runtime.errors import SECOND_INIT
-from tests.conftest import Job
+from tests.conftest import Job, provision
 from tests.lab.ranks import Mpi
 
 POLICIES = ["world", "session"]
@@ -51,8 +51,22 @@ ENDS = {
     "by SIGTERM on one rank": "os.kill(os.getpid(), signal.SIGTERM) if rank else time.sleep(20)",
     "as another MPI program": f"os.execv(sys.executable, [sys.executable, '-c', {PROGRAM!r}])",
     "as a program found on PATH": "os.execlp('true', 'true')",
+    "as programs that end at different times": "os.execlp('sh', 'sh', '-c', f'sleep {rank}; echo ended')",
+    "as a program with a status": "os.execlp('sh', 'sh', '-c', 'exit 7')",
+    "as a program after one that cannot be run": f"""
+empty = f"empty-{{rank}}"
+open(empty, "w").close()
+os.chmod(empty, 0o755)
+try:
+    os.execv(empty, [empty])
+except OSError as exc:
+    print(exc.errno, flush=True)
+os.execv(sys.executable, [sys.executable, "-c", {PROGRAM!r}])
+""",
     "as a program that is not there": "try: os.execlp('no-such-program', 'x')\nexcept OSError as exc: print(exc.errno)",
 }
+# The ends that run no exit handlers.
+ABRUPT = [end for end, text in ENDS.items() if "os._exit" in text or "os.exec" in text]
 GUARDED_PROGRAMS = {"guarded": GUARDED, "guarded, then mpi4py": THEN_MPI4PY}
 
 
@@ -66,30 +80,42 @@ def assert_as_plain(job: Job, mpi: Mpi, text: str, policy: str) -> None:
     assert served.ours() == []
 
 
-# After a session MPICH tells its launcher of the end of MPI by an exit handler in C, which these do not run.
-ABRUPT = ("by os._exit", "as a program found on PATH")
-
-
-@pytest.mark.parametrize(
-    ("policy", "end"),
-    [(policy, end) for policy in POLICIES for end in ENDS if (policy, end) not in [("session", end) for end in ABRUPT]],
-)
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("end", ENDS)
 def test_programs_without_mpi_end_as_without_us(job: Job, mpich: Mpi, end: str, policy: str) -> None:
     assert_as_plain(job, mpich, f"print('here', rank, flush=True)\n{ENDS[end]}", policy)
 
 
-@pytest.mark.parametrize("end", ["os._exit(0)", "os.execlp('true', 'true')"])
-def test_after_a_session_an_abrupt_end_of_one_rank_ends_the_job(job: Job, mpich: Mpi, end: str) -> None:
-    script = job.script(RANK + f"if rank == 0: {end}\ntime.sleep(20)\nprint('still here')")
-    served = job.run(mpich, 2, script, MPIIMPORT_INIT="session", MPIIMPORT_STORE=str(job.directory))
-    assert served.status is not None
-    assert served.stdout.count("still here") == 0
+CRASHING = """
+from mpi4py import MPI
+import os
+print("started", MPI.COMM_WORLD.allreduce(1), flush=True)
+os._exit(3) if MPI.COMM_WORLD.rank else MPI.COMM_WORLD.barrier()
+print("not here")
+"""
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_program_that_ranks_have_become_ends_the_job_where_it_crashes(job: Job, mpich: Mpi, policy: str) -> None:
+    script = job.script(f"import os, sys\nos.execv(sys.executable, [sys.executable, '-c', {CRASHING!r}])")
+    plain = job.run(mpich, 2, script, door="plain")
+    served = job.run(mpich, 2, script, MPIIMPORT_INIT=policy)
+    assert (plain.status, served.status) == (3, 1), served.stderr
+    assert "not here" not in plain.stdout + served.stdout
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("end", ENDS)
 def test_programs_without_mpi_end_as_without_us_with_open_mpi(job: Job, mpis: dict[str, Mpi], end: str) -> None:
     assert_as_plain(job, mpis["openmpi"], f"print('here', rank, flush=True)\n{ENDS[end]}", "world")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("end", ABRUPT)
+def test_programs_without_mpi_end_as_without_us_with_intel_mpi(job: Job, end: str) -> None:
+    home = provision("intel_mpi.sh")
+    intel = Mpi("intel", home, home / "lib" / "libmpi.so.12", environment={"I_MPI_ROOT": str(home)})
+    assert_as_plain(job, intel, f"print('here', rank, flush=True)\n{ENDS[end]}", "world")
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -14,7 +14,7 @@ def in_a_child(end: str) -> str:
     child = os.fork()
     if child == 0:
         os.dup2(writing, 1)
-        before_abrupt_ends(lambda: (os.write(1, b"before "), None)[1])
+        before_abrupt_ends(lambda becomes: (os.write(1, b"becomes " if becomes else b"ends "), None)[1])
         exec(end, {"os": os, "sys": sys})
         os.abort()
     os.close(writing)
@@ -27,14 +27,14 @@ def in_a_child(end: str) -> str:
 @pytest.mark.parametrize(
     ("end", "printed"),
     [
-        ("os._exit(0)", "before "),
-        ("os.execv('/bin/echo', ['echo', 'heir'])", "before heir\n"),
-        ("os.execve('/bin/echo', ['echo', 'heir'], {})", "before heir\n"),
-        ("os.execve(path='/bin/echo', argv=['echo', 'heir'], env={})", "before heir\n"),
-        ("os.execve(os.open('/bin/echo', os.O_RDONLY), ['echo', 'heir'], {})", "before heir\n"),
-        ("os.environ['PATH'] = '/nowhere:/etc:/bin'\nos.execlp('echo', 'echo', 'heir')", "before heir\n"),
-        ("try: os.execv('/nowhere', ['x'])\nexcept OSError: os.write(1, b'failed ')\nos._exit(0)", "failed before "),
-        ("try: os.execv('/etc/passwd', ['x'])\nexcept OSError: os.write(1, b'failed ')\nos._exit(0)", "failed before "),
+        ("os._exit(0)", "ends "),
+        ("os.execv('/bin/echo', ['echo', 'heir'])", "becomes heir\n"),
+        ("os.execve('/bin/echo', ['echo', 'heir'], {})", "becomes heir\n"),
+        ("os.execve(path='/bin/echo', argv=['echo', 'heir'], env={})", "becomes heir\n"),
+        ("os.execve(os.open('/bin/echo', os.O_RDONLY), ['echo', 'heir'], {})", "becomes heir\n"),
+        ("os.environ['PATH'] = '/nowhere:/etc:/bin'\nos.execlp('echo', 'echo', 'heir')", "becomes heir\n"),
+        ("try: os.execv('/nowhere', ['x'])\nexcept OSError: os.write(1, b'failed ')\nos._exit(0)", "failed ends "),
+        ("try: os.execv('/etc/passwd', ['x'])\nexcept OSError: os.write(1, b'failed ')\nos._exit(0)", "failed ends "),
     ],
 )
 def test_an_abrupt_end_is_preceded(end: str, printed: str) -> None:

@@ -1,0 +1,88 @@
+"""The connection to a launcher that speaks PMI-1, where a rank ends or becomes another program at once.
+
+Hydra takes a connection that is closed without the word for the end of MPI for a crash, and kills the ranks that still
+run. MPICH has an exit handler in C say that word, which neither ``os._exit`` nor ``exec`` runs. Intel MPI says it in
+MPI_Finalize, whereupon Hydra hangs up, and Slurm does not answer a second start: a program that the rank becomes could
+start no MPI.
+"""
+
+import os
+import sys
+
+from . import PACKAGE_DIRECTORY
+from .relay import END, ROOM
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CONNECTION = "PMI_FD"
+# Set by Hydra alone.
+HYDRA = "MPI_LOCALRANKID"
+
+
+class Connection:
+    """What the launcher gave this process, if it did. To be made before MPI is started."""
+
+    def __init__(self) -> None:
+        number = os.environ.get(CONNECTION, "")
+        self._descriptor = int(number) if number.isascii() and number.isdigit() else -1
+        self._identity = self._present()
+
+    def end(self) -> None:
+        """Say that MPI has ended well, to a launcher that minds. Does nothing where that has been said."""
+        if HYDRA in os.environ and self._is_open():
+            try:
+                os.write(self._descriptor, END)
+                os.read(self._descriptor, ROOM)
+            except OSError:
+                pass
+
+    def leave_to_heir(self, finalize: "Callable[[], None]") -> None:
+        """Call ``finalize`` such that the program that this process is about to become can start MPI, and need not."""
+        relayed = self._relayed() if self._is_open() else None
+        finalize()
+        if relayed is not None:
+            os.dup2(relayed, self._descriptor)
+            os.close(relayed)
+
+    def _relayed(self) -> int | None:
+        """Put a relay between the launcher and this process.
+
+        Return what takes the place of the connection once MPI has ended; None where there can be no relay.
+        """
+        from _socket import socketpair
+
+        rank, its_far_end, heir, heirs_far_end = (end.detach() for _ in range(2) for end in socketpair())
+        ends = [self._descriptor, its_far_end, heirs_far_end]
+        words = [sys.executable, "-I", "-S", f"{PACKAGE_DIRECTORY}/runtime/relay.py", *map(str, ends)]
+        nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
+        try:
+            for end in ends:
+                os.set_inheritable(end, True)
+            started = os.posix_spawn(sys.executable, words, os.environ, file_actions=nothing)
+            try:
+                failed = os.waitpid(started, 0)[1]
+            except ChildProcessError:
+                # Who ignores SIGCHLD is not told.
+                failed = 0
+            if failed:
+                raise OSError("there is no relay")
+            os.dup2(rank, self._descriptor)
+        except (OSError, ValueError):
+            os.close(heir)
+            return None
+        finally:
+            for end in (rank, its_far_end, heirs_far_end):
+                os.close(end)
+        return heir
+
+    def _is_open(self) -> bool:
+        return self._identity is not None and self._present() == self._identity
+
+    def _present(self) -> tuple[int, int] | None:
+        try:
+            found = os.fstat(self._descriptor)
+        except (OSError, OverflowError):
+            return None
+        return found.st_dev, found.st_ino
