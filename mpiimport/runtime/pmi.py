@@ -16,13 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-CONNECTION = "PMI_FD"
+# The connection's number, or where MPI is to connect to by itself, at each start anew (mpiexec -pmi-port).
+CONNECTION, ADDRESS = "PMI_FD", "PMI_PORT"
 # Set by Hydra alone.
 HYDRA = "MPI_LOCALRANKID"
 
 
 class Connection:
-    """What the launcher gave this process, if it did. To be made before MPI is started."""
+    """The rank's connection to its launcher, if it has one. To be made before MPI is started."""
 
     def __init__(self) -> None:
         number = os.environ.get(CONNECTION, "")
@@ -31,18 +32,18 @@ class Connection:
 
     def end(self) -> None:
         """Say that MPI has ended well, to a launcher that minds. Does nothing where that has been said."""
-        if HYDRA in os.environ and self._is_open():
-            try:
-                os.write(self._descriptor, END)
-                os.read(self._descriptor, ROOM)
-            except OSError:
-                pass
+        if HYDRA in os.environ:
+            own = [self._descriptor] if self._is_open() else _connected(os.environ.get(ADDRESS, ""))
+            for descriptor in own:
+                _say_end(descriptor)
 
     def leave_to_heir(self, finalize: "Callable[[], None]") -> None:
         """Call ``finalize`` such that the program that this process is about to become can start MPI, and need not."""
         relayed = self._relayed() if self._is_open() else None
         finalize()
-        if relayed is not None:
+        if relayed is None:
+            self.end()
+        else:
             os.dup2(relayed, self._descriptor)
             os.close(relayed)
 
@@ -86,3 +87,41 @@ class Connection:
         except (OSError, OverflowError):
             return None
         return found.st_dev, found.st_ino
+
+
+def _say_end(descriptor: int) -> None:
+    try:
+        os.write(descriptor, END)
+        os.read(descriptor, ROOM)
+    except OSError:
+        pass
+
+
+def _connected(address: str) -> list[int]:
+    """Return the descriptors of this process's connections to ``address``, a host and a port."""
+    host, _, port = address.rpartition(":")
+    if not host:
+        return []
+    from _socket import getaddrinfo
+
+    try:
+        addresses = {entry[4][:2] for entry in getaddrinfo(host, port)}
+        descriptors = [int(name) for name in os.listdir("/proc/self/fd")]
+    except OSError:
+        return []
+    return [descriptor for descriptor in descriptors if _peer(descriptor) in addresses]
+
+
+def _peer(descriptor: int) -> object:
+    from _socket import socket
+
+    try:
+        end = socket(fileno=descriptor)
+    except OSError:
+        return None
+    try:
+        return end.getpeername()[:2]
+    except OSError:
+        return None
+    finally:
+        end.detach()

@@ -56,8 +56,9 @@ class Site:
         return self._resources.enter_context(Dockerd(provision("dockerd.sh"), pwd.getpwnam(self.user).pw_gid))
 
     def workspace(self, identity: str) -> Path:
-        """A directory that the container sees and the identity owns."""
+        """A directory that the container sees and the identity owns, until the tests have ended."""
         path = Path(tempfile.mkdtemp(prefix="cell-", dir="/tmp"))
+        self._resources.callback(shutil.rmtree, path, ignore_errors=True)
         path.chmod(0o755)
         if identity == "user":
             shutil.chown(path, self.user)

@@ -1,8 +1,6 @@
 """What the image's own scripts start is served, too: run, test and instances, through the shim and the plugin."""
 
-import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,11 +24,10 @@ def runtime(site: Site, request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture
-def workspace(site: Site) -> Iterator[Path]:
+def workspace(site: Site) -> Path:
     directory = site.workspace("root")
     (directory / "app.py").write_text(PROGRAM)
-    yield directory
-    shutil.rmtree(directory)
+    return directory
 
 
 def script(workspace: Path, name: str, line: str) -> list[str]:

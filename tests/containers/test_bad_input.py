@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,10 +87,8 @@ class Machine:
 
 
 @pytest.fixture
-def machine(site: Site, mpich: Mpi) -> Iterator[Machine]:
-    directory = site.workspace("root")
-    yield Machine(site, mpich, directory)
-    shutil.rmtree(directory)
+def machine(site: Site, mpich: Mpi) -> Machine:
+    return Machine(site, mpich, site.workspace("root"))
 
 
 @pytest.mark.parametrize(("door", "profile"), CELLS, ids=map("-".join, CELLS))

@@ -48,7 +48,6 @@ def test_the_first_job_of_a_baked_image_misses_nothing(site: Site, mpich: Mpi, k
     found = json.loads(report.read_text())
     assert found["missed"] == []
     assert found["modules_stored"] == found["modules_served"]
-    shutil.rmtree(workspace)
 
 
 def test_an_image_stays_as_it_was_when_the_program_fails(site: Site, mpich: Mpi) -> None:

@@ -2,7 +2,6 @@
 
 import itertools
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,7 +68,6 @@ class Place:
 def place(site: Site, mpis: dict[str, Mpi], request: pytest.FixtureRequest) -> Iterator[Place]:
     workspace = site.workspace("user")
     yield Place(site, mpis[request.param], workspace)
-    shutil.rmtree(workspace)
 
 
 with_mpich = pytest.mark.parametrize("place", ["mpich"], indirect=True)

@@ -1,7 +1,6 @@
 """`mpiimport exec` and `mpiimport run`: what people type, on real runtimes and launchers."""
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -66,7 +65,6 @@ def test_each_rank_may_call_exec(site: Site, mpi: Mpi, identity: str, tree: str)
     )
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == served("here"), outcome.stderr
-    shutil.rmtree(person.directory)
 
 
 def test_exec_runs_an_image_of_docker_where_the_person_is(site: Site, mpi: Mpi, identity: str) -> None:
@@ -83,7 +81,6 @@ def test_exec_runs_an_image_of_docker_where_the_person_is(site: Site, mpi: Mpi, 
     )
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == served("here"), outcome.stderr
-    shutil.rmtree(person.directory)
 
 
 def test_exec_ends_as_the_command_ended(site: Site, mpich: Mpi) -> None:
@@ -93,7 +90,6 @@ def test_exec_ends_as_the_command_ended(site: Site, mpich: Mpi) -> None:
     missing = person.runs(person.command, "exec", "none.sif", "true")
     assert (missing.status, missing.lines()) == (2, [])
     assert missing.ours() == ["mpiimport: there is no image none.sif; mend the path"]
-    shutil.rmtree(person.directory)
 
 
 def test_run_reads_the_profile_once_for_all_containers(site: Site, mpi: Mpi, identity: str) -> None:
@@ -106,7 +102,6 @@ def test_run_reads_the_profile_once_for_all_containers(site: Site, mpi: Mpi, ide
     outcome = person.runs(person.command, "run", "--profile", "mine", "--", *forgetting, *job)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == served("here"), outcome.stderr
-    shutil.rmtree(person.directory)
 
 
 def test_run_serves_pythons_of_the_host(prefix: Path, mpi: Mpi, tmp_path: Path) -> None:

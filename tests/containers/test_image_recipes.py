@@ -2,10 +2,8 @@
 
 import json
 import re
-import shutil
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -60,10 +58,8 @@ class Builder:
 
 
 @pytest.fixture(scope="module")
-def builder(site: Site, mpich: Mpi) -> Iterator[Builder]:
-    builder = Builder(site, mpich)
-    yield builder
-    shutil.rmtree(builder.directory)
+def builder(site: Site, mpich: Mpi) -> Builder:
+    return Builder(site, mpich)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """A container start asks the file system for next to nothing on our behalf, and for less with the plan at hand."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -51,7 +50,6 @@ def test_the_shim_and_the_entry_ask_for_little(site: Site, mpich: Mpi, shared: b
     assert entry
     assert outside(entry, site.prefix) == []
     assert (ours == []) if shared else (0 < len(ours) <= MOST)
-    shutil.rmtree(workspace)
 
 
 def test_the_plugin_asks_for_little(site: Site, mpich: Mpi) -> None:
@@ -67,6 +65,5 @@ def test_the_plugin_asks_for_little(site: Site, mpich: Mpi) -> None:
         paths = outside(calls_of(workspace, str(runtime)), site.prefix)
         # Some names hold a process's number, others that of the random workspace.
         asked[name] = {re.sub(r"\d+", "N", path.replace(workspace.name, "WORKSPACE")) for path in paths}
-        shutil.rmtree(workspace)
     assert len(asked["profile"] - asked["plain"]) <= MOST - 1, asked["profile"] - asked["plain"]
     assert not asked["plan"] - asked["plain"]

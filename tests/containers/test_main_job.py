@@ -69,3 +69,32 @@ def test_the_same_command_without_the_flag_is_plain(site: Site, mpich: Mpi, name
     outcome = run(command, door.environment(site, cell, mpich), directory=workspace)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == [line.replace("StoreSource", "SourceFile") for line in SERVED]
+
+
+BECOMES = """
+import numpy
+import os
+print(type(numpy.__loader__).__name__, flush=True)
+rank = os.environ.get("PMI_RANK", os.environ.get("PMI_ID"))
+os.execlp("sh", "sh", "-c", f"sleep {rank}; echo ended {rank}")
+"""
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param(cell, id=str(cell), marks=() if cell.identity == "user" else pytest.mark.full)
+        for cell in CELLS
+        if (cell.tree, cell.mode, cell.mpi) == (DOORS[cell.door].trees[-1], "hybrid", "mpich")
+    ],
+)
+def test_ranks_in_containers_become_programs_that_end_at_different_times(site: Site, mpich: Mpi, cell: Cell) -> None:
+    door = DOORS[cell.door]
+    workspace = site.workspace(cell.identity)
+    script = workspace / "app.py"
+    script.write_text(BECOMES)
+    command = door.command(site, cell, mpich, RANKS, script, [])
+    environment = door.environment(site, cell, mpich) | {"MPIIMPORT": "force"}
+    outcome = run(site.as_identity(cell.identity, command), environment, 60, workspace)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == ["StoreSourceLoader"] * RANKS + [f"ended {rank}" for rank in range(RANKS)], outcome.stderr

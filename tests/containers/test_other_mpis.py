@@ -53,7 +53,6 @@ def serve(
     position = other.activated_at()
     assert position is not None
     assert on_tree(other.until_mark("imported")[position:], site.paths("sandbox")) == []
-    shutil.rmtree(workspace)
     return outcome
 
 

@@ -177,7 +177,6 @@ def test_the_doors_of_a_wheel_start_the_main_job_in_the_real_runtime(
             site.as_identity("user", command), door.environment(from_wheel, cell, mpich) | {"MPIIMPORT": "force"}, 120
         )
         assert (served.status, served.lines()) == (0, SERVED), served.stderr
-    shutil.rmtree(workspace)
 
 
 INSTALL = (

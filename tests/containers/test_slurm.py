@@ -1,6 +1,5 @@
 """Slurm in front of the shim: srun's ranks are served, over PMI2 and over PMIx, and may become other programs."""
 
-import shutil
 import sys
 from collections.abc import Iterator
 
@@ -56,7 +55,6 @@ def test_ranks_that_srun_starts_leave_the_tree_alone(
     position = other.activated_at()
     assert position is not None
     assert on_tree(other.until_mark("imported")[position:], site.paths(tree)) == []
-    shutil.rmtree(workspace)
 
 
 BECOMES = """

@@ -1,5 +1,7 @@
 """Programs that use MPI from C, or not at all, end as they do without us, under every policy that says so."""
 
+from dataclasses import replace
+
 import pytest
 
 from mpiimport.runtime.errors import SECOND_INIT
@@ -9,7 +11,7 @@ from tests.lab.ranks import Mpi
 POLICIES = ["world", "session"]
 RANK = """
 import ctypes, os, signal, sys, time
-rank = int(os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK")))
+rank = int(next(filter(None, map(os.environ.get, ("PMI_RANK", "PMI_ID", "OMPI_COMM_WORLD_RANK")))))
 """
 # What a C library does that may be used with or without MPI around it.
 GUARDED = """
@@ -84,6 +86,15 @@ def assert_as_plain(job: Job, mpi: Mpi, text: str, policy: str) -> None:
 @pytest.mark.parametrize("end", ENDS)
 def test_programs_without_mpi_end_as_without_us(job: Job, mpich: Mpi, end: str, policy: str) -> None:
     assert_as_plain(job, mpich, f"print('here', rank, flush=True)\n{ENDS[end]}", policy)
+
+
+@pytest.mark.parametrize("policy", ["world", pytest.param("session", marks=pytest.mark.full)])
+@pytest.mark.parametrize("end", ABRUPT)
+def test_programs_without_mpi_end_as_without_us_where_mpi_connects_by_itself(
+    job: Job, mpich: Mpi, end: str, policy: str
+) -> None:
+    connecting = replace(mpich, options=("-pmi-port",))
+    assert_as_plain(job, connecting, f"print('here', rank, flush=True)\n{ENDS[end]}", policy)
 
 
 CRASHING = """
@@ -183,3 +194,15 @@ def test_a_rank_that_ends_early_waits_for_nobody_after_a_session(job: Job, mpich
 def test_a_rank_that_ends_early_waits_for_nobody_with_mpi_off(job: Job, mpi: Mpi) -> None:
     served = job.run(mpi, 2, job.script(RANK + WAITS), MPIIMPORT_INIT="off")
     assert (served.status, served.lines()) == (0, ["the other is gone"]), served.stderr
+
+
+# The child has the rank's variables and its connection to the launcher.
+DRIVER = f"""
+import shlex
+command = shlex.join([sys.executable, "-c", {PROGRAM!r}])
+print(os.system(command), flush=True)
+"""
+
+
+def test_a_child_may_be_the_rank_after_a_session(job: Job, mpich: Mpi) -> None:
+    assert_as_plain(job, mpich, DRIVER, "session")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from mpiimport.runtime.pmi import CONNECTION, HYDRA
+from mpiimport.runtime.pmi import ADDRESS, CONNECTION, HYDRA
 from mpiimport.runtime.relay import CRASH, END, ENDED, STARTED
 
 SECONDS = 20
@@ -127,3 +127,27 @@ except ChildProcessError:
     launcher = Launcher(f"{ignore}; become(lambda: None, {look!r})")
     assert launcher.hear() == CRASH
     assert launcher.printed() == STARTED
+
+
+def test_the_end_is_said_where_mpi_has_connected_by_itself() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as launcher, socket.create_server(("127.0.0.1", 0)) as other:
+        program = f"""
+import socket
+ends = [socket.create_connection(("127.0.0.1", port)) for port in ({_port(other)}, {_port(launcher)})]
+from mpiimport.runtime.pmi import Connection
+Connection().end()
+"""
+        environment = {**os.environ, ADDRESS: f"localhost:{_port(launcher)}", HYDRA: "0"}
+        with subprocess.Popen([sys.executable, "-c", program], env=environment) as rank:
+            end, _ = launcher.accept()
+            unheard, _ = other.accept()
+            with end, unheard:
+                assert end.recv(1000) == END
+                end.sendall(ENDED)
+                assert unheard.recv(1000) == b""
+    assert rank.returncode == 0
+
+
+def _port(server: socket.socket) -> int:
+    port: int = server.getsockname()[1]
+    return port
