@@ -17,7 +17,7 @@ ROOM = 65536
 
 def main(launcher: int, rank: int, heir: int) -> None:
     """Relay until the launcher or the heir has closed its end. Raises OSError where the launcher is gone."""
-    ignore_requests_to_end()
+    keep_to_itself({launcher, rank, heir})
     relay(launcher, rank, {END: ENDED})
     starts = {START: STARTED}
     relay(launcher, heir, starts)
@@ -55,12 +55,21 @@ def relay(launcher: int, program: int, answers: dict[bytes, bytes]) -> None:
                 os.write(launcher, words)
 
 
-def ignore_requests_to_end() -> None:
-    """They go to the whole process group, and the heir may take its time."""
+def keep_to_itself(ends: set[int]) -> None:
+    """Hold nothing else of what the rank had open, and outlast what ends the heir, which may take its time to end."""
     import _signal  # type: ignore[import-not-found]
 
+    # To the whole process group.
     for number in (_signal.SIGHUP, _signal.SIGINT, _signal.SIGTERM):
         _signal.signal(number, _signal.SIG_IGN)
+    os.chdir("/")
+    for descriptor in map(int, os.listdir("/proc/self/fd")):
+        if descriptor > 2 and descriptor not in ends:
+            try:
+                os.close(descriptor)
+            except OSError:
+                # It was for the listing itself.
+                pass
 
 
 # The heir is to have no child that it does not know.

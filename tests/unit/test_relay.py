@@ -129,6 +129,16 @@ except ChildProcessError:
     assert launcher.printed() == STARTED
 
 
+def test_nothing_else_of_the_rank_is_held_open() -> None:
+    """The heir closes the only writing end of a pipe that it inherits, and then its reading end shows the end."""
+    pipe = "reading, writing = os.pipe(); [os.set_inheritable(end, True) for end in (reading, writing)]"
+    look = "os.close(writing); ask({INIT!r}) if os.read(reading, 1) == b'' else None"
+    text = f"f'reading, writing = {{reading}}, {{writing}}\\n' + {look.format(INIT=INIT)!r}"
+    launcher = Launcher(f"{pipe}; become(lambda: None, {text})")
+    assert launcher.hear() == CRASH
+    assert launcher.printed() == STARTED
+
+
 def test_the_end_is_said_where_mpi_has_connected_by_itself() -> None:
     with socket.create_server(("127.0.0.1", 0)) as launcher, socket.create_server(("127.0.0.1", 0)) as other:
         program = f"""
