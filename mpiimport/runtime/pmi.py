@@ -56,12 +56,13 @@ class Connection:
 
         rank, its_far_end, heir, heirs_far_end = (end.detach() for _ in range(2) for end in socketpair())
         ends = [self._descriptor, its_far_end, heirs_far_end]
-        words = [sys.executable, "-I", "-S", f"{PACKAGE_DIRECTORY}/runtime/relay.py", *map(str, ends)]
+        python = sys.executable or ""
+        words = [python, "-I", "-S", f"{PACKAGE_DIRECTORY}/runtime/relay.py", *map(str, ends)]
         nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
         try:
             for end in ends:
                 os.set_inheritable(end, True)
-            started = os.posix_spawn(sys.executable, words, os.environ, file_actions=nothing)
+            started = os.posix_spawn(python, words, os.environ, file_actions=nothing)
             try:
                 failed = os.waitpid(started, 0)[1]
             except ChildProcessError:

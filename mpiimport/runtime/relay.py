@@ -8,7 +8,12 @@ ended well, and one that does not end it has crashed.
 import os
 import sys
 
-START, STARTED = b"cmd=init ", b"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Of PMI-1, and the start of PMI-2, which asks for that version.
+START, STARTED, WELL = b"cmd=init", b"cmd=response_to_init", b" rc=0\n"
 END, ENDED = b"cmd=finalize\n", b"cmd=finalize_ack\n"
 CRASH = b"cmd=abort exitcode=1\n"
 # Longer than any message; clients send one and wait for its answer.
@@ -18,41 +23,39 @@ ROOM = 65536
 def main(launcher: int, rank: int, heir: int) -> None:
     """Relay until the launcher or the heir has closed its end. Raises OSError where the launcher is gone."""
     keep_to_itself({launcher, rank, heir})
-    relay(launcher, rank, {END: ENDED})
-    starts = {START: STARTED}
-    relay(launcher, heir, starts)
-    if starts:
+    relay(launcher, rank, END, lambda words: ENDED)
+    if relay(launcher, heir, START, lambda words: STARTED + words.removeprefix(START).rstrip() + WELL):
+        os.write(launcher, CRASH)
+    else:
         os.write(launcher, END)
         # Hydra does not expect a client that is gone before it answers.
         os.read(launcher, ROOM)
-    else:
-        os.write(launcher, CRASH)
 
 
-def relay(launcher: int, program: int, answers: dict[bytes, bytes]) -> None:
-    """Pass messages on until ``program`` has closed its end; end with the launcher.
+def relay(launcher: int, program: int, unheard: bytes, answer: "Callable[[bytes], bytes]") -> bool:
+    """Pass messages on until ``program`` has closed its end, and tell whether it said any; end with the launcher.
 
-    ``answers``: what is said to a message that begins with the key, instead of passing it on, once.
+    ``unheard``: the beginning of a message that is not passed on, but gets this ``answer``.
     """
     import select
 
     ready = select.poll()
     ready.register(launcher, select.POLLIN)
     ready.register(program, select.POLLIN)
+    spoke = False
     while True:
         for side, _ in ready.poll():
             words = os.read(side, ROOM)
-            known = next(filter(words.startswith, answers), None)
-            if not words:
-                if side == program:
-                    return
-                sys.exit()
-            elif side == launcher:
-                os.write(program, words)
-            elif known:
-                os.write(program, answers.pop(known))
+            if side == launcher:
+                os.write(program, words) if words else sys.exit()
+            elif not words:
+                return spoke
+            elif words.startswith(unheard):
+                os.write(program, answer(words))
+                spoke = True
             else:
                 os.write(launcher, words)
+                spoke = True
 
 
 def keep_to_itself(ends: set[int]) -> None:

