@@ -38,10 +38,10 @@ def launch(named: str = "") -> Launch | None:
         return None
     own = [*named.split(":"), "", ""][:3]
     for rank_variable, size, local_size in (own, *VARIABLES):
-        rank = _number(rank_variable)
+        rank = number(rank_variable)
         if rank is not None:
-            programs = _number("OMPI_NUM_APP_CTX") or 1
-            return Launch(rank_variable, rank, _number(size), _number(local_size), programs)
+            programs = number("OMPI_NUM_APP_CTX") or 1
+            return Launch(rank_variable, rank, number(size), number(local_size), programs)
     return None
 
 
@@ -63,6 +63,7 @@ def is_rank_process(launch: Launch) -> bool:
     return b"\0" + os.fsencode(launch.rank_variable) + b"=" not in b"\0" + environment
 
 
-def _number(variable: str) -> int | None:
+def number(variable: str) -> int | None:
+    """Return what a variable of the launcher says; None where it does not say a number."""
     text = os.environ.get(variable, "") if variable else ""
     return int(text) if text.isascii() and text.isdigit() else None

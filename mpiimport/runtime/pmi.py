@@ -10,6 +10,7 @@ import os
 import sys
 
 from . import PACKAGE_DIRECTORY
+from .launcher import number
 from .relay import END, ROOM
 
 TYPE_CHECKING = False
@@ -26,8 +27,8 @@ class Connection:
     """The rank's connection to its launcher, if it has one. To be made before MPI is started."""
 
     def __init__(self) -> None:
-        number = os.environ.get(CONNECTION, "")
-        self._descriptor = int(number) if number.isascii() and number.isdigit() else -1
+        given = number(CONNECTION)
+        self._descriptor = -1 if given is None else given
         self._identity = self._present()
 
     def end(self) -> None:
@@ -62,22 +63,16 @@ class Connection:
         try:
             for end in ends:
                 os.set_inheritable(end, True)
-            started = os.posix_spawn(python, words, os.environ, file_actions=nothing)
-            try:
-                failed = os.waitpid(started, 0)[1]
-            except ChildProcessError:
-                # Who ignores SIGCHLD is not told.
-                failed = 0
-            if failed:
-                raise OSError("there is no relay")
-            os.dup2(rank, self._descriptor)
+            if _ends_well(os.posix_spawn(python, words, os.environ, file_actions=nothing)):
+                os.dup2(rank, self._descriptor)
+                return heir
         except (OSError, ValueError):
-            os.close(heir)
-            return None
+            pass
         finally:
             for end in (rank, its_far_end, heirs_far_end):
                 os.close(end)
-        return heir
+        os.close(heir)
+        return None
 
     def _is_open(self) -> bool:
         return self._identity is not None and self._present() == self._identity
@@ -88,6 +83,14 @@ class Connection:
         except (OSError, OverflowError):
             return None
         return found.st_dev, found.st_ino
+
+
+def _ends_well(child: int) -> bool:
+    """Wait for a child. Who ignores SIGCHLD is not told how it ended."""
+    try:
+        return os.waitpid(child, 0)[1] == 0
+    except ChildProcessError:
+        return True
 
 
 def _say_end(descriptor: int) -> None:
