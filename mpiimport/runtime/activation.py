@@ -7,7 +7,7 @@ import sys
 from .answers import Answers
 from .decision import why_not
 from .ends import before_abrupt_ends
-from .finder import add_path_hook
+from .finder import ask_before_importlib
 from .launcher import Launch, is_rank_process, launch
 from .options import Options
 from .program import Program
@@ -97,7 +97,7 @@ def _arrange_exit(service: "Service", ownership: "Ownership") -> None:
     atexit.register(service.leave)
     atexit.register(service.gather)
     if service.imports is None:
-        add_path_hook(ownership.path_hook)
+        ask_before_importlib(ownership.find)
 
 
 def abort_on_uncaught(service: "Service | None") -> None:

@@ -10,7 +10,7 @@ import sys
 from _frozen_importlib_external import EXTENSION_SUFFIXES
 
 from .c_functions import call_interpreter
-from .finder import Source, StoreFinder, add_path_hook
+from .finder import Source, StoreFinder, StoreLoader, ask_before_importlib
 from .index import DIRECTORY, FILE, KEPT, list_directory
 from .machinery import fix_co_filename, names_seen
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from .command import Execution
+    from .finder import Details
 
 NO_SITE_FIELD = "no_site"
 # The standard library's directory of extension modules, of which few are needed.
@@ -42,7 +43,8 @@ class EarlyImports(Source):
 
     def install(self) -> None:
         """Take over from the interpreter's finders with what they have seen of their directories."""
-        add_path_hook(self.path_hook)
+        self._take_back_hook = ask_before_importlib(self.find)
+        StoreLoader.source = self
         for path, finder in list(sys.path_importer_cache.items()):
             names = names_seen(finder)
             if names:
@@ -52,19 +54,22 @@ class EarlyImports(Source):
 
     def remove(self) -> None:
         """Take the listings out of use: what comes next looks for itself."""
-        sys.path_hooks.remove(self.path_hook)
+        self._take_back_hook()
+        if StoreLoader.source is self:
+            StoreLoader.source = Source()
         for path, finder in list(sys.path_importer_cache.items()):
             if isinstance(finder, StoreFinder) and finder.source is self:
                 del sys.path_importer_cache[path]
 
-    def path_hook(self, path: str) -> StoreFinder:
+    def find(self, path: str, details: "list[Details]") -> StoreFinder | None:
         if path in self._own:
             # What is not in the bundle, the part that runs on root alone, lies beside it.
-            return StoreFinder(self, path, self._own[path], writable=True)
+            return StoreFinder(self, path, self._own[path], is_complete=False, details=details)
         listing = _Extensions(path) if os.path.basename(path) == EXTENSIONS else self.listing(path)
-        if listing is None:
-            raise ImportError(f"not a directory: {path}")
-        return StoreFinder(self, path, listing, writable=False)
+        return None if listing is None else StoreFinder(self, path, listing, is_complete=True, details=details)
+
+    def is_directory(self, path: str) -> bool:
+        return path in self._own or os.path.basename(path) == EXTENSIONS or self.listing(path) is not None
 
     def listing(self, path: str) -> dict[str, int] | None:
         if path not in self._listings:

@@ -7,9 +7,6 @@ directories that were listed, and everything they do not know goes the ordinary 
 import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import (
-    BYTECODE_SUFFIXES,
-    EXTENSION_SUFFIXES,
-    SOURCE_SUFFIXES,
     ExtensionFileLoader,
     FileFinder,
     SourceFileLoader,
@@ -17,26 +14,91 @@ from _frozen_importlib_external import (
     cache_from_source,
     spec_from_file_location,
 )
-from zipimport import zipimporter
+from zipimport import ZipImportError, zipimporter
 
 from .index import DIRECTORY, FILE
-from .machinery import as_importlib, code_to_timestamp_pyc
+from .machinery import are_importlibs, as_importlib, closure, code_to_timestamp_pyc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from types import CodeType, ModuleType
     from typing import Any
 
+    # A class of loaders, and the suffixes of the files that it loads.
+    Details = tuple[type, list[str]]
+    Find = Callable[[str, list[Details]], FileFinder | None]
 
-def add_path_hook(hook: "Callable[[str], FileFinder]") -> None:
-    """Put ``hook`` right in front of Python's own, so that what user code has put before those stays before it."""
-    own = [
-        position
-        for position, known in enumerate(sys.path_hooks)
-        if known is zipimporter or getattr(known, "__qualname__", "").startswith("FileFinder.path_hook.")
-    ]
-    sys.path_hooks.insert(own[0] if own else 0, hook)
+
+def ask_before_importlib(find: "Find") -> "Callable[[], None]":
+    """Let ``find`` be asked first which finder a directory gets. Return what takes it back.
+
+    It takes importlib's hook for directories where that stands in ``sys.path_hooks``, with its loaders, and looks like
+    it: import hooks of packages look for that entry and go before it. Where ``find`` returns None, importlib's decides.
+    Nothing is served where user code has removed that hook, or put one of its own class in its place.
+    """
+    for position, hook in enumerate(sys.path_hooks):
+        variables = closure(hook)
+        if "finds" in variables:
+            variables["finds"].insert(0, find)
+            return lambda: _take_back(find)
+        if variables.get("cls") is FileFinder and "loader_details" in variables:
+            sys.path_hooks[position] = _hook_asking([find], hook, _serving(variables["loader_details"]))
+            return lambda: _take_back(find)
+    return lambda: None
+
+
+def _hook_asking(finds: "list[Find]", ordinary: "Callable[[str], Any]", details: "list[Details]") -> "Any":
+    archives: Any = zipimporter
+    open_archive = archives.__init__
+    refusal = _refusal()
+
+    @as_importlib
+    def path_hook_for_FileFinder(path: str) -> "Any":  # noqa: N802
+        for find in finds:
+            finder = find(path, details)
+            if finder is not None:
+                return finder
+        return ordinary(path)
+
+    # Asked before, it would look at each directory to see that it is no archive.
+    @as_importlib
+    def open_unless_directory(self: "Any", path: "Any") -> None:
+        if type(path) is str and StoreLoader.source.is_directory(path):
+            raise ZipImportError(refusal.replace("'/'", repr(path)), path=path)
+        open_archive(self, path)
+
+    archives.__init__ = open_unless_directory
+
+    for name in ("__module__", "__qualname__", "__doc__"):
+        setattr(path_hook_for_FileFinder, name, getattr(ordinary, name))
+    return path_hook_for_FileFinder
+
+
+def _refusal() -> str:
+    """Return what ``zipimport`` of this Python says of the directory ``/``."""
+    try:
+        zipimporter("/")
+    except ZipImportError as exc:
+        return str(exc)
+    return ""
+
+
+def _take_back(find: "Find") -> None:
+    for position, hook in enumerate(sys.path_hooks):
+        variables = closure(hook)
+        if find in variables.get("finds", ()):
+            variables["finds"].remove(find)
+            if not variables["finds"]:
+                sys.path_hooks[position] = variables["ordinary"]
+                zipimporter.__init__ = closure(zipimporter.__init__)["open_archive"]  # type: ignore[method-assign]
+
+
+def _serving(details: "Iterable[Details]") -> "list[Details]":
+    """Return loaders with their suffixes, importlib's replaced by those that ask a source."""
+    ours: tuple[type[StoreLoader], ...] = (StoreExtensionLoader, StoreSourceLoader, StoreSourcelessLoader)
+    serving: dict[type, type] = {loader.ordinary: loader for loader in ours}
+    return [(serving.get(loader, loader), list(suffixes)) for loader, suffixes in details]
 
 
 class Source:
@@ -50,6 +112,10 @@ class Source:
 
     absences = 0
     """How often a listing was all it took to know that a directory lacks a module."""
+
+    def is_directory(self, path: str) -> bool:
+        """Tell whether a path is known to be a directory."""
+        return False
 
     def listing(self, path: str) -> dict[str, int] | None:
         """Map the names in a directory to FILE or DIRECTORY; None where it has not been listed."""
@@ -99,25 +165,27 @@ class StoreFinder(FileFinder):
     After ``invalidate_caches()`` the directory itself is asked again, as importlib documents.
     """
 
-    def __init__(self, source: Source, path: str, listing: dict[str, int], writable: bool) -> None:
-        """``writable``: a name missing in ``listing`` may have appeared since, and is looked up again."""
-        makers: list[tuple[Any, list[str]]] = [
-            (lambda name, path: StoreExtensionLoader(name, path, source), EXTENSION_SUFFIXES),
-            (lambda name, path: StoreSourceLoader(name, path, source), SOURCE_SUFFIXES),
-            (lambda name, path: StoreSourcelessLoader(name, path, source), BYTECODE_SUFFIXES),
-        ]
-        super().__init__(path, *makers)
+    _loaders: "list[tuple[str, type[Any]]]"
+
+    def __init__(
+        self, source: Source, path: str, listing: dict[str, int], is_complete: bool, details: "list[Details]"
+    ) -> None:
+        """``is_complete``: what ``listing`` lacks the directory lacks too; else that itself is asked."""
+        super().__init__(path, *details)
         self.source = source
-        self._makers = [(suffix, maker) for maker, suffixes in makers for suffix in suffixes]
         self._listing = listing
-        self._writable = writable
+        self._is_complete = is_complete
         self._invalidated = False
+
+    def __reduce__(self) -> "tuple[Any, ...]":
+        """Make copies, and what is pickled, importlib's own."""
+        return FileFinder, (self.path, *((_ordinary(loader), [suffix]) for suffix, loader in self._loaders))
 
     def find_spec(self, fullname: str, target: "ModuleType | None" = None) -> ModuleSpec | None:
         handover = self.source.handover(fullname)
         if handover is not None:
             return handover
-        if self._invalidated:
+        if self._invalidated or not are_importlibs(FileFinder, "find_spec"):
             return super().find_spec(fullname, target)
         tail = fullname.rpartition(".")[2]
         base = f"{self.path.rstrip('/')}/{tail}"
@@ -132,7 +200,7 @@ class StoreFinder(FileFinder):
         spec = self._spec(fullname, self._listing, tail, base, None)
         if spec is not None:
             return spec
-        if self._writable:
+        if not self._is_complete:
             return super().find_spec(fullname, target)
         if inside is None:
             self.source.absences += 1
@@ -150,32 +218,41 @@ class StoreFinder(FileFinder):
         self, fullname: str, listing: dict[str, int], stem: str, path: str, locations: list[str] | None
     ) -> ModuleSpec | None:
         """Return the spec of the first file ``stem`` + suffix in ``listing``; ``path`` is that file's less suffix."""
-        for suffix, maker in self._makers:
+        for suffix, loader in self._loaders:
             if listing.get(stem + suffix) == FILE:
                 file = path + suffix
                 return spec_from_file_location(
-                    fullname, file, loader=maker(fullname, file), submodule_search_locations=locations
+                    fullname, file, loader=loader(fullname, file), submodule_search_locations=locations
                 )
         return None
 
 
 class StoreLoader:
-    """What the loaders have in common: they ask a source, and equal the ``ordinary`` loader of the same module."""
+    """What the loaders have in common: they ask a source, and equal the ``ordinary`` loader of the same module.
+
+    ``source``: the one of this process; ``observing``: the class of the loaders of modules that the source observes.
+    """
 
     ordinary: type
+    observing: "type[StoreLoader]"
+    source = Source()
     name: str
     path: str
 
-    def __init__(self, name: str, path: str, source: Source) -> None:
-        loader: Any = self
-        super().__init__(name, path)  # type: ignore[call-arg]
-        self.source = source
-        if name in source.observed:
-            execute = loader.exec_module
-            loader.exec_module = lambda module: source.execute(module, lambda: execute(module))
+    def __new__(cls, name: str, path: str) -> "StoreLoader":
+        # User code may derive from these classes.
+        observing = cls.__dict__.get("observing", cls)
+        loader: StoreLoader = super().__new__(observing if name in cls.source.observed else cls)
+        return loader
+
+    def __reduce__(self) -> "tuple[Any, ...]":
+        """Make copies, and what is pickled, importlib's own: other processes may have none of ours."""
+        return self.ordinary, (self.name, self.path)
 
     def __eq__(self, other: "Any") -> bool:
-        return type(other) in (self.ordinary, type(self)) and (self.name, self.path) == (other.name, other.path)
+        if _ordinary(type(other)) is not self.ordinary:
+            return False
+        return (self.name, self.path) == (other.name, other.path)
 
     def __hash__(self) -> int:
         return hash(self.name) ^ hash(self.path)
@@ -188,13 +265,23 @@ class StoreSourceLoader(StoreLoader, SourceFileLoader):  # type: ignore[misc]
 
     @as_importlib
     def get_code(self, fullname: str) -> "CodeType | None":
+        self.get_filename(fullname)
+        if not self._is_importlibs():
+            self.source.trace(self.name, False)
+            return super().get_code(fullname)
         code = self.source.code(self.path)
-        self.source.trace(fullname, code is not None)
+        self.source.trace(self.name, code is not None)
         if code is None:
-            return self.source.late_code(fullname, self.path, self._read_pyc) or super().get_code(fullname)
+            return self.source.late_code(self.name, self.path, self._read_pyc) or super().get_code(fullname)
         if self.path in self.source.uncached and not sys.dont_write_bytecode:
             self._write_pyc(code)
         return code
+
+    def _is_importlibs(self) -> bool:
+        """Tell whether nothing takes part in loading but importlib: user code may replace methods, or derive."""
+        return are_importlibs(self, "get_data", "path_stats", "source_to_code") and are_importlibs(
+            SourceFileLoader, "get_code"
+        )
 
     def _read_pyc(self) -> "CodeType | None":
         """Return the code as importlib reads it from a valid pyc; None without one.
@@ -224,8 +311,10 @@ class StoreSourcelessLoader(StoreLoader, SourcelessFileLoader):
 
     @as_importlib
     def get_code(self, fullname: str) -> "CodeType | None":
-        code = self.source.code(self.path)
-        self.source.trace(fullname, code is not None)
+        self.get_filename(fullname)
+        is_importlibs = are_importlibs(self, "get_data") and are_importlibs(SourcelessFileLoader, "get_code")
+        code = self.source.code(self.path) if is_importlibs else None
+        self.source.trace(self.name, code is not None)
         return super().get_code(fullname) if code is None else code
 
 
@@ -233,3 +322,21 @@ class StoreExtensionLoader(StoreLoader, ExtensionFileLoader):
     """Loads an extension module, which the source maps from the store; spec and ``__file__`` name the original."""
 
     ordinary = ExtensionFileLoader
+
+
+def _observing(kind: "Any") -> "Any":
+    """Return a class of loaders that let their source execute the module."""
+
+    def exec_module(self: "Any", module: "ModuleType") -> None:
+        self.source.execute(module, lambda: kind.exec_module(self, module))
+
+    return type(kind.__name__, (kind,), {"exec_module": exec_module})
+
+
+def _ordinary(loader: type) -> type:
+    ordinary: type = getattr(loader, "ordinary", loader)
+    return ordinary
+
+
+for _kind in (StoreSourceLoader, StoreSourcelessLoader, StoreExtensionLoader):
+    _kind.observing = _observing(_kind)

@@ -10,7 +10,6 @@ import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import ExtensionFileLoader, FileFinder
 
-from .machinery import supported_file_loaders
 from .options import THREAD_LEVELS
 
 TYPE_CHECKING = False
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from .finder import Details
     from .ownership import Ownership
 
 PACKAGE = "mpi4py"
@@ -70,8 +70,8 @@ class HandoverLoader(ExtensionFileLoader):
 class HandoverFinder(FileFinder):
     """The ordinary finder of mpi4py's directory, save for ``mpi4py.MPI``."""
 
-    def __init__(self, ownership: "Ownership", path: str) -> None:
-        super().__init__(path, *supported_file_loaders())
+    def __init__(self, ownership: "Ownership", path: str, details: "list[Details]") -> None:
+        super().__init__(path, *details)
         self._ownership = ownership
 
     def find_spec(self, fullname: str, target: "ModuleType | None" = None) -> "ModuleSpec | None":

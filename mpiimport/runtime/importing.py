@@ -9,8 +9,8 @@ from _frozen_importlib_external import BYTECODE_SUFFIXES
 
 from .account import Account
 from .children import attach_children
-from .finder import Source, StoreFinder, add_path_hook
-from .index import DIRECTORY, Damaged, Index, digest, list_directory
+from .finder import Source, StoreFinder, StoreLoader, ask_before_importlib
+from .index import DIRECTORY, Damaged, Index, digest, list_directory, stamp
 from .late import CODE, LISTING, LateRecords
 from .libraries import StagedLibraries
 from .machinery import as_importlib, call_with_frames_removed, fix_co_filename
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .answers import Answers
+    from .finder import Details
+    from .index import Stamp
     from .ownership import Ownership
     from .store import Store
 
@@ -59,9 +61,10 @@ class Imports(Source):
         self.libraries = StagedLibraries(index, store, self._report_damage)
         self._index = index
         self._late = LateRecords(store, self._report_damage)
-        # Directories listed, and source files read, since the snapshot was.
-        self._listed_late: set[str] = set()
+        # Directories listed, and source files read, since the snapshot was; directories that have got a finder.
+        self._listed_late: dict[str, dict[str, int]] = {}
         self._read_late: set[str] = set()
+        self._found: set[str] = set()
         self._store = store
         self._ownership = ownership
         self._damaged = False
@@ -69,45 +72,54 @@ class Imports(Source):
         self._metadata = 0
 
     def install(self) -> None:
-        """Put the path hook in its place, and make PathFinder ask it again for the directories it serves."""
-        add_path_hook(self.path_hook)
+        """Be asked for finders and code from now on, by PathFinder also for directories that it knows already."""
+        ask_before_importlib(self.find)
+        StoreLoader.source = self
         for path in list(sys.path_importer_cache):
-            if path in self._index.listings:
+            if path in self._index.listings or path in self._index.writable:
                 del sys.path_importer_cache[path]
         for path in self._index.absent:
             sys.path_importer_cache.setdefault(path, None)
         self.libraries.redirect_ctypes()
         self.redirect_extensions()
 
-    def path_hook(self, path: str) -> "FileFinder":
-        """Return the finder for a directory that was listed, by its literal path. Raises ImportError."""
-        listing = self.listing(path)
+    def find(self, path: str, details: "list[Details]") -> "FileFinder | None":
+        """Return the finder for a directory, by its literal path, with the loaders ``details``; None for others.
+
+        A directory that asks for a second one has lost the first: user code has cleared PathFinder's cache.
+        """
+        listing = {} if path in self._index.writable else self.listing(path)
         if listing is None:
-            if self._ownership is None:
-                raise ImportError(f"not served by mpiimport: {path}")
-            return self._ownership.path_hook(path)
-        finder = StoreFinder(self, path, listing, path in self._index.writable or path in self._listed_late)
-        if self._invalidated:
+            return self._ownership.find(path, details) if self._ownership is not None else None
+        finder = StoreFinder(self, path, listing, is_complete=path in self._index.listings, details=details)
+        if self._invalidated or path in self._found:
             finder.invalidate_caches()
+        self._found.add(path)
         return finder
 
-    def listing(self, path: str) -> dict[str, int] | None:
-        """Return root's listing or, of a directory in a listed one, that of the first rank of this node to ask."""
-        listings = self._index.listings
-        if path in listings:
-            return listings[path]
+    def is_directory(self, path: str) -> bool:
         parent, _, name = path.rpartition("/")
-        if self._may_differ(parent) or listings.get(parent, {}).get(name) != DIRECTORY:
-            return None
-        listing: dict[str, int] | None = self._late.get(LISTING, path, lambda: list_directory(path))
-        if listing is not None:
-            listings[path] = listing
-            self._listed_late.add(path)
+        known = self._listing(path) is not None or (self._listing(parent) or {}).get(name) == DIRECTORY
+        return known and not self._invalidated
+
+    def listing(self, path: str) -> dict[str, int] | None:
+        """Return root's listing or, of a directory in a listed one, that of the first rank of this node to ask.
+
+        None of other directories, and of those that the job may write to.
+        """
+        listing: dict[str, int] | None = self._listing(path)
+        if listing is None and self.is_directory(path):
+            listing = self._late.get(LISTING, path, lambda: list_directory(path))
+            if listing is not None:
+                self._listed_late[path] = listing
         return listing
+
+    def _listing(self, path: str) -> dict[str, int] | None:
+        return self._index.listings.get(path, self._listed_late.get(path))
 
     def names(self, path: str) -> list[str] | None:
         """Return the names in a directory or absent entry of ``sys.path``; None where it must be looked at."""
-        if self._may_differ(path) or path in self._listed_late:
+        if self._invalidated:
             return None
         listing = {} if path in self._index.absent else self._index.listings.get(path)
         if listing is None:
@@ -154,8 +166,8 @@ class Imports(Source):
         entry = self._index.code.get(path)
         if entry is None:
             return None
-        offset, length, expected, _, _ = entry
-        if (path in self.account.served or self._may_differ(os.path.dirname(path))) and self._changed(path):
+        offset, length, expected, seen = entry
+        if (path in self.account.served or self._may_have_changed(path)) and _stamp(path) != seen:
             return None
         try:
             data = self._stored(offset, length, expected)
@@ -176,9 +188,8 @@ class Imports(Source):
 
         None where each rank is to read it: see ``code`` for when it may have changed.
         """
-        directory = os.path.dirname(path)
         again = self.account.has(name) or path in self._read_late or path in self._index.code
-        if again or self._may_differ(directory) or directory not in self._index.listings:
+        if again or self._may_have_changed(path):
             return None
         self._read_late.add(path)
         code: CodeType | None = self._late.get(CODE, path, read)
@@ -206,7 +217,8 @@ class Imports(Source):
         return dict(zip(ANSWERED, (python, len(served) - python, self.absences, self._metadata), strict=True))
 
     def source_stamp(self, path: str) -> tuple[int, int]:
-        return self._index.code[path][3:]
+        modified, _, size, _ = self._index.code[path][3]
+        return int(modified / 1e9), size
 
     def invalidate(self) -> None:
         self._invalidated = True
@@ -257,13 +269,13 @@ class Imports(Source):
             raise Damaged("a record of the store is damaged")
         return data
 
-    def _may_differ(self, directory: str) -> bool:
-        """Tell whether what is in a directory may be looked at again, and is then to be as it is now."""
-        return self._invalidated or directory in self._index.writable
+    def _may_have_changed(self, path: str) -> bool:
+        """Tell whether a file is to be as it is now, not as it was when its directory was listed."""
+        return self._invalidated or self._listing(os.path.dirname(path)) is None
 
-    def _changed(self, path: str) -> bool:
-        try:
-            status = os.stat(path)
-        except OSError:
-            return True
-        return (int(status.st_mtime), status.st_size) != self.source_stamp(path)
+
+def _stamp(path: str) -> "Stamp | None":
+    try:
+        return stamp(os.stat(path))
+    except OSError:
+        return None

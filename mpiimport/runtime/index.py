@@ -9,7 +9,7 @@ import marshal
 import os
 from _frozen_importlib_external import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 
-FORMAT = 2
+FORMAT = 3
 DIGEST_SIZE = 8
 FILE, DIRECTORY = 1, 2
 # Endings of the files that importing, or importlib.metadata, looks for.
@@ -20,6 +20,10 @@ RECORD = "RECORD"
 _KEY = 0x6D706969 << 32 | FORMAT
 
 
+# Of a file: see ``stamp``.
+Stamp = tuple[int, int, int, int]
+
+
 class Damaged(Exception):
     """The data is not what root wrote."""
 
@@ -28,9 +32,9 @@ class Index:
     """The table of one store.
 
     listings   directory -> {name: FILE or DIRECTORY}, the names an import can use
-    writable   directories the job may write to: a name missing there is looked up again
+    writable   directories the job may write to, which have no listing: they are asked themselves
     absent     entries of ``sys.path`` that are no directory
-    code       source or bytecode file -> (offset, length, digest, mtime, size), the last two of the file
+    code       source or bytecode file -> (offset, length, digest, the file's ``stamp``)
     libraries  original path of every library in the store
     aliases    real path of a library -> the path in ``libraries`` by which it was found, where the two differ
     needs      library -> paths of the libraries to load before it, in order
@@ -45,7 +49,7 @@ class Index:
         listings: dict[str, dict[str, int]],
         writable: list[str],
         absent: list[str],
-        code: dict[str, tuple[int, int, bytes, int, int]],
+        code: dict[str, tuple[int, int, bytes, Stamp]],
         libraries: list[str],
         needs: dict[str, list[str]],
         metadata: dict[str, dict[str, tuple[int, int, bytes] | None]],
@@ -78,6 +82,11 @@ class Index:
 def digest(data: "bytes | memoryview") -> bytes:
     """Return the SipHash by which damage is detected; it is no protection against forgery."""
     return _imp.source_hash(_KEY, data)
+
+
+def stamp(status: os.stat_result) -> Stamp:
+    """Return what tells a file from every other content it may get: times (ns) of content and inode, size, inode."""
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def list_directory(path: str) -> dict[str, int] | None:

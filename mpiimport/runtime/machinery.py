@@ -34,6 +34,24 @@ def as_importlib(function: "Function") -> "Function":
     return function
 
 
+def are_importlibs(owner: object, *names: str) -> bool:
+    """Tell whether methods of a class or an object of importlib's are still importlib's own, not user code's."""
+    return all(_is_importlibs(getattr(owner, name, None)) for name in names)
+
+
+def closure(function: "Any") -> "dict[str, Any]":
+    """Return the variables of the enclosing function that one of importlib's uses, by name; of all else none."""
+    if not _is_importlibs(function):
+        return {}
+    cells = (cell.cell_contents for cell in function.__closure__ or ())
+    return dict(zip(function.__code__.co_freevars, cells, strict=True))
+
+
+def _is_importlibs(function: object) -> bool:
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename == supported_file_loaders.__code__.co_filename
+
+
 def names_seen(finder: object) -> frozenset[str]:
     """Return the names in its directory as a FileFinder has listed them; none of any other finder."""
     return frozenset(getattr(finder, "_path_cache", ()))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from .finder import Details
     from .handover import Settings
 
 # The one implementation in which MPI_Init works in a process whose session has ended, since this version.
@@ -68,11 +69,9 @@ class Ownership:
             return None
         return spec_from_file_location(name, self.path, loader=HandoverLoader(self))
 
-    def path_hook(self, path: str) -> "HandoverFinder":
-        """Serve the directory of ``mpi4py.MPI``, where nothing else does. Raises ImportError for others."""
-        if path != os.path.dirname(self.path):
-            raise ImportError(path)
-        return HandoverFinder(self, path)
+    def find(self, path: str, details: "list[Details]") -> HandoverFinder | None:
+        """Return the finder for the directory of ``mpi4py.MPI``, where nothing else serves that; None for others."""
+        return HandoverFinder(self, path, details) if path == os.path.dirname(self.path) else None
 
     def supports(self) -> None:
         """Raise NoMpi where this MPI is older than MPI-3 (nonblocking collectives, groups)."""

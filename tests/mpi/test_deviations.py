@@ -8,17 +8,35 @@ from tests.conftest import Job
 from tests.lab.ranks import Mpi
 
 
-def test_one_path_hook_more_and_only_subclasses(job: Job, mpich: Mpi) -> None:
+def test_path_hooks_look_the_same_and_finders_are_subclasses(job: Job, mpich: Mpi) -> None:
     text = """
 import sys, json, _ctypes
 from importlib.machinery import ExtensionFileLoader, FileFinder, SourceFileLoader
 assert isinstance(json.__loader__, SourceFileLoader) and isinstance(_ctypes.__loader__, ExtensionFileLoader)
 finders = [finder for finder in sys.path_importer_cache.values() if finder is not None]
-print(len(sys.path_hooks), all(isinstance(finder, FileFinder) for finder in finders))
+hooks = [(hook.__name__, hook.__qualname__, hook.__module__, type(hook).__name__) for hook in sys.path_hooks]
+print(hooks, all(isinstance(finder, FileFinder) for finder in finders))
 """
     script = job.script(text)
-    assert job.run(mpich, 2, script, door="plain").lines() == ["2 True"] * 2
-    assert job.run(mpich, 2, script).lines() == ["3 True"] * 2
+    plain = job.run(mpich, 2, script, door="plain").lines()
+    for door in ("early", "module", "sitecustomize"):
+        assert job.run(mpich, 2, script, door=door).lines() == plain
+
+
+def test_archives_of_the_standard_library_are_opened_by_a_wrapper(job: Job, mpich: Mpi) -> None:
+    text = """
+import json, os, zipimport
+print(zipimport.zipimporter.__init__.__name__)
+for path in os.path.dirname(json.__file__), os.path.dirname(__file__), "/no/such/place":
+    try:
+        zipimport.zipimporter(path)
+    except zipimport.ZipImportError as exc:
+        print(exc, exc.path)
+"""
+    script = job.script(text)
+    plain, served = (job.run(mpich, 2, script, door=door).lines() for door in ("plain", "early"))
+    assert [line for line in plain if line != "__init__"] == [line for line in served if "unless" not in line]
+    assert served.count("open_unless_directory") == 2
 
 
 def test_a_file_that_appears_in_a_covered_directory_needs_invalidate_caches(job: Job, mpich: Mpi) -> None:

@@ -29,8 +29,9 @@ rank = os.environ.get("PMI_RANK", os.environ.get("PMIX_RANK"))
 os.path.exists("{MARK}imported" if int(rank) else "{MARK}root")
 """
 # Path calls of a rank other than root before activation, at most, by their cause: docs/architecture.md has the table.
+# Those of ld.so come to a bare interpreter's, of which there are more on processors with more variants of libraries.
 LD_SO, INTERPRETER, LIBRARY, MPI4PY, OURS = "ld.so", "interpreter", "standard library", "mpi4py", "mpiimport"
-LIMITS = {LD_SO: 25, INTERPRETER: 43, LIBRARY: 7, MPI4PY: 6, OURS: 10}
+LIMITS = {LD_SO: 2, INTERPRETER: 43, LIBRARY: 7, MPI4PY: 6, OURS: 10}
 PLAIN = f"import numpy; import scipy.interpolate; import os; os.path.exists('{MARK}imported')"
 
 
@@ -93,11 +94,15 @@ def test_path_calls_before_activation(job: Job, mpi: Mpi, tree: list[Path], pref
         job = Job(prefix, job.directory, installation.python)
         # Where its MPI's own libraries lie is left out.
         tree = [tree[-1], *(installation.home / name for name in ("bin", "pyvenv.cfg", f"lib/python{RUNNING}"))]
+    bare_directory = job.directory / "bare"
+    bare_directory.mkdir()
+    _, (bare,) = trace([*job.python("plain"), "-S", "-c", "pass"], job.environment(mpi), bare_directory)
+    limits = {**LIMITS, LD_SO: LIMITS[LD_SO] + len(by_cause(on_tree(bare.calls, tree), prefix)[LD_SO])}
     for found in traced(job, mpi, "early", SMALL, named=where != "environment with MPI"):
         if not is_root(found):
             causes = by_cause(on_tree(found.calls[: found.activated_at()], [*tree, prefix]), prefix)
             for cause, lines in causes.items():
-                assert len(lines) <= LIMITS[cause], "\n".join(lines)
+                assert len(lines) <= limits[cause], "\n".join(lines)
 
 
 def test_root_of_later_runs_makes_no_more_calls_than_a_plain_process(job: Job, mpich: Mpi, tree: list[Path]) -> None:

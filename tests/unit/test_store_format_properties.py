@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from mpiimport.runtime import index as index_module
 from mpiimport.runtime.account import Account
 from mpiimport.runtime.answers import Answers
+from mpiimport.runtime.finder import Source, StoreLoader, ask_before_importlib
 from mpiimport.runtime.importing import Imports
 from mpiimport.runtime.index import Damaged, Index
 from mpiimport.runtime.libraries import mapped_files
@@ -188,14 +189,16 @@ def attach(store: Store) -> Imports:
 @contextlib.contextmanager
 def imports_of(tree: Path, imports: Imports | None) -> Iterator[None]:
     """Let imports find ``tree`` alone, served by ``imports`` or the ordinary way, and forget all about them."""
-    hooks = [*([imports.path_hook] if imports else []), *sys.path_hooks]
     modules = dict(sys.modules)
     with (
         mock.patch.object(sys, "path", [str(tree)]),
-        mock.patch.object(sys, "path_hooks", hooks),
+        mock.patch.object(sys, "path_hooks", list(sys.path_hooks)),
+        mock.patch.object(StoreLoader, "source", imports or Source()),
         mock.patch.object(sys, "path_importer_cache", {}),
         mock.patch.object(sys, "dont_write_bytecode", True),
     ):
+        if imports is not None:
+            ask_before_importlib(imports.find)
         try:
             yield
         finally:

@@ -7,6 +7,7 @@ import sys
 import warnings
 from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 
+from ..index import stamp
 from ..machinery import classify_pyc, validate_hash_pyc, validate_timestamp_pyc
 from .bytecode import CODE_TYPE
 from .opening import count_bytes, open_to_read
@@ -15,20 +16,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
 
+    from ..index import Stamp
+
 
 class CodeFile:
     """What was read of one source file, or of one that is bytecode alone.
 
     ``marshalled``: its code object as in a pyc, None where no valid pyc exists; ``source``: its text then;
-    ``mtime`` (whole seconds) and ``size``: of the source, by which a later look tells whether it changed.
+    ``stamp``: of the file at ``path``, by which a later look tells whether it changed.
     """
 
-    __slots__ = ("cached", "marshalled", "mtime", "path", "size", "source")
+    __slots__ = ("cached", "marshalled", "path", "source", "stamp")
 
-    def __init__(self, path: str, mtime: int, size: int, marshalled: bytes | None, source: bytes = b"") -> None:
+    def __init__(self, path: str, stamp: "Stamp", marshalled: bytes | None, source: bytes = b"") -> None:
         self.path = path
-        self.mtime = mtime
-        self.size = size
+        self.stamp = stamp
         self.marshalled = marshalled
         self.source = source
         self.cached = marshalled is not None
@@ -70,12 +72,11 @@ def read_code(path: str) -> CodeFile | None:
     """Read what importlib would read of the source file at ``path``; None where that fails."""
     try:
         status = os.stat(path)
-        mtime, size = int(status.st_mtime), status.st_size
-        marshalled = _cached_code(path, mtime, size)
+        marshalled = _cached_code(path, int(status.st_mtime), status.st_size)
         source = b"" if marshalled is not None else read_file(path)
     except OSError:
         return None
-    return CodeFile(path, mtime, size, marshalled, source)
+    return CodeFile(path, stamp(status), marshalled, source)
 
 
 def read_bytecode(path: str) -> CodeFile | None:
@@ -86,7 +87,7 @@ def read_bytecode(path: str) -> CodeFile | None:
         classify_pyc(data, path, {"name": path, "path": path})
     except (OSError, ImportError, EOFError):
         return None
-    return CodeFile(path, int(status.st_mtime), status.st_size, data[16:])
+    return CodeFile(path, stamp(status), data[16:])
 
 
 def _cached_code(path: str, mtime: int, size: int) -> bytes | None:

@@ -147,13 +147,11 @@ def _pack(
 ) -> Snapshot:
     tree = manifest.tree
     records = _Records()
-    table = {
-        path: (*records.add(read.marshalled or b""), read.mtime, read.size) for path, read in manifest.code.items()
-    }
+    table = {path: (*records.add(read.marshalled or b""), read.stamp) for path, read in manifest.code.items()}
     changeable = {path for path in tree.listings if _writable(path, writable, tree)}
     libraries = _libraries(manifest, changeable, options, one_node)
     index = Index(
-        listings={path: names for path, names in tree.listings.items() if names is not None},
+        listings={path: names for path, names in tree.listings.items() if names is not None and path not in changeable},
         writable=list(changeable),
         absent=[path for path in tree.path if tree.listing(path) is None and not os.path.exists(path)],
         code=table,

@@ -1,0 +1,142 @@
+"""What the job writes where it may write is imported as it is then, whatever root has read before."""
+
+import pytest
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi
+
+# `change` runs on rank 0 after root has read the tree, and before any rank imports.
+FRAME = """
+import importlib, os, shutil, sys
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+here = {here}
+def write(name, text):
+    path = os.path.join(here, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as stream:
+        stream.write(text)
+    return path
+{change}
+if world.rank == 0:
+    change()
+world.Barrier()
+def seen(name):
+    try:
+        module = importlib.import_module(name)
+    except BaseException as exc:
+        return type(exc).__name__, str(exc).replace(here, "")
+    return getattr(module, "value", None), str(module.__file__).replace(here, "")
+print([seen(name) for name in {names}])
+"""
+LATER = "def unused():\n    import params, kern, gone, kit.part, kit.gone\n"
+FILES = {
+    "params.py": "value = 1",
+    "kern.py": "value = 'module'",
+    "gone.py": "value = 'still there'",
+    "kit/__init__.py": "value = 'kit'",
+    "kit/part.py": "value = 'part'",
+    "kit/gone.py": "value = 'still there'",
+}
+CHANGES = {
+    "rewritten in the same second": (["params"], 'write("params.py", "value = 2")'),
+    "rewritten with the same time": (
+        ["params"],
+        'path = os.path.join(here, "params.py"); status = os.stat(path); write("params.py", "value = 3"); '
+        "os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))",
+    ),
+    "replaced by a file of the same time": (
+        ["params"],
+        'path = os.path.join(here, "params.py"); other = write("other.py", "value = 4"); shutil.copystat(path, other); '
+        "os.replace(other, path)",
+    ),
+    "removed": (["gone", "kit.gone"], 'os.unlink(here + "/gone.py"); os.unlink(here + "/kit/gone.py")'),
+    "a package beside a module": (["kern"], 'write("kern/__init__.py", "value = \'package\'")'),
+    "an extension module beside a module": (
+        ["kern"],
+        "import _json; from importlib.machinery import EXTENSION_SUFFIXES; "
+        "shutil.copy(_json.__file__, here + '/kern' + EXTENSION_SUFFIXES[0])",
+    ),
+    "a module of a package": (
+        ["kit.new", "kit.part"],
+        'write("kit/new.py", "value = 5"); write("kit/part.py", "value = 6")',
+    ),
+    "a package becomes a directory": (["kit.part", "kit"], 'os.unlink(here + "/kit/__init__.py")'),
+}
+
+
+def run(job: Job, mpi: Mpi, door: str, place: str, change: str) -> list[str]:
+    names, body = CHANGES[change]
+    here = "os.path.dirname(os.path.abspath(__file__))" if place == "beside the script" else "os.getcwd()"
+    text = FRAME.format(here=here, change=f"{LATER}def change():\n    {body}", names=names)
+    directory = job.directory / door
+    for name, content in FILES.items():
+        job.script(content, f"{door}/{name}")
+    if place == "beside the script":
+        outcome = job.run(mpi, 2, job.script(text, f"{door}/app.py"), door=door, PYTHONDONTWRITEBYTECODE="1")
+    else:
+        there = Job(job.prefix, directory)
+        outcome = there.run(mpi, 2, "-c", text, door=door, PYTHONDONTWRITEBYTECODE="1")
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.ours() == []
+    return outcome.lines()
+
+
+@pytest.mark.parametrize("place", ["beside the script", "in the current directory"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_a_job_writes_is_imported_as_plainly(job: Job, mpich: Mpi, change: str, place: str) -> None:
+    plain = run(job, mpich, "plain", place, change)
+    assert len(plain) == 2
+    for door in ("early", "module"):
+        assert run(job, mpich, door, place, change) == plain
+
+
+def test_what_nobody_changed_comes_from_the_store(job: Job, mpich: Mpi) -> None:
+    job.script("value = 1", "params.py")
+    script = job.script("import params; print(type(params.__loader__).__name__, params.value)")
+    outcome = job.run(mpich, 2, script, MPIIMPORT_VERBOSE="1")
+    assert outcome.lines() == ["StoreSourceLoader 1"] * 2
+    assert sorted(line for line in outcome.ours() if " params " in line) == [
+        f"mpiimport[{rank}]: params from the store" for rank in range(2)
+    ]
+
+
+CLEARED = """
+import importlib, os, sys, part
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+where = part.__path__[0]
+try:
+    importlib.import_module("part.made")
+except ImportError:
+    print("not there")
+world.Barrier()
+if world.rank == 0:
+    os.makedirs(os.path.join(where, "sub"))
+    for name in "made.py", "sub/__init__.py", "sub/inner.py", "../beside.py":
+        with open(os.path.join(where, name), "w") as stream:
+            stream.write("value = " + repr(name))
+world.Barrier()
+sys.path_importer_cache.clear()
+if len(sys.argv) > 1:
+    importlib.invalidate_caches()
+for name in "part.made", "part.sub.inner", "beside":
+    print(importlib.import_module(name).value)
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("invalidate",)], ids=["alone", "with invalidate_caches"])
+@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+def test_who_clears_the_cache_of_finders_has_directories_looked_at_again(
+    job: Job, mpich: Mpi, door: str, words: tuple[str, ...]
+) -> None:
+    script = job.script(CLEARED)
+    seen = {}
+    for each in ("plain", door):
+        library = job.directory / f"library-{each}"
+        job.script("", f"library-{each}/part/__init__.py")
+        path = ":".join(filter(None, [job.switches(each).get("PYTHONPATH"), str(library)]))
+        outcome = job.run(mpich, 2, script, *words, door=each, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1")
+        assert outcome.status == 0, outcome.stderr
+        seen[each] = outcome.lines()
+    assert seen[door] == seen["plain"]
