@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/filesystems"
+	"mpiimport.org/hooks/internal/handover"
 	"mpiimport.org/hooks/internal/rankenv"
 	"mpiimport.org/hooks/launch"
 )
@@ -152,7 +154,7 @@ func (c Call) apply(plan launch.Plan) Outcome {
 		CleanEnv: compat || c.On("cleanenv") || c.On("containall"),
 		NoEval:   compat || c.On("no-eval"),
 	}
-	command, plan := c.start(plan, runtime)
+	command, plan := c.start(c.placingImage(plan), runtime)
 	env, skipped := plan.ContainerEnvironment(c.environment(), runtime)
 	out := Outcome{Options: plan.Options, Command: command, Env: env, PerNode: plan.PerNode}
 	for _, m := range plan.Mounts {
@@ -166,6 +168,17 @@ func (c Call) apply(plan launch.Plan) Outcome {
 		out.Note = c.note("in a PID namespace the runtime does not become the run script, so no process can be named; use exec")
 	}
 	return out
+}
+
+// placingImage tells the container where an image that is a directory lies: what is below its overlay cannot be seen
+// from inside, and only that tells whether one node reads its own disk.
+func (c Call) placingImage(plan launch.Plan) launch.Plan {
+	kind := filesystems.OfDirectory(c.Image, filesystems.Mountinfo)
+	if kind == "" || c.Has("overlay") {
+		return plan
+	}
+	plan.Environment = append(slices.Clone(plan.Environment), launch.Variable{Name: handover.ImageOn, Value: kind, Change: launch.Set})
+	return plan
 }
 
 // hasInit says whether the runtime stays in the container as an init and starts the command as its child.

@@ -79,6 +79,26 @@ func TestEveryActionIsAccelerated(t *testing.T) {
 	}
 }
 
+func TestAContainerIsToldWhatHoldsItsSandbox(t *testing.T) {
+	for name, c := range map[string]struct {
+		image   string
+		options map[string]string
+		told    bool
+	}{
+		"a sandbox":               {t.TempDir(), nil, true},
+		"a sandbox and a layer":   {t.TempDir(), map[string]string{"overlay": "/layer"}, false},
+		"an image that is a file": {os.Args[0], nil, false},
+	} {
+		asked := call(Exec, "MPIIMPORT=1")
+		asked.Image, asked.Options = c.image, c.options
+		out, err := asked.Decide()
+		kind, told := environ.Get(out.Env, "APPTAINERENV_"+handover.ImageOn)
+		if err != nil || told != c.told || told != (kind != "") {
+			t.Errorf("%s: %q %v", name, kind, err)
+		}
+	}
+}
+
 // A profile that the environment names need not be visible in a container that passes the environment on.
 func TestInsideAContainerAMissingProfileIsNoError(t *testing.T) {
 	inside := []string{"APPTAINER_CONTAINER=/img", "MPIIMPORT=1", "MPIIMPORT_PROFILE=site"}

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from .launcher import Launch
     from .options import Options
 
-# File systems of one node. Overlay is not among them: what lies below it cannot be seen from inside.
+# What lies below an overlay cannot be seen from inside a container; who starts one says it of an image's directory.
+OVERLAY, IMAGE_ON = "overlay", "MPIIMPORT_IMAGE_ON"
+# File systems of one node.
 LOCAL_FILE_SYSTEMS = frozenset(
     {"bcachefs", "btrfs", "erofs", "ext2", "ext3", "ext4", "f2fs", "ramfs", "squashfs", "tmpfs", "xfs", "zfs"}
 )
@@ -31,6 +33,8 @@ def why_not(launch: "Launch", options: "Options") -> str:
         return "the job has one rank, so nobody to share the reading with"
     if options.switch != "force" and launch.size is not None and launch.local_size == launch.size:
         kind = file_system(sys.prefix)
+        if kind == OVERLAY:
+            kind = os.environ.get(IMAGE_ON, kind)
         if kind in LOCAL_FILE_SYSTEMS:
             return (
                 f"one node reads its own {kind} file system, so nothing is gained; MPIIMPORT=force serves all the same"

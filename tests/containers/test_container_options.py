@@ -217,3 +217,13 @@ def test_an_apptainer_in_a_container_starts_what_it_would(place: Place) -> None:
     assert (outcome.status, outcome.lines()) == (0, ["ran"]), outcome.stderr
     assert len(outcome.ours()) == 1
     assert 'not accelerated: there is no profile "site"' in outcome.ours()[0]
+
+
+@with_mpich
+@pytest.mark.parametrize("contained", [False, True], ids=["a container each", "contained"])
+def test_a_sandbox_on_a_disk_of_the_one_node_gains_nothing(place: Place, contained: bool) -> None:
+    """What lies below the container's overlay cannot be seen from inside: who starts it says so."""
+    outcome = place.start(contained=contained, MPIIMPORT="1")
+    assert (outcome.status, outcome.lines()) == (0, ran(PLAIN)), outcome.stderr
+    (line,) = outcome.ours()
+    assert "one node reads its own" in line and "MPIIMPORT=force" in line

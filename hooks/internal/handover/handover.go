@@ -15,6 +15,7 @@ const (
 	Depth   = "MPIIMPORT_SHIM_DEPTH" // how many shims have run one after the other
 	Parent  = "MPIIMPORT_PARENT"     // descriptor and pid of who becomes the parent of the process in the container
 	Plan    = "MPIIMPORT_PLAN"       // a launch plan that holds for all container starts of a job
+	ImageOn = "MPIIMPORT_IMAGE_ON"   // the kind of file system that holds the directory that is the container's image
 )
 
 // OptionPrefix begins the variable of every option of the service.
@@ -29,7 +30,7 @@ const RankVariables = OptionPrefix + "RANK_VARIABLES"
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
 func IsOption(name string) bool {
 	switch name {
-	case Mode, Profile, Applied, Start, Started, Pid, Unset, Depth, Parent, Plan:
+	case Mode, Profile, Applied, Start, Started, Pid, Unset, Depth, Parent, Plan, ImageOn:
 		return false
 	}
 	return len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)

@@ -1,0 +1,54 @@
+// Package filesystems tells the kinds of file systems on which files lie.
+package filesystems
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Mountinfo lists the mounts that this process sees: proc(5).
+const Mountinfo = "/proc/self/mountinfo"
+
+// OfDirectory returns the kind of the file system that holds a directory, such as ext4 or nfs4. It is empty for other
+// files, and where the kind cannot be told.
+func OfDirectory(path, mountinfo string) string {
+	status, err := os.Stat(path)
+	if err != nil || !status.IsDir() {
+		return ""
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(absolute)
+	if err != nil {
+		return ""
+	}
+	text, err := os.ReadFile(mountinfo)
+	if err != nil {
+		return ""
+	}
+	return holding(real, string(text))
+}
+
+// holding returns the kind of the last and longest mount that a path lies below.
+func holding(path, mounts string) string {
+	best, kind := "", ""
+	for _, line := range strings.Split(mounts, "\n") {
+		place, rest, ok := strings.Cut(line, " - ")
+		fields := strings.Fields(place)
+		if !ok || len(fields) < 5 {
+			continue
+		}
+		mount := unescape.Replace(fields[4])
+		below := mount == "/" || path == mount || strings.HasPrefix(path, mount+"/")
+		if below && len(mount) >= len(best) {
+			best = mount
+			kind, _, _ = strings.Cut(rest, " ")
+		}
+	}
+	return kind
+}
+
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

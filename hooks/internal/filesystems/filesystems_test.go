@@ -1,0 +1,46 @@
+package filesystems
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+const mounts = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+23 22 0:21 / /shared rw,relatime shared:2 - nfs4 server:/export rw,vers=4.2
+24 23 0:22 / /shared/with\040space rw - lustre mds:/fs rw
+25 22 0:23 / /sharedness rw - tmpfs none rw
+26 22 0:24 / /covered rw - nfs4 server:/old rw
+27 26 0:25 / /covered rw - xfs /dev/vdb rw
+a line that is none
+`
+
+func TestTheLongestMountHoldsAPath(t *testing.T) {
+	for path, want := range map[string]string{
+		"/images/py": "ext4", "/shared": "nfs4", "/shared/py": "nfs4", "/shared/with space/py": "lustre",
+		"/sharedness/py": "tmpfs", "/covered/py": "xfs",
+	} {
+		if got := holding(path, mounts); got != want {
+			t.Errorf("%s: %q, not %q", path, got, want)
+		}
+	}
+}
+
+func TestOnlyDirectoriesHaveAKind(t *testing.T) {
+	directory := t.TempDir()
+	file := filepath.Join(directory, "img.sif")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if OfDirectory(directory, Mountinfo) == "" {
+		t.Error("a directory has none")
+	}
+	for _, path := range []string{file, filepath.Join(directory, "nothing"), "docker://python", ""} {
+		if kind := OfDirectory(path, Mountinfo); kind != "" {
+			t.Errorf("%q: %s", path, kind)
+		}
+	}
+	if OfDirectory(directory, file+"/nothing") != "" {
+		t.Error("of mounts that cannot be read")
+	}
+}
