@@ -2,22 +2,37 @@
 
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mpiimport.runtime.command import Execution
+
 
 def main() -> None:
-    from mpiimport.runtime.command import run_command
+    """Run the program that the words of ``python-mpi`` name."""
+    with _prepare(sys.orig_argv[: -len(sys.argv)]) as execution:
+        execution.begin()()
+
+
+def _prepare(interpreter: list[str]) -> "Execution":
+    """Activate. ``interpreter``: what plain Python would have in front of the program."""
+    from mpiimport.runtime.command import prepare_command
 
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]
-    words = sys.argv[1:]
-    ours = sys.orig_argv[: len(sys.orig_argv) - len(words)]
-    if "-m" in ours:
-        # Loaded by -m alone; plain Python would not have it.
-        sys.modules.pop("runpy", None)
-        ours = ours[: ours.index("-m")]
-    else:
-        ours.pop()
-    run_command(ours, words, before_site=False, activated=lambda: None)
+    return prepare_command(interpreter, sys.argv[1:], before_site=False, activated=lambda: None)
+
+
+def _less_module(words: list[str]) -> list[str]:
+    """Take ``-m mpiimport`` from the end of a command line; the ``m`` may follow other letters, the name the ``m``."""
+    *rest, last = words
+    letters = last if last.startswith("-") else rest.pop()
+    before = letters[: letters.index("m")]
+    return rest if before == "-" else [*rest, before]
 
 
 if __name__ == "__main__":
-    main()
+    # Loaded by -m alone; plain Python would not have it.
+    sys.modules.pop("runpy", None)
+    # Not by a function, whose frame would lie below the program's.
+    with _prepare(_less_module(sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1])) as execution:
+        execution.begin()()

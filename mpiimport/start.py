@@ -7,9 +7,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any  # noqa: F401
 
+# What bundle.py made the rank path of. It is written here where that is done, so that a stale one is not taken.
+FILES_DIGEST = ""
+# The container entry's word for a -S that is the program's own.
+WITHOUT_SITE = "early-nosite"
+
 
 class _RankPath:
-    """Finds and loads the modules of the rank path in the one file that ``bundle.py`` wrote of them."""
+    """Finds and loads the modules of the rank path in the one file that ``bundle.py`` wrote of them.
+
+    Once loaded they are ordinary ones, which do not refer to this.
+    """
 
     def __init__(self, package):  # type: (str) -> None
         import marshal
@@ -17,13 +25,14 @@ class _RankPath:
 
         self._package = package
         self._modules = {}  # type: dict[str, Any]
+        stamp = MAGIC_NUMBER + FILES_DIGEST.encode()
         try:
             with open(os.path.join(package, "rank_path." + sys.implementation.cache_tag), "rb") as stream:
                 content = stream.read()
         except OSError:
             return
-        if content.startswith(MAGIC_NUMBER):
-            self._modules = marshal.loads(memoryview(content)[len(MAGIC_NUMBER) :])
+        if FILES_DIGEST and content.startswith(stamp):
+            self._modules = marshal.loads(memoryview(content)[len(stamp) :])
 
     def code(self):  # type: () -> dict[str, Any]
         """Return the marshalled code of the modules by their files."""
@@ -48,17 +57,20 @@ class _RankPath:
     def exec_module(self, module):  # type: (Any) -> None
         import _imp
         import marshal
+        from _frozen_importlib_external import SourceFileLoader
 
-        code = marshal.loads(self._modules[module.__name__][1])
+        name, file = module.__name__, module.__file__
+        module.__loader__ = module.__spec__.loader = SourceFileLoader(name, file)
+        code = marshal.loads(self._modules[name][1])
         internal = _imp  # type: Any
-        internal._fix_co_filename(code, module.__file__)
+        internal._fix_co_filename(code, file)
         exec(code, module.__dict__)
 
 
 def _main():  # type: () -> Any
     script = __file__
     if sys.version_info < (3, 10):
-        _run_plainly(script, "only CPython 3.10 and newer is served")
+        _run_plainly("only CPython 3.10 and newer is served")
     # The script's directory, which -I and -P leave out, is the program's to put there.
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]
@@ -71,21 +83,54 @@ def _main():  # type: () -> Any
 
         start = EarlyStart(rank_path.code())
     except Exception as exc:
-        _run_plainly(script, "mpiimport does not load (%r); is its installation complete?" % exc)
+        _run_plainly("mpiimport does not load (%r); is its installation complete?" % exc)
     sys.meta_path.remove(rank_path)
-    return start.activate(script)
+    with_site = os.environ.pop("MPIIMPORT_START", "") != WITHOUT_SITE and bool(sys.flags.no_site)
+    # sys.argv is this script and what follows it.
+    interpreter = sys.orig_argv[: len(sys.orig_argv) - len(sys.argv)]
+    return start.activate(_without_our_flag(interpreter) if with_site else interpreter, with_site)
 
 
-def _run_plainly(script, reason):  # type: (str, str) -> None
+def _run_plainly(reason):  # type: (str) -> None
     """Become the same interpreter without the ``-S`` and without us."""
-    sys.stderr.write("mpiimport: running as plain Python: %s\n" % reason)
-    sys.stderr.flush()
+    if sys.stderr is not None:
+        sys.stderr.write("mpiimport: running as plain Python: %s\n" % reason)
+        sys.stderr.flush()
     with open("/proc/self/cmdline", "rb") as stream:
-        words = stream.read().split(b"\0")[:-1]
-    position = [os.path.abspath(os.fsdecode(word)) for word in words].index(os.path.abspath(script), 1)
-    os.execv(sys.executable, words[: position - 1] + words[position + 1 :])
+        words = [word.decode("latin-1") for word in stream.read().split(b"\0")[:-1]]
+    position = len(words) - len(sys.argv)
+    interpreter = words[:position]
+    if os.environ.pop("MPIIMPORT_START", "") != WITHOUT_SITE:
+        interpreter = _without_our_flag(interpreter)
+    os.execv(sys.executable, [word.encode("latin-1") for word in interpreter + words[position + 1 :]])
 
 
-# Beginning empties this namespace.
+def _without_our_flag(interpreter):  # type: (list[str]) -> list[str]
+    """Take the last ``-S``, which may be one letter of several, from a command line that ends before the script.
+
+    Neither the program nor the interpreters it starts may see it.
+    """
+    words = list(interpreter)
+    found = (0, 0)
+    value_follows = False
+    for place, word in enumerate(words):
+        if place == 0 or value_follows:
+            value_follows = False
+        elif word.startswith("--"):
+            value_follows = word == "--check-hash-based-pycs"
+        else:
+            for position, letter in enumerate(word):
+                if letter == "S":
+                    found = (place, position)
+                if letter in "WX":
+                    value_follows = position + 1 == len(word)
+                    break
+    place, position = found
+    if place:
+        rest = words[place][:position] + words[place][position + 1 :]
+        words[place : place + 1] = [] if rest == "-" else [rest]
+    return words
+
+
 with _main() as execution:
     execution.begin()()

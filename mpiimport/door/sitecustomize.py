@@ -13,7 +13,8 @@ def _activate() -> None:
     try:
         from mpiimport.runtime.command import activate_interpreter
     except Exception as exc:
-        print(f"mpiimport: running as plain Python: mpiimport does not load ({exc!r})", file=sys.stderr)
+        if sys.stderr is not None:
+            print(f"mpiimport: running as plain Python: mpiimport does not load ({exc!r})", file=sys.stderr)
         return
     finally:
         del sys.path[0]

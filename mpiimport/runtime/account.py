@@ -4,6 +4,7 @@ import os
 import sys
 
 from .handover import MODULE
+from .messages import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Account:
             self._ordinary.add(name)
         if self._verbose:
             where = "from the store" if from_store else "the ordinary way"
-            print(f"mpiimport[{self.rank}]: {name} {where}", file=sys.stderr)
+            say(f"mpiimport[{self.rank}]: {name} {where}")
 
     def has(self, name: str) -> bool:
         """Tell whether a module came from the store, or was there before it."""

@@ -9,6 +9,7 @@ from .decision import why_not
 from .ends import before_abrupt_ends
 from .finder import ask_before_importlib
 from .launcher import Launch, is_rank_process, launch
+from .messages import say
 from .options import Options
 from .program import Program
 
@@ -120,4 +121,4 @@ def _say(rank: int, reason: str, report: "Report | None" = None) -> None:
     if report is not None:
         report.facts["stepped_aside"] = reason
     if rank == 0:
-        print(f"mpiimport: running as plain Python: {reason}", file=sys.stderr, flush=True)
+        say(f"mpiimport: running as plain Python: {reason}")

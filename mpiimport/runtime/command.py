@@ -9,6 +9,7 @@ from . import restore_lazy_imports
 from .activation import abort_on_uncaught, activate
 from .answers import Answers
 from .clock import MAIN, SITE, phases
+from .messages import say
 from .options import OptionError, from_environment, split_flags
 from .program import NoProgram, Program
 
@@ -42,25 +43,12 @@ class Execution:
         return self
 
     def begin(self) -> "Callable[[], object]":
-        """Empty ``__main__`` and return what runs the program in it."""
-        namespace = sys.modules["__main__"].__dict__
-        namespace.clear()
-        namespace.update(
-            __name__="__main__",
-            __doc__=None,
-            __package__=None,
-            __loader__=BuiltinImporter,
-            __spec__=None,
-            __builtins__=builtins,
-        )
-        if sys.version_info < (3, 14):
-            namespace["__annotations__"] = {}
+        """Return what runs the program in ``__main__``."""
         abort_on_uncaught(self._service)
         return self._program.prepare()
 
     def __exit__(self, kind: object, exc: BaseException | None, traceback: "Any") -> None:
-        """Raises SystemExit: with status 0 where the program ran to its end, and is not to be inspected then; with
-        status 1, or 130, after an exception that nothing caught."""
+        """Raises SystemExit with status 1, or 130, after an exception that nothing caught."""
         if isinstance(exc, SystemExit):
             return
         if exc is not None:
@@ -69,15 +57,6 @@ class Execution:
         self._program.forget_file()
         if exc is not None:
             raise SystemExit(130 if isinstance(exc, KeyboardInterrupt) else 1) from None
-        if not sys.flags.inspect:
-            # Where a script runs to its end Python takes `__file__` from `__main__`, which is not that of our script.
-            raise SystemExit(0)
-
-
-def run_command(interpreter: list[str], words: list[str], before_site: bool, activated: "Callable[[], None]") -> None:
-    """Do as ``prepare_command``, and run the program."""
-    with prepare_command(interpreter, words, before_site, activated) as execution:
-        execution.begin()()
 
 
 def prepare_command(
@@ -99,9 +78,11 @@ def prepare_command(
         options = from_environment(flags)
         program = Program.parse(rest)
     except (OptionError, NoProgram) as exc:
-        print(f"mpiimport: {exc}", file=sys.stderr)
+        say(f"mpiimport: {exc}")
         raise SystemExit(USAGE_STATUS) from None
     sys.orig_argv = interpreter + rest
+    sys.argv = program.words()
+    _replace_main()
     answers = Answers()
     service = activate(options, program, answers, before_site, explicit=True)
     activated()
@@ -113,6 +94,19 @@ def prepare_command(
     return Execution(program, service)
 
 
+def _replace_main() -> None:
+    """Give the program a ``__main__`` of its own, as Python makes it, so that nothing of ours refers to its namespace.
+
+    Files that are left open are written, and objects deleted, when nothing holds them any more.
+    """
+    main = type(sys)("__main__")
+    namespace = main.__dict__
+    namespace.update(__loader__=BuiltinImporter, __builtins__=builtins)
+    if sys.version_info < (3, 14):
+        namespace["__annotations__"] = {}
+    sys.modules["__main__"] = main
+
+
 def activate_interpreter() -> None:
     """Activate for the program that the running interpreter is about to run itself. Never raises."""
     try:
@@ -122,7 +116,7 @@ def activate_interpreter() -> None:
     except NoProgram:
         return
     except OptionError as exc:
-        print(f"mpiimport: running as plain Python: {exc}", file=sys.stderr)
+        say(f"mpiimport: running as plain Python: {exc}")
     finally:
         restore_lazy_imports()
         phases.begin(MAIN)
@@ -133,10 +127,7 @@ def _run_site(answers: Answers) -> None:
     try:
         answers.run_site()
     except BaseException as exc:
-        print(
-            "Fatal Python error: init_import_site: Failed to import the site module\nPython runtime state: initialized",
-            file=sys.stderr,
-        )
+        say("Fatal Python error: init_import_site: Failed to import the site module\nPython runtime state: initialized")
         _show(exc, exc.__traceback__)
         raise SystemExit(1) from None
 
@@ -150,5 +141,9 @@ def _show(exc: BaseException, traceback: "TracebackType | None") -> None:
     sys.last_type, sys.last_value, sys.last_traceback = type(exc), exc, traceback
     if sys.version_info >= (3, 12):
         sys.last_exc = exc
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except (AttributeError, OSError, ValueError):
+        # There is none, or it is closed.
+        pass
     sys.excepthook(type(exc), exc, traceback)

@@ -1,7 +1,9 @@
 """A guard that ends the process, and so the job, when the start-up takes too long."""
 
 import faulthandler
-import sys
+import os
+
+from .messages import DESCRIPTOR, is_open
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +22,11 @@ def run_before_deadline(seconds: int, work: "Callable[[], None]") -> None:
     )
     # faulthandler prints stack frames and nothing else, so the message is the file name of one.
     framed = compile("work()", message, "exec")
-    faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__ or 2)
+    nowhere = None if is_open() else os.open(os.devnull, os.O_WRONLY)
+    faulthandler.dump_traceback_later(seconds, exit=True, file=DESCRIPTOR if nowhere is None else nowhere)
     try:
         exec(framed, {"work": work})
     finally:
         faulthandler.cancel_dump_traceback_later()
+        if nowhere is not None:
+            os.close(nowhere)

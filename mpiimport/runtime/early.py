@@ -111,16 +111,14 @@ class EarlyStart:
 
         self._prepare_command = prepare_command
 
-    def activate(self, script: str) -> "Execution":
-        """Activate for the program named on the command line of ``script``, which Python was given with ``-S``."""
+    def activate(self, interpreter: list[str], with_site: bool) -> "Execution":
+        """Activate for the program that follows this script on the command line.
+
+        ``interpreter``: what plain Python would have in front of it; ``with_site``: ``-S``, which Python was given, is
+        not the program's.
+        """
         del sys.path[0]
-        with_site = os.environ.pop("MPIIMPORT_START", "early") != "early-nosite"
-        words = [os.path.abspath(word) for word in sys.orig_argv]
-        interpreter = sys.orig_argv[: words.index(os.path.abspath(script), 1)]
         if with_site:
-            # The last -S is ours: neither the program nor the interpreters it starts may see it.
-            last = len(interpreter) - 1 - interpreter[::-1].index("-S")
-            del interpreter[last]
             _unset_no_site()
         return self._prepare_command(interpreter, sys.argv[1:], with_site, self._imports.remove)
 

@@ -1,7 +1,8 @@
 """What a failing MPI call does (MPI-4, 9.3): what it does without us, where we have initialised MPI."""
 
 import posix
-import sys
+
+from .messages import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ def handle_as_mpi(mpi: "ModuleType") -> None:
 
     def handle(communicator: "Any", code: int) -> None:
         if _is_second_init(module, code):
-            print(SECOND_INIT, file=sys.stderr, flush=True)
+            say(SECOND_INIT)
             return
         # Nothing else of MPI can be called here: MPICH holds a lock under MPI_THREAD_MULTIPLE.
-        print(f"Fatal MPI error: {module.Get_error_string(code)}", file=sys.stderr, flush=True)
+        say(f"Fatal MPI error: {module.Get_error_string(code)}")
         try:
             communicator.Abort(code)
         finally:

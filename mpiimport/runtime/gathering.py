@@ -5,7 +5,8 @@ over, there is no MPI of ours left to finalise, and root knows of itself alone.
 """
 
 import os
-import sys
+
+from .messages import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Gathering:
             if self._report is not None:
                 self._report.write_gathered()
         except Exception as exc:
-            print(f"mpiimport: nothing was learned from this run: {exc!r}", file=sys.stderr, flush=True)
+            say(f"mpiimport: nothing was learned from this run: {exc!r}")
 
     def _watch_finalize(self, transport: "Transport") -> None:
         """Come along where the program calls MPI_Finalize: that first deletes what COMM_SELF carries (MPI 11.2.4)."""

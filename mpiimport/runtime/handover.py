@@ -10,6 +10,7 @@ import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import ExtensionFileLoader, FileFinder
 
+from .messages import say
 from .options import THREAD_LEVELS
 
 TYPE_CHECKING = False
@@ -103,9 +104,6 @@ def _load_copy(spec: ModuleSpec, path: str) -> "ModuleType | None":
             content = content[os.write(copy, content) :]
         module: ModuleType = _imp.create_dynamic(ModuleSpec(spec.name, spec.loader, origin=f"/proc/self/fd/{copy}"))
     except (ImportError, OSError) as exc:
-        print(
-            f"mpiimport: mpi4py.rc.{', '.join(READ_AT_LOAD)} keep their defaults ({exc}); set MPI4PY_RC_* instead",
-            file=sys.stderr,
-        )
+        say(f"mpiimport: mpi4py.rc.{', '.join(READ_AT_LOAD)} keep their defaults ({exc}); set MPI4PY_RC_* instead")
         return None
     return module

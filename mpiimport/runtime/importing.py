@@ -14,6 +14,7 @@ from .index import DIRECTORY, Damaged, Index, digest, list_directory, stamp
 from .late import CODE, LISTING, LateRecords
 from .libraries import StagedLibraries
 from .machinery import as_importlib, call_with_frames_removed, fix_co_filename
+from .messages import say
 from .metadata import METADATA_MODULES, serve_metadata
 
 SOURCELESS = tuple(BYTECODE_SUFFIXES)
@@ -228,9 +229,8 @@ class Imports(Source):
 
     def _report_damage(self) -> None:
         """Say once in this process that the store is not what root wrote."""
-        if not self._damaged and sys.stderr is not None:
-            text = f"mpiimport[{self.account.rank}]: the store is damaged; what is damaged is imported the ordinary way"
-            print(text, file=sys.stderr, flush=True)
+        if not self._damaged:
+            say(f"mpiimport[{self.account.rank}]: the store is damaged; what is damaged is imported the ordinary way")
         self._damaged = True
 
     def redirect_extensions(self) -> None:

@@ -8,6 +8,7 @@ from zipimport import ZipImportError, zipimporter
 
 from .index import digest
 from .machinery import keep_source
+from .messages import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,25 +75,34 @@ class Program:
 
     def identity(self) -> str:
         """Return one line that tells this program from others; empty for one read from standard input."""
-        return f"{SCRIPT} {os.path.abspath(self.target)}" if self.kind == SCRIPT else self.label()
+        return f"{SCRIPT} {_absolute(self.target)}" if self.kind == SCRIPT else self.label()
 
     def label(self) -> str:
         """Return the identity less the place of a script, which may differ between machines."""
         if self.kind == SCRIPT:
-            return f"{SCRIPT} {os.path.basename(os.path.abspath(self.target))}"
+            return f"{SCRIPT} {os.path.basename(_absolute(self.target))}"
         if self.kind == CODE:
             return f"{CODE} {digest(self.target.encode(errors='surrogateescape')).hex()}"
         return f"{MODULE} {self.target}" if self.kind == MODULE else ""
 
+    def words(self) -> list[str]:
+        """Return what ``sys.argv`` is before the program begins."""
+        first = {MODULE: "-m", CODE: "-c", INPUT: "-"}.get(self.kind, self.target)
+        return [first, *self.arguments]
+
     def search_entry(self) -> str | None:
         """Return what Python puts first on ``sys.path`` for this program; None where it puts nothing."""
         if self._is_container():
-            return self.target if self.target.startswith("/") else f"{os.getcwd()}/{self.target}"
+            return os.path.join(os.getcwd(), self.target)
         if sys.flags.isolated or getattr(sys.flags, "safe_path", False):
             return None
-        if self.kind == SCRIPT:
-            return os.path.dirname(os.path.realpath(self.target))
-        return os.getcwd() if self.kind == MODULE else ""
+        if self.kind in (CODE, INPUT):
+            return ""
+        try:
+            return os.getcwd() if self.kind == MODULE else os.path.dirname(os.path.realpath(self.target))
+        except FileNotFoundError:
+            # The current directory is no more.
+            return None
 
     def modules(self) -> list[str]:
         """Return the modules to look for because the program is one."""
@@ -115,10 +125,9 @@ class Program:
         return None
 
     def prepare(self) -> "Callable[[], object]":
-        """Return what runs the program in ``__main__``, whose namespace the caller has emptied.
+        """Return what runs the program in ``__main__``.
 
-        ``sys.argv`` and ``sys.path`` are set as Python sets them. Raises what Python raises of a program that it cannot
-        compile.
+        ``sys.path`` is set as Python sets it. Raises what Python raises of a program that it cannot compile.
         """
         first = self.search_entry()
         if first is not None:
@@ -127,15 +136,12 @@ class Program:
             return self._prepare_module()
         namespace = sys.modules["__main__"].__dict__
         if self.kind == SCRIPT:
-            sys.argv = [self.target, *self.arguments]
-            name = os.path.abspath(self.target)
+            name = _absolute(self.target)
             namespace.update(__file__=name, __loader__=SourceFileLoader("__main__", name))
             source = _source(name)
         elif self.kind == CODE:
-            sys.argv = ["-c", *self.arguments]
             name, source = "<string>", _text_of_option(self.target).encode()
         else:
-            sys.argv = ["-", *self.arguments]
             name, source = "<stdin>", sys.stdin.buffer.read()
             namespace["__file__"] = name
         if self.kind != CODE and sys.version_info < (3, 15):
@@ -161,7 +167,6 @@ class Program:
         import runpy
 
         container = self.kind == SCRIPT
-        sys.argv = [self.target if container else "-m", *self.arguments]
         library: Any = runpy
         run: Callable[[], object] = partial(
             library._run_module_as_main, "__main__" if container else self.target, not container
@@ -173,6 +178,14 @@ class Program:
         if self._container is None:
             self._container = self.kind == SCRIPT and (os.path.isdir(self.target) or _is_archive(self.target))
         return self._container
+
+
+def _absolute(path: str) -> str:
+    """Return ``path`` as it is from everywhere; unchanged where the current directory is no more, as in Python."""
+    try:
+        return os.path.abspath(path)
+    except FileNotFoundError:
+        return path
 
 
 def _text_of_option(text: str) -> str:
@@ -204,8 +217,5 @@ def _source(path: str) -> bytes:
         with io.open_code(path) as stream:
             return stream.read()
     except OSError as exc:
-        print(
-            f"{sys.executable}: can't open file {path!r}: [Errno {exc.errno}] {exc.strerror}",
-            file=sys.stderr,
-        )
+        say(f"{sys.executable}: can't open file {path!r}: [Errno {exc.errno}] {exc.strerror}")
         raise SystemExit(2) from None

@@ -1,11 +1,11 @@
 """The report of a run, where one is asked for: what every rank measures, and what root then writes."""
 
 import os
-import sys
 
 from .clock import CLOCKS, PHASES, phases
 from .costs import measure_imports
 from .importing import ANSWERED
+from .messages import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,15 +84,14 @@ class Report:
             if self._path == TABLE:
                 from .root.table import table
 
-                print(table(self.facts), file=sys.stderr, flush=True)
+                say(table(self.facts))
                 return
             from .root.document import as_json
 
-            with open(self._path, "w") as stream:
+            with open(self._path, "w", encoding="utf-8") as stream:
                 stream.write(as_json(self.facts))
         except (OSError, ValueError) as exc:
-            if sys.stderr is not None:
-                print(f"mpiimport: the report cannot be written: {exc}", file=sys.stderr, flush=True)
+            say(f"mpiimport: the report cannot be written: {exc}")
 
     def _row(self) -> list[int]:
         """Return this process's phases and counts, WIDTH numbers."""

@@ -13,6 +13,7 @@ from .handshake import differing, own_facts
 from .importing import Imports
 from .index import Index
 from .libraries import bind_functions
+from .messages import say
 from .ownership import Ownership
 from .placement import Placement
 from .private_mpi import NoMpi
@@ -146,7 +147,7 @@ class Service:
             missed=[{"name": miss.name, "ranks": miss.ranks, "why": miss.why} for miss in misses],
         )
         for miss in misses if self.options.verbose else ():
-            print(f"mpiimport: missed {miss.name} on {miss.ranks} ranks: {miss.why}", file=sys.stderr, flush=True)
+            say(f"mpiimport: missed {miss.name} on {miss.ranks} ranks: {miss.why}")
 
     def _state(self, **facts: "Value") -> None:
         """Put facts into the report, where one is asked for."""
@@ -199,7 +200,7 @@ class Service:
             room=self._placement.room,
         )
         for complaint in self._snapshot.complaints:
-            print(f"mpiimport: {complaint}", file=sys.stderr, flush=True)
+            say(f"mpiimport: {complaint}")
 
     def broadcast_snapshot(self) -> None:
         """Send the files of the store from root to the rank that leads each store. Collective, and agreed upon."""

@@ -25,8 +25,9 @@ def faulty(*arguments):
     return original(*arguments)
 owner.{phase} = faulty
 store.Store.join = lambda directory, slot: None if rank == {apart} else join(directory, slot)
-from mpiimport.runtime.command import run_command
-run_command([sys.executable], sys.argv[1:], False, lambda: None)
+from mpiimport.runtime.command import prepare_command
+with prepare_command([sys.executable], sys.argv[1:], False, lambda: None) as execution:
+    execution.begin()()
 """
 
 

@@ -29,8 +29,9 @@ def damaging(self, message):
         message[5000] ^= 1
     unload(self, message)
 streaming._Cargo.unload = damaging
-from mpiimport.runtime.command import run_command
-run_command([sys.executable], sys.argv[1:], False, lambda: None)
+from mpiimport.runtime.command import prepare_command
+with prepare_command([sys.executable], sys.argv[1:], False, lambda: None) as execution:
+    execution.begin()()
 """
 PROGRAM = """
 import decimal, hashlib, json, sqlite3, ssl, sys

@@ -25,8 +25,9 @@ def install(self):
     with open(f"loaded-{os.getpid()}.json", "w") as stream:
         json.dump(self._loaded_then, stream)
 importing.Imports.install = install
-from mpiimport.runtime.command import run_command
-run_command([sys.executable], sys.argv[1:], "-S" in sys.orig_argv, lambda: None)
+from mpiimport.runtime.command import prepare_command
+with prepare_command([sys.executable], sys.argv[1:], "-S" in sys.orig_argv, lambda: None) as execution:
+    execution.begin()()
 """
 BANNED = {"yaml", "json", "argparse", "logging", "pathlib", "dataclasses", "typing", "subprocess", "inspect"}
 
