@@ -48,7 +48,8 @@ def activate(
         return None
     try:
         # Most of the rank path, which a process that steps aside does without.
-        from .service import Service, SteppedAside
+        from .agreement import SteppedAside
+        from .service import Service
     except Exception as exc:
         _say(here.rank, f"mpiimport does not load ({exc!r}); is its installation complete?", report)
         return None
@@ -58,11 +59,11 @@ def activate(
     except SteppedAside as exc:
         _say(here.rank, str(exc), report)
     except Exception as exc:
-        # Between the phases there is nothing that could fail but MPI itself.
+        # There is nothing outside the phases that could fail but MPI itself.
         _say(0, f"rank {here.rank}: {exc!r}", report)
     if service.ownership is None:
         return None
-    _arrange_exit(service, service.ownership)
+    _arrange_exit(here.rank, service, service.ownership)
     return service
 
 
@@ -86,19 +87,20 @@ def _record(options: Options, program: Program, answers: Answers, before_site: b
     atexit.register(Recording(program, options).finish)
 
 
-def _arrange_exit(service: "Service", ownership: "Ownership") -> None:
+def _arrange_exit(rank: int, service: "Service", ownership: "Ownership") -> None:
     """See to the end of the process. Registered before user code, so run after all of its own exit handlers."""
+    from .agreement import alone
 
     def end_at_once(becomes: bool) -> None:
         service.leave()
         ownership.finish_at_once(becomes)
 
-    before_abrupt_ends(end_at_once)
     atexit.register(ownership.finish)
     atexit.register(service.leave)
     atexit.register(service.gather)
+    alone(rank, lambda: before_abrupt_ends(end_at_once))
     if service.imports is None:
-        ask_before_importlib(ownership.find)
+        alone(rank, lambda: ask_before_importlib(ownership.find))
 
 
 def abort_on_uncaught(service: "Service | None") -> None:

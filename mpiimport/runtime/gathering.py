@@ -23,7 +23,7 @@ OWN_NAMES, ALL_NAMES = 16 << 10, 64 << 20
 
 
 class Gathering:
-    """One gathering, made on every rank when its imports are served."""
+    """One gathering. It is made on every rank, and happens where all of them ``begin``."""
 
     def __init__(
         self,
@@ -42,10 +42,15 @@ class Gathering:
         self._imports = imports
         self._report = report
         self._finish = finish
-        self._done = False
+        # Not before it begins.
+        self._done = True
         self._pid = os.getpid()
         if transport is not None:
             self._watch_finalize(transport)
+
+    def begin(self) -> None:
+        """From here on, take part where MPI is finalised. No rank may do so unless all ranks do."""
+        self._done = False
 
     def run_at_exit(self) -> None:
         """Gather where this process is to finalise MPI. Every other rank comes here too, or its MPI_Finalize does."""

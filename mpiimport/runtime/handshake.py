@@ -9,7 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .options import Options
     from .program import Program
-    from .transport.mpi import Transport
 
 
 def own_facts(options: "Options", program: "Program", before_site: bool) -> dict[str, int]:
@@ -26,7 +25,6 @@ def own_facts(options: "Options", program: "Program", before_site: bool) -> dict
     return {name: int.from_bytes(digest(repr(fact).encode()), "little") >> 2 for name, fact in facts.items()}
 
 
-def differing(ranks: "Transport", facts: dict[str, int]) -> list[str]:
-    """Return the names of the facts that are not the same on all ``ranks``. Collective."""
-    smallest, largest = ranks.extremes(list(facts.values()))
+def differing(facts: dict[str, int], smallest: list[int], largest: list[int]) -> list[str]:
+    """Return the names of the facts that are not the same on all ranks, by the extremes of each over them."""
     return [name for name, low, high in zip(facts, smallest, largest, strict=True) if low != high]

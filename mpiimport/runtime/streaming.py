@@ -4,6 +4,8 @@ Between nodes it travels in pieces, each followed by its digest as root took it.
 received into a mapping of it: making a page accessible costs more than copying it.
 """
 
+import os
+
 from .index import DIGEST_SIZE, Damaged, digest
 from .pieces import Segment, cut, length_of
 
@@ -25,27 +27,14 @@ AHEAD = 4
 IN_USE = 2
 
 
-def share_sizes(ranks: "Transport", sizes: dict[str, int]) -> dict[str, int]:
-    """Return root's ``sizes`` of the files of the store, by name, on every rank. Collective."""
-    data = ranks.broadcast(b"\0".join(f"{size} {name}".encode() for name, size in sizes.items()))
-    pairs = (item.decode().split(" ", 1) for item in data.split(b"\0") if item)
+def pack_sizes(sizes: dict[str, int]) -> bytes:
+    """Return the sizes of the files of the store, by name, as they travel. Names need not be UTF-8."""
+    return b"\0".join(os.fsencode(f"{size} {name}") for name, size in sizes.items())
+
+
+def unpack_sizes(data: bytes) -> dict[str, int]:
+    pairs = (os.fsdecode(item).split(" ", 1) for item in data.split(b"\0") if item)
     return {name: int(size) for size, name in pairs}
-
-
-def stream(
-    leaders: "Transport", sizes: dict[str, int], store: "Store", fill: "Fill | None", algorithm: "Algorithm"
-) -> int | None:
-    """Write every file of ``sizes`` into ``store`` on each of ``leaders``, from root's ``fill``.
-
-    ``fill(name, offset, buffer)``, given on root alone, puts content into the buffer; threads call it. Returns how many
-    leaders have all of it, on root. A rank on which something fails goes on taking part, and raises its first exception
-    at the end.
-    """
-    cargo = _Cargo(sizes, store, fill, travels=leaders.size > 1)
-    complete = carry(leaders, algorithm, cargo.messages(), cargo.unload, lambda: cargo.failure is None)
-    if cargo.failure is not None:
-        raise cargo.failure
-    return complete
 
 
 def carry(
@@ -71,32 +60,55 @@ def carry(
     return totals[0] if totals else None
 
 
-class _Cargo:
+class Cargo:
     """The pieces on one rank. ``failure``: the first that this rank had; no later piece is read or written."""
 
-    def __init__(self, sizes: dict[str, int], store: "Store", fill: "Fill | None", travels: bool) -> None:
+    def __init__(self, sizes: dict[str, int], store: "Store", fill: "Fill | None", algorithm: "Algorithm") -> None:
+        """Make ready to write every file of ``sizes`` into ``store``.
+
+        ``fill(name, offset, buffer)``, given on root alone, puts content into the buffer; threads call it.
+        """
+        self.failure: Exception | None = None
         self._store = store
         self._fill = fill
-        self._travels = travels
+        self._algorithm = algorithm
+        self._travels = False
         self._pieces = cut(sizes, PIECE)
         self._arriving = iter(self._pieces)
-        self.failure: Exception | None = None
+        # They take turns: root reads ahead, the others pass on one while another comes.
+        self._buffers = [_buffer() for _ in range(min(IN_USE if fill is None else AHEAD + 1, len(self._pieces)))]
+        if fill is not None:
+            from .root.parallel import map_ahead
 
-    def messages(self) -> "Iterator[memoryview]":
-        """Yield each piece with its digest, on root; elsewhere the buffer for it. Few buffers take turns."""
+            self._map_ahead = map_ahead
+
+    def travel(self, leaders: "Transport | None") -> int | None:
+        """Bring all from root to each of ``leaders``; return, on root, how many of them have all of it. Collective.
+
+        A rank on which something fails goes on taking part. One that is no leader has None, and nothing to do.
+        """
+        if leaders is None:
+            return None
+        self._travels = leaders.size > 1
+        return carry(leaders, self._algorithm, self._messages(), self.unload, lambda: self.failure is None)
+
+    def check(self) -> None:
+        """At the end, raise the first exception that this rank had on the way."""
+        self._buffers.clear()
+        if self.failure is not None:
+            raise self.failure
+
+    def _messages(self) -> "Iterator[memoryview]":
+        """Yield each piece with its digest, on root; elsewhere the buffer for it."""
         if self._fill is None:
-            buffers = [_buffer() for _ in range(min(IN_USE, len(self._pieces)))]
             for number, piece in enumerate(self._pieces):
-                yield buffers[number % IN_USE][: length_of(piece) + DIGEST_SIZE]
+                yield self._buffers[number % IN_USE][: length_of(piece) + DIGEST_SIZE]
             return
-        from .root.parallel import map_ahead
+        yield from self._map_ahead(self._load, self._pieces, len(self._buffers))
 
-        buffers = [_buffer() for _ in range(min(AHEAD + 1, len(self._pieces)))]
-        yield from map_ahead(lambda piece, turn: self._load(piece, buffers[turn]), self._pieces, len(buffers))
-
-    def _load(self, piece: list[Segment], buffer: memoryview) -> memoryview:
+    def _load(self, piece: list[Segment], turn: int) -> memoryview:
         """On root, read a piece, unless something failed before."""
-        end = length_of(piece)
+        buffer, end = self._buffers[turn], length_of(piece)
         try:
             if self.failure is None and self._fill is not None:
                 for segment, part in _parts(piece, buffer):

@@ -1,4 +1,4 @@
-"""A start-up in which one rank fails in one phase."""
+"""A start-up in which one rank fails in one piece of its work."""
 
 from pathlib import Path
 
@@ -12,18 +12,20 @@ FAULTS = {
 DRIVER = """
 import os, signal, sys, time
 sys.path[0] = {package!r}
-from mpiimport.runtime import placement, service, store
+from mpiimport.runtime import activation, gathering, importing, ownership, service, store, streaming
 from mpiimport.runtime.launcher import launch
 rank = launch().rank
-owners = [service.Service, placement.Placement, store.Store]
-owner = next(owner for owner in owners if hasattr(owner, {phase!r}))
-original = owner.{phase}
+owners = [service.Service, streaming.Cargo, store.Store, importing.Imports, ownership.Ownership, activation, service]
+owner = next(owner for owner in owners if hasattr(owner, {piece!r}))
+original = getattr(owner, {piece!r})
 join = store.Store.join
 def faulty(*arguments):
+    if {after}:
+        result = original(*arguments)
     if rank == {rank}:
         {fault}
-    return original(*arguments)
-owner.{phase} = faulty
+    return result if {after} else original(*arguments)
+setattr(owner, {piece!r}, faulty)
 store.Store.join = lambda directory, slot: None if rank == {apart} else join(directory, slot)
 from mpiimport.runtime.command import prepare_command
 with prepare_command([sys.executable], sys.argv[1:], False, lambda: None) as execution:
@@ -31,11 +33,12 @@ with prepare_command([sys.executable], sys.argv[1:], False, lambda: None) as exe
 """
 
 
-def driver_text(prefix: Path, phase: str, rank: int, fault: str, apart: int = -1) -> str:
+def driver_text(prefix: Path, piece: str, rank: int, fault: str, apart: int = -1, after: bool = False) -> str:
     """Return a program that runs the one named on its command line served, with a fault of FAULTS on one rank.
 
-    ``phase``: a method of Service or Placement, or "write", which is called for each part that goes into a store;
-    ``apart``: a rank that is made to lead a store of its own, as on another node.
+    ``piece``: a method of Service, or "write", which is called for each part that goes into a store, or a function that
+    `service` or `activation` calls; ``apart``: a rank that is made to lead a store of its own, as on another node;
+    ``after``: the fault comes when the piece is done.
     """
     package = str(prefix / "lib")
-    return DRIVER.format(package=package, phase=phase, rank=rank, fault=FAULTS[fault], apart=apart)
+    return DRIVER.format(package=package, piece=piece, rank=rank, fault=FAULTS[fault], apart=apart, after=after)

@@ -21,14 +21,14 @@ from mpiimport.runtime import store, streaming
 from mpiimport.runtime.launcher import launch
 store.Store.join = lambda directory, slot: None
 streaming.PIECE = 100_000
-unload, unloaded = streaming._Cargo.unload, []
+unload, unloaded = streaming.Cargo.unload, []
 def damaging(self, message):
     unloaded.append(message)
     if launch().rank == {damaged} and len(unloaded) == 20:
         message = memoryview(bytearray(message))
         message[5000] ^= 1
     unload(self, message)
-streaming._Cargo.unload = damaging
+streaming.Cargo.unload = damaging
 from mpiimport.runtime.command import prepare_command
 with prepare_command([sys.executable], sys.argv[1:], False, lambda: None) as execution:
     execution.begin()()

@@ -1,15 +1,55 @@
 """A fault in any phase of the start-up, on any kind of rank, ends as plain Python or ends the job; it never hangs."""
 
+import ast
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Job
+from tests.conftest import ROOT, Job
 from tests.lab.faults import driver_text
 from tests.lab.ranks import Mpi, Outcome, run
 
-PHASES = ["init_mpi", "state_facts", "read_tree", "reserve_store", "join_store", "write", "attach_store"]
+# What a rank does alone while the others go on: the calls of `service.Service._take_part`, and of `activation`, that come
+# after the last agreement. A failure there is that rank's own.
+AFTERWARDS = ["end_startup", "install", "bind_functions", "before_abrupt_ends"]
+
+
+def pieces_of_work() -> list[str]:
+    """The methods of Service that `_run_phases` has agreed upon, in order, as its source text says.
+
+    Every statement of it is either such a phase, or one bare call of a transport on what is ready: names alone.
+    """
+    (function,) = (
+        node
+        for node in ast.walk(ast.parse((ROOT / "mpiimport" / "runtime" / "service.py").read_text()))
+        if isinstance(node, ast.FunctionDef) and node.name == "_run_phases"
+    )
+    document, made, *statements = function.body
+    assert isinstance(document, ast.Expr) and ast.unparse(made) == "phase = Agreement(transport).phase"
+    pieces, exchanges = [], []
+    for statement in statements:
+        assert isinstance(statement, ast.Assign | ast.Expr | ast.Return)
+        call = statement.value
+        assert isinstance(call, ast.Call) and not call.keywords
+        if ast.unparse(call.func) == "phase":
+            _, _, work, *arguments = call.args
+            assert isinstance(work, ast.Attribute) and ast.unparse(work.value) == "self"
+            pieces.append(work.attr)
+        else:
+            assert isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)
+            arguments = call.args
+            exchanges.append(call.func.attr)
+        assert all(isinstance(argument, ast.Name) for argument in arguments), ast.unparse(statement)
+    # These do nothing but communicate; the parts of `travel` that do not are injected into by "write" and below.
+    assert set(exchanges) <= {"extremes", "neighbours", "broadcast", "among", "travel"}
+    return pieces
+
+
+# The start of MPI, of which the others cannot be told; the pieces of work; and what is done while the pieces travel.
+AGREED = pieces_of_work()
+TRAVELLING = ["write", "seal"]
+PHASES = ["init_mpi", *AGREED, *TRAVELLING]
 # Rank 2 is made to lead a store of its own, as on a second node.
 RANKS = {"root": 0, "other": 1, "leader": 2}
 DEADLINE = 8
@@ -21,11 +61,15 @@ print("done", MPI.COMM_WORLD.rank, MPI.COMM_WORLD.allreduce(1), loader)
 """
 
 
-def run_with_fault(job: Job, mpi: Mpi, prefix: Path, phase: str, rank: int, fault: str, deadline: int) -> Outcome:
-    driver = job.script(driver_text(prefix, phase, rank, fault, apart=2), "driver.py")
+def run_with_fault(
+    job: Job, mpi: Mpi, prefix: Path, phase: str, rank: int, fault: str, deadline: int, after: bool = False
+) -> Outcome:
+    driver = job.script(driver_text(prefix, phase, rank, fault, apart=2, after=after), "driver.py")
     command = [*mpi.command(4), sys.executable, str(driver), str(job.script(PROGRAM))]
     environment = job.environment(mpi, MPIIMPORT="force", MPIIMPORT_DEADLINE=str(deadline))
-    return run(command, environment, seconds=90)
+    if (job.directory / "place").exists():
+        environment["MPIIMPORT_STORE"] = str(job.directory / "place")
+    return run(command, environment, seconds=60)
 
 
 def cases(fault: str, quick: set[tuple[str, str]], among: set[tuple[str, str]]) -> list[object]:
@@ -42,21 +86,29 @@ def cases(fault: str, quick: set[tuple[str, str]], among: set[tuple[str, str]]) 
 
 ALL = {(phase, kind) for phase in PHASES for kind in RANKS}
 # A file, or a part of one, is written many times.
-ONCE = {(phase, kind) for phase, kind in ALL if phase != "write"}
+ONCE = {(phase, kind) for phase, kind in ALL if phase not in TRAVELLING}
+# A rank that leads no store writes nothing.
+NOT_IDLE = ALL - {(phase, "other") for phase in TRAVELLING}
+# Of the kinds of fault that end the job, one in each phase is enough unless all is tried.
+NOT_QUICK = {"survey_node", "load_cargo", "end_broadcast", "seal"}
 
 
+@pytest.mark.parametrize("after", [False, pytest.param(True, marks=pytest.mark.full)], ids=["before", "after"])
 @pytest.mark.parametrize(("phase", "kind"), cases("exception", ALL, ALL))
 def test_exception_in_a_phase_becomes_plain_python_on_all_ranks(
-    job: Job, mpich: Mpi, prefix: Path, phase: str, kind: str
+    job: Job, mpich: Mpi, prefix: Path, phase: str, kind: str, after: bool
 ) -> None:
-    outcome = run_with_fault(job, mpich, prefix, phase, RANKS[kind], "exception", DEADLINE)
+    place = job.directory / "place"
+    place.mkdir()
+    outcome = run_with_fault(job, mpich, prefix, phase, RANKS[kind], "exception", DEADLINE, after)
     if phase == "init_mpi":
         # The rank never comes to the communicator, so nobody can be told: the deadline ends the job.
         assert outcome.status not in (0, None)
         assert f"deadline of {DEADLINE} s" in outcome.stderr and "MPIIMPORT=0" in outcome.stderr
         return
     assert outcome.status == 0, outcome.stderr
-    if phase == "write" and kind == "other":
+    assert list(place.iterdir()) == []
+    if phase in TRAVELLING and kind == "other":
         # This rank writes nothing.
         assert outcome.lines() == [f"done {rank} 4 StoreSourceLoader" for rank in range(4)]
         return
@@ -65,11 +117,30 @@ def test_exception_in_a_phase_becomes_plain_python_on_all_ranks(
     assert "running as plain Python" in line and f"rank {RANKS[kind]}" in line and "injected" in line
 
 
+@pytest.mark.parametrize("kind", RANKS)
+@pytest.mark.parametrize("piece", AFTERWARDS)
+def test_exception_after_the_last_agreement_is_the_ranks_own(
+    job: Job, mpich: Mpi, prefix: Path, piece: str, kind: str
+) -> None:
+    place = job.directory / "place"
+    place.mkdir()
+    outcome = run_with_fault(job, mpich, prefix, piece, RANKS[kind], "exception", DEADLINE)
+    assert outcome.status == 0, outcome.stderr
+    served = ["StoreSourceLoader"] * 4
+    if piece == "install":
+        served[RANKS[kind]] = "SourceFileLoader"
+    assert outcome.lines() == [f"done {rank} 4 {served[rank]}" for rank in range(4)]
+    (line,) = outcome.ours()
+    assert line.startswith(f"mpiimport[{RANKS[kind]}]: ") and "injected" in line
+    assert list(place.iterdir()) == []
+
+
 @pytest.mark.parametrize("fault", ["exit", "kill"])
 @pytest.mark.parametrize(
     ("phase", "kind"),
-    # A rank that leads no store writes nothing.
-    cases("gone", {(p, k) for p, k in ALL if k == "root"} | {("attach_store", "leader")}, ALL - {("write", "other")}),
+    cases(
+        "gone", {(p, k) for p, k in ALL if k == "root" and p not in NOT_QUICK} | {("attach_store", "leader")}, NOT_IDLE
+    ),
 )
 def test_a_rank_that_is_gone_ends_the_job(
     job: Job, mpich: Mpi, prefix: Path, phase: str, kind: str, fault: str

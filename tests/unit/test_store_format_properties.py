@@ -33,7 +33,7 @@ from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.program import CODE, Program
 from mpiimport.runtime.root.snapshot import Snapshot, take_snapshot
 from mpiimport.runtime.store import Store
-from mpiimport.runtime.streaming import stream
+from mpiimport.runtime.streaming import Cargo
 from mpiimport.runtime.transport.mpi import Transport
 from mpiimport.runtime.transport.tree import MPI_OWN
 
@@ -176,7 +176,9 @@ def read(tree: Path, modules: list[str]) -> Snapshot:
 
 def fill(parent: Path, snapshot: Snapshot, leaders: Any = Alone) -> Store:
     store = Store.create([str(parent)], snapshot.sizes, 0)
-    stream(cast(Transport, leaders), snapshot.sizes, store, snapshot.fill, MPI_OWN)
+    cargo = Cargo(snapshot.sizes, store, snapshot.fill, MPI_OWN)
+    cargo.travel(cast(Transport, leaders))
+    cargo.check()
     return store
 
 
@@ -384,7 +386,9 @@ def test_a_bit_that_changes_between_nodes_fails_the_broadcast(bit: int | None) -
             wire.flip(bit)
         store = Store.create([str(place)], snapshot.sizes, 0)
         with contextlib.nullcontext() if bit is None else pytest.raises(Damaged, match="on its way"):
-            stream(cast(Transport, wire), snapshot.sizes, store, None, MPI_OWN)
+            cargo = Cargo(snapshot.sizes, store, None, MPI_OWN)
+            cargo.travel(cast(Transport, wire))
+            cargo.check()
         assert [name for name in snapshot.sizes if store.is_sealed(name)] == list(snapshot.sizes) or bit is not None
         store.leave()
 

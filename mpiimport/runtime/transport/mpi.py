@@ -32,6 +32,7 @@ class Transport:
     def __init__(self, mpi: "ModuleType", communicator: "Any") -> None:
         self._mpi = mpi
         self._comm = communicator
+        self._parts: list[Transport] = []
         self.rank: int = communicator.Get_rank()
         self.size: int = communicator.Get_size()
 
@@ -65,12 +66,12 @@ class Transport:
 
     def neighbours(self) -> "Transport":
         """Return the transport over the ranks that can share memory with this one."""
-        return Transport(self._mpi, self._comm.Split_type(self._mpi.COMM_TYPE_SHARED, self.rank))
+        return self._part(self._comm.Split_type(self._mpi.COMM_TYPE_SHARED, self.rank))
 
     def among(self, member: bool) -> "Transport | None":
         """Return the transport over the ranks with ``member`` true, in the same order; None elsewhere."""
         part = self._comm.Split(0 if member else self._mpi.UNDEFINED, self.rank)
-        return Transport(self._mpi, part) if member else None
+        return self._part(part) if member else None
 
     def extremes(self, values: list[int]) -> tuple[list[int], list[int]]:
         """Return the smallest and the largest of each value over all ranks (values below 2**62)."""
@@ -171,8 +172,18 @@ class Transport:
         self._wait(self._comm.Isend([_pack([total]), byte], family.parent, COUNT))
         return None
 
+    def free_parts(self) -> None:
+        """Free the transports that came of this one."""
+        while self._parts:
+            self._parts.pop().free()
+
     def free(self) -> None:
+        self.free_parts()
         self._comm.Free()
+
+    def _part(self, communicator: "Any") -> "Transport":
+        self._parts.append(Transport(self._mpi, communicator))
+        return self._parts[-1]
 
     def _wait(self, request: "Any", longest: float = LONGEST_SLEEP) -> None:
         """Wait for a request asleep: ranks may share a core with the one they wait for. ``longest``: seconds."""
