@@ -83,7 +83,7 @@ def _store(place: str, options: Options) -> Facts:
     found: Facts = {"place": place, "kind": file_system(place)}
     try:
         # What every job's first rank does, for one byte.
-        store = Store.create([place], {"code": 1}, 0, options.store_size)
+        store = Store.create([place], {"code": 1}, options.store_size)
     except NoRoom as exc:
         return {**found, "refusal": str(exc)}
     store.leave()

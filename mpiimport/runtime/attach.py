@@ -1,7 +1,6 @@
-"""A process that imports from a node's store without MPI: a child of a rank. It holds a byte of the lock of its own."""
+"""A process that imports from a node's store without MPI: a child of a rank. It holds the lock as ranks do."""
 
 import atexit
-import os
 import sys
 
 from .account import Account
@@ -12,14 +11,11 @@ from .importing import Imports
 from .index import Index
 from .store import Store
 
-# Ranks lock the byte of their number; the others one of these, by chance.
-FIRST_SLOT = 1 << 32
-
 
 def attach(directory: str) -> None:
     """Import from the store in ``directory`` from now on. Raises OSError or Damaged, and is then not attached."""
     sys.orig_argv[:] = own_words(sys.orig_argv)
-    store = Store.join(directory, FIRST_SLOT + int.from_bytes(os.urandom(4), "little"))
+    store = Store.join(directory)
     if store is None:
         return
     try:

@@ -1,6 +1,10 @@
 """Functions of C libraries, without the Python part of ctypes: that is five more files of the tree on every rank."""
 
 import os
+from errno import EINTR
+
+# Of flock(2), whose module `fcntl` is a file of the tree.
+LOCK_SH, LOCK_EX, LOCK_NB, LOCK_UN = 1, 2, 4, 8
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,3 +58,19 @@ def call_interpreter(name: str, kinds: str, *arguments: "Any") -> None:
     flags = library.FUNCFLAG_CDECL | library.FUNCFLAG_PYTHONAPI
     function = type(name, (library.CFuncPtr,), {"_flags_": flags, "_restype_": None})
     function(address(open_library(None), name))(*map(lambda kind, value: types[kind](value), kinds, arguments))
+
+
+def flock(descriptor: int, operation: int) -> None:
+    """Lock or unlock an open file as flock(2) does. Raises OSError. Other threads run while it waits."""
+    import _ctypes
+
+    library: Any = _ctypes
+    integer = type("integer", (library._SimpleCData,), {"_type_": "i"})
+    flags = library.FUNCFLAG_CDECL | library.FUNCFLAG_USE_ERRNO
+    prototype = type("flock", (library.CFuncPtr,), {"_flags_": flags, "_restype_": integer})
+    function = prototype(address(open_library(None), "flock"))
+    while function(integer(descriptor), integer(operation)):
+        number = library.get_errno()
+        # Between two calls the interpreter runs the handlers of signals.
+        if number != EINTR:
+            raise OSError(number, os.strerror(number))

@@ -260,14 +260,25 @@ class Imports(Source):
 
     def _stored(self, offset: int, length: int, expected: bytes) -> bytes:
         """Return a part of the store's code file. Raises Damaged, also where it is gone."""
-        try:
-            data = self._store.read_code(offset, length)
-        except OSError:
-            data = b""
+        data = self._read(offset, length)
+        if digest(data) == expected:
+            return data
+        if not self._store.has_code_open():
+            try:
+                self._store.open_code()
+            except OSError:
+                raise Damaged("the program has closed the store, which is gone by now") from None
+            data = self._read(offset, length)
         if digest(data) != expected:
             self._report_damage()
             raise Damaged("a record of the store is damaged")
         return data
+
+    def _read(self, offset: int, length: int) -> bytes:
+        try:
+            return self._store.read_code(offset, length)
+        except OSError:
+            return b""
 
     def _may_have_changed(self, path: str) -> bool:
         """Tell whether a file is to be as it is now, not as it was when its directory was listed."""

@@ -1,18 +1,20 @@
 """What the snapshot lacks, read by the first rank of a node that needs it and left in the store for its neighbours.
 
 A record is a file: a digest, and the marshalled (kind, path, value). An empty one says that each rank is to see for
-itself. The reader holds a lock of the record meanwhile, which the kernel releases where it is killed, and looks at
+itself. The reader has locked the file that becomes the record meanwhile, which ends where it is killed, and looks at
 files only: no code of the user's runs, and nobody waits while holding another. Whatever fails, the caller goes the
 ordinary way.
 
-late/...   the records, by digests of kind and path
-late/room  a sparse file, as long as the room that is left for them
+late/...      the records, by digests of kind and path
+late/....new  one that is being made, locked by its reader (flock(2))
+late/room     a sparse file, as long as the room that is left for them; locked while that changes
 """
 
 import marshal
 import os
 from _thread import allocate_lock
 
+from .c_functions import LOCK_EX, LOCK_UN, flock
 from .index import DIGEST_SIZE, digest
 from .memory import room
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 CODE, LISTING = "code", "listing"
 DIRECTORY, ROOM = "late", "late/room"
+UNFINISHED = ".new"
 # The most, in bytes, that all records take: ten thousand modules, and far from what fills a node's memory.
 MOST = 256 << 20
 
@@ -73,11 +76,16 @@ class LateRecords:
 
     def _find_or_add(self, name: str, kind: str, path: str, read: "Callable[[], Any]") -> "Any":
         """Raises OSError where that fails."""
-        with self._store.locked(name):
+        unfinished = self._store.path(name) + UNFINISHED
+        with LockedFile(unfinished, os.O_CREAT) as descriptor:
+            # Another process may have finished the file meanwhile, and be done with it.
             found, value = self._find(name, kind, path)
-            if not found:
+            if found:
+                _discard(unfinished)
+            else:
                 value = read()
-                self._add(name, (kind, path, value))
+                self._add(descriptor, (kind, path, value))
+                os.rename(unfinished, self._store.path(name))
         return value
 
     def _find(self, name: str, kind: str, path: str) -> "tuple[bool, Any]":
@@ -85,8 +93,10 @@ class LateRecords:
         try:
             with open(self._store.path(name), "rb", 0) as stream:
                 data = stream.read()
-        except OSError:
+        except FileNotFoundError:
             return False, None
+        except OSError:
+            return True, None
         if not data:
             return True, None
         if digest(data[DIGEST_SIZE:]) != data[:DIGEST_SIZE]:
@@ -95,19 +105,51 @@ class LateRecords:
         *whose, value = marshal.loads(data[DIGEST_SIZE:])
         return True, value if whose == [kind, path] else None
 
-    def _add(self, name: str, record: "tuple[str, str, Any]") -> None:
-        """Write a record under another name first, so that it is all there when it is found."""
+    def _add(self, descriptor: int, record: "tuple[str, str, Any]") -> None:
+        """Write a record into a new file. Raises OSError."""
         data = b"" if record[-1] is None else marshal.dumps(record)
         data = digest(data) + data if data and self._take_room(DIGEST_SIZE + len(data)) else b""
-        path = self._store.path(name)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        with open(os.open(path + ".new", flags, 0o600), "wb") as stream:
+        # Of one that was killed.
+        os.ftruncate(descriptor, 0)
+        with open(descriptor, "wb", closefd=False) as stream:
             stream.write(data)
-        os.rename(path + ".new", path)
 
     def _take_room(self, size: int) -> bool:
-        with self._store.locked(ROOM):
-            left = os.stat(self._store.path(ROOM)).st_size
+        with LockedFile(self._store.path(ROOM)) as descriptor:
+            left = os.fstat(descriptor).st_size
             if size <= left:
-                os.truncate(self._store.path(ROOM), left - size)
+                os.ftruncate(descriptor, left - size)
         return size <= left
+
+
+class LockedFile:
+    """A file of the store, open and locked by this thread alone while the context lasts."""
+
+    def __init__(self, path: str, flags: int = 0) -> None:
+        self._path = path
+        self._flags = flags | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._descriptor = -1
+
+    def __enter__(self) -> int:
+        """Raises OSError."""
+        self._descriptor = os.open(self._path, self._flags, 0o600)
+        try:
+            flock(self._descriptor, LOCK_EX)
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+        return self._descriptor
+
+    def __exit__(self, *exc: object) -> None:
+        try:
+            # A process forked meanwhile has the lock, too.
+            flock(self._descriptor, LOCK_UN)
+        finally:
+            os.close(self._descriptor)
+
+
+def _discard(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass

@@ -213,10 +213,12 @@ class Options:
         self.__dict__.update(values)
 
     def store_places(self) -> list[str]:
-        """Return the directories in which a store may be made, in the order in which they are tried."""
-        if self.store:
-            return [self.store]
-        return list(dict.fromkeys(["/dev/shm", os.environ.get("TMPDIR") or "/tmp", "/tmp"]))
+        """Return the directories in which a store may be made, in the order in which they are tried.
+
+        Absolute, for the program may go elsewhere. Raises OSError where that cannot be said.
+        """
+        places = [self.store] if self.store else ["/dev/shm", os.environ.get("TMPDIR") or "/tmp", "/tmp"]
+        return list(dict.fromkeys(map(os.path.abspath, places)))
 
 
 def from_environment(flags: dict[str, str] | None = None) -> Options:

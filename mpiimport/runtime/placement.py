@@ -33,22 +33,22 @@ class Placement:
         """Return, on root, the bytes that a store may take on every node: ``others`` is the least of those surveyed."""
         return min(self._room_here(), others)
 
-    def reserve(self, first: bool, rank: int, sizes: dict[str, int]) -> bytes:
+    def reserve(self, first: bool, sizes: dict[str, int]) -> bytes:
         """On the first rank of each node, make room for files of these sizes; return where. Raises NoRoom."""
-        return os.fsencode(self._create_store(rank, sizes).directory) if first else b""
+        return os.fsencode(self._create_store(sizes).directory) if first else b""
 
-    def join(self, place: bytes, rank: int, sizes: dict[str, int]) -> tuple[Store, bool]:
+    def join(self, place: bytes, sizes: dict[str, int]) -> tuple[Store, bool]:
         """Return the rank's store, and whether it has to be filled for this rank: whether it is of its own making.
 
         A rank that has none joins the one in ``place``; where that cannot be seen, as from a container, it makes one.
         """
         if self.store is not None:
             return self.store, True
-        self.store = Store.join(os.fsdecode(place), rank)
+        self.store = Store.join(os.fsdecode(place))
         if self.store is not None:
             return self.store, False
         sweep(self._options.store_places())
-        return self._create_store(rank, sizes), True
+        return self._create_store(sizes), True
 
     def leave(self) -> None:
         """Stop using the store."""
@@ -58,7 +58,7 @@ class Placement:
     def _room_here(self) -> int:
         return room_for_store(self._options.store_places(), self._options.store_size)
 
-    def _create_store(self, rank: int, sizes: dict[str, int]) -> Store:
-        self.store = Store.create(self._options.store_places(), sizes, rank, self._options.store_size)
+    def _create_store(self, sizes: dict[str, int]) -> Store:
+        self.store = Store.create(self._options.store_places(), sizes, self._options.store_size)
         make_room(self.store, sum(sizes.values()), self._options.store_size)
         return self.store

@@ -11,6 +11,7 @@ import sys
 
 from . import PACKAGE_DIRECTORY
 from .launcher import number
+from .open_file import OpenFile
 from .relay import END, ROOM
 
 TYPE_CHECKING = False
@@ -28,24 +29,23 @@ class Connection:
 
     def __init__(self) -> None:
         given = number(CONNECTION)
-        self._descriptor = -1 if given is None else given
-        self._identity = self._present()
+        self._file = OpenFile(-1 if given is None else given)
 
     def end(self) -> None:
         """Say that MPI has ended well, to a launcher that minds. Does nothing where that has been said."""
         if HYDRA in os.environ:
-            own = [self._descriptor] if self._is_open() else _connected(os.environ.get(ADDRESS, ""))
+            own = [self._file.descriptor] if self._file.is_open() else _connected(os.environ.get(ADDRESS, ""))
             for descriptor in own:
                 _say_end(descriptor)
 
     def leave_to_heir(self, finalize: "Callable[[], None]") -> None:
         """Call ``finalize`` such that the program that this process is about to become can start MPI, and need not."""
-        relayed = self._relayed() if self._is_open() else None
+        relayed = self._relayed() if self._file.is_open() else None
         finalize()
         if relayed is None:
             self.end()
         else:
-            os.dup2(relayed, self._descriptor)
+            os.dup2(relayed, self._file.descriptor)
             os.close(relayed)
 
     def _relayed(self) -> int | None:
@@ -56,7 +56,7 @@ class Connection:
         from _socket import socketpair
 
         rank, its_far_end, heir, heirs_far_end = (end.detach() for _ in range(2) for end in socketpair())
-        ends = [self._descriptor, its_far_end, heirs_far_end]
+        ends = [self._file.descriptor, its_far_end, heirs_far_end]
         python = sys.executable or ""
         words = [python, "-I", "-S", f"{PACKAGE_DIRECTORY}/runtime/relay.py", *map(str, ends)]
         nothing = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
@@ -64,7 +64,7 @@ class Connection:
             for end in ends:
                 os.set_inheritable(end, True)
             if _ends_well(os.posix_spawn(python, words, os.environ, file_actions=nothing)):
-                os.dup2(rank, self._descriptor)
+                os.dup2(rank, self._file.descriptor)
                 return heir
         except (OSError, ValueError):
             pass
@@ -73,16 +73,6 @@ class Connection:
                 os.close(end)
         os.close(heir)
         return None
-
-    def _is_open(self) -> bool:
-        return self._identity is not None and self._present() == self._identity
-
-    def _present(self) -> tuple[int, int] | None:
-        try:
-            found = os.fstat(self._descriptor)
-        except (OSError, OverflowError):
-            return None
-        return found.st_dev, found.st_ino
 
 
 def _ends_well(child: int) -> bool:

@@ -101,9 +101,9 @@ class Service:
         rooms = transport.extremes(room)
         snapshot, listed = phase("read", READ, self.read_tree, transport, neighbours, rooms)
         listed = transport.broadcast(listed)
-        sizes, place = phase("reserve", STORE, self.reserve_store, transport, neighbours, listed)
+        sizes, place = phase("reserve", STORE, self.reserve_store, neighbours, listed)
         place = neighbours.broadcast(place)
-        store, leads = phase("join", STORE, self.join_store, transport, place, sizes)
+        store, leads = phase("join", STORE, self.join_store, place, sizes)
         leaders = transport.among(leads)
         cargo = phase("load", BROADCAST, self.load_cargo, leaders, store, sizes, snapshot)
         copies = cargo.travel(leaders)
@@ -168,14 +168,14 @@ class Service:
             say(f"mpiimport: {complaint}")
         return snapshot, pack_sizes(snapshot.sizes)
 
-    def reserve_store(self, transport: Transport, neighbours: Transport, listed: bytes) -> tuple[dict[str, int], bytes]:
+    def reserve_store(self, neighbours: Transport, listed: bytes) -> tuple[dict[str, int], bytes]:
         """Return the sizes of the files of the store and, on the first rank of a node, where that is."""
         sizes = unpack_sizes(listed)
-        return sizes, self._placement.reserve(neighbours.rank == 0, transport.rank, sizes)
+        return sizes, self._placement.reserve(neighbours.rank == 0, sizes)
 
-    def join_store(self, transport: Transport, place: bytes, sizes: dict[str, int]) -> "tuple[Store, bool]":
+    def join_store(self, place: bytes, sizes: dict[str, int]) -> "tuple[Store, bool]":
         """Return this rank's store, and whether root is to send the snapshot to this rank."""
-        return self._placement.join(place, transport.rank, sizes)
+        return self._placement.join(place, sizes)
 
     def load_cargo(
         self, leaders: Transport | None, store: "Store", sizes: dict[str, int], snapshot: "Snapshot | None"

@@ -3,7 +3,7 @@
 A file that was filled with what root sent is sealed: its modification time gets a fraction that any later
 write or truncation replaces. Ranks map libraries only from sealed files, which costs them no look at the content.
 
-lock     locked by every rank that uses the store (one byte each), so that the last one out removes it
+lock     locked, shared, by every process that uses the store (flock(2)), so that the last one out removes it
 index    what the store holds, as `snapshot.Index` packs it
 code     the code objects, one after another
 lib/...  shared libraries under their original absolute paths, so that $ORIGIN keeps its meaning
@@ -13,16 +13,16 @@ late/... what the ranks add, see `late`
 import os
 import time
 
-from .index import DIGEST_SIZE, FORMAT, digest
+from .c_functions import LOCK_EX, LOCK_NB, LOCK_SH, flock
+from .index import FORMAT
 from .memory import excess, room
+from .open_file import OpenFile
 from .options import STORE_SIZE
 from .size import Size, in_words
 
 PREFIX = "mpiimport-"
 LOCK, NEW_LOCK = "lock", "lock.new"
 LIBRARIES = "lib"
-# Bytes of the lock from here on are those of names in the store; the ones below, those of processes.
-FIRST_NAME = 1 << 40
 # A store this old without a lock was left by a process that died within its first instants.
 ABANDONED_SECONDS = 600
 # The nanoseconds of a sealed file's modification time.
@@ -43,18 +43,18 @@ class Store:
     """An open store. ``directory``: where it is; ``executable``: libraries may be mapped from it."""
 
     def __init__(self, directory: str, lock: int) -> None:
+        """``lock``: the descriptor of the lock, locked; each process has opened it by itself."""
         self.directory = directory
-        self._lock = lock
+        self._lock: OpenFile | None = OpenFile(lock)
         self._pid = os.getpid()
-        self._code = -1
+        self._code: OpenFile | None = None
         self.executable = not os.statvfs(directory).f_flag & os.ST_NOEXEC
 
     @classmethod
-    def create(cls, candidates: list[str], sizes: dict[str, int], slot: int, most: Size = STORE_SIZE) -> "Store":
+    def create(cls, candidates: list[str], sizes: dict[str, int], most: Size = STORE_SIZE) -> "Store":
         """Reserve a store in the first candidate directory that has room.
 
-        ``sizes``: bytes of each file by its name in the store; ``slot``: this rank's byte of the lock; ``most``: what
-        it may take, as for ``excess``.
+        ``sizes``: bytes of each file by its name in the store; ``most``: what it may take, as for ``excess``.
         Libraries are left out where they could not be mapped. Raises NoRoom.
         """
         tried = []
@@ -68,7 +68,7 @@ class Store:
             try:
                 os.mkdir(directory, 0o700)
                 try:
-                    store = cls(directory, _new_lock(directory, slot))
+                    store = cls(directory, _new_lock(directory))
                 except OSError:
                     _remove(directory)
                     raise
@@ -84,17 +84,24 @@ class Store:
         raise NoRoom("no place for the store: " + "; ".join(tried) + "; name one with MPIIMPORT_STORE")
 
     @classmethod
-    def join(cls, directory: str, slot: int) -> "Store | None":
-        """Open a neighbour's store; None where this process cannot see it, or it is not this user's own."""
+    def join(cls, directory: str) -> "Store | None":
+        """Open a neighbour's store; None where this process cannot see or lock it, or it is not this user's own."""
         try:
             status = os.lstat(directory)
             if status.st_uid != os.geteuid() or status.st_mode & 0o77:
                 return None
-            lock = os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            lock = _open_lock(directory)
         except OSError:
             return None
-        _lock_byte(lock, slot)
-        return cls(directory, lock)
+        try:
+            # Who has it alone is removing the store.
+            flock(lock, LOCK_SH | LOCK_NB)
+            if os.path.samestat(os.fstat(lock), os.lstat(os.path.join(directory, LOCK))):
+                return cls(directory, lock)
+        except OSError:
+            pass
+        os.close(lock)
+        return None
 
     def path(self, name: str) -> str:
         return os.path.join(self.directory, name)
@@ -127,38 +134,38 @@ class Store:
 
     def open_code(self) -> None:
         """Make ``read_code`` work from now on, even if the files should vanish."""
-        self._code = os.open(self.path("code"), os.O_RDONLY | os.O_CLOEXEC)
+        self._code = OpenFile(os.open(self.path("code"), os.O_RDONLY | os.O_CLOEXEC))
 
     def read_code(self, offset: int, length: int) -> bytes:
         """Return a part of the code file, shorter where it was cut. Raises OSError."""
-        return os.pread(self._code, length, offset)
+        assert self._code is not None
+        return os.pread(self._code.descriptor, length, offset)
+
+    def has_code_open(self) -> bool:
+        """Tell whether ``read_code`` reads the code file: programs close descriptors that are not theirs."""
+        return self._code is not None and self._code.is_open()
 
     def read_index(self) -> bytes:
         with open(self.path("index"), "rb") as stream:
             return stream.read()
 
-    def locked(self, name: str) -> "Locked":
-        """Return a context in which no other process has ``name`` locked. Entering it waits, and may raise OSError."""
-        return Locked(self._lock, FIRST_NAME + int.from_bytes(digest(name.encode())[: DIGEST_SIZE // 2], "little"))
-
     def is_used_by_this_process(self) -> bool:
         """Tell whether this process keeps the store from being removed, as a forked child does not."""
-        return self._lock >= 0 and os.getpid() == self._pid
+        return self._lock is not None and os.getpid() == self._pid
 
     def leave(self) -> None:
-        """Stop using the store, and remove it where no other process uses it. Never raises."""
-        if self._lock < 0 or os.getpid() != self._pid:
+        """Stop using the store, and remove it where no other process uses it. Never raises.
+
+        A forked child shares its parent's lock, which ends here with the parent.
+        """
+        if self._lock is None or os.getpid() != self._pid:
             return
-        lock, self._lock = self._lock, -1
+        held, self._lock = self._lock, None
         try:
-            os.lseek(lock, 0, os.SEEK_SET)
-            os.lockf(lock, os.F_ULOCK, 0)
-            if _lock_all(lock):
-                _remove(self.directory)
+            lock = held.descriptor if held.is_open() else _open_lock(self.directory)
+            _remove_if_unused(self.directory, lock)
         except OSError:
             pass
-        finally:
-            os.close(lock)
 
     def _reserve(self, sizes: dict[str, int]) -> None:
         """Create every file with its room allocated: writing into a full tmpfs later would be a SIGBUS."""
@@ -180,21 +187,6 @@ def library_name(path: str) -> str:
     return LIBRARIES + path
 
 
-class Locked:
-    """One byte of a lock file, held by this process."""
-
-    def __init__(self, lock: int, byte: int) -> None:
-        self._lock = lock
-        self._byte = byte
-
-    def __enter__(self) -> None:
-        _lock_byte(self._lock, self._byte)
-
-    def __exit__(self, *exc: object) -> None:
-        os.lseek(self._lock, self._byte, os.SEEK_SET)
-        os.lockf(self._lock, os.F_ULOCK, 1)
-
-
 def sweep(parents: list[str]) -> None:
     """Remove this user's stores that no process uses: those of jobs that were killed. Never raises."""
     mine = f"{PREFIX}{os.geteuid()}-"
@@ -213,41 +205,44 @@ def _sweep_one(directory: str) -> None:
         if status.st_uid != os.geteuid() or status.st_mode & 0o170000 != 0o040000:
             return
         try:
-            lock = os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            lock = _open_lock(directory)
         except FileNotFoundError:
             if os.stat(directory).st_mtime + ABANDONED_SECONDS < time.time():
                 _remove(directory)
             return
-        try:
-            if _lock_all(lock):
-                _remove(directory)
-        finally:
-            os.close(lock)
+        _remove_if_unused(directory, lock)
     except OSError:
         return
 
 
-def _new_lock(directory: str, slot: int) -> int:
-    """Create the lock file already locked: a sweeper must never find it free."""
+def _new_lock(directory: str) -> int:
+    """Create the lock file already locked: a sweeper must never find it free. Raises OSError."""
     fresh = os.path.join(directory, NEW_LOCK)
     lock = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    _lock_byte(lock, slot)
+    try:
+        flock(lock, LOCK_SH | LOCK_NB)
+    except OSError as exc:
+        os.close(lock)
+        raise OSError(exc.errno, f"no file can be locked there (flock: {exc.strerror})") from None
     os.rename(fresh, os.path.join(directory, LOCK))
     return lock
 
 
-def _lock_byte(lock: int, slot: int) -> None:
-    os.lseek(lock, slot, os.SEEK_SET)
-    os.lockf(lock, os.F_LOCK, 1)
+def _open_lock(directory: str) -> int:
+    """Open the lock of a store. Raises OSError."""
+    return os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
 
 
-def _lock_all(lock: int) -> bool:
-    os.lseek(lock, 0, os.SEEK_SET)
+def _remove_if_unused(directory: str, lock: int) -> None:
+    """Remove a store whose lock nobody else holds, and close ``lock``. Raises OSError.
+
+    Nobody joins meanwhile. Where another holds it, what this process held of it is given up.
+    """
     try:
-        os.lockf(lock, os.F_TLOCK, 0)
-    except OSError:
-        return False
-    return True
+        flock(lock, LOCK_EX | LOCK_NB)
+        _remove(directory)
+    finally:
+        os.close(lock)
 
 
 def _remove(directory: str) -> None:

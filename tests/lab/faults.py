@@ -26,7 +26,7 @@ def faulty(*arguments):
         {fault}
     return result if {after} else original(*arguments)
 setattr(owner, {piece!r}, faulty)
-store.Store.join = lambda directory, slot: None if rank == {apart} else join(directory, slot)
+store.Store.join = lambda directory: None if rank == {apart} else join(directory)
 from mpiimport.runtime.command import prepare_command
 with prepare_command([sys.executable], sys.argv[1:], False, lambda: None) as execution:
     execution.begin()()

@@ -19,7 +19,7 @@ import sys
 sys.path[0] = {package!r}
 from mpiimport.runtime import store, streaming
 from mpiimport.runtime.launcher import launch
-store.Store.join = lambda directory, slot: None
+store.Store.join = lambda directory: None
 streaming.PIECE = 100_000
 unload, unloaded = streaming.Cargo.unload, []
 def damaging(self, message):

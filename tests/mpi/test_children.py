@@ -65,6 +65,46 @@ def test_children_see_plain_python(job: Job, mpich: Mpi, door: str) -> None:
     assert json.loads(text) == plain
 
 
+CLOSES = """
+import importlib, os, sys
+from pathlib import Path
+{gone}
+def look(who):
+    os.closerange(3, 1000)
+    {taken}
+    import xml.dom.minidom
+    importlib.import_module("numpy")
+    print(who, xml.dom.minidom.parseString("<a/>").toxml()[-4:], flush=True)
+
+pid = os.fork()
+if pid == 0:
+    look("child")
+    os._exit(0)
+if os.waitpid(pid, 0)[1]:
+    sys.exit("the child failed")
+import xml.dom.minidom, numpy
+store, = Path(sys.argv[1]).glob("mpiimport-*") if not {gone!r} else [Path("/")]
+print("parent", type(numpy.__loader__).__name__, store.exists(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("taken", ["pass", "[os.open('/etc/passwd', os.O_RDONLY) for _ in range(9)]"])
+@pytest.mark.parametrize(
+    "gone", ["", "import shutil; [shutil.rmtree(path, True) for path in Path(sys.argv[1]).iterdir()]"]
+)
+def test_a_forked_child_that_closes_everything_imports_and_says_nothing(
+    job: Job, mpich: Mpi, taken: str, gone: str
+) -> None:
+    place = job.directory / "place"
+    place.mkdir()
+    script = job.script(CLOSES.format(taken=taken, gone=gone))
+    outcome = job.run(mpich, 2, script, place, MPIIMPORT_STORE=str(place))
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == ["child <a/>"] * 2 + ["parent StoreSourceLoader True"] * 2
+    assert outcome.stderr == ""
+    assert list(place.iterdir()) == []
+
+
 POOL = """
 from mpi4py.futures import MPIPoolExecutor
 

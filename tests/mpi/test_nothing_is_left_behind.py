@@ -49,6 +49,46 @@ import numpy
     assert outcome.lines() == ["stores 1"]
 
 
+def test_a_store_whose_lock_the_program_has_read_is_not_swept(job: Job, mpich: Mpi) -> None:
+    place = job.directory / "place"
+    place.mkdir()
+    inner = job.script("import json", "inner.py")
+    text = f"""
+import os, subprocess
+from pathlib import Path
+rank = os.environ["PMI_RANK"]
+(store,) = Path({str(place)!r}).iterdir()
+(store / "lock").read_bytes()
+Path("read-" + rank).touch()
+while not Path("read-0").exists() or not Path("read-1").exists():
+    pass
+if rank == "0":
+    kept = {{name: value for name, value in os.environ.items() if not name.startswith(("PMI", "HYD", "MPI_"))}}
+    inner = {job.command(mpich, 2, "early", inner)!r}
+    subprocess.run(inner, env={{**kept, "MPIIMPORT": "force"}}, check=True, stdin=subprocess.DEVNULL)
+    print("there", store.exists())
+"""
+    outcome = job.run(mpich, 2, job.script(text), MPIIMPORT_STORE=str(place))
+    assert (outcome.status, outcome.lines()) == (0, ["there True"]), outcome.stderr
+    assert list(place.iterdir()) == []
+
+
+def test_a_place_with_a_relative_name_is_the_same_wherever_the_program_goes(job: Job, mpich: Mpi) -> None:
+    place = job.directory / "place"
+    place.mkdir()
+    text = """
+import os
+os.chdir("/")
+import numpy.linalg, xml.dom.minidom
+staged = sum("/mpiimport-" in line and "numpy" in line for line in open("/proc/self/maps"))
+print(type(xml.dom.minidom.__loader__).__name__, staged > 0)
+"""
+    outcome = job.run(mpich, 2, job.script(text), MPIIMPORT_STORE="place")
+    assert (outcome.status, outcome.lines()) == (0, ["StoreSourceLoader True"] * 2), outcome.stderr
+    assert outcome.ours() == []
+    assert list(place.iterdir()) == []
+
+
 def test_the_store_is_private(job: Job, mpich: Mpi) -> None:
     text = """
 import os, numpy

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiimport.runtime.late import CODE, DIRECTORY, LISTING, LateRecords, make_room
+from mpiimport.runtime.late import CODE, DIRECTORY, LISTING, UNFINISHED, LateRecords, make_room
 from mpiimport.runtime.size import Size
 from mpiimport.runtime.store import Store
 from tests.conftest import ROOT
@@ -21,7 +21,7 @@ READER = """
 import sys, time
 from mpiimport.runtime.late import LateRecords
 from mpiimport.runtime.store import Store
-store = Store.join(sys.argv[1], 1)
+store = Store.join(sys.argv[1])
 def read():
     print("reading", flush=True)
     time.sleep(600)
@@ -54,9 +54,9 @@ def ranks(tmp_path: Path) -> Iterator[Callable[[int, str], list[Rank]]]:
     stores: list[Store] = []
 
     def make(count: int, most: str = "8MiB") -> list[Rank]:
-        store = Store.create([str(tmp_path)], {"index": 0, "code": 0}, 0)
+        store = Store.create([str(tmp_path)], {"index": 0, "code": 0})
         make_room(store, TAKEN, Size(most))
-        neighbours = [Store.join(store.directory, slot) for slot in range(1, count)]
+        neighbours = [Store.join(store.directory) for _ in range(1, count)]
         stores.extend([store, *filter(None, neighbours)])
         return [Rank(each) for each in stores]
 
@@ -112,9 +112,8 @@ def test_a_place_that_cannot_be_written_is_gone_round(ranks: Callable[..., list[
     place(first).rmdir()
     place(first).touch()
     for rank in (first, second):
-        # Nothing was kept; the caller looks for itself, and does not try again.
-        assert (rank.get("value"), rank.read) == (None, 1)
-        assert (rank.get("value"), rank.read) == (None, 1)
+        # The caller looks for itself.
+        assert (rank.get("value"), rank.read) == (None, 0)
 
 
 @pytest.mark.parametrize("size", [1, 30])
@@ -136,7 +135,7 @@ def test_a_reader_that_is_killed_does_not_hold_up_the_others(ranks: Callable[...
         waiting = os.fork()
         if waiting == 0:
             # The neighbour waits for the reader, which is alive; only its death ends that.
-            store = Store.join(rank.store.directory, 2)
+            store = Store.join(rank.store.directory)
             value = LateRecords(store, lambda: None).get(CODE, PATH, lambda: "read") if store else None
             if store:
                 store.leave()
@@ -145,6 +144,54 @@ def test_a_reader_that_is_killed_does_not_hold_up_the_others(ranks: Callable[...
         reader.send_signal(signal.SIGKILL)
         assert os.waitpid(waiting, 0)[1] == 0
     assert rank.get(None) == "read"
+
+
+def test_what_a_reader_that_died_has_begun_is_finished_by_the_next(ranks: Callable[..., list[Rank]]) -> None:
+    first, second = ranks(2)
+    first.get("value")
+    (record,) = [file for file in place(first).iterdir() if file.name != "room"]
+    record.rename(record.with_name(record.name + UNFINISHED))
+    record.with_name(record.name + UNFINISHED).write_bytes(b"longer than what comes instead" * 10)
+    assert second.get("again") == first.get("unread") == "again"
+    assert (first.read, second.read) == (1, 1)
+    assert sorted(file.name for file in place(first).iterdir()) == sorted([record.name, "room"])
+
+
+def test_two_that_read_at_once_leave_one_record(ranks: Callable[..., list[Rank]], tmp_path: Path) -> None:
+    """The second one has found no record, and the first one makes it before the second has opened anything."""
+    first, second = ranks(2)
+    known = second.records._find
+
+    def find_none(*arguments: str) -> tuple[bool, object]:
+        second.records._find = known  # type: ignore[method-assign]
+        first.get("value")
+        return False, None
+
+    second.records._find = find_none  # type: ignore[method-assign]
+    assert second.get("another") == "value"
+    assert (first.read, second.read) == (1, 0)
+    assert len(list(place(first).iterdir())) == 2
+
+
+def test_a_process_forked_while_one_reads_holds_nobody_up(ranks: Callable[..., list[Rank]]) -> None:
+    first, second = ranks(2)
+    reading, writing = os.pipe()
+    children = []
+
+    def read() -> None:
+        children.append(os.fork())
+        if children[-1] == 0:
+            os.close(writing)
+            os.read(reading, 1)
+            os._exit(0)
+        # So the record is never finished, and its lock alone tells whether somebody is at it.
+        raise PermissionError
+
+    assert first.records.get(CODE, PATH, read) is None
+    assert second.get("value") == "value"
+    os.close(writing)
+    assert os.waitpid(children[0], 0)[1] == 0
+    os.close(reading)
 
 
 def test_what_is_asked_while_reading_does_not_wait(ranks: Callable[..., list[Rank]]) -> None:

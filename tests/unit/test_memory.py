@@ -102,14 +102,14 @@ def test_the_machine_itself_can_be_asked() -> None:
 def test_half_of_what_is_left_may_be_taken(left: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "memory_left", lambda: left)
     monkeypatch.setattr(memory, "file_system", lambda path: "tmpfs")
-    Store.create([str(tmp_path)], {"index": 4 * MIB}, 0).leave()
+    Store.create([str(tmp_path)], {"index": 4 * MIB}).leave()
 
 
 def test_more_than_half_is_refused_with_the_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "memory_left", lambda: 8 * MIB - 2)
     monkeypatch.setattr(memory, "file_system", lambda path: "tmpfs")
     with pytest.raises(NoRoom, match=r"4 MiB are needed, more than 50% of the 7 MiB that the memory limit"):
-        Store.create([str(tmp_path)], {"index": 4 * MIB}, 0)
+        Store.create([str(tmp_path)], {"index": 4 * MIB})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -134,9 +134,9 @@ def test_what_a_store_may_take_can_be_chosen(
     monkeypatch.setattr(memory, "file_system", lambda path: "tmpfs")
     if refusal:
         with pytest.raises(NoRoom, match=f"4 MiB are needed, {refusal}"):
-            Store.create([str(tmp_path)], {"index": 4 * MIB}, 0, Size(most))
+            Store.create([str(tmp_path)], {"index": 4 * MIB}, Size(most))
     else:
-        Store.create([str(tmp_path)], {"index": 4 * MIB}, 0, Size(most)).leave()
+        Store.create([str(tmp_path)], {"index": 4 * MIB}, Size(most)).leave()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -145,15 +145,15 @@ def test_a_size_holds_for_a_place_on_disk_and_a_share_of_memory_does_not(
 ) -> None:
     monkeypatch.setattr(memory, "memory_left", lambda: 0)
     monkeypatch.setattr(memory, "file_system", lambda path: "ext4")
-    Store.create([str(tmp_path)], {"index": 4 * MIB}, 0, Size("1%")).leave()
+    Store.create([str(tmp_path)], {"index": 4 * MIB}, Size("1%")).leave()
     with pytest.raises(NoRoom, match="MPIIMPORT_STORE_SIZE=3MiB"):
-        Store.create([str(tmp_path)], {"index": 4 * MIB}, 0, Size("3MiB"))
+        Store.create([str(tmp_path)], {"index": 4 * MIB}, Size("3MiB"))
 
 
 def test_a_place_on_disk_has_no_such_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "memory_left", lambda: 0)
     monkeypatch.setattr(memory, "file_system", lambda path: "ext4")
-    Store.create([str(tmp_path)], {"index": MIB}, 0).leave()
+    Store.create([str(tmp_path)], {"index": MIB}).leave()
 
 
 @pytest.mark.parametrize(("size", "words"), [(1, "1 KiB"), (MIB - 1, "1024 KiB"), (MIB, "1 MiB"), (5 * MIB, "5 MiB")])
@@ -161,4 +161,4 @@ def test_what_is_needed_is_never_said_to_be_nothing(size: int, words: str, monke
     monkeypatch.setattr(memory, "memory_left", lambda: 0)
     monkeypatch.setattr(memory, "file_system", lambda path: "tmpfs")
     with pytest.raises(NoRoom, match=f"{words} are needed"):
-        Store.create(["/dev/shm"], {"index": size}, 0)
+        Store.create(["/dev/shm"], {"index": size})

@@ -58,7 +58,7 @@ def test_pieces_are_read_while_a_broadcast_blocks_and_only_a_few(
 ) -> None:
     monkeypatch.setattr(streaming, "PIECE", PIECE)
     wire = SlowWire()
-    store = Store.create([str(tmp_path)], SIZES, 0)
+    store = Store.create([str(tmp_path)], SIZES)
     cargo = streaming.Cargo(SIZES, store, wire.fill, MPI_OWN)
     assert cargo.travel(cast(Transport, wire)) == 1
     expected = [name.ljust(PIECE).encode() for name in SIZES]
@@ -78,7 +78,7 @@ def test_a_read_that_fails_is_raised_when_all_have_taken_part(tmp_path: Path, mo
 
     wire: Any = type("Wire", (), {"rank": 0, "size": 2, "totals": staticmethod(lambda values: values)})
     wire.broadcast_into = staticmethod(lambda buffer: sent.append(len(buffer)))
-    store = Store.create([str(tmp_path)], SIZES, 0)
+    store = Store.create([str(tmp_path)], SIZES)
     cargo = streaming.Cargo(SIZES, store, fill, MPI_OWN)
     cargo.travel(wire)
     with pytest.raises(OSError, match="file7 became shorter"):

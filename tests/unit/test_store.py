@@ -1,5 +1,6 @@
 """A store is private, has its room, and is removed by the last process that uses it, or by the user's next job."""
 
+import errno
 import functools
 import os
 import re
@@ -7,11 +8,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from mpiimport.runtime import store as store_module
+from mpiimport.runtime.c_functions import LOCK_EX, flock
 from mpiimport.runtime.store import ABANDONED_SECONDS, PREFIX, NoRoom, Store, sweep
 from tests.conftest import ROOT
 
@@ -24,7 +29,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files
 NEIGHBOUR = """
 import sys
 from mpiimport.runtime.store import Store
-store = Store.join(sys.argv[1], int(sys.argv[2]))
+store = Store.join(sys.argv[1])
 print("joined" if store else "refused", flush=True)
 if sys.stdin.readline() == "leave\\n":
     store.leave()
@@ -32,12 +37,20 @@ if sys.stdin.readline() == "leave\\n":
     sys.stdin.readline()
 """
 
+# Makes a store in the place named on its command line, says where, and goes on for ever.
+MAKER = """
+import sys, time
+from mpiimport.runtime.store import Store
+print(Store.create(sys.argv[1:], {"index": 0, "code": 0}).directory, flush=True)
+time.sleep(600)
+"""
+
 
 class Neighbour:
     """Another process of the job, on the same node."""
 
-    def __init__(self, directory: str, slot: int) -> None:
-        command = [sys.executable, "-c", NEIGHBOUR, directory, str(slot)]
+    def __init__(self, directory: str) -> None:
+        command = [sys.executable, "-c", NEIGHBOUR, directory]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         self.said = self._line()
 
@@ -60,11 +73,11 @@ class Neighbour:
 
 
 @pytest.fixture
-def neighbour() -> Iterator[Callable[[Store, int], Neighbour]]:
+def neighbour() -> Iterator[Callable[[str], Neighbour]]:
     started: list[Neighbour] = []
 
-    def start(store: Store, slot: int) -> Neighbour:
-        started.append(Neighbour(store.directory, slot))
+    def start(directory: str) -> Neighbour:
+        started.append(Neighbour(directory))
         return started[-1]
 
     yield start
@@ -94,8 +107,8 @@ def tmpfs(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
         subprocess.run(["umount", "--lazy", str(directory)], check=True)
 
 
-def create(*parents: Path, sizes: dict[str, int] | None = None, slot: int = 0) -> Store:
-    return Store.create([str(parent) for parent in parents], SIZES if sizes is None else sizes, slot)
+def create(*parents: Path, sizes: dict[str, int] | None = None) -> Store:
+    return Store.create([str(parent) for parent in parents], SIZES if sizes is None else sizes)
 
 
 def test_a_new_store_is_private_and_has_its_room(tmp_path: Path) -> None:
@@ -118,7 +131,7 @@ def test_what_is_written_is_read_by_a_neighbour_even_after_the_files_are_gone(tm
     for name, data in (("index", b"index."), ("code", b"first second")):
         store.write(name, 2, memoryview(data)[2:])
         store.write(name, 0, memoryview(data)[:2])
-    joined = Store.join(store.directory, 1)
+    joined = Store.join(store.directory)
     assert joined is not None
     assert joined.read_index() == b"index."
     joined.open_code()
@@ -152,9 +165,9 @@ def test_a_file_system_that_rounds_times_holds_no_store(tmp_path: Path, monkeypa
     store.leave()
 
 
-def test_the_last_one_out_removes_the_store(tmp_path: Path, neighbour: Callable[[Store, int], Neighbour]) -> None:
+def test_the_last_one_out_removes_the_store(tmp_path: Path, neighbour: Callable[[str], Neighbour]) -> None:
     store = create(tmp_path)
-    first, second = neighbour(store, 1), neighbour(store, 70_000)
+    first, second = neighbour(store.directory), neighbour(store.directory)
     assert (first.said, second.said) == ("joined", "joined")
     first.leave()
     store.leave()
@@ -165,13 +178,13 @@ def test_the_last_one_out_removes_the_store(tmp_path: Path, neighbour: Callable[
 
 def test_a_store_left_by_all_at_once_is_removed(tmp_path: Path) -> None:
     for _ in range(10):
-        store = create(tmp_path, slot=100)
+        store = create(tmp_path)
         ready, go = os.pipe(), os.pipe()
         children = []
-        for slot in range(6):
+        for _ in range(6):
             pid = os.fork()
             if pid == 0:
-                in_child(functools.partial(join_and_leave, store.directory, slot, ready[1], go))
+                in_child(functools.partial(join_and_leave, store.directory, ready[1], go))
             children.append(pid)
         joined = b"".join(os.read(ready[0], 1) for _ in children)
         os.close(go[1])
@@ -183,14 +196,25 @@ def test_a_store_left_by_all_at_once_is_removed(tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == []
 
 
-def join_and_leave(directory: str, slot: int, ready: int, go: tuple[int, int]) -> None:
+def join_and_leave(directory: str, ready: int, go: tuple[int, int]) -> None:
     """Join a store, say so, and leave it once the other end of ``go`` is closed."""
-    store = Store.join(directory, slot)
+    store = Store.join(directory)
     os.close(go[1])
     os.write(ready, b"+" if store else b"-")
     os.read(go[0], 1)
     if store:
         store.leave()
+
+
+def maker(place: Path) -> "subprocess.Popen[str]":
+    """Another process, which makes a store; ended by the end of the context, at the latest by the caller's kill."""
+    return subprocess.Popen([sys.executable, "-c", MAKER, str(place)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+
+
+def directory_of(process: "subprocess.Popen[str]") -> str:
+    """Where a maker has made its store."""
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
 
 
 def in_child(work: Callable[[], None]) -> None:
@@ -204,10 +228,10 @@ def in_child(work: Callable[[], None]) -> None:
 
 
 def test_a_neighbour_that_is_killed_does_not_keep_the_store(
-    tmp_path: Path, neighbour: Callable[[Store, int], Neighbour]
+    tmp_path: Path, neighbour: Callable[[str], Neighbour]
 ) -> None:
     store = create(tmp_path)
-    other = neighbour(store, 1)
+    other = neighbour(store.directory)
     os.kill(other.process.pid, signal.SIGKILL)
     other.process.wait()
     store.leave()
@@ -266,57 +290,229 @@ def die_before_a_child(directory: Path, alive: tuple[int, int], outcome: int) ->
         os.write(outcome, b"still there" if Path(store.directory).exists() else b"gone")
 
 
+def test_a_forked_child_of_a_process_that_died_keeps_the_store_from_sweepers_until_it_ends(tmp_path: Path) -> None:
+    (alive, ended), (reading, writing) = os.pipe(), os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        in_child(functools.partial(leave_a_child_behind, tmp_path, (alive, ended), writing))
+    os.close(writing)
+    assert os.waitpid(parent, 0)[1] == 0
+    (directory,) = tmp_path.iterdir()
+    sweep_elsewhere(tmp_path)
+    assert (directory / "code").exists()
+    os.close(ended)
+    # Nothing is written: the child has ended.
+    assert os.read(reading, 1) == b""
+    sweep_elsewhere(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    for fd in (alive, reading):
+        os.close(fd)
+
+
+def leave_a_child_behind(directory: Path, alive: tuple[int, int], writing: int) -> None:
+    create(directory)
+    if os.fork() == 0:
+        os.close(alive[1])
+        os.read(alive[0], 1)
+
+
+def close_everything() -> list[int]:
+    """Close all descriptors but the standard ones, as programs do, and fill their numbers with other files."""
+    os.closerange(3, 1000)
+    return [os.open("/dev/null", os.O_RDWR) for _ in range(10)]
+
+
+def test_a_forked_child_that_closes_everything_neither_unlocks_nor_removes_the_store(tmp_path: Path) -> None:
+    store = create(tmp_path)
+    child = os.fork()
+    if child == 0:
+        in_child(lambda: (close_everything(), store.leave())[1])
+    assert os.waitpid(child, 0)[1] == 0
+    sweep_elsewhere(tmp_path)
+    assert (Path(store.directory) / "code").exists()
+    store.leave()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_that_closes_everything_removes_the_store_and_closes_nothing_that_is_not_ours(tmp_path: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        in_child(functools.partial(close_and_leave, tmp_path))
+    assert os.waitpid(child, 0)[1] == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def close_and_leave(directory: Path) -> None:
+    store = create(directory, sizes={"code": 12})
+    store.write("code", 0, memoryview(b"first second"))
+    store.open_code()
+    assert store.has_code_open()
+    others = close_everything()
+    assert not store.has_code_open()
+    store.open_code()
+    assert store.read_code(0, 5) == b"first"
+    store.leave()
+    for descriptor in others:
+        os.fstat(descriptor)
+
+
 @pytest.mark.parametrize("mode", [0o701, 0o710, 0o750, 0o755, 0o777])
 def test_a_directory_open_to_others_is_refused(tmp_path: Path, mode: int) -> None:
     store = create(tmp_path)
     Path(store.directory).chmod(mode)
-    assert Store.join(store.directory, 1) is None
+    assert Store.join(store.directory) is None
 
 
 @as_root
 def test_a_directory_of_another_user_is_refused_and_not_swept(tmp_path: Path) -> None:
     store = create(tmp_path)
-    store_kept = Path(store.directory)
-    os.chown(store_kept, OTHER_USER, OTHER_USER)
-    assert Store.join(store.directory, 1) is None
-    release_lock(store_kept)
+    os.chown(store.directory, OTHER_USER, OTHER_USER)
+    assert Store.join(store.directory) is None
+    with maker(tmp_path) as process:
+        dead = directory_of(process)
+        process.kill()
+    os.chown(dead, OTHER_USER, OTHER_USER)
     sweep_elsewhere(tmp_path)
-    assert (store_kept / "lock").exists()
+    assert Path(dead).exists()
 
 
 def test_links_are_refused(tmp_path: Path) -> None:
     store = create(tmp_path)
     link = tmp_path / "link"
     link.symlink_to(store.directory)
-    assert Store.join(str(link), 1) is None
+    assert Store.join(str(link)) is None
     lock = Path(store.directory) / "lock"
     lock.rename(tmp_path / "lock")
     lock.symlink_to(tmp_path / "lock")
-    assert Store.join(store.directory, 1) is None
+    assert Store.join(store.directory) is None
 
 
 def test_what_cannot_be_seen_is_not_joined(tmp_path: Path) -> None:
-    assert Store.join(str(tmp_path / "absent"), 1) is None
+    assert Store.join(str(tmp_path / "absent")) is None
     (tmp_path / "no-lock").mkdir(0o700)
-    assert Store.join(str(tmp_path / "no-lock"), 1) is None
+    assert Store.join(str(tmp_path / "no-lock")) is None
     (tmp_path / "file").touch(0o600)
-    assert Store.join(str(tmp_path / "file"), 1) is None
+    assert Store.join(str(tmp_path / "file")) is None
 
 
 def test_sweep_removes_dead_stores_and_spares_living_ones(
-    tmp_path: Path, neighbour: Callable[[Store, int], Neighbour]
+    tmp_path: Path, neighbour: Callable[[str], Neighbour]
 ) -> None:
-    dead, living, held = create(tmp_path), create(tmp_path), create(tmp_path)
-    other = neighbour(held, 5)
-    assert other.said == "joined"
-    release_lock(Path(dead.directory))
-    release_lock(Path(held.directory))
+    living = create(tmp_path)
+    with maker(tmp_path) as first, maker(tmp_path) as second:
+        dead, held = directory_of(first), directory_of(second)
+        other = neighbour(held)
+        assert other.said == "joined"
+        for process in (first, second):
+            process.kill()
     sweep_elsewhere(tmp_path)
-    assert sorted(tmp_path.iterdir()) == sorted(map(Path, (living.directory, held.directory)))
+    assert not Path(dead).exists()
+    assert sorted(tmp_path.iterdir()) == sorted(map(Path, (living.directory, held)))
     other.end()
     sweep_elsewhere(tmp_path)
     assert [str(path) for path in tmp_path.iterdir()] == [living.directory]
     living.leave()
+
+
+def test_sweep_spares_the_stores_of_the_process_that_sweeps(tmp_path: Path) -> None:
+    store = create(tmp_path)
+    sweep([str(tmp_path)])
+    assert (Path(store.directory) / "code").exists()
+    store.leave()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_that_has_joined_twice_leaves_twice(tmp_path: Path) -> None:
+    store = create(tmp_path)
+    second = Store.join(store.directory)
+    assert second is not None
+    second.leave()
+    assert (Path(store.directory) / "code").exists()
+    sweep_elsewhere(tmp_path)
+    assert (Path(store.directory) / "code").exists()
+    store.leave()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_program_that_opens_and_closes_the_lock_takes_it_from_nobody(tmp_path: Path) -> None:
+    store = create(tmp_path)
+    (Path(store.directory) / "lock").read_bytes()
+    sweep_elsewhere(tmp_path)
+    assert (Path(store.directory) / "code").exists()
+    store.leave()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_that_is_being_removed_is_not_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = create(tmp_path)
+    lock = Path(store.directory) / "lock"
+    refused = []
+
+    def remove(directory: str) -> None:
+        refused.append(Store.join(directory))
+        real(directory)
+
+    real = store_module._remove
+    monkeypatch.setattr(store_module, "_remove", remove)
+    store.leave()
+    assert refused == [None]
+    assert not lock.exists()
+
+
+def test_a_store_that_is_removed_while_it_is_joined_is_not_joined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = create(tmp_path)
+
+    def remove_first(descriptor: int, operation: int) -> None:
+        monkeypatch.setattr(store_module, "flock", real)
+        store.leave()
+        real(descriptor, operation)
+
+    real = store_module.flock
+    monkeypatch.setattr(store_module, "flock", remove_first)
+    assert Store.join(store.directory) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_where_nothing_can_be_locked_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(store_module, "flock", refuse)
+    with pytest.raises(NoRoom, match=rf"{tmp_path}: no file can be locked there \(flock: Function not implemented\)"):
+        create(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_waiting_for_a_lock_lets_other_threads_run_and_handles_signals(tmp_path: Path) -> None:
+    """A handler that raises ends the wait; one that returns does not."""
+    held, wanted = (os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT) for _ in range(2))
+    flock(held, LOCK_EX)
+    seen = []
+
+    def interrupt() -> None:
+        for _ in range(2):
+            time.sleep(0.2)
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    def handle(*_: object) -> None:
+        seen.append(1)
+        if len(seen) == 2:
+            raise TimeoutError
+
+    former = signal.signal(signal.SIGUSR1, handle)
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        with pytest.raises(TimeoutError):
+            flock(wanted, LOCK_EX)
+    finally:
+        thread.join()
+        signal.signal(signal.SIGUSR1, former)
+    assert len(seen) == 2
+    for descriptor in (held, wanted):
+        os.close(descriptor)
 
 
 def test_sweep_spares_what_is_not_a_store_of_ours(tmp_path: Path) -> None:
@@ -399,12 +595,7 @@ def test_a_place_that_cannot_be_mapped_from_holds_no_libraries(tmpfs: Callable[[
     assert list(place.iterdir()) == []
 
 
-def release_lock(store: Path) -> None:
-    """Drop this process's locks on a store, as its death would: closing any descriptor of the file does."""
-    os.close(os.open(store / "lock", os.O_RDONLY))
-
-
 def sweep_elsewhere(parent: Path) -> None:
-    """Sweep as the user's next job would: a process never finds its own locks in its way."""
+    """Sweep as the user's next job would."""
     program = "import sys; from mpiimport.runtime.store import sweep; sweep(sys.argv[1:])"
     subprocess.run([sys.executable, "-c", program, str(parent)], check=True, cwd=ROOT)

@@ -175,7 +175,7 @@ def read(tree: Path, modules: list[str]) -> Snapshot:
 
 
 def fill(parent: Path, snapshot: Snapshot, leaders: Any = Alone) -> Store:
-    store = Store.create([str(parent)], snapshot.sizes, 0)
+    store = Store.create([str(parent)], snapshot.sizes)
     cargo = Cargo(snapshot.sizes, store, snapshot.fill, MPI_OWN)
     cargo.travel(cast(Transport, leaders))
     cargo.check()
@@ -384,7 +384,7 @@ def test_a_bit_that_changes_between_nodes_fails_the_broadcast(bit: int | None) -
         wire.receiving = True
         if bit is not None:
             wire.flip(bit)
-        store = Store.create([str(place)], snapshot.sizes, 0)
+        store = Store.create([str(place)], snapshot.sizes)
         with contextlib.nullcontext() if bit is None else pytest.raises(Damaged, match="on its way"):
             cargo = Cargo(snapshot.sizes, store, None, MPI_OWN)
             cargo.travel(cast(Transport, wire))
@@ -408,7 +408,7 @@ def test_a_library_that_was_not_filled_to_its_end_is_not_mapped() -> None:
     with tree_and_place() as (tree, place):
         write(tree, SAMPLE)
         snapshot = read(tree, SAMPLE_MODULES)
-        store = Store.create([str(place)], snapshot.sizes, 0)
+        store = Store.create([str(place)], snapshot.sizes)
         name = next(name for name in snapshot.sizes if name.startswith("lib/"))
         assert not store.is_sealed(name)
         store.leave()
