@@ -64,7 +64,7 @@ class Store:
             if limit:
                 tried.append(f"{parent}: {in_words(needed)} are needed, more than {limit}")
                 continue
-            directory = os.path.join(parent, f"{PREFIX}{os.geteuid()}-{os.urandom(16).hex()}")
+            directory = os.path.join(parent, _own_prefix() + os.urandom(16).hex())
             try:
                 os.mkdir(directory, 0o700)
                 try:
@@ -189,7 +189,7 @@ def library_name(path: str) -> str:
 
 def sweep(parents: list[str]) -> None:
     """Remove this user's stores that no process uses: those of jobs that were killed. Never raises."""
-    mine = f"{PREFIX}{os.geteuid()}-"
+    mine = _own_prefix()
     for parent in parents:
         try:
             names = [name for name in os.listdir(parent) if name.startswith(mine)]
@@ -197,6 +197,11 @@ def sweep(parents: list[str]) -> None:
             continue
         for name in names:
             _sweep_one(os.path.join(parent, name))
+
+
+def _own_prefix() -> str:
+    """Return how the names of this user's stores begin; those that are locked otherwise than here differ in this."""
+    return f"{PREFIX}{os.geteuid()}."
 
 
 def _sweep_one(directory: str) -> None:

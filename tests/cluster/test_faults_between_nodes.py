@@ -20,7 +20,7 @@ ROOM_FOR_MPI = 24 << 20
 PROGRAM = """
 import os, numpy
 from mpi4py import MPI
-store = f"/mpiimport-{os.geteuid()}-"
+store = f"/mpiimport-{os.geteuid()}."
 with open("/proc/self/maps") as maps:
     places = {word.split(store)[0] for line in maps for word in line.split() if store in word}
 print("done", MPI.COMM_WORLD.rank, MPI.COMM_WORLD.allreduce(1), type(numpy.__loader__).__name__, *places)

@@ -25,7 +25,7 @@ from mpi4py import MPI
 world = MPI.COMM_WORLD
 with open("/proc/self/maps") as maps:
     words = {{word for line in maps for word in line.split()}}
-stores = {{word.split("/lib/")[0] for word in words if f"/mpiimport-{{os.geteuid()}}-" in word}}
+stores = {{word.split("/lib/")[0] for word in words if f"/mpiimport-{{os.geteuid()}}." in word}}
 stores = ",".join(sorted(stores)) or "-"
 print(world.rank, os.getpid(), MPI.Get_processor_name(), type(numpy.__loader__).__name__, stores)
 {REPORT}

@@ -93,7 +93,7 @@ def test_the_store_is_private(job: Job, mpich: Mpi) -> None:
     text = """
 import os, numpy
 from pathlib import Path
-for store in Path("/dev/shm").glob(f"mpiimport-{os.geteuid()}-*"):
+for store in Path("/dev/shm").glob(f"mpiimport-{os.geteuid()}.*"):
     print(oct(store.stat().st_mode & 0o777), store.stat().st_uid == os.geteuid())
 """
     assert set(job.run(mpich, 2, job.script(text)).lines()) == {"0o700 True"}
