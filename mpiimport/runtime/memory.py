@@ -14,19 +14,18 @@ RECLAIMABLE = ("inactive_file", "active_file")
 # File systems whose files are memory, which a job's limit counts and the kernel cannot take back.
 IN_MEMORY = ("tmpfs", "ramfs")
 
+# Where MPI's messages within a node and shared windows lie (shm_overview(7)), and what always stays free there for
+# them: whoever writes into a full one is ended by SIGBUS.
+SHARED_MEMORY, PART_OF_MPI = "/dev/shm", 64 << 20
+
 
 def excess(needed: int, directory: str, most: Size) -> str:
     """Return the limit that ``needed`` bytes of files in ``directory`` would exceed; empty where they exceed none.
 
-    ``most``: what they may take; a share is one of the memory that the job's limit leaves.
+    ``most``: what they may take; a share is one of what the file system has free and, in memory, the job's limit
+    leaves. Raises OSError.
     """
-    left = memory_left() if file_system(directory) in IN_MEMORY else None
-    allowed = most.of(left)
-    if allowed is not None and needed > allowed:
-        if left is not None and most.is_share():
-            return f"{most} of {_rest(left)}"
-        return f"MPIIMPORT_STORE_SIZE={most} allows"
-    return _rest(left) if left is not None and needed > left else ""
+    return next((words for limit, words in _limits(directory, most, 0) if needed > limit), "")
 
 
 def room(directory: str, most: Size, taken: int = 0) -> int:
@@ -35,17 +34,32 @@ def room(directory: str, most: Size, taken: int = 0) -> int:
     ``taken``: bytes of files there that count for ``most``.
     """
     try:
-        status = os.statvfs(directory)
+        return max(min(limit for limit, _ in _limits(directory, most, taken)), 0)
     except OSError:
         return 0
+
+
+def _limits(directory: str, most: Size, taken: int) -> list[tuple[int, str]]:
+    """Return what files may still take there, each limit with the words for it. Raises OSError."""
+    status = os.statvfs(directory)
+    free = status.f_bavail * status.f_frsize
     left = memory_left() if file_system(directory) in IN_MEMORY else None
-    allowed = most.of(None if left is None else left + taken)
-    limits = (status.f_bavail * status.f_frsize, left, None if allowed is None else allowed - taken)
-    return max(min(limit for limit in limits if limit is not None), 0)
+    whole = (free, f"the {in_words(free)} that are free there")
+    if left is not None and left < free:
+        whole = (left, f"the {in_words(left)} that the memory limit of this job leaves")
+    allowed = most.of(whole[0] + taken) - taken
+    limits = [(allowed, f"{most} of {whole[1]}" if most.is_share() else f"MPIIMPORT_STORE_SIZE={most} allows"), whole]
+    if _is_shared_with_mpi(directory):
+        limits.append((free - PART_OF_MPI, f"what leaves MPI {in_words(PART_OF_MPI)} of the {in_words(free)} there"))
+    return limits
 
 
-def _rest(left: int) -> str:
-    return f"the {in_words(left)} that the memory limit of this job leaves"
+def _is_shared_with_mpi(directory: str) -> bool:
+    """Tell whether MPI takes its shared memory from the file system of ``directory``."""
+    try:
+        return os.stat(directory).st_dev == os.stat(SHARED_MEMORY).st_dev
+    except OSError:
+        return False
 
 
 def memory_left(cgroups: str = CGROUPS, own_groups: str = OWN_GROUPS) -> int | None:

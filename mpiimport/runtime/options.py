@@ -70,7 +70,8 @@ OPTIONS = (
         "SIZE",
         Size,
         STORE_SIZE,
-        "the most that the store may take: a size such as 4GiB, or a share of the memory that the job's limit leaves",
+        "the most that the store may take: a size such as 4GiB, or a share of what its file system has free and, in "
+        "memory, the job's limit leaves; of /dev/shm 64 MiB are always left to MPI",
     ),
     Option(
         "libraries",

@@ -15,11 +15,11 @@ class Size(str):
     def is_share(self) -> bool:
         return self.endswith("%")
 
-    def of(self, whole: int | None) -> int | None:
-        """Return the bytes; None for a share of what is not known."""
+    def of(self, whole: int) -> int:
+        """Return the bytes; ``whole``: what a share is one of."""
         if not self.is_share():
             return int(self[:-3]) << UNITS[self[-3:]]
-        return None if whole is None else whole * int(self[:-1]) // 100
+        return whole * int(self[:-1]) // 100
 
 
 def is_count(text: str) -> bool:

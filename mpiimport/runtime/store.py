@@ -60,12 +60,12 @@ class Store:
         tried = []
         needed = sum(sizes.values())
         for parent in candidates:
-            limit = excess(needed, parent, most)
-            if limit:
-                tried.append(f"{parent}: {in_words(needed)} are needed, more than {limit}")
-                continue
             directory = os.path.join(parent, _own_prefix() + os.urandom(16).hex())
             try:
+                limit = excess(needed, parent, most)
+                if limit:
+                    tried.append(f"{parent}: {in_words(needed)} are needed, more than {limit}")
+                    continue
                 os.mkdir(directory, 0o700)
                 try:
                     store = cls(directory, _new_lock(directory))

@@ -1,11 +1,12 @@
 """The memory that control groups leave: of both versions, the tightest limit, page cache not counted as used."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from mpiimport.runtime import memory
-from mpiimport.runtime.memory import CGROUPS, OWN_GROUPS, memory_left
+from mpiimport.runtime.memory import CGROUPS, OWN_GROUPS, PART_OF_MPI, SHARED_MEMORY, memory_left
 from mpiimport.runtime.size import Size
 from mpiimport.runtime.store import NoRoom, Store
 
@@ -140,7 +141,7 @@ def test_what_a_store_may_take_can_be_chosen(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_size_holds_for_a_place_on_disk_and_a_share_of_memory_does_not(
+def test_a_place_on_disk_has_a_limit_of_its_own_and_not_that_of_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "memory_left", lambda: 0)
@@ -150,10 +151,37 @@ def test_a_size_holds_for_a_place_on_disk_and_a_share_of_memory_does_not(
         Store.create([str(tmp_path)], {"index": 4 * MIB}, Size("3MiB"))
 
 
-def test_a_place_on_disk_has_no_such_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "memory_left", lambda: 0)
-    monkeypatch.setattr(memory, "file_system", lambda path: "ext4")
-    Store.create([str(tmp_path)], {"index": MIB}).leave()
+class Free:
+    """What statvfs(3) says of a file system."""
+
+    def __init__(self, free: int) -> None:
+        self.f_frsize, self.f_bavail, self.f_flag = 1, free, 0
+
+
+def test_a_share_is_one_of_what_the_file_system_has_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "memory_left", lambda: 100 * MIB)
+    for kind, free in (("tmpfs", 9 * MIB), ("ext4", 9 * MIB)):
+        monkeypatch.setattr(memory, "file_system", lambda path, kind=kind: kind)
+        monkeypatch.setattr(os, "statvfs", lambda path, free=free: Free(free))
+        assert memory.excess(4 * MIB, str(tmp_path), Size("50%")) == ""
+        assert memory.excess(5 * MIB, str(tmp_path), Size("50%")) == "50% of the 9 MiB that are free there"
+        assert memory.excess(9 * MIB, str(tmp_path), Size("1GiB")) == ""
+        assert memory.excess(10 * MIB, str(tmp_path), Size("1GiB")) == "the 9 MiB that are free there"
+        assert memory.room(str(tmp_path), Size("50%")) == 9 * MIB // 2
+        # Of what is taken already, too.
+        assert memory.room(str(tmp_path), Size("50%"), taken=MIB) == 4 * MIB
+        assert memory.room(str(tmp_path), Size("2MiB"), taken=MIB) == MIB
+        assert memory.room(str(tmp_path), Size("50%"), taken=10 * MIB) == 0
+
+
+@pytest.mark.parametrize("most", ["50%", "100%", "1GiB"])
+def test_mpi_is_left_its_part_of_dev_shm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: str) -> None:
+    monkeypatch.setattr(memory, "memory_left", lambda: None)
+    monkeypatch.setattr(os, "statvfs", lambda path: Free(PART_OF_MPI + MIB))
+    assert memory.room(SHARED_MEMORY, Size(most)) == MIB
+    assert memory.excess(MIB, SHARED_MEMORY, Size(most)) == ""
+    assert memory.excess(MIB + 1, SHARED_MEMORY, Size(most)) == "what leaves MPI 64 MiB of the 65 MiB there"
+    assert memory.room(str(tmp_path), Size(most)) > MIB
 
 
 @pytest.mark.parametrize(("size", "words"), [(1, "1 KiB"), (MIB - 1, "1024 KiB"), (MIB, "1 MiB"), (5 * MIB, "5 MiB")])
