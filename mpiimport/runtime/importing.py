@@ -196,13 +196,14 @@ class Imports(Source):
         code: CodeType | None = self._late.get(CODE, path, read)
         return code
 
-    def staged(self, path: str) -> str | None:
-        staged = self.libraries.stage(path)
-        if staged is not None:
+    def map_library(self, path: str) -> bool:
+        """Map the extension module at ``path`` from the store, or what it needs; tell whether root foresaw it."""
+        if self.libraries.stage(path):
             self.account.served.add(path)
-        elif self.libraries.is_direct(path):
+            return True
+        if self.libraries.is_direct(path):
             self.account.direct.add(path)
-        return staged
+        return path in self.account.direct
 
     def paths(self) -> list[str]:
         """Return the files of all modules in the store, in the same order on every rank."""
@@ -239,22 +240,8 @@ class Imports(Source):
 
         @as_importlib
         def create_dynamic(spec: "ModuleSpec", *file: "Any") -> "Any":
-            original = str(spec.origin)
-            staged = self.staged(original)
-            self.trace(spec.name, staged is not None or original in self.account.direct)
-            if staged is None:
-                return create(spec, *file)
-            twin = ModuleSpec(spec.name, spec.loader, origin=staged)
-            twin.submodule_search_locations = spec.submodule_search_locations
-            try:
-                module = call_with_frames_removed(create, twin)
-            except ImportError as exc:
-                if exc.path != staged:
-                    raise
-                # The library could not be mapped from the store, or has this fault wherever it lies.
-                return call_with_frames_removed(create, spec, *file)
-            module.__file__ = original
-            return module
+            self.trace(spec.name, self.map_library(str(spec.origin)))
+            return call_with_frames_removed(create, spec, *file)
 
         _imp.create_dynamic = create_dynamic
 

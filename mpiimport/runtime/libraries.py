@@ -4,6 +4,7 @@ import os
 import sys
 
 from .c_functions import open_library
+from .link_map import LinkMap
 from .options import LAZY
 from .store import library_name
 
@@ -17,42 +18,54 @@ if TYPE_CHECKING:
 
 
 class StagedLibraries:
-    """The libraries of one store, as far as this process has mapped them."""
+    """The libraries of one store, as far as this process has mapped them.
+
+    A copy gets the name of its original in ld.so's list. So whoever opens the original, from C too, gets the copy that
+    is mapped, and C code that asks for its own place (``dladdr``) is told the original one.
+    """
 
     def __init__(self, index: "Index", store: "Store", report_damage: "Callable[[], None]") -> None:
         """``report_damage``: called when a copy in the store is not as it was when it was sealed."""
         self._report_damage = report_damage
         self._needs = index.needs
         self._aliases = index.aliases
+        self._real = {path: real for real, path in index.aliases.items()}
         self._staged = index.libraries if store.executable else set()
         self._store = store
+        self._link_map: LinkMap | None = None
         self._loaded: set[str] = set()
         self._copied: set[str] = set()
         self._redirected: set[int] = set()
         self._real_directories: dict[str, str] = {}
 
-    def stage(self, path: str) -> str | None:
-        """Return the path in the store from which to map the library at ``path``, its needs already mapped.
+    def stage(self, path: str, flags: int | None = None) -> bool:
+        """Map the copy of the library at ``path``, its needs before it; tell whether it is mapped from the store.
 
-        ``path`` may be another one than root found it by. None where the store has no copy: the caller then maps the
-        original.
+        ``path`` may be another one than root found it by; ``flags``: those of dlopen(3), by default the interpreter's.
+        Where there is no copy, or it cannot be mapped, the caller's own dlopen maps the original.
         """
-        direct = self.is_direct(path)
-        if path not in self._staged and self._staged and not direct and "/" in path:
-            real = self._real_path(path)
-            path = self._aliases.get(real, real)
-        staged = self._copy(path)
-        if staged is not None or direct:
+        path = self.known_path(path)
+        if path not in self._loaded and (path in self._staged or self.is_direct(path)):
             self._load(self._needs.get(path, ()))
+            if path in self._staged and self._mapped().isdisjoint((path, self._real.get(path, path))):
+                self._map_copy(path, sys.getdlopenflags() if flags is None else flags)
             self._loaded.add(path)
-        return staged
+        return path in self._copied
 
     def is_direct(self, path: str) -> bool:
         """Tell whether an extension module is to be mapped from where it lies, as root decided."""
         return path in self._needs and path not in self._staged
 
+    def known_path(self, path: str) -> str:
+        """Return the path by which root found a staged library; any other path as it is."""
+        if path in self._staged or not self._staged or self.is_direct(path) or "/" not in path:
+            return path
+        real = self._real_path(path)
+        known = self._aliases.get(real, real)
+        return known if known in self._staged else path
+
     def redirect_ctypes(self) -> None:
-        """Make ctypes map the copy of a staged library: a second one would be uninitialised."""
+        """Have ctypes map the copy of a staged library, by whichever path it is asked for."""
         for name in ("_ctypes", "ctypes"):
             module: Any = sys.modules.get(name)
             attribute = "dlopen" if name == "_ctypes" else "_dlopen"
@@ -65,8 +78,14 @@ class StagedLibraries:
             return dlopen
 
         def redirected(name: "Any", *arguments: "Any") -> "Any":
-            staged = self.stage(os.fsdecode(name)) if isinstance(name, (str, bytes)) else None
-            return dlopen(name if staged is None else staged, *arguments)
+            if isinstance(name, (str, bytes)):
+                path = os.fsdecode(name)
+                known = self.known_path(path)
+                flags = arguments[0] if arguments and isinstance(arguments[0], int) else os.RTLD_NOW
+                if not flags & os.RTLD_NOLOAD:
+                    self.stage(known, flags)
+                name = name if known == path else known
+            return dlopen(name, *arguments)
 
         redirected.mpiimport = True  # type: ignore[attr-defined]
         return redirected
@@ -74,24 +93,37 @@ class StagedLibraries:
     def _load(self, needs: "Sequence[str]") -> None:
         """Map needed libraries. Where that fails, ld.so finds one, or names it, when it maps the one in need."""
         new = [path for path in needs if path not in self._loaded]
-        # Read once for all of them: what is mapped fills a thousand lines.
-        maps = _memory_maps() if new else b""
-        opened: set[str] = set()
+        # ld.so takes any library of that name that it has, such as another package's, or the original.
+        opened = {os.path.basename(name) for name in self._mapped()} if new else set()
         for path in new:
-            self._loaded.add(path)
-            copy = self._copy(path)
             name = os.path.basename(path)
-            # ld.so takes any library of that name that it has, such as another package's, or the original.
-            if name in opened or b"/" + os.fsencode(name) + b"\n" in maps:
-                continue
-            opened.add(name)
-            # As when ld.so maps it for the one in need, whose symbols it may use without saying so.
-            for flags in (sys.getdlopenflags(), os.RTLD_LAZY):
-                try:
-                    open_library(copy or path, flags)
-                    break
-                except (ImportError, OSError):
-                    pass
+            if name not in opened:
+                opened.add(name)
+                # As when ld.so maps it for the one in need, whose symbols it may use without saying so.
+                for flags in (sys.getdlopenflags(), os.RTLD_LAZY):
+                    if self._map_copy(path, flags) or _opens(path, flags):
+                        break
+            self._loaded.add(path)
+
+    def _map_copy(self, path: str, flags: int) -> bool:
+        """Map the copy of a library under its original's name; tell whether that was possible."""
+        copy = self._copy(path)
+        if copy is None or self._link_map is None:
+            return False
+        try:
+            self._link_map.rename(open_library(copy, flags), path)
+        except (ImportError, OSError):
+            return False
+        self._copied.add(path)
+        return True
+
+    def _mapped(self) -> set[str]:
+        """Return the names of the libraries that are mapped, as ld.so has them."""
+        try:
+            self._link_map = self._link_map or LinkMap()
+        except (ImportError, OSError):
+            return set()
+        return self._link_map.names()
 
     def _real_path(self, path: str) -> str:
         """Return ``os.path.realpath(path)``. Each directory is resolved once: modules come by dozens from one."""
@@ -108,9 +140,7 @@ class StagedLibraries:
             return None
         name = library_name(path)
         try:
-            # What is mapped from the store already must not be mapped from elsewhere, whatever became of the file.
-            if path in self._copied or self._store.is_sealed(name):
-                self._copied.add(path)
+            if self._store.is_sealed(name):
                 return self._store.path(name)
         except OSError:
             # The store is gone, as under a child that outlives the job.
@@ -126,16 +156,19 @@ def bind_functions(binding: str) -> None:
         sys.setdlopenflags(sys.getdlopenflags() & ~(os.RTLD_LAZY | os.RTLD_NOW) | chosen)
 
 
+def _opens(path: str, flags: int) -> bool:
+    try:
+        open_library(path, flags)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
 def mapped_files() -> set[str]:
-    """Return the files mapped into this process."""
-    lines = _memory_maps().splitlines()
-    return {os.fsdecode(fields[5]) for fields in (line.split(None, 5) for line in lines) if len(fields) == 6}
-
-
-def _memory_maps() -> bytes:
-    """Return proc(5)'s ``/proc/pid/maps`` of this process, a line for each part; empty where there is none."""
+    """Return the files mapped into this process, by proc(5)'s ``/proc/pid/maps``; none where there is no such file."""
     try:
         with open("/proc/self/maps", "rb") as stream:
-            return stream.read()
+            lines = stream.read().splitlines()
     except OSError:
-        return b""
+        return set()
+    return {os.fsdecode(fields[5]) for fields in (line.split(None, 5) for line in lines) if len(fields) == 6}

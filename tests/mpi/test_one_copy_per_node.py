@@ -29,7 +29,7 @@ def test_staged_libraries_are_one_inode_for_all_ranks_and_ctypes_maps_no_second(
     job: Job, mpi: Mpi, tree: list[Path]
 ) -> None:
     outcome = job.run(mpi, 4, job.script(PROGRAM))
-    assert outcome.status == 0, outcome.stderr
+    assert (outcome.status, outcome.ours()) == (0, []), outcome.stderr
     reports = [json.loads(file.read_text()) for file in sorted(job.directory.glob("maps-*.json"))]
     assert len(reports) == 4
     staged = [{path: inode for path, inode in report["maps"].items() if "/mpiimport-" in path} for report in reports]

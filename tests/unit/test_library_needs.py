@@ -28,17 +28,21 @@ DT_NULL, DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_SYMENT, DT_SONAME, DT_RPA
 
 @dataclass(frozen=True)
 class Library:
-    """A library without code; ``narrow`` makes it one of a 32-bit machine, ``nameless`` one without a soname."""
+    """A library without code; ``narrow`` makes it one of a 32-bit machine, ``nameless`` one without a soname.
+
+    ``function``: one that it imports.
+    """
 
     needed: tuple[str, ...] = ()
     rpath: str = ""
     runpath: str = ""
     narrow: bool = False
     nameless: bool = False
+    function: str = ""
 
     def write(self, path: Path) -> None:
         """Write what the System V ABI asks for, and no more, so that ld.so accepts it."""
-        strings = b"\0"
+        strings = b"\0" + os.fsencode(self.function) + b"\0"
         entries = []
         names = [(DT_NEEDED, name) for name in self.needed]
         names += [(DT_SONAME, "" if self.nameless else path.name), (DT_RPATH, self.rpath), (DT_RUNPATH, self.runpath)]
@@ -174,7 +178,7 @@ def write(directory: Path, libraries: dict[str, Library]) -> Path:
     for name, library in libraries.items():
         needed = tuple(need.replace("DIRECTORY", str(directory)) for need in library.needed)
         paths = library.rpath, library.runpath.replace("DIRECTORY", str(directory))
-        Library(needed, *paths, library.narrow, library.nameless).write(directory / name)
+        Library(needed, *paths, library.narrow, library.nameless, library.function).write(directory / name)
     return directory / TOP
 
 
@@ -254,6 +258,39 @@ def test_libraries_outside_the_tree_are_needed_but_not_staged(tmp_path: Path) ->
     inside, outside = f"{tmp_path}/tree/libs/libunit_b.so", f"{tmp_path}/tree-too/libunit_c.so"
     assert libraries.needs == {str(path): [inside, outside]}
     assert libraries.staged == {name: Path(name).stat().st_size for name in (str(path), inside)}
+
+
+@pytest.mark.parametrize(
+    "need",
+    [Library(nameless=True), Library(function="dlopen"), Library(function="dlmopen"), Library(function="lt_dlopen")],
+    ids=["known by its path", "opens others", "opens others privately", "may open others"],
+)
+def test_what_goes_by_its_place_is_left_to_the_loader_with_what_needs_it(tmp_path: Path, need: Library) -> None:
+    path = write(
+        tmp_path,
+        {
+            TOP: Library(("libunit_b.so", "libunit_d.so"), runpath="$ORIGIN/libs"),
+            "tree/libs/libunit_b.so": Library(("libunit_c.so",), runpath="$ORIGIN"),
+            "tree/libs/libunit_c.so": need,
+            "tree/libs/libunit_d.so": Library(),
+            "tree/other.so": Library(("libunit_d.so",), runpath="$ORIGIN/libs"),
+        },
+    )
+    libraries = Libraries([str(tmp_path / "tree")])
+    other, shared = f"{tmp_path}/tree/other.so", f"{tmp_path}/tree/libs/libunit_d.so"
+    for name in (str(path), other):
+        libraries.add(name)
+    assert libraries.needs == {str(path): [], other: [shared]}
+    assert set(libraries.staged) == {other, shared}
+
+
+def test_what_opens_no_library_is_staged(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, {TOP: Library(("libunit_b.so",), runpath="$ORIGIN"), "tree/libunit_b.so": Library(function="dladdr")}
+    )
+    libraries = Libraries([str(tmp_path / "tree")])
+    libraries.add(str(path))
+    assert len(libraries.staged) == 2
 
 
 def test_what_is_no_library_is_not_staged(tmp_path: Path) -> None:

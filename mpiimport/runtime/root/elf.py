@@ -13,6 +13,8 @@ DT_NEEDED, DT_STRTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 10, 14, 
 SHT_PROGBITS, SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 1, 2, 4
 
 SEGMENT_SIZE, SECTION_SIZE = 56, 64
+# Functions of ld.so for which it counts where the library that calls them lies: its RPATH or RUNPATH, its directory.
+BY_PLACE = b"dlopen\0", b"dlmopen\0", b"__libc_dlopen_mode\0", b"dlinfo\0"
 
 
 class NotElf(ValueError):
@@ -23,13 +25,14 @@ class SharedObject:
     """The dynamic section of one library.
 
     ``needed``: sonames in order; ``soname``: its own, empty without one; ``rpath``, ``runpath``: their entries,
-    ``$ORIGIN`` unexpanded.
+    ``$ORIGIN`` unexpanded; ``opens``: whether it may have ld.so look for further ones while it runs.
     """
 
-    __slots__ = ("needed", "rpath", "runpath", "soname")
+    __slots__ = ("needed", "opens", "rpath", "runpath", "soname")
 
-    def __init__(self, needed: list[str], soname: str, rpath: list[str], runpath: list[str]) -> None:
+    def __init__(self, needed: list[str], soname: str, rpath: list[str], runpath: list[str], opens: bool) -> None:
         self.needed = needed
+        self.opens = opens
         self.soname = soname
         self.rpath = rpath
         self.runpath = runpath
@@ -53,7 +56,9 @@ def read_shared_object(fd: int) -> SharedObject:
 
     needed = [name_at(value) for tag, value in pairs if tag == DT_NEEDED]
     soname = name_at(values[DT_SONAME]) if DT_SONAME in values else ""
-    return SharedObject(needed, soname, entries_at(DT_RPATH), entries_at(DT_RUNPATH))
+    # A library that has such a name for something else, or as the end of another, is taken for one that opens some.
+    opens = any(name in names for name in BY_PLACE)
+    return SharedObject(needed, soname, entries_at(DT_RPATH), entries_at(DT_RUNPATH), opens)
 
 
 def read_constants(fd: int) -> bytes:

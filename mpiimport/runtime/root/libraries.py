@@ -29,7 +29,6 @@ class Libraries:
         self._sizes: dict[str, int] = {}
         self._real: dict[str, str] = {}
         self._existing: dict[str, bool] = {}
-        self._tied: dict[str, set[str]] = {}
         variable = os.environ.get("LD_LIBRARY_PATH", "")
         self._environment = variable.replace(";", ":").split(":") if variable else []
         program = self._parse("/proc/self/exe")
@@ -40,22 +39,28 @@ class Libraries:
         self._mapped_names = {os.path.basename(path) for path in self._mapped}
 
     def add(self, path: str) -> None:
-        """Stage the extension module at ``path`` and what it needs, unless it is mapped already."""
-        if self._parse(path) is not None and self._real[path] not in self._mapped:
-            resolved = self._resolve(path)
-            for found in resolved:
-                if found == path or found.startswith(self._tree):
-                    self.staged[found] = self._sizes[found]
-            self._tie(resolved)
-            self.needs[path] = _load_order(path, resolved)[:-1]
+        """Stage the extension module at ``path`` with all it needs in the tree, or leave all of that to ld.so.
 
-    def leave(self, path: str) -> None:
-        """Have a library loaded from where it lies, and those with it that ld.so would not tell from a second copy."""
-        waiting = [path]
-        while waiting:
-            library = waiting.pop()
-            if self.staged.pop(library, None) is not None:
-                waiting += self._tied.get(library, ())
+        Modules that are mapped already are left out.
+        """
+        if self._parse(path) is None or self._real[path] in self._mapped:
+            return
+        resolved = self._resolve(path)
+        inside = [found for found in resolved if found == path or found.startswith(self._tree)]
+        if any(self._goes_by_place(found, found == path) for found in inside):
+            self.needs[path] = []
+            return
+        self.staged.update((found, self._sizes[found]) for found in inside)
+        self.needs[path] = _load_order(path, resolved)[:-1]
+
+    def _goes_by_place(self, path: str, top: bool) -> bool:
+        """Tell whether it counts from where ld.so maps a library, and for which other one.
+
+        So it does where the library opens others: ld.so looks along its search path, and along RPATHs of those in need
+        of it. And where it is needed, and ld.so does not know it again by its soname.
+        """
+        library = self._parse(path)
+        return library is not None and (library.opens or (not top and library.soname != os.path.basename(path)))
 
     def aliases(self) -> dict[str, str]:
         """Map the real paths of staged libraries to the paths they were found by, where the two differ."""
@@ -91,15 +96,6 @@ class Libraries:
                     if found not in resolved and found not in (waiting for waiting, _ in queue):
                         queue.append((found, rpaths))
         return resolved
-
-    def _tie(self, resolved: dict[str, list[str]]) -> None:
-        """Tie libraries to what needs them where ld.so goes by their place: it knows others again by their soname."""
-        for user, needs in resolved.items():
-            for need in needs:
-                library = self._parse(need)
-                if library is not None and library.soname != os.path.basename(need):
-                    self._tied.setdefault(user, set()).add(need)
-                    self._tied.setdefault(need, set()).add(user)
 
     def _find(self, name: str, directories: list[str]) -> str | None:
         """Return the file of a needed library; None where ld.so is to find it."""

@@ -184,20 +184,17 @@ def _pack(
 def _libraries(manifest: Manifest, changeable: set[str], options: "Options", one_node: bool) -> Libraries:
     """Return the libraries of the modules to be imported, but for those in directories that may change."""
     libraries = Libraries(manifest.tree.path)
-    extensions = {
-        module.path: module.name
+    extensions = [
+        module.path
         for module in manifest.modules.values()
         if module.kind == EXTENSION and module.path and os.path.dirname(module.path) not in changeable
-    }
-    if options.libraries == AUTO and one_node and are_local(list(extensions)):
+    ]
+    if options.libraries == AUTO and one_node and are_local(extensions):
         # Its page cache holds one copy for all ranks anyway, and a search in it costs little.
         libraries.needs = {path: [] for path in extensions}
         return libraries
-    for path, name in extensions.items():
+    for path in extensions:
         libraries.add(path)
-        if name == "_ctypes" and path in libraries.needs:
-            # The module by which needs are loaded cannot have its own loaded by itself.
-            libraries.needs[path] = []
     leave_direct(libraries, options)
     return libraries
 

@@ -32,7 +32,7 @@ def leave_direct(libraries: "Libraries", options: "Options") -> None:
     for path in list(libraries.staged):
         named = any(_fits(name, word) for word in options.direct for name in path.split("/"))
         if named or options.libraries == DIRECT:
-            libraries.leave(path)
+            del libraries.staged[path]
 
 
 def make_fit(libraries: "Libraries", used: set[str], room: int) -> int:
@@ -46,7 +46,7 @@ def make_fit(libraries: "Libraries", used: set[str], room: int) -> int:
     for path in sorted(libraries.staged, key=lambda path: (path in used, -libraries.staged[path])):
         if sum(map(_occupied, libraries.staged.values())) <= room:
             break
-        libraries.leave(path)
+        del libraries.staged[path]
     return whole - sum(libraries.staged.values())
 
 
