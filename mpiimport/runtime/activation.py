@@ -82,9 +82,7 @@ def _new_report(path: str, here: Launch, program: Program) -> "Report":
 def _record(options: Options, program: Program, answers: Answers, before_site: bool) -> None:
     from .root.recording import Recording
 
-    if before_site:
-        answers.record_site()
-    atexit.register(Recording(program, options).finish)
+    atexit.register(Recording(program, options, answers, before_site).finish)
 
 
 def _arrange_exit(rank: int, service: "Service", ownership: "Ownership") -> None:

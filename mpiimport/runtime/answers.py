@@ -1,16 +1,20 @@
-"""What ``site`` and ``sysconfig`` ask the file system: recorded on root, answered from the record elsewhere.
+"""What ``site`` and ``sysconfig`` ask the file system: recorded on root, answered from the record on every rank.
 
 Both modules run on every rank, so ``sys.path``, builtins, import lines of ``.pth`` files, ``sitecustomize`` and
 configuration variables come out as without us; only their questions about files are not asked again.
 """
 
+import builtins
 import io
 import os
 import sys
 
+from .machinery import as_importlib
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import CodeType
     from typing import Any
 
 
@@ -22,41 +26,18 @@ class Answers:
 
     def __init__(self) -> None:
         self.known: dict[tuple[str, str], Any] = {}
-        self._site_done = False
-        self._site_raised: BaseException | None = None
-
-    def record_site(self) -> None:
-        """On root, run ``site.main()`` before the other ranks do. What ends it is kept for ``run_site``."""
-        try:
-            self.run_site()
-        except BaseException as exc:
-            self._site_raised = exc
 
     def run_site(self) -> None:
-        """Run ``site.main()``, once, as a Python started without ``-S`` does. Raises what user code raises there."""
-        if self._site_raised is not None:
-            raise self._site_raised
-        if self._site_done:
-            return
-        self._site_done = True
+        """Run ``site.main()`` as a Python started without ``-S`` does. Raises what user code raises there."""
         import site
 
         module: Any = site
         file = module.main.__code__.co_filename
-        path = _Facade(
-            os.path,
-            isdir=_when_asked_by(file, self.isdir, os.path.isdir),
-            isfile=_when_asked_by(file, self.isfile, os.path.isfile),
-            exists=_when_asked_by(file, self.exists, os.path.exists),
-        )
+        of_paths = {name: _when_asked_by(file, ask, getattr(os.path, name)) for name, ask in self.of_paths().items()}
+        of_files = {name: _when_asked_by(file, ask, getattr(os, name)) for name, ask in self.of_files().items()}
         replacements = {
-            "os": _Facade(
-                os,
-                path=path,
-                listdir=_when_asked_by(file, self.listdir, os.listdir),
-                lstat=_when_asked_by(file, self.lstat, os.lstat),
-            ),
-            "io": _Facade(io, open_code=_when_asked_by(file, self.open_code, io.open_code)),
+            "os": Facade(os, path=Facade(os.path, **of_paths), **of_files),
+            "io": Facade(io, open_code=_when_asked_by(file, self.open_code, io.open_code)),
             "open": _when_asked_by(file, self.open, open),
         }
         replaced = {name: module.__dict__.get(name) for name in replacements}
@@ -70,34 +51,60 @@ class Answers:
                 else:
                     module.__dict__[name] = value
 
-    def execute_sysconfig(self, execute: "Callable[[], None]") -> None:
-        """Run the body of ``sysconfig`` so that its look at the interpreter's own place is answered."""
-        path: Any = os.path
-        saved = path.realpath, path.isfile
-        path.realpath, path.isfile = self.realpath, self.isfile
+    def of_paths(self) -> "dict[str, Callable[..., Any]]":
+        """Return the functions that answer for those of ``os.path`` that ``site`` calls, by name."""
+        return {"isdir": self.isdir, "isfile": self.isfile, "exists": self.exists}
+
+    def of_files(self) -> "dict[str, Callable[..., Any]]":
+        """Return the functions that answer for those of ``os`` that ``site`` calls, by name."""
+        return {"listdir": self.listdir, "lstat": self.lstat}
+
+    def execute_sysconfig(self, module: "Any", execute: "Callable[[], None]") -> None:
+        """Run the body of ``module``, which is ``sysconfig``, so that its look at the interpreter's place is answered.
+
+        What it imports is a stand-in for ``os`` that nobody else sees. The functions that it defines are to find the
+        builtins of all, so its own are taken away as soon as its body, which goes on with them, has begun.
+        """
+        plain: Any = __import__
+        stand_in: Any = Facade(os, path=Facade(os.path, isfile=self.isfile, realpath=self.realpath))
+
+        @as_importlib
+        def answered_import(name: str, *arguments: "Any") -> "Any":
+            module.__dict__["__builtins__"] = builtins.__dict__
+            found = plain(name, *arguments)
+            return stand_in if found is os else stand_in.path if found is os.path else found
+
+        module.__dict__["__builtins__"] = {**builtins.__dict__, "__import__": answered_import}
         try:
             execute()
         finally:
-            path.realpath, path.isfile = saved
+            module.__dict__["__builtins__"] = builtins.__dict__
+            if module.__dict__.get("os") is stand_in:
+                module.os = os
 
-    def record_sysconfig(self) -> None:
-        """On root, ask what ``sysconfig`` will ask, and leave no trace of having run it."""
-        before = set(sys.modules)
+    def record_sysconfig(self, path: str, code: "CodeType") -> None:
+        """On root, ask what ``sysconfig`` will ask, and leave no trace of having run it.
 
-        def ask() -> None:
-            import sysconfig
-
-            sysconfig.get_config_vars()
-
-        self.execute_sysconfig(ask)
-        for name in set(sys.modules) - before:
-            del sys.modules[name]
+        ``path``, ``code``: its own, of the standard library.
+        """
+        before = dict(sys.modules)
+        module: Any = type(sys)("sysconfig")
+        module.__file__ = path
+        if os.path.basename(path) == "__init__.py":
+            module.__path__ = [os.path.dirname(path)]
+        sys.modules["sysconfig"] = module
+        try:
+            self.execute_sysconfig(module, lambda: exec(code, module.__dict__))
+            module.get_config_vars()
+        finally:
+            for name in set(sys.modules) - set(before):
+                del sys.modules[name]
 
     def isdir(self, path: str) -> bool:
         return bool(self._answer("isdir", path, lambda: os.path.isdir(path)))
 
     def isfile(self, path: str) -> bool:
-        return bool(self._answer("isfile", path, lambda: _is_file(path)))
+        return bool(self._answer("isfile", path, lambda: os.path.isfile(path)))
 
     def exists(self, path: str) -> bool:
         return bool(self._answer("exists", path, lambda: os.path.exists(path)))
@@ -110,8 +117,8 @@ class Answers:
 
     def realpath(self, filename: "Any", **options: "Any") -> "Any":
         if options or not isinstance(filename, str):
-            return _realpath(filename, **options)
-        return self._answer("realpath", filename, lambda: _realpath(filename))
+            return os.path.realpath(filename, **options)
+        return self._answer("realpath", filename, lambda: os.path.realpath(filename))
 
     def open_code(self, path: str) -> "Any":
         return io.BytesIO(self._content(path))
@@ -141,7 +148,7 @@ class Answers:
         return answer
 
 
-class _Facade:
+class Facade:
     """A module with some of its names replaced."""
 
     def __init__(self, module: "Any", **replacements: "Any") -> None:
@@ -163,7 +170,3 @@ def _when_asked_by(file: str, answered: "Callable[..., Any]", plain: "Callable[.
         return (answered if asking else plain)(*arguments, **options)
 
     return ask
-
-
-_realpath = os.path.realpath
-_is_file = os.path.isfile

@@ -146,7 +146,7 @@ class Imports(Source):
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
         """Execute the body of an observed module, and teach it to ask here."""
         if module.__name__ == "sysconfig":
-            self._answers.execute_sysconfig(execute)
+            self._answers.execute_sysconfig(module, execute)
             return
         execute()
         if module.__name__ in METADATA_MODULES:

@@ -153,17 +153,20 @@ class Service:
         if transport.rank:
             return None, b""
         loaded = set(sys.modules)
+        from .root.rehearsal import Rehearsal
         from .root.snapshot import take_snapshot
 
         (least,), _ = rooms
-        snapshot = take_snapshot(
-            self._program,
-            self.options,
-            loaded,
-            self._answers,
-            one_node=neighbours.size == transport.size,
-            room=lambda: self._placement.room(least),
-        )
+        with Rehearsal(self._answers, self._before_site) as site:
+            snapshot = take_snapshot(
+                self._program,
+                self.options,
+                loaded,
+                self._answers,
+                one_node=neighbours.size == transport.size,
+                room=lambda: self._placement.room(least),
+                site=site,
+            )
         for complaint in snapshot.complaints:
             say(f"mpiimport: {complaint}")
         return snapshot, pack_sizes(snapshot.sizes)

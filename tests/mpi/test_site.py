@@ -65,35 +65,35 @@ class Installation:
         self.traces = home / "traces"
         self.variables = {"PYTHONUSERBASE": str(home / "user"), "PYTHONPATH": f"{home / 'path'}:{home / 'none'}"}
         user = home / "user" / "lib" / self.packages.parent.name / "site-packages"
-        self._write(self.packages / "extra" / "by_path_file.py", "")
-        self._write(home / "absolute" / "late.py", "")
+        self.write(self.packages / "extra" / "by_path_file.py", "")
+        self.write(home / "absolute" / "late.py", "")
         lines = ["# a comment", "", "extra", "no-such-directory", str(home / "absolute"), "extra", "../site-packages"]
-        self._write(self.packages / "a_paths.pth", *lines)
+        self.write(self.packages / "a_paths.pth", *lines)
         trace = [TRACE.format(place=str(self.traces), what=what) for what in ("pth", "site", "user")]
-        self._write(
+        self.write(
             self.packages / "b_lines.pth",
             f"import os; {trace[0]}",
             "import sys; sys.path.append('/from/a/line'); os.environ['FROM_PTH'] = str(os.path.exists('/dev/null'))",
         )
-        self._write(self.packages / "c_broken.pth", "import no_such_module_anywhere", "extra/ignored")
-        self._write(self.packages / "d_legacy-nspkg.pth", LEGACY_NAMESPACE)
-        self._write(self.packages / "legacy" / "part.py", "")
+        self.write(self.packages / "c_broken.pth", "import no_such_module_anywhere", "extra/ignored")
+        self.write(self.packages / "d_legacy-nspkg.pth", LEGACY_NAMESPACE)
+        self.write(self.packages / "legacy" / "part.py", "")
         # PEP 829, Python 3.15 and newer.
-        self._write(self.packages / "e_entry.start", "# a comment", "by_start_file:begin", "no_such_module:begin")
-        self._write(
+        self.write(self.packages / "e_entry.start", "# a comment", "by_start_file:begin", "no_such_module:begin")
+        self.write(
             self.packages / "extra" / "by_start_file.py",
             "import os, sys",
             "def begin(): sys.path.append('/from/a/start/file'); os.environ['FROM_START'] = 'x'",
         )
-        self._write(
+        self.write(
             self.packages / "sitecustomize.py",
             f"import os, sys; {trace[1]}; sys.path.insert(0, '/customised'); os.environ['FROM_SITE'] = 'x'",
         )
-        self._write(user / "usercustomize.py", f"import os; {trace[2]}; raise ValueError('on purpose')")
-        self._write(user / "in_user_site.py", "")
-        self._write(user / "user.pth", "below", "import os; os.environ['FROM_USER_PTH'] = 'x'")
-        self._write(user / "below" / "in_user_path_file.py", "")
-        self._write(home / "path" / "on_pythonpath.py", "")
+        self.write(user / "usercustomize.py", f"import os; {trace[2]}; raise ValueError('on purpose')")
+        self.write(user / "in_user_site.py", "")
+        self.write(user / "user.pth", "below", "import os; os.environ['FROM_USER_PTH'] = 'x'")
+        self.write(user / "below" / "in_user_path_file.py", "")
+        self.write(home / "path" / "on_pythonpath.py", "")
         self.traces.mkdir()
 
     def traced(self) -> list[tuple[str, str]]:
@@ -104,7 +104,7 @@ class Installation:
         return found
 
     @staticmethod
-    def _write(path: Path, *lines: str) -> None:
+    def write(path: Path, *lines: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{line}\n" for line in lines))
 
@@ -204,3 +204,97 @@ def site_calls(found: Trace) -> list[Call]:
     """The path calls but those of the interpreter itself, which reads ``pyvenv.cfg`` before any Python code."""
     start = next(position for position, call in enumerate(found.calls) if call.path.endswith("/start.py"))
     return found.calls[start:]
+
+
+COLLECTIVE = (
+    "from mpi4py import MPI; {name} = MPI.COMM_WORLD.allreduce(MPI.COMM_WORLD.rank + 1); MPI.COMM_WORLD.Barrier()"
+)
+TOGETHER = """
+import collective_at_start, sitecustomize, usercustomize, sys
+from mpi4py import MPI
+seen["sums"] = [collective_at_start.line, sitecustomize.site, usercustomize.user]
+import decimal
+print(MPI.COMM_WORLD.rank, *seen["sums"], type(decimal.__loader__).__name__, "mpi4py.MPI" in sys.modules)
+"""
+
+
+def test_every_rank_runs_customisation_at_the_same_time(job: Job, mpich: Mpi, tmp_path: Path) -> None:
+    """So that a collective works there: no rank runs user code while others wait for it."""
+    environment = Installation(tmp_path, "--system-site-packages")
+    (packages,) = (entry for entry in sys.path if entry.startswith(sys.prefix) and entry.endswith("site-packages"))
+    environment.write(environment.packages / "a_a.pth", packages, "import collective_at_start")
+    environment.write(environment.packages / "collective_at_start.py", COLLECTIVE.format(name="line"))
+    environment.write(environment.packages / "sitecustomize.py", COLLECTIVE.format(name="site"))
+    (user,) = (tmp_path / "user" / "lib").glob("python*/site-packages")
+    environment.write(user / "usercustomize.py", COLLECTIVE.format(name="user"))
+    script = job.script(reporting(job, TOGETHER))
+    setting = Setting(environment.interpreter, seconds=60)
+    outcome, _ = launch(job, mpich, "early", script, setting=setting, **environment.variables)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == [f"{rank} 3 3 3 StoreSourceLoader True" for rank in range(2)]
+    assert outcome.ours() == []
+
+
+ADDED = """
+import os, sys
+from mpi4py import MPI
+import added_by_line, added_by_customisation, below_added
+os.path.exists("{mark}end")
+print(*(type(module.__loader__).__name__ for module in (added_by_line, added_by_customisation, below_added)))
+"""
+
+
+def test_what_customisation_adds_to_the_path_is_expected(job: Job, mpich: Mpi, tmp_path: Path) -> None:
+    environment = Installation(tmp_path, "--system-site-packages")
+    (packages,) = (entry for entry in sys.path if entry.startswith(sys.prefix) and entry.endswith("site-packages"))
+    line, added = tmp_path / "by_line", tmp_path / "added"
+    environment.write(environment.packages / "f_line.pth", packages, f"import sys; sys.path.append({str(line)!r})")
+    environment.write(environment.packages / "sitecustomize.py", f"import site; site.addsitedir({str(added)!r})")
+    environment.write(line / "added_by_line.py", "")
+    environment.write(added / "added_by_customisation.py", "")
+    environment.write(added / "more.pth", "below")
+    environment.write(added / "below" / "below_added.py", "")
+    command = [*mpich.command(2), environment.interpreter, *job.python("early")[1:]]
+    variables = job.environment(mpich, **environment.variables, **job.switches("early"))
+    script = job.script(ADDED.format(mark=MARK))
+    outcome, traces = trace([*command, str(script)], variables, job.directory)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == ["StoreSourceLoader " * 2 + "StoreSourceLoader"] * 2
+    readers = [any(call.path.startswith((str(line), str(added))) for call in found.calls) for found in traces]
+    assert sorted(readers) == [False, True]
+
+
+NOBODY_ELSE = """
+import builtins, os, posixpath, site, sys, threading
+kept = posixpath.isfile, posixpath.realpath
+here = os.path.realpath(os.curdir)
+odd, stop = [], []
+def watch(*_):
+    if (os.path.isfile, os.path.realpath) != kept:
+        odd.append("replaced")
+def hammer():
+    while not stop:
+        watch()
+        if not os.path.isfile(__file__) or os.path.realpath(os.curdir) != here:
+            odd.append("wrong")
+sys.setswitchinterval(1e-6)
+thread = threading.Thread(target=hammer)
+thread.start()
+sys.setprofile(watch)
+for _ in range(5):
+    sys.modules.pop("sysconfig", None)
+    import sysconfig
+    sysconfig.get_config_vars()
+sys.setprofile(None)
+stop.append(True)
+thread.join()
+seen["odd"] = odd
+seen["of sysconfig"] = [sysconfig.os is os, sysconfig.__builtins__ is builtins.__dict__, sysconfig.get_path.__builtins__ is builtins.__dict__]
+seen["of site"] = [site.os is os, site.io is sys.modules["io"], "open" in vars(site)]
+seen["told"] = [sysconfig.get_config_var("srcdir"), sysconfig.get_paths(), sysconfig.is_python_build()]
+"""
+
+
+def test_only_sysconfig_sees_what_it_is_answered(job: Job, mpich: Mpi) -> None:
+    script = job.script(reporting(job, NOBODY_ELSE))
+    assert differences(job, mpich, script, doors=("early", "module")) == {}

@@ -6,10 +6,12 @@ import sys
 from ..account import spec_of
 from .learned import file_name, tree_identity
 from .learning import Learning
+from .rehearsal import Rehearsal
 from .snapshot import resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..answers import Answers
     from ..options import Options
     from ..program import Program
 
@@ -17,13 +19,14 @@ if TYPE_CHECKING:
 class Recording:
     """One recording, from before user code runs to the exit of the process."""
 
-    def __init__(self, program: "Program", options: "Options") -> None:
+    def __init__(self, program: "Program", options: "Options", answers: "Answers", before_site: bool) -> None:
+        """``before_site``: ``site`` has still to run."""
         self._pid = os.getpid()
         name = file_name(program)
-        self._learning = Learning(
-            program, tree_identity(), os.path.join(os.path.abspath(options.record), name) if name else "", []
-        )
-        self._learning.reached(resolve(program, options, set(), self._learning.known))
+        path = os.path.join(os.path.abspath(options.record), name) if name else ""
+        with Rehearsal(answers, before_site) as site:
+            self._learning = Learning(program, tree_identity(), path, [])
+            self._learning.reached(resolve(program, options, set(), self._learning.known, site))
 
     def finish(self) -> None:
         """Write the manifest. A forked child is left out."""

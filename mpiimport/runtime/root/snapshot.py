@@ -8,6 +8,7 @@ from ..metadata import METADATA_MODULES
 from ..options import AUTO
 from ..size import in_words
 from ..store import library_name
+from .bytecode import words
 from .distributions import read_distributions
 from .learned import Learned
 from .learning import Learning
@@ -15,6 +16,7 @@ from .libraries import Libraries
 from .manifest import Manifest
 from .opening import count_bytes, counts, open_to_read
 from .parallel import Readers
+from .rehearsal import CUSTOMISED
 from .staging import are_local, leave_direct, make_fit
 from .tree import EXTENSION, Tree
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from ..answers import Answers
     from ..options import Options
     from ..program import Program
+    from .rehearsal import Rehearsal
 
 
 class Snapshot:
@@ -81,37 +84,57 @@ def take_snapshot(
     answers: "Answers",
     one_node: bool = False,
     room: "Callable[[], int] | None" = None,
+    site: "Rehearsal | None" = None,
 ) -> Snapshot:
     """Read what ``program`` will import: ``loaded`` are the modules that every rank has already.
 
-    ``one_node``: all ranks share one; ``room``: tells the bytes that every node has for its store.
+    ``one_node``: all ranks share one; ``room``: tells the bytes that every node has for its store; ``site``: entered,
+    where it has still to run.
     """
     learning = Learning.of(program, options.manifests)
     before = set(sys.modules)
-    manifest = resolve(program, options, loaded, learning.known)
+    manifest = resolve(program, options, loaded, learning.known, site)
     # The compiler imports unicodedata where it meets a character's name.
     for name in set(sys.modules) - before:
         if not name.startswith("mpiimport."):
             del sys.modules[name]
     learning.reached(manifest)
-    if "sysconfig" in manifest.modules:
-        answers.record_sysconfig()
+    _ask_for_sysconfig(manifest, answers)
     first = program.search_entry()
     searched = {place for places in learning.known.searched.values() for place in places}
     writable = {os.getcwd(), first or os.getcwd(), *searched}
     return _pack(manifest, writable, answers, learning, options, one_node, room)
 
 
-def resolve(program: "Program", options: "Options", loaded: set[str], known: Learned) -> Manifest:
-    """Return the modules that ``program`` will import, read."""
+def _ask_for_sysconfig(manifest: Manifest, answers: "Answers") -> None:
+    """Record the answers for ``sysconfig``, which many import, unless it is not the standard library's."""
+    module = manifest.modules.get("sysconfig")
+    read = manifest.code.get(module.path) if module and module.path else None
+    if read is None or not read.path.startswith(os.path.dirname(os.__file__) + "/"):
+        return
+    code = read.code()
+    if code is not None and "_PYTHON_SYSCONFIGDATA_NAME" not in os.environ:
+        answers.record_sysconfig(read.path, code)
+
+
+def resolve(
+    program: "Program", options: "Options", loaded: set[str], known: Learned, site: "Rehearsal | None" = None
+) -> Manifest:
+    """Return the modules that ``program`` will import, read; ``site``: as for ``take_snapshot``."""
     first = program.search_entry()
     entries = [*([os.getcwd() if first == "" else first] if first is not None else []), *sys.path]
     tree = Tree([entry for entry in dict.fromkeys(entries) if entry.startswith("/")], known.searched)
     manifest = Manifest(tree, loaded, Readers(options.readers), known, options.leave_alone, options.breadth)
     manifest.follow_names(sorted(known.imported))
-    if not known.imported:
-        manifest.follow_names(sorted(set(sys.modules) - loaded))
-    manifest.follow_names(["sitecustomize", "usercustomize", *program.modules()])
+    if site is not None:
+        tree.mapped, tree.namespaces = site.mapped, site.namespaces
+        manifest.follow_names(site.modules)
+        for line in site.lines:
+            # Some call __import__.
+            tree.started |= words(line)
+            manifest.follow_names(sorted(words(line) & tree.tops()))
+            manifest.follow_program(line)
+    manifest.follow_names([*CUSTOMISED, *program.modules()])
     code = program.code()
     if code is not None:
         manifest.follow_program(code)

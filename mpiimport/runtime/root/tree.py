@@ -38,11 +38,16 @@ class Module:
 class Tree:
     """The directories reachable from ``path``, a copy of ``sys.path``.
 
-    ``searched``: package, ``TOP`` for none, -> further directories in which its modules may be.
+    ``searched``: package, ``TOP`` for none, -> further directories in which its modules may be; ``started``: words of
+    the code that is to run before the program; ``mapped``, ``namespaces``: what editable installs add, as
+    ``rehearsal.Rehearsal`` has it.
     """
 
     def __init__(self, path: list[str], searched: dict[str, list[str]] | None = None) -> None:
         self.path = path
+        self.started: set[str] = set()
+        self.mapped: dict[str, str] = {}
+        self.namespaces: dict[str, list[str]] = {}
         self._searched = searched or {}
         self.listings: dict[str, dict[str, int] | None] = {}
         self._tops: set[str] | None = None
@@ -71,7 +76,7 @@ class Tree:
 
     def _search(self, name: str) -> Module | None:
         hook, other = STAND_INS.get(name, ("", ""))
-        stand_in = self.find(other) if hook in sys.modules else None
+        stand_in = self.find(other) if hook in sys.modules or hook in self.started else None
         if stand_in is not None:
             return Module(name, stand_in.kind, stand_in.path, stand_in.locations)
         parent, _, tail = name.rpartition(".")
@@ -94,6 +99,12 @@ class Tree:
                 return module
             if listing.get(tail) == DIRECTORY:
                 portions.append(inside)
+        place = self.mapped.get(name)
+        if place and not portions:
+            directory, stem = place.rpartition("/")[::2]
+            package = self._in_listing(name, place, "__init__", [place])
+            return package or self._in_listing(name, directory, stem, None)
+        portions = portions or self.namespaces.get(name, [])
         return Module(name, NAMESPACE, None, portions) if portions else None
 
     def _in_listing(self, name: str, directory: str, stem: str, locations: list[str] | None) -> Module | None:
