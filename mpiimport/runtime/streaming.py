@@ -1,12 +1,11 @@
 """The snapshot on its way from root's memory and files into the store of each node.
 
-Between nodes it travels in pieces, each followed by its digest as root took it. Pieces are written into the store, not
-received into a mapping of it: making a page accessible costs more than copying it.
+Between nodes it travels in pieces, for whose integrity MPI answers (MPI-4.1, 2.8). Pieces are written into the store,
+not received into a mapping of it: making a page accessible costs more than copying it.
 """
 
 import os
 
-from .index import DIGEST_SIZE, Damaged, digest
 from .pieces import Segment, cut, length_of
 
 TYPE_CHECKING = False
@@ -72,7 +71,6 @@ class Cargo:
         self._store = store
         self._fill = fill
         self._algorithm = algorithm
-        self._travels = False
         self._pieces = cut(sizes, PIECE)
         self._arriving = iter(self._pieces)
         # They take turns: root reads ahead, the others pass on one while another comes.
@@ -89,7 +87,6 @@ class Cargo:
         """
         if leaders is None:
             return None
-        self._travels = leaders.size > 1
         return carry(leaders, self._algorithm, self._messages(), self.unload, lambda: self.failure is None)
 
     def check(self) -> None:
@@ -99,33 +96,29 @@ class Cargo:
             raise self.failure
 
     def _messages(self) -> "Iterator[memoryview]":
-        """Yield each piece with its digest, on root; elsewhere the buffer for it."""
+        """Yield each piece, on root; elsewhere the buffer for it."""
         if self._fill is None:
             for number, piece in enumerate(self._pieces):
-                yield self._buffers[number % IN_USE][: length_of(piece) + DIGEST_SIZE]
+                yield self._buffers[number % IN_USE][: length_of(piece)]
             return
         yield from self._map_ahead(self._load, self._pieces, len(self._buffers))
 
     def _load(self, piece: list[Segment], turn: int) -> memoryview:
         """On root, read a piece, unless something failed before."""
-        buffer, end = self._buffers[turn], length_of(piece)
+        buffer = self._buffers[turn]
         try:
             if self.failure is None and self._fill is not None:
                 for segment, part in _parts(piece, buffer):
                     self._fill(segment.name, segment.offset, part)
-                if self._travels:
-                    buffer[end : end + DIGEST_SIZE] = digest(buffer[:end])
         except Exception as exc:
             self.failure = self.failure or exc
-        return buffer[: end + DIGEST_SIZE]
+        return buffer[: length_of(piece)]
 
     def unload(self, message: memoryview) -> None:
-        """Check the piece that has come next, and write it into the store."""
+        """Write the piece that has come next into the store."""
         piece = next(self._arriving)
         try:
             if self.failure is None:
-                if self._fill is None and digest(message[:-DIGEST_SIZE]) != message[-DIGEST_SIZE:]:
-                    raise Damaged(f"{piece[0].name}, or what follows it, was damaged on its way")
                 for segment, part in _parts(piece, message):
                     if self._store.holds(segment.name):
                         self._store.write(segment.name, segment.offset, part)
@@ -136,7 +129,7 @@ class Cargo:
 
 
 def _buffer() -> memoryview:
-    return memoryview(bytearray(PIECE + DIGEST_SIZE))
+    return memoryview(bytearray(PIECE))
 
 
 def _parts(piece: list[Segment], buffer: memoryview) -> "Iterator[tuple[Segment, memoryview]]":
