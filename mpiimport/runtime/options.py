@@ -128,10 +128,10 @@ OPTIONS = (
         None,
         "BREADTH",
         str,
-        CLOSURE,
+        AUTO,
         "what is read before anything is learned: `closure` (what the program's imports lead to), `package` (the "
-        "packages they reach as a whole, tests left out)",
-        (CLOSURE, PACKAGE),
+        "packages they reach as a whole, tests left out), or as much of the closure as pays on so many nodes (`auto`)",
+        (AUTO, CLOSURE, PACKAGE),
     ),
     Option(
         "leave_alone",

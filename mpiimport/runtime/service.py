@@ -97,9 +97,10 @@ class Service:
         facts, values = phase("handshake", HANDSHAKE, self.state_facts, transport)
         extremes = transport.extremes(values)
         neighbours = transport.neighbours()
-        room = phase("survey", STORE, self.survey_node, transport, neighbours, facts, extremes)
+        room, first = phase("survey", STORE, self.survey_node, transport, neighbours, facts, extremes)
         rooms = transport.extremes(room)
-        snapshot, listed = phase("read", READ, self.read_tree, transport, neighbours, rooms)
+        nodes = transport.totals(first)
+        snapshot, listed = phase("read", READ, self.read_tree, nodes, rooms)
         listed = transport.broadcast(listed)
         sizes, place = phase("reserve", STORE, self.reserve_store, neighbours, listed)
         place = neighbours.broadcast(place)
@@ -139,18 +140,20 @@ class Service:
 
     def survey_node(
         self, transport: Transport, neighbours: Transport, facts: dict[str, int], extremes: tuple[list[int], list[int]]
-    ) -> list[int]:
-        """Where the facts agree, see what room this rank's node has for a store."""
+    ) -> tuple[list[int], list[int]]:
+        """Where the facts agree, see what room this rank's node has for a store, and count that node once."""
         different = differing(facts, *extremes)
         if different:
             raise SteppedAside(f"the ranks differ in their {', '.join(different)}")
-        return [self._placement.survey(neighbours.rank == 0, transport.rank)]
+        first = neighbours.rank == 0
+        return [self._placement.survey(first, transport.rank)], [int(first)]
 
-    def read_tree(
-        self, transport: Transport, neighbours: Transport, rooms: tuple[list[int], list[int]]
-    ) -> "tuple[Snapshot | None, bytes]":
-        """On root, read what the program will import. Return that, and the files of a store for it."""
-        if transport.rank:
+    def read_tree(self, nodes: list[int] | None, rooms: tuple[list[int], list[int]]) -> "tuple[Snapshot | None, bytes]":
+        """On root, which alone is told the number of nodes, read what the program will import.
+
+        Return that, and the files of a store for it.
+        """
+        if nodes is None:
             return None, b""
         loaded = set(sys.modules)
         from .root.rehearsal import Rehearsal
@@ -163,7 +166,7 @@ class Service:
                 self.options,
                 loaded,
                 self._answers,
-                one_node=neighbours.size == transport.size,
+                nodes[0],
                 room=lambda: self._placement.room(least),
                 site=site,
             )

@@ -7,6 +7,7 @@ import sys
 import zlib
 from importlib.machinery import EXTENSION_SUFFIXES, PathFinder
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,8 +46,10 @@ def tree(directory: Path, files: dict[str, str]) -> Tree:
     return Tree([str(directory)])
 
 
-def manifest(directory: Path, files: dict[str, str], program: str, loaded: tuple[str, ...] = ()) -> Manifest:
-    made = Manifest(tree(directory, files), loaded, Readers(2))
+def manifest(
+    directory: Path, files: dict[str, str], program: str, loaded: tuple[str, ...] = (), **options: Any
+) -> Manifest:
+    made = Manifest(tree(directory, files), loaded, Readers(2), **options)
     made.follow_program(compile(program, "<program>", "exec"))
     made.complete()
     return made
@@ -189,6 +192,32 @@ def test_a_chain_of_uncertain_steps_ends_where_it_leaves_its_distribution_or_at_
     assert {name for name in made.modules if not name.startswith("first")} == {
         "second", "second.lazy", "second.lazily_sure",
     }  # fmt: skip
+
+
+def test_the_fewer_nodes_wait_the_less_is_read_that_is_uncertain(tmp_path: Path) -> None:
+    """What bodies import, functions of the program's own modules, and PEP 562's `__getattr__` are followed always."""
+    files = {
+        "programs/own.py": "import certain\ndef f(): import asked",
+        "packages/asked.py": "",
+        "packages/certain/__init__.py": "def f(): from . import one\ndef __getattr__(name): import certain.lazy",
+        "packages/certain/lazy.py": "def f(): from . import not_so_lazy",
+        "packages/certain/not_so_lazy.py": "",
+        "packages/certain/one.py": "def f(): from . import two",
+        "packages/certain/two.py": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    path = [str(tmp_path / "programs"), str(tmp_path / "packages")]
+    found = {}
+    for nodes in (1, 4, 24, 64):
+        made = Manifest(Tree(path), (), Readers(1), breadth="auto", nodes=nodes, home=path[0])
+        made.follow_program(compile("import own", "<program>", "exec"))
+        made.complete()
+        found[nodes] = set(made.modules)
+    least = {"own", "asked", "certain", "certain.lazy"}
+    some = {*least, "certain.one", "certain.not_so_lazy"}
+    assert found == {1: least, 4: least, 24: some - {"certain.not_so_lazy"}, 64: {*some, "certain.two"}}
 
 
 def test_imports_for_when_a_module_is_the_program_are_found_in_programs_alone(tmp_path: Path) -> None:

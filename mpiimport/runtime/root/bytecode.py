@@ -134,23 +134,23 @@ def _runs_at_import(code: "CodeType") -> bool:
 def words(code: "CodeType") -> set[str]:
     """Return the names and the string constants of a code object, those of nested functions included."""
     found: set[str] = set()
-    _add_words(code, found)
+    waiting: list[CodeType] = [code]
+    # The list grows while it is gone through.
+    for code in waiting:
+        found.update(code.co_names)
+        _add_constants(code.co_consts, found, waiting)
     return found
 
 
-def _add_words(code: "CodeType", found: set[str]) -> None:
-    found.update(code.co_names)
-    _add_constants(code.co_consts, found)
-
-
-def _add_constants(constants: "Iterable[object]", found: set[str]) -> None:
+def _add_constants(constants: "Iterable[object]", found: set[str], nested: "list[CodeType]") -> None:
     for constant in constants:
-        if isinstance(constant, str):
-            found.add(constant)
-        elif isinstance(constant, CODE_TYPE):
-            _add_words(constant, found)
-        elif isinstance(constant, (tuple, frozenset)):
-            _add_constants(constant, found)
+        kind = type(constant)
+        if kind is str:
+            found.add(constant)  # type: ignore[arg-type]
+        elif kind is CODE_TYPE:
+            nested.append(constant)  # type: ignore[arg-type]
+        elif kind is tuple or kind is frozenset:
+            _add_constants(constant, found, nested)  # type: ignore[arg-type]
 
 
 def _statements_of(code: "CodeType", is_program: bool = True) -> list[ImportStatement]:

@@ -9,7 +9,10 @@ from .elf import NotElf, read_constants
 from .opening import open_to_read
 from .tree import Tree
 
-NAMES = re.compile(rb"(?<![A-Za-z0-9_.])[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*(?=\0)")
+# Names that stand alone, found by the zeros around them. What is not printable ends a string too, and so do the last
+# bytes of usual floating-point numbers, after which strings begin.
+NAMES = re.compile(rb"\0([A-Za-z_][A-Za-z0-9_]+(?:\.[A-Za-z_][A-Za-z0-9_]*)*)(?=\0)")
+SEPARATED = bytes(byte if 0x20 <= byte < 0x7F and byte not in b"?@" else 0 for byte in range(256))
 ZLIB_HEADER = re.compile(rb"\x78[\x01\x5e\x9c\xda]")
 PROBE = 256
 # In a run of strings without separators shorter names would be found everywhere.
@@ -21,15 +24,15 @@ LONGEST_WORD = 40
 class Constants:
     """The strings of an extension module.
 
-    ``names``: identifiers, dotted or not, that stand alone; ``runs``: strings stored without separators, as
-    Cython's compressed string tables hold them, prose left out.
+    ``names``: identifiers, dotted or not, that stand alone; ``run``: strings stored without separators, as
+    Cython's compressed string tables hold them, prose left out; spaces between what does not belong together.
     """
 
-    __slots__ = ("names", "runs")
+    __slots__ = ("names", "run")
 
-    def __init__(self, names: set[str], runs: list[str]) -> None:
+    def __init__(self, names: set[str], run: str) -> None:
         self.names = names
-        self.runs = runs
+        self.run = run
 
 
 def read_module_constants(path: str) -> Constants | None:
@@ -42,8 +45,8 @@ def read_module_constants(path: str) -> Constants | None:
             os.close(fd)
     except (OSError, NotElf):
         return None
-    names = {name.decode() for name in NAMES.findall(data)}
-    return Constants(names, [run for table in _compressed(data) for run in _runs(table.decode("latin-1"))])
+    names = {name.decode() for name in set(NAMES.findall(b"\0%b\0" % data.translate(SEPARATED)))}
+    return Constants(names, " ".join(run for table in _compressed(data) for run in _runs(table.decode("latin-1"))))
 
 
 def _runs(table: str) -> list[str]:
@@ -55,13 +58,22 @@ def _runs(table: str) -> list[str]:
 def named_modules(constants: Constants, tree: Tree, tops: set[str]) -> set[str]:
     """Return the modules of ``tree`` that the strings name: dotted names, and those in ``tops`` alone."""
     found = {name for name in constants.names if "." in name or name in tops}
-    for run in constants.runs:
-        for top in tops:
-            if top in run:
-                if len(top) >= SHORTEST_NAME:
-                    found.add(top)
-                found |= _dotted(run, top, tree)
+    run = constants.run
+    for top in _tops_in(run, tops) if run else ():
+        if len(top) >= SHORTEST_NAME:
+            found.add(top)
+        found |= _dotted(run, top, tree)
     return found
+
+
+def _tops_in(run: str, tops: set[str]) -> list[str]:
+    """Return those of ``tops`` that stand in ``run``; of short ones those before a dot."""
+    beginnings = {run[start : start + SHORTEST_NAME] for start in range(len(run) - SHORTEST_NAME + 1)}
+    return [
+        top
+        for top in tops
+        if (top[:SHORTEST_NAME] in beginnings and top in run) or (len(top) < SHORTEST_NAME and top + "." in run)
+    ]
 
 
 def _dotted(run: str, top: str, tree: Tree) -> set[str]:

@@ -15,6 +15,8 @@ SHT_PROGBITS, SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 1, 2, 4
 SEGMENT_SIZE, SECTION_SIZE = 56, 64
 # Functions of ld.so for which it counts where the library that calls them lies: its RPATH or RUNPATH, its directory.
 BY_PLACE = b"dlopen\0", b"dlmopen\0", b"__libc_dlopen_mode\0", b"dlinfo\0"
+# Sections of constants that hold no literals, but how to unwind the stack: half of all.
+UNWINDING = (b".eh_frame", b".gcc_except_table")
 
 
 class NotElf(ValueError):
@@ -68,12 +70,20 @@ def read_constants(fd: int) -> bytes:
     if count and size < SECTION_SIZE:
         raise NotElf("the table of sections is damaged")
     sections = _read(fd, table, size * count)
+    names_at = _int(header, 62, 2) * size
+    names = _section(fd, sections, names_at) if 0 < names_at < len(sections) else b""
     constants = []
     for start in range(0, len(sections), size or 1):
         kind, flags = _int(sections, start + 4, 4), _int(sections, start + 8, 8)
-        if kind == SHT_PROGBITS and flags & (SHF_WRITE | SHF_ALLOC | SHF_EXECINSTR) == SHF_ALLOC:
-            constants.append(_read(fd, _int(sections, start + 24, 8), _int(sections, start + 32, 8)))
+        is_constant = kind == SHT_PROGBITS and flags & (SHF_WRITE | SHF_ALLOC | SHF_EXECINSTR) == SHF_ALLOC
+        if is_constant and not names.startswith(UNWINDING, _int(sections, start, 4)):
+            constants.append(_section(fd, sections, start))
     return b"\0".join(constants)
+
+
+def _section(fd: int, sections: bytes, start: int) -> bytes:
+    """Return the content of the section that the entry at ``start`` of their table describes."""
+    return _read(fd, _int(sections, start + 24, 8), _int(sections, start + 32, 8))
 
 
 def _header(fd: int) -> bytes:

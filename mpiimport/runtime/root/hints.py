@@ -34,13 +34,15 @@ class Hints:
         """Yield the modules that functions called while ``module`` loads seem to import."""
         # Such as hashlib's choice of accelerators.
         yield from words & ACCELERATORS
-        for word in words:
+        if package:
             # Such as __import__(__package__ + ".part").
-            if word.startswith(".") and package and RELATIVE_NAME.fullmatch(word):
-                yield package + word
-            # Such as sysconfig's f"_sysconfigdata_{platform}".
-            elif word.endswith("_") and "." not in module.name and module.path and NAME_PREFIX.fullmatch(word):
-                home = os.path.dirname(module.path)
+            yield from (package + word for word in words if word[:1] == "." and RELATIVE_NAME.fullmatch(word))
+        if "." in module.name or not module.path:
+            return
+        # Such as sysconfig's f"_sysconfigdata_{platform}".
+        home = os.path.dirname(module.path)
+        for word in words:
+            if word[-1:] == "_" and NAME_PREFIX.fullmatch(word):
                 for entry in self._tree.listing(os.path.dirname(home) if module.locations else home) or ():
                     if entry.startswith(word):
                         yield entry.partition(".")[0]

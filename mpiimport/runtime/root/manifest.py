@@ -11,10 +11,11 @@ the breadth PACKAGE, and nothing learned, all of the packages that this reaches 
 """
 
 import _imp
+import os
 import sys
 
 from ..metadata import METADATA_MODULES
-from ..options import CLOSURE, PACKAGE
+from ..options import AUTO, CLOSURE, PACKAGE
 from .bytecode import ImportStatement, attribute_statements, import_statements, later_statements, words
 from .constants import Constants, named_modules, read_module_constants
 from .distributions import uses_metadata
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 UNLIKELY = frozenset(
     {"_asyncio", "antigravity", "asyncio", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"}
 )
+LIKELY = sys.stdlib_module_names - UNLIKELY
 # Parts of packages for those who test or build them, and what programs do not import because packages can work with it.
 TESTS = frozenset({"conftest", "distutils", "test", "tests"})
 TOOLS = frozenset({"IPython", "distutils", "jedi", "matplotlib", "pytest", "setuptools", "sphinx"})
@@ -42,8 +44,11 @@ LATER = {
     "importlib.metadata": ("email.parser", "importlib.metadata._adapters", "zipfile"),
     "email.charset": ("encodings.ascii",),
 }
-# Uncertain steps that are made one after another.
+# Uncertain steps that are made one after another, and from how many nodes on. Of what the first leads to one module in
+# 24 is imported, of the second one in 48: with fewer nodes it costs less that each of them reads those late.
 STEPS = 2
+FROM_NODES = (24, 48)
+MANY_NODES = FROM_NODES[-1]
 
 
 class Manifest:
@@ -61,17 +66,22 @@ class Manifest:
         learned: Learned | None = None,
         leave_alone: tuple[str, ...] = (),
         breadth: str = CLOSURE,
+        nodes: int = MANY_NODES,
+        home: str = "",
     ) -> None:
         """``loaded``: modules every rank already has; neither they nor those to ``leave_alone`` are read or followed.
 
         What earlier runs ``learned`` is taken at its word: modules they imported are read and not followed, and
-        what they skipped is neither where only the program itself, functions or strings name it.
+        what they skipped is neither where only the program itself, functions or strings name it. With the breadth AUTO
+        uncertain steps are made as far as they pay with so many ``nodes``. What lies in the directory ``home`` belongs
+        to the program.
         """
         self.tree = tree
         self.readers = readers
         self._learned = learned or Learned()
         self._left_alone = frozenset(leave_alone)
         self._takes_packages = breadth == PACKAGE and not self._learned.imported
+        self._home = home
         self.modules: dict[str, Module] = {}
         self.code: dict[str, CodeFile] = {}
         self.metadata_words = set(self._learned.asked)
@@ -82,6 +92,7 @@ class Manifest:
         # How many uncertain steps lead to what is reached now; code from which another is to be made: which of its
         # statements it takes, its package, and its words, where these matter.
         self._step = 0
+        self._steps = sum(1 for least in FROM_NODES if nodes >= least) if breadth == AUTO else STEPS
         self._uncertain: list[tuple[Callable[[CodeType], list[ImportStatement]], CodeType, str, set[str]]] = []
         # The top-level modules to which certain steps lead.
         self._certain: set[str] = set()
@@ -247,14 +258,17 @@ class Manifest:
             self.follow_names(name for name in named if self._is_likely(name, package))
             if module.name.partition(".")[0] != "importlib" and module.name not in METADATA_MODULES:
                 self._note_metadata_words(found)
-        if self._step < STEPS:
-            top = module.name.partition(".")[0] if module else ""
-            if not top or top in sys.stdlib_module_names:
-                self._uncertain.append((later_statements, code, package, set()))
-            elif not self._step or top in self._certain:
-                self._uncertain.append((later_statements, code, package, found))
-            else:
-                self._uncertain.append((attribute_statements, code, package, set()))
+        top = package.partition(".")[0] if package else module.name if module else ""
+        if module and self._is_own(top):
+            for statement in later_statements(code):
+                self._reach_statement(statement, package, self._learned.skipped)
+        if self._step < self._steps and (not module or top in sys.stdlib_module_names):
+            self._uncertain.append((later_statements, code, package, set()))
+        elif self._step < self._steps and (not self._step or top in self._certain):
+            self._uncertain.append((later_statements, code, package, found))
+        elif self._step < max(self._steps, 1):
+            # The parts that a package brings when they are asked for are wanted more often than not.
+            self._uncertain.append((attribute_statements, code, package, set()))
 
     def _follow_uncertain(
         self, statements: list[ImportStatement], code: "CodeType", package: str, found: set[str]
@@ -265,6 +279,14 @@ class Manifest:
         if found and self._step < STEPS:
             named += [*self._hints.optional(code), *self._hints.plugins(found)]
         self.follow_names(name for name in named if self._is_likely(name, package))
+
+    def _is_own(self, top: str) -> bool:
+        """Tell whether a top-level module belongs to the program, whose functions are sure to run."""
+        module = self.modules.get(top)
+        if module is None or not self._home:
+            return False
+        place = module.locations[0] if module.locations else module.path
+        return place is not None and os.path.dirname(place) == self._home
 
     def _note_metadata_words(self, found: set[str]) -> None:
         if uses_metadata(found):
@@ -278,8 +300,7 @@ class Manifest:
 
     def _tops(self) -> set[str]:
         """Return the top-level names that strings may mean: the standard library's and those reached."""
-        reached = {name for name in self.modules if "." not in name}
-        return reached | (sys.stdlib_module_names - UNLIKELY)
+        return {name for name in self.modules if "." not in name} | LIKELY
 
     def _read(self, module: Module) -> CodeFile | Constants | None:
         if module.path is None:

@@ -26,7 +26,7 @@ class Recording:
         path = os.path.join(os.path.abspath(options.record), name) if name else ""
         with Rehearsal(answers, before_site) as site:
             self._learning = Learning(program, tree_identity(), path, [])
-            self._learning.reached(resolve(program, options, set(), self._learning.known, site))
+            self._learning.reached(resolve(program, options, set(), self._learning.known, site=site))
 
     def finish(self) -> None:
         """Write the manifest. A forked child is left out."""

@@ -13,7 +13,7 @@ from .distributions import read_distributions
 from .learned import Learned
 from .learning import Learning
 from .libraries import Libraries
-from .manifest import Manifest
+from .manifest import MANY_NODES, Manifest
 from .opening import count_bytes, counts, open_to_read
 from .parallel import Readers
 from .rehearsal import CUSTOMISED
@@ -82,18 +82,18 @@ def take_snapshot(
     options: "Options",
     loaded: set[str],
     answers: "Answers",
-    one_node: bool = False,
+    nodes: int = MANY_NODES,
     room: "Callable[[], int] | None" = None,
     site: "Rehearsal | None" = None,
 ) -> Snapshot:
     """Read what ``program`` will import: ``loaded`` are the modules that every rank has already.
 
-    ``one_node``: all ranks share one; ``room``: tells the bytes that every node has for its store; ``site``: entered,
-    where it has still to run.
+    ``nodes``: how many there are; ``room``: tells the bytes that every node has for its store; ``site``: entered, where
+    it has still to run.
     """
     learning = Learning.of(program, options.manifests)
     before = set(sys.modules)
-    manifest = resolve(program, options, loaded, learning.known, site)
+    manifest = resolve(program, options, loaded, learning.known, nodes, site)
     # The compiler imports unicodedata where it meets a character's name.
     for name in set(sys.modules) - before:
         if not name.startswith("mpiimport."):
@@ -103,7 +103,7 @@ def take_snapshot(
     first = program.search_entry()
     searched = {place for places in learning.known.searched.values() for place in places}
     writable = {os.getcwd(), first or os.getcwd(), *searched}
-    return _pack(manifest, writable, answers, learning, options, one_node, room)
+    return _pack(manifest, writable, answers, learning, options, nodes == 1, room)
 
 
 def _ask_for_sysconfig(manifest: Manifest, answers: "Answers") -> None:
@@ -118,13 +118,31 @@ def _ask_for_sysconfig(manifest: Manifest, answers: "Answers") -> None:
 
 
 def resolve(
-    program: "Program", options: "Options", loaded: set[str], known: Learned, site: "Rehearsal | None" = None
+    program: "Program",
+    options: "Options",
+    loaded: set[str],
+    known: Learned,
+    nodes: int = MANY_NODES,
+    site: "Rehearsal | None" = None,
 ) -> Manifest:
-    """Return the modules that ``program`` will import, read; ``site``: as for ``take_snapshot``."""
+    """Return the modules that ``program`` will import, read: more of what is uncertain the more nodes wait for it.
+
+    ``nodes``, ``site``: as for ``take_snapshot``.
+    """
     first = program.search_entry()
-    entries = [*([os.getcwd() if first == "" else first] if first is not None else []), *sys.path]
+    home = os.getcwd() if first == "" else first
+    entries = [*([home] if home is not None else []), *sys.path]
     tree = Tree([entry for entry in dict.fromkeys(entries) if entry.startswith("/")], known.searched)
-    manifest = Manifest(tree, loaded, Readers(options.readers), known, options.leave_alone, options.breadth)
+    manifest = Manifest(
+        tree,
+        loaded,
+        Readers(options.readers),
+        learned=known,
+        leave_alone=options.leave_alone,
+        breadth=options.breadth,
+        nodes=nodes,
+        home=home or "",
+    )
     manifest.follow_names(sorted(known.imported))
     if site is not None:
         tree.mapped, tree.namespaces = site.mapped, site.namespaces
