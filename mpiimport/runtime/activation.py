@@ -94,6 +94,7 @@ def _arrange_exit(rank: int, service: "Service", ownership: "Ownership") -> None
         ownership.finish_at_once(becomes)
 
     atexit.register(ownership.finish)
+    atexit.register(service.wait_for_failures)
     atexit.register(service.leave)
     atexit.register(service.gather)
     alone(rank, lambda: before_abrupt_ends(end_at_once))

@@ -124,9 +124,14 @@ class Ownership:
     def finish_at_once(self, becomes: bool) -> None:
         """Before ``os._exit``, or ``exec`` as ``becomes`` tells, finalise where user code never touched MPI.
 
-        Without us the one ends no other rank, and after the other MPI may start.
+        Without us the one ends no other rank, and after the other MPI may start. Where user code has finalised MPI the
+        launcher hears of it, which would else kill ranks that are at their own end.
         """
-        if os.getpid() != self._pid or self.adopted or (self._is_initialized() and not self._started):
+        if os.getpid() != self._pid:
+            return
+        if self.adopted or (self._is_initialized() and not self._started):
+            if self.mpi.Is_finalized() and not becomes:
+                self._launcher.end()
             return
         if becomes:
             self._launcher.leave_to_heir(self._finalize_now)
@@ -143,6 +148,15 @@ class Ownership:
         if self.active():
             self._aborting = True
             self.mpi._set_abort_status(status)
+
+    def aborts(self) -> bool:
+        """Tell whether the end of this process is to end the job."""
+        return self._aborting and self.active()
+
+    def end_without_abort(self) -> None:
+        """End as if no exception had been; MPI is finalised where it would be."""
+        self._aborting = False
+        self.mpi._set_abort_status(0)
 
     def _start_for_user(self, settings: "Settings") -> None:
         """Do what mpi4py does when it is imported, which it did for us and cannot do again."""

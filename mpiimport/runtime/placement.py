@@ -55,6 +55,11 @@ class Placement:
         if self.store is not None:
             self.store.leave()
 
+    def discard(self) -> None:
+        """Remove the store, though neighbours may use it."""
+        if self.store is not None:
+            self.store.discard()
+
     def _room_here(self) -> int:
         return room_for_store(self._options.store_places(), self._options.store_size)
 

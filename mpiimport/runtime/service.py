@@ -6,6 +6,7 @@ itself can fail there. Nor can what MPI is started with be agreed upon: the dead
 """
 
 import sys
+import time
 
 from .account import Account
 from .agreement import Agreement, SteppedAside, alone
@@ -25,6 +26,8 @@ from .transport.mpi import Transport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .answers import Answers
     from .options import Options
     from .program import Program
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
     from .root.learning import Learning
     from .root.snapshot import Snapshot
     from .store import Store
+
+# Seconds that a rank that has failed gives the others, to fail too.
+MOMENT = 1
 
 
 class Service:
@@ -53,6 +59,7 @@ class Service:
         self._answers = answers
         self._before_site = before_site
         self._placement = Placement(options)
+        self._transport: Transport | None = None
         self._gathering: Gathering | None = None
 
     def start(self) -> None:
@@ -72,6 +79,27 @@ class Service:
         """Stop using the store."""
         self._placement.leave()
 
+    def wait_for_failures(self) -> None:
+        """At the exit of a rank that has failed, let the others say why they fail, for a moment.
+
+        Where all ranks do, none has to end the job for the others. Else this one is about to, by which launchers kill:
+        nothing is to be left by those that have not failed. Never raises.
+        """
+        ownership = self.ownership
+        if ownership is None or not ownership.aborts():
+            return
+        _flush(sys.stdout)
+        _flush(sys.stderr)
+        self._placement.discard()
+        try:
+            if self._transport is None:
+                time.sleep(MOMENT)
+            elif self._transport.all_fail(MOMENT):
+                ownership.end_without_abort()
+        except BaseException:
+            # As of a signal: the moment is over.
+            pass
+
     def _take_part(self) -> None:
         """Run the phases, and end what they began of MPI where all ranks have come to the same end."""
         ownership, transport = self.init_mpi()
@@ -86,6 +114,7 @@ class Service:
         # The communicator stays where it is to gather, which no session outlives.
         if ownership.session is None:
             transport.free_parts()
+            self._transport = transport
         else:
             transport.free()
         alone(transport.rank, ownership.end_startup)
@@ -238,3 +267,11 @@ class Service:
         """Put facts into the report, where one is asked for."""
         if self._report is not None:
             self._report.facts.update(facts)
+
+
+def _flush(file: "Any") -> None:
+    """Write out what has been printed. Never raises: there may be no such file, or it is closed."""
+    try:
+        file.flush()
+    except Exception:
+        pass

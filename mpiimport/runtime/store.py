@@ -167,6 +167,14 @@ class Store:
         except OSError:
             pass
 
+    def discard(self) -> None:
+        """Remove the store whoever uses it, for the job is about to be ended. Never raises."""
+        if os.getpid() == self._pid:
+            try:
+                _remove(self.directory)
+            except OSError:
+                pass
+
     def _reserve(self, sizes: dict[str, int]) -> None:
         """Create every file with its room allocated: writing into a full tmpfs later would be a SIGBUS."""
         for name, size in sizes.items():

@@ -1,5 +1,8 @@
 """An exception that nothing catches on one rank prints its own traceback and ends the job, within seconds."""
 
+import signal
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import Job
@@ -92,3 +95,82 @@ MPI.COMM_WORLD.Barrier()
     outcome = job.run(mpich, 2, job.script(text), door=door)
     assert outcome.status not in (0, None), outcome.stderr
     assert outcome.lines() == ["the program's hook"]
+
+
+RANKS = 4
+ON_EVERY_RANK = """
+import atexit
+import numpy
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+atexit.register(lambda: print("handler", rank))
+print("printed", rank)
+raise RuntimeError(f"on rank {rank}")
+"""
+
+
+def own_place(job: Job) -> Path:
+    """A place for the store that no other job uses."""
+    place = job.directory / "place"
+    place.mkdir(exist_ok=True)
+    return place
+
+
+def test_nothing_is_lost_or_left_where_every_rank_fails(job: Job, mpi: Mpi) -> None:
+    script, place = job.script(ON_EVERY_RANK), own_place(job)
+    plain = job.run(mpi, RANKS, script, door="plain")
+    for _ in range(4):
+        served = job.run(mpi, RANKS, script, MPIIMPORT_STORE=str(place))
+        assert served.status == plain.status == 1, served.stderr
+        printed = [line for line in served.lines() if line.startswith(("printed", "handler"))]
+        assert printed == [f"{word} {rank}" for word in ("handler", "printed") for rank in range(RANKS)]
+        for rank in range(RANKS):
+            assert served.stderr.count(f"RuntimeError: on rank {rank}") == 1, served.stderr
+        assert list(place.iterdir()) == []
+
+
+def test_nothing_is_left_where_one_rank_fails_and_the_others_wait(job: Job, mpi: Mpi) -> None:
+    job.script(HELPER, "helper.py")
+    place = own_place(job)
+    served = job.run(mpi, RANKS, job.script("import numpy\n" + PROGRAM), MPIIMPORT_STORE=str(place))
+    assert served.status == 1
+    assert served.stderr.count("RuntimeError: on one rank") == 1
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_a_rank_waits_for_the_others_to_fail_ends_the_job(
+    job: Job, mpich: Mpi, number: signal.Signals
+) -> None:
+    text = f"""
+import os, subprocess, sys
+from mpi4py import MPI
+if MPI.COMM_WORLD.rank == 1:
+    # Until the last handler waits.
+    subprocess.Popen(["sh", "-c", f"sleep 0.5; kill -{int(number)} {{os.getpid()}}"])
+    raise RuntimeError("on one rank")
+MPI.COMM_WORLD.Barrier()
+"""
+    place = own_place(job)
+    served = job.run(mpich, 2, job.script(text), MPIIMPORT_STORE=str(place))
+    assert served.status not in (0, None)
+    assert served.stderr.count("Traceback (most recent call last):") == 1, served.stderr
+    assert list(place.iterdir()) == []
+
+
+def test_ranks_that_finalise_mpi_and_end_at_once_leave_nothing(job: Job, mpi: Mpi) -> None:
+    text = """
+import os, time
+import numpy
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+MPI.Finalize()
+time.sleep(rank * 0.05)
+print("ends", rank, flush=True)
+os._exit(0)
+"""
+    place = own_place(job)
+    for _ in range(3):
+        served = job.run(mpi, RANKS, job.script(text), MPIIMPORT_STORE=str(place))
+        assert (served.status, served.lines()) == (0, [f"ends {rank}" for rank in range(RANKS)]), served.stderr
+        assert list(place.iterdir()) == []

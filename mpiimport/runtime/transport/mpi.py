@@ -21,6 +21,8 @@ SHORTEST_SLEEP, LONGEST_SLEEP = 0.0002, 0.005
 GROWTH = 1.05
 # Of messages along a tree: that the next one comes, what comes, and how many have it.
 NOTICE, CONTENT, COUNT = range(3)
+# Of the messages that tell that a rank has failed, and that all have.
+FAILED = 3
 
 
 class Transport:
@@ -171,6 +173,28 @@ class Transport:
             return total
         self._wait(self._comm.Isend([_pack([total]), byte], family.parent, COUNT))
         return None
+
+    def all_fail(self, seconds: float) -> bool:
+        """Tell whether all ranks have called this within ``seconds`` of this one. Not collective: others may never.
+
+        By messages, not by a barrier, for who has not failed may be in a collective of this communicator.
+        """
+        deadline = time.monotonic() + seconds
+        others = [0] if self.rank else list(range(1, self.size))
+        told = [self._tell_failure(0)] if self.rank else []
+        heard = [self._comm.Irecv([bytearray(1), self._mpi.BYTE], other, FAILED) for other in others]
+        while not all(request.Test() for request in heard):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(LONGEST_SLEEP)
+        if self.rank == 0:
+            told = [self._tell_failure(other) for other in others]
+        for request in told:
+            self._wait(request)
+        return True
+
+    def _tell_failure(self, rank: int) -> "Any":
+        return self._comm.Isend([bytearray(1), self._mpi.BYTE], rank, FAILED)
 
     def free_parts(self) -> None:
         """Free the transports that came of this one."""
