@@ -5,6 +5,7 @@ import importlib.util
 import marshal
 import os
 import py_compile
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable
@@ -16,6 +17,7 @@ import pytest
 
 from mpiimport.runtime.index import stamp
 from mpiimport.runtime.root.reading import read_code, read_file
+from tests.conftest import ROOT
 
 # Of the same length, so that a pyc of one has the right size for the other.
 SOURCE, OTHER = "value = 'source'\n", "value = 'cached'\n"
@@ -253,3 +255,25 @@ def test_a_file_that_claims_to_be_empty_is_read_whole() -> None:
     path = Path("/proc/self/cmdline")
     assert path.stat().st_size == 0
     assert read_file(str(path)) == path.read_bytes() != b""
+
+
+NAMED = """
+import gc, sys
+from mpiimport.runtime.root.reading import read_code
+assert "unicodedata" not in sys.modules
+for path in sys.argv[1:]:
+    assert read_code(path).code() is not None
+    gc.collect()
+assert "unicodedata" not in sys.modules
+print(eval(r"'\\N{BULLET}'") == chr(0x2022))
+"""
+
+
+def test_any_number_of_files_with_names_of_characters_is_compiled(tmp_path: Path) -> None:
+    files = [tmp_path / f"named{number}.py" for number in range(3)]
+    for file in files:
+        file.write_text(f"text = '\\N{{BULLET}} {file.name}'")
+    # Where the compiler uses a module that is gone, the process ends by a signal.
+    command = [sys.executable, "-c", NAMED, *map(str, files)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stdout) == (0, "True\n")

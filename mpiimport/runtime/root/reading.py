@@ -14,7 +14,10 @@ from .opening import count_bytes, open_to_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType
+    from types import CodeType, ModuleType
+
+
+_hidden: "list[ModuleType]" = []
 
     from ..index import Stamp
 
@@ -51,13 +54,22 @@ class CodeFile:
             except (SyntaxError, ValueError, MemoryError, RecursionError):
                 return None
             finally:
-                # The compiler imports unicodedata for string literals with names of characters.
-                for name in set(sys.modules) - before:
-                    del sys.modules[name]
+                hide_modules(before)
         if caught:
             return None
         self.marshalled = marshal.dumps(code)
         return code
+
+
+def hide_modules(before: set[str]) -> None:
+    """Take modules that were imported since then out of ``sys.modules``, but for our own.
+
+    The compiler imports unicodedata for string literals with names of characters. It keeps a pointer into that
+    module and no reference, so the module must not go.
+    """
+    for name in set(sys.modules) - before:
+        if not name.startswith("mpiimport."):
+            _hidden.append(sys.modules.pop(name))
 
 
 def _loaded(marshalled: bytes) -> "CodeType | None":

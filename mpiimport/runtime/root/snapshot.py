@@ -16,6 +16,7 @@ from .libraries import Libraries
 from .manifest import MANY_NODES, Manifest
 from .opening import count_bytes, counts, open_to_read
 from .parallel import Readers
+from .reading import hide_modules
 from .rehearsal import CUSTOMISED
 from .staging import are_local, leave_direct, make_fit
 from .tree import EXTENSION, Tree
@@ -94,10 +95,7 @@ def take_snapshot(
     learning = Learning.of(program, options.manifests)
     before = set(sys.modules)
     manifest = resolve(program, options, loaded, learning.known, nodes, site)
-    # The compiler imports unicodedata where it meets a character's name.
-    for name in set(sys.modules) - before:
-        if not name.startswith("mpiimport."):
-            del sys.modules[name]
+    hide_modules(before)
     learning.reached(manifest)
     _ask_for_sysconfig(manifest, answers)
     first = program.search_entry()
