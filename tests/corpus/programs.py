@@ -54,11 +54,15 @@ bottleneck.move_mean(numpy.arange(5.0), 2)
 """,
     "certifi": "import certifi; open(certifi.where()).read(100); certifi.contents()",
     "cffi": """
+import glob, numpy, threadpoolctl
 from cffi import FFI
 ffi = FFI()
-ffi.cdef("double cos(double);")
+ffi.cdef("double cos(double); void scipy_openblas_set_num_threads64_(int);")
 ffi.dlopen(None)
 ffi.new("int[3]")
+(blas,) = glob.glob(numpy.__path__[0] + ".libs/libscipy_openblas*")
+ffi.dlopen(blas).scipy_openblas_set_num_threads64_(1)
+assert [pool["num_threads"] for pool in threadpoolctl.threadpool_info()] == [1]
 """,
     "click": """
 import click
@@ -239,6 +243,14 @@ assert total(numpy.arange(4.0)) == 6
 def double(x):
     return 2 * x
 double(numpy.arange(3.0))
+import ctypes, glob, threadpoolctl
+from llvmlite import binding
+(blas,) = glob.glob(numpy.__path__[0] + ".libs/libscipy_openblas*")
+binding.load_library_permanently(blas)
+place = binding.address_of_symbol("scipy_openblas_set_num_threads64_")
+ctypes.CFUNCTYPE(None, ctypes.c_int)(place)(1)
+pools = [pool for pool in threadpoolctl.threadpool_info() if "64_" in pool["filepath"]]
+assert [pool["num_threads"] for pool in pools] == [1]
 """,
     "numexpr": "import numexpr, numpy; a = numpy.arange(10.0); assert numexpr.evaluate('2*a + 1')[1] == 3",
     "numpy": """
@@ -345,6 +357,19 @@ assert pytest.main(["-q", "-p", "no:cacheprovider", "--basetemp", f"temporary-{o
 """,
     "pytz": "import pytz, datetime; pytz.timezone('Europe/Berlin').localize(datetime.datetime(2020, 1, 1)).utcoffset()",
     "pyyaml": "import yaml; yaml.safe_dump(yaml.safe_load('a: [1, 2]')); yaml.load('b: 1', yaml.CSafeLoader)",
+    "rasterio": """
+import numpy, rasterio
+from rasterio.io import MemoryFile
+from rasterio.transform import from_origin
+from rasterio.warp import transform
+shape = {"width": 4, "height": 4, "count": 1, "dtype": "float32"}
+with MemoryFile() as memory:
+    with memory.open(driver="GTiff", crs="EPSG:32633", transform=from_origin(9, 9, 1, 1), **shape) as image:
+        image.write(numpy.ones((1, 4, 4), "float32"))
+    with memory.open() as image:
+        assert image.read().sum() == 16 and image.crs.to_epsg() == 32633
+transform("EPSG:4326", "EPSG:32633", [15], [50])
+""",
     "regex": "import regex; regex.findall(r'\\\\p{Lu}', 'aBC')",
     "requests": """
 import requests

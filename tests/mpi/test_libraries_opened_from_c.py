@@ -226,3 +226,27 @@ names = sorted(os.path.normpath(name) for name in names)
 report([name for name in names if "kit" in name], [name for name in names if "mpiimport-" in name])
 """
     assert "libcounter.so" in same(job, mpich, text)[0]
+
+
+def test_a_constructor_is_told_the_place_of_the_copy(job: Job, mpich: Mpi, kit: Kit) -> None:
+    code = """
+static long copied;
+__attribute__((constructor)) static void look(void) { copied = strstr(beside(""), "/mpiimport-") != 0; }
+static long answer(const char *text) { return 10 * copied + (strstr(beside(""), "/mpiimport-") != 0); }
+"""
+    kit.module("early", BESIDE + code)
+    text = "import kit.early; report(kit.early.call(''))"
+    assert printed(job, mpich, "plain", text) == ["0 []"] * 2
+    assert printed(job, mpich, "early", text) == ["10 []"] * 2
+
+
+def test_c_code_that_opens_a_copied_library_by_another_path_maps_a_second_unless_it_is_direct(
+    job: Job, mpich: Mpi, kit: Kit
+) -> None:
+    kit.module("opener", OPEN + "static long answer(const char *text) { return number_of(text); }")
+    path = kit.module("counting", COUNTER + "static long answer(const char *text) { return number(); }")
+    other = kit.directory / "kit.libs" / ".." / "kit" / path.name
+    text = f"import kit.opener, kit.counting; report(kit.counting.call(''), kit.opener.call({str(other)!r}))"
+    assert printed(job, mpich, "plain", text) == ["1 2 []"] * 2
+    assert printed(job, mpich, "early", text) == [f"1 1 ['{path.name}']"] * 2
+    assert printed(job, mpich, "early", text, MPIIMPORT_DIRECT="kit") == ["1 2 []"] * 2

@@ -14,7 +14,7 @@ SHT_PROGBITS, SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 1, 2, 4
 
 SEGMENT_SIZE, SECTION_SIZE = 56, 64
 # Functions of ld.so for which it counts where the library that calls them lies: its RPATH or RUNPATH, its directory.
-BY_PLACE = b"dlopen\0", b"dlmopen\0", b"__libc_dlopen_mode\0", b"dlinfo\0"
+BY_PLACE = b"dlopen\0", b"dlmopen\0", b"dlinfo\0"
 # Sections of constants that hold no literals, but how to unwind the stack: half of all.
 UNWINDING = (b".eh_frame", b".gcc_except_table")
 

@@ -16,10 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType, ModuleType
 
+    from ..index import Stamp
 
 _hidden: "list[ModuleType]" = []
-
-    from ..index import Stamp
 
 
 class CodeFile:

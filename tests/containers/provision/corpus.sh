@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # corpus.sh PYTHON: makes a virtual environment of PYTHON, byte-compiled, with the packages of tests/corpus, and
-# prints its directory (last line of stdout). 2.6 GB.
+# prints its directory (last line of stdout). 2.7 GB.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh
