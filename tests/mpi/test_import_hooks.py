@@ -1,0 +1,269 @@
+"""What acts on imports acts served as it does plainly: import hooks, replaced methods of importlib, tracers.
+
+Each program runs on a package of its own, in the script's directory or in one of PYTHONPATH, and prints what the hook did.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Job, provision
+from tests.lab.ranks import Mpi
+
+DOORS = ("early", "module", "sitecustomize")
+PLACES = ("beside the script", "in PYTHONPATH")
+PACKAGE = {
+    "mypkg/__init__.py": "",
+    "mypkg/typed.py": "def double(x: int) -> int:\n    y = x * 2\n    return y\n\n\ndef unused():\n    return None\n",
+    "fast.pyx": "def double(int x):\n    return 2 * x\n",
+}
+CATCH = """
+try:
+    print("not checked:", double("a"))
+except Exception as exc:
+    print("checked:", type(exc).__name__)
+"""
+# By package and way of using it: the program, and what each rank prints plainly.
+TOOLS = {
+    "beartype_package": (
+        "from beartype.claw import beartype_package\nbeartype_package('mypkg')\nfrom mypkg.typed import double" + CATCH,
+        "checked: BeartypeCallHintParamViolation",
+    ),
+    "beartype_this_package": (
+        "from claimed.typed import double" + CATCH,
+        "checked: BeartypeCallHintParamViolation",
+    ),
+    "typeguard": (
+        "from typeguard import install_import_hook\ninstall_import_hook('mypkg')\nfrom mypkg.typed import double"
+        + CATCH,
+        "checked: TypeCheckError",
+    ),
+    "jaxtyping": (
+        "from jaxtyping import install_import_hook\nwith install_import_hook('mypkg', 'beartype.beartype'):\n"
+        "    from mypkg.typed import double" + CATCH,
+        "checked: TypeCheckError",
+    ),
+    "pyximport": (
+        """
+import os, sys, pyximport
+pyximport.install(build_dir=f"build.{os.environ['PMI_RANK']}", language_level=3)
+import fast
+print(os.path.splitext(fast.__file__)[1], fast.double(2))
+""",
+        ".so 4",
+    ),
+    "snoop": (
+        """
+import sys, snoop
+import mypkg.typed
+snoop.install(out=sys.stdout, columns="")
+mypkg.typed.double = snoop.snoop(mypkg.typed.double)
+mypkg.typed.double(2)
+""",
+        "    2 |     y = x * 2",
+    ),
+    "hunter": (
+        """
+import hunter
+hunter.trace(hunter.Q(module="mypkg.typed"), action=lambda e: print(e.kind, e.function, e.lineno, e.source.rstrip()))
+from mypkg.typed import double
+double(2)
+hunter.stop()
+""",
+        "line double 2     y = x * 2",
+    ),
+    "line_profiler": (
+        """
+import line_profiler, mypkg.typed
+profiler = line_profiler.LineProfiler()
+profiler.add_module(mypkg.typed)
+profiler.runcall(mypkg.typed.double, 2)
+for (file, line, name), hits in sorted(profiler.get_stats().timings.items()):
+    print(file, line, name, [hit[:2] for hit in hits])
+""",
+        "{package}/mypkg/typed.py 1 double [(2, 1), (3, 1)]",
+    ),
+    "line_profiler's autoprofile": (
+        """
+import builtins, line_profiler
+from line_profiler.autoprofile import autoprofile
+builtins.profile = line_profiler.LineProfiler()
+autoprofile.run("profiled.py", {"__name__": "__main__", "prof": builtins.profile, "profile": builtins.profile}, ["mypkg"])
+for (file, line, name), hits in sorted(builtins.profile.get_stats().timings.items()):
+    print(file, line, name, [hit[:2] for hit in hits])
+""",
+        "{package}/mypkg/typed.py 1 double [(2, 1), (3, 1)]",
+    ),
+    "coverage": (
+        """
+import coverage
+measured = coverage.Coverage(data_file=None, source=["mypkg"])
+measured.start()
+import mypkg.typed
+mypkg.typed.double(2)
+measured.stop()
+print(*measured.analysis2(mypkg.typed)[:4])
+""",
+        "{package}/mypkg/typed.py [1, 2, 3, 6, 7] [] [7]",
+    ),
+    "coverage.process_startup": (
+        """
+import os
+os.environ["COVERAGE_PROCESS_START"] = "coveragerc"
+import coverage
+measured = coverage.process_startup()
+import mypkg.typed
+mypkg.typed.double(2)
+measured.stop()
+print(*[(file, sorted(measured.get_data().lines(file))) for file in sorted(measured.get_data().measured_files())])
+""",
+        "('{package}/mypkg/__init__.py', [0]) ('{package}/mypkg/typed.py', [1, 2, 3, 6])",
+    ),
+}
+EXTRA = {
+    "claimed/__init__.py": "from beartype.claw import beartype_this_package\nbeartype_this_package()\n",
+    "claimed/typed.py": PACKAGE["mypkg/typed.py"],
+    "profiled.py": "import mypkg.typed\nmypkg.typed.double(2)\n",
+    "coveragerc": "[run]\nsource = mypkg\ndata_file = measured\nparallel = true\n",
+}
+OWN_FINDER = """
+import sys
+from importlib.machinery import FileFinder, SOURCE_SUFFIXES, SourceFileLoader
+class Loader(SourceFileLoader):
+    def get_code(self, name):
+        print("code of", name)
+        return self.source_to_code(self.get_data(self.path) + b"\\nhooked = True\\n", self.path)
+hook = FileFinder.path_hook((Loader, SOURCE_SUFFIXES))
+{before}
+{insert}
+{forget}
+import mypkg.typed
+print("hooked:", *[getattr(module, "hooked", False) for module in (mypkg, mypkg.typed)])
+"""
+REPLACED = """
+import sys
+from importlib.machinery import FileFinder, SourceFileLoader
+sys.dont_write_bytecode = True
+former = {owner}.{method}
+def replacement(self, *arguments, **named):
+    if "mypkg" in repr([self.path, *arguments]):
+        print("{method}", *[str(a).rpartition("/")[2] for a in arguments if isinstance(a, str)])
+    return former(self, *arguments, **named)
+{owner}.{method} = replacement
+import mypkg.typed
+print(mypkg.typed.double(2), mypkg.typed.__loader__.{say} is not None)
+"""
+BEFORE_PYTHONS_OWN = (
+    "sys.path_hooks.insert(next(place for place, known in enumerate(sys.path_hooks) "
+    "if getattr(known, '__qualname__', '').startswith('FileFinder.path_hook')), hook)"
+)
+CLEAR = "sys.path_importer_cache.clear()"
+# Programs that need no package: the text, and what each rank prints plainly.
+HOOKS = {
+    "path hook put first": (
+        OWN_FINDER.format(before="", insert="sys.path_hooks.insert(0, hook)", forget=CLEAR),
+        "hooked: True True",
+    ),
+    "path hook put before Python's own": (
+        OWN_FINDER.format(before="", insert=BEFORE_PYTHONS_OWN, forget=CLEAR),
+        "hooked: True True",
+    ),
+    # The package's own directory is then asked for the first time.
+    "path hook put first, the cache kept": (
+        OWN_FINDER.format(before="import mypkg", insert="sys.path_hooks.insert(0, hook)", forget=""),
+        "hooked: False True",
+    ),
+    "path hook put before Python's own, the cache kept": (
+        OWN_FINDER.format(before="import mypkg", insert=BEFORE_PYTHONS_OWN, forget=""),
+        "hooked: False True",
+    ),
+    "path hook put last": (
+        OWN_FINDER.format(before="", insert="sys.path_hooks.append(hook)", forget=CLEAR),
+        "hooked: False False",
+    ),
+    "path hook instead of Python's own": (
+        OWN_FINDER.format(before="", insert="sys.path_hooks[-1] = hook", forget=CLEAR),
+        "hooked: True True",
+    ),
+    "source_to_code replaced": (
+        REPLACED.format(owner="SourceFileLoader", method="source_to_code", say="path"),
+        "source_to_code typed.py",
+    ),
+    "get_code replaced": (
+        REPLACED.format(owner="SourceFileLoader", method="get_code", say="path"),
+        "get_code mypkg.typed",
+    ),
+    "get_data replaced": (
+        REPLACED.format(owner="SourceFileLoader", method="get_data", say="path"),
+        "get_data typed.py",
+    ),
+    "exec_module replaced": (
+        REPLACED.format(owner="SourceFileLoader", method="exec_module", say="path"),
+        "exec_module",
+    ),
+    "find_spec replaced": (
+        REPLACED.format(owner="FileFinder", method="find_spec", say="path"),
+        "find_spec mypkg.typed",
+    ),
+    "a file made after the caches were cleared": (
+        """
+import importlib, os, sys
+from mpi4py import MPI
+sys.path_importer_cache.clear()
+importlib.invalidate_caches()
+place = next(path for path in sys.path if os.path.exists(path + "/mypkg"))
+if MPI.COMM_WORLD.rank == 0:
+    with open(place + "/made.py", "w") as stream:
+        stream.write("value = 'found'")
+MPI.COMM_WORLD.Barrier()
+import made
+print(made.value)
+""",
+        "found",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def python() -> Path:
+    """The Python that has the packages."""
+    return provision("hooks.sh", getattr(sys, "_base_executable", sys.executable)) / "bin" / "python"
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_package_that_acts_on_imports_does_what_it_does_plainly(
+    prefix: Path, tmp_path: Path, python: Path, mpich: Mpi, tool: str, place: str
+) -> None:
+    job = Job(prefix, tmp_path, python)
+    text, expected = TOOLS[tool]
+    compare(job, mpich, place, text, expected, files={**PACKAGE, **EXTRA})
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("hook", HOOKS)
+def test_a_hook_does_what_it_does_plainly(job: Job, mpich: Mpi, hook: str, place: str) -> None:
+    text, expected = HOOKS[hook]
+    compare(job, mpich, place, text, expected, files=PACKAGE)
+
+
+def compare(job: Job, mpi: Mpi, place: str, text: str, expected: str, files: dict[str, str]) -> None:
+    package = job.directory / ("library" if place == "in PYTHONPATH" else "")
+    script = job.script(text)
+    for name, content in files.items():
+        (job.directory if name in ("profiled.py", "coveragerc") else package).mkdir(exist_ok=True)
+        job.script(content, str((package if "/" in name or name == "fast.pyx" else job.directory) / name))
+    seen = {door: launch(job, mpi, door, script, package) for door in ("plain", *DOORS)}
+    assert expected.replace("{package}", str(package)) in seen["plain"]
+    assert {door: lines for door, lines in seen.items() if lines != seen["plain"]} == {}
+
+
+def launch(job: Job, mpi: Mpi, door: str, script: Path, package: Path) -> list[str]:
+    """The lines that both ranks print, without what an earlier run has left."""
+    for left in (package / "made.py", package / "__pycache__" / "made.cpython-311.pyc"):
+        left.unlink(missing_ok=True)
+    path = [job.switches(door).get("PYTHONPATH"), str(package)]
+    outcome = job.run(mpi, 2, script, door=door, seconds=120, PYTHONPATH=":".join(filter(None, path)))
+    assert outcome.status == 0, f"{door}: {outcome.stderr}"
+    return outcome.lines()

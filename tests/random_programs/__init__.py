@@ -1,0 +1,1 @@
+"""Random programs that run served as they run plainly; ``python -m tests.random_programs SEED`` runs one by hand."""

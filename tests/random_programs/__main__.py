@@ -1,0 +1,75 @@
+"""Run random programs by hand: ``python -m tests.random_programs SEED ... [--door early] [--blocks NAME ...]``.
+
+The directories stay: see the last line.
+"""
+
+import argparse
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tests.conftest import PROVISION, ROOT, Job
+from tests.lab.ranks import Mpi
+from tests.random_programs.blocks import BLOCKS
+from tests.random_programs.comparison import DOORS, Bench, differences
+from tests.random_programs.generator import program
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("seeds", nargs="*", default=["0"], help="seeds, or ranges of them: 3 10-20")
+    parser.add_argument("--door", action="append", choices=DOORS, help="all by default")
+    parser.add_argument("--blocks", nargs="+", default=[], help="a program of these blocks alone")
+    parser.add_argument(
+        "--without", nargs="+", default=[], help="leave out seeds whose programs have one of these blocks"
+    )
+    parser.add_argument("--each", action="store_true", help="a program of each block alone, each with the seeds")
+    parser.add_argument("--prefix", type=Path, default=ROOT / "build" / "prefix", help="the installed mpiimport")
+    parser.add_argument("--directory", type=Path, help="where to work; a new directory by default")
+    parser.add_argument("--twice", action="store_true", help="run plainly twice first")
+    arguments = parser.parse_args()
+    done = subprocess.run([PROVISION / "mpi.sh"], stdout=subprocess.PIPE, text=True, check=True)
+    home = Path(done.stdout.splitlines()[-1].removeprefix("images: "))
+    mpi = Mpi("mpich", home / "mpich", home / "mpich" / "lib" / "libmpi.so.12")
+    directory = arguments.directory or Path(tempfile.mkdtemp(prefix="random-"))
+    failed = 0
+    choices = [(block.name,) for block in BLOCKS] if arguments.each else [tuple(arguments.blocks)]
+    for seed in (seed for words in arguments.seeds for seed in _seeds(words)):
+        for number, blocks in enumerate(choices):
+            made = program(seed, blocks)
+            if {*made.blocks} & {*arguments.without}:
+                continue
+            place = directory / f"{seed}.{number}"
+            place.mkdir(parents=True)
+            bench = Bench(Job(arguments.prefix, place), mpi, made)
+            failed += not _same(bench, seed, arguments)
+    print(f"{failed} differ; {directory}")
+    return bool(failed)
+
+
+def _seeds(words: str) -> range:
+    first, _, last = words.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def _same(bench: Bench, seed: int, arguments: argparse.Namespace) -> bool:
+    made = bench.program
+    print(f"=== {seed}: {made.start} {made.flags} {made.environment} {made.redirection} {made.blocks}", flush=True)
+    plain = bench.run("plain", "plain")
+    if plain.status is None:
+        print("  hangs plainly")
+        return True
+    if arguments.twice and (found := differences(plain, bench.run("plain", "again"))):
+        print("  not deterministic:", *found, sep="\n    ")
+        return True
+    same = True
+    for door in arguments.door or DOORS:
+        found = differences(plain, bench.run(door, door))
+        if found:
+            same = False
+            print(f"  --- {door}", *found, sep="\n  ", flush=True)
+    return same
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

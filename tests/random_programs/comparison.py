@@ -1,0 +1,137 @@
+"""Running a random program plainly and served, and what a rank then prints, leaves and ends with."""
+
+import re
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi, run
+from tests.random_programs.generator import Program
+
+RANKS = 2
+DOORS = ("early", "module", "sitecustomize")
+SECONDS = 40
+NAMES = 'OUT="$STREAMS/out.$PMI_RANK" ERR="$STREAMS/err.$PMI_RANK"'
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a program: the launcher's status, each rank's streams, and the files of its directory."""
+
+    status: int | None
+    streams: dict[str, str]
+    files: dict[str, str]
+
+
+@dataclass
+class Bench:
+    """Runs one program in copies of its directory, all at the same place: below ``job.directory``."""
+
+    job: Job
+    mpi: Mpi
+    program: Program
+
+    def run(self, door: str, keep: str) -> Result:
+        """Run the program through a door; its directory is then ``keep``, and its output in ``keep``.streams."""
+        base = self.job.directory
+        work = base / "work"
+        work.mkdir()
+        self.program.write(work)
+        output = base / f"{keep}.streams"
+        output.mkdir()
+        switches = self.job.switches(door)
+        variables = self.job.environment(self.mpi, **{**switches, **self.program.environment})
+        path = [switches.get("PYTHONPATH"), str(work / "lib")]
+        variables.update(
+            HERE=str(work),
+            PLACE=str(work / self.program.place),
+            PYTHONPATH=":".join(filter(None, path)),
+            STREAMS=str(output),
+        )
+        shell = f'{NAMES}; unset STREAMS; exec "$@" {self.program.redirection}'
+        interpreter, *ours = self.job.python(door)
+        words = [word.replace("{HERE}", str(work)) for word in self.program.words]
+        command = [
+            *self.mpi.command(RANKS),
+            "bash",
+            "-c",
+            shell,
+            "bash",
+            interpreter,
+            *self.program.flags,
+            *ours,
+            *words,
+        ]
+        outcome = run(command, variables, SECONDS, work)
+        streams = {path.name: path.read_bytes().decode(errors="backslashreplace") for path in sorted(output.iterdir())}
+        (output / "launcher").write_text(outcome.stdout + outcome.stderr)
+        kept = base / keep
+        work.rename(kept)
+        return Result(outcome.status, streams, dict(_left(kept)))
+
+    def clear(self) -> None:
+        for path in self.job.directory.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _left(directory: Path) -> list[tuple[str, str]]:
+    """The files below a directory with their modes and content; of a pyc only that it is there."""
+    found = []
+    for path in sorted(directory.rglob("*")):
+        name = repr(str(path.relative_to(directory)))
+        if path.is_symlink():
+            found.append((name, f"link to {path.readlink()}"))
+        elif path.is_dir():
+            found.append((name, "directory"))
+        else:
+            content = path.read_bytes()
+            shown = "pyc" if path.suffix == ".pyc" else f"{len(content)} bytes {content[:60]!r} {hash(content)}"
+            found.append((name, f"{path.stat().st_mode & 0o777:o} {shown}"))
+    return found
+
+
+# What may differ: a pattern, what stands for it in the comparison, and the row of docs/behaviour.md that says so.
+DOCUMENTED: tuple[tuple[str, str, str], ...] = (
+    (r"0x[0-9a-f]+", "ADDRESS", "addresses differ from run to run"),
+    (r"left\.\d+\.\w{8}", "TEMPORARY", "random names differ from run to run"),
+    (r"subprocess \d+ is still", "subprocess PROCESS is still", "process numbers differ from run to run"),
+    (r"Previous line repeated \d+ more times", "REPEATED", "one frame lies below the program's first, ours"),
+    (r"(?m)^Abort\(\d+\) on node .*\n", "", "An exception that nothing catches ends the whole job"),
+    (r"(?m)^mpiimport: running as plain Python: .*\n", "", "Where the service steps aside ... one line from root"),
+)
+
+
+def normal(result: Result) -> Result:
+    """A result without what docs/behaviour.md says may differ."""
+    streams = {}
+    for name, text in result.streams.items():
+        for pattern, stands, _row in DOCUMENTED:
+            text = re.sub(pattern, stands, text)
+        streams[name] = text
+    files = {re.sub(r"left\.\d+\.\w{8}", "TEMPORARY", name): shown for name, shown in result.files.items()}
+    return replace(result, streams=streams, files=files)
+
+
+def differences(expected: Result, seen: Result) -> list[str]:
+    """In what two results differ, each in one line or a few."""
+    expected, seen = normal(expected), normal(seen)
+    found = []
+    if expected.status != seen.status:
+        found.append(f"status: {expected.status} plainly, {seen.status} served")
+    for name in sorted({*expected.streams, *seen.streams}):
+        plain, served = (result.streams.get(name, "").splitlines() for result in (expected, seen))
+        if plain != served:
+            found.append(f"{name}: " + _first_difference(plain, served))
+    for name in sorted({*expected.files, *seen.files}):
+        plain_file, served_file = expected.files.get(name, "absent"), seen.files.get(name, "absent")
+        if plain_file != served_file:
+            found.append(f"file {name}: {plain_file} plainly, {served_file} served")
+    return found
+
+
+def _first_difference(plain: list[str], served: list[str]) -> str:
+    at = next((i for i, pair in enumerate(zip(plain, served, strict=False)) if pair[0] != pair[1]), None)
+    at = min(len(plain), len(served)) if at is None else at
+    shown = [lines[at : at + 6] for lines in (plain, served)]
+    return f"line {at + 1} of {len(plain)} plainly {shown[0]}\n    and of {len(served)} served {shown[1]}"

@@ -1,0 +1,90 @@
+"""Programs made at random from what users' programs do come out served as they come out plainly.
+
+What differs is shown again by ``python -m tests.random_programs SEED --door DOOR``, which keeps the directories.
+"""
+
+import pytest
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi
+from tests.random_programs.blocks import BLOCKS
+from tests.random_programs.comparison import DOORS, Bench, differences
+from tests.random_programs.generator import Program, program
+
+SEEDS = range(500)
+
+
+def sample() -> list[int]:
+    """A few seeds whose programs have every block between them."""
+    wanted = {block.name for block in BLOCKS if not block.alone}
+    names = {seed: {*program(seed).blocks} for seed in SEEDS}
+    chosen = []
+    while wanted:
+        best = max(SEEDS, key=lambda seed: (len(names[seed] & wanted), -seed))
+        chosen.append(best)
+        wanted -= names[best]
+    return chosen
+
+
+def compare(job: Job, mpi: Mpi, made: Program, doors: tuple[str, ...]) -> None:
+    bench = Bench(job, mpi, made)
+    plain = bench.run("plain", "plain")
+    if plain.status is None:
+        pytest.skip("hangs plainly")
+    found = {door: differences(plain, bench.run(door, door)) for door in doors}
+    found = {door: lines for door, lines in found.items() if lines}
+    if found and differences(plain, bench.run("plain", "again")):
+        pytest.skip("plain runs of it differ from each other")
+    bench.clear()
+    assert not found, "\n".join(["", *made.blocks, *(line for door in found for line in (f"--- {door}", *found[door]))])
+
+
+# What has come out differently once, in its smallest form: seed and blocks.
+REGRESSIONS = {
+    "the pyc of a module that rank 1 alone imports": (0, ("imported by rank 1 alone",)),
+    "a program that closes all its descriptors": (0, ("all closed in itself",)),
+    "a program whose bytecode is to go elsewhere": (0, ("pycache prefix",)),
+    "an excepthook that raises": (1, ("end: excepthook raises",)),
+    "no excepthook": (1, ("end: no excepthook",)),
+    "an exception without a standard output": (1, ("end: exception with streams gone",)),
+    "another module as __main__": (1, ("end: main replaced",)),
+    "another function as open": (0, ("builtins replaced",)),
+    "a path hook taken away": (0, ("hook removed",)),
+    "the next free descriptor": (0, ("lowest free descriptor with nothing imported",)),
+    "files left open": (0, ("csv left open", "gzip left open", "shelf left open", "generator suspended")),
+    "objects that act when they die": (0, ("__del__ in the module", "__del__ in a cycle", "__del__ sees its globals")),
+    "who holds main": (0, ("who holds main",)),
+    "methods of loaders replaced": (0, ("source_to_code replaced", "get_data replaced", "path_stats replaced")),
+    "a method of the finders replaced": (0, ("FileFinder.find_spec replaced",)),
+    "modules that another rank writes": (0, ("existing module rewritten", "existing module removed")),
+    "what stands beside a module": (0, ("package made beside a module", "extension made beside a module")),
+    "caches cleared": (0, ("module written after the caches were cleared",)),
+    "specs and loaders copied": (0, ("specs copied", "specs broadcast")),
+    "code of another module's name": (0, ("code through the loader",)),
+    "descriptors closed in a child": (0, ("all closed in a forked child",)),
+    "exec that fails": (0, ("exec that fails", "collectives")),
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_what_differed_once_comes_out_as_plainly(job: Job, mpich: Mpi, name: str) -> None:
+    seed, blocks = REGRESSIONS[name]
+    compare(job, mpich, program(seed, blocks), DOORS)
+
+
+@pytest.mark.parametrize(("seed", "door"), [(seed, DOORS[place % 3]) for place, seed in enumerate(sample())])
+def test_a_program_of_the_sample_comes_out_as_plainly(job: Job, mpich: Mpi, seed: int, door: str) -> None:
+    compare(job, mpich, program(seed), (door,))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_program_comes_out_as_plainly(job: Job, mpich: Mpi, seed: int) -> None:
+    compare(job, mpich, program(seed), DOORS)
+
+
+def test_the_seeds_use_every_block() -> None:
+    assert {name for seed in SEEDS for name in program(seed).blocks} == {
+        block.name for block in BLOCKS if not block.alone
+    }
