@@ -152,7 +152,7 @@ def replacement(self, *arguments, **named):
     return former(self, *arguments, **named)
 {owner}.{method} = replacement
 import mypkg.typed
-print(mypkg.typed.double(2), mypkg.typed.__loader__.{say} is not None)
+print(mypkg.typed.double(2), mypkg.typed.__loader__.path is not None)
 """
 BEFORE_PYTHONS_OWN = (
     "sys.path_hooks.insert(next(place for place, known in enumerate(sys.path_hooks) "
@@ -187,23 +187,23 @@ HOOKS = {
         "hooked: True True",
     ),
     "source_to_code replaced": (
-        REPLACED.format(owner="SourceFileLoader", method="source_to_code", say="path"),
+        REPLACED.format(owner="SourceFileLoader", method="source_to_code"),
         "source_to_code typed.py",
     ),
     "get_code replaced": (
-        REPLACED.format(owner="SourceFileLoader", method="get_code", say="path"),
+        REPLACED.format(owner="SourceFileLoader", method="get_code"),
         "get_code mypkg.typed",
     ),
     "get_data replaced": (
-        REPLACED.format(owner="SourceFileLoader", method="get_data", say="path"),
+        REPLACED.format(owner="SourceFileLoader", method="get_data"),
         "get_data typed.py",
     ),
     "exec_module replaced": (
-        REPLACED.format(owner="SourceFileLoader", method="exec_module", say="path"),
+        REPLACED.format(owner="SourceFileLoader", method="exec_module"),
         "exec_module",
     ),
     "find_spec replaced": (
-        REPLACED.format(owner="FileFinder", method="find_spec", say="path"),
+        REPLACED.format(owner="FileFinder", method="find_spec"),
         "find_spec mypkg.typed",
     ),
     "a file made after the caches were cleared": (
@@ -223,6 +223,74 @@ print(made.value)
         "found",
     ),
 }
+
+# The program's own ways to mpi4py, and what it then does with MPI.
+ALL_KINDS = """
+from importlib.machinery import *
+hook = FileFinder.path_hook((ExtensionFileLoader, EXTENSION_SUFFIXES), (SourceFileLoader, SOURCE_SUFFIXES))
+"""
+WAYS = {
+    "a path hook put before Python's own": f"import sys{ALL_KINDS}{BEFORE_PYTHONS_OWN}\n{CLEAR}",
+    "path hooks made anew": f"import sys, zipimport{ALL_KINDS}sys.path_hooks[:] = [zipimport.zipimporter, hook]\n{CLEAR}",
+    "a loader that wraps the former one": """
+import sys
+from importlib.machinery import PathFinder
+class Wrapper:
+    def __init__(self, loader): self.loader = loader
+    def __getattr__(self, name): return getattr(self.loader, name)
+    def create_module(self, spec): return self.loader.create_module(spec)
+    def exec_module(self, module): self.loader.exec_module(module)
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        spec = PathFinder.find_spec(name, path, target) if name.startswith("mpi4py") else None
+        if spec is not None:
+            spec.loader = Wrapper(spec.loader)
+        return spec
+sys.meta_path.insert(0, Finder)
+""",
+    "a loader made anew": """
+import sys
+from importlib.machinery import ExtensionFileLoader, PathFinder
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        spec = PathFinder.find_spec(name, path, target) if name == "mpi4py.MPI" else None
+        if spec is not None:
+            spec.loader = ExtensionFileLoader(name, spec.origin)
+        return spec
+sys.meta_path.insert(0, Finder)
+""",
+}
+USES = {
+    "errors are exceptions": """
+from mpi4py import MPI
+try:
+    MPI.COMM_WORLD.send(1, dest=99)
+except MPI.Exception as exc:
+    print(exc.Get_error_class() == MPI.ERR_RANK, MPI.COMM_WORLD.allreduce(1))
+""",
+    "the program starts MPI": """
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+print(MPI.Is_initialized())
+MPI.Init()
+print(MPI.COMM_WORLD.allreduce(1))
+MPI.Finalize()
+print(MPI.Is_finalized())
+""",
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("way", WAYS)
+def test_mpi_is_the_same_whichever_way_mpi4py_is_imported(job: Job, mpich: Mpi, way: str, use: str) -> None:
+    script = job.script(WAYS[way] + "\n" + USES[use])
+    plain, *served = (job.run(mpich, 2, script, door=door) for door in ("plain", *DOORS))
+    assert plain.status == 0 and len(plain.lines()) in (2, 6), plain.stderr
+    for door, outcome in zip(DOORS, served, strict=True):
+        assert (outcome.status, outcome.lines()) == (0, plain.lines()), f"{door}: {outcome.stderr}"
 
 
 @pytest.fixture(scope="module")

@@ -690,7 +690,7 @@ sys.settrace(None); sys.setprofile(None); print(seenNN)
 
 block(
     "module written beside the script",
-    'write(f"{PLACE}/late_NN_{rank}.py", "value = 1")\nlateNN = __import__(f"late_NN_{rank}"); print(lateNN.value)',
+    'write(f"{PLACE}/late_NN_{rank}.py", "value = 1 is 1")\nlateNN = __import__(f"late_NN_{rank}"); print(lateNN.value)',
     place=True,
 )
 block(
@@ -1476,7 +1476,7 @@ LIBRARY: dict[str, str | bytes] = {
     "lib/lpack/data.txt": "data of the package\n",
     "lib/lpack/one.py": "value = 'one'\n",
     "lib/lpack/two.py": 'from . import one\nvalue = "two"\ndef function(a=1):\n    """Return.\n\n    >>> function()\n    1\n    """\n    return a\n',
-    "lib/lpack/warn.py": "pattern = '\\d'\n",
+    "lib/lpack/warn.py": "import warnings\nwarnings.warn('of the package', SyntaxWarning)\n",
     "lib/lpack/broken.py": "def f(:\n",
     "lib/lpack/inner/__init__.py": "from .. import one as up\n",
     "lib/lpack/inner/deep.py": "from . import up\nfrom ..two import value\n",
@@ -1489,7 +1489,7 @@ LIBRARY: dict[str, str | bytes] = {
     "lib/lcircle.py": "from lcircle2 import value\n",
     "lib/lcircle2.py": "from lcircle import value\n",
     "lib/lstack.py": "import sys\nframe, seen = sys._getframe(), []\nwhile frame:\n    seen.append((frame.f_code.co_filename.rpartition('/')[2], frame.f_code.co_name))\n    frame = frame.f_back\n",
-    "lib/lwarn.py": "import warnings\nwarnings.warn('on import', UserWarning)\nwarnings.warn('to the importer', DeprecationWarning, stacklevel=2)\nx = 1 is 1\n",
+    "lib/lwarn.py": "import warnings\nwarnings.warn('on import', UserWarning)\nwarnings.warn('to the importer', DeprecationWarning, stacklevel=2)\n",
     "lib/lwork.py": "import os\ndef put(queue, rank):\n    queue.put(('child of', rank))\n",
     "lib/lmod\u00fcl.py": "value = 'umlaut'\n",
     "lib/llatin.py": "# -*- coding: latin-1 -*-\nvalue = '\u00e9'\n".encode("latin-1"),
