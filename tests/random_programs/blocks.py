@@ -24,7 +24,7 @@ class Block:
     """``main``: makes sense in ``__main__`` only; ``mpi``: uses MPI; ``apart``: breaks a program that uses MPI, plainly
     too; ``place``: needs the script's directory to be one; ``ending``: nothing that follows it is executed;
     ``compiled``: shows whether modules have been compiled, so that ranks must not race for that;
-    ``alone``: taken by name only."""
+    ``alone``: taken by name only; ``uncaught``: an ending by an exception."""
 
     name: str
     text: str
@@ -36,6 +36,7 @@ class Block:
     ending: bool = False
     compiled: bool = False
     alone: bool = False
+    uncaught: bool = False
 
 
 BLOCKS: list[Block] = []
@@ -275,10 +276,7 @@ block(
     "daemon waits",
     "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start(); print(threading.active_count())",
 )
-block(
-    "daemon loops",
-    "import threading, time\ndef loopNN():\n    while True: time.sleep(0.001)\nthreading.Thread(target=loopNN, daemon=True).start()",
-)
+
 block(
     "threads import",
     """
@@ -860,8 +858,8 @@ block(
     main=True,
     apart=True,
 )
-block("stdout closed", 'print("last"); sys.stdout.<<close()|flush(); os.close(1)>>', main=True)
-block("stderr closed", "sys.stderr.<<close()|flush(); os.close(2)>>", main=True)
+block("stdout closed", 'print("last"); sys.stdout.<<close()|flush(); os.close(1)>>', main=True, apart=True)
+block("stderr closed", "sys.stderr.<<close()|flush(); os.close(2)>>", main=True, apart=True)
 block(
     "all closed in a forked child",
     'sys.stdout.flush(); pidNN = os.fork()\nif pidNN == 0:\n    os.closerange(3, 256)\n    import lone, lthree, wave\n    os.write(1, b"child imports\\n"); os._exit(lone.value)\nprint(os.waitpid(pidNN, 0)[1])',
@@ -1206,34 +1204,40 @@ block(
     "end: exception",
     "<<raise ValueError('uncaught')|1 / 0|import no_such_module|import lraises|import lbroken|raise KeyError|assert not True, 'asserted'>>",
     ending=True,
+    uncaught=True,
 )
 block(
     "end: chained exception",
     "try: {}['a']\nexcept KeyError as exc: raise RuntimeError('chained') from <<exc|None>>",
     ending=True,
+    uncaught=True,
 )
 block(
     "end: exception that cannot be printed",
     "class BadNN(Exception):\n    def __str__(self): raise ValueError('no text')\nraise BadNN()",
     ending=True,
+    uncaught=True,
 )
 block(
     "end: excepthook",
     "def hookNN(t, v, tb): print('hook', t.__name__, v, file=sys.stderr)\nsys.excepthook = hookNN\nraise ValueError('hooked')",
     ending=True,
+    uncaught=True,
 )
 block(
     "end: excepthook ends",
     "def hookNN(t, v, tb): print('hook'); sys.exit(9)\nsys.excepthook = hookNN\nraise ValueError('hooked')",
     ending=True,
+    uncaught=True,
 )
 block(
     "end: exception with a note",
     "errorNN = ValueError('noted'); getattr(errorNN, 'add_note', print)('a note'); raise errorNN",
     ending=True,
+    uncaught=True,
 )
-block("end: deep recursion", "def deepNN(n): return deepNN(n + 1)\ndeepNN(0)", ending=True)
-block("end: base exception", "raise <<BaseException('base')|GeneratorExit>>", ending=True)
+block("end: deep recursion", "def deepNN(n): return deepNN(n + 1)\ndeepNN(0)", ending=True, uncaught=True)
+block("end: base exception", "raise <<BaseException('base')|GeneratorExit>>", ending=True, uncaught=True)
 block(
     "end: exec",
     "sys.stdout.flush(); os.execv(sys.executable, [sys.executable, '-c', 'import sys, lone; print(\"became\", lone.value, sys.argv); sys.exit(<<0|2>>)', 'a'])",
@@ -1283,12 +1287,19 @@ sys.excepthook = hookNN
 raise ValueError("hooked")
 """,
     ending=True,
+    uncaught=True,
 )
-block("end: no excepthook", "<<del sys.excepthook|sys.excepthook = None>>\nraise ValueError('not hooked')", ending=True)
+block(
+    "end: no excepthook",
+    "<<del sys.excepthook|sys.excepthook = None>>\nraise ValueError('not hooked')",
+    ending=True,
+    uncaught=True,
+)
 block(
     "end: exception with streams gone",
     "<<sys.stdout.close()|sys.stdout = None|sys.stderr = None|sys.stderr.close()|del sys.stdout|sys.stdin = None>>\nraise ValueError('uncaught')",
     ending=True,
+    uncaught=True,
 )
 block(
     "end: status with streams gone",
@@ -1296,12 +1307,13 @@ block(
     ending=True,
 )
 block("end: stdout that cannot be flushed", "sys.stdout = open('/dev/full', 'w'); print('lost')", ending=True)
-block("end: syntax error in the program", "valueNN = (\n", ending=True)
+block("end: syntax error in the program", "valueNN = (\n", ending=True, uncaught=True)
 block(
     "end: interactive",
     "os.environ['PYTHONINSPECT'] = '1'; <<pass|raise ValueError('inspected')|sys.exit(3)>>",
     ending=True,
     apart=True,
+    uncaught=True,
 )
 block(
     "end: main replaced",
@@ -1325,15 +1337,25 @@ block(
     "end: exception group",
     "raise ExceptionGroup('several', [ValueError(1), KeyError('a')]) if sys.version_info >= (3, 11) else ValueError(1)",
     ending=True,
+    uncaught=True,
 )
-block("end: exception of a class made here", "class OwnNN(Exception): pass\nraise OwnNN('own', 1)", ending=True)
 block(
-    "end: warning as an error", "import warnings; warnings.simplefilter('error'); warnings.warn('raised')", ending=True
+    "end: exception of a class made here",
+    "class OwnNN(Exception): pass\nraise OwnNN('own', 1)",
+    ending=True,
+    uncaught=True,
+)
+block(
+    "end: warning as an error",
+    "import warnings; warnings.simplefilter('error'); warnings.warn('raised')",
+    ending=True,
+    uncaught=True,
 )
 block(
     "end: last values",
     "import atexit; atexit.register(lambda: print(sys.last_type.__name__, sys.last_value, sys.last_traceback.tb_frame.f_code.co_name, sys.last_traceback.tb_next))\nraise ValueError('last')",
     ending=True,
+    uncaught=True,
 )
 block(
     "imports in __del__",
