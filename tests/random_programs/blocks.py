@@ -1484,6 +1484,21 @@ sys.addaudithook(hookNN); import lfour, lpack.two; doneNN, seenNN = seenNN, None
     compiled=True,
 )
 
+block(
+    "functions of os refuse",
+    """
+savedNN = {name: getattr(os, name) for name in ("open", "stat", "lstat", "listdir", "scandir", "getcwd", "getpid", "link", "unlink", "pread", "fsencode", "fsdecode")}
+pathsNN = {name: getattr(os.path, name) for name in ("isfile", "dirname", "join")}
+def refuseNN(*arguments, **named): raise PermissionError(13, "refused")
+for placeNN, namesNN in ((os, savedNN), (os.path, pathsNN)):
+    for nameNN in namesNN: setattr(placeNN, nameNN, refuseNN)
+try: import lfour, lpack.inner.deep, wave; print("imported")
+except OSError as exc: print(exc)
+for placeNN, namesNN in ((os, savedNN), (os.path, pathsNN)):
+    for nameNN, functionNN in namesNN.items(): setattr(placeNN, nameNN, functionNN)
+""",
+    alone=True,
+)
 block("imported by rank 1 alone", "if rank == 1: import lfour; print(lfour.value)", alone=True)
 
 LIBRARY: dict[str, str | bytes] = {

@@ -49,6 +49,7 @@ REGRESSIONS = {
     "an exception without a standard output": (1, ("end: exception with streams gone",)),
     "another module as __main__": (1, ("end: main replaced",)),
     "another function as open": (0, ("builtins replaced",)),
+    "functions of os that refuse": (0, ("functions of os refuse",)),
     "a path hook taken away": (0, ("hook removed",)),
     "the next free descriptor": (0, ("lowest free descriptor with nothing imported",)),
     "files left open": (0, ("csv left open", "gzip left open", "shelf left open", "generator suspended")),
