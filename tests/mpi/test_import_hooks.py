@@ -3,6 +3,7 @@
 Each program runs on a package of its own, in the script's directory or in one of PYTHONPATH, and prints what the hook did.
 """
 
+import py_compile
 import sys
 from pathlib import Path
 
@@ -281,6 +282,39 @@ MPI.Finalize()
 print(MPI.Is_finalized())
 """,
 }
+
+# Hooks that all ranks call alike, and that wait for each other.
+COLLECTIVES = {
+    "get_data": """
+from importlib.machinery import SourceFileLoader
+former = SourceFileLoader.get_data
+def get_data(self, path):
+    MPI.COMM_WORLD.Barrier()
+    return former(self, path)
+SourceFileLoader.get_data = get_data
+""",
+    "an audit hook": """
+import sys
+def hook(event, arguments):
+    if event == "open" and "typed" in str(arguments[0]):
+        MPI.COMM_WORLD.Barrier()
+sys.addaudithook(hook)
+""",
+}
+
+
+@pytest.mark.parametrize("hook", COLLECTIVES)
+def test_a_hook_may_be_a_collective(job: Job, mpich: Mpi, hook: str) -> None:
+    # The name of the module comes as an argument, where root cannot foresee it.
+    text = f"import sys, mypkg\nfrom mpi4py import MPI\n{COLLECTIVES[hook]}\n__import__(sys.argv[1])\nprint('imported')"
+    for name in ("mypkg/__init__.py", "mypkg/typed.py"):
+        py_compile.compile(str(job.script(PACKAGE[name], f"library/{name}")), doraise=True)
+    script = job.script(text)
+    for door in ("plain", *DOORS):
+        path = [job.switches(door).get("PYTHONPATH"), str(job.directory / "library")]
+        words = (script, "mypkg.typed")
+        outcome = job.run(mpich, 2, *words, door=door, seconds=30, PYTHONPATH=":".join(filter(None, path)))
+        assert (outcome.status, outcome.lines()) == (0, ["imported"] * 2), f"{door}: {outcome.stderr}"
 
 
 @pytest.mark.parametrize("use", USES)
