@@ -85,10 +85,8 @@ def _main():  # type: () -> Any
     except Exception as exc:
         _run_plainly("mpiimport does not load (%r); is its installation complete?" % exc)
     sys.meta_path.remove(rank_path)
-    with_site = os.environ.pop("MPIIMPORT_START", "") != WITHOUT_SITE and bool(sys.flags.no_site)
-    # sys.argv is this script and what follows it.
-    interpreter = sys.orig_argv[: len(sys.orig_argv) - len(sys.argv)]
-    return start.activate(_without_our_flag(interpreter) if with_site else interpreter, with_site)
+    interpreter, ours = _without_our_flag(sys.orig_argv)
+    return start.activate(interpreter, ours)
 
 
 def _run_plainly(reason):  # type: (str) -> None
@@ -98,20 +96,19 @@ def _run_plainly(reason):  # type: (str) -> None
         sys.stderr.flush()
     with open("/proc/self/cmdline", "rb") as stream:
         words = [word.decode("latin-1") for word in stream.read().split(b"\0")[:-1]]
-    position = len(words) - len(sys.argv)
-    interpreter = words[:position]
-    if os.environ.pop("MPIIMPORT_START", "") != WITHOUT_SITE:
-        interpreter = _without_our_flag(interpreter)
-    os.execv(sys.executable, [word.encode("latin-1") for word in interpreter + words[position + 1 :]])
+    interpreter, _ = _without_our_flag(words)
+    os.execv(sys.executable, [word.encode("latin-1") for word in interpreter + words[len(words) - len(sys.argv) + 1 :]])
 
 
-def _without_our_flag(interpreter):  # type: (list[str]) -> list[str]
-    """Take the last ``-S``, which may be one letter of several, from a command line that ends before the script.
+def _without_our_flag(words):  # type: (list[str]) -> tuple[list[str], bool]
+    """Return the part of a command line that ends before this script, less the ``-S`` that is ours.
 
-    Neither the program nor the interpreters it starts may see it.
+    That is the last one, which may be one letter of several. Tell also whether it is the only one, so that the program
+    is to have ``site``.
     """
-    words = list(interpreter)
-    found = (0, 0)
+    # sys.argv is this script and what follows it.
+    words = words[: len(words) - len(sys.argv)]
+    found = []
     value_follows = False
     for place, word in enumerate(words):
         if place == 0 or value_follows:
@@ -121,15 +118,16 @@ def _without_our_flag(interpreter):  # type: (list[str]) -> list[str]
         else:
             for position, letter in enumerate(word):
                 if letter == "S":
-                    found = (place, position)
+                    found.append((place, position))
                 if letter in "WX":
                     value_follows = position + 1 == len(word)
                     break
-    place, position = found
-    if place:
+    asked = os.environ.pop("MPIIMPORT_START", "") != WITHOUT_SITE
+    if found and (asked or len(found) > 1):
+        place, position = found[-1]
         rest = words[place][:position] + words[place][position + 1 :]
         words[place : place + 1] = [] if rest == "-" else [rest]
-    return words
+    return words, asked and len(found) == 1
 
 
 with _main() as execution:

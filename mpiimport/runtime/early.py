@@ -114,7 +114,7 @@ class EarlyStart:
     def activate(self, interpreter: list[str], with_site: bool) -> "Execution":
         """Activate for the program that follows this script on the command line.
 
-        ``interpreter``: what plain Python would have in front of it; ``with_site``: ``-S``, which Python was given, is
+        ``interpreter``: what plain Python would have in front of it; ``with_site``: the ``-S`` that Python was given is
         not the program's.
         """
         del sys.path[0]

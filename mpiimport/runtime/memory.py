@@ -102,7 +102,7 @@ def _number(path: str) -> int | None:
 
 def _read(path: str) -> str | None:
     try:
-        with open(path) as stream:
+        with open(path, encoding="utf-8", errors="surrogateescape") as stream:
             return stream.read()
     except (OSError, UnicodeDecodeError):
         return None

@@ -67,19 +67,3 @@ for module, loader in (json.decoder, SourceFileLoader), (_ctypes, ExtensionFileL
     print(spec == plain, plain == spec, hash(spec.loader) == hash(plain.loader), spec.loader == loader("other", spec.origin))
 """
     assert job.run(mpich, 2, job.script(text)).lines() == ["True True True False"] * 4
-
-
-DEPTH = (
-    "import sys\nframe, depth = sys._getframe(), 0\nwhile frame: frame, depth = frame.f_back, depth + 1\nprint(depth)"
-)
-
-
-@pytest.mark.parametrize("words", [["app.py"], ["-m", "app"], ["-c", DEPTH]], ids=["script", "module", "code"])
-def test_one_frame_lies_below_a_program(job: Job, mpich: Mpi, words: list[str]) -> None:
-    """More would bring nearer its limit of recursion, and move where the interpreter asks for memory for frames."""
-    job.script(DEPTH, "app.py")
-    plain, early, within = (
-        job.run(mpich, 1, *words, door=door).lines() for door in ("plain", "early", "sitecustomize")
-    )
-    assert [int(line) - 1 for line in early] == [int(line) for line in plain]
-    assert within == plain
