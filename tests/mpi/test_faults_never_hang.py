@@ -12,7 +12,14 @@ from tests.lab.ranks import Mpi, Outcome, run
 
 # What a rank does alone while the others go on: the calls of `service.Service._take_part`, and of `activation`, that come
 # after the last agreement. A failure there is that rank's own.
-AFTERWARDS = ["end_startup", "install", "bind_functions", "before_abrupt_ends"]
+AFTERWARDS = ["end_startup", "serve", "install", "bind_functions", "before_abrupt_ends"]
+
+
+def method(name: str) -> ast.FunctionDef:
+    """A method of Service, as its source text says."""
+    tree = ast.parse((ROOT / "mpiimport" / "runtime" / "service.py").read_text())
+    (found,) = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name)
+    return found
 
 
 def pieces_of_work() -> list[str]:
@@ -20,12 +27,7 @@ def pieces_of_work() -> list[str]:
 
     Every statement of it is either such a phase, or one bare call of a transport on what is ready: names alone.
     """
-    (function,) = (
-        node
-        for node in ast.walk(ast.parse((ROOT / "mpiimport" / "runtime" / "service.py").read_text()))
-        if isinstance(node, ast.FunctionDef) and node.name == "_run_phases"
-    )
-    document, made, *statements = function.body
+    document, made, *statements = method("_run_phases").body
     assert isinstance(document, ast.Expr) and ast.unparse(made) == "phase = Agreement(transport).phase"
     pieces, exchanges = [], []
     for statement in statements:
@@ -117,6 +119,13 @@ def test_exception_in_a_phase_becomes_plain_python_on_all_ranks(
     assert "running as plain Python" in line and f"rank {RANKS[kind]}" in line and "injected" in line
 
 
+def test_what_comes_after_the_phases_is_guarded() -> None:
+    """What `alone` guards is injected into below; the others call MPI, or set a flag."""
+    calls = {ast.unparse(node.func) for node in ast.walk(method("_take_part")) if isinstance(node, ast.Call)}
+    bare = {"transport.free", "transport.free_parts", "gathering.begin"}
+    assert calls == {"self.init_mpi", "self._run_phases", "alone", *bare}
+
+
 @pytest.mark.parametrize("kind", RANKS)
 @pytest.mark.parametrize("piece", AFTERWARDS)
 def test_exception_after_the_last_agreement_is_the_ranks_own(
@@ -127,7 +136,7 @@ def test_exception_after_the_last_agreement_is_the_ranks_own(
     outcome = run_with_fault(job, mpich, prefix, piece, RANKS[kind], "exception", DEADLINE)
     assert outcome.status == 0, outcome.stderr
     served = ["StoreSourceLoader"] * 4
-    if piece == "install":
+    if piece in ("serve", "install"):
         served[RANKS[kind]] = "SourceFileLoader"
     assert outcome.lines() == [f"done {rank} 4 {served[rank]}" for rank in range(4)]
     (line,) = outcome.ours()

@@ -129,10 +129,10 @@ class Rehearsal:
 
     def _expect_paths(self, words: set[str], add: "Callable[[str], None]") -> None:
         """Expect directories on ``sys.path`` whose names stand in code that adds to it."""
-        for place in sorted(word for word in words if word.startswith("/")):
+        for place in sorted(word for word in words if word.startswith("/") and word != "/"):
             if "addsitedir" in words:
                 add(place)
-            elif "path" in words and place not in self._sys.path and os.path.isdir(place):
+            elif {"sys", "path"} <= words and place not in self._sys.path and os.path.isdir(place):
                 self._sys.path.append(place)
 
     def _import_module(self, name: str, *arguments: "Any", **options: "Any") -> "Any":
