@@ -97,9 +97,9 @@ def _arrange_exit(rank: int, service: "Service", ownership: "Ownership") -> None
     atexit.register(service.wait_for_failures)
     atexit.register(service.leave)
     atexit.register(service.gather)
-    alone(rank, lambda: before_abrupt_ends(end_at_once))
+    alone(rank, before_abrupt_ends, end_at_once)
     if service.imports is None:
-        alone(rank, lambda: ask_before_importlib(ownership.find))
+        alone(rank, ask_before_importlib, ownership.find)
 
 
 def abort_on_uncaught(service: "Service | None") -> None:

@@ -47,10 +47,10 @@ class Agreement:
         return result
 
 
-def alone(rank: int, work: "Callable[[], object]") -> None:
+def alone(rank: int, work: "Callable[..., object]", *arguments: object) -> None:
     """Do what concerns this rank only, after the last agreement. Where it fails the rank says so, and goes on."""
     try:
-        work()
+        work(*arguments)
     except Exception as exc:
         say(f"mpiimport[{rank}]: goes on without what failed: {exc!r}")
 

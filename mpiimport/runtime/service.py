@@ -118,7 +118,7 @@ class Service:
         else:
             transport.free()
         alone(transport.rank, ownership.end_startup)
-        alone(transport.rank, lambda: self.serve(imports))
+        alone(transport.rank, self.serve, imports)
 
     def _run_phases(self, ownership: Ownership, transport: Transport) -> tuple[Imports, Gathering]:
         """Alternate work, which is local and may fail, with bare exchanges, which are collective and hold no work."""
