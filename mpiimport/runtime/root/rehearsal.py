@@ -29,7 +29,7 @@ EDITABLE = "__editable___"
 
 
 class Rehearsal:
-    """One rehearsal. While it is entered ``sys.path`` and the prefixes are what they will be.
+    """One rehearsal. While it is entered ``sys.path`` and the prefixes are what they will be: no user code runs yet.
 
     ``lines``: the code of the import lines; ``modules``: those that entry points lead to; ``mapped``: module or package
     of an editable install -> its file less suffix, or its directory; ``namespaces``: namespace package -> portions.
@@ -55,17 +55,19 @@ class Rehearsal:
             "pkgutil": Facade(None, resolve_name=self._note_entry_point),
         }
         self._import: Any = builtins.__import__
+        self._before_site = before_site
+        if not before_site:
+            return
         before = set(sys.modules)
         try:
-            if before_site:
-                self._rehearse(answers)
+            self._rehearse(answers)
         finally:
             for name in set(sys.modules) - before:
                 del sys.modules[name]
 
     def __enter__(self) -> "Rehearsal":
         module: Any = sys
-        for name in "path", "prefix", "exec_prefix":
+        for name in ("path", "prefix", "exec_prefix") if self._before_site else ():
             self._saved.append((name, getattr(module, name)))
             setattr(module, name, getattr(self._sys, name))
         return self
