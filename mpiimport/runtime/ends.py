@@ -2,6 +2,8 @@
 
 import os
 
+from .executable import can_become
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +31,16 @@ def before_abrupt_ends(work: "Callable[[bool], None]") -> None:
 def _preceded(become: "Any", work: "Callable[[bool], None]") -> "Any":
     def replace(path: "Any", *arguments: "Any", **named: "Any") -> "Any":
         # An exec that fails ends nothing, and execvp tries every directory of PATH.
-        if isinstance(path, int) or (os.path.isfile(path) and os.access(path, os.X_OK)):
+        if _succeeds(path, *arguments, **named):
             work(True)
         return become(path, *arguments, **named)
 
     return replace
+
+
+def _succeeds(*arguments: "Any", **named: "Any") -> bool:
+    try:
+        return can_become(*arguments, **named)
+    except TypeError:
+        # Other arguments than these functions take.
+        return False

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 # The one implementation in which MPI_Init works in a process whose session has ended, since this version.
 MPICH, FIRST_MPICH = "MPICH Version:", 5
+LEFT_TO_HEIR = (
+    "mpiimport ended MPI for a program that this process was to become, by an exec that then failed; "
+    "set MPIIMPORT_INIT=session or off (or init in the site profile)"
+)
 
 
 class Ownership:
@@ -42,7 +46,7 @@ class Ownership:
         self._pid = os.getpid()
         self.session: Any = None
         self.adopted = False
-        self._started = self._finalize = self._aborting = False
+        self._started = self._finalize = self._aborting = self._left_to_heir = False
         self._provided = 0
         self._launcher = Connection()
         self.mpi: ModuleType
@@ -95,6 +99,8 @@ class Ownership:
         """Let user code that imports ``module``, ``mpi`` or a copy of it, find MPI as its ``mpi4py.rc`` asks for."""
         if self.given is not None:
             return
+        if self._left_to_heir:
+            raise RuntimeError(LEFT_TO_HEIR)
         self.given = module
         if module is self.mpi:
             complete(module)
@@ -134,6 +140,8 @@ class Ownership:
                 self._launcher.end()
             return
         if becomes:
+            # Nothing in MPI undoes that where the exec should fail against all appearances.
+            self._left_to_heir = self._started
             self._launcher.leave_to_heir(self._finalize_now)
         else:
             self._finalize_now()

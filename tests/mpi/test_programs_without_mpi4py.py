@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mpiimport.runtime.errors import SECOND_INIT
+from mpiimport.runtime.ownership import LEFT_TO_HEIR
 from tests.conftest import Job, provision
 from tests.lab.ranks import Mpi
 
@@ -64,6 +65,41 @@ try:
 except OSError as exc:
     print(exc.errno, flush=True)
 os.execv(sys.executable, [sys.executable, "-c", {PROGRAM!r}])
+""",
+    "by MPI after execs that fail": """
+name = f"file-{rank}"
+def fails(content, words=("x",), mode=0o755, env=None):
+    with open(name, "w") as stream:
+        stream.write(content)
+        stream.flush()
+        os.chmod(name, mode)
+        if not content:
+            become(words, env)
+    become(words, env)
+def become(words, env):
+    try:
+        os.execve(name, words, os.environ if env is None else env)
+    except (OSError, TypeError, ValueError) as exc:
+        print(rank, type(exc).__name__, getattr(exc, "errno", ""), flush=True)
+fails("")
+fails("no interpreter")
+fails("#!/nowhere/sh")
+fails("#!/bin/sh", mode=0o644)
+fails("#!/bin/sh", ["x", "y" * 200000])
+fails("#!/bin/sh", ["x"] * 3000000)
+fails("#!/bin/sh", env={str(number): "y" * 100000 for number in range(100)})
+fails("#!/bin/sh", ["x", None])
+fails("#!/bin/sh", ["x", "null" + chr(0)])
+fails("#!/bin/sh", [])
+name = "/etc"
+become(["x"], None)
+os.environ["PATH"] = os.getcwd()
+try:
+    os.execlp(f"file-{rank}", "x", None)
+except TypeError:
+    pass
+from mpi4py import MPI
+print(rank, MPI.COMM_WORLD.allreduce(1), flush=True)
 """,
     "as a program that is not there": "try: os.execlp('no-such-program', 'x')\nexcept OSError as exc: print(exc.errno)",
 }
@@ -194,6 +230,29 @@ def test_a_rank_that_ends_early_waits_for_nobody_after_a_session(job: Job, mpich
 def test_a_rank_that_ends_early_waits_for_nobody_with_mpi_off(job: Job, mpi: Mpi) -> None:
     served = job.run(mpi, 2, job.script(RANK + WAITS), MPIIMPORT_INIT="off")
     assert (served.status, served.lines()) == (0, ["the other is gone"]), served.stderr
+
+
+# What becomes of an exec that fails though nothing told so before.
+UNFORESEEN = """
+ends = next(module for name, module in sys.modules.items() if name.endswith("runtime.ends"))
+ends.can_become = lambda *arguments: True
+try:
+    os.execv("/etc/passwd", ["x"])
+except OSError as exc:
+    print(exc.errno, flush=True)
+try:
+    from mpi4py import MPI
+    print(MPI.COMM_WORLD.allreduce(1), flush=True)
+except RuntimeError as exc:
+    print(exc, flush=True)
+"""
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_mpi_after_an_exec_that_failed_unforeseen_works_or_names_the_remedy(job: Job, mpich: Mpi, policy: str) -> None:
+    served = job.run(mpich, 2, job.script(RANK + UNFORESEEN), MPIIMPORT_INIT=policy)
+    said = ["13", "2"] if policy == "session" else ["13", LEFT_TO_HEIR]
+    assert (served.status, served.lines()) == (0, sorted(said * 2)), served.stderr
 
 
 # The child has the rank's variables and its connection to the launcher.
