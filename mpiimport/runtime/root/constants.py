@@ -1,7 +1,6 @@
 """Module names among the strings of an extension module: C code imports too, and only its data says what."""
 
 import os
-import re
 import zlib
 
 from ..index import DIRECTORY
@@ -9,11 +8,16 @@ from .elf import NotElf, read_constants
 from .opening import open_to_read
 from .tree import Tree
 
-# Names that stand alone, found by the zeros around them. What is not printable ends a string too, and so do the last
-# bytes of usual floating-point numbers, after which strings begin.
-NAMES = re.compile(rb"\0([A-Za-z_][A-Za-z0-9_]+(?:\.[A-Za-z_][A-Za-z0-9_]*)*)(?=\0)")
-SEPARATED = bytes(byte if 0x20 <= byte < 0x7F and byte not in b"?@" else 0 for byte in range(256))
-ZLIB_HEADER = re.compile(rb"\x78[\x01\x5e\x9c\xda]")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Makes spaces of what separates names: zeros, what is not printable, and the last bytes of usual floating-point
+# numbers, after which strings begin. Those of prose become something else, so that it stays together.
+SEPARATED = bytes(
+    ord("-") if byte == 0x20 else byte if 0x20 < byte < 0x7F and byte not in b"?@" else 0x20 for byte in range(256)
+)
+ZLIB_HEADERS = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 PROBE = 256
 # In a run of strings without separators shorter names would be found everywhere.
 SHORTEST_NAME = 6
@@ -45,7 +49,8 @@ def read_module_constants(path: str) -> Constants | None:
             os.close(fd)
     except (OSError, NotElf):
         return None
-    names = {name.decode() for name in set(NAMES.findall(b"\0%b\0" % data.translate(SEPARATED)))}
+    words = set(data.translate(SEPARATED).decode("ascii").split())
+    names = {word for word in words if len(word) > 1 and word.replace(".", "").isidentifier()}
     return Constants(names, " ".join(run for table in _compressed(data) for run in _runs(table.decode("latin-1"))))
 
 
@@ -107,14 +112,21 @@ def _longest_part(run: str, start: int, package: str, tree: Tree) -> str:
 def _compressed(data: bytes) -> list[bytes]:
     streams = []
     view = memoryview(data)
-    for header in ZLIB_HEADER.finditer(data):
+    for position in (found for header in ZLIB_HEADERS for found in _all(data, header)):
         # Nearly every match is chance, and fails within its first bytes.
         stream = zlib.decompressobj()
         try:
-            start = stream.decompress(view[header.start() : header.start() + PROBE])
-            rest = stream.decompress(view[header.start() + PROBE :])
+            start = stream.decompress(view[position : position + PROBE])
+            rest = stream.decompress(view[position + PROBE :])
         except zlib.error:
             continue
         if stream.eof:
             streams.append(start + rest)
     return streams
+
+
+def _all(data: bytes, part: bytes) -> "Iterator[int]":
+    position = data.find(part)
+    while position >= 0:
+        yield position
+        position = data.find(part, position + 1)

@@ -1,7 +1,6 @@
 """Modules that a module's code names in strings, for imports that are calls: the forms in which that occurs."""
 
 import os
-import re
 import sys
 
 from .distributions import ENTRY_POINTS, entry_points
@@ -15,9 +14,8 @@ if TYPE_CHECKING:
     from .tree import Module, Tree
 
 ACCELERATORS = frozenset(name for name in sys.stdlib_module_names if name.startswith("_"))
-DOTTED_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
-RELATIVE_NAME = re.compile(r"(?:\.[A-Za-z_][A-Za-z0-9_]*)+")
-NAME_PREFIX = re.compile(r"_[a-z]{6,}_")
+# Letters of the shortest beginning of a name that tells anything.
+SHORTEST_PREFIX = 6
 # Groups of entry points that are programs, which nobody imports.
 PROGRAMS = frozenset({"console_scripts", "gui_scripts"})
 
@@ -36,13 +34,13 @@ class Hints:
         yield from words & ACCELERATORS
         if package:
             # Such as __import__(__package__ + ".part").
-            yield from (package + word for word in words if word[:1] == "." and RELATIVE_NAME.fullmatch(word))
+            yield from (package + word for word in words if word[:1] == "." and _is_dotted_name(word[1:]))
         if "." in module.name or not module.path:
             return
         # Such as sysconfig's f"_sysconfigdata_{platform}".
         home = os.path.dirname(module.path)
         for word in words:
-            if word[-1:] == "_" and NAME_PREFIX.fullmatch(word):
+            if word[-1:] == "_" and _is_prefix(word):
                 for entry in self._tree.listing(os.path.dirname(home) if module.locations else home) or ():
                     if entry.startswith(word):
                         yield entry.partition(".")[0]
@@ -50,7 +48,7 @@ class Hints:
     def parts(self, package: str, words: set[str]) -> "Iterator[str]":
         """Yield the parts of its own distribution that code names, as tables of backends do."""
         own = package.partition(".")[0] + "."
-        return (word for word in words if word.startswith(own) and DOTTED_NAME.fullmatch(word))
+        return (word for word in words if word.startswith(own) and _is_dotted_name(word))
 
     def optional(self, code: "CodeType") -> "Iterator[str]":
         """Yield the top-level modules that the body of a module names where it calls something that imports."""
@@ -65,3 +63,13 @@ class Hints:
                 self._plugins = entry_points(self._tree, self._readers)
             for group in words & self._plugins.keys() - PROGRAMS:
                 yield from self._plugins[group]
+
+
+def _is_dotted_name(word: str) -> bool:
+    return all(part.isidentifier() for part in word.split("."))
+
+
+def _is_prefix(word: str) -> bool:
+    """Tell whether a string such as ``_sysconfigdata_`` may begin a module's name."""
+    stem = word[1:-1]
+    return word[0] == "_" and len(stem) >= SHORTEST_PREFIX and stem.isalpha() and stem.islower()
