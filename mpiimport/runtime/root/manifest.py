@@ -144,6 +144,12 @@ class Manifest:
             name = name.rpartition(".")[0]
         return bool(name)
 
+    def is_own_file(self, path: str) -> bool:
+        """Tell whether the source file of a module reached belongs to the program."""
+        return any(
+            module.path == path and self._is_own(name.partition(".")[0]) for name, module in self.modules.items()
+        )
+
     def _reach(self, name: str) -> bool:
         """Add the module and its parents; False where the tree has no such module."""
         if name in self.modules:

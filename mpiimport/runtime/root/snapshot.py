@@ -5,11 +5,12 @@ import sys
 
 from ..index import Index, digest
 from ..metadata import METADATA_MODULES
-from ..options import AUTO
+from ..options import AUTO, WORLD
 from ..size import in_words
 from ..store import library_name
 from .bytecode import words
 from .distributions import read_distributions
+from .environment import unseen_settings
 from .learned import Learned
 from .learning import Learning
 from .libraries import Libraries
@@ -101,7 +102,10 @@ def take_snapshot(
     first = program.search_entry()
     searched = {place for places in learning.known.searched.values() for place in places}
     writable = {os.getcwd(), first or os.getcwd(), *searched}
-    return _pack(manifest, writable, answers, learning, options, nodes == 1, room)
+    snapshot = _pack(manifest, writable, answers, learning, options, nodes == 1, room)
+    if options.init == WORLD:
+        snapshot.complaints += unseen_settings(program, manifest)
+    return snapshot
 
 
 def _ask_for_sysconfig(manifest: Manifest, answers: "Answers") -> None:
