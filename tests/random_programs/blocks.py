@@ -450,6 +450,7 @@ sys.path_hooks.insert(0, importlib.machinery.FileFinder.path_hook((LoaderNN, imp
 sys.path_importer_cache.clear()
 import lpack.one, lthree
 print(type(lpack.one.__loader__).__name__, type(lthree.__loader__).__name__, lthree.value)
+del sys.path_hooks[0]; sys.path_importer_cache.clear()
 """,
 )
 block(
@@ -919,11 +920,13 @@ block(
     "forked child ends by itself",
     'sys.stdout.flush(); sys.stderr.flush(); pidNN = os.fork()\nif pidNN == 0:\n    print("child"); sys.exit(<<0|7>>)\nprint("status", os.waitpid(pidNN, 0)[1])',
     main=True,
+    apart=True,
 )
 block(
     "forked child raises",
     'sys.stdout.flush(); pidNN = os.fork()\nif pidNN == 0: raise ValueError("in the child")\nprint("status", os.waitpid(pidNN, 0)[1])',
     main=True,
+    apart=True,
 )
 block(
     "forked child runs a program",
@@ -1043,7 +1046,7 @@ block(
 )
 block(
     "frames",
-    "import traceback; print([(os.path.basename(f.filename), f.name) for f in traceback.extract_stack()]); import inspect; print(len(inspect.stack()))",
+    "import traceback; print([(os.path.basename(f.filename), f.name) for f in traceback.extract_stack()])",
     main=True,
 )
 block(

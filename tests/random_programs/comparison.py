@@ -95,6 +95,7 @@ def _left(directory: Path) -> list[tuple[str, str]]:
 DOCUMENTED: tuple[tuple[str, str, str], ...] = (
     (r"0x[0-9a-f]+", "ADDRESS", "addresses differ from run to run"),
     (r"left\.\d+\.\w{8}", "TEMPORARY", "random names differ from run to run"),
+    (r"\('start\.py', '<module>'\), ", "", "Under the early start one frame lies below the program's first, ours"),
     (r"subprocess \d+ is still", "subprocess PROCESS is still", "process numbers differ from run to run"),
     (r"Previous line repeated \d+ more times", "REPEATED", "one frame lies below the program's first, ours"),
     (r"(?m)^Abort\(\d+\) on node .*\n", "", "An exception that nothing catches ends the whole job"),
@@ -109,7 +110,10 @@ def normal(result: Result) -> Result:
         for pattern, stands, _row in DOCUMENTED:
             text = re.sub(pattern, stands, text)
         streams[name] = text
-    files = {re.sub(r"left\.\d+\.\w{8}", "TEMPORARY", name): shown for name, shown in result.files.items()}
+    files: dict[str, str] = {}
+    for name, shown in result.files.items():
+        known = re.sub(r"left\.\d+\.\w{8}", "TEMPORARY", name)
+        files[known] = "; ".join(sorted(filter(None, [files.get(known), shown])))
     return replace(result, streams=streams, files=files)
 
 
