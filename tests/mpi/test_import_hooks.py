@@ -301,6 +301,25 @@ def hook(event, arguments):
 sys.addaudithook(hook)
 """,
 }
+REFUSE = """
+import sys
+def hook(event, arguments):
+    if event == "open" and str(arguments[0]).startswith("/") and not str(arguments[0]).startswith(allowed):
+        raise RuntimeError(f"{arguments[0]} is refused")
+allowed = tuple({*sys.path, sys.prefix, sys.base_prefix} - {""})
+sys.addaudithook(hook)
+for name in sys.argv[1:]:
+    __import__(name)
+print("imported")
+"""
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_an_audit_hook_may_refuse_what_the_program_does_not_open(job: Job, mpich: Mpi, door: str) -> None:
+    # The names of the modules come as arguments, where root cannot foresee them.
+    plain, served = (job.run(mpich, 2, job.script(REFUSE), "wave", "colorsys", door=start) for start in ("plain", door))
+    assert (plain.status, plain.lines()) == (0, ["imported"] * 2), plain.stderr
+    assert (served.status, served.lines()) == (0, ["imported"] * 2), served.stderr
 
 
 @pytest.mark.parametrize("hook", COLLECTIVES)
