@@ -41,16 +41,16 @@ def compare(job: Job, mpi: Mpi, made: Program, doors: tuple[str, ...]) -> None:
 
 # What has come out differently once, in its smallest form: seed and blocks.
 REGRESSIONS = {
-    "the pyc of a module that rank 1 alone imports": (0, ("imported by rank 1 alone",)),
+    "the pyc of a module that rank 1 alone imports": (1, ("imported by rank 1 alone",)),
     "a program that closes all its descriptors": (0, ("all closed in itself",)),
     "a program whose bytecode is to go elsewhere": (0, ("pycache prefix",)),
     "an excepthook that raises": (1, ("end: excepthook raises",)),
     "no excepthook": (1, ("end: no excepthook",)),
     "an exception without a standard output": (1, ("end: exception with streams gone",)),
-    "another module as __main__": (1, ("end: main replaced",)),
+    "another module as __main__": (3, ("end: main replaced",)),
     "another function as open": (0, ("builtins replaced",)),
     "functions of os that refuse": (0, ("functions of os refuse",)),
-    "a path hook taken away": (0, ("hook removed",)),
+    "a path hook taken away": (1, ("hook removed",)),
     "the next free descriptor": (0, ("lowest free descriptor with nothing imported",)),
     "files left open": (0, ("csv left open", "gzip left open", "shelf left open", "generator suspended")),
     "objects that act when they die": (0, ("__del__ in the module", "__del__ in a cycle", "__del__ sees its globals")),
