@@ -88,6 +88,7 @@ def _record(options: Options, program: Program, answers: Answers, before_site: b
 def _arrange_exit(rank: int, service: "Service", ownership: "Ownership") -> None:
     """See to the end of the process. Registered before user code, so run after all of its own exit handlers."""
     from .agreement import alone
+    from .handover import hand_over_by_any_loader
 
     def end_at_once(becomes: bool) -> None:
         service.leave()
@@ -98,6 +99,7 @@ def _arrange_exit(rank: int, service: "Service", ownership: "Ownership") -> None
     atexit.register(service.leave)
     atexit.register(service.gather)
     alone(rank, before_abrupt_ends, end_at_once)
+    alone(rank, hand_over_by_any_loader, ownership)
     if service.imports is None:
         alone(rank, ask_before_importlib, ownership.find)
 

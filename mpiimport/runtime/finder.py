@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     Find = Callable[[str, list[Details]], FileFinder | None]
 
 
+# Where pycs lie as long as user code does not say otherwise.
+PYCACHE_PREFIX = sys.pycache_prefix
+
+
 def ask_before_importlib(find: "Find") -> "Callable[[], None]":
     """Let ``find`` be asked first which finder a directory gets. Return what takes it back.
 
@@ -43,20 +47,25 @@ def ask_before_importlib(find: "Find") -> "Callable[[], None]":
             variables["finds"].insert(0, find)
             return lambda: _take_back(find)
         if variables.get("cls") is FileFinder and "loader_details" in variables:
-            sys.path_hooks[position] = _hook_asking([find], hook, _serving(variables["loader_details"]))
+            sys.path_hooks[position] = _hook_asking([find], hook, FileFinder, variables["loader_details"])
             return lambda: _take_back(find)
     return lambda: None
 
 
-def _hook_asking(finds: "list[Find]", ordinary: "Callable[[str], Any]", details: "list[Details]") -> "Any":
+def _hook_asking(
+    finds: "list[Find]", ordinary: "Callable[[str], Any]", cls: type, loader_details: "tuple[Details, ...]"
+) -> "Any":
+    """Return our hook. It has the variables of importlib's, ``cls`` and ``loader_details``: beartype looks for them."""
+    serving = _serving(loader_details)
     archives: Any = zipimporter
     open_archive = archives.__init__
     refusal = _refusal()
 
     @as_importlib
     def path_hook_for_FileFinder(path: str) -> "Any":  # noqa: N802
+        _ = cls, loader_details
         for find in finds:
-            finder = find(path, details)
+            finder = find(path, serving)
             if finder is not None:
                 return finder
         return ordinary(path)
@@ -274,13 +283,15 @@ class StoreSourceLoader(StoreLoader, SourceFileLoader):  # type: ignore[misc]
         if code is None:
             return self.source.late_code(self.name, self.path, self._read_pyc) or super().get_code(fullname)
         if self.path in self.source.uncached and not sys.dont_write_bytecode:
-            self._write_pyc(code)
+            self.write_pyc(code)
         return code
 
     def _is_importlibs(self) -> bool:
         """Tell whether nothing takes part in loading but importlib: user code may replace methods, or derive."""
-        return are_importlibs(self, "get_data", "path_stats", "source_to_code") and are_importlibs(
-            SourceFileLoader, "get_code"
+        return (
+            are_importlibs(self, "get_data", "path_stats", "source_to_code")
+            and are_importlibs(SourceFileLoader, "get_code")
+            and sys.pycache_prefix == PYCACHE_PREFIX
         )
 
     def _read_pyc(self) -> "CodeType | None":
@@ -297,7 +308,7 @@ class StoreSourceLoader(StoreLoader, SourceFileLoader):  # type: ignore[misc]
         finally:
             del loader.source_to_code
 
-    def _write_pyc(self, code: "CodeType") -> None:
+    def write_pyc(self, code: "CodeType") -> None:
         """Leave the pyc that plain Python would have left."""
         mtime, size = self.source.source_stamp(self.path)
         pyc = code_to_timestamp_pyc(code, mtime, size)

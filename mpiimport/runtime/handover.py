@@ -8,13 +8,15 @@ import _imp
 import os
 import sys
 from _frozen_importlib import ModuleSpec
-from _frozen_importlib_external import ExtensionFileLoader, FileFinder
+from _frozen_importlib_external import FileFinder
 
+from .machinery import as_importlib, call_with_frames_removed
 from .messages import say
 from .options import THREAD_LEVELS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
     from typing import Any
 
@@ -46,26 +48,30 @@ class Settings:
         self.errors = str(self.read_at_load[-1])
 
 
-class HandoverLoader(ExtensionFileLoader):
-    """Gives user code the ``mpi4py.MPI`` that is loaded already."""
+def hand_over_by_any_loader(ownership: "Ownership") -> None:
+    """Give ``mpi4py.MPI`` to user code that imports it by whichever loader: all create extension modules here."""
+    internal: Any = _imp
+    create = internal.create_dynamic
 
-    def __init__(self, ownership: "Ownership") -> None:
-        super().__init__(MODULE, ownership.path)
-        self._ownership = ownership
+    @as_importlib
+    def create_dynamic(spec: ModuleSpec, *file: "Any") -> "ModuleType":
+        if spec.name == MODULE and ownership.of_the_tree:
+            return _given(ownership, spec, create)
+        module: ModuleType = call_with_frames_removed(create, spec, *file)
+        return module
 
-    def create_module(self, spec: ModuleSpec) -> "ModuleType":
-        given = self._ownership.given
-        if given is None:
-            given = self._ownership.mpi
-            if Settings().read_at_load != self._ownership.read_at_load:
-                given = _load_copy(spec, self.path) or given
-        return given
+    internal.create_dynamic = create_dynamic
 
-    def exec_module(self, module: "ModuleType") -> None:
-        if module is not self._ownership.mpi and self._ownership.given is None:
-            module.__file__ = self.path
-            super().exec_module(module)
-        self._ownership.hand_over(module, Settings())
+
+def _given(ownership: "Ownership", spec: ModuleSpec, create: "Callable[[ModuleSpec], ModuleType]") -> "ModuleType":
+    """Return the module that user code gets: the one that is loaded, or a copy where that was loaded otherwise."""
+    if ownership.given is None:
+        settings = Settings()
+        module = ownership.mpi
+        if settings.read_at_load != ownership.read_at_load:
+            module = _load_copy(spec, ownership.path, create) or module
+        ownership.hand_over(module, settings)
+    return ownership.given or ownership.mpi
 
 
 class HandoverFinder(FileFinder):
@@ -93,8 +99,8 @@ def _setting(rc: "Any", name: str, default: object) -> object:
     return said
 
 
-def _load_copy(spec: ModuleSpec, path: str) -> "ModuleType | None":
-    """Create the extension module ``spec`` from a copy of its file, which the loader takes for another library."""
+def _load_copy(spec: ModuleSpec, path: str, create: "Callable[[ModuleSpec], ModuleType]") -> "ModuleType | None":
+    """Load the extension module ``spec`` from a copy of its file, which ld.so takes for another library."""
     try:
         with open(path, "rb") as stream:
             content = memoryview(stream.read())
@@ -102,8 +108,13 @@ def _load_copy(spec: ModuleSpec, path: str) -> "ModuleType | None":
         copy = os.memfd_create(spec.name)
         while content:
             content = content[os.write(copy, content) :]
-        module: ModuleType = _imp.create_dynamic(ModuleSpec(spec.name, spec.loader, origin=f"/proc/self/fd/{copy}"))
+        module = create(ModuleSpec(spec.name, spec.loader, origin=f"/proc/self/fd/{copy}"))
+        module.__file__ = path
+        sys.modules[spec.name] = module
+        # Once more by the loader, to no effect.
+        _imp.exec_dynamic(module)
     except (ImportError, OSError) as exc:
+        sys.modules.pop(spec.name, None)
         say(f"mpiimport: mpi4py.rc.{', '.join(READ_AT_LOAD)} keep their defaults ({exc}); set MPI4PY_RC_* instead")
         return None
     return module

@@ -5,11 +5,11 @@ import marshal
 import os
 import sys
 from _frozen_importlib import ModuleSpec
-from _frozen_importlib_external import BYTECODE_SUFFIXES
+from _frozen_importlib_external import BYTECODE_SUFFIXES, cache_from_source
 
 from .account import Account
 from .children import attach_children
-from .finder import Source, StoreFinder, StoreLoader, ask_before_importlib
+from .finder import Source, StoreFinder, StoreLoader, StoreSourceLoader, ask_before_importlib
 from .index import DIRECTORY, Damaged, Index, digest, list_directory, stamp
 from .late import CODE, LISTING, LateRecords
 from .libraries import StagedLibraries
@@ -221,6 +221,13 @@ class Imports(Source):
     def source_stamp(self, path: str) -> tuple[int, int]:
         modified, _, size, _ = self._index.code[path][3]
         return int(modified / 1e9), size
+
+    def leave_pycs(self, paths: list[str]) -> None:
+        """Write the pycs of source files that other ranks have imported, as each of them would have plainly."""
+        for path in paths:
+            offset, length, expected, seen = self._index.code[path]
+            if not sys.dont_write_bytecode and _stamp(path) == seen and not os.path.exists(cache_from_source(path)):
+                StoreSourceLoader("", path).write_pyc(marshal.loads(self._stored(offset, length, expected)))
 
     def invalidate(self) -> None:
         self._invalidated = True

@@ -12,9 +12,10 @@ late/room     a sparse file, as long as the room that is left for them; locked w
 
 import marshal
 import os
+import time
 from _thread import allocate_lock
 
-from .c_functions import LOCK_EX, LOCK_UN, flock
+from .c_functions import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from .index import DIGEST_SIZE, digest
 from .memory import room
 
@@ -31,6 +32,8 @@ DIRECTORY, ROOM = "late", "late/room"
 UNFINISHED = ".new"
 # The most, in bytes, that all records take: ten thousand modules, and far from what fills a node's memory.
 MOST = 256 << 20
+# Seconds: of waiting for a neighbour that reads, and between looks.
+PATIENCE, SHORTEST_SLEEP, LONGEST_SLEEP = 1, 0.0002, 0.005
 
 
 def make_room(store: "Store", taken: int, most: "Size") -> None:
@@ -67,8 +70,9 @@ class LateRecords:
         if not found and self._adds and self._store.is_used_by_this_process() and self._adding.acquire(False):
             try:
                 value = self._find_or_add(name, kind, path, read)
-            except OSError:
-                # No permission, no space, or the store is gone.
+            except Exception:
+                # No permission, no space, a neighbour that does not come to an end, or the store is gone; and the
+                # program's audit hooks may raise anything.
                 self._adds = False
             finally:
                 self._adding.release()
@@ -95,7 +99,8 @@ class LateRecords:
                 data = stream.read()
         except FileNotFoundError:
             return False, None
-        except OSError:
+        except Exception:
+            # Of audit hooks, too: the program's see what is opened, and may refuse it.
             return True, None
         if not data:
             return True, None
@@ -123,7 +128,10 @@ class LateRecords:
 
 
 class LockedFile:
-    """A file of the store, open and locked by this thread alone while the context lasts."""
+    """A file of the store, open and locked by this thread alone while the context lasts.
+
+    Nobody waits long: whoever has the lock may wait for this rank in turn, in an audit hook that is a collective.
+    """
 
     def __init__(self, path: str, flags: int = 0) -> None:
         self._path = path
@@ -131,10 +139,10 @@ class LockedFile:
         self._descriptor = -1
 
     def __enter__(self) -> int:
-        """Raises OSError."""
+        """Raises OSError, also where it takes longer than PATIENCE."""
         self._descriptor = os.open(self._path, self._flags, 0o600)
         try:
-            flock(self._descriptor, LOCK_EX)
+            _lock_soon(self._descriptor)
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -146,6 +154,19 @@ class LockedFile:
             flock(self._descriptor, LOCK_UN)
         finally:
             os.close(self._descriptor)
+
+
+def _lock_soon(descriptor: int) -> None:
+    deadline = time.monotonic() + PATIENCE
+    sleep = SHORTEST_SLEEP
+    while True:
+        try:
+            return flock(descriptor, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(sleep)
+        sleep = min(2 * sleep, LONGEST_SLEEP)
 
 
 def _discard(path: str) -> None:

@@ -10,7 +10,7 @@ from _frozen_importlib_external import spec_from_file_location
 from .bare_mpi import complete
 from .c_functions import address, call_interpreter, open_library
 from .errors import handle_as_mpi, handle_as_mpi4py, handle_at_exit
-from .handover import MODULE, HandoverFinder, HandoverLoader
+from .handover import MODULE, HandoverFinder
 from .options import SESSION, THREAD_LEVELS
 from .pmi import Connection
 from .private_mpi import NoMpi, import_privately, own_packages
@@ -38,7 +38,7 @@ class Ownership:
 
     ``mpi``: the module ``mpi4py.MPI``; ``path``: its file; ``read_at_load``: the settings it was loaded with;
     ``session``: the MPI session, while there is one; ``given``: the module that user code got, ``mpi`` or a copy of
-    it; ``adopted``: user code has taken MPI over.
+    it; ``adopted``: user code has taken MPI over; ``of_the_tree``: it finds the same mpi4py.
     """
 
     def __init__(self, before_site: bool, preload: tuple[str, ...]) -> None:
@@ -55,7 +55,7 @@ class Ownership:
         # Kept, for user code may be given another answer.
         self._is_initialized: Callable[[], bool] = self.mpi.Is_initialized
         self.path: str = self.mpi.__file__ or ""
-        self._of_the_tree = not self.path.startswith(own_packages() + "/")
+        self.of_the_tree = not self.path.startswith(own_packages() + "/")
 
     def start(self, policy: str, level: str) -> None:
         """Start MPI as ``policy`` says, WORLD with the thread level named ``level``, or SESSION. Raises NoMpi."""
@@ -68,10 +68,8 @@ class Ownership:
             self._started = self._finalize = True
 
     def spec(self, name: str) -> "ModuleSpec | None":
-        """Return the spec that hands ``mpi4py.MPI`` over to user code; None for other names."""
-        if name != MODULE or not self._of_the_tree:
-            return None
-        return spec_from_file_location(name, self.path, loader=HandoverLoader(self))
+        """Return the spec of ``mpi4py.MPI``, for which mpi4py need not look for MPI; None for other names."""
+        return spec_from_file_location(name, self.path) if name == MODULE and self.of_the_tree else None
 
     def find(self, path: str, details: "list[Details]") -> HandoverFinder | None:
         """Return the finder for the directory of ``mpi4py.MPI``, where nothing else serves that; None for others."""

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .program import Program
     from .report import Report
     from .root.document import Value
-    from .root.learning import Learning
     from .root.snapshot import Snapshot
     from .store import Store
 
@@ -239,8 +238,7 @@ class Service:
         uncached = snapshot.uncached if snapshot else frozenset()
         account = Account(set(sys.modules), transport.rank, self.options.verbose)
         imports = Imports(index, store, ownership, self._answers, uncached, account)
-        learning = snapshot.learning if snapshot else None
-        finish = (lambda served, missed: self._learn(learning, served, missed)) if learning else None
+        finish = (lambda served, missed: self._learn(snapshot, imports, served, missed)) if snapshot else None
         gathers = transport if ownership.session is None else None
         return imports, Gathering(gathers, ownership, imports, self._report, finish)
 
@@ -253,9 +251,10 @@ class Service:
             self._report.measure(imports)
             self._report.write_startup()
 
-    def _learn(self, learning: "Learning", served: dict[str, int], missed: dict[str, int]) -> None:
+    def _learn(self, snapshot: "Snapshot", imports: Imports, served: dict[str, int], missed: dict[str, int]) -> None:
         """On root, save what was imported for the next run, and say what this one missed where that was asked for."""
-        misses = learning.finish(served, missed)
+        imports.leave_pycs([path for path in snapshot.uncached if served.get(path)])
+        misses = snapshot.learning.finish(served, missed)
         self._state(
             modules_served=sum(1 for ranks in served.values() if ranks),
             missed=[{"name": miss.name, "ranks": miss.ranks, "why": miss.why} for miss in misses],

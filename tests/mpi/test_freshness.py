@@ -88,3 +88,24 @@ def test_pycs_are_left_where_plain_python_leaves_them(job: Job, mpich: Mpi) -> N
     found = [sorted(path.name for path in (job.directory / door).rglob("*.pyc")) for door in ("plain", "early")]
     assert found[0] == found[1]
     assert len(found[0]) == 2
+
+
+def test_pycs_are_left_of_what_other_ranks_than_root_import(job: Job, mpich: Mpi) -> None:
+    text = """
+import sys
+from mpi4py import MPI
+if MPI.COMM_WORLD.rank == 1:
+    import part.one
+    sys.pycache_prefix = sys.argv[1]
+    import part.two
+"""
+    script = job.script(text)
+    found = {}
+    for door in ("plain", "early"):
+        for name in ("__init__", "one", "two", "never"):
+            job.script("value = 1", f"{door}/part/{name}.py")
+        place = job.directory / f"{door}-prefix"
+        assert job.run(mpich, 2, script, place, door=door, PYTHONPATH=str(job.directory / door)).status == 0
+        found[door] = [sorted(path.name for path in top.rglob("*.pyc")) for top in (job.directory / door, place)]
+    assert found["early"] == found["plain"]
+    assert [len(names) for names in found["plain"]] == [2, 1]

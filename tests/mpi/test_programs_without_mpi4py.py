@@ -1,12 +1,13 @@
 """Programs that use MPI from C, or not at all, end as they do without us, under every policy that says so."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from mpiimport.runtime.errors import SECOND_INIT
 from mpiimport.runtime.ownership import LEFT_TO_HEIR
-from tests.conftest import Job, provision
+from tests.conftest import Job, interpreter, provision
 from tests.lab.ranks import Mpi
 
 POLICIES = ["world", "session"]
@@ -265,3 +266,32 @@ print(os.system(command), flush=True)
 
 def test_a_child_may_be_the_rank_after_a_session(job: Job, mpich: Mpi) -> None:
     assert_as_plain(job, mpich, DRIVER, "session")
+
+
+FORK = """
+import os
+if os.fork() == 0:
+    os._exit(0)
+os.wait()
+print("forked")
+"""
+
+
+@pytest.mark.parametrize("policy", ["world", "session"])
+def test_a_fork_warns_of_the_threads_of_mpi(prefix: Path, tmp_path: Path, mpich: Mpi, policy: str) -> None:
+    """CPython warns since 3.12. After a session MPI has no threads left."""
+    job = Job(prefix, tmp_path, interpreter("3.13"))
+    script = job.script(FORK)
+    plain = job.run(mpich, 2, script, door="plain")
+    assert (plain.lines(), plain.stderr) == (["forked"] * 2, "")
+    served = job.run(mpich, 2, script, MPIIMPORT_INIT=policy)
+    assert served.lines() == ["forked"] * 2
+    assert ("multi-threaded" in served.stderr) == (policy == "world")
+
+
+@pytest.mark.parametrize(("policy", "ends_well"), [("world", False), ("session", False), ("off", True)])
+def test_a_program_that_closes_all_descriptors_ends_the_job(job: Job, mpich: Mpi, policy: str, ends_well: bool) -> None:
+    """So it cuts the connection over which MPI was started."""
+    script = job.script("import os; os.closerange(3, 256); print('closed', flush=True)")
+    outcome = job.run(mpich, 2, script, MPIIMPORT_INIT=policy)
+    assert outcome.status is not None and (outcome.status == 0) == ends_well
