@@ -35,9 +35,9 @@ def files(job: Job) -> None:
 
 
 def run(job: Job, mpi: Mpi, script: Path, ranks: int = 2, **environment: str) -> dict[str, Any]:
-    """Run served and return the report."""
-    library = str(job.directory / "library")
-    outcome = job.run(mpi, ranks, "--report", "report.json", script, PYTHONPATH=library, **environment)
+    """Run served, with as much read as for many nodes, and return the report."""
+    own = {"PYTHONPATH": str(job.directory / "library"), "MPIIMPORT_BREADTH": "closure"}
+    outcome = job.run(mpi, ranks, "--report", "report.json", script, **own, **environment)
     assert outcome.status == 0, outcome.stderr
     assert outcome.ours() == []
     report: dict[str, Any] = json.loads((job.directory / "report.json").read_text())

@@ -37,7 +37,8 @@ PLAIN = f"import numpy; import scipy.interpolate; import os; os.path.exists('{MA
 
 def traced(job: Job, mpi: Mpi, door: str, program: str = PROGRAM, named: bool = True) -> list[Trace]:
     """Traces of a served job. ``named``: MPI4PY_LIBMPI names the library."""
-    environment = job.environment(mpi, **job.switches(door))
+    # As much is read as for many nodes; for one, root leaves more to imports as they come.
+    environment = job.environment(mpi, **job.switches(door), MPIIMPORT_BREADTH="closure")
     if not named:
         del environment["MPI4PY_LIBMPI"]
     outcome, traces = trace(job.command(mpi, 4, door, job.script(program)), environment, job.directory)
