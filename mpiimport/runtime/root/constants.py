@@ -28,14 +28,16 @@ LONGEST_WORD = 40
 class Constants:
     """The strings of an extension module.
 
-    ``names``: identifiers, dotted or not, that stand alone; ``run``: strings stored without separators, as
-    Cython's compressed string tables hold them, prose left out; spaces between what does not belong together.
+    ``names``: identifiers, dotted or not, that stand alone; ``mentioned``: dotted ones that end a sentence; ``run``:
+    strings stored without separators, as Cython's compressed string tables hold them, prose left out; spaces between
+    what does not belong together.
     """
 
-    __slots__ = ("names", "run")
+    __slots__ = ("mentioned", "names", "run")
 
-    def __init__(self, names: set[str], run: str) -> None:
+    def __init__(self, names: set[str], mentioned: set[str], run: str) -> None:
         self.names = names
+        self.mentioned = mentioned
         self.run = run
 
 
@@ -50,8 +52,16 @@ def read_module_constants(path: str) -> Constants | None:
     except (OSError, NotElf):
         return None
     words = set(data.translate(SEPARATED).decode("ascii").split())
-    names = {word for word in words if len(word) > 1 and word.replace(".", "").isidentifier()}
-    return Constants(names, " ".join(run for table in _compressed(data) for run in _runs(table.decode("latin-1"))))
+    ends = {word.rpartition("-")[2] for word in words if "-" in word and "." in word}
+    mentioned = {word for word in ends if "." in word and _is_name(word)}
+    names = {word for word in words if len(word) > 1 and _is_name(word)}
+    return Constants(
+        names, mentioned, " ".join(run for table in _compressed(data) for run in _runs(table.decode("latin-1")))
+    )
+
+
+def _is_name(word: str) -> bool:
+    return word.replace(".", "").isidentifier()
 
 
 def _runs(table: str) -> list[str]:

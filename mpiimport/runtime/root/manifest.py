@@ -247,6 +247,8 @@ class Manifest:
                     self._follow_code(module, code, package)
         elif read is not None:
             self.follow_names(named_modules(read, self.tree, self._tops()))
+            if self._steps:
+                self.follow_names(read.mentioned)
             if package:
                 # Cython keeps the bare name of a relative import.
                 self.follow_names(f"{package}.{name}" for name in self._parts(package) & read.names)
