@@ -12,11 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Makes spaces of what separates names: zeros, what is not printable, and the last bytes of usual floating-point
-# numbers, after which strings begin. Those of prose become something else, so that it stays together.
-SEPARATED = bytes(
-    ord("-") if byte == 0x20 else byte if 0x20 < byte < 0x7F and byte not in b"?@" else 0x20 for byte in range(256)
-)
+# Makes spaces of what separates names: zeros, and what is not printable. What separates words of prose becomes
+# something else, so that it stays together.
+SEPARATED = bytes(ord("-") if byte in b" \t\n\r?@" else byte if 0x20 < byte < 0x7F else ord(" ") for byte in range(256))
 ZLIB_HEADERS = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 PROBE = 256
 # In a run of strings without separators shorter names would be found everywhere.
@@ -61,7 +59,7 @@ def read_module_constants(path: str) -> Constants | None:
 
 
 def _is_name(word: str) -> bool:
-    return word.replace(".", "").isidentifier()
+    return word[-1] != "." and word.replace(".", "").isidentifier()
 
 
 def _runs(table: str) -> list[str]:

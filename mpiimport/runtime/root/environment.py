@@ -64,10 +64,10 @@ def settings_in(text: bytes) -> "Iterator[str]":
 
 def _telling_modules(manifest: "Manifest") -> "Iterator[str]":
     """Yield the sources of the program's own modules that name such a variable at all."""
-    for path, read in manifest.code.items():
+    for read in manifest.own_code():
         content = read.marshalled or read.source
-        if any(part in content for part in TELLING) and manifest.is_own_file(path):
-            yield path
+        if any(part in content for part in TELLING):
+            yield read.path
 
 
 def _text(path: str) -> bytes:
