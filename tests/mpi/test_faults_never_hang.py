@@ -44,7 +44,7 @@ def pieces_of_work() -> list[str]:
             exchanges.append(call.func.attr)
         assert all(isinstance(argument, ast.Name) for argument in arguments), ast.unparse(statement)
     # These do nothing but communicate; the parts of `travel` that do not are injected into by "write" and below.
-    assert set(exchanges) <= {"extremes", "neighbours", "broadcast", "among", "travel"}
+    assert set(exchanges) <= {"extremes", "totals", "neighbours", "broadcast", "among", "travel"}
     return pieces
 
 

@@ -97,6 +97,14 @@ DOCUMENTED: tuple[tuple[str, str, str], ...] = (
     (r"left\.\d+\.\w{8}", "TEMPORARY", "random names differ from run to run"),
     (r"\('start\.py', '<module>'\), ", "", "Under the early start one frame lies below the program's first, ours"),
     (r"subprocess \d+ is still", "subprocess PROCESS is still", "process numbers differ from run to run"),
+    (r"\bStoreSourceLoader\b", "SourceFileLoader", "Finders and loaders are subclasses of importlib's"),
+    (r"\bStoreExtensionLoader\b", "ExtensionFileLoader", "Finders and loaders are subclasses of importlib's"),
+    (r"(?m)^(holders .*), 'tuple'\]$", r"\1]", "gc.get_referrers shows the arguments with which it is executed"),
+    (
+        r"(?m)(^  File \"<frozen importlib\._bootstrap_external>\", line \d+, in get_code\n)+",
+        "get_code\n",
+        "A traceback that shows importlib's frames shows one more",
+    ),
     (r"Previous line repeated \d+ more times", "REPEATED", "one frame lies below the program's first, ours"),
     (r"(?m)^Abort\(\d+\) on node .*\n", "", "An exception that nothing catches ends the whole job"),
     (r"(?m)^mpiimport: running as plain Python: .*\n", "", "Where the service steps aside ... one line from root"),
@@ -109,12 +117,21 @@ def normal(result: Result) -> Result:
     for name, text in result.streams.items():
         for pattern, stands, _row in DOCUMENTED:
             text = re.sub(pattern, stands, text)
-        streams[name] = text
+        streams[name] = _in_order(text)
     files: dict[str, str] = {}
     for name, shown in result.files.items():
         known = re.sub(r"left\.\d+\.\w{8}", "TEMPORARY", name)
         files[known] = "; ".join(sorted(filter(None, [files.get(known), shown])))
     return replace(result, streams=streams, files=files)
+
+
+def _in_order(text: str) -> str:
+    """Sort warnings of what was left open: in which order a cycle of objects is deleted is the collector's choice."""
+    lines = text.splitlines(True)
+    places = [place for place, line in enumerate(lines) if "ResourceWarning: " in line]
+    for place, line in zip(places, sorted(lines[place] for place in places), strict=True):
+        lines[place] = line
+    return "".join(lines)
 
 
 def differences(expected: Result, seen: Result) -> list[str]:
