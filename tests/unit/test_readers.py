@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from mpiimport.runtime.root import parallel
 from mpiimport.runtime.root.parallel import Readers
 
 ITEMS = list(range(200))
@@ -73,3 +74,9 @@ def test_where_no_thread_may_start_the_caller_reads_all(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(_thread, "start_new_thread", refuse)
     assert set(Readers(4).map(waiting_ident, ITEMS[:50])) == {threading.get_ident()}
+
+
+def test_waiting_for_a_core_is_no_reason_for_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    began = time.perf_counter_ns()
+    monkeypatch.setattr(parallel, "read_clocks", lambda: (0, 0, time.perf_counter_ns() - began - time.thread_time_ns()))
+    assert set(Readers(4).map(waiting_ident, ITEMS[:30])) == {threading.get_ident()}

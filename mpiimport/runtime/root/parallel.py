@@ -3,6 +3,8 @@
 import _thread
 import time
 
+from ..clock import read_clocks
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +28,8 @@ class Readers:
         self._most = most
         self._calls = 0
         self._waited = 0
+        # Whether waiting for a core, which costs a look to tell, is left out of what calls waited.
+        self._looks_closely = False
 
     def map(self, function: "Callable[[Item], Result]", items: "Sequence[Item]") -> "list[Result]":
         """Return ``[function(item) for item in items]``.
@@ -34,13 +38,25 @@ class Readers:
         """
         results: list[Result] = []
         for item in items:
-            if self._most > 1 and self._waited > WAITING * max(self._calls, SOME):
+            if self._most > 1 and self._waits():
                 return results + _map_in_threads(function, items[len(results) :], self._most)
+            queued = read_clocks()[-1] if self._looks_closely else 0
             began, busy = time.perf_counter_ns(), time.thread_time_ns()
             results.append(function(item))
             self._waited += time.perf_counter_ns() - began - (time.thread_time_ns() - busy)
+            self._waited -= read_clocks()[-1] - queued if self._looks_closely else 0
             self._calls += 1
         return results
+
+    def _waits(self) -> bool:
+        """Tell whether calls wait for a file system: where they seem to, the next few are looked at closely."""
+        seems = self._waited > WAITING * max(self._calls, SOME)
+        if seems == self._looks_closely and (seems or self._calls < SOME):
+            return seems
+        if seems or (self._looks_closely and self._calls >= SOME):
+            self._looks_closely = seems
+            self._calls = self._waited = 0
+        return False
 
 
 def _map_in_threads(function: "Callable[[Item], Result]", items: "Sequence[Item]", threads: int) -> "list[Result]":
