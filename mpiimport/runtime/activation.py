@@ -5,6 +5,7 @@ import os
 import sys
 
 from .answers import Answers
+from .closed_streams import ClosedStreamsKept
 from .decision import why_not
 from .ends import before_abrupt_ends
 from .finder import ask_before_importlib
@@ -55,7 +56,8 @@ def activate(
         return None
     service = Service(options, program, answers, before_site, report)
     try:
-        service.start()
+        with ClosedStreamsKept():
+            service.start()
     except SteppedAside as exc:
         _say(here.rank, str(exc), report)
     except Exception as exc:
@@ -89,6 +91,13 @@ def _arrange_exit(rank: int, service: "Service", ownership: "Ownership") -> None
     """See to the end of the process. Registered before user code, so run after all of its own exit handlers."""
     from .agreement import alone
     from .handover import hand_over_by_any_loader
+    from .left_open import LeftOpen
+
+    left_open = LeftOpen()
+
+    def write_out() -> None:
+        if ownership.will_finalize() or ownership.aborts():
+            left_open.write_out()
 
     def end_at_once(becomes: bool) -> None:
         service.leave()
@@ -98,24 +107,30 @@ def _arrange_exit(rank: int, service: "Service", ownership: "Ownership") -> None
     atexit.register(service.wait_for_failures)
     atexit.register(service.leave)
     atexit.register(service.gather)
+    atexit.register(write_out)
     alone(rank, before_abrupt_ends, end_at_once)
     alone(rank, hand_over_by_any_loader, ownership)
     if service.imports is None:
         alone(rank, ask_before_importlib, ownership.find)
 
 
+def abort_at_exit(service: "Service | None", exc: BaseException) -> None:
+    """Let ``exc``, which no one has caught, end the whole job at the end of this process."""
+    if service is not None and service.ownership is not None:
+        service.ownership.abort_at_exit(130 if isinstance(exc, KeyboardInterrupt) else 1)
+
+
 def abort_on_uncaught(service: "Service | None") -> None:
-    """Let an exception that no one catches end the whole job, once its traceback is printed."""
-    ownership = service.ownership if service else None
-    if ownership is None:
+    """Let an exception that the interpreter prints end the whole job, where its frames are all the program's."""
+    if service is None or service.ownership is None:
         return
     show = sys.excepthook
 
     def show_and_abort(kind, value, traceback):  # type: ignore[no-untyped-def]
         show(kind, value, traceback)
         # Programs call the hook to print what they have caught, too; the interpreter notes what nothing caught.
-        if value is not None and value is getattr(sys, "last_value", None):
-            ownership.abort_at_exit(130 if issubclass(kind, KeyboardInterrupt) else 1)
+        if value is getattr(sys, "last_value", None) and isinstance(value, BaseException):
+            abort_at_exit(service, value)
 
     sys.excepthook = show_and_abort
 

@@ -4,9 +4,10 @@ import builtins
 import os
 import sys
 from _frozen_importlib import BuiltinImporter
+from sys import __excepthook__ as print_exception
 
 from . import restore_lazy_imports
-from .activation import abort_on_uncaught, activate
+from .activation import abort_at_exit, abort_on_uncaught, activate
 from .answers import Answers
 from .clock import MAIN, SITE, phases
 from .messages import say
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from .service import Service
 
 USAGE_STATUS = 2
+# In the place of what a program has deleted.
+MISSING = object()
 
 
 class Execution:
@@ -44,19 +47,46 @@ class Execution:
 
     def begin(self) -> "Callable[[], object]":
         """Return what runs the program in ``__main__``."""
-        abort_on_uncaught(self._service)
         return self._program.prepare()
 
     def __exit__(self, kind: object, exc: BaseException | None, traceback: "Any") -> None:
-        """Raises SystemExit with status 1, or 130, after an exception that nothing caught."""
-        if isinstance(exc, SystemExit):
-            return
-        if exc is not None:
+        """Where nothing has caught an exception, the interpreter prints it and ends as ever, less our frames."""
+        if exc is None:
+            self._program.forget_file()
+        elif not isinstance(exc, SystemExit) or sys.flags.inspect:
             # The frame of the caller is ours, too.
-            _show(exc, traceback.tb_next)
-        self._program.forget_file()
-        if exc is not None:
-            raise SystemExit(130 if isinstance(exc, KeyboardInterrupt) else 1) from None
+            sys.excepthook = Uncaught(self._program, self._service, _less_ours(traceback.tb_next))
+
+
+class Uncaught:
+    """The ``sys.excepthook`` that the interpreter calls with an uncaught exception once it has left our frames.
+
+    The program's own is back in its place then. It is called with a traceback that begins with the program.
+    """
+
+    def __init__(self, program: Program, service: "Service | None", traceback: "TracebackType | None") -> None:
+        self._program = program
+        self._service = service
+        self._traceback = traceback
+        self._hook = sys.__dict__.get("excepthook", MISSING)
+
+    def __call__(self, kind: "type[BaseException]", exc: BaseException, traceback: "TracebackType | None") -> None:
+        """Raises what the program's hook raises to end the process, SystemExit."""
+        hook, self._hook = self._hook, None
+        own, self._traceback = self._traceback, None
+        if hook is MISSING:
+            del sys.excepthook
+        else:
+            sys.excepthook = hook
+        exc.__traceback__ = sys.last_traceback = own
+        try:
+            if sys.version_info >= (3, 14):
+                self._program.forget_file()
+            _call(hook, kind, exc, own)
+        finally:
+            self._program.forget_file()
+        if not isinstance(exc, SystemExit):
+            abort_at_exit(self._service, exc)
 
 
 def prepare_command(
@@ -128,22 +158,35 @@ def _run_site(answers: Answers) -> None:
         answers.run_site()
     except BaseException as exc:
         say("Fatal Python error: init_import_site: Failed to import the site module\nPython runtime state: initialized")
-        _show(exc, exc.__traceback__)
+        exc.__traceback__ = _less_ours(exc.__traceback__)
+        print_exception(type(exc), exc, exc.__traceback__)
         raise SystemExit(1) from None
 
 
-def _show(exc: BaseException, traceback: "TracebackType | None") -> None:
-    """Print what the interpreter prints of an uncaught exception: the program's own frames."""
+def _less_ours(traceback: "TracebackType | None") -> "TracebackType | None":
+    """Return a traceback less our frames, which it begins with."""
     here = os.path.dirname(__file__)
     while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(here):
         traceback = traceback.tb_next
-    exc.__traceback__ = traceback
-    sys.last_type, sys.last_value, sys.last_traceback = type(exc), exc, traceback
-    if sys.version_info >= (3, 12):
-        sys.last_exc = exc
-    try:
-        sys.stdout.flush()
-    except (AttributeError, OSError, ValueError):
-        # There is none, or it is closed.
-        pass
-    sys.excepthook(type(exc), exc, traceback)
+    return traceback
+
+
+def _call(hook: "Any", kind: "type[BaseException]", exc: BaseException, traceback: "TracebackType | None") -> None:
+    """Call the program's ``sys.excepthook``; say what the interpreter says where there is none, or it fails."""
+    failure: BaseException | None = None
+    if hook is MISSING:
+        say("sys.excepthook is missing")
+    else:
+        try:
+            hook(kind, exc, traceback)
+            return
+        except BaseException as raised:
+            if isinstance(raised, SystemExit) and not sys.flags.inspect:
+                raise
+            failure = raised
+    if failure is not None:
+        failure.__traceback__ = failure.__traceback__.tb_next if failure.__traceback__ else None
+        say("Error in sys.excepthook:")
+        print_exception(type(failure), failure, failure.__traceback__)
+        say("\nOriginal exception was:")
+    print_exception(kind, exc, traceback)

@@ -4,6 +4,7 @@ import os
 import sys
 from _frozen_importlib_external import SourceFileLoader
 from _functools import partial  # type: ignore[import-not-found]
+from _weakref import ref
 from zipimport import ZipImportError, zipimporter
 
 from .index import digest
@@ -13,7 +14,7 @@ from .messages import say
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import CodeType
+    from types import CodeType, ModuleType
     from typing import Any
 
 SCRIPT, MODULE, CODE, INPUT = "script", "module", "code", "input"
@@ -28,13 +29,14 @@ class NoProgram(ValueError):
 class Program:
     """``kind``: SCRIPT, MODULE, CODE or INPUT; ``target``: the path, name or text; ``arguments``: the rest."""
 
-    __slots__ = ("_container", "arguments", "kind", "target")
+    __slots__ = ("_container", "_main", "arguments", "kind", "target")
 
     def __init__(self, kind: str, target: str, arguments: list[str]) -> None:
         self.kind = kind
         self.target = target
         self.arguments = arguments
         self._container: bool | None = None
+        self._main: ref[ModuleType] | None = None
 
     @classmethod
     def parse(cls, words: list[str]) -> "Program":
@@ -134,7 +136,9 @@ class Program:
             sys.path.insert(0, first)
         if self.kind == MODULE or self._is_container():
             return self._prepare_module()
-        namespace = sys.modules["__main__"].__dict__
+        main = sys.modules["__main__"]
+        self._main = ref(main)
+        namespace = main.__dict__
         if self.kind == SCRIPT:
             name = _absolute(self.target)
             namespace.update(__file__=name, __loader__=SourceFileLoader("__main__", name))
@@ -154,10 +158,10 @@ class Program:
 
     def forget_file(self) -> None:
         """Take from ``__main__`` what Python takes from it where a file ran to its end: exit handlers see that."""
-        if self.kind in (SCRIPT, INPUT) and not self._is_container():
-            namespace = sys.modules["__main__"].__dict__
-            namespace.pop("__file__", None)
-            namespace.pop("__cached__", None)
+        main = self._main() if self._main is not None else None
+        if main is not None and self.kind in (SCRIPT, INPUT):
+            main.__dict__.pop("__file__", None)
+            main.__dict__.pop("__cached__", None)
 
     def _keeps_text(self) -> bool:
         """Tell whether Python keeps the program's text for tracebacks: that of ``-c`` since 3.13."""

@@ -26,8 +26,6 @@ from .transport.mpi import Transport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from .answers import Answers
     from .options import Options
     from .program import Program
@@ -87,8 +85,6 @@ class Service:
         ownership = self.ownership
         if ownership is None or not ownership.aborts():
             return
-        _flush(sys.stdout)
-        _flush(sys.stderr)
         self._placement.discard()
         try:
             if self._transport is None:
@@ -266,11 +262,3 @@ class Service:
         """Put facts into the report, where one is asked for."""
         if self._report is not None:
             self._report.facts.update(facts)
-
-
-def _flush(file: "Any") -> None:
-    """Write out what has been printed. Never raises: there may be no such file, or it is closed."""
-    try:
-        file.flush()
-    except Exception:
-        pass

@@ -101,9 +101,16 @@ def test_the_switch_is_off_in_a_rank(job: Job, mpich: Mpi) -> None:
     assert job.run(mpich, 2, script).lines() == ["0"] * 2
 
 
-def test_interrupted_programs_end_with_status_130(job: Job, mpich: Mpi) -> None:
-    script = job.script("import os, signal; os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(30)")
-    outcome = job.run(mpich, 2, script)
+def test_one_rank_that_is_interrupted_ends_the_job_with_status_130(job: Job, mpich: Mpi) -> None:
+    text = """
+import os, signal, time
+from mpi4py import MPI
+if MPI.COMM_WORLD.rank == 1:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(30)
+MPI.COMM_WORLD.Barrier()
+"""
+    outcome = job.run(mpich, 2, job.script(text))
     assert outcome.status == 130
     assert "KeyboardInterrupt" in outcome.stderr
 

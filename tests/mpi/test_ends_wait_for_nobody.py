@@ -27,3 +27,83 @@ else:
 def test_a_file_left_open_is_complete_when_its_rank_has_ended(job: Job, mpich: Mpi, use: str, door: str) -> None:
     outcome = job.run(mpich, 2, job.script(WAIT.format(use=use)), door=door)
     assert (outcome.status, outcome.lines()) == (0, ["seen"]), outcome.stderr
+
+
+# What is left open, and what is to be found in it. The first has a buffer of text, too.
+KINDS = {
+    "text": ("open('done', 'w')", "'complete'"),
+    "binary": ("open('done', 'wb')", "b'complete'"),
+    "read and written": ("open('done', 'w+b')", "b'complete'"),
+    "in a cycle": ("[open('done', 'w')]; left_open.append(left_open); left_open = left_open[0]", "'complete'"),
+    "a temporary file": ("__import__('tempfile').NamedTemporaryFile('w', dir='.')", "'complete'"),
+}
+LEFT = """
+import os, time
+if os.environ["PMI_RANK"] == "1":
+    left_open = {file}
+    left_open.write({text})
+    if left_open.name != "done":
+        os.link(left_open.name, "done")
+    {end}
+else:
+    for _ in range({tries}):
+        if os.path.exists("done") and open("done").read() == "complete":
+            print("seen")
+            break
+        time.sleep(0.1)
+    else:
+        print("never seen")
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_kind_of_file_is_left_open(job: Job, mpich: Mpi, kind: str) -> None:
+    file, text = KINDS[kind]
+    for door in ("plain", "early"):
+        script = job.script(LEFT.format(file=file, text=text, end="", tries=100))
+        outcome = job.run(mpich, 2, script, door=door)
+        assert (outcome.status, outcome.lines()) == (0, ["seen"]), outcome.stderr
+        (job.directory / "done").unlink()
+
+
+def test_a_forked_child_that_ends_so_writes_what_it_holds_once(job: Job, mpich: Mpi) -> None:
+    text = """
+import os
+left_open = open(f"held.{os.environ['PMI_RANK']}", "w")
+left_open.write("before ")
+child = os.fork()
+left_open.write("after ")
+if child:
+    os.waitpid(child, 0)
+"""
+    found = []
+    for door in ("plain", "early"):
+        outcome = job.run(mpich, 2, job.script(text), door=door)
+        assert outcome.status == 0, outcome.stderr
+        found.append([(job.directory / f"held.{rank}").read_text() for rank in range(2)])
+    assert found[0] == found[1]
+
+
+DELETED = """
+import os, time
+class Left:
+    def __del__(self, write=os.write, to=os.open("done", os.O_WRONLY | os.O_CREAT)):
+        write(to, b"complete")
+if os.environ["PMI_RANK"] == "1":
+    left = Left()
+else:
+    for _ in range(30):
+        if os.path.exists("done") and os.path.getsize("done"):
+            print("seen")
+            break
+        time.sleep(0.1)
+"""
+
+
+def test_what_is_written_where_objects_are_deleted_comes_when_all_ranks_end(job: Job, mpich: Mpi) -> None:
+    plain = job.run(mpich, 2, job.script(DELETED), door="plain")
+    assert (plain.status, plain.lines()) == (0, ["seen"]), plain.stderr
+    (job.directory / "done").unlink()
+    served = job.run(mpich, 2, job.script(DELETED))
+    assert (served.status, served.lines()) == (0, []), served.stderr
+    assert (job.directory / "done").read_text() == "complete"

@@ -1,0 +1,39 @@
+"""A process that is started without a standard stream has none, and its children have no file of ours for it."""
+
+import json
+
+import pytest
+
+from tests.conftest import Job
+from tests.lab.ranks import Mpi, run
+
+SHOW = """
+import json, os, sys
+def there(number):
+    try:
+        # The launcher's pipes and terminals differ from run to run.
+        return os.readlink(f"/proc/self/fd/{number}").partition(":")[0]
+    except OSError:
+        return None
+seen = [[there(number), os.get_inheritable(number) if there(number) else None] for number in range(3)]
+seen.append([stream is None for stream in (sys.stdin, sys.stdout, sys.stderr)])
+import numpy
+seen.append([there(number) for number in range(3)])
+json.dump(seen, open(f"seen.{os.environ['PMI_RANK']}", "w"))
+"""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+def test_streams_that_are_closed_at_the_start_stay_closed(job: Job, mpich: Mpi, door: str, closed: str) -> None:
+    script = job.script(SHOW)
+    found = []
+    for start in ("plain", door):
+        variables = job.environment(mpich, **job.switches(start))
+        shell = ["bash", "-c", f'exec "$@" {closed}', "bash"]
+        outcome = run([*mpich.command(2), *shell, *job.python(start), str(script)], variables, 60, job.directory)
+        assert outcome.status == 0, outcome.stderr
+        found.append([json.loads((job.directory / f"seen.{rank}").read_text()) for rank in range(2)])
+    plain, served = found
+    assert served == plain
+    assert [None, None] in plain[0]

@@ -1,0 +1,114 @@
+"""However a program ends, what it prints, its status and the signal are those of the interpreter alone."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import RUNNING, SERVED, Job, interpreter
+from tests.lab.ranks import Mpi
+
+SERVED_BY_COMMAND = ["early", "module"]
+ENDS = {
+    "no output": "sys.stdout.close()\nraise ValueError('last')",
+    "output is None": "sys.stdout = None\nraise ValueError('last')",
+    "output that raises": "class Out:\n    def write(self, text): pass\n    def flush(self): 1 / 0\n"
+    "    def __repr__(self): return 'Out'\n"
+    "sys.stdout = Out()\nraise ValueError('last')",
+    "a hook that raises": "def hook(*words):\n    raise KeyError('of the hook')\nsys.excepthook = hook\nraise ValueError('last')",
+    "a hook that asks what is handled": "sys.excepthook = lambda *words: print(sys.exc_info()[0], words[2].tb_lineno, "
+    "words[2] is words[1].__traceback__ is sys.last_traceback, __file__)\nraise ValueError('last')",
+    "a hook that ends": "sys.excepthook = lambda *words: sys.exit(9)\nraise ValueError('last')",
+    "a hook that is None": "sys.excepthook = None\nraise ValueError('last')",
+    "a hook that is deleted": "del sys.excepthook\nraise ValueError('last')",
+    "a hook that is its own": "print(sys.excepthook is sys.__excepthook__)",
+    "main is deleted": "del sys.modules['__main__']",
+    "main is deleted, then fails": "del sys.modules['__main__']\nraise ValueError('last')",
+    "all modules are deleted": "sys.modules.clear()",
+    "main is another": "sys.modules['__main__'] = None",
+    "a handler sees the file": "import atexit\natexit.register(lambda: print('__file__' in globals()))\nraise ValueError('last')",
+    "a chain": "try:\n    1 / 0\nexcept ZeroDivisionError as exc:\n    raise ValueError('last') from exc",
+    "a syntax error": "import ast\nast.parse('1 +')",
+    "an interrupt": "raise KeyboardInterrupt",
+    "a signal of an interrupt": "import os, signal\nos.kill(os.getpid(), signal.SIGINT)",
+    "an interrupt and a hook": "sys.excepthook = lambda *words: print('interrupted')\nraise KeyboardInterrupt",
+    "a status": "sys.exit(5)",
+    "an exit in a function": "def leave(): raise SystemExit('gone')\nleave()",
+    "in a child": "import os\nif os.fork() == 0:\n    sys.stdout.close()\n    raise ValueError('last')\n"
+    "print(os.waitstatus_to_exitcode(os.wait()[1]))",
+}
+BROKEN = "1 +"
+
+
+def ended(job: Job, door: str, *words: str | Path, flags: tuple[str, ...] = ()) -> tuple[int, str, str]:
+    """How a program ends that is no rank: its status, negative for a signal, and what it prints."""
+    python, *ours = job.python(door)
+    # The same package for all doors, which shows in no program's path.
+    variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(job.prefix / "lib"), "TERM": "dumb"}
+    done = subprocess.run(
+        [python, *flags, *ours, *map(str, words)],
+        env=variables,
+        cwd=job.directory,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        input="print('asked', 1 + 1, '__file__' in globals())\n",
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture(
+    params=[pytest.param(each, marks=() if each in (RUNNING, "3.10") else pytest.mark.full) for each in SERVED]
+)
+def any_job(request: pytest.FixtureRequest, prefix: Path, tmp_path: Path) -> Job:
+    return Job(prefix, tmp_path, interpreter(request.param))
+
+
+@pytest.mark.parametrize("flags", [(), ("-i",)], ids=["", "interactive"])
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("door", SERVED_BY_COMMAND)
+def test_ends_are_the_interpreters_own(any_job: Job, door: str, end: str, flags: tuple[str, ...]) -> None:
+    script = any_job.script("import sys\n" + ENDS[end])
+    assert ended(any_job, door, script, flags=flags) == ended(any_job, "plain", script, flags=flags)
+
+
+@pytest.mark.parametrize("kind", ["script", "module", "code", "broken", "missing"])
+@pytest.mark.parametrize("door", SERVED_BY_COMMAND)
+def test_tracebacks_are_the_interpreters_own(any_job: Job, door: str, kind: str) -> None:
+    any_job.script("def fail():\n    raise ValueError('last')", "helper.py")
+    script = any_job.script("import helper\nhelper.fail()")
+    broken = any_job.script(BROKEN, "broken.py")
+    words = {
+        "script": [script],
+        "module": ["-m", "app"],
+        "code": ["-c", "import helper\nhelper.fail()"],
+        "broken": [broken],
+        "missing": ["missing.py"],
+    }[kind]
+    assert ended(any_job, door, *words) == ended(any_job, "plain", *words)
+
+
+@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+def test_a_rank_whose_hook_fails_ends_the_job(job: Job, mpich: Mpi, door: str) -> None:
+    text = """
+import sys
+from mpi4py import MPI
+def hook(*words): raise KeyError("of the hook")
+if MPI.COMM_WORLD.rank == 1:
+    {how}
+    1 / 0
+MPI.COMM_WORLD.Barrier()
+"""
+    for how in ("sys.excepthook = hook", "del sys.excepthook") if door != "sitecustomize" else ("pass",):
+        outcome = job.run(mpich, 2, job.script(text.format(how=how)), door=door, seconds=30)
+        assert outcome.status not in (0, None), outcome.stderr
+        assert "ZeroDivisionError: division by zero" in outcome.stderr
+        assert "mpiimport/" not in outcome.stderr
+
+
+@pytest.mark.parametrize("door", SERVED_BY_COMMAND)
+def test_an_interrupt_ends_by_the_signal(job: Job, door: str) -> None:
+    script = job.script(ENDS["a signal of an interrupt"].replace("import os", "import sys, os"))
+    assert ended(job, door, script)[0] == -signal.SIGINT
