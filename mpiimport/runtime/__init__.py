@@ -1,11 +1,37 @@
 """The rank path: what every MPI rank executes. Built-in modules, mpi4py and these files only."""
 
-import os
+import builtins
+import os as shared_os
 import sys
+import time as shared_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os as os
+    import time as time
     from typing import Any
+
+
+def _copy(module: "Any", **others: "Any") -> "Any":
+    """Return a copy of a module, whose Python functions use what the copy names, ``others`` among it."""
+    copy = type(sys)(module.__name__)
+    names: dict[str, Any] = copy.__dict__
+    names.update(module.__dict__)
+    names.update(others)
+    function: Any = type(_copy)
+    for name, value in module.__dict__.items():
+        if type(value) is function:
+            names[name] = function(value.__code__, names, name, value.__defaults__, value.__closure__)
+            names[name].__kwdefaults__ = value.__kwdefaults__
+    return copy
+
+
+# Programs put functions of theirs into these modules, for their own files and clocks. The rank path imports them from
+# here, as they were when it was loaded, as importlib has its own.
+open = builtins.open  # noqa: A001
+if not TYPE_CHECKING:
+    os, time = _copy(shared_os), _copy(shared_time)
+    os.path = _copy(shared_os.path, os=os)
 
 PACKAGE_DIRECTORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Where `make install` laid everything out; without it, a directory that holds none of it.

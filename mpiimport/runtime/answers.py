@@ -6,9 +6,10 @@ configuration variables come out as without us; only their questions about files
 
 import builtins
 import io
-import os
+import os as shared_os
 import sys
 
+from . import os
 from .machinery import as_importlib
 
 TYPE_CHECKING = False
@@ -33,12 +34,14 @@ class Answers:
 
         module: Any = site
         file = module.main.__code__.co_filename
-        of_paths = {name: _when_asked_by(file, ask, getattr(os.path, name)) for name, ask in self.of_paths().items()}
-        of_files = {name: _when_asked_by(file, ask, getattr(os, name)) for name, ask in self.of_files().items()}
+        of_paths = {
+            name: _when_asked_by(file, ask, getattr(shared_os.path, name)) for name, ask in self.of_paths().items()
+        }
+        of_files = {name: _when_asked_by(file, ask, getattr(shared_os, name)) for name, ask in self.of_files().items()}
         replacements = {
-            "os": Facade(os, path=Facade(os.path, **of_paths), **of_files),
+            "os": Facade(shared_os, path=Facade(shared_os.path, **of_paths), **of_files),
             "io": Facade(io, open_code=_when_asked_by(file, self.open_code, io.open_code)),
-            "open": _when_asked_by(file, self.open, open),
+            "open": _when_asked_by(file, self.open, builtins.open),
         }
         replaced = {name: module.__dict__.get(name) for name in replacements}
         module.__dict__.update(replacements)
@@ -66,13 +69,13 @@ class Answers:
         builtins of all, so its own are taken away as soon as its body, which goes on with them, has begun.
         """
         plain: Any = __import__
-        stand_in: Any = Facade(os, path=Facade(os.path, isfile=self.isfile, realpath=self.realpath))
+        stand_in: Any = Facade(shared_os, path=Facade(shared_os.path, isfile=self.isfile, realpath=self.realpath))
 
         @as_importlib
         def answered_import(name: str, *arguments: "Any") -> "Any":
             module.__dict__["__builtins__"] = builtins.__dict__
             found = plain(name, *arguments)
-            return stand_in if found is os else stand_in.path if found is os.path else found
+            return stand_in if found is shared_os else stand_in.path if found is shared_os.path else found
 
         module.__dict__["__builtins__"] = {**builtins.__dict__, "__import__": answered_import}
         try:
@@ -80,7 +83,7 @@ class Answers:
         finally:
             module.__dict__["__builtins__"] = builtins.__dict__
             if module.__dict__.get("os") is stand_in:
-                module.os = os
+                module.os = shared_os
 
     def record_sysconfig(self, path: str, code: "CodeType") -> None:
         """On root, ask what ``sysconfig`` will ask, and leave no trace of having run it.

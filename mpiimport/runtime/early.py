@@ -5,10 +5,10 @@ answers here, which is safe for the few instants before user code runs.
 """
 
 import marshal
-import os
 import sys
 from _frozen_importlib_external import EXTENSION_SUFFIXES
 
+from . import os
 from .c_functions import call_interpreter
 from .finder import Source, StoreFinder, StoreLoader, ask_before_importlib
 from .index import DIRECTORY, FILE, KEPT, list_directory

@@ -1,8 +1,8 @@
 """Module names among the strings of an extension module: C code imports too, and only its data says what."""
 
-import os
 import zlib
 
+from .. import os
 from ..index import DIRECTORY
 from .elf import NotElf, read_constants
 from .opening import open_to_read

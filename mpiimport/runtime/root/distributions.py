@@ -1,7 +1,6 @@
 """The metadata of installed distributions, as far as a program is likely to ask ``importlib.metadata`` for it."""
 
-import os
-
+from .. import os
 from ..index import METADATA_FILES, RECORD
 from ..metadata import METADATA_MODULES
 from .parallel import Readers

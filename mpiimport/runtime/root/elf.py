@@ -4,8 +4,7 @@ Only 64-bit little-endian ELF, which is what every MPI machine in use runs; anyt
 Layout: System V ABI, generic supplement, chapters 4 and 5.
 """
 
-import os
-
+from .. import os
 from .opening import count_bytes
 
 PT_LOAD, PT_DYNAMIC = 1, 2

@@ -4,9 +4,9 @@ Only what is stored counts, under a name that is written out: ``os.environ[NAME]
 ``putenv``, before the text imports ``mpi4py.MPI``.
 """
 
-import os
 import warnings
 
+from .. import os
 from ..program import CODE, SCRIPT
 from .reading import read_file
 

@@ -1,8 +1,8 @@
 """Modules that a module's code names in strings, for imports that are calls: the forms in which that occurs."""
 
-import os
 import sys
 
+from .. import os
 from .distributions import ENTRY_POINTS, entry_points
 
 TYPE_CHECKING = False

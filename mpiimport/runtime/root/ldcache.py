@@ -1,5 +1,7 @@
 """Where ld.so's cache says a library is: ``/etc/ld.so.cache`` in the format of glibc 2.2 and newer (ldconfig(8))."""
 
+from .. import open
+
 CACHE = "/etc/ld.so.cache"
 MAGIC = b"glibc-ld.so.cache1.1"
 HEADER, ENTRY = 48, 24

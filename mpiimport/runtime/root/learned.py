@@ -16,9 +16,9 @@ A manifest is a text file::
 pass did not know; ``ask``: a word of the code that uses ``importlib.metadata``, of a distribution or for all.
 """
 
-import os
 import sys
 
+from .. import open, os
 from ..index import digest
 
 TYPE_CHECKING = False

@@ -1,10 +1,10 @@
 """From the modules that all ranks imported to the learned manifest of the next run, and what this one missed."""
 
-import os
 import sys
 from _frozen_importlib_external import FileLoader
 from zipimport import zipimporter
 
+from .. import os
 from ..account import file_of, spec_of
 from .distributions import telling_words
 from .learned import TOP, Learned, Malformed, baked_directory, file_name, is_module_name, tree_identity, user_directory

@@ -4,8 +4,7 @@ Search order, by ld.so(8): RPATH of the library, its loaders and the program, LD
 What cannot be told for certain is left to ld.so.
 """
 
-import os
-
+from .. import os
 from ..libraries import mapped_files
 from .elf import NotElf, SharedObject, read_shared_object
 from .ldcache import cached_libraries

@@ -11,9 +11,9 @@ the breadth PACKAGE, and nothing learned, all of the packages that this reaches 
 """
 
 import _imp
-import os
 import sys
 
+from .. import os
 from ..metadata import METADATA_MODULES
 from ..options import AUTO, CLOSURE, PACKAGE
 from .bytecode import ImportStatement, attribute_statements, import_statements, later_statements, words

@@ -1,6 +1,6 @@
 """The files that root opens to read what all ranks import, counted as they are opened and read."""
 
-import os
+from .. import os
 
 # A thread can add to a list at any time; a sum would need a lock.
 _opened: list[None] = []

@@ -1,7 +1,8 @@
 """Run a function over many items, with a few threads where its calls wait for a file system."""
 
 import _thread
-import time
+
+from .. import time
 
 from ..clock import read_clocks
 

@@ -2,11 +2,11 @@
 
 import _imp
 import marshal
-import os
 import sys
 import warnings
 from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 
+from .. import os
 from ..index import stamp
 from ..machinery import classify_pyc, validate_hash_pyc, validate_timestamp_pyc
 from .bytecode import CODE_TYPE

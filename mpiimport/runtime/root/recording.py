@@ -1,8 +1,8 @@
 """Recording what one process imports, for `mpiimport bake`: no MPI, no store."""
 
-import os
 import sys
 
+from .. import os
 from ..account import spec_of
 from .learned import file_name, tree_identity
 from .learning import Learning

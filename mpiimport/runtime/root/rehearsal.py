@@ -8,9 +8,10 @@ recorded. What import lines and customisation add to ``sys.path`` is guessed fro
 
 import builtins
 import io
-import os
+import os as shared_os
 import sys
 
+from .. import os
 from ..answers import Facade
 from .bytecode import import_statements, words
 from .reading import read_code, read_file
@@ -47,7 +48,7 @@ class Rehearsal:
         self._saved: list[tuple[str, Any]] = []
         self._imported = {
             "sys": self._sys,
-            "os": Facade(os, path=Facade(os.path, **answers.of_paths()), **answers.of_files()),
+            "os": Facade(shared_os, path=Facade(shared_os.path, **answers.of_paths()), **answers.of_files()),
             "io": streams,
             "_io": streams,
             "builtins": Facade(builtins),

@@ -1,8 +1,8 @@
 """What root read in this run, packed for the store: the index, the code, and the libraries to stream."""
 
-import os
 import sys
 
+from .. import os
 from ..index import Index, digest
 from ..metadata import METADATA_MODULES
 from ..options import AUTO, WORLD

@@ -1,7 +1,6 @@
 """Which libraries are copied into the store. The others are direct: every rank loads them from where they lie."""
 
-import os
-
+from .. import os
 from ..decision import LOCAL_FILE_SYSTEMS, file_system
 from ..options import DIRECT
 
