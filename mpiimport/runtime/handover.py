@@ -5,11 +5,11 @@ gets an ``mpi4py.MPI`` of its own, loaded from a copy of the file.
 """
 
 import _imp
-import os
 import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import FileFinder
 
+from . import open, os
 from .machinery import as_importlib, call_with_frames_removed
 from .messages import say
 from .options import THREAD_LEVELS

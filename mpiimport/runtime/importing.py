@@ -2,11 +2,11 @@
 
 import _imp
 import marshal
-import os
 import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import BYTECODE_SUFFIXES, cache_from_source
 
+from . import os
 from .account import Account
 from .children import attach_children
 from .finder import Source, StoreFinder, StoreLoader, StoreSourceLoader, ask_before_importlib

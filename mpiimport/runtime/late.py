@@ -11,10 +11,9 @@ late/room     a sparse file, as long as the room that is left for them; locked w
 """
 
 import marshal
-import os
-import time
 from _thread import allocate_lock
 
+from . import open, os, time
 from .c_functions import LOCK_EX, LOCK_NB, LOCK_UN, flock
 from .index import DIGEST_SIZE, digest
 from .memory import room

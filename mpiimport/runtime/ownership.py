@@ -4,9 +4,9 @@ Our import of mpi4py is taken out of ``sys.modules``; when user code imports mpi
 as usual and the loaded ``mpi4py.MPI`` is handed over under the user's own ``mpi4py.rc``.
 """
 
-import os
 from _frozen_importlib_external import spec_from_file_location
 
+from . import os
 from .bare_mpi import complete
 from .c_functions import address, call_interpreter, open_library
 from .errors import handle_as_mpi, handle_as_mpi4py, handle_at_exit
