@@ -1,9 +1,9 @@
 """From a command line and an environment to a program that imports from the store, or runs as plain Python."""
 
 import atexit
-import os
 import sys
 
+from . import os
 from .answers import Answers
 from .closed_streams import ClosedStreamsKept
 from .decision import why_not

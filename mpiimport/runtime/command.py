@@ -1,12 +1,11 @@
 """The command line ``[-v] [-d] [-I PROFILE] [-T DIR] [--report FILE] program``, as every door runs it."""
 
 import builtins
-import os
 import sys
 from _frozen_importlib import BuiltinImporter
 from sys import __excepthook__ as print_exception
 
-from . import restore_lazy_imports
+from . import os, restore_lazy_imports
 from .activation import abort_at_exit, abort_on_uncaught, activate
 from .answers import Answers
 from .clock import MAIN, SITE, phases

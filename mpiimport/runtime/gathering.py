@@ -4,8 +4,7 @@ MPI_Finalize waits for all ranks anyway; nothing is ever gathered before. Where 
 over, there is no MPI of ours left to finalise, and root knows of itself alone.
 """
 
-import os
-
+from . import os
 from .messages import say
 
 TYPE_CHECKING = False

@@ -1,7 +1,8 @@
 """Lines of ours for people, which go to standard error and nowhere else."""
 
-import os
 import sys
+
+from . import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
 """The report of a run, where one is asked for: what every rank measures, and what root then writes."""
 
-import os
-
+from . import open, os
 from .clock import CLOCKS, PHASES, phases
 from .costs import measure_imports
 from .importing import ANSWERED

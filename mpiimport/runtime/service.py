@@ -6,8 +6,8 @@ itself can fail there. Nor can what MPI is started with be agreed upon: the dead
 """
 
 import sys
-import time
 
+from . import time
 from .account import Account
 from .agreement import Agreement, SteppedAside, alone
 from .clock import BROADCAST, HANDSHAKE, INIT, READ, STORE, phases

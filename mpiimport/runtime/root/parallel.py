@@ -3,7 +3,6 @@
 import _thread
 
 from .. import time
-
 from ..clock import read_clocks
 
 TYPE_CHECKING = False
