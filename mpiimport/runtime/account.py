@@ -1,8 +1,8 @@
 """What this process imported, and which way: for the manifest that the next run reads, and for the report."""
 
-import os
 import sys
 
+from . import os
 from .handover import MODULE
 from .messages import say
 

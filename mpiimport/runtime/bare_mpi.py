@@ -5,12 +5,11 @@ looked for by rules that are known here. All else is left to mpi4py. User code t
 """
 
 import _imp
-import os
 import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import ExtensionFileLoader
 
-from . import c_functions
+from . import c_functions, open, os
 from .handover import MODULE, PACKAGE
 from .machinery import as_importlib
 from .site_outlook import prefixes

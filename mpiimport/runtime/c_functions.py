@@ -1,7 +1,8 @@
 """Functions of C libraries, without the Python part of ctypes: that is five more files of the tree on every rank."""
 
-import os
 from errno import EINTR
+
+from . import os
 
 # Of flock(2), whose module `fcntl` is a file of the tree.
 LOCK_SH, LOCK_EX, LOCK_NB, LOCK_UN = 1, 2, 4, 8

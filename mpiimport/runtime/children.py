@@ -1,9 +1,8 @@
 """Pythons that multiprocessing starts anew (spawn, forkserver): they attach to the store before they begin."""
 
-import os
 import sys
 
-from . import PACKAGE_DIRECTORY
+from . import PACKAGE_DIRECTORY, os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ All times are whole nanoseconds. On a core that ranks share, the wall of one of 
 it did itself its own clock tells, and how long it was ready to go on but had no core the third.
 """
 
-import os
-import time
+from . import open, os, time
 
 EXEC, INTERPRETER, LOAD, INIT, HANDSHAKE, READ = "exec", "interpreter", "load", "mpi_init", "handshake", "root_read"
 BROADCAST, STORE, SITE, IMPORTS, MAIN = "broadcast", "store", "site", "imports", "main"

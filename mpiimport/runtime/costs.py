@@ -3,9 +3,9 @@
 Two looks at two clocks for each module, and no frame more in the stack of a Python module's body.
 """
 
-import time
 from _thread import get_ident
 
+from . import time
 from .clock import IMPORTS, MAIN, phases
 from .finder import StoreExtensionLoader, StoreLoader
 from .machinery import as_importlib, call_with_frames_removed

@@ -1,8 +1,8 @@
 """A guard that ends the process, and so the job, when the start-up takes too long."""
 
 import faulthandler
-import os
 
+from . import os
 from .messages import DESCRIPTOR, is_open
 
 TYPE_CHECKING = False

@@ -1,8 +1,8 @@
 """Whether a process starts the service, from what all ranks share and before MPI is initialised."""
 
-import os
 import sys
 
+from . import open, os
 from .options import OFF
 
 TYPE_CHECKING = False

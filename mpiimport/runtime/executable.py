@@ -1,6 +1,6 @@
 """Whether execve(2) would succeed, from what it looks at: what is done before it cannot be undone where it fails."""
 
-import os
+from . import open, os
 
 # Of the kernel: the bytes that it reads of a file, the longest string (MAX_ARG_STRLEN), what strings may take in all,
 # and how often the interpreter of a script may be a script.

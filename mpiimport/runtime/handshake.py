@@ -1,8 +1,8 @@
 """What must be the same on all ranks: they are one program, of one Python, from one tree, with the same settings."""
 
-import os
 import sys
 
+from . import os
 from .index import FORMAT, digest
 
 TYPE_CHECKING = False

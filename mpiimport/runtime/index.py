@@ -6,8 +6,9 @@ Python, so marshal's format is common ground.
 
 import _imp
 import marshal
-import os
 from _frozen_importlib_external import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
+
+from . import os
 
 FORMAT = 3
 DIGEST_SIZE = 8

@@ -1,6 +1,6 @@
 """What the MPI launcher's environment says of this process: rank, size, and whether it is a rank at all."""
 
-import os
+from . import open, os
 
 # Rank, number of ranks, ranks on this node. The first row whose rank variable is set counts.
 VARIABLES = (

@@ -1,8 +1,8 @@
 """Shared libraries mapped from the store, in an order in which ld.so never has to search."""
 
-import os
 import sys
 
+from . import open, os
 from .c_functions import open_library
 from .link_map import LinkMap
 from .options import LAZY

@@ -1,7 +1,6 @@
 """What ld.so tells of the libraries that it has mapped into this process: their names (dlinfo(3), link.h)."""
 
-import os
-
+from . import os
 from .c_functions import address, open_library
 
 # dlinfo(3): the entry that belongs to a handle.

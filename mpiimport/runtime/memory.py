@@ -1,7 +1,6 @@
 """How much memory the control groups of this process leave it (cgroups(7)): files in memory count as much as data."""
 
-import os
-
+from . import open, os
 from .decision import file_system
 from .size import Size, in_words
 

@@ -1,6 +1,6 @@
 """A file that we hold open, told from what a program that closes everything has since opened as its number."""
 
-import os
+from . import os
 
 
 class OpenFile:

@@ -4,8 +4,7 @@
 ``MPIIMPORT_<NAME>``, and a flag beats the variable.
 """
 
-import os
-
+from . import os
 from .size import Size, is_count
 from .transport.tree import MPI_OWN, Algorithm
 

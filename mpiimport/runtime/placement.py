@@ -1,7 +1,6 @@
 """Where the snapshot comes to lie: what room each node has, and the store that its ranks share. All of it is local."""
 
-import os
-
+from . import os
 from .late import make_room
 from .store import Store, room_for_store, sweep
 

@@ -6,10 +6,9 @@ MPI_Finalize, whereupon Hydra hangs up, and Slurm does not answer a second start
 start no MPI.
 """
 
-import os
 import sys
 
-from . import PACKAGE_DIRECTORY
+from . import PACKAGE_DIRECTORY, os
 from .launcher import number
 from .open_file import OpenFile
 from .relay import END, ROOM

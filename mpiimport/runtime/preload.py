@@ -1,7 +1,6 @@
 """Libraries whose symbols MPI's own plugins are to see (dlopen(3), RTLD_GLOBAL)."""
 
-import os
-
+from . import os
 from .c_functions import open_library
 
 

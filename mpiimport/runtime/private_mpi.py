@@ -1,9 +1,8 @@
 """Our own import of mpi4py, before user code and out of its sight."""
 
-import os
 import sys
 
-from . import PREFIX
+from . import PREFIX, os
 from .bare_mpi import load_bare
 from .handover import MODULE, PACKAGE, Settings
 from .preload import load_globally, make_global

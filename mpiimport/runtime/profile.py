@@ -1,8 +1,6 @@
 """The environment of a site profile, for a rank that no container start has given it to."""
 
-import os
-
-from . import PREFIX
+from . import PREFIX, open, os
 from .options import OptionError
 
 

@@ -1,12 +1,12 @@
 """The program to run, from a command line such as Python's own, and running it as Python would."""
 
-import os
 import sys
 from _frozen_importlib_external import SourceFileLoader
 from _functools import partial  # type: ignore[import-not-found]
 from _weakref import ref
 from zipimport import ZipImportError, zipimporter
 
+from . import open, os
 from .index import digest
 from .machinery import keep_source
 from .messages import say

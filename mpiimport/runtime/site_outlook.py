@@ -1,7 +1,8 @@
 """What ``site`` will say of prefixes and directories, before it has run."""
 
-import os
 import sys
+
+from . import open, os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,9 +10,7 @@ lib/...  shared libraries under their original absolute paths, so that $ORIGIN k
 late/... what the ranks add, see `late`
 """
 
-import os
-import time
-
+from . import open, os, time
 from .c_functions import LOCK_EX, LOCK_NB, LOCK_SH, flock
 from .index import FORMAT
 from .memory import excess, room

@@ -4,8 +4,7 @@ Between nodes it travels in pieces, for whose integrity MPI answers (MPI-4.1, 2.
 not received into a mapping of it: making a page accessible costs more than copying it.
 """
 
-import os
-
+from . import os
 from .pieces import Segment, cut, length_of
 
 TYPE_CHECKING = False

@@ -1,7 +1,8 @@
 """Collectives over MPI on a private communicator, with raw buffers, by ranks that sleep while they wait."""
 
 import sys
-import time
+
+from .. import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
