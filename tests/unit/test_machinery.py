@@ -12,8 +12,35 @@ import mpiimport.runtime.root.snapshot, mpiimport.runtime.metadata, mpiimport.ru
 public = [name for name in vars(machinery) if name.islower() and name[0] != "_" and name != "sys"]
 assert len(public) > 5 and all(callable(getattr(machinery, name)) for name in public)
 """
+# Nothing in these modules is then as it was. `os` and `os.path` are Python that calls what it finds by name.
+REPLACED = """
+import os, sys, time
+expected = [os.path.realpath("/proc/self/../self"), os.path.abspath("a/../b"), os.path.relpath("/a", "/b"),
+            os.path.expanduser("~"), os.path.isfile(sys.executable), os.fsencode("x"), os.get_exec_path(),
+            list(os.walk(sys.argv[1])), os.path.lexists(""), os.path.samefile("/", "/.")]
+from mpiimport import runtime
+def refuse(*arguments, **named):
+    raise AssertionError(arguments)
+for module in os, os.path, time:
+    for name, value in list(vars(module).items()):
+        if type(value) in (type(refuse), type(len)):
+            setattr(module, name, refuse)
+os = runtime.os
+found = [os.path.realpath("/proc/self/../self"), os.path.abspath("a/../b"), os.path.relpath("/a", "/b"),
+         os.path.expanduser("~"), os.path.isfile(sys.executable), os.fsencode("x"), os.get_exec_path(),
+         list(os.walk(sys.argv[1])), os.path.lexists(""), os.path.samefile("/", "/.")]
+assert found == expected, (found, expected)
+os.makedirs(sys.argv[1] + "/made/there", 0o700, exist_ok=True)
+assert os.path.isdir(sys.argv[1] + "/made/there") and runtime.time.monotonic() > 0
+"""
 
 
 def test_the_runtime_loads(python: Path) -> None:
     environment = clean_environment(PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1")
     subprocess.run([python, "-c", LOAD], check=True, env=environment)
+
+
+def test_the_runtimes_own_os_uses_nothing_that_is_replaced_later(python: Path, tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    environment = clean_environment(PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1")
+    subprocess.run([python, "-c", REPLACED, tmp_path], check=True, env=environment)

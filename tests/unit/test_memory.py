@@ -1,10 +1,10 @@
 """The memory that control groups leave: of both versions, the tightest limit, page cache not counted as used."""
 
-import os
 from pathlib import Path
 
 import pytest
 
+from mpiimport import runtime
 from mpiimport.runtime import memory
 from mpiimport.runtime.memory import CGROUPS, OWN_GROUPS, PART_OF_MPI, SHARED_MEMORY, memory_left
 from mpiimport.runtime.size import Size
@@ -162,7 +162,7 @@ def test_a_share_is_one_of_what_the_file_system_has_free(tmp_path: Path, monkeyp
     monkeypatch.setattr(memory, "memory_left", lambda: 100 * MIB)
     for kind, free in (("tmpfs", 9 * MIB), ("ext4", 9 * MIB)):
         monkeypatch.setattr(memory, "file_system", lambda path, kind=kind: kind)
-        monkeypatch.setattr(os, "statvfs", lambda path, free=free: Free(free))
+        monkeypatch.setattr(runtime.os, "statvfs", lambda path, free=free: Free(free))
         assert memory.excess(4 * MIB, str(tmp_path), Size("50%")) == ""
         assert memory.excess(5 * MIB, str(tmp_path), Size("50%")) == "50% of the 9 MiB that are free there"
         assert memory.excess(9 * MIB, str(tmp_path), Size("1GiB")) == ""
@@ -177,7 +177,7 @@ def test_a_share_is_one_of_what_the_file_system_has_free(tmp_path: Path, monkeyp
 @pytest.mark.parametrize("most", ["50%", "100%", "1GiB"])
 def test_mpi_is_left_its_part_of_dev_shm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: str) -> None:
     monkeypatch.setattr(memory, "memory_left", lambda: None)
-    monkeypatch.setattr(os, "statvfs", lambda path: Free(PART_OF_MPI + MIB))
+    monkeypatch.setattr(runtime.os, "statvfs", lambda path: Free(PART_OF_MPI + MIB))
     assert memory.room(SHARED_MEMORY, Size(most)) == MIB
     assert memory.excess(MIB, SHARED_MEMORY, Size(most)) == ""
     assert memory.excess(MIB + 1, SHARED_MEMORY, Size(most)) == "what leaves MPI 64 MiB of the 65 MiB there"

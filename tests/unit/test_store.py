@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from mpiimport import runtime
 from mpiimport.runtime import store as store_module
 from mpiimport.runtime.c_functions import LOCK_EX, flock
 from mpiimport.runtime.store import ABANDONED_SECONDS, PREFIX, NoRoom, Store, sweep
@@ -159,7 +160,7 @@ def test_a_file_is_sealed_until_it_is_written_again(tmp_path: Path) -> None:
 
 def test_a_file_system_that_rounds_times_holds_no_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = create(tmp_path, sizes={"code": 12})
-    monkeypatch.setattr(os, "utime", lambda path, ns: None)
+    monkeypatch.setattr(runtime.os, "utime", lambda path, ns: None)
     with pytest.raises(OSError, match="MPIIMPORT_STORE"):
         store.seal("code")
     store.leave()

@@ -161,7 +161,10 @@ class Wire:
 def read(tree: Path, modules: list[str]) -> Snapshot:
     """Take the snapshot that root takes for a program that imports all ``modules``."""
     program = Program(CODE, "".join(f"import {name}\n" for name in modules), [])
-    with mock.patch.object(sys, "path", [str(tree)]), mock.patch("os.getcwd", return_value="/nowhere"):
+    with (
+        mock.patch.object(sys, "path", [str(tree)]),
+        mock.patch("mpiimport.runtime.os.getcwd", return_value="/nowhere"),
+    ):
         return take_snapshot(program, from_environment(), set(sys.modules) - set(modules), Answers())
 
 
