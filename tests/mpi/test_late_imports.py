@@ -177,6 +177,8 @@ import sys
 from pathlib import Path
 from mpi4py import MPI
 parent = Path(sys.argv.pop())
+# None adds a record while they are removed.
+MPI.COMM_WORLD.Barrier()
 if MPI.COMM_WORLD.rank == 0:
     (place,) = parent.glob("*/late")
     for file in place.iterdir():
