@@ -11,25 +11,33 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_imported: "list[Any]" = []
+
+
+def ctypes_core() -> "Any":
+    """Return ``_ctypes``, a file of the tree that is imported when it is first needed. Raises ImportError."""
+    if not _imported:
+        import _ctypes
+
+        # Programs that replace `__import__` are not to see this of every library.
+        _imported.append(_ctypes)
+    return _imported[0]
+
 
 def open_library(path: str | None, flags: int = os.RTLD_LAZY | os.RTLD_LOCAL) -> int:
     """Return the handle of a library, ``path`` None for the program with all it has loaded. Raises OSError.
 
     ``flags``: those of dlopen(3).
     """
-    import _ctypes
-
-    library: Any = _ctypes
-    handle: int = library.dlopen(path, flags)
+    handle: int = ctypes_core().dlopen(path, flags)
     return handle
 
 
 def address(handle: int, name: str) -> int:
     """Return the address of a function or variable, 0 where the library has none of that name."""
-    import _ctypes
-
+    library = ctypes_core()
     try:
-        found: int = _ctypes.dlsym(handle, name)
+        found: int = library.dlsym(handle, name)
     except OSError:
         return 0
     return found
@@ -37,9 +45,7 @@ def address(handle: int, name: str) -> int:
 
 def two_integers(function: int) -> tuple[int, int]:
     """Return what the function at this address, ``int f(int *, int *)``, puts there."""
-    import _ctypes
-
-    library: Any = _ctypes
+    library = ctypes_core()
     integer = type("integer", (library._SimpleCData,), {"_type_": "i"})
     prototype = type("function", (library.CFuncPtr,), {"_flags_": library.FUNCFLAG_CDECL, "_restype_": integer})
     first, second = integer(0), integer(0)
@@ -52,9 +58,7 @@ def call_interpreter(name: str, kinds: str, *arguments: "Any") -> None:
 
     ``kinds``: a letter for each argument, as ctypes' types have it: O an object, P a pointer, l a long.
     """
-    import _ctypes
-
-    library: Any = _ctypes
+    library = ctypes_core()
     types = {kind: type(kind, (library._SimpleCData,), {"_type_": kind}) for kind in kinds}
     flags = library.FUNCFLAG_CDECL | library.FUNCFLAG_PYTHONAPI
     function = type(name, (library.CFuncPtr,), {"_flags_": flags, "_restype_": None})
@@ -63,9 +67,7 @@ def call_interpreter(name: str, kinds: str, *arguments: "Any") -> None:
 
 def flock(descriptor: int, operation: int) -> None:
     """Lock or unlock an open file as flock(2) does. Raises OSError. Other threads run while it waits."""
-    import _ctypes
-
-    library: Any = _ctypes
+    library = ctypes_core()
     integer = type("integer", (library._SimpleCData,), {"_type_": "i"})
     flags = library.FUNCFLAG_CDECL | library.FUNCFLAG_USE_ERRNO
     prototype = type("flock", (library.CFuncPtr,), {"_flags_": flags, "_restype_": integer})

@@ -1,7 +1,7 @@
 """What ld.so tells of the libraries that it has mapped into this process: their names (dlinfo(3), link.h)."""
 
 from . import os
-from .c_functions import address, open_library
+from .c_functions import address, ctypes_core, open_library
 
 # dlinfo(3): the entry that belongs to a handle.
 RTLD_DI_LINKMAP = 2
@@ -18,9 +18,7 @@ class LinkMap:
     """
 
     def __init__(self) -> None:
-        import _ctypes
-
-        library: Any = _ctypes
+        library = ctypes_core()
         self._library = library
         self._pointer: Any = type("pointer", (library._SimpleCData,), {"_type_": "P"})
         text = type("text", (library._SimpleCData,), {"_type_": "z"})
