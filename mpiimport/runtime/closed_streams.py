@@ -1,6 +1,6 @@
 """Standard streams that a process is started without (``2>&-``)."""
 
-import os
+from . import os
 
 STANDARD = (0, 1, 2)
 

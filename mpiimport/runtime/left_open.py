@@ -5,9 +5,10 @@ our exit handlers, which wait too.
 """
 
 import _io
-import os
 import sys
 from _thread import _count as count_threads
+
+from . import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -32,6 +32,7 @@ os.path.exists("{MARK}imported" if int(rank) else "{MARK}root")
 # Those of ld.so come to a bare interpreter's, of which there are more on processors with more variants of libraries.
 LD_SO, INTERPRETER, LIBRARY, MPI4PY, OURS = "ld.so", "interpreter", "standard library", "mpi4py", "mpiimport"
 LIMITS = {LD_SO: 2, INTERPRETER: 43, LIBRARY: 7, MPI4PY: 6, OURS: 10}
+BARE = f"import os; os.path.exists('{MARK}imported')"
 PLAIN = f"import numpy; import scipy.interpolate; import os; os.path.exists('{MARK}imported')"
 
 
@@ -97,7 +98,7 @@ def test_path_calls_before_activation(job: Job, mpi: Mpi, tree: list[Path], pref
         tree = [tree[-1], *(installation.home / name for name in ("bin", "pyvenv.cfg", f"lib/python{RUNNING}"))]
     bare_directory = job.directory / "bare"
     bare_directory.mkdir()
-    _, (bare,) = trace([*job.python("plain"), "-S", "-c", "pass"], job.environment(mpi), bare_directory)
+    _, (bare,) = trace([*job.python("plain"), "-S", "-c", BARE], job.environment(mpi), bare_directory)
     limits = {**LIMITS, LD_SO: LIMITS[LD_SO] + len(by_cause(on_tree(bare.calls, tree), prefix)[LD_SO])}
     for found in traced(job, mpi, "early", SMALL, named=where != "environment with MPI"):
         if not is_root(found):
