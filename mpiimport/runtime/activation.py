@@ -91,13 +91,6 @@ def _arrange_exit(rank: int, service: "Service", ownership: "Ownership") -> None
     """See to the end of the process. Registered before user code, so run after all of its own exit handlers."""
     from .agreement import alone
     from .handover import hand_over_by_any_loader
-    from .left_open import LeftOpen
-
-    left_open = LeftOpen()
-
-    def write_out() -> None:
-        if ownership.will_finalize() or ownership.aborts():
-            left_open.write_out()
 
     def end_at_once(becomes: bool) -> None:
         service.leave()
@@ -107,7 +100,8 @@ def _arrange_exit(rank: int, service: "Service", ownership: "Ownership") -> None
     atexit.register(service.wait_for_failures)
     atexit.register(service.leave)
     atexit.register(service.gather)
-    atexit.register(write_out)
+    atexit.register(service.write_out)
+    alone(rank, service.left_open.begin)
     alone(rank, before_abrupt_ends, end_at_once)
     alone(rank, hand_over_by_any_loader, ownership)
     if service.imports is None:

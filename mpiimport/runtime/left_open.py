@@ -21,9 +21,13 @@ REGULAR, KIND = 0o100000, 0o170000
 
 
 class LeftOpen:
-    """Those of one program. It is made before user code begins."""
+    """Those of one program, once it has begun."""
 
     def __init__(self) -> None:
+        self._before: set[tuple[str, str | None]] | None = None
+
+    def begin(self) -> None:
+        """Tell what is open already from what the program opens from here on."""
         self._before = _descriptors()
 
     def write_out(self) -> None:

@@ -16,6 +16,7 @@ from .gathering import Gathering
 from .handshake import differing, own_facts
 from .importing import Imports
 from .index import Index
+from .left_open import LeftOpen
 from .libraries import bind_functions
 from .messages import say
 from .ownership import Ownership
@@ -41,7 +42,8 @@ MOMENT = 1
 class Service:
     """The one service of a process.
 
-    ``ownership``: the MPI it initialised, None before that; ``imports``: set once the store serves.
+    ``ownership``: the MPI it initialised, None before that; ``imports``: set once the store serves; ``left_open``: the
+    files of the program, to begin with that.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Service:
         self.options = options
         self.ownership: Ownership | None = None
         self.imports: Imports | None = None
+        self.left_open = LeftOpen()
         self._report = report
         self._program = program
         self._answers = answers
@@ -66,6 +69,11 @@ class Service:
         except BaseException:
             self.leave()
             raise
+
+    def write_out(self) -> None:
+        """At exit, where this rank is to wait for others, make the files complete that the program has left open."""
+        if self.ownership is not None and (self.ownership.will_finalize() or self.ownership.aborts()):
+            self.left_open.write_out()
 
     def gather(self) -> None:
         """At exit, bring what all ranks imported to root, unless MPI is not to be finalised here. Collective."""
