@@ -39,8 +39,10 @@ LIKELY = sys.stdlib_module_names - UNLIKELY
 # Parts of packages for those who test or build them, and what programs do not import because packages can work with it.
 TESTS = frozenset({"conftest", "distutils", "test", "tests"})
 TOOLS = frozenset({"IPython", "distutils", "jedi", "matplotlib", "pytest", "setuptools", "sphinx"})
-# Imports in functions of the standard library that are called while programs load; these since 3.15.
+# Imports in functions that are called while programs load: of mpi4py when it is handed over, and, since 3.15, of the
+# standard library.
 LATER = {
+    "mpi4py": ("ctypes", "pickle"),
     "importlib.metadata": ("email.parser", "importlib.metadata._adapters", "zipfile"),
     "email.charset": ("encodings.ascii",),
 }
