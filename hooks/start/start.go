@@ -173,8 +173,11 @@ func (c Call) apply(plan launch.Plan) Outcome {
 // placingImage tells the container where an image that is a directory lies: what is below its overlay cannot be seen
 // from inside, and only that tells whether one node reads its own disk.
 func (c Call) placingImage(plan launch.Plan) launch.Plan {
+	if c.Has("overlay") || !rankenv.IsOneNode(c.Env) {
+		return plan
+	}
 	kind := filesystems.OfDirectory(c.Image, filesystems.Mountinfo)
-	if kind == "" || c.Has("overlay") {
+	if kind == "" {
 		return plan
 	}
 	plan.Environment = append(slices.Clone(plan.Environment), launch.Variable{Name: handover.ImageOn, Value: kind, Change: launch.Set})

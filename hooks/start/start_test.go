@@ -80,16 +80,20 @@ func TestEveryActionIsAccelerated(t *testing.T) {
 }
 
 func TestAContainerIsToldWhatHoldsItsSandbox(t *testing.T) {
+	oneNode := []string{"PMI_RANK=0", "PMI_SIZE=2", "MPI_LOCALNRANKS=2"}
 	for name, c := range map[string]struct {
 		image   string
 		options map[string]string
+		env     []string
 		told    bool
 	}{
-		"a sandbox":               {t.TempDir(), nil, true},
-		"a sandbox and a layer":   {t.TempDir(), map[string]string{"overlay": "/layer"}, false},
-		"an image that is a file": {os.Args[0], nil, false},
+		"a sandbox":               {t.TempDir(), nil, oneNode, true},
+		"a sandbox and a layer":   {t.TempDir(), map[string]string{"overlay": "/layer"}, oneNode, false},
+		"an image that is a file": {os.Args[0], nil, oneNode, false},
+		"two nodes":               {t.TempDir(), nil, []string{"PMI_RANK=0", "PMI_SIZE=4", "MPI_LOCALNRANKS=2"}, false},
+		"no rank":                 {t.TempDir(), nil, nil, false},
 	} {
-		asked := call(Exec, "MPIIMPORT=1")
+		asked := call(Exec, append(slices.Clone(c.env), "MPIIMPORT=1")...)
 		asked.Image, asked.Options = c.image, c.options
 		out, err := asked.Decide()
 		kind, told := environ.Get(out.Env, "APPTAINERENV_"+handover.ImageOn)

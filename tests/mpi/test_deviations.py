@@ -105,6 +105,8 @@ def test_one_rank_that_is_interrupted_ends_the_job_with_status_130(job: Job, mpi
     text = """
 import os, signal, time
 from mpi4py import MPI
+# Who starts the tests may ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 if MPI.COMM_WORLD.rank == 1:
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(30)

@@ -32,7 +32,7 @@ ENDS = {
     "a chain": "try:\n    1 / 0\nexcept ZeroDivisionError as exc:\n    raise ValueError('last') from exc",
     "a syntax error": "import ast\nast.parse('1 +')",
     "an interrupt": "raise KeyboardInterrupt",
-    "a signal of an interrupt": "import os, signal\nos.kill(os.getpid(), signal.SIGINT)",
+    "a signal of an interrupt": "import os, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\nos.kill(os.getpid(), signal.SIGINT)",
     "an interrupt and a hook": "sys.excepthook = lambda *words: print('interrupted')\nraise KeyboardInterrupt",
     "a status": "sys.exit(5)",
     "an exit in a function": "def leave(): raise SystemExit('gone')\nleave()",

@@ -146,8 +146,9 @@ def test_a_signal_while_a_rank_waits_for_the_others_to_fail_ends_the_job(
 import os, subprocess, sys
 from mpi4py import MPI
 if MPI.COMM_WORLD.rank == 1:
-    # Until the last handler waits.
-    subprocess.Popen(["sh", "-c", f"sleep 0.5; kill -{int(number)} {{os.getpid()}}"])
+    # The last handler waits once the store is gone.
+    waiting = 'while [ -n "$(ls -A "$MPIIMPORT_STORE")" ]; do sleep 0.02; done'
+    subprocess.Popen(["sh", "-c", f"{{waiting}}; kill -{int(number)} {{os.getpid()}}"])
     raise RuntimeError("on one rank")
 MPI.COMM_WORLD.Barrier()
 """

@@ -2,9 +2,11 @@
 package filesystems
 
 import (
+	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Mountinfo lists the mounts that this process sees: proc(5).
@@ -13,15 +15,13 @@ const Mountinfo = "/proc/self/mountinfo"
 // OfDirectory returns the kind of the file system that holds a directory, such as ext4 or nfs4. It is empty for other
 // files, and where the kind cannot be told.
 func OfDirectory(path, mountinfo string) string {
-	status, err := os.Stat(path)
-	if err != nil || !status.IsDir() {
-		return ""
-	}
-	absolute, err := filepath.Abs(path)
+	// One question, however many links the path leads through.
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return ""
 	}
-	real, err := filepath.EvalSymlinks(absolute)
+	defer unix.Close(fd)
+	real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
 	if err != nil {
 		return ""
 	}

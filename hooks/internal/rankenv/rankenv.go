@@ -47,6 +47,18 @@ func SpeaksForJob(env []string) bool {
 	return true
 }
 
+// IsOneNode says whether all ranks of the job are on this node, as far as the launcher says.
+func IsOneNode(env []string) bool {
+	ranks := LocalRanks(env)
+	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PALS_SIZE"} {
+		value, _ := environ.Get(env, name)
+		if size, err := strconv.Atoi(value); err == nil {
+			return ranks == size
+		}
+	}
+	return false
+}
+
 // LocalRanks returns how many ranks of the job are on this node, 0 where the launcher does not say.
 func LocalRanks(env []string) int {
 	for _, name := range []string{"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PALS_LOCAL_SIZE"} {
