@@ -33,13 +33,24 @@ def why_not(launch: "Launch", options: "Options") -> str:
         return "the job has one rank, so nobody to share the reading with"
     if options.switch != "force" and launch.size is not None and launch.local_size == launch.size:
         kind = file_system(sys.prefix)
-        if kind == OVERLAY:
-            kind = os.environ.get(IMAGE_ON, kind)
         if kind in LOCAL_FILE_SYSTEMS:
-            return (
-                f"one node reads its own {kind} file system, so nothing is gained; MPIIMPORT=force serves all the same"
-            )
+            return nothing_gained(kind)
     return ""
+
+
+def nothing_gained(kind: str) -> str:
+    return f"one node reads its own {kind} file system, so nothing is gained; MPIIMPORT=force serves all the same"
+
+
+def own_file_system() -> str:
+    """Return the type of the node's own file system that holds the tree; empty where another holds it.
+
+    Below an overlay each rank is told of its own image: what all ranks do about it they have to agree upon.
+    """
+    kind = file_system(sys.prefix)
+    if kind == OVERLAY:
+        kind = os.environ.get(IMAGE_ON, kind)
+    return kind if kind in LOCAL_FILE_SYSTEMS else ""
 
 
 def file_system(path: str) -> str:

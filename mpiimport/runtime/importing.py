@@ -247,8 +247,15 @@ class Imports(Source):
 
         @as_importlib
         def create_dynamic(spec: "ModuleSpec", *file: "Any") -> "Any":
-            self.trace(spec.name, self.map_library(str(spec.origin)))
-            return call_with_frames_removed(create, spec, *file)
+            original = str(spec.origin)
+            self.trace(spec.name, self.map_library(original))
+            known = self.libraries.known_path(original)
+            if known == original:
+                return call_with_frames_removed(create, spec, *file)
+            # ld.so knows a copy by one path alone.
+            module = call_with_frames_removed(create, ModuleSpec(spec.name, spec.loader, origin=known))
+            module.__file__ = original
+            return module
 
         _imp.create_dynamic = create_dynamic
 

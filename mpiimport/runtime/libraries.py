@@ -37,6 +37,8 @@ class StagedLibraries:
         self._copied: set[str] = set()
         self._redirected: set[int] = set()
         self._real_directories: dict[str, str] = {}
+        # What was asked for by other paths, looked at once.
+        self._known: dict[str, str] = {}
 
     def stage(self, path: str, flags: int | None = None) -> bool:
         """Map the copy of the library at ``path``, its needs before it; tell whether it is mapped from the store.
@@ -60,9 +62,14 @@ class StagedLibraries:
         """Return the path by which root found a staged library; any other path as it is."""
         if path in self._staged or not self._staged or self.is_direct(path) or "/" not in path:
             return path
-        real = self._real_path(path)
-        known = self._aliases.get(real, real)
-        return known if known in self._staged else path
+        known = self._known.get(path)
+        if known is None:
+            real = self._real_path(path)
+            known = self._aliases.get(real, real)
+            known = known if known in self._staged else path
+            if os.path.isabs(path):
+                self._known[path] = known
+        return known
 
     def redirect_ctypes(self) -> None:
         """Have ctypes map the copy of a staged library, by whichever path it is asked for."""

@@ -12,6 +12,7 @@ from .account import Account
 from .agreement import Agreement, SteppedAside, alone
 from .clock import BROADCAST, HANDSHAKE, INIT, READ, STORE, phases
 from .deadline import run_before_deadline
+from .decision import nothing_gained, own_file_system
 from .gathering import Gathering
 from .handshake import differing, own_facts
 from .importing import Imports
@@ -173,12 +174,15 @@ class Service:
     def survey_node(
         self, transport: Transport, neighbours: Transport, facts: dict[str, int], extremes: tuple[list[int], list[int]]
     ) -> tuple[list[int], list[int]]:
-        """Where the facts agree, see what room this rank's node has for a store, and count that node once."""
+        """Where the facts agree, see what room this rank's node has for a store, and whether it holds the tree itself.
+
+        Each node is counted once.
+        """
         different = differing(facts, *extremes)
         if different:
             raise SteppedAside(f"the ranks differ in their {', '.join(different)}")
         first = neighbours.rank == 0
-        return [self._placement.survey(first, transport.rank)], [int(first)]
+        return [self._placement.survey(first, transport.rank), bool(own_file_system())], [int(first)]
 
     def read_tree(self, nodes: list[int] | None, rooms: tuple[list[int], list[int]]) -> "tuple[Snapshot | None, bytes]":
         """On root, which alone is told the number of nodes, read what the program will import.
@@ -187,11 +191,13 @@ class Service:
         """
         if nodes is None:
             return None, b""
+        (least, held), _ = rooms
+        if nodes == [1] and held and self.options.switch != "force":
+            raise SteppedAside(nothing_gained(own_file_system()))
         loaded = set(sys.modules)
         from .root.rehearsal import Rehearsal
         from .root.snapshot import take_snapshot
 
-        (least,), _ = rooms
         with Rehearsal(self._answers, self._before_site) as site:
             snapshot = take_snapshot(
                 self._program,

@@ -36,7 +36,7 @@ def test_the_ranks_of_a_node_share_one_container(
     site: Site, mpis: dict[str, Mpi], tree: str, identity: str, mpi: str
 ) -> None:
     node = node_of(site, mpis, tree, identity, mpi)
-    outcome = node.run(*node.start("/usr/bin/python3", node.script()))
+    outcome = node.run(*node.start("/usr/bin/python3", node.script()), MPIIMPORT="force")
     said = fields(outcome)
     assert [line[:2] for line in said] == [[str(rank), str(RANKS)] for rank in range(RANKS)]
     assert len({(namespace, name) for _, _, namespace, name, *_ in said}) == 1, said
