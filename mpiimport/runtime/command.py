@@ -9,7 +9,7 @@ from . import os, restore_lazy_imports
 from .activation import abort_at_exit, abort_on_uncaught, activate
 from .answers import Answers
 from .clock import MAIN, SITE, phases
-from .messages import say
+from .messages import say, write_line
 from .options import OptionError, from_environment, split_flags
 from .program import NoProgram, Program
 
@@ -174,7 +174,7 @@ def _call(hook: "Any", kind: "type[BaseException]", exc: BaseException, tracebac
     """Call the program's ``sys.excepthook``; say what the interpreter says where there is none, or it fails."""
     failure: BaseException | None = None
     if hook is MISSING:
-        say("sys.excepthook is missing")
+        write_line("sys.excepthook is missing")
     else:
         try:
             hook(kind, exc, traceback)
@@ -185,7 +185,7 @@ def _call(hook: "Any", kind: "type[BaseException]", exc: BaseException, tracebac
             failure = raised
     if failure is not None:
         failure.__traceback__ = failure.__traceback__.tb_next if failure.__traceback__ else None
-        say("Error in sys.excepthook:")
+        write_line("Error in sys.excepthook:")
         print_exception(type(failure), failure, failure.__traceback__)
-        say("\nOriginal exception was:")
+        write_line("\nOriginal exception was:")
     print_exception(kind, exc, traceback)

@@ -5,6 +5,7 @@ our exit handlers, which wait too.
 """
 
 import _io
+import gc
 import sys
 from _thread import _count as count_threads
 
@@ -63,8 +64,6 @@ def _file(number: str) -> str | None:
 
 
 def _write_all() -> None:
-    import gc
-
     kinds = {_io.TextIOWrapper, *BUFFERS}
     files: list[Any] = [item for item in gc.get_objects() if type(item) in kinds]
     # What text they hold goes to their buffers first.

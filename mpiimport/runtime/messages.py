@@ -41,8 +41,15 @@ def say(text: str) -> None:
         number = None
     if number == DESCRIPTOR and not is_open():
         return
+    write_line(text)
+
+
+def write_line(text: str) -> None:
+    """Print a line of the interpreter's own where the program has led standard error. Never raises."""
+    stream: Any = sys.stderr
     try:
         stream.write(text + "\n")
         stream.flush()
     except (AttributeError, OSError, ValueError):
+        # There is none, or it is closed.
         pass

@@ -32,11 +32,12 @@ with open(f"seen-{os.getpid()}.report", "wb") as stream:
 """
 # What the rank path itself needs and plain Python may not have loaded: mpi4py's own imports.
 CLOSED_LIST = {
-    "_collections", "_compat_pickle", "_ctypes", "_functools", "_operator", "_pickle", "_sre", "_struct", "_weakrefset",
-    "atexit", "collections", "contextlib", "copyreg", "ctypes", "ctypes._endian", "cython_runtime", "enum", "errno",
-    "faulthandler", "functools", "importlib", "importlib._abc", "importlib._bootstrap", "importlib._bootstrap_external",
-    "importlib.machinery", "importlib.util", "itertools", "keyword", "operator", "pickle", "re", "re._casefix",
-    "re._compiler", "re._constants", "re._parser", "reprlib", "struct", "types", "warnings", "zipimport", "zlib",
+    "_collections", "_compat_pickle", "_ctypes", "_functools", "_operator", "_pickle", "_sre", "_struct",
+    "_weakrefset", "atexit", "collections", "contextlib", "copyreg", "ctypes", "ctypes._endian",
+    "cython_runtime", "enum", "errno", "faulthandler", "functools", "gc", "importlib", "importlib._abc",
+    "importlib._bootstrap", "importlib._bootstrap_external", "importlib.machinery", "importlib.util",
+    "itertools", "keyword", "operator", "pickle", "re", "re._casefix", "re._compiler", "re._constants",
+    "re._parser", "reprlib", "struct", "types", "warnings", "zipimport", "zlib",
 }  # fmt: skip
 if sys.version_info >= (3, 14):
     CLOSED_LIST |= {"_contextvars", "_py_warnings", "io", "sysconfig", "threading"}

@@ -301,7 +301,7 @@ block(
     "pool left",
     'from concurrent.futures import ThreadPoolExecutor\npoolNN = ThreadPoolExecutor(2); print(list(poolNN.map(abs, [-1, 2]))); futureNN = poolNN.submit(open, f"pool.NN.{rank}", "w")',
 )
-block("timer pending", 'import threading; threading.Timer(0.05, open, [f"timer.NN.{rank}", "w"]).start()')
+block("timer pending", 'import threading; threading.Timer(0.05, open, [f"{HERE}/timer.NN.{rank}", "w"]).start()')
 block(
     "thread state",
     "import threading; print(threading.active_count(), threading.main_thread().name, [t.name for t in threading.enumerate()], threading.excepthook.__name__, sys.getswitchinterval(), threading.stack_size())",
@@ -597,7 +597,7 @@ block(
     """
 import importlib, importlib.machinery as machNN, zipimport
 sys.path_hooks[:] = [zipimport.zipimporter, machNN.FileFinder.path_hook((machNN.ExtensionFileLoader, machNN.EXTENSION_SUFFIXES), (machNN.SourceFileLoader, machNN.SOURCE_SUFFIXES))]
-sys.path_importer_cache.clear(); import lone, lpack.one; print(type(lone.__loader__) is machNN.SourceFileLoader, lpack.one.value)
+sys.path_importer_cache.clear(); import lone, lpack.one; print(isinstance(lone.__loader__, machNN.SourceFileLoader), lpack.one.value)
 """,
 )
 block(

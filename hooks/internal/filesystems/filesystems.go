@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // Mountinfo lists the mounts that this process sees: proc(5).
@@ -16,12 +15,12 @@ const Mountinfo = "/proc/self/mountinfo"
 // files, and where the kind cannot be told.
 func OfDirectory(path, mountinfo string) string {
 	// One question, however many links the path leads through.
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	directory, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return ""
 	}
-	defer unix.Close(fd)
-	real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+	defer directory.Close()
+	real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", directory.Fd()))
 	if err != nil {
 		return ""
 	}
