@@ -145,13 +145,15 @@ def resolve(
         nodes=nodes,
         home=home or "",
     )
-    manifest.follow_names(sorted(known.imported))
     if site is not None:
         tree.mapped, tree.namespaces = site.mapped, site.namespaces
-        manifest.follow_names(site.modules)
         for line in site.lines:
             # Some call __import__.
             tree.started |= words(line)
+    manifest.follow_names(sorted(known.imported))
+    if site is not None:
+        manifest.follow_names(site.modules)
+        for line in site.lines:
             manifest.follow_names(sorted(words(line) & tree.tops()))
             manifest.follow_program(line)
     manifest.follow_names([*CUSTOMISED, *program.modules()])
