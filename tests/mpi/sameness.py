@@ -3,8 +3,9 @@
 import json
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.conftest import Job
@@ -50,10 +51,15 @@ def launch(
     if any(path):
         variables["PYTHONPATH"] = ":".join(filter(None, path))
     ours = job.python(door)[1:]
-    redirect = ["bash", "-c", f'exec "$@" < {setting.stdin}', "bash"] if setting.stdin else []
     launcher = [] if door == "plain" else mpi.command(RANKS)
-    command = [*launcher, *redirect, setting.interpreter, *setting.flags, *ours, *map(str, words)]
-    outcome = run(command, variables, setting.seconds, job.directory)
+    given = f"< {setting.stdin}" if setting.stdin else ""
+    # A file for each rank: what `site` says it writes in parts of lines, which mingle in a pipe that ranks share.
+    with TemporaryDirectory() as errors:
+        redirect = ["bash", "-c", f'exec "$@" 2> {errors}/$$ {given}', "bash"]
+        command = [*launcher, *redirect, setting.interpreter, *setting.flags, *ours, *map(str, words)]
+        outcome = run(command, variables, setting.seconds, job.directory)
+        said = [file.read_text() for file in Path(errors).iterdir()]
+    outcome = replace(outcome, stderr="".join([outcome.stderr, *said]))
     seen = []
     for file in job.directory.glob("seen-*.json"):
         seen.append(json.loads(file.read_text()))

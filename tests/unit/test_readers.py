@@ -25,7 +25,7 @@ def waiting_ident(_: int) -> int:
 def test_threads_take_part_once_calls_wait() -> None:
     readers = Readers(4)
     own = threading.get_ident()
-    found = readers.map(waiting_ident, ITEMS)
+    found = list(readers.map(waiting_ident, ITEMS))
     assert found[0] == own
     assert 1 < len(set(found)) <= 4
     # What waited once will wait again.
@@ -49,8 +49,8 @@ def test_results_are_in_order(seconds: float) -> None:
         return number * number
 
     readers = Readers(5)
-    assert readers.map(square, ITEMS) == [number * number for number in ITEMS]
-    assert readers.map(square, []) == []
+    assert list(readers.map(square, ITEMS)) == [number * number for number in ITEMS]
+    assert list(readers.map(square, [])) == []
 
 
 @pytest.mark.parametrize("failing", [0, 100])
@@ -65,7 +65,7 @@ def test_a_failure_is_raised_once_all_threads_have_ended(failing: int) -> None:
             raise OSError(number)
 
     with pytest.raises(OSError, match=str(failing)):
-        Readers(4).map(fail, ITEMS)
+        list(Readers(4).map(fail, ITEMS))
     assert at_work == []
 
 

@@ -26,15 +26,16 @@ LONGEST_WORD = 40
 class Constants:
     """The strings of an extension module.
 
-    ``names``: identifiers, dotted or not, that stand alone; ``mentioned``: dotted ones that end a sentence; ``run``:
-    strings stored without separators, as Cython's compressed string tables hold them, prose left out; spaces between
-    what does not belong together.
+    ``words``: what stands alone; ``dotted``: the dotted names among them; ``mentioned``: dotted names that end a
+    sentence; ``run``: strings stored without separators, as Cython's compressed string tables hold them, prose left
+    out; spaces between what does not belong together.
     """
 
-    __slots__ = ("mentioned", "names", "run")
+    __slots__ = ("dotted", "mentioned", "run", "words")
 
-    def __init__(self, names: set[str], mentioned: set[str], run: str) -> None:
-        self.names = names
+    def __init__(self, words: set[str], dotted: set[str], mentioned: set[str], run: str) -> None:
+        self.words = words
+        self.dotted = dotted
         self.mentioned = mentioned
         self.run = run
 
@@ -50,12 +51,12 @@ def read_module_constants(path: str) -> Constants | None:
     except (OSError, NotElf):
         return None
     words = set(data.translate(SEPARATED).decode("ascii").split())
-    ends = {word.rpartition("-")[2] for word in words if "-" in word and "." in word}
+    with_dots = [word for word in words if "." in word]
+    ends = {word.rpartition("-")[2] for word in with_dots if "-" in word}
     mentioned = {word for word in ends if "." in word and _is_name(word)}
-    names = {word for word in words if len(word) > 1 and _is_name(word)}
-    return Constants(
-        names, mentioned, " ".join(run for table in _compressed(data) for run in _runs(table.decode("latin-1")))
-    )
+    dotted = {word for word in with_dots if len(word) > 1 and _is_name(word)}
+    run = " ".join(run for table in _compressed(data) for run in _runs(table.decode("latin-1")))
+    return Constants(words, dotted, mentioned, run)
 
 
 def _is_name(word: str) -> bool:
@@ -70,7 +71,7 @@ def _runs(table: str) -> list[str]:
 
 def named_modules(constants: Constants, tree: Tree, tops: set[str]) -> set[str]:
     """Return the modules of ``tree`` that the strings name: dotted names, and those in ``tops`` alone."""
-    found = {name for name in constants.names if "." in name or name in tops}
+    found = constants.dotted | (constants.words & tops)
     run = constants.run
     for top in _tops_in(run, tops) if run else ():
         if len(top) >= SHORTEST_NAME:

@@ -51,6 +51,8 @@ LATER = {
 STEPS = 2
 FROM_NODES = (24, 48)
 MANY_NODES = FROM_NODES[-1]
+# The parts that packages bring when they are asked for: of these more are wanted.
+ATTRIBUTES_FROM_NODES = 4
 
 
 class Manifest:
@@ -89,12 +91,14 @@ class Manifest:
         self.metadata_words = set(self._learned.asked)
         self._hints = Hints(tree, readers)
         self._seen = set(loaded)
-        self._wave: list[Module] = []
+        self._unread: list[Module] = []
+        # Packages that are to bring all they name.
         self._starred: set[str] = set()
         # How many uncertain steps lead to what is reached now; code from which another is to be made: which of its
         # statements it takes, its package, and its words, where these matter.
         self._step = 0
         self._steps = sum(1 for least in FROM_NODES if nodes >= least) if breadth == AUTO else STEPS
+        self._attribute_steps = max(self._steps, int(breadth != AUTO or nodes >= ATTRIBUTES_FROM_NODES))
         self._uncertain: list[tuple[Callable[[CodeType], list[ImportStatement]], CodeType, str, set[str]]] = []
         # The top-level modules to which certain steps lead.
         self._certain: set[str] = set()
@@ -127,18 +131,21 @@ class Manifest:
             self._complete_step()
         while self._takes_packages:
             self._reach_parts()
-            if not self._wave:
+            if not self._unread:
                 break
             self._complete_step()
 
     def _complete_step(self) -> None:
-        while self._wave:
-            wave, self._wave = self._wave, []
-            for module, read in zip(wave, self.readers.map(self._read, wave), strict=True):
+        found = self.readers.map(self._read, self._unread)
+        try:
+            # The list grows while it is gone through.
+            for module, read in zip(self._unread, found, strict=True):
                 self._absorb(module, read)
-            for name in self._starred:
-                self._reach_public(name)
-            self._starred.clear()
+                if module.name in self._starred:
+                    self._reach_public(module.name)
+        finally:
+            found.close()
+        self._unread.clear()
 
     def leaves_alone(self, name: str) -> bool:
         """Tell whether a module, or a package that it is in, is to be imported the ordinary way."""
@@ -173,7 +180,7 @@ class Manifest:
         if module is None:
             return False
         self.modules[name] = module
-        self._wave.append(module)
+        self._unread.append(module)
         for statement, package in self._waiting.pop(name, ()):
             self._reach_statement(statement, package)
         return True
@@ -184,9 +191,10 @@ class Manifest:
         name = _absolute(statement, package)
         if name and name not in skipped and self._reach(name):
             for attribute in statement.names:
-                if attribute == "*":
+                if attribute == "*" and name not in self._starred:
                     self._starred.add(name)
-                elif f"{name}.{attribute}" not in skipped:
+                    self._reach_public(name)
+                elif attribute != "*" and f"{name}.{attribute}" not in skipped:
                     self._reach(f"{name}.{attribute}")
 
     def _reach_later(self, statement: ImportStatement, package: str) -> None:
@@ -252,7 +260,7 @@ class Manifest:
                 self.follow_names(read.mentioned)
             if package:
                 # Cython keeps the bare name of a relative import.
-                self.follow_names(f"{package}.{name}" for name in self._parts(package) & read.names)
+                self.follow_names(f"{package}.{name}" for name in self._parts(package) & read.words)
 
     def _follow_code(self, module: Module | None, code: "CodeType", package: str) -> None:
         """Follow the body of a module, which is None where it is frozen, and keep the rest of ``code`` for later."""
@@ -275,8 +283,7 @@ class Manifest:
             self._uncertain.append((later_statements, code, package, set()))
         elif self._step < self._steps and (not self._step or top in self._certain):
             self._uncertain.append((later_statements, code, package, found))
-        elif self._step < max(self._steps, 1):
-            # The parts that a package brings when they are asked for are wanted more often than not.
+        elif self._step < self._attribute_steps:
             self._uncertain.append((attribute_statements, code, package, set()))
 
     def _follow_uncertain(

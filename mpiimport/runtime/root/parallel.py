@@ -7,8 +7,8 @@ from ..clock import read_clocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import TypeVar
+    from collections.abc import Callable, Generator, Iterator, Sequence
+    from typing import Any, TypeVar
 
     Item = TypeVar("Item")
     Result = TypeVar("Result")
@@ -31,22 +31,31 @@ class Readers:
         # Whether waiting for a core, which costs a look to tell, is left out of what calls waited.
         self._looks_closely = False
 
-    def map(self, function: "Callable[[Item], Result]", items: "Sequence[Item]") -> "list[Result]":
-        """Return ``[function(item) for item in items]``.
+    def map(self, function: "Callable[[Item], Result]", items: "Sequence[Item]") -> "Generator[Result]":
+        """Yield ``function(item)`` for each of ``items`` in order; these may grow while they are gone through.
 
-        The first exception raised by ``function`` is raised here once all threads have ended.
+        Threads call it ahead of what is asked for. The first exception that it raises is raised here, once all threads
+        have ended.
         """
-        results: list[Result] = []
-        for item in items:
-            if self._most > 1 and self._waits():
-                return results + _map_in_threads(function, items[len(results) :], self._most)
-            queued = read_clocks()[-1] if self._looks_closely else 0
-            began, busy = time.perf_counter_ns(), time.thread_time_ns()
-            results.append(function(item))
-            self._waited += time.perf_counter_ns() - began - (time.thread_time_ns() - busy)
-            self._waited -= read_clocks()[-1] - queued if self._looks_closely else 0
-            self._calls += 1
-        return results
+        ahead = _Ahead(function, items, self._most - 1)
+        try:
+            for index, item in enumerate(items):
+                if ahead.begun or (self._most > 1 and self._waits()):
+                    yield ahead.result(index)
+                else:
+                    yield self._measured(function, item)
+        finally:
+            ahead.end()
+
+    def _measured(self, function: "Callable[[Item], Result]", item: "Item") -> "Result":
+        """Return what ``function`` returns, and note how long it waited."""
+        queued = read_clocks()[-1] if self._looks_closely else 0
+        began, busy = time.perf_counter_ns(), time.thread_time_ns()
+        result = function(item)
+        self._waited += time.perf_counter_ns() - began - (time.thread_time_ns() - busy)
+        self._waited -= read_clocks()[-1] - queued if self._looks_closely else 0
+        self._calls += 1
+        return result
 
     def _waits(self) -> bool:
         """Tell whether calls wait for a file system: where they seem to, the next few are looked at closely."""
@@ -59,42 +68,74 @@ class Readers:
         return False
 
 
-def _map_in_threads(function: "Callable[[Item], Result]", items: "Sequence[Item]", threads: int) -> "list[Result]":
-    results: dict[int, Result] = {}
-    failures: list[BaseException] = []
-    remaining = list(range(len(items) - 1, -1, -1))
-    taking = _thread.allocate_lock()
+class _Ahead:
+    """Threads that call a function with items, in their order, before the results are asked for.
 
-    def work() -> None:
+    ``begun``: whether a result was asked for yet.
+    """
+
+    def __init__(self, function: "Callable[[Any], Any]", items: "Sequence[Any]", most: int) -> None:
+        self.begun = False
+        self._function = function
+        self._items = items
+        self._most = most
+        self._taken = 0
+        # Which threads run, by a lock each that is released at the end; which results are awaited, by such locks too.
+        self._running: list[_thread.LockType] = []
+        self._awaited: dict[int, _thread.LockType] = {}
+        self._results: dict[int, Any] = {}
+        self._failures: dict[int, BaseException] = {}
+        self._taking = _thread.allocate_lock()
+
+    def result(self, index: int) -> "Any":
+        """Return the result for an item, all before it having been asked for or needed no more."""
+        if not self.begun:
+            self._taken, self.begun = index, True
+        self._recruit()
+        with self._taking:
+            is_own = self._taken == index
+            self._taken += is_own
+        if is_own:
+            return self._function(self._items[index])
+        self._awaited.pop(index).acquire()
+        if index in self._failures:
+            raise self._failures[index]
+        return self._results.pop(index)
+
+    def end(self) -> None:
+        """Wait for the threads, which take no more."""
+        with self._taking:
+            self._taken = len(self._items)
+        for ended in self._running:
+            ended.acquire()
+
+    def _recruit(self) -> None:
+        """Start threads for the items that none has taken. A thread ends when there are no more."""
+        self._running = [ended for ended in self._running if ended.locked()]
+        wanted = min(len(self._items) - self._taken - 1, self._most) - len(self._running)
         try:
-            while not failures:
-                with taking:
-                    if not remaining:
-                        break
-                    index = remaining.pop()
-                results[index] = function(items[index])
-        except BaseException as exc:
-            failures.append(exc)
+            for _ in range(wanted):
+                ended = _held_lock()
+                _thread.start_new_thread(self._work, (ended,))
+                self._running.append(ended)
+        except RuntimeError:
+            # As many as there may be.
+            self._most = len(self._running)
 
-    def work_and_end(ended: "_thread.LockType") -> None:
-        work()
+    def _work(self, ended: "_thread.LockType") -> None:
+        while True:
+            with self._taking:
+                index = self._taken
+                if index >= len(self._items):
+                    break
+                ready = self._awaited[index] = _held_lock()
+                self._taken += 1
+            try:
+                self._results[index] = self._function(self._items[index])
+            except BaseException as exc:
+                self._failures[index] = exc
+            ready.release()
         ended.release()
-
-    locks = []
-    try:
-        for _ in range(min(threads, len(items)) - 1):
-            lock = _held_lock()
-            _thread.start_new_thread(work_and_end, (lock,))
-            locks.append(lock)
-    except RuntimeError:
-        # As many as there may be.
-        pass
-    work()
-    for lock in locks:
-        lock.acquire()
-    if failures:
-        raise failures[0]
-    return [results[index] for index in range(len(items))]
 
 
 def map_ahead(function: "Callable[[Item, int], Result]", items: "Sequence[Item]", threads: int) -> "Iterator[Result]":
