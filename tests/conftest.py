@@ -36,6 +36,12 @@ def provision(script: str, *arguments: str) -> Path:
     return Path(lines[-1].removeprefix("images: "))
 
 
+def environment_with(packages: str) -> Path:
+    """The interpreter of a virtual environment with the packages of tests/corpus/``packages``.txt."""
+    own = getattr(sys, "_base_executable", sys.executable)
+    return provision("packages.sh", own, packages) / "bin" / "python"
+
+
 def interpreter(version: str) -> Path:
     """The Python that runs the tests, or the machine's or Debian's of another version."""
     return Path(sys.executable) if version == RUNNING else provision("python.sh", version)

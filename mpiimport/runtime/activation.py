@@ -8,10 +8,10 @@ from .answers import Answers
 from .closed_streams import ClosedStreamsKept
 from .decision import why_not
 from .ends import before_abrupt_ends
-from .finder import ask_before_importlib
 from .launcher import Launch, is_rank_process, launch
 from .messages import say
 from .options import Options
+from .path_hook import ask_before_importlib
 from .program import Program
 
 TYPE_CHECKING = False

@@ -10,9 +10,10 @@ from _frozen_importlib_external import EXTENSION_SUFFIXES
 
 from . import os
 from .c_functions import call_interpreter
-from .finder import Source, StoreFinder, StoreLoader, ask_before_importlib
+from .finder import Source, StoreFinder, StoreLoader
 from .index import DIRECTORY, FILE, KEPT, list_directory
 from .machinery import fix_co_filename, names_seen
+from .path_hook import ask_before_importlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ from _frozen_importlib_external import BYTECODE_SUFFIXES, cache_from_source
 from . import os
 from .account import Account
 from .children import attach_children
-from .finder import Source, StoreFinder, StoreLoader, StoreSourceLoader, ask_before_importlib
-from .index import DIRECTORY, Damaged, Index, digest, list_directory, stamp
+from .finder import Source, StoreFinder, StoreLoader, StoreSourceLoader
+from .index import DIRECTORY, Damaged, Index, list_directory, stamp
 from .late import CODE, LISTING, LateRecords
 from .libraries import StagedLibraries
 from .machinery import as_importlib, call_with_frames_removed, fix_co_filename
 from .messages import say
 from .metadata import METADATA_MODULES, serve_metadata
+from .path_hook import ask_before_importlib
 
 SOURCELESS = tuple(BYTECODE_SUFFIXES)
 # What is counted of what a process was told without a look at the tree.
@@ -197,7 +198,13 @@ class Imports(Source):
         return code
 
     def map_library(self, path: str) -> bool:
-        """Map the extension module at ``path`` from the store, or what it needs; tell whether root foresaw it."""
+        """Map the extension module at ``path`` from the store, or what it needs; tell whether root foresaw it.
+
+        One that may have changed, and has, is left to the caller, with all that it needs.
+        """
+        seen = self._index.libraries.get(self.libraries.known_path(path))
+        if seen is not None and self._may_have_changed(path) and _stamp(path) != seen:
+            return False
         if self.libraries.stage(path):
             self.account.served.add(path)
             return True
@@ -261,25 +268,13 @@ class Imports(Source):
 
     def _stored(self, offset: int, length: int, expected: bytes) -> bytes:
         """Return a part of the store's code file. Raises Damaged, also where it is gone."""
-        data = self._read(offset, length)
-        if digest(data) == expected:
-            return data
-        if not self._store.has_code_open():
-            try:
-                self._store.open_code()
-            except OSError:
-                raise Damaged("the program has closed the store, which is gone by now") from None
-            data = self._read(offset, length)
-        if digest(data) != expected:
-            self._report_damage()
-            raise Damaged("a record of the store is damaged")
-        return data
-
-    def _read(self, offset: int, length: int) -> bytes:
         try:
-            return self._store.read_code(offset, length)
+            return self._store.read_code(offset, length, expected)
         except OSError:
-            return b""
+            raise Damaged("the program has closed the store, which is gone by now") from None
+        except Damaged:
+            self._report_damage()
+            raise
 
     def _may_have_changed(self, path: str) -> bool:
         """Tell whether a file is to be as it is now, not as it was when its directory was listed."""

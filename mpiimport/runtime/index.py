@@ -10,7 +10,7 @@ from _frozen_importlib_external import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SO
 
 from . import os
 
-FORMAT = 3
+FORMAT = 4
 DIGEST_SIZE = 8
 FILE, DIRECTORY = 1, 2
 # Endings of the files that importing, or importlib.metadata, looks for.
@@ -36,7 +36,7 @@ class Index:
     writable   directories the job may write to, which have no listing: they are asked themselves
     absent     entries of ``sys.path`` that are no directory
     code       source or bytecode file -> (offset, length, digest, the file's ``stamp``)
-    libraries  original path of every library in the store
+    libraries  original path of every library in the store -> the file's ``stamp``
     aliases    real path of a library -> the path in ``libraries`` by which it was found, where the two differ
     needs      library -> paths of the libraries to load before it, in order
     metadata   ``*.dist-info`` directory -> {file name: (offset, length, digest), None where it does not exist}
@@ -51,7 +51,7 @@ class Index:
         writable: list[str],
         absent: list[str],
         code: dict[str, tuple[int, int, bytes, Stamp]],
-        libraries: list[str],
+        libraries: dict[str, Stamp],
         needs: dict[str, list[str]],
         metadata: dict[str, dict[str, tuple[int, int, bytes] | None]],
         answers: dict[tuple[str, str], object],
@@ -61,7 +61,7 @@ class Index:
         self.writable = set(writable)
         self.absent = absent
         self.code = code
-        self.libraries = set(libraries)
+        self.libraries = libraries
         self.needs = needs
         self.metadata = metadata
         self.answers = answers

@@ -30,7 +30,7 @@ class StagedLibraries:
         self._needs = index.needs
         self._aliases = index.aliases
         self._real = {path: real for real, path in index.aliases.items()}
-        self._staged = index.libraries if store.executable else set()
+        self._staged = index.libraries.keys() if store.executable else frozenset()
         self._store = store
         self._link_map: LinkMap | None = None
         self._loaded: set[str] = set()

@@ -263,8 +263,8 @@ class Service:
 
     def _learn(self, snapshot: "Snapshot", imports: Imports, served: dict[str, int], missed: dict[str, int]) -> None:
         """On root, save what was imported for the next run, and say what this one missed where that was asked for."""
-        imports.leave_pycs([path for path in snapshot.uncached if served.get(path)])
         misses = snapshot.learning.finish(served, missed)
+        imports.leave_pycs([path for path in snapshot.uncached if served.get(path)])
         self._state(
             modules_served=sum(1 for ranks in served.values() if ranks),
             missed=[{"name": miss.name, "ranks": miss.ranks, "why": miss.why} for miss in misses],

@@ -12,7 +12,7 @@ late/... what the ranks add, see `late`
 
 from . import open, os, time
 from .c_functions import LOCK_EX, LOCK_NB, LOCK_SH, flock
-from .index import FORMAT
+from .index import FORMAT, Damaged, digest
 from .memory import excess, room
 from .open_file import OpenFile
 from .options import STORE_SIZE
@@ -91,15 +91,18 @@ class Store:
             lock = _open_lock(directory)
         except OSError:
             return None
+        store = None
         try:
             # Who has it alone is removing the store.
             flock(lock, LOCK_SH | LOCK_NB)
             if os.path.samestat(os.fstat(lock), os.lstat(os.path.join(directory, LOCK))):
-                return cls(directory, lock)
+                store = cls(directory, lock)
         except OSError:
             pass
-        os.close(lock)
-        return None
+        finally:
+            if store is None:
+                os.close(lock)
+        return store
 
     def path(self, name: str) -> str:
         return os.path.join(self.directory, name)
@@ -131,17 +134,27 @@ class Store:
         return os.stat(self.path(name)).st_mtime_ns % SECOND == SEAL
 
     def open_code(self) -> None:
-        """Make ``read_code`` work from now on, even if the files should vanish."""
+        """Keep the code file open, so that it can be read even if the files should vanish. Raises OSError."""
         self._code = OpenFile(os.open(self.path("code"), os.O_RDONLY | os.O_CLOEXEC))
 
-    def read_code(self, offset: int, length: int) -> bytes:
-        """Return a part of the code file, shorter where it was cut. Raises OSError."""
-        assert self._code is not None
-        return os.pread(self._code.descriptor, length, offset)
+    def read_code(self, offset: int, length: int, expected: bytes) -> bytes:
+        """Return the part of the code file whose digest is ``expected``.
 
-    def has_code_open(self) -> bool:
-        """Tell whether ``read_code`` reads the code file: programs close descriptors that are not theirs."""
-        return self._code is not None and self._code.is_open()
+        The file is opened again where the program has closed it. Raises OSError where it is gone then, and Damaged.
+        """
+        data = self._read_code(offset, length)
+        if digest(data) != expected and not (self._code is not None and self._code.is_open()):
+            self.open_code()
+            data = self._read_code(offset, length)
+        if digest(data) != expected:
+            raise Damaged("a record of the store is damaged")
+        return data
+
+    def _read_code(self, offset: int, length: int) -> bytes:
+        try:
+            return b"" if self._code is None else os.pread(self._code.descriptor, length, offset)
+        except OSError:
+            return b""
 
     def read_index(self) -> bytes:
         with open(self.path("index"), "rb") as stream:

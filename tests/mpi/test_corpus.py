@@ -6,7 +6,6 @@ package go to build/corpus.txt.
 """
 
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mpiimport.runtime.root.learning import OWN_LOADER
-from tests.conftest import ROOT, Job, provision
+from tests.conftest import ROOT, Job, environment_with
 from tests.corpus.programs import PROGRAMS, REPRESENTATIVE
 from tests.lab.modules import CLOSED_LIST, REPORT, Seen, collect
 from tests.lab.ranks import Mpi
@@ -44,7 +43,7 @@ class Run:
 @pytest.fixture(scope="module")
 def python() -> Path:
     """The Python of the corpus."""
-    return provision("corpus.sh", getattr(sys, "_base_executable", sys.executable)) / "bin" / "python"
+    return environment_with("corpus")
 
 
 @pytest.fixture

@@ -3,12 +3,11 @@
 import importlib.util
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Job, provision
+from tests.conftest import Job, environment_with
 from tests.lab.ranks import Mpi
 from tests.mpi.sameness import Setting, differences, launch, reporting
 
@@ -98,7 +97,7 @@ CACHED = "import numba\n@numba.njit(cache=True)\ndef total(x):\n    s = 0.0\n   
 
 @pytest.mark.full
 def test_packages_find_their_data_and_numba_its_cache(job: Job, mpich: Mpi) -> None:
-    setting = Setting(str(provision("corpus.sh", sys.executable) / "bin" / "python"), seconds=300)
+    setting = Setting(str(environment_with("corpus")), seconds=300)
     job.script(CACHED, "library/cached.py")
     script = job.script(reporting(job, DATA))
     variables = {

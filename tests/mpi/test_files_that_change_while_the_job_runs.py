@@ -1,5 +1,9 @@
 """What the job writes where it may write is imported as it is then, whatever root has read before."""
 
+import subprocess
+import sysconfig
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import Job
@@ -140,3 +144,48 @@ def test_who_clears_the_cache_of_finders_has_directories_looked_at_again(
         assert outcome.status == 0, outcome.stderr
         seen[each] = outcome.lines()
     assert seen[door] == seen["plain"]
+
+
+BUILT_ANEW = """
+import importlib, os, sys
+from mpi4py import MPI
+library = sys.argv[1]
+if MPI.COMM_WORLD.rank == 0:
+    os.replace(library + "/new/native.so", library + "/native.so")
+MPI.COMM_WORLD.Barrier()
+importlib.invalidate_caches()
+def never():
+    import native
+native = importlib.import_module("native")
+print(native.answer(), native.__file__ == library + "/native.so")
+"""
+NATIVE = """
+#include <Python.h>
+static PyObject *answer(PyObject *self, PyObject *args) { return PyLong_FromLong(ANSWER); }
+static PyMethodDef methods[] = {{"answer", answer, METH_NOARGS, ""}, {0}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "native", 0, -1, methods};
+PyMODINIT_FUNC PyInit_native(void) { return PyModule_Create(&module); }
+"""
+
+
+def build(path: Path, answer: int) -> None:
+    source = path.with_suffix(".c")
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(NATIVE)
+    include = sysconfig.get_path("include")
+    subprocess.run(["gcc", "-shared", "-fPIC", f"-DANSWER={answer}", f"-I{include}", source, "-o", path], check=True)
+
+
+@pytest.mark.parametrize("door", ["early", "module"])
+def test_an_extension_module_built_anew_is_loaded_after_invalidate_caches(job: Job, mpich: Mpi, door: str) -> None:
+    script = job.script(BUILT_ANEW, "programs/app.py")
+    seen = {}
+    for each in ("plain", door):
+        library = job.directory / f"library-{each}"
+        build(library / "native.so", 1)
+        build(library / "new" / "native.so", 2)
+        path = ":".join(filter(None, [job.switches(each).get("PYTHONPATH"), str(library)]))
+        outcome = job.run(mpich, 2, script, str(library), door=each, PYTHONPATH=path, MPIIMPORT_LIBRARIES="stage")
+        assert outcome.status == 0, outcome.stderr
+        seen[each] = outcome.lines()
+    assert seen[door] == seen["plain"] == ["2 True"] * 2

@@ -4,12 +4,11 @@ Each program runs on a package of its own, in the script's directory or in one o
 """
 
 import py_compile
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Job, provision
+from tests.conftest import Job, environment_with
 from tests.lab.ranks import Mpi
 
 DOORS = ("early", "module", "sitecustomize")
@@ -349,7 +348,7 @@ def test_mpi_is_the_same_whichever_way_mpi4py_is_imported(job: Job, mpich: Mpi, 
 @pytest.fixture(scope="module")
 def python() -> Path:
     """The Python that has the packages."""
-    return provision("hooks.sh", getattr(sys, "_base_executable", sys.executable)) / "bin" / "python"
+    return environment_with("hooks")
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -23,7 +23,7 @@ def sample(number_of_modules: int) -> dict[str, Any]:
             f"{directory}/{name}": (number * 1000, 1000, digest(name.encode()), 1_700_000_000 + number, 1 << 33)
             for number, name in enumerate(names)
         },
-        "libraries": ["/opt/tree/package.libs/libneed.so", f"{directory}/ext.so"],
+        "libraries": {"/opt/tree/package.libs/libneed.so": (1, 2, 3, 4), f"{directory}/ext.so": (1, 2, 3, 5)},
         "needs": {f"{directory}/ext.so": ["/opt/tree/package.libs/libneed.so"], f"{directory}/alone.so": []},
         "metadata": {"/opt/tree/package-1.dist-info": {"METADATA": (40, 14, b"digested"), "top_level.txt": None}},
         "answers": {

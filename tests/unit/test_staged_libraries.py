@@ -21,7 +21,7 @@ def test_what_is_mapped_is_read_once(tmp_path: Path) -> None:
     needs = [str(path) for path in sorted((tmp_path / "linked.libs").iterdir())]
     modules = [str(path) for path in (tmp_path / "linked").glob("module_*")]
     copies = {library_name(path): path for path in (*needs, *modules)}
-    index: Any = SimpleNamespace(needs=dict.fromkeys(modules, needs), aliases={}, libraries={*needs, *modules})
+    index: Any = SimpleNamespace(needs=dict.fromkeys(modules, needs), aliases={}, libraries=dict.fromkeys([*needs, *modules]))
     store: Any = SimpleNamespace(executable=True, path=copies.__getitem__, is_sealed=lambda name: True)
     staged = StagedLibraries(index, store, lambda: None)
     assert all(staged.stage(module) for module in modules)
@@ -40,7 +40,7 @@ from types import SimpleNamespace
 from mpiimport.runtime.libraries import StagedLibraries, bind_functions
 bind_functions(sys.argv[1])
 needs = sys.argv[2:]
-index = SimpleNamespace(needs={"module": needs}, aliases={}, libraries={"module", *needs})
+index = SimpleNamespace(needs={"module": needs}, aliases={}, libraries=dict.fromkeys(["module", *needs]))
 store = SimpleNamespace(executable=True, path=lambda name: name.removeprefix("lib"), is_sealed=lambda name: True)
 StagedLibraries(index, store, lambda: None).stage("module")
 """

@@ -25,11 +25,12 @@ from hypothesis import strategies as st
 from mpiimport.runtime import index as index_module
 from mpiimport.runtime.account import Account
 from mpiimport.runtime.answers import Answers
-from mpiimport.runtime.finder import Source, StoreLoader, ask_before_importlib
+from mpiimport.runtime.finder import Source, StoreLoader
 from mpiimport.runtime.importing import Imports
 from mpiimport.runtime.index import Damaged, Index
 from mpiimport.runtime.libraries import mapped_files
 from mpiimport.runtime.options import from_environment
+from mpiimport.runtime.path_hook import ask_before_importlib
 from mpiimport.runtime.program import CODE, Program
 from mpiimport.runtime.root.snapshot import Snapshot, take_snapshot
 from mpiimport.runtime.store import Store
@@ -389,7 +390,7 @@ def test_what_travels_between_nodes_fills_and_seals_every_file() -> None:
 @quick
 @given(st.integers(0, 1 << 20).filter(lambda number: number != index_module.FORMAT))
 def test_an_index_of_another_format_is_refused(other: int) -> None:
-    index = Index({}, [], [], {}, [], {}, {}, {}, {})
+    index = Index({}, [], [], {}, {}, {}, {}, {}, {})
     with mock.patch.object(index_module, "_KEY", index_module._KEY - index_module.FORMAT + other):
         packed = index.pack()
     with pytest.raises(Damaged):

@@ -5,10 +5,15 @@ What cannot be told for certain is left to ld.so.
 """
 
 from .. import os
+from ..index import stamp
 from ..libraries import mapped_files
 from .elf import NotElf, SharedObject, read_shared_object
 from .ldcache import cached_libraries
 from .opening import open_to_read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..index import Stamp
 
 
 class Libraries:
@@ -25,7 +30,7 @@ class Libraries:
         self.staged: dict[str, int] = {}
         self._cache = cached_libraries()
         self._parsed: dict[str, SharedObject | None] = {}
-        self._sizes: dict[str, int] = {}
+        self._status: dict[str, os.stat_result] = {}
         self._real: dict[str, str] = {}
         self._existing: dict[str, bool] = {}
         variable = os.environ.get("LD_LIBRARY_PATH", "")
@@ -49,7 +54,7 @@ class Libraries:
         if any(self._goes_by_place(found, found == path) for found in inside):
             self.needs[path] = []
             return
-        self.staged.update((found, self._sizes[found]) for found in inside)
+        self.staged.update((found, self._status[found].st_size) for found in inside)
         self.needs[path] = _load_order(path, resolved)[:-1]
 
     def _goes_by_place(self, path: str, top: bool) -> bool:
@@ -60,6 +65,10 @@ class Libraries:
         """
         library = self._parse(path)
         return library is not None and (library.opens or (not top and library.soname != os.path.basename(path)))
+
+    def stamps(self) -> "dict[str, Stamp]":
+        """Map the staged libraries to what tells each from what it may become."""
+        return {path: stamp(self._status[path]) for path in self.staged}
 
     def aliases(self) -> dict[str, str]:
         """Map the real paths of staged libraries to the paths they were found by, where the two differ."""
@@ -133,7 +142,7 @@ class Libraries:
                 fd = open_to_read(path)
                 try:
                     self._parsed[path] = read_shared_object(fd)
-                    self._sizes[path] = os.fstat(fd).st_size
+                    self._status[path] = os.fstat(fd)
                     # The kernel knows the real path of an open file; the tree need not be asked.
                     self._real[path] = os.readlink(f"/proc/self/fd/{fd}")
                 finally:

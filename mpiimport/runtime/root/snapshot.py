@@ -200,7 +200,7 @@ def _pack(
         writable=list(changeable),
         absent=[path for path in tree.path if tree.listing(path) is None and not os.path.exists(path)],
         code=table,
-        libraries=[],
+        libraries={},
         needs=libraries.needs,
         metadata={
             directory: {name: None if content is None else records.add(content) for name, content in files.items()}
@@ -220,7 +220,7 @@ def _pack(
                 f"libraries of {in_words(direct)} are loaded from where they lie, for the store has room for no more "
                 f"than {in_words(left)} of them (MPIIMPORT_STORE_SIZE, or the memory of the job)"
             )
-    index.libraries = set(libraries.staged)
+    index.libraries = libraries.stamps()
     index.aliases = libraries.aliases()
     uncached = frozenset(path for path, read in manifest.code.items() if not read.cached)
     return Snapshot(index, code, libraries.staged, uncached, learning, complaints)
