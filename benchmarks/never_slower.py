@@ -21,7 +21,7 @@ from benchmarks.local_jobs import SERVED, Job, launch
 from benchmarks.machine import describe
 from benchmarks.paired import ratios, rounds
 from benchmarks.workloads import WORKLOADS
-from mpiimport.runtime.decision import LOCAL_FILE_SYSTEMS, file_system
+from mpiimport.runtime.file_systems import LOCAL_FILE_SYSTEMS, file_system
 from tests.lab.ranks import Mpi
 
 BASIS = "plain"

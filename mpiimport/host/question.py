@@ -9,7 +9,8 @@ import sys
 from importlib.metadata import distributions
 from pathlib import Path
 
-from mpiimport.runtime.decision import file_system, why_not
+from mpiimport.runtime.decision import why_not
+from mpiimport.runtime.file_systems import file_system
 from mpiimport.runtime.launcher import Launch, launch
 from mpiimport.runtime.libraries import mapped_files
 from mpiimport.runtime.memory import memory_left

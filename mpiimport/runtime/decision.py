@@ -2,7 +2,8 @@
 
 import sys
 
-from . import open, os
+from . import os
+from .file_systems import LOCAL_FILE_SYSTEMS, file_system
 from .options import OFF
 
 TYPE_CHECKING = False
@@ -12,10 +13,6 @@ if TYPE_CHECKING:
 
 # What lies below an overlay cannot be seen from inside a container; who starts one says it of an image's directory.
 OVERLAY, IMAGE_ON = "overlay", "MPIIMPORT_IMAGE_ON"
-# File systems of one node.
-LOCAL_FILE_SYSTEMS = frozenset(
-    {"bcachefs", "btrfs", "erofs", "ext2", "ext3", "ext4", "f2fs", "ramfs", "squashfs", "tmpfs", "xfs", "zfs"}
-)
 
 
 def why_not(launch: "Launch", options: "Options") -> str:
@@ -51,21 +48,3 @@ def own_file_system() -> str:
     if kind == OVERLAY:
         kind = os.environ.get(IMAGE_ON, kind)
     return kind if kind in LOCAL_FILE_SYSTEMS else ""
-
-
-def file_system(path: str) -> str:
-    """Return the type of the file system that holds ``path``; empty where it cannot be told. proc(5), mountinfo."""
-    best, kind = -1, ""
-    try:
-        with open("/proc/self/mountinfo", "rb") as stream:
-            lines = stream.read().splitlines()
-    except OSError:
-        return ""
-    path = os.path.abspath(path)
-    for line in lines:
-        fields = line.split(b" ")
-        mount = os.fsdecode(fields[4].replace(b"\\040", b" "))
-        if len(mount) >= best and (path == mount or path.startswith(mount.rstrip("/") + "/")):
-            best = len(mount)
-            kind = fields[fields.index(b"-") + 1].decode()
-    return kind

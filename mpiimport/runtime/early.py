@@ -11,7 +11,7 @@ from _frozen_importlib_external import EXTENSION_SUFFIXES
 from . import os
 from .c_functions import call_interpreter
 from .finder import Source, StoreFinder, StoreLoader
-from .index import DIRECTORY, FILE, KEPT, list_directory
+from .listing import DIRECTORY, FILE, KEPT, list_directory
 from .machinery import fix_co_filename, names_seen
 from .path_hook import ask_before_importlib
 

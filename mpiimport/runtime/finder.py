@@ -15,7 +15,7 @@ from _frozen_importlib_external import (
     spec_from_file_location,
 )
 
-from .index import DIRECTORY, FILE
+from .listing import DIRECTORY, FILE
 from .machinery import are_importlibs, as_importlib, code_to_timestamp_pyc
 
 TYPE_CHECKING = False

@@ -3,7 +3,7 @@
 import sys
 
 from . import os
-from .index import FORMAT, digest
+from .digest import FORMAT, digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

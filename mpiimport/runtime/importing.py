@@ -9,10 +9,12 @@ from _frozen_importlib_external import BYTECODE_SUFFIXES, cache_from_source
 from . import os
 from .account import Account
 from .children import attach_children
+from .digest import Damaged
 from .finder import Source, StoreFinder, StoreLoader, StoreSourceLoader
-from .index import DIRECTORY, Damaged, Index, list_directory, stamp
+from .index import Index
 from .late import CODE, LISTING, LateRecords
 from .libraries import StagedLibraries
+from .listing import DIRECTORY, list_directory, stamp
 from .machinery import as_importlib, call_with_frames_removed, fix_co_filename
 from .messages import say
 from .metadata import METADATA_MODULES, serve_metadata
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     from .answers import Answers
     from .finder import Details
-    from .index import Stamp
+    from .listing import Stamp
     from .ownership import Ownership
     from .store import Store
 

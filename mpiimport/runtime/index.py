@@ -1,32 +1,15 @@
 """What a store holds: the part of the snapshot that every rank keeps in memory.
 
-Packed as a SipHash (``_imp.source_hash``) of DIGEST_SIZE bytes and the marshalled table; ranks of one job run the same
-Python, so marshal's format is common ground.
+Packed as a digest and the marshalled table; ranks of one job run the same Python, so marshal's format is common ground.
 """
 
-import _imp
 import marshal
-from _frozen_importlib_external import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 
-from . import os
+from .digest import DIGEST_SIZE, Damaged, digest
 
-FORMAT = 4
-DIGEST_SIZE = 8
-FILE, DIRECTORY = 1, 2
-# Endings of the files that importing, or importlib.metadata, looks for.
-KEPT = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES, ".egg", ".egg-info", ".dist-info")
-# What importlib.metadata reads of a distribution. Absence is told as well as content.
-METADATA_FILES = ("METADATA", "PKG-INFO", "direct_url.json", "entry_points.txt", "requires.txt", "top_level.txt")
-RECORD = "RECORD"
-_KEY = 0x6D706969 << 32 | FORMAT
-
-
-# Of a file: see ``stamp``.
-Stamp = tuple[int, int, int, int]
-
-
-class Damaged(Exception):
-    """The data is not what root wrote."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .listing import Stamp
 
 
 class Index:
@@ -50,8 +33,8 @@ class Index:
         listings: dict[str, dict[str, int]],
         writable: list[str],
         absent: list[str],
-        code: dict[str, tuple[int, int, bytes, Stamp]],
-        libraries: dict[str, Stamp],
+        code: "dict[str, tuple[int, int, bytes, Stamp]]",
+        libraries: "dict[str, Stamp]",
         needs: dict[str, list[str]],
         metadata: dict[str, dict[str, tuple[int, int, bytes] | None]],
         answers: dict[tuple[str, str], object],
@@ -78,37 +61,3 @@ class Index:
         if len(data) < DIGEST_SIZE or digest(data[DIGEST_SIZE:]) != data[:DIGEST_SIZE]:
             raise Damaged("the index of the store is damaged")
         return cls(**dict(zip(cls.__slots__, marshal.loads(data[DIGEST_SIZE:]), strict=True)))
-
-
-def digest(data: "bytes | memoryview") -> bytes:
-    """Return the SipHash by which damage is detected; it is no protection against forgery."""
-    return _imp.source_hash(_KEY, data)
-
-
-def stamp(status: os.stat_result) -> Stamp:
-    """Return what tells a file from every other content it may get: times (ns) of content and inode, size, inode."""
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
-
-
-def list_directory(path: str) -> dict[str, int] | None:
-    """Map the names in a directory that an import can use to FILE or DIRECTORY; None where it cannot be listed."""
-    listing = {}
-    try:
-        with os.scandir(path) as entries:
-            for entry in entries:
-                kind = _kind(entry)
-                if kind:
-                    listing[entry.name] = kind
-    except OSError:
-        return None
-    return listing
-
-
-def _kind(entry: "os.DirEntry[str]") -> int:
-    try:
-        if entry.is_dir():
-            return DIRECTORY
-        return FILE if entry.name.endswith(KEPT) and entry.is_file() else 0
-    except OSError:
-        # A link that leads in a circle.
-        return 0

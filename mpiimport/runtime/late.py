@@ -15,7 +15,7 @@ from _thread import allocate_lock
 
 from . import open, os, time
 from .c_functions import LOCK_EX, LOCK_NB, LOCK_UN, flock
-from .index import DIGEST_SIZE, digest
+from .digest import DIGEST_SIZE, digest
 from .memory import room
 
 TYPE_CHECKING = False

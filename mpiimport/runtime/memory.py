@@ -1,7 +1,7 @@
 """How much memory the control groups of this process leave it (cgroups(7)): files in memory count as much as data."""
 
 from . import open, os
-from .decision import file_system
+from .file_systems import file_system
 from .size import Size, in_words
 
 CGROUPS = "/sys/fs/cgroup"

@@ -7,7 +7,7 @@ from _weakref import ref
 from zipimport import ZipImportError, zipimporter
 
 from . import open, os
-from .index import digest
+from .digest import digest
 from .machinery import keep_source
 from .messages import say
 

@@ -12,7 +12,7 @@ late/... what the ranks add, see `late`
 
 from . import open, os, time
 from .c_functions import LOCK_EX, LOCK_NB, LOCK_SH, flock
-from .index import FORMAT, Damaged, digest
+from .digest import FORMAT, Damaged, digest
 from .memory import excess, room
 from .open_file import OpenFile
 from .options import STORE_SIZE

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from mpiimport.runtime.index import DIRECTORY, FILE, Damaged, Index, digest
+from mpiimport.runtime.digest import Damaged, digest
+from mpiimport.runtime.index import Index
+from mpiimport.runtime.listing import DIRECTORY, FILE
 from tests.conftest import ROOT
 
 

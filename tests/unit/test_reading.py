@@ -15,7 +15,7 @@ from types import CodeType
 
 import pytest
 
-from mpiimport.runtime.index import stamp
+from mpiimport.runtime.listing import stamp
 from mpiimport.runtime.root.reading import read_code, read_file
 from tests.conftest import ROOT
 

@@ -21,7 +21,9 @@ def test_what_is_mapped_is_read_once(tmp_path: Path) -> None:
     needs = [str(path) for path in sorted((tmp_path / "linked.libs").iterdir())]
     modules = [str(path) for path in (tmp_path / "linked").glob("module_*")]
     copies = {library_name(path): path for path in (*needs, *modules)}
-    index: Any = SimpleNamespace(needs=dict.fromkeys(modules, needs), aliases={}, libraries=dict.fromkeys([*needs, *modules]))
+    index: Any = SimpleNamespace(
+        needs=dict.fromkeys(modules, needs), aliases={}, libraries=dict.fromkeys([*needs, *modules])
+    )
     store: Any = SimpleNamespace(executable=True, path=copies.__getitem__, is_sealed=lambda name: True)
     staged = StagedLibraries(index, store, lambda: None)
     assert all(staged.stage(module) for module in modules)

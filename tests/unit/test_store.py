@@ -18,7 +18,7 @@ import pytest
 from mpiimport import runtime
 from mpiimport.runtime import store as store_module
 from mpiimport.runtime.c_functions import LOCK_EX, flock
-from mpiimport.runtime.index import Damaged, digest
+from mpiimport.runtime.digest import Damaged, digest
 from mpiimport.runtime.store import ABANDONED_SECONDS, PREFIX, NoRoom, Store, sweep
 from tests.conftest import ROOT
 

@@ -22,12 +22,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from mpiimport.runtime import index as index_module
+from mpiimport.runtime import digest as digest_module
 from mpiimport.runtime.account import Account
 from mpiimport.runtime.answers import Answers
+from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.finder import Source, StoreLoader
 from mpiimport.runtime.importing import Imports
-from mpiimport.runtime.index import Damaged, Index
+from mpiimport.runtime.index import Index
 from mpiimport.runtime.libraries import mapped_files
 from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.path_hook import ask_before_importlib
@@ -388,10 +389,10 @@ def test_what_travels_between_nodes_fills_and_seals_every_file() -> None:
 
 
 @quick
-@given(st.integers(0, 1 << 20).filter(lambda number: number != index_module.FORMAT))
+@given(st.integers(0, 1 << 20).filter(lambda number: number != digest_module.FORMAT))
 def test_an_index_of_another_format_is_refused(other: int) -> None:
     index = Index({}, [], [], {}, {}, {}, {}, {}, {})
-    with mock.patch.object(index_module, "_KEY", index_module._KEY - index_module.FORMAT + other):
+    with mock.patch.object(digest_module, "_KEY", digest_module._KEY - digest_module.FORMAT + other):
         packed = index.pack()
     with pytest.raises(Damaged):
         Index.unpack(packed)

@@ -3,7 +3,7 @@
 import zlib
 
 from .. import os
-from ..index import DIRECTORY
+from ..listing import DIRECTORY
 from .elf import NotElf, read_constants
 from .opening import open_to_read
 from .tree import Tree

@@ -1,13 +1,15 @@
 """The metadata of installed distributions, as far as a program is likely to ask ``importlib.metadata`` for it."""
 
 from .. import os
-from ..index import METADATA_FILES, RECORD
 from ..metadata import METADATA_MODULES
 from .parallel import Readers
 from .reading import read_file
 from .tree import Tree
 
 ENDINGS = (".dist-info", ".egg-info")
+# What importlib.metadata reads of a distribution. Absence is told as well as content.
+METADATA_FILES = ("METADATA", "PKG-INFO", "direct_url.json", "entry_points.txt", "requires.txt", "top_level.txt")
+RECORD = "RECORD"
 # Words of code that looks at every distribution, and at the list of a distribution's files.
 LOOKS_AT_ALL = frozenset({"distributions", "packages_distributions"})
 LOOKS_AT_FILES = frozenset({"files", "packages_distributions"})

@@ -19,7 +19,7 @@ pass did not know; ``ask``: a word of the code that uses ``importlib.metadata``,
 import sys
 
 from .. import open, os
-from ..index import digest
+from ..digest import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,15 +5,15 @@ What cannot be told for certain is left to ld.so.
 """
 
 from .. import os
-from ..index import stamp
 from ..libraries import mapped_files
+from ..listing import stamp
 from .elf import NotElf, SharedObject, read_shared_object
 from .ldcache import cached_libraries
 from .opening import open_to_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..index import Stamp
+    from ..listing import Stamp
 
 
 class Libraries:

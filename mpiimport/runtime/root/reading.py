@@ -7,7 +7,7 @@ import warnings
 from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 
 from .. import os
-from ..index import stamp
+from ..listing import stamp
 from ..machinery import classify_pyc, validate_hash_pyc, validate_timestamp_pyc
 from .bytecode import CODE_TYPE
 from .opening import count_bytes, open_to_read
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType, ModuleType
 
-    from ..index import Stamp
+    from ..listing import Stamp
 
 _hidden: "list[ModuleType]" = []
 

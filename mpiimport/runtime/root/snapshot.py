@@ -3,7 +3,8 @@
 import sys
 
 from .. import os
-from ..index import Index, digest
+from ..digest import digest
+from ..index import Index
 from ..metadata import METADATA_MODULES
 from ..options import AUTO, WORLD
 from ..size import in_words

@@ -1,7 +1,7 @@
 """Which libraries are copied into the store. The others are direct: every rank loads them from where they lie."""
 
 from .. import os
-from ..decision import LOCAL_FILE_SYSTEMS, file_system
+from ..file_systems import LOCAL_FILE_SYSTEMS, file_system
 from ..options import DIRECT
 
 # Images: each container mounts its own, with a cache of its own.

@@ -6,7 +6,7 @@ Listings are read once and kept: they become part of the snapshot and answer eve
 import sys
 from _frozen_importlib_external import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 
-from ..index import DIRECTORY, FILE, list_directory
+from ..listing import DIRECTORY, FILE, list_directory
 from .learned import TOP
 
 CODE, EXTENSION, SOURCELESS, NAMESPACE = "code", "extension", "sourceless", "namespace"
