@@ -5,7 +5,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mpiimport.runtime.command import Execution
+    from mpiimport.runtime.startup.command import Execution
 
 
 def main() -> None:
@@ -17,7 +17,7 @@ def main() -> None:
 
 def _prepare(interpreter: list[str]) -> "Execution":
     """Activate. ``interpreter``: what plain Python would have in front of the program."""
-    from mpiimport.runtime.command import prepare_command
+    from mpiimport.runtime.startup.command import prepare_command
 
     return prepare_command(interpreter, sys.argv[1:], before_site=False, activated=lambda: None)
 

@@ -79,7 +79,7 @@ def _main():  # type: () -> Any
     try:
         rank_path = _RankPath(package)
         sys.meta_path.insert(0, rank_path)
-        from mpiimport.runtime.early import EarlyStart
+        from mpiimport.runtime.startup.early import EarlyStart
 
         start = EarlyStart(rank_path.code())
     except Exception as exc:

@@ -11,7 +11,7 @@ def _activate() -> None:
         return
     sys.path.insert(0, os.path.dirname(os.path.dirname(here)))
     try:
-        from mpiimport.runtime.command import activate_interpreter
+        from mpiimport.runtime.startup.command import activate_interpreter
     except Exception as exc:
         if sys.stderr is not None:
             print(f"mpiimport: running as plain Python: mpiimport does not load ({exc!r})", file=sys.stderr)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mpiimport.runtime import PACKAGE_DIRECTORY
-from mpiimport.runtime.root.learned import BAKED, SUFFIX, Learned
+from mpiimport.runtime.root.learned_manifest import BAKED, SUFFIX, Learned
 
 from .complaint import Complaint
 

@@ -4,7 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
-from mpiimport.runtime.launcher import launch
+from mpiimport.runtime.mpi.launcher import launch
 from mpiimport.runtime.options import from_environment
 
 from .complaint import Complaint

@@ -12,11 +12,11 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from mpiimport.runtime.broadcast_tree import MPI_OWN, PREFIX, Algorithm
+from mpiimport.runtime.mpi.loading import NoMpi, import_privately
+from mpiimport.runtime.mpi.transport import Transport
 from mpiimport.runtime.options import from_environment
-from mpiimport.runtime.private_mpi import NoMpi, import_privately
-from mpiimport.runtime.streaming import IN_USE, PIECE, carry
-from mpiimport.runtime.transport.mpi import Transport
-from mpiimport.runtime.transport.tree import MPI_OWN, PREFIX, Algorithm
+from mpiimport.runtime.store.broadcast import IN_USE, PIECE, carry
 
 MB = 1_000_000
 # A tree is proposed only where it takes at most this share of the time of MPI's own broadcast.

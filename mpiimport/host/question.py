@@ -9,14 +9,14 @@ import sys
 from importlib.metadata import distributions
 from pathlib import Path
 
-from mpiimport.runtime.decision import why_not
 from mpiimport.runtime.file_systems import file_system
-from mpiimport.runtime.launcher import Launch, launch
-from mpiimport.runtime.libraries import mapped_files
-from mpiimport.runtime.memory import memory_left
+from mpiimport.runtime.mpi.launcher import Launch, launch
+from mpiimport.runtime.mpi.loading import NoMpi, import_privately, own_packages
 from mpiimport.runtime.options import OptionError, Options, from_environment
-from mpiimport.runtime.private_mpi import NoMpi, import_privately, own_packages
-from mpiimport.runtime.store import NoRoom, Store
+from mpiimport.runtime.serving.libraries import mapped_files
+from mpiimport.runtime.startup.decision import why_not
+from mpiimport.runtime.store.memory import memory_left
+from mpiimport.runtime.store.store import NoRoom, Store
 
 LIBRARY = re.compile(r"libmpi(ch|_abi)?\.so")
 ONE_NODE, SEVERAL_NODES = Launch("", 0, 2, 2, 1), Launch("", 0, 2, 1, 1)

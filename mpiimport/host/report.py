@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpiimport.runtime.clock import PHASES
-from mpiimport.runtime.root.table import TOTAL, count_rows, heading, phase_rows
+from mpiimport.runtime.report.table import TOTAL, count_rows, heading, phase_rows
 
 from .complaint import Complaint
 

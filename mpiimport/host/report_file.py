@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mpiimport.runtime.root.document import VERSION
+from mpiimport.runtime.report.document import VERSION
 
 from .complaint import Complaint
 

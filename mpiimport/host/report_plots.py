@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mpiimport.runtime.clock import HANDSHAKE, PHASES
-from mpiimport.runtime.root.summary import LEAST_PATH_CALLS
+from mpiimport.runtime.report.summary import LEAST_PATH_CALLS
 
 from .complaint import Complaint
 from .report_file import ReportFile

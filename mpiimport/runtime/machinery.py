@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     Function = TypeVar("Function")
+    # A class of loaders, and the suffixes of the files that it loads.
+    Details = tuple[type, list[str]]
 
 _bootstrap: "Any" = sys.modules["_frozen_importlib"]
 _external: "Any" = sys.modules["_frozen_importlib_external"]

@@ -5,8 +5,8 @@
 """
 
 from . import os
+from .broadcast_tree import MPI_OWN, Algorithm
 from .size import Size, is_count
-from .transport.tree import MPI_OWN, Algorithm
 
 WORLD, SESSION, OFF = "world", "session", "off"
 CLOSURE, PACKAGE = "closure", "package"

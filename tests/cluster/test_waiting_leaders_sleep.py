@@ -17,9 +17,9 @@ PROGRAM = """
 import json, sys, time
 sys.path.insert(0, {package!r})
 from mpi4py import MPI
-from mpiimport.runtime.streaming import carry
-from mpiimport.runtime.transport.mpi import Transport
-from mpiimport.runtime.transport.tree import Algorithm
+from mpiimport.runtime.store.broadcast import carry
+from mpiimport.runtime.mpi.transport import Transport
+from mpiimport.runtime.broadcast_tree import Algorithm
 leaders = Transport.over_world(MPI)
 leaders.extremes([0])
 before = time.process_time()

@@ -12,10 +12,13 @@ FAULTS = {
 DRIVER = """
 import os, signal, sys, time
 sys.path[0] = {package!r}
-from mpiimport.runtime import activation, gathering, importing, ownership, service, store, streaming
-from mpiimport.runtime.launcher import launch
+from mpiimport.runtime.mpi import ownership
+from mpiimport.runtime.serving import imports
+from mpiimport.runtime.startup import activation, service
+from mpiimport.runtime.store import broadcast, store
+from mpiimport.runtime.mpi.launcher import launch
 rank = launch().rank
-owners = [service.Service, streaming.Cargo, store.Store, importing.Imports, ownership.Ownership, activation, service]
+owners = [service.Service, broadcast.Cargo, store.Store, imports.Imports, ownership.Ownership, activation, service]
 owner = next(owner for owner in owners if hasattr(owner, {piece!r}))
 original = getattr(owner, {piece!r})
 join = store.Store.join
@@ -27,7 +30,7 @@ def faulty(*arguments):
     return result if {after} else original(*arguments)
 setattr(owner, {piece!r}, faulty)
 store.Store.join = lambda directory: None if rank == {apart} else join(directory)
-from mpiimport.runtime.command import prepare_command
+from mpiimport.runtime.startup.command import prepare_command
 with prepare_command([sys.executable], sys.argv[1:], False, lambda: None) as execution:
     execution.begin()()
 """

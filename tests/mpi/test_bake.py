@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiimport.runtime.root.learned import BAKED
+from mpiimport.runtime.root.learned_manifest import BAKED
 from tests.conftest import Job
 from tests.lab.ranks import Mpi, Outcome, clean_environment, run
 

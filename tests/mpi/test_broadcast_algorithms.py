@@ -17,18 +17,18 @@ FAILING = 1
 DRIVER = """
 import sys
 sys.path[0] = {package!r}
-from mpiimport.runtime import store, streaming
-from mpiimport.runtime.launcher import launch
+from mpiimport.runtime.store import broadcast, store
+from mpiimport.runtime.mpi.launcher import launch
 store.Store.join = lambda directory: None
-streaming.PIECE = 100_000
-unload, unloaded = streaming.Cargo.unload, []
+broadcast.PIECE = 100_000
+unload, unloaded = broadcast.Cargo.unload, []
 def failing(self, message):
     unloaded.append(message)
     if launch().rank == {failing} and len(unloaded) == 20:
         self._store.write = None
     unload(self, message)
-streaming.Cargo.unload = failing
-from mpiimport.runtime.command import prepare_command
+broadcast.Cargo.unload = failing
+from mpiimport.runtime.startup.command import prepare_command
 with prepare_command([sys.executable], sys.argv[1:], False, lambda: None) as execution:
     execution.begin()()
 """

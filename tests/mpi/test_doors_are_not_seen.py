@@ -217,10 +217,10 @@ def test_a_rank_path_of_other_files_is_not_taken(
     for copy in (installed, other):
         shutil.copytree(prefix / "lib", copy / "lib")
     package, unlike = installed / "lib" / "mpiimport", other / "lib" / "mpiimport"
-    module = "runtime/root/reading.py" if stale == "other files" else "runtime/decision.py"
+    module = "runtime/root/reading.py" if stale == "other files" else "runtime/startup/decision.py"
     with (unlike / module).open("a") as stream:
         stream.write(STALE)
-    (unlike / "runtime" / "decision.py").write_text(STALE)
+    (unlike / "runtime" / "startup" / "decision.py").write_text(STALE)
     subprocess.run([sys.executable, "-B", unlike / "bundle.py"], check=True)
     bundle = f"rank_path.{sys.implementation.cache_tag}"
     shutil.copy(unlike / bundle, package / bundle)
@@ -292,7 +292,7 @@ import os, sys, time
 sys.path.insert(0, sys.argv[1])
 file = os.open("data.late", os.O_CREAT | os.O_WRONLY)
 os.dup2(file, 2)
-from mpiimport.runtime.deadline import run_before_deadline
+from mpiimport.runtime.startup.deadline import run_before_deadline
 run_before_deadline(1, lambda: time.sleep(30))
 """
 

@@ -17,7 +17,7 @@ AFTERWARDS = ["end_startup", "serve", "install", "bind_functions", "before_abrup
 
 def method(name: str) -> ast.FunctionDef:
     """A method of Service, as its source text says."""
-    tree = ast.parse((ROOT / "mpiimport" / "runtime" / "service.py").read_text())
+    tree = ast.parse((ROOT / "mpiimport" / "runtime" / "startup" / "service.py").read_text())
     (found,) = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name)
     return found
 

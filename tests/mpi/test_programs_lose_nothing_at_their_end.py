@@ -139,7 +139,7 @@ def test_nothing_of_ours_refers_to_main(
 
 ORIGINS = """
 import json, sys
-print(type(json.__loader__).__name__, sys.modules["mpiimport.runtime.activation"].activate.__code__.co_filename)
+print(type(json.__loader__).__name__, sys.modules["mpiimport.runtime.startup.activation"].activate.__code__.co_filename)
 """
 
 
@@ -154,7 +154,7 @@ def test_the_rank_path_under_test_comes_from_its_one_file(job: Job, mpich: Mpi, 
         for file in (directory / "__pycache__").glob("*.pyc"):
             file.unlink()
     outcome = Job(tmp_path / "prefix", tmp_path).run(mpich, 2, "-c", ORIGINS)
-    assert outcome.lines() == [f"StoreSourceLoader {package}/runtime/activation.py"] * 2, outcome.stderr
+    assert outcome.lines() == [f"StoreSourceLoader {package}/runtime/startup/activation.py"] * 2, outcome.stderr
     assert outcome.ours() == []
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mpiimport.runtime.errors import SECOND_INIT
-from mpiimport.runtime.ownership import LEFT_TO_HEIR
+from mpiimport.runtime.mpi.error_handlers import SECOND_INIT
+from mpiimport.runtime.mpi.ownership import LEFT_TO_HEIR
 from tests.conftest import Job, interpreter, provision
 from tests.lab.ranks import Mpi
 

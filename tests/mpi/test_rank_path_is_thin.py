@@ -14,7 +14,7 @@ import sys
 before = set(sys.modules)
 package = sys.argv.pop(1)
 sys.path.insert(0, package)
-import mpiimport.runtime.importing as importing
+import mpiimport.runtime.serving.imports as importing
 original = importing.Imports.install
 def install(self):
     import _imp
@@ -25,7 +25,7 @@ def install(self):
     with open(f"loaded-{os.getpid()}.json", "w") as stream:
         json.dump(self._loaded_then, stream)
 importing.Imports.install = install
-from mpiimport.runtime.command import prepare_command
+from mpiimport.runtime.startup.command import prepare_command
 with prepare_command([sys.executable], sys.argv[1:], "-S" in sys.orig_argv, lambda: None) as execution:
     execution.begin()()
 """

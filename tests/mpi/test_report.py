@@ -234,7 +234,7 @@ def test_nothing_is_measured_where_no_report_is_asked_for(job: Job, mpich: Mpi) 
 import decimal, sys
 loader = type(decimal.__spec__.loader)
 print([name for name in ("exec_module", "create_module") for base in loader.__mro__[:2] if name in vars(base)],
-      "mpiimport.runtime.costs" in sys.modules, "mpiimport.runtime.report" in sys.modules)
+      "mpiimport.runtime.report.costs" in sys.modules, "mpiimport.runtime.report.measured" in sys.modules)
 """
     assert job.run(mpich, 2, job.script(text)).lines() == ["[] False False"] * 2
     assert "True" in reported(job, mpich, 2, job.script(text))[0].stdout

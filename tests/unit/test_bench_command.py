@@ -6,8 +6,8 @@ import yaml  # type: ignore[import-untyped]
 
 from mpiimport.host.bench_bcast import Medians, algorithms, best, pieces, report
 from mpiimport.host.cli import main
-from mpiimport.runtime.streaming import PIECE
-from mpiimport.runtime.transport.tree import MPI_OWN, Algorithm
+from mpiimport.runtime.broadcast_tree import MPI_OWN, Algorithm
+from mpiimport.runtime.store.broadcast import PIECE
 from tests.unit.test_profiles import SCHEMA
 
 TREE = Algorithm("tree:2")

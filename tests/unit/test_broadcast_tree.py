@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpiimport.runtime.transport.tree import MPI_OWN, Algorithm, Family
+from mpiimport.runtime.broadcast_tree import MPI_OWN, Algorithm, Family
 
 untimed = settings(deadline=None)
 JOBS = st.tuples(st.integers(1, 500), st.integers(1, 20))

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from mpiimport.runtime.ends import before_abrupt_ends
+from mpiimport.runtime.mpi.abrupt_ends import before_abrupt_ends
 
 
 def in_a_child(end: str) -> str:

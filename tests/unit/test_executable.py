@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mpiimport.runtime.executable import LONGEST, can_become
+from mpiimport.runtime.mpi.executable import LONGEST, can_become
 
 
 def becomes(path: Any, argv: Any, env: Any) -> bool:

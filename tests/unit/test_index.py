@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mpiimport.runtime.digest import Damaged, digest
-from mpiimport.runtime.index import Index
 from mpiimport.runtime.listing import DIRECTORY, FILE
+from mpiimport.runtime.store.index import Index
 from tests.conftest import ROOT
 
 

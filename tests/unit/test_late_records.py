@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mpiimport.runtime.late import CODE, DIRECTORY, LISTING, UNFINISHED, LateRecords, make_room
 from mpiimport.runtime.size import Size
-from mpiimport.runtime.store import Store
+from mpiimport.runtime.store.late_records import CODE, DIRECTORY, LISTING, UNFINISHED, LateRecords, make_room
+from mpiimport.runtime.store.store import Store
 from tests.conftest import ROOT
 
 PATH = "/opt/tree/part/late.py"
@@ -19,8 +19,8 @@ TAKEN = 1 << 20
 # Joins the store named on its command line and reads late: says so, and never ends reading.
 READER = """
 import sys, time
-from mpiimport.runtime.late import LateRecords
-from mpiimport.runtime.store import Store
+from mpiimport.runtime.store.late_records import LateRecords
+from mpiimport.runtime.store.store import Store
 store = Store.join(sys.argv[1])
 def read():
     print("reading", flush=True)

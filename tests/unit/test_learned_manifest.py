@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mpiimport.runtime.program import CODE, INPUT, MODULE, SCRIPT, Program
-from mpiimport.runtime.root.learned import Learned, Malformed, file_name, user_directory
+from mpiimport.runtime.root.learned_manifest import Learned, Malformed, file_name, user_directory
 from mpiimport.runtime.root.learning import NONE, Learning
 
 

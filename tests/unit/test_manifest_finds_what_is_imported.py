@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from mpiimport.runtime.root.manifest import Manifest
 from mpiimport.runtime.root.parallel import Readers
+from mpiimport.runtime.root.static_manifest import Manifest
 from mpiimport.runtime.root.tree import NAMESPACE, Tree
 from tests.lab.ranks import clean_environment
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from mpiimport import runtime
-from mpiimport.runtime import memory
-from mpiimport.runtime.memory import CGROUPS, OWN_GROUPS, PART_OF_MPI, SHARED_MEMORY, memory_left
 from mpiimport.runtime.size import Size
-from mpiimport.runtime.store import NoRoom, Store
+from mpiimport.runtime.store import memory
+from mpiimport.runtime.store.memory import CGROUPS, OWN_GROUPS, PART_OF_MPI, SHARED_MEMORY, memory_left
+from mpiimport.runtime.store.store import NoRoom, Store
 
 MIB = 1 << 20
 V2 = ("memory.max", "memory.current", "")

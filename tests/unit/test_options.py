@@ -4,9 +4,9 @@ import os
 
 import pytest
 
+from mpiimport.runtime.broadcast_tree import Algorithm
 from mpiimport.runtime.options import OPTIONS, Option, OptionError, Options, from_environment, split_flags
 from mpiimport.runtime.size import Size
-from mpiimport.runtime.transport.tree import Algorithm
 from tests.conftest import ROOT
 
 WITH_FLAG = [option for option in OPTIONS if option.flag]

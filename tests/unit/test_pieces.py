@@ -5,7 +5,7 @@ import itertools
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mpiimport.runtime.pieces import cut, length_of
+from mpiimport.runtime.store.pieces import cut, length_of
 
 PIECE = 100
 untimed = settings(deadline=None)

@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from mpiimport.runtime.launcher import VARIABLES, launch
+from mpiimport.runtime.mpi.launcher import VARIABLES, launch
 from tests.conftest import ROOT
 
 GO_LIST = ROOT / "hooks" / "internal" / "rankenv" / "rank_variables.txt"
 # Prints what `is_rank_process` says in this process.
 ASK = """
 import os
-from mpiimport.runtime.launcher import is_rank_process, launch
+from mpiimport.runtime.mpi.launcher import is_rank_process, launch
 if os.environ.get("ASK_AS"):
     os.setuid(int(os.environ["ASK_AS"]))
 here = launch()

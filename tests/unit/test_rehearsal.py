@@ -24,7 +24,7 @@ EARLY = f"""
 import builtins, json, os, sys
 import site
 sys.path.insert(0, {str(ROOT)!r})
-from mpiimport.runtime.answers import Answers
+from mpiimport.runtime.serving.site_answers import Answers
 from mpiimport.runtime.root.rehearsal import Rehearsal
 del sys.path[0]
 kept = sys.path[:], sys.prefix, set(sys.modules), dict(vars(builtins)), dict(vars(site)), dict(vars(sys))

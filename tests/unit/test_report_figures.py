@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from mpiimport.host.report_file import SCHEMA
 from mpiimport.runtime.clock import CLOCKS, PHASES, SECOND
-from mpiimport.runtime.costs import Cost
-from mpiimport.runtime.importing import ANSWERED
-from mpiimport.runtime.report import WIDTH
-from mpiimport.runtime.root import summary
-from mpiimport.runtime.root.document import as_json
-from mpiimport.runtime.root.table import table
+from mpiimport.runtime.report import summary
+from mpiimport.runtime.report.costs import Cost
+from mpiimport.runtime.report.document import as_json
+from mpiimport.runtime.report.measured import WIDTH
+from mpiimport.runtime.report.table import table
+from mpiimport.runtime.serving.imports import ANSWERED
 
 MANY = 20_000
 
@@ -80,7 +80,7 @@ def test_modules_come_by_cost_and_ours_are_left_out() -> None:
     for number in range(summary.MODULES_SHOWN + 10):
         costs[f"/{number}.py"] = cost = Cost(f"m{number}")
         cost.own, cost.wall = number * SECOND, 2 * number * SECOND
-    costs["/ours.py"] = ours = Cost("mpiimport.runtime.report")
+    costs["/ours.py"] = ours = Cost("mpiimport.runtime.report.measured")
     ours.own = 1000 * SECOND
     found = summary.modules(costs, {"/elsewhere.py": 30 * SECOND, "/59.py": 70 * SECOND, "/0.py": 0})
     assert [module["name"] for module in found[:2]] == ["m59", "m58"] and len(found) == summary.MODULES_SHOWN

@@ -9,7 +9,7 @@ from tests.conftest import ROOT
 PROBE = """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
-from mpiimport.runtime.answers import Answers
+from mpiimport.runtime.serving.site_answers import Answers
 from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.program import Program
 from mpiimport.runtime.root.snapshot import take_snapshot

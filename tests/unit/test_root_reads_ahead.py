@@ -10,11 +10,11 @@ from typing import Any, cast
 
 import pytest
 
-from mpiimport.runtime import streaming
+from mpiimport.runtime.broadcast_tree import MPI_OWN
+from mpiimport.runtime.mpi.transport import Transport
 from mpiimport.runtime.root.parallel import map_ahead
-from mpiimport.runtime.store import Store
-from mpiimport.runtime.transport.mpi import Transport
-from mpiimport.runtime.transport.tree import MPI_OWN
+from mpiimport.runtime.store import broadcast as streaming
+from mpiimport.runtime.store.store import Store
 
 PIECE = 1000
 SIZES = {f"file{number}": PIECE for number in range(20)}
@@ -59,7 +59,7 @@ def test_pieces_are_read_while_a_broadcast_blocks_and_only_a_few(
     monkeypatch.setattr(streaming, "PIECE", PIECE)
     wire = SlowWire()
     store = Store.create([str(tmp_path)], SIZES)
-    cargo = streaming.Cargo(SIZES, store, wire.fill, MPI_OWN)
+    cargo = streaming.Cargo(SIZES, store, MPI_OWN, wire.fill, map_ahead)
     assert cargo.travel(cast(Transport, wire)) == 1
     expected = [name.ljust(PIECE).encode() for name in SIZES]
     assert wire.sent == expected
@@ -79,7 +79,7 @@ def test_a_read_that_fails_is_raised_when_all_have_taken_part(tmp_path: Path, mo
     wire: Any = type("Wire", (), {"rank": 0, "size": 2, "totals": staticmethod(lambda values: values)})
     wire.broadcast_into = staticmethod(lambda buffer: sent.append(len(buffer)))
     store = Store.create([str(tmp_path)], SIZES)
-    cargo = streaming.Cargo(SIZES, store, fill, MPI_OWN)
+    cargo = streaming.Cargo(SIZES, store, MPI_OWN, fill, map_ahead)
     cargo.travel(wire)
     with pytest.raises(OSError, match="file7 became shorter"):
         cargo.check()

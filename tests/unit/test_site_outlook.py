@@ -12,14 +12,14 @@ SAID = "[sys.prefix, bool(site.ENABLE_USER_SITE), sys.base_exec_prefix in site.P
 PLAIN = f"""
 import site, sys
 sys.path.insert(0, {str(ROOT)!r})
-from mpiimport.runtime import site_outlook
+from mpiimport.runtime.mpi import site_outlook
 found = list(site_outlook.prefixes(before_site=False))
 print({SAID})
 """
 EARLY = f"""
 import site, sys
 sys.path.insert(0, {str(ROOT)!r})
-from mpiimport.runtime import site_outlook
+from mpiimport.runtime.mpi import site_outlook
 sys.prefix = sys.exec_prefix = site_outlook.environment_prefix()
 found = list(site_outlook.prefixes(before_site=True))
 site.ENABLE_USER_SITE, site.PREFIXES = site_outlook.user_site_and_prefixes()
@@ -56,5 +56,5 @@ def test_prefixes_and_user_site(tmp_path: Path, python: Path, settings: str, fla
 
 
 def test_a_python_that_never_runs_site_has_no_prefixes(python: Path) -> None:
-    text = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mpiimport.runtime import site_outlook"
+    text = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from mpiimport.runtime.mpi import site_outlook"
     assert output(python, "-S", "-c", f"{text}; print(*site_outlook.prefixes(before_site=False))") == "\n"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from benchmarks.generators import linked_modules
-from mpiimport.runtime.libraries import StagedLibraries, mapped_files
-from mpiimport.runtime.store import library_name
+from mpiimport.runtime.serving.libraries import StagedLibraries, mapped_files
+from mpiimport.runtime.store.store import library_name
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
@@ -39,7 +39,7 @@ def test_what_is_mapped_is_read_once(tmp_path: Path) -> None:
 BOUND = """
 import os, sys
 from types import SimpleNamespace
-from mpiimport.runtime.libraries import StagedLibraries, bind_functions
+from mpiimport.runtime.serving.libraries import StagedLibraries, bind_functions
 bind_functions(sys.argv[1])
 needs = sys.argv[2:]
 index = SimpleNamespace(needs={"module": needs}, aliases={}, libraries=dict.fromkeys(["module", *needs]))

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from mpiimport import runtime
-from mpiimport.runtime import store as store_module
 from mpiimport.runtime.c_functions import LOCK_EX, flock
 from mpiimport.runtime.digest import Damaged, digest
-from mpiimport.runtime.store import ABANDONED_SECONDS, PREFIX, NoRoom, Store, sweep
+from mpiimport.runtime.store import store as store_module
+from mpiimport.runtime.store.store import ABANDONED_SECONDS, PREFIX, NoRoom, Store, sweep
 from tests.conftest import ROOT
 
 LIBRARY = "lib/opt/tree/numpy.libs/libopenblas.so"
@@ -30,7 +30,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files
 # Joins the store named on its command line, says so, and does what it reads: leave, or end without leaving.
 NEIGHBOUR = """
 import sys
-from mpiimport.runtime.store import Store
+from mpiimport.runtime.store.store import Store
 store = Store.join(sys.argv[1])
 print("joined" if store else "refused", flush=True)
 if sys.stdin.readline() == "leave\\n":
@@ -42,7 +42,7 @@ if sys.stdin.readline() == "leave\\n":
 # Makes a store in the place named on its command line, says where, and goes on for ever.
 MAKER = """
 import sys, time
-from mpiimport.runtime.store import Store
+from mpiimport.runtime.store.store import Store
 print(Store.create(sys.argv[1:], {"index": 0, "code": 0}).directory, flush=True)
 time.sleep(600)
 """
@@ -600,5 +600,5 @@ def test_a_place_that_cannot_be_mapped_from_holds_no_libraries(tmpfs: Callable[[
 
 def sweep_elsewhere(parent: Path) -> None:
     """Sweep as the user's next job would."""
-    program = "import sys; from mpiimport.runtime.store import sweep; sweep(sys.argv[1:])"
+    program = "import sys; from mpiimport.runtime.store.store import sweep; sweep(sys.argv[1:])"
     subprocess.run([sys.executable, "-c", program, str(parent)], check=True, cwd=ROOT)

@@ -23,21 +23,22 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mpiimport.runtime import digest as digest_module
-from mpiimport.runtime.account import Account
-from mpiimport.runtime.answers import Answers
+from mpiimport.runtime.broadcast_tree import MPI_OWN
 from mpiimport.runtime.digest import Damaged
-from mpiimport.runtime.finder import Source, StoreLoader
-from mpiimport.runtime.importing import Imports
-from mpiimport.runtime.index import Index
-from mpiimport.runtime.libraries import mapped_files
+from mpiimport.runtime.mpi.transport import Transport
 from mpiimport.runtime.options import from_environment
-from mpiimport.runtime.path_hook import ask_before_importlib
 from mpiimport.runtime.program import CODE, Program
+from mpiimport.runtime.root.parallel import map_ahead
 from mpiimport.runtime.root.snapshot import Snapshot, take_snapshot
-from mpiimport.runtime.store import Store
-from mpiimport.runtime.streaming import Cargo
-from mpiimport.runtime.transport.mpi import Transport
-from mpiimport.runtime.transport.tree import MPI_OWN
+from mpiimport.runtime.serving.account import Account
+from mpiimport.runtime.serving.finder import Source, StoreLoader
+from mpiimport.runtime.serving.imports import Imports
+from mpiimport.runtime.serving.libraries import mapped_files
+from mpiimport.runtime.serving.path_hook import ask_before_importlib
+from mpiimport.runtime.serving.site_answers import Answers
+from mpiimport.runtime.store.broadcast import Cargo
+from mpiimport.runtime.store.index import Index
+from mpiimport.runtime.store.store import Store
 
 # The same examples in every run: what a commit is blamed for must be its own.
 quick = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -172,7 +173,7 @@ def read(tree: Path, modules: list[str]) -> Snapshot:
 
 def fill(parent: Path, snapshot: Snapshot, leaders: Any = Alone) -> Store:
     store = Store.create([str(parent)], snapshot.sizes)
-    cargo = Cargo(snapshot.sizes, store, snapshot.fill, MPI_OWN)
+    cargo = Cargo(snapshot.sizes, store, MPI_OWN, snapshot.fill, map_ahead)
     cargo.travel(cast(Transport, leaders))
     cargo.check()
     return store
@@ -378,7 +379,7 @@ def test_what_travels_between_nodes_fills_and_seals_every_file() -> None:
         there = fill(place, snapshot, wire)
         wire.receiving = True
         store = Store.create([str(place)], snapshot.sizes)
-        cargo = Cargo(snapshot.sizes, store, None, MPI_OWN)
+        cargo = Cargo(snapshot.sizes, store, MPI_OWN)
         cargo.travel(cast(Transport, wire))
         cargo.check()
         for name in snapshot.sizes:

@@ -83,6 +83,14 @@ class ImportStatement:
         self.level = level
         self.names = names
 
+    def absolute_name(self, package: str) -> str:
+        """Return the module that is imported where this stands in ``package``; empty where that fails."""
+        if not self.level:
+            return self.name
+        parts = package.split(".")
+        base = ".".join(parts[: len(parts) - self.level + 1])
+        return f"{base}.{self.name}" if base and self.name else base
+
 
 def import_statements(code: "CodeType", is_program: bool = False) -> list[ImportStatement]:
     """Return the imports that executing ``code`` as a module body may perform.

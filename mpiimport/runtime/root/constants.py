@@ -4,8 +4,8 @@ import zlib
 
 from .. import os
 from ..listing import DIRECTORY
+from .counted_files import open_to_read
 from .elf import NotElf, read_constants
-from .opening import open_to_read
 from .tree import Tree
 
 TYPE_CHECKING = False

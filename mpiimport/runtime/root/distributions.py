@@ -1,7 +1,7 @@
 """The metadata of installed distributions, as far as a program is likely to ask ``importlib.metadata`` for it."""
 
 from .. import os
-from ..metadata import METADATA_MODULES
+from ..serving.metadata import METADATA_MODULES
 from .parallel import Readers
 from .reading import read_file
 from .tree import Tree

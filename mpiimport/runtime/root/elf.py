@@ -5,7 +5,7 @@ Layout: System V ABI, generic supplement, chapters 4 and 5.
 """
 
 from .. import os
-from .opening import count_bytes
+from .counted_files import count_bytes
 
 PT_LOAD, PT_DYNAMIC = 1, 2
 DT_NEEDED, DT_STRTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 10, 14, 15, 29

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..program import Program
-    from .manifest import Manifest
+    from .static_manifest import Manifest
 
 # What MPI libraries, and those below them, read when MPI starts.
 FAMILIES = ("FI_", "I_MPI_", "MPICH_", "MPIR_CVAR_", "MV2_", "OMPI_MCA_", "PMIX_MCA_", "PSM2_", "UCX_")

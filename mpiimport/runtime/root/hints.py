@@ -13,6 +13,22 @@ if TYPE_CHECKING:
     from .parallel import Readers
     from .tree import Module, Tree
 
+# Names of the standard library that C code spells for other reasons, and that lead far; asyncio stands in all Cython
+# modules.
+UNLIKELY = frozenset(
+    {"_asyncio", "antigravity", "asyncio", "code", "idlelib", "lib2to3", "site", "test", "this", "tkinter", "turtle"}
+)
+LIKELY = sys.stdlib_module_names - UNLIKELY
+# Parts of packages for those who test or build them, and what programs do not import because packages can work with it.
+TESTS = frozenset({"conftest", "distutils", "test", "tests"})
+TOOLS = frozenset({"IPython", "distutils", "jedi", "matplotlib", "pytest", "setuptools", "sphinx"})
+# Imports in functions that are called while programs load: of mpi4py when it is handed over, and, since 3.15, of the
+# standard library.
+LATER = {
+    "mpi4py": ("ctypes", "pickle"),
+    "importlib.metadata": ("email.parser", "importlib.metadata._adapters", "zipfile"),
+    "email.charset": ("encodings.ascii",),
+}
 ACCELERATORS = frozenset(name for name in sys.stdlib_module_names if name.startswith("_"))
 # Letters of the shortest beginning of a name that tells anything.
 SHORTEST_PREFIX = 6

@@ -5,10 +5,19 @@ from _frozen_importlib_external import FileLoader
 from zipimport import zipimporter
 
 from .. import os
-from ..account import file_of, spec_of
+from ..serving.account import file_of, spec_of
 from .distributions import telling_words
-from .learned import TOP, Learned, Malformed, baked_directory, file_name, is_module_name, tree_identity, user_directory
-from .manifest import Manifest
+from .learned_manifest import (
+    TOP,
+    Learned,
+    Malformed,
+    baked_directory,
+    file_name,
+    is_module_name,
+    tree_identity,
+    user_directory,
+)
+from .static_manifest import Manifest
 from .tree import EXTENSION
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from .. import os
 from ..listing import stamp
 from ..machinery import classify_pyc, validate_hash_pyc, validate_timestamp_pyc
 from .bytecode import CODE_TYPE
-from .opening import count_bytes, open_to_read
+from .counted_files import count_bytes, open_to_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,17 +3,17 @@
 import sys
 
 from .. import os
-from ..account import spec_of
-from .learned import file_name, tree_identity
+from ..serving.account import spec_of
+from .learned_manifest import file_name, tree_identity
 from .learning import Learning
 from .rehearsal import Rehearsal
 from .snapshot import resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..answers import Answers
     from ..options import Options
     from ..program import Program
+    from ..serving.site_answers import Answers
 
 
 class Recording:

@@ -12,7 +12,7 @@ import os as shared_os
 import sys
 
 from .. import os
-from ..answers import Facade
+from ..serving.site_answers import Facade
 from .bytecode import import_statements, words
 from .reading import read_code, read_file
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-    from ..answers import Answers
+    from ..serving.site_answers import Answers
 
 CUSTOMISED = ("sitecustomize", "usercustomize")
 # How the names of the finders begin that setuptools writes.

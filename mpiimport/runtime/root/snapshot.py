@@ -4,32 +4,33 @@ import sys
 
 from .. import os
 from ..digest import digest
-from ..index import Index
-from ..metadata import METADATA_MODULES
 from ..options import AUTO, WORLD
+from ..serving.metadata import METADATA_MODULES
 from ..size import in_words
-from ..store import library_name
+from ..store.index import Index
+from ..store.store import library_name
+from .breadth import MANY_NODES
 from .bytecode import words
+from .counted_files import count_bytes, counts, open_to_read
 from .distributions import read_distributions
 from .environment import unseen_settings
-from .learned import Learned
+from .learned_manifest import Learned
 from .learning import Learning
-from .libraries import Libraries
-from .manifest import MANY_NODES, Manifest
-from .opening import count_bytes, counts, open_to_read
+from .library_needs import Libraries
 from .parallel import Readers
 from .reading import hide_modules
 from .rehearsal import CUSTOMISED
 from .staging import are_local, leave_direct, make_fit
+from .static_manifest import Manifest
 from .tree import EXTENSION, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..answers import Answers
     from ..options import Options
     from ..program import Program
+    from ..serving.site_answers import Answers
     from .rehearsal import Rehearsal
 
 

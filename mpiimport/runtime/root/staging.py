@@ -13,7 +13,7 @@ MOST_OF_ROOM = 95
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..options import Options
-    from .libraries import Libraries
+    from .library_needs import Libraries
 
 
 def are_local(paths: list[str]) -> bool:

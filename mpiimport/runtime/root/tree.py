@@ -7,7 +7,7 @@ import sys
 from _frozen_importlib_external import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 
 from ..listing import DIRECTORY, FILE, list_directory
-from .learned import TOP
+from .learned_manifest import TOP
 
 CODE, EXTENSION, SOURCELESS, NAMESPACE = "code", "extension", "sourceless", "namespace"
 SUFFIXES = (

@@ -1,0 +1,35 @@
+"""Trees of ranks along which a broadcast can be passed, and the word for one in options and profiles."""
+
+from .size import is_count
+
+PREFIX = "tree:"
+
+
+class Algorithm(str):
+    """How a broadcast travels: ``mpi``, by MPI's own, or ``tree:FANOUT``. Where it ``is_valid``, that is."""
+
+    __slots__ = ()
+
+    def is_valid(self) -> bool:
+        return self == "mpi" or (self.startswith(PREFIX) and is_count(self[len(PREFIX) :]))
+
+    def family(self, rank: int, size: int) -> "Family | None":
+        """Return the place of a rank in the tree; None where MPI finds its own ways."""
+        return Family(rank, size, int(self[len(PREFIX) :])) if self.startswith(PREFIX) else None
+
+
+class Family:
+    """The neighbours of a rank in a tree that is filled level by level, so that no tree of its fan-out is less deep.
+
+    ``parent``: None for root, which is rank 0; ``children``: at most as many as the fan-out.
+    """
+
+    __slots__ = ("children", "parent")
+
+    def __init__(self, rank: int, size: int, fanout: int) -> None:
+        self.parent = (rank - 1) // fanout if rank else None
+        first = rank * fanout + 1
+        self.children = range(first, min(first + fanout, size)) if first < size else range(0)
+
+
+MPI_OWN = Algorithm("mpi")

@@ -1,0 +1,1 @@
+"""MPI: started by us, given to the program, and ended as without us."""

@@ -1,0 +1,69 @@
+"""What the MPI launcher's environment says of this process: rank, size, and whether it is a rank at all."""
+
+from .. import open, os
+
+# Rank, number of ranks, ranks on this node. The first row whose rank variable is set counts.
+VARIABLES = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
+    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),
+    ("PMIX_RANK", "SLURM_STEP_NUM_TASKS", ""),
+    ("PALS_RANKID", "PALS_SIZE", "PALS_LOCAL_SIZE"),
+    ("ALPS_APP_PE", "ALPS_APP_SIZE", ""),
+    ("MPI_LOCALRANKID", "", "MPI_LOCALNRANKS"),
+)
+
+# Set in a process that a rank has started by MPI_Comm_spawn: MPICH and Intel MPI, Open MPI.
+SPAWNED = ("PMI_SPAWNED", "OMPI_PARENT_PORT")
+
+
+class Launch:
+    """The launcher's word: ``rank``; ``size`` and ``local_size`` are None where it does not say."""
+
+    __slots__ = ("local_size", "programs", "rank", "rank_variable", "size")
+
+    def __init__(self, rank_variable: str, rank: int, size: int | None, local_size: int | None, programs: int) -> None:
+        self.rank_variable = rank_variable
+        self.rank = rank
+        self.size = size
+        self.local_size = local_size
+        self.programs = programs
+
+
+def launch(named: str = "") -> Launch | None:
+    """Return what the launcher says; None where it says nothing, and where not it but a rank started this process.
+
+    ``named``: a row to ask before those of VARIABLES, between colons; the last of it may be missing.
+    """
+    if any(variable in os.environ for variable in SPAWNED):
+        return None
+    own = [*named.split(":"), "", ""][:3]
+    for rank_variable, size, local_size in (own, *VARIABLES):
+        rank = number(rank_variable)
+        if rank is not None:
+            programs = number("OMPI_NUM_APP_CTX") or 1
+            return Launch(rank_variable, rank, number(size), number(local_size), programs)
+    return None
+
+
+def is_rank_process(launch: Launch) -> bool:
+    """Tell whether this is the process that the launcher's rank became, not a child of it.
+
+    The container's entry binary names the process by ``MPIIMPORT_PID``. Elsewhere the parent tells: a
+    launcher's daemon has no rank of its own, while a shell or script that was started as the rank has. A
+    parent that cannot be looked at belongs to another user or pid namespace, as slurmstepd does: a launcher.
+    """
+    named = os.environ.get("MPIIMPORT_PID")
+    if named:
+        return named == str(os.getpid())
+    try:
+        with open(f"/proc/{os.getppid()}/environ", "rb") as stream:
+            environment = stream.read()
+    except OSError:
+        return True
+    return b"\0" + os.fsencode(launch.rank_variable) + b"=" not in b"\0" + environment
+
+
+def number(variable: str) -> int | None:
+    """Return what a variable of the launcher says; None where it does not say a number."""
+    text = os.environ.get(variable, "") if variable else ""
+    return int(text) if text.isascii() and text.isdigit() else None

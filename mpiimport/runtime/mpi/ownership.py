@@ -1,0 +1,242 @@
+"""MPI started by us, and what the user's own MPI calls then see: what they would see without us.
+
+Our import of mpi4py is taken out of ``sys.modules``; when user code imports mpi4py, its Python part is loaded
+as usual and the loaded ``mpi4py.MPI`` is handed over under the user's own ``mpi4py.rc``.
+"""
+
+from _frozen_importlib_external import spec_from_file_location
+
+from .. import os
+from ..c_functions import address, call_interpreter, open_library
+from ..options import SESSION, THREAD_LEVELS
+from .error_handlers import handle_as_mpi, handle_as_mpi4py, handle_at_exit
+from .extension import complete
+from .handover import MODULE, HandoverFinder
+from .loading import NoMpi, import_privately, own_packages
+from .pmi import Connection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
+    from ..machinery import Details
+    from .handover import Settings
+
+# The one implementation in which MPI_Init works in a process whose session has ended, since this version.
+MPICH, FIRST_MPICH = "MPICH Version:", 5
+LEFT_TO_HEIR = (
+    "mpiimport ended MPI for a program that this process was to become, by an exec that then failed; "
+    "set MPIIMPORT_INIT=session or off (or init in the site profile)"
+)
+
+
+class Ownership:
+    """The MPI that this process has initialised.
+
+    ``mpi``: the module ``mpi4py.MPI``; ``path``: its file; ``read_at_load``: the settings it was loaded with;
+    ``session``: the MPI session, while there is one; ``given``: the module that user code got, ``mpi`` or a copy of
+    it; ``adopted``: user code has taken MPI over; ``of_the_tree``: it finds the same mpi4py.
+    """
+
+    def __init__(self, before_site: bool, preload: tuple[str, ...]) -> None:
+        """Import mpi4py without starting MPI; the arguments are those of ``import_privately``. Raises NoMpi."""
+        self._pid = os.getpid()
+        self.session: Any = None
+        self.adopted = False
+        self._started = self._finalize = self._aborting = self._left_to_heir = False
+        self._provided = 0
+        self._launcher = Connection()
+        self.mpi: ModuleType
+        self.mpi, self.read_at_load = import_privately(before_site, preload)
+        self.given: ModuleType | None = None
+        # Kept, for user code may be given another answer.
+        self._is_initialized: Callable[[], bool] = self.mpi.Is_initialized
+        self.path: str = self.mpi.__file__ or ""
+        self.of_the_tree = not self.path.startswith(own_packages() + "/")
+
+    def start(self, policy: str, level: str) -> None:
+        """Start MPI as ``policy`` says, WORLD with the thread level named ``level``, or SESSION. Raises NoMpi."""
+        if self._is_initialized():
+            raise NoMpi("MPI is already initialised in this process")
+        if policy == SESSION:
+            self.session = open_session(self.mpi)
+        else:
+            self._provided = self.mpi.Init_thread(_level(self.mpi, level))
+            self._started = self._finalize = True
+
+    def spec(self, name: str) -> "ModuleSpec | None":
+        """Return the spec of ``mpi4py.MPI``, for which mpi4py need not look for MPI; None for other names."""
+        return spec_from_file_location(name, self.path) if name == MODULE and self.of_the_tree else None
+
+    def find(self, path: str, details: "list[Details]") -> HandoverFinder | None:
+        """Return the finder for the directory of ``mpi4py.MPI``, where nothing else serves that; None for others."""
+        return HandoverFinder(self, path, details) if path == os.path.dirname(self.path) else None
+
+    def supports(self) -> None:
+        """Raise NoMpi where this MPI is older than MPI-3 (nonblocking collectives, groups)."""
+        version = self.mpi.Get_version()
+        if version < (3, 0):
+            raise NoMpi(f"this MPI is version {version[0]}.{version[1]}; MPI 3.0 or newer is needed")
+
+    def active(self) -> bool:
+        """Tell whether this process, not a forked child, has MPI between Init and Finalize."""
+        return os.getpid() == self._pid and self._is_initialized() and not self.mpi.Is_finalized()
+
+    def end_startup(self) -> None:
+        """Leave MPI to the program: after a session as if it had never been started, else as MPI_Init leaves it."""
+        session, self.session = self.session, None
+        if session is not None:
+            session.Finalize()
+        elif self._started:
+            handle_as_mpi(self.mpi)
+
+    def hand_over(self, module: "ModuleType", settings: "Settings") -> None:
+        """Let user code that imports ``module``, ``mpi`` or a copy of it, find MPI as its ``mpi4py.rc`` asks for."""
+        if self.given is not None:
+            return
+        if self._left_to_heir:
+            raise RuntimeError(LEFT_TO_HEIR)
+        self.given = module
+        if module is self.mpi:
+            complete(module)
+        if self._started and settings.initialize:
+            self._adopt(settings.finalize, settings.level)
+        elif self._started:
+            self._defer(settings.finalize)
+        elif module is self.mpi:
+            self._start_for_user(settings)
+        if self.active():
+            handle_as_mpi4py(self.mpi, settings.errors)
+
+    def will_finalize(self) -> bool:
+        """Tell whether this process is to finalise MPI at its exit.
+
+        User code may keep that for itself; a forked child and a job about to be aborted are left alone.
+        """
+        return self._finalize and self.active() and not self._aborting
+
+    def finish(self) -> None:
+        """At exit, after all other exit handlers, see to MPI_Finalize."""
+        if self.will_finalize():
+            if self.given is None:
+                handle_at_exit(self.mpi)
+            _finalize_after_interpreter(self.path)
+
+    def finish_at_once(self, becomes: bool) -> None:
+        """Before ``os._exit``, or ``exec`` as ``becomes`` tells, finalise where user code never touched MPI.
+
+        Without us the one ends no other rank, and after the other MPI may start. Where user code has finalised MPI the
+        launcher hears of it, which would else kill ranks that are at their own end.
+        """
+        if os.getpid() != self._pid:
+            return
+        if self.adopted or (self._is_initialized() and not self._started):
+            if self.mpi.Is_finalized() and not becomes:
+                self._launcher.end()
+            return
+        if becomes:
+            # Nothing in MPI undoes that where the exec should fail against all appearances.
+            self._left_to_heir = self._started
+            self._launcher.leave_to_heir(self._finalize_now)
+        else:
+            self._finalize_now()
+            self._launcher.end()
+
+    def _finalize_now(self) -> None:
+        if self._started and self.active():
+            self.mpi.Finalize()
+
+    def abort_at_exit(self, status: int) -> None:
+        """Make the end of this process end the job, as ``python -m mpi4py`` does after an exception."""
+        if self.active():
+            self._aborting = True
+            self.mpi._set_abort_status(status)
+
+    def aborts(self) -> bool:
+        """Tell whether the end of this process is to end the job."""
+        return self._aborting and self.active()
+
+    def end_without_abort(self) -> None:
+        """End as if no exception had been; MPI is finalised where it would be."""
+        self._aborting = False
+        self.mpi._set_abort_status(0)
+
+    def _start_for_user(self, settings: "Settings") -> None:
+        """Do what mpi4py does when it is imported, which it did for us and cannot do again."""
+        mpi: Any = self.mpi
+        if self._is_initialized():
+            return
+        self._finalize = settings.finalize
+        if settings.initialize and settings.threads:
+            mpi.Init_thread(_level(mpi, settings.level))
+        elif settings.initialize:
+            mpi.Init()
+
+    def _adopt(self, finalize: bool, level: str) -> None:
+        """Give the MPI that we started to user code, which asked for the thread level ``level``."""
+        mpi: Any = self.given
+        self.adopted = True
+        self._finalize = finalize
+        asked = _level(mpi, level)
+        if _order(mpi, asked) < _order(mpi, self._provided):
+            # An MPI gives the level that it is asked for, wherever it can.
+            self._provided = asked
+            mpi.Query_thread = lambda: asked
+
+    def _defer(self, finalize: bool) -> None:
+        """Make MPI look uninitialised until user code calls Init or Init_thread, which then adopts it."""
+        mpi: Any = self.given
+        real = {name: getattr(mpi, name) for name in ("Init", "Init_thread", "Is_initialized")}
+
+        def adopt(required: int) -> int:
+            names = [THREAD_LEVELS[_order(mpi, level)] for level in (self._provided, required)]
+            if _order(mpi, required) > _order(mpi, self._provided):
+                raise RuntimeError(
+                    f"mpiimport started MPI with thread level {names[0]!r} and this call asks for {names[1]!r}: "
+                    f"set MPIIMPORT_THREAD_LEVEL={names[1]} (or thread_level in the site profile)"
+                )
+            for name, function in real.items():
+                setattr(mpi, name, function)
+            self._adopt(finalize, names[1])
+            return self._provided
+
+        def init() -> None:
+            adopt(mpi.THREAD_SINGLE)
+
+        def init_thread(required: int = mpi.THREAD_MULTIPLE) -> int:
+            return adopt(required)
+
+        mpi.Init = init
+        mpi.Init_thread = init_thread
+        mpi.Is_initialized = lambda: False
+
+
+def open_session(mpi: "Any") -> "Any":
+    """Start a session (MPI-4, 11.3). Raises NoMpi where the program's own MPI_Init would then fail or crash."""
+    library = mpi.Get_library_version().split("\n", 1)[0].rstrip("\0")
+    words = library.removeprefix(MPICH).split(".", 1)[0].strip()
+    capable = library.startswith(MPICH) and words.isdigit() and int(words) >= FIRST_MPICH
+    if not capable or mpi.Get_version() < (4, 0) or not hasattr(mpi, "Session"):
+        raise NoMpi(
+            f"after an MPI session the program could not start MPI itself with this library ({library}), only with "
+            f"MPICH {FIRST_MPICH} and newer; set MPIIMPORT_INIT (or init in the site profile) to world or off"
+        )
+    return mpi.Session.Init()
+
+
+def _level(mpi: "Any", name: str) -> int:
+    level: int = getattr(mpi, "THREAD_" + name.upper())
+    return level
+
+
+def _order(mpi: "Any", level: int) -> int:
+    return [getattr(mpi, "THREAD_" + name.upper()) for name in THREAD_LEVELS].index(level)
+
+
+def _finalize_after_interpreter(path: str) -> None:
+    """Register MPI_Finalize for where mpi4py calls it: after destructors that free MPI objects have run."""
+    finalize = address(open_library(path), "MPI_Finalize")
+    call_interpreter("Py_AtExit", "P", finalize)

@@ -1,0 +1,1 @@
+"""What a run measured, brought together and written."""

@@ -1,0 +1,98 @@
+"""What each import from a listed directory costs: the phases IMPORTS and MAIN told apart, and the modules by cost.
+
+Two looks at two clocks for each module, and no frame more in the stack of a Python module's body.
+"""
+
+from _thread import get_ident
+
+from .. import time
+from ..clock import IMPORTS, MAIN, phases
+from ..machinery import as_importlib, call_with_frames_removed
+from ..serving.finder import StoreExtensionLoader, StoreLoader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+
+class Cost:
+    """What one module took, less what the modules that it imported took: ``own`` on a core, ``wall`` (ns)."""
+
+    __slots__ = ("name", "own", "wall")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.own = self.wall = 0
+
+
+class Costs:
+    """``modules``: by the path of their file."""
+
+    def __init__(self) -> None:
+        self.modules: dict[str, Cost] = {}
+        self._importing: dict[int, list[list[int]]] = {}
+        self._main_thread = get_ident()
+
+    def begin(self) -> None:
+        """An import begins, in the midst of the last one that has not ended in this thread."""
+        thread = get_ident()
+        outer = self._importing.setdefault(thread, [])
+        if not outer and thread == self._main_thread and phases.current == MAIN:
+            phases.begin(IMPORTS)
+        outer.append([time.thread_time_ns(), time.perf_counter_ns(), 0, 0])
+
+    def end(self, loader: StoreLoader) -> None:
+        """The import that began last in this thread has ended, well or not."""
+        thread = get_ident()
+        own_since, wall_since, inner_own, inner_wall = self._importing[thread].pop()
+        own, wall = time.thread_time_ns() - own_since, time.perf_counter_ns() - wall_since
+        cost = self.modules.setdefault(loader.path, Cost(loader.name))
+        cost.own += own - inner_own
+        cost.wall += wall - inner_wall
+        if self._importing[thread]:
+            around = self._importing[thread][-1]
+            around[2] += own
+            around[3] += wall
+        elif thread == self._main_thread and phases.current == IMPORTS:
+            phases.begin(MAIN)
+
+
+def measure_imports() -> Costs:
+    """Measure the imports of this process from here on."""
+    costs = Costs()
+
+    @as_importlib
+    def exec_module(self: "Any", module: "ModuleType") -> None:
+        costs.begin()
+        try:
+            code = self.get_code(module.__name__)
+            if code is None:
+                super(StoreLoader, self).exec_module(module)
+            else:
+                # In the place of importlib's method and not around it: as deep, and as invisible in tracebacks.
+                call_with_frames_removed(exec, code, module.__dict__)
+        finally:
+            costs.end(self)
+
+    @as_importlib
+    def create_extension(self: "Any", spec: "Any") -> "Any":
+        costs.begin()
+        try:
+            return super(StoreLoader, self).create_module(spec)
+        finally:
+            costs.end(self)
+
+    @as_importlib
+    def exec_extension(self: "Any", module: "ModuleType") -> None:
+        costs.begin()
+        try:
+            super(StoreLoader, self).exec_module(module)
+        finally:
+            costs.end(self)
+
+    loader: Any = StoreLoader
+    extension_loader: Any = StoreExtensionLoader
+    loader.exec_module = exec_module
+    extension_loader.create_module, extension_loader.exec_module = create_extension, exec_extension
+    return costs

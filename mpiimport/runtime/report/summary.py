@@ -1,0 +1,92 @@
+"""What the clocks and counters of all ranks come to: the figures of a report. Times in seconds."""
+
+from ..clock import CLOCKS, PHASES, SECOND
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .costs import Cost
+    from .document import Value
+
+# Ranks whose phases are kept one by one, so that the file stays small: evenly chosen where there are more.
+RANKS_SHOWN = 512
+# Modules that are listed by name.
+MODULES_SHOWN = 50
+# Path calls that importlib makes for one of each at the least. A module: the date of its directory, the file found, and
+# its source's date and its pyc, or the library that is mapped. An absence: the date of the directory.
+LEAST_PATH_CALLS = {"python_modules": 4, "extension_modules": 3, "absences": 1, "metadata": 1}
+CELLS = len(PHASES) * len(CLOCKS)
+
+
+def phases(rows: "Sequence[int]", width: int) -> "dict[str, Value]":
+    """Return the phases of all ranks, and those of some one by one.
+
+    ``rows``: ``width`` numbers of each rank in turn, of which the first are phase by phase its time by each of CLOCKS.
+    """
+    columns = {
+        (phase, clock): rows[position::width]
+        for position, (phase, clock) in enumerate((phase, clock) for phase in PHASES for clock in CLOCKS)
+    }
+    entered = [phase for phase in PHASES if any(columns[phase, CLOCKS[0]])]
+    size = len(rows) // width
+    shown = [number * size // min(size, RANKS_SHOWN) for number in range(min(size, RANKS_SHOWN))]
+    totals = {
+        clock: [sum(rows[start + place : start + CELLS : len(CLOCKS)]) for start in range(0, len(rows), width)]
+        for place, clock in enumerate(CLOCKS)
+    }
+    return {
+        "total": {clock: _spread(totals[clock]) for clock in CLOCKS},
+        "phases": {phase: {clock: _spread(columns[phase, clock]) for clock in CLOCKS} for phase in entered},
+        "time_line": {
+            "ranks": shown,
+            **{
+                clock: {phase: [_seconds(columns[phase, clock][rank]) for rank in shown] for phase in entered}
+                for clock in CLOCKS
+            },
+        },
+    }
+
+
+def answered(names: "Sequence[str]", rows: "Sequence[int]", width: int) -> "dict[str, Value]":
+    """Return what root, and what all others, were told without a look at the tree, and what that comes to at least.
+
+    ``names``: of the counts that follow the phases in each rank's part of ``rows``.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for position, name in enumerate(names, CELLS):
+        column = rows[position::width]
+        found[name] = {"root": column[0], "others": sum(column) - column[0]}
+    saved = sum(LEAST_PATH_CALLS[name] * count["others"] for name, count in found.items())
+    return {"answered": found, "estimated_path_calls_saved": saved}
+
+
+def modules(costs: "Mapping[str, Cost]", largest: "Mapping[str, int]") -> "list[Value]":
+    """Return the modules that took most time on a core: on root, or, what root did not import, on any rank.
+
+    By file: ``costs``, root's; ``largest``, the most on any rank (ns).
+    """
+    costs = {path: cost for path, cost in costs.items() if not cost.name.startswith("mpiimport.")}
+    own = {**{path: cost for path, cost in largest.items() if cost}, **{path: cost.own for path, cost in costs.items()}}
+    first = sorted(own, key=lambda path: (-own[path], path))[:MODULES_SHOWN]
+    return [
+        {
+            "name": costs[path].name if path in costs else None,
+            "file": path,
+            "own": _seconds(costs[path].own) if path in costs else None,
+            "wall": _seconds(costs[path].wall) if path in costs else None,
+            "largest_own": _seconds(max(own[path], largest.get(path, 0))),
+        }
+        for path in first
+    ]
+
+
+def _spread(column: "Sequence[int]") -> "dict[str, Value]":
+    ordered = sorted(column)
+    middle = len(ordered) // 2
+    median = (ordered[middle] + ordered[~middle]) / 2
+    return {"min": _seconds(ordered[0]), "median": _seconds(median), "max": _seconds(ordered[-1])}
+
+
+def _seconds(nanoseconds: float) -> float:
+    return round(nanoseconds / SECOND, 6)

@@ -1,0 +1,1 @@
+"""Imports answered from a store."""

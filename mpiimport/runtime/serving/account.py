@@ -1,0 +1,76 @@
+"""What this process imported, and which way: for the manifest that the next run reads, and for the report."""
+
+import sys
+
+from .. import os
+from ..messages import say
+from ..mpi.handover import MODULE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from typing import Any
+
+
+def spec_of(module: object) -> "ModuleSpec | None":
+    """Return the spec of what ``sys.modules`` holds, without waking a lazy module."""
+    spec: ModuleSpec | None = _attributes(module).get("__spec__")
+    return spec
+
+
+def file_of(module: object) -> str:
+    """Return the absolute path of a module's file, empty without one. Import hooks may leave it out of the spec."""
+    path = getattr(spec_of(module), "origin", None) or _attributes(module).get("__file__")
+    return path if isinstance(path, str) and os.path.isabs(path) else ""
+
+
+def _attributes(module: object) -> "dict[str, Any]":
+    try:
+        attributes: dict[str, Any] = object.__getattribute__(module, "__dict__")
+    except (AttributeError, TypeError):
+        return {}
+    return attributes
+
+
+class Account:
+    """``served``: files of modules from the store; ``direct``: of libraries that the store leaves where they lie.
+
+    ``rank``: whose imports these are.
+    """
+
+    def __init__(self, loaded: set[str], rank: int, verbose: bool) -> None:
+        """``loaded``: names of the modules that were there before the store; ``verbose``: each import is said."""
+        self.served: set[str] = set()
+        self.direct: set[str] = set()
+        self._known = set(loaded)
+        self._ordinary: set[str] = set()
+        self.rank = rank
+        self._verbose = verbose
+
+    def note(self, name: str, from_store: bool) -> None:
+        """Take note of an import; ``from_store``: also of a library that is direct, for then only its file is not."""
+        if from_store:
+            # Whatever becomes of its spec: vendored modules are given others.
+            self._known.add(name)
+        elif not self._is_known(name):
+            self._ordinary.add(name)
+        if self._verbose:
+            where = "from the store" if from_store else "the ordinary way"
+            say(f"mpiimport[{self.rank}]: {name} {where}")
+
+    def has(self, name: str) -> bool:
+        """Tell whether a module came from the store, or was there before it."""
+        return name in self._known
+
+    def used(self) -> tuple[set[str], set[str]]:
+        """Return the files of modules that were served, and the names of modules that came the ordinary way."""
+        ordinary = set(self._ordinary)
+        for name, module in list(sys.modules.items()):
+            file = file_of(module) if isinstance(name, str) else ""
+            if file and file not in self.served and file not in self.direct and not self._is_known(name):
+                ordinary.add(name)
+        return self.served | self.direct, ordinary
+
+    def _is_known(self, name: str) -> bool:
+        """Tell whether nothing is to be said of a module: it has been, or it is ours or the program itself."""
+        return self.has(name) or name in ("__main__", "__mp_main__", MODULE) or name.startswith("mpiimport.")

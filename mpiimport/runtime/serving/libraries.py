@@ -1,0 +1,181 @@
+"""Shared libraries mapped from the store, in an order in which ld.so never has to search."""
+
+import sys
+
+from .. import open, os
+from ..c_functions import open_library
+from ..options import LAZY
+from ..store.store import library_name
+from .link_map import LinkMap
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from ..store.index import Index
+    from ..store.store import Store
+
+
+class StagedLibraries:
+    """The libraries of one store, as far as this process has mapped them.
+
+    A copy gets the name of its original in ld.so's list. So whoever opens the original, from C too, gets the copy that
+    is mapped, and C code that asks for its own place (``dladdr``) is told the original one.
+    """
+
+    def __init__(self, index: "Index", store: "Store", report_damage: "Callable[[], None]") -> None:
+        """``report_damage``: called when a copy in the store is not as it was when it was sealed."""
+        self._report_damage = report_damage
+        self._needs = index.needs
+        self._aliases = index.aliases
+        self._real = {path: real for real, path in index.aliases.items()}
+        self._staged = index.libraries.keys() if store.executable else frozenset()
+        self._store = store
+        self._link_map: LinkMap | None = None
+        self._loaded: set[str] = set()
+        self._copied: set[str] = set()
+        self._redirected: set[int] = set()
+        self._real_directories: dict[str, str] = {}
+        # What was asked for by other paths, looked at once.
+        self._known: dict[str, str] = {}
+
+    def stage(self, path: str, flags: int | None = None) -> bool:
+        """Map the copy of the library at ``path``, its needs before it; tell whether it is mapped from the store.
+
+        ``path`` may be another one than root found it by; ``flags``: those of dlopen(3), by default the interpreter's.
+        Where there is no copy, or it cannot be mapped, the caller's own dlopen maps the original.
+        """
+        path = self.known_path(path)
+        if path not in self._loaded and (path in self._staged or self.is_direct(path)):
+            self._load(self._needs.get(path, ()))
+            if path in self._staged and self._mapped().isdisjoint((path, self._real.get(path, path))):
+                self._map_copy(path, sys.getdlopenflags() if flags is None else flags)
+            self._loaded.add(path)
+        return path in self._copied
+
+    def is_direct(self, path: str) -> bool:
+        """Tell whether an extension module is to be mapped from where it lies, as root decided."""
+        return path in self._needs and path not in self._staged
+
+    def known_path(self, path: str) -> str:
+        """Return the path by which root found a staged library; any other path as it is."""
+        if path in self._staged or not self._staged or self.is_direct(path) or "/" not in path:
+            return path
+        known = self._known.get(path)
+        if known is None:
+            real = self._real_path(path)
+            known = self._aliases.get(real, real)
+            known = known if known in self._staged else path
+            if os.path.isabs(path):
+                self._known[path] = known
+        return known
+
+    def redirect_ctypes(self) -> None:
+        """Have ctypes map the copy of a staged library, by whichever path it is asked for."""
+        for name in ("_ctypes", "ctypes"):
+            module: Any = sys.modules.get(name)
+            attribute = "dlopen" if name == "_ctypes" else "_dlopen"
+            if hasattr(module, attribute) and id(module) not in self._redirected:
+                self._redirected.add(id(module))
+                setattr(module, attribute, self._redirecting(getattr(module, attribute)))
+
+    def _redirecting(self, dlopen: "Any") -> "Any":
+        if getattr(dlopen, "mpiimport", False):
+            return dlopen
+
+        def redirected(name: "Any", *arguments: "Any") -> "Any":
+            if isinstance(name, (str, bytes)):
+                path = os.fsdecode(name)
+                known = self.known_path(path)
+                flags = arguments[0] if arguments and isinstance(arguments[0], int) else os.RTLD_NOW
+                if not flags & os.RTLD_NOLOAD:
+                    self.stage(known, flags)
+                name = name if known == path else known
+            return dlopen(name, *arguments)
+
+        redirected.mpiimport = True  # type: ignore[attr-defined]
+        return redirected
+
+    def _load(self, needs: "Sequence[str]") -> None:
+        """Map needed libraries. Where that fails, ld.so finds one, or names it, when it maps the one in need."""
+        new = [path for path in needs if path not in self._loaded]
+        # ld.so takes any library of that name that it has, such as another package's, or the original.
+        opened = {os.path.basename(name) for name in self._mapped()} if new else set()
+        for path in new:
+            name = os.path.basename(path)
+            if name not in opened:
+                opened.add(name)
+                # As when ld.so maps it for the one in need, whose symbols it may use without saying so.
+                for flags in (sys.getdlopenflags(), os.RTLD_LAZY):
+                    if self._map_copy(path, flags) or _opens(path, flags):
+                        break
+            self._loaded.add(path)
+
+    def _map_copy(self, path: str, flags: int) -> bool:
+        """Map the copy of a library under its original's name; tell whether that was possible."""
+        copy = self._copy(path)
+        if copy is None or self._link_map is None:
+            return False
+        try:
+            self._link_map.rename(open_library(copy, flags), path)
+        except (ImportError, OSError):
+            return False
+        self._copied.add(path)
+        return True
+
+    def _mapped(self) -> set[str]:
+        """Return the names of the libraries that are mapped, as ld.so has them."""
+        try:
+            self._link_map = self._link_map or LinkMap()
+        except (ImportError, OSError):
+            return set()
+        return self._link_map.names()
+
+    def _real_path(self, path: str) -> str:
+        """Return ``os.path.realpath(path)``. Each directory is resolved once: modules come by dozens from one."""
+        directory, name = os.path.split(path)
+        if not os.path.isabs(directory):
+            return os.path.realpath(path)
+        if directory not in self._real_directories:
+            self._real_directories[directory] = os.path.realpath(directory)
+        real = os.path.join(self._real_directories[directory], name)
+        return os.path.realpath(real) if os.path.islink(real) else real
+
+    def _copy(self, path: str) -> str | None:
+        if path not in self._staged:
+            return None
+        name = library_name(path)
+        try:
+            if self._store.is_sealed(name):
+                return self._store.path(name)
+        except OSError:
+            # The store is gone, as under a child that outlives the job.
+            return None
+        self._report_damage()
+        return None
+
+
+def bind_functions(binding: str) -> None:
+    """Have the functions of extension modules looked up NOW or LAZY from here on; empty leaves it as it is."""
+    if binding:
+        chosen = os.RTLD_LAZY if binding == LAZY else os.RTLD_NOW
+        sys.setdlopenflags(sys.getdlopenflags() & ~(os.RTLD_LAZY | os.RTLD_NOW) | chosen)
+
+
+def _opens(path: str, flags: int) -> bool:
+    try:
+        open_library(path, flags)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def mapped_files() -> set[str]:
+    """Return the files mapped into this process, by proc(5)'s ``/proc/pid/maps``; none where there is no such file."""
+    try:
+        with open("/proc/self/maps", "rb") as stream:
+            lines = stream.read().splitlines()
+    except OSError:
+        return set()
+    return {os.fsdecode(fields[5]) for fields in (line.split(None, 5) for line in lines) if len(fields) == 6}

@@ -1,0 +1,66 @@
+"""What ld.so tells of the libraries that it has mapped into this process: their names (dlinfo(3), link.h)."""
+
+from .. import os
+from ..c_functions import address, ctypes_core, open_library
+
+# dlinfo(3): the entry that belongs to a handle.
+RTLD_DI_LINKMAP = 2
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class LinkMap:
+    """The names of mapped libraries, as C code is told and as ``dlopen`` compares them with what it is asked for.
+
+    A library that has been unmapped meanwhile still counts. Raises OSError where ld.so tells nothing.
+    """
+
+    def __init__(self) -> None:
+        library = ctypes_core()
+        self._library = library
+        self._pointer: Any = type("pointer", (library._SimpleCData,), {"_type_": "P"})
+        text = type("text", (library._SimpleCData,), {"_type_": "z"})
+        kinds = ("l_addr", self._pointer), ("l_name", text), ("l_ld", self._pointer), ("l_next", self._pointer)
+        self._entry: Any = type("link_map", (library.Structure,), {"_fields_": kinds})
+        program = open_library(None)
+        self._dlinfo = self._function(program, "dlinfo", type("integer", (library._SimpleCData,), {"_type_": "i"}))
+        self._strdup = self._function(program, "strdup", self._pointer)
+        # All before this entry are known. It stays where it is: the program's, then those of libraries never closed.
+        self._last = self._of(program)
+        self._names: set[str] = set()
+
+    def names(self) -> set[str]:
+        """Return the names of all libraries; each is read once."""
+        entry = self._last
+        while entry:
+            found = self._entry.from_address(entry)
+            self._names.add(os.fsdecode(found.l_name or b""))
+            entry = found.l_next
+        return self._names
+
+    def rename(self, handle: int, name: str) -> None:
+        """Give a library, whose handle is never closed, another name: what it would have been opened by."""
+        self.names()
+        self._last = self._of(handle)
+        # ld.so frees a library's name with it, so it has to be the C library's. The former one may be in use.
+        copy = self._strdup(os.fsencode(name))
+        self._pointer.from_address(self._last + self._entry.l_name.offset).value = copy
+        self._names.add(name)
+
+    def _of(self, handle: int) -> int:
+        entry = self._pointer()
+        library = self._library
+        if self._dlinfo(self._pointer(handle), RTLD_DI_LINKMAP, library.byref(entry)) or not entry.value:
+            raise OSError("dlinfo does not tell what ld.so calls its libraries")
+        known: int = entry.value
+        return known
+
+    def _function(self, handle: int, name: str, returned: "Any") -> "Any":
+        """Return a function of the C library, ``returned`` by its kind. Raises OSError where there is none."""
+        where = address(handle, name)
+        if not where:
+            raise OSError(f"the C library has no {name}")
+        kind = {"_flags_": self._library.FUNCFLAG_CDECL, "_restype_": returned}
+        return type(name, (self._library.CFuncPtr,), kind)(where)

@@ -1,0 +1,136 @@
+"""From a command line and an environment to a program that imports from the store, or runs as plain Python."""
+
+import atexit
+import sys
+
+from .. import os
+from ..messages import say
+from ..mpi.abrupt_ends import before_abrupt_ends
+from ..mpi.launcher import Launch, is_rank_process, launch
+from ..options import Options
+from ..program import Program
+from ..serving.path_hook import ask_before_importlib
+from ..serving.site_answers import Answers
+from .closed_streams import ClosedStreamsKept
+from .decision import why_not
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..mpi.ownership import Ownership
+    from ..report.measured import Report
+    from .service import Service
+
+
+def activate(
+    options: Options, program: Program, answers: Answers, before_site: bool, explicit: bool
+) -> "Service | None":
+    """Start the service where this process is a rank of a job that asked for it; return it if MPI was started.
+
+    ``explicit``: the command line names mpiimport, so that being asked needs no further evidence. Never raises;
+    where the service does not start, root says why in one line.
+    """
+    here = launch(options.rank_variables)
+    if options.switch != "0" and options.record and (here is None or here.rank == 0):
+        _record(options, program, answers, before_site)
+    if options.switch == "0" or options.debug or options.record or here is None:
+        return None
+    if not explicit and not is_rank_process(here):
+        _say(
+            here.rank,
+            "this python is not the process that the launcher started as the rank; python -m mpiimport asks for it",
+        )
+        return None
+    # Children of a rank must neither start MPI nor wait for us.
+    os.environ["MPIIMPORT"] = "0"
+    report = _new_report(options.report, here, program) if options.report else None
+    reason = why_not(here, options)
+    if reason:
+        _say(here.rank, reason, report)
+        return None
+    try:
+        # Most of the rank path, which a process that steps aside does without.
+        from .agreement import SteppedAside
+        from .service import Service
+    except Exception as exc:
+        _say(here.rank, f"mpiimport does not load ({exc!r}); is its installation complete?", report)
+        return None
+    service = Service(options, program, answers, before_site, report)
+    try:
+        with ClosedStreamsKept():
+            service.start()
+    except SteppedAside as exc:
+        _say(here.rank, str(exc), report)
+    except Exception as exc:
+        # There is nothing outside the phases that could fail but MPI itself.
+        _say(0, f"rank {here.rank}: {exc!r}", report)
+    if service.ownership is None:
+        return None
+    _arrange_exit(here.rank, service, service.ownership)
+    return service
+
+
+def _new_report(path: str, here: Launch, program: Program) -> "Report":
+    """Begin a report, which is written at the exit of the process at the latest."""
+    from ..report.measured import Report
+
+    report = Report(path, here.rank)
+    report.facts.update(program=program.label(), python=sys.version.split()[0])
+    if here.size is not None:
+        report.facts["ranks"] = here.size
+    atexit.register(report.finish)
+    return report
+
+
+def _record(options: Options, program: Program, answers: Answers, before_site: bool) -> None:
+    from ..root.recording import Recording
+
+    atexit.register(Recording(program, options, answers, before_site).finish)
+
+
+def _arrange_exit(rank: int, service: "Service", ownership: "Ownership") -> None:
+    """See to the end of the process. Registered before user code, so run after all of its own exit handlers."""
+    from ..mpi.handover import hand_over_by_any_loader
+    from .agreement import alone
+
+    def end_at_once(becomes: bool) -> None:
+        service.leave()
+        ownership.finish_at_once(becomes)
+
+    atexit.register(ownership.finish)
+    atexit.register(service.wait_for_failures)
+    atexit.register(service.leave)
+    atexit.register(service.gather)
+    atexit.register(service.write_out)
+    alone(rank, service.left_open.begin)
+    alone(rank, before_abrupt_ends, end_at_once)
+    alone(rank, hand_over_by_any_loader, ownership)
+    if service.imports is None:
+        alone(rank, ask_before_importlib, ownership.find)
+
+
+def abort_at_exit(service: "Service | None", exc: BaseException) -> None:
+    """Let ``exc``, which no one has caught, end the whole job at the end of this process."""
+    if service is not None and service.ownership is not None:
+        service.ownership.abort_at_exit(130 if isinstance(exc, KeyboardInterrupt) else 1)
+
+
+def abort_on_uncaught(service: "Service | None") -> None:
+    """Let an exception that the interpreter prints end the whole job, where its frames are all the program's."""
+    if service is None or service.ownership is None:
+        return
+    show = sys.excepthook
+
+    def show_and_abort(kind, value, traceback):  # type: ignore[no-untyped-def]
+        show(kind, value, traceback)
+        # Programs call the hook to print what they have caught, too; the interpreter notes what nothing caught.
+        if value is getattr(sys, "last_value", None) and isinstance(value, BaseException):
+            abort_at_exit(service, value)
+
+    sys.excepthook = show_and_abort
+
+
+def _say(rank: int, reason: str, report: "Report | None" = None) -> None:
+    if report is not None:
+        report.facts["stepped_aside"] = reason
+    if rank == 0:
+        say(f"mpiimport: running as plain Python: {reason}")

@@ -1,0 +1,191 @@
+"""The command line ``[-v] [-d] [-I PROFILE] [-T DIR] [--report FILE] program``, as every door runs it."""
+
+import builtins
+import sys
+from _frozen_importlib import BuiltinImporter
+from sys import __excepthook__ as print_exception
+
+from .. import os, restore_lazy_imports
+from ..clock import MAIN, SITE, phases
+from ..messages import say, write_line
+from ..options import OptionError, from_environment, split_flags
+from ..program import NoProgram, Program
+from ..serving.site_answers import Answers
+from .activation import abort_at_exit, abort_on_uncaught, activate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Any
+
+    from .service import Service
+
+USAGE_STATUS = 2
+# In the place of what a program has deleted.
+MISSING = object()
+
+
+class Execution:
+    """A program that runs in ``__main__`` while this context lasts, which sees to how it ends.
+
+        with execution:
+            execution.begin()()
+
+    The call is the caller's, so that hardly a frame of ours lies below the program's. That is more than looks: Python
+    3.11 and newer keep frames in pieces of 16 KiB, and where the calls of a program go to and fro over the end of a
+    piece, each costs two system calls; frames of ours would move that end.
+    """
+
+    def __init__(self, program: Program, service: "Service | None") -> None:
+        self._program = program
+        self._service = service
+
+    def __enter__(self) -> "Execution":
+        return self
+
+    def begin(self) -> "Callable[[], object]":
+        """Return what runs the program in ``__main__``."""
+        return self._program.prepare()
+
+    def __exit__(self, kind: object, exc: BaseException | None, traceback: "Any") -> None:
+        """Where nothing has caught an exception, the interpreter prints it and ends as ever, less our frames."""
+        if exc is None:
+            self._program.forget_file()
+        elif not isinstance(exc, SystemExit) or sys.flags.inspect:
+            # The frame of the caller is ours, too.
+            sys.excepthook = Uncaught(self._program, self._service, _less_ours(traceback.tb_next))
+
+
+class Uncaught:
+    """The ``sys.excepthook`` that the interpreter calls with an uncaught exception once it has left our frames.
+
+    The program's own is back in its place then. It is called with a traceback that begins with the program.
+    """
+
+    def __init__(self, program: Program, service: "Service | None", traceback: "TracebackType | None") -> None:
+        self._program = program
+        self._service = service
+        self._traceback = traceback
+        self._hook = sys.__dict__.get("excepthook", MISSING)
+
+    def __call__(self, kind: "type[BaseException]", exc: BaseException, traceback: "TracebackType | None") -> None:
+        """Raises what the program's hook raises to end the process, SystemExit."""
+        hook, self._hook = self._hook, None
+        own, self._traceback = self._traceback, None
+        if hook is MISSING:
+            del sys.excepthook
+        else:
+            sys.excepthook = hook
+        exc.__traceback__ = sys.last_traceback = own
+        try:
+            if sys.version_info >= (3, 14):
+                self._program.forget_file()
+            _call(hook, kind, exc, own)
+        finally:
+            self._program.forget_file()
+        if not isinstance(exc, SystemExit):
+            abort_at_exit(self._service, exc)
+
+
+def prepare_command(
+    interpreter: list[str], words: list[str], before_site: bool, activated: "Callable[[], None]"
+) -> Execution:
+    """Activate for the program that ``words`` name.
+
+    ``interpreter``: the part of the command line that plain Python would have in front of the program.
+    ``before_site``: this is the early start, and ``site.main()`` is run once activation is over, after ``activated``
+    is called.
+    Raises SystemExit: with status 2 for a command line that cannot be understood.
+    """
+    try:
+        flags, rest = split_flags(words)
+        if "profile" in flags:
+            from .profile import apply_profile
+
+            apply_profile(flags["profile"])
+        options = from_environment(flags)
+        program = Program.parse(rest)
+    except (OptionError, NoProgram) as exc:
+        say(f"mpiimport: {exc}")
+        raise SystemExit(USAGE_STATUS) from None
+    sys.orig_argv = interpreter + rest
+    sys.argv = program.words()
+    _replace_main()
+    answers = Answers()
+    service = activate(options, program, answers, before_site, explicit=True)
+    activated()
+    restore_lazy_imports()
+    if before_site:
+        phases.begin(SITE)
+        _run_site(answers)
+    phases.begin(MAIN)
+    return Execution(program, service)
+
+
+def _replace_main() -> None:
+    """Give the program a ``__main__`` of its own, as Python makes it, so that nothing of ours refers to its namespace.
+
+    Files that are left open are written, and objects deleted, when nothing holds them any more.
+    """
+    main = type(sys)("__main__")
+    namespace = main.__dict__
+    namespace.update(__loader__=BuiltinImporter, __builtins__=builtins)
+    if sys.version_info < (3, 14):
+        namespace["__annotations__"] = {}
+    sys.modules["__main__"] = main
+
+
+def activate_interpreter() -> None:
+    """Activate for the program that the running interpreter is about to run itself. Never raises."""
+    try:
+        options = from_environment()
+        program = Program.of_interpreter()
+        abort_on_uncaught(activate(options, program, Answers(), before_site=False, explicit=False))
+    except NoProgram:
+        return
+    except OptionError as exc:
+        say(f"mpiimport: running as plain Python: {exc}")
+    finally:
+        restore_lazy_imports()
+        phases.begin(MAIN)
+
+
+def _run_site(answers: Answers) -> None:
+    """Run ``site``. What its user code lets escape, such as SystemExit, ends Python before the program starts."""
+    try:
+        answers.run_site()
+    except BaseException as exc:
+        say("Fatal Python error: init_import_site: Failed to import the site module\nPython runtime state: initialized")
+        exc.__traceback__ = _less_ours(exc.__traceback__)
+        print_exception(type(exc), exc, exc.__traceback__)
+        raise SystemExit(1) from None
+
+
+def _less_ours(traceback: "TracebackType | None") -> "TracebackType | None":
+    """Return a traceback less our frames, which it begins with."""
+    here = os.path.dirname(__file__)
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(here):
+        traceback = traceback.tb_next
+    return traceback
+
+
+def _call(hook: "Any", kind: "type[BaseException]", exc: BaseException, traceback: "TracebackType | None") -> None:
+    """Call the program's ``sys.excepthook``; say what the interpreter says where there is none, or it fails."""
+    failure: BaseException | None = None
+    if hook is MISSING:
+        write_line("sys.excepthook is missing")
+    else:
+        try:
+            hook(kind, exc, traceback)
+            return
+        except BaseException as raised:
+            if isinstance(raised, SystemExit) and not sys.flags.inspect:
+                raise
+            failure = raised
+    if failure is not None:
+        failure.__traceback__ = failure.__traceback__.tb_next if failure.__traceback__ else None
+        write_line("Error in sys.excepthook:")
+        print_exception(type(failure), failure, failure.__traceback__)
+        write_line("\nOriginal exception was:")
+    print_exception(kind, exc, traceback)

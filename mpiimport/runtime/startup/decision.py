@@ -1,0 +1,50 @@
+"""Whether a process starts the service, from what all ranks share and before MPI is initialised."""
+
+import sys
+
+from .. import os
+from ..file_systems import LOCAL_FILE_SYSTEMS, file_system
+from ..options import OFF
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..mpi.launcher import Launch
+    from ..options import Options
+
+# What lies below an overlay cannot be seen from inside a container; who starts one says it of an image's directory.
+OVERLAY, IMAGE_ON = "overlay", "MPIIMPORT_IMAGE_ON"
+
+
+def why_not(launch: "Launch", options: "Options") -> str:
+    """Return why the job had better run as plain Python, with what would change that; empty where it need not."""
+    if sys.version_info < (3, 10) or sys.implementation.name != "cpython":
+        return "only CPython 3.10 and newer is served"
+    # Whether its lock is switched on or not.
+    if "t" in sys.abiflags:
+        return "the free-threaded build is not served yet"
+    if options.init == OFF:
+        return "MPI is not to be started (MPIIMPORT_INIT=off, or init in the site profile)"
+    if launch.programs > 1:
+        return "several programs share this launch; start each by an mpiexec of its own to have it served"
+    if launch.size == 1:
+        return "the job has one rank, so nobody to share the reading with"
+    if options.switch != "force" and launch.size is not None and launch.local_size == launch.size:
+        kind = file_system(sys.prefix)
+        if kind in LOCAL_FILE_SYSTEMS:
+            return nothing_gained(kind)
+    return ""
+
+
+def nothing_gained(kind: str) -> str:
+    return f"one node reads its own {kind} file system, so nothing is gained; MPIIMPORT=force serves all the same"
+
+
+def own_file_system() -> str:
+    """Return the type of the node's own file system that holds the tree; empty where another holds it.
+
+    Below an overlay each rank is told of its own image: what all ranks do about it they have to agree upon.
+    """
+    kind = file_system(sys.prefix)
+    if kind == OVERLAY:
+        kind = os.environ.get(IMAGE_ON, kind)
+    return kind if kind in LOCAL_FILE_SYSTEMS else ""

@@ -1,0 +1,141 @@
+"""The early start: ``python -S start.py program``, with ``site`` handled after activation.
+
+Until then the interpreter's own look-ups would ask every directory again for every module; what was seen of them once
+answers here, which is safe for the few instants before user code runs.
+"""
+
+import marshal
+import sys
+from _frozen_importlib_external import EXTENSION_SUFFIXES
+
+from .. import os
+from ..c_functions import call_interpreter
+from ..listing import DIRECTORY, FILE, KEPT, list_directory
+from ..machinery import fix_co_filename, names_seen
+from ..serving.finder import Source, StoreFinder, StoreLoader
+from ..serving.path_hook import ask_before_importlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from ..machinery import Details
+    from .command import Execution
+
+NO_SITE_FIELD = "no_site"
+# The standard library's directory of extension modules, of which few are needed.
+EXTENSIONS = "lib-dynload"
+
+
+class EarlyImports(Source):
+    """Imports through at most one listing of each directory; no store yet, so files are read where they are.
+
+    Our own modules are the exception: they come from the one file that holds them all.
+    """
+
+    def __init__(self, bundle: dict[str, bytes]) -> None:
+        """``bundle``: the marshalled code of our own modules, by their files."""
+        self._bundle = bundle
+        self._own: dict[str, dict[str, int]] = {}
+        self._listings: dict[str, dict[str, int] | None] = {}
+        for path in bundle:
+            directory, name = os.path.split(path)
+            self._own.setdefault(directory, {})[name] = FILE
+        for path in self._own:
+            directory, name = os.path.split(path)
+            if directory in self._own:
+                self._own[directory][name] = DIRECTORY
+
+    def install(self) -> None:
+        """Take over from the interpreter's finders with what they have seen of their directories."""
+        self._take_back_hook = ask_before_importlib(self.find)
+        StoreLoader.source = self
+        for path, finder in list(sys.path_importer_cache.items()):
+            names = names_seen(finder)
+            if names:
+                self._listings[path] = {name: FILE if name.endswith(KEPT) else DIRECTORY for name in names}
+            if finder is not None:
+                del sys.path_importer_cache[path]
+
+    def remove(self) -> None:
+        """Take the listings out of use: what comes next looks for itself."""
+        self._take_back_hook()
+        if StoreLoader.source is self:
+            StoreLoader.source = Source()
+        for path, finder in list(sys.path_importer_cache.items()):
+            if isinstance(finder, StoreFinder) and finder.source is self:
+                del sys.path_importer_cache[path]
+
+    def find(self, path: str, details: "list[Details]") -> StoreFinder | None:
+        if path in self._own:
+            # What is not in the bundle, the part that runs on root alone, lies beside it.
+            return StoreFinder(self, path, self._own[path], is_complete=False, details=details)
+        listing = _Extensions(path) if os.path.basename(path) == EXTENSIONS else self.listing(path)
+        return None if listing is None else StoreFinder(self, path, listing, is_complete=True, details=details)
+
+    def is_directory(self, path: str) -> bool:
+        return os.path.basename(path) == EXTENSIONS or self.listing(path) is not None
+
+    def listing(self, path: str) -> dict[str, int] | None:
+        if path in self._own:
+            return self._own[path]
+        if path not in self._listings:
+            self._listings[path] = list_directory(path)
+        return self._listings[path]
+
+    def code(self, path: str) -> "CodeType | None":
+        data = self._bundle.get(path)
+        if data is None:
+            return None
+        code: CodeType = marshal.loads(data)
+        fix_co_filename(code, path)
+        return code
+
+    def invalidate(self) -> None:
+        self._listings.clear()
+
+
+class _Extensions(dict[str, int]):
+    """A directory of extension modules, asked for each name: of hundreds one or two are wanted."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+
+    def get(self, name: str, default: int = 0) -> int:  # type: ignore[override]
+        is_one = name.endswith(tuple(EXTENSION_SUFFIXES)) and os.path.isfile(os.path.join(self._path, name))
+        return FILE if is_one else default
+
+
+class EarlyStart:
+    """The early start of one process: made as soon as this module is there, activated once everything has loaded."""
+
+    def __init__(self, bundle: dict[str, bytes]) -> None:
+        """``bundle``: the marshalled code of our own modules, by their files."""
+        self._imports = EarlyImports(bundle)
+        self._imports.install()
+        from .command import prepare_command
+
+        self._prepare_command = prepare_command
+
+    def activate(self, interpreter: list[str], with_site: bool) -> "Execution":
+        """Activate for the program that follows this script on the command line.
+
+        ``interpreter``: what plain Python would have in front of it; ``with_site``: the ``-S`` that Python was given is
+        not the program's.
+        """
+        del sys.path[0]
+        if with_site:
+            _unset_no_site()
+        return self._prepare_command(interpreter, sys.argv[1:], with_site, self._imports.remove)
+
+
+def _unset_no_site() -> None:
+    """Make ``sys.flags.no_site`` what it is without ``-S``; children are started with the flags found there."""
+    # While the flag is set this defines the module and runs nothing; its PREFIXES are taken from sys now.
+    import site  # noqa: F401
+
+    value = 0
+    call_interpreter("Py_IncRef", "O", value)
+    place = type(sys.flags).__match_args__.index(NO_SITE_FIELD)
+    call_interpreter("PyStructSequence_SetItem", "OlO", sys.flags, place, value)

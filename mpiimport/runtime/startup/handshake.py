@@ -1,0 +1,30 @@
+"""What must be the same on all ranks: they are one program, of one Python, from one tree, with the same settings."""
+
+import sys
+
+from .. import os
+from ..digest import FORMAT, digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..options import Options
+    from ..program import Program
+
+
+def own_facts(options: "Options", program: "Program", before_site: bool) -> dict[str, int]:
+    """Return this rank's facts, by what a person calls them, as numbers below 2**62. Raises OSError."""
+    facts = {
+        "Python version": (sys.version, sys.hexversion, sys.implementation.cache_tag),
+        "Python flags": tuple(sys.flags),
+        "Python tree (sys.prefix, sys.path)": (sys.prefix, sys.base_prefix, sys.path),
+        "standard library": os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
+        "program": (program.kind, program.target),
+        "mpiimport": (__file__, FORMAT, before_site),
+        "options": sorted(options.__dict__.items()),
+    }
+    return {name: int.from_bytes(digest(repr(fact).encode()), "little") >> 2 for name, fact in facts.items()}
+
+
+def differing(facts: dict[str, int], smallest: list[int], largest: list[int]) -> list[str]:
+    """Return the names of the facts that are not the same on all ranks, by the extremes of each over them."""
+    return [name for name, low, high in zip(facts, smallest, largest, strict=True) if low != high]

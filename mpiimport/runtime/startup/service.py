@@ -1,0 +1,282 @@
+"""The start-up of the delegated-import service: a few phases of work, each ended by an agreement of all ranks.
+
+A phase that fails on one rank fails on all, before any data moves further, and the job goes on as plain Python. What is
+exchanged between two phases is ready when the first ends, and looked at when the second has begun: so nothing but MPI
+itself can fail there. Nor can what MPI is started with be agreed upon: the deadline ends a job that is stuck in it.
+"""
+
+import sys
+
+from .. import time
+from ..clock import BROADCAST, HANDSHAKE, INIT, READ, STORE, phases
+from ..messages import say
+from ..mpi.loading import NoMpi
+from ..mpi.ownership import Ownership
+from ..mpi.transport import Transport
+from ..report.gathering import Gathering
+from ..serving.account import Account
+from ..serving.imports import Imports
+from ..serving.libraries import bind_functions
+from ..store.broadcast import Cargo, pack_sizes, unpack_sizes
+from ..store.index import Index
+from ..store.placement import Placement
+from .agreement import Agreement, SteppedAside, alone
+from .deadline import run_before_deadline
+from .decision import nothing_gained, own_file_system
+from .handshake import differing, own_facts
+from .left_open import LeftOpen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..options import Options
+    from ..program import Program
+    from ..report.document import Value
+    from ..report.measured import Report
+    from ..root.snapshot import Snapshot
+    from ..serving.site_answers import Answers
+    from ..store.store import Store
+
+# Seconds that a rank that has failed gives the others, to fail too.
+MOMENT = 1
+
+
+class Service:
+    """The one service of a process.
+
+    ``ownership``: the MPI it initialised, None before that; ``imports``: set once the store serves; ``left_open``: the
+    files of the program, to begin with that.
+    """
+
+    def __init__(
+        self, options: "Options", program: "Program", answers: "Answers", before_site: bool, report: "Report | None"
+    ) -> None:
+        """``report``: to be told what the start-up did."""
+        self.options = options
+        self.ownership: Ownership | None = None
+        self.imports: Imports | None = None
+        self.left_open = LeftOpen()
+        self._report = report
+        self._program = program
+        self._answers = answers
+        self._before_site = before_site
+        self._placement = Placement(options)
+        self._transport: Transport | None = None
+        self._gathering: Gathering | None = None
+
+    def start(self) -> None:
+        """Run the phases on every rank. Raises SteppedAside on every rank, or on none."""
+        try:
+            run_before_deadline(self.options.deadline, self._take_part)
+        except BaseException:
+            self.leave()
+            raise
+
+    def write_out(self) -> None:
+        """At exit, where this rank is to wait for others, make the files complete that the program has left open."""
+        if self.ownership is not None and (self.ownership.will_finalize() or self.ownership.aborts()):
+            self.left_open.write_out()
+
+    def gather(self) -> None:
+        """At exit, bring what all ranks imported to root, unless MPI is not to be finalised here. Collective."""
+        if self._gathering is not None:
+            self._gathering.run_at_exit()
+
+    def leave(self) -> None:
+        """Stop using the store."""
+        self._placement.leave()
+
+    def wait_for_failures(self) -> None:
+        """At the exit of a rank that has failed, let the others say why they fail, for a moment.
+
+        Where all ranks do, none has to end the job for the others. Else this one is about to, by which launchers kill:
+        nothing is to be left by those that have not failed. Never raises.
+        """
+        ownership = self.ownership
+        if ownership is None or not ownership.aborts():
+            return
+        self._placement.discard()
+        try:
+            if self._transport is None:
+                time.sleep(MOMENT)
+            elif self._transport.all_fail(MOMENT):
+                ownership.end_without_abort()
+        except BaseException:
+            # As of a signal: the moment is over.
+            pass
+
+    def _take_part(self) -> None:
+        """Run the phases, and end what they began of MPI where all ranks have come to the same end."""
+        ownership, transport = self.init_mpi()
+        try:
+            imports, gathering = self._run_phases(ownership, transport)
+        except SteppedAside:
+            transport.free()
+            alone(transport.rank, ownership.end_startup)
+            raise
+        gathering.begin()
+        self._gathering = gathering
+        # The communicator stays where it is to gather, which no session outlives.
+        if ownership.session is None:
+            transport.free_parts()
+            self._transport = transport
+        else:
+            transport.free()
+        alone(transport.rank, ownership.end_startup)
+        alone(transport.rank, self.serve, imports)
+
+    def _run_phases(self, ownership: Ownership, transport: Transport) -> tuple[Imports, Gathering]:
+        """Alternate work, which is local and may fail, with bare exchanges, which are collective and hold no work."""
+        phase = Agreement(transport).phase
+        facts, values = phase("handshake", HANDSHAKE, self.state_facts, transport)
+        extremes = transport.extremes(values)
+        neighbours = transport.neighbours()
+        room, first = phase("survey", STORE, self.survey_node, transport, neighbours, facts, extremes)
+        rooms = transport.extremes(room)
+        nodes = transport.totals(first)
+        snapshot, listed = phase("read", READ, self.read_tree, nodes, rooms)
+        listed = transport.broadcast(listed)
+        sizes, place = phase("reserve", STORE, self.reserve_store, neighbours, listed)
+        place = neighbours.broadcast(place)
+        store, leads = phase("join", STORE, self.join_store, place, sizes)
+        leaders = transport.among(leads)
+        cargo = phase("load", BROADCAST, self.load_cargo, leaders, store, sizes, snapshot)
+        copies = cargo.travel(leaders)
+        phase("broadcast", BROADCAST, self.end_broadcast, leaders, cargo, copies, snapshot)
+        return phase("attach", STORE, self.attach_store, transport, ownership, store, snapshot)
+
+    def init_mpi(self) -> tuple[Ownership, Transport]:
+        """Initialise MPI and make a communicator of our own.
+
+        Raises SteppedAside. No agreement is possible here: ranks that come further wait for one that does not.
+        """
+        phases.begin(INIT)
+        try:
+            ownership = Ownership(self._before_site, self.options.preload)
+            self.ownership = ownership
+            ownership.supports()
+            ownership.start(self.options.init, self.options.thread_level)
+            mpi, session = ownership.mpi, ownership.session
+            return ownership, Transport.over_session(mpi, session) if session else Transport.over_world(mpi)
+        except NoMpi as exc:
+            raise SteppedAside(str(exc)) from None
+        except Exception as exc:
+            raise SteppedAside(f"MPI does not start on this rank: {exc or type(exc).__name__}") from None
+
+    def state_facts(self, transport: Transport) -> tuple[dict[str, int], list[int]]:
+        """State what must be the same on all ranks, and as numbers alone."""
+        if transport.size == 1:
+            raise SteppedAside("the job has one rank, so nobody to share the reading with")
+        self._state(ranks=transport.size)
+        facts = own_facts(self.options, self._program, self._before_site)
+        facts["MPMD program"] = transport.program()
+        return facts, list(facts.values())
+
+    def survey_node(
+        self, transport: Transport, neighbours: Transport, facts: dict[str, int], extremes: tuple[list[int], list[int]]
+    ) -> tuple[list[int], list[int]]:
+        """Where the facts agree, see what room this rank's node has for a store, and whether it holds the tree itself.
+
+        Each node is counted once.
+        """
+        different = differing(facts, *extremes)
+        if different:
+            raise SteppedAside(f"the ranks differ in their {', '.join(different)}")
+        first = neighbours.rank == 0
+        return [self._placement.survey(first, transport.rank), bool(own_file_system())], [int(first)]
+
+    def read_tree(self, nodes: list[int] | None, rooms: tuple[list[int], list[int]]) -> "tuple[Snapshot | None, bytes]":
+        """On root, which alone is told the number of nodes, read what the program will import.
+
+        Return that, and the files of a store for it.
+        """
+        if nodes is None:
+            return None, b""
+        (least, held), _ = rooms
+        if nodes == [1] and held and self.options.switch != "force":
+            raise SteppedAside(nothing_gained(own_file_system()))
+        loaded = set(sys.modules)
+        from ..root.rehearsal import Rehearsal
+        from ..root.snapshot import take_snapshot
+
+        with Rehearsal(self._answers, self._before_site) as site:
+            snapshot = take_snapshot(
+                self._program,
+                self.options,
+                loaded,
+                self._answers,
+                nodes[0],
+                room=lambda: self._placement.room(least),
+                site=site,
+            )
+        for complaint in snapshot.complaints:
+            say(f"mpiimport: {complaint}")
+        return snapshot, pack_sizes(snapshot.sizes)
+
+    def reserve_store(self, neighbours: Transport, listed: bytes) -> tuple[dict[str, int], bytes]:
+        """Return the sizes of the files of the store and, on the first rank of a node, where that is."""
+        sizes = unpack_sizes(listed)
+        return sizes, self._placement.reserve(neighbours.rank == 0, sizes)
+
+    def join_store(self, place: bytes, sizes: dict[str, int]) -> "tuple[Store, bool]":
+        """Return this rank's store, and whether root is to send the snapshot to this rank."""
+        return self._placement.join(place, sizes)
+
+    def load_cargo(
+        self, leaders: Transport | None, store: "Store", sizes: dict[str, int], snapshot: "Snapshot | None"
+    ) -> Cargo:
+        """Make ready for the files of the store, on the ranks that lead one."""
+        sizes = sizes if leaders else {}
+        if snapshot is None:
+            return Cargo(sizes, store, self.options.broadcast)
+        from ..root.parallel import map_ahead
+
+        return Cargo(sizes, store, self.options.broadcast, snapshot.fill, map_ahead)
+
+    def end_broadcast(
+        self, leaders: Transport | None, cargo: Cargo, copies: int | None, snapshot: "Snapshot | None"
+    ) -> None:
+        """See whether all of it has come."""
+        cargo.check()
+        if leaders is not None and snapshot is not None:
+            total = sum(snapshot.sizes.values())
+            self._state(copies=copies, bytes_stored=total, bytes_broadcast=total if leaders.size > 1 else 0)
+            self._state(root_read=snapshot.effort())
+
+    def attach_store(
+        self, transport: Transport, ownership: Ownership, store: "Store", snapshot: "Snapshot | None"
+    ) -> tuple[Imports, Gathering]:
+        """Check what the store holds, and make ready to import from it and to gather at the end what was imported."""
+        index = Index.unpack(store.read_index())
+        store.open_code()
+        self._state(modules_stored=len(index.code) + len(index.needs))
+        uncached = snapshot.uncached if snapshot else frozenset()
+        account = Account(set(sys.modules), transport.rank, self.options.verbose)
+        imports = Imports(index, store, ownership, self._answers, uncached, account)
+        finish = (lambda served, missed: self._learn(snapshot, imports, served, missed)) if snapshot else None
+        gathers = transport if ownership.session is None else None
+        return imports, Gathering(gathers, ownership, imports, self._report, finish)
+
+    def serve(self, imports: Imports) -> None:
+        """Import from the store from now on."""
+        imports.install()
+        self.imports = imports
+        bind_functions(self.options.binding)
+        if self._report is not None:
+            self._report.measure(imports)
+            self._report.write_startup()
+
+    def _learn(self, snapshot: "Snapshot", imports: Imports, served: dict[str, int], missed: dict[str, int]) -> None:
+        """On root, save what was imported for the next run, and say what this one missed where that was asked for."""
+        misses = snapshot.learning.finish(served, missed)
+        imports.leave_pycs([path for path in snapshot.uncached if served.get(path)])
+        self._state(
+            modules_served=sum(1 for ranks in served.values() if ranks),
+            missed=[{"name": miss.name, "ranks": miss.ranks, "why": miss.why} for miss in misses],
+        )
+        for miss in misses if self.options.verbose else ():
+            say(f"mpiimport: missed {miss.name} on {miss.ranks} ranks: {miss.why}")
+
+    def _state(self, **facts: "Value") -> None:
+        """Put facts into the report, where one is asked for."""
+        if self._report is not None:
+            self._report.facts.update(facts)

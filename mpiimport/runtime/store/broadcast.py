@@ -1,0 +1,145 @@
+"""The snapshot on its way from root's memory and files into the store of each node.
+
+Between nodes it travels in pieces, for whose integrity MPI answers (MPI-4.1, 2.8). Pieces are written into the store,
+not received into a mapping of it: making a page accessible costs more than copying it.
+"""
+
+from .. import os
+from .pieces import Segment, cut, length_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from ..broadcast_tree import Algorithm
+    from ..mpi.transport import Transport
+    from .store import Store
+
+    Fill = Callable[[str, int, memoryview], None]
+    Load = Callable[[list[Segment], int], memoryview]
+    Ahead = Callable[[Load, list[list[Segment]], int], Iterator[memoryview]]
+
+# Bytes of the largest piece: enough for bandwidth, and what a rank can spare a few times.
+PIECE = 8 << 20
+# Pieces that root reads while another is on its way.
+AHEAD = 4
+# Buffers of another rank: one that is passed on, one that comes.
+IN_USE = 2
+
+
+def pack_sizes(sizes: dict[str, int]) -> bytes:
+    """Return the sizes of the files of the store, by name, as they travel. Names need not be UTF-8."""
+    return b"\0".join(os.fsencode(f"{size} {name}") for name, size in sizes.items())
+
+
+def unpack_sizes(data: bytes) -> dict[str, int]:
+    pairs = (os.fsdecode(item).split(" ", 1) for item in data.split(b"\0") if item)
+    return {name: int(size) for size, name in pairs}
+
+
+def carry(
+    ranks: "Transport",
+    algorithm: "Algorithm",
+    messages: "Iterable[memoryview]",
+    arrived: "Callable[[memoryview], None]",
+    whole: "Callable[[], bool]",
+) -> int | None:
+    """Bring messages from root to all ``ranks``, as ``Transport.pass_down`` does, by any algorithm.
+
+    Returns, on root, how many ranks say in the end that what arrived is ``whole``.
+    """
+    family = algorithm.family(ranks.rank, ranks.size)
+    if family is not None:
+        ranks.pass_down(family, messages, arrived)
+        return ranks.count_up(family, whole())
+    for message in messages:
+        if ranks.size > 1:
+            ranks.broadcast_into(message)
+        arrived(message)
+    totals = ranks.totals([whole()])
+    return totals[0] if totals else None
+
+
+class Cargo:
+    """The pieces on one rank. ``failure``: the first that this rank had; no later piece is read or written."""
+
+    def __init__(
+        self,
+        sizes: dict[str, int],
+        store: "Store",
+        algorithm: "Algorithm",
+        fill: "Fill | None" = None,
+        ahead: "Ahead | None" = None,
+    ) -> None:
+        """Make ready to write every file of ``sizes`` into ``store``. The last two are given on root alone.
+
+        ``fill(name, offset, buffer)`` puts content into the buffer; ``ahead(load, pieces, buffers)`` yields
+        ``load(piece, buffer)`` for each piece in order, called ahead by threads.
+        """
+        self.failure: Exception | None = None
+        self._store = store
+        self._fill = fill
+        self._ahead = ahead
+        self._algorithm = algorithm
+        self._pieces = cut(sizes, PIECE)
+        self._arriving = iter(self._pieces)
+        # They take turns: root reads ahead, the others pass on one while another comes.
+        self._buffers = [_buffer() for _ in range(min(IN_USE if fill is None else AHEAD + 1, len(self._pieces)))]
+
+    def travel(self, leaders: "Transport | None") -> int | None:
+        """Bring all from root to each of ``leaders``; return, on root, how many of them have all of it. Collective.
+
+        A rank on which something fails goes on taking part. One that is no leader has None, and nothing to do.
+        """
+        if leaders is None:
+            return None
+        return carry(leaders, self._algorithm, self._messages(), self.unload, lambda: self.failure is None)
+
+    def check(self) -> None:
+        """At the end, raise the first exception that this rank had on the way."""
+        self._buffers.clear()
+        if self.failure is not None:
+            raise self.failure
+
+    def _messages(self) -> "Iterator[memoryview]":
+        """Yield each piece, on root; elsewhere the buffer for it."""
+        if self._ahead is not None:
+            yield from self._ahead(self._load, self._pieces, len(self._buffers))
+            return
+        for number, piece in enumerate(self._pieces):
+            yield self._buffers[number % IN_USE][: length_of(piece)]
+
+    def _load(self, piece: list[Segment], turn: int) -> memoryview:
+        """On root, read a piece, unless something failed before."""
+        buffer = self._buffers[turn]
+        try:
+            if self.failure is None and self._fill is not None:
+                for segment, part in _parts(piece, buffer):
+                    self._fill(segment.name, segment.offset, part)
+        except Exception as exc:
+            self.failure = self.failure or exc
+        return buffer[: length_of(piece)]
+
+    def unload(self, message: memoryview) -> None:
+        """Write the piece that has come next into the store."""
+        piece = next(self._arriving)
+        try:
+            if self.failure is None:
+                for segment, part in _parts(piece, message):
+                    if self._store.holds(segment.name):
+                        self._store.write(segment.name, segment.offset, part)
+                        if segment.ends:
+                            self._store.seal(segment.name)
+        except Exception as exc:
+            self.failure = self.failure or exc
+
+
+def _buffer() -> memoryview:
+    return memoryview(bytearray(PIECE))
+
+
+def _parts(piece: list[Segment], buffer: memoryview) -> "Iterator[tuple[Segment, memoryview]]":
+    start = 0
+    for segment in piece:
+        yield segment, buffer[start : start + segment.length]
+        start += segment.length

@@ -1,0 +1,63 @@
+"""What a store holds: the part of the snapshot that every rank keeps in memory.
+
+Packed as a digest and the marshalled table; ranks of one job run the same Python, so marshal's format is common ground.
+"""
+
+import marshal
+
+from ..digest import DIGEST_SIZE, Damaged, digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..listing import Stamp
+
+
+class Index:
+    """The table of one store.
+
+    listings   directory -> {name: FILE or DIRECTORY}, the names an import can use
+    writable   directories the job may write to, which have no listing: they are asked themselves
+    absent     entries of ``sys.path`` that are no directory
+    code       source or bytecode file -> (offset, length, digest, the file's ``stamp``)
+    libraries  original path of every library in the store -> the file's ``stamp``
+    aliases    real path of a library -> the path in ``libraries`` by which it was found, where the two differ
+    needs      library -> paths of the libraries to load before it, in order
+    metadata   ``*.dist-info`` directory -> {file name: (offset, length, digest), None where it does not exist}
+    answers    what ``answers.Answers`` recorded on root
+    """
+
+    __slots__ = ("absent", "aliases", "answers", "code", "libraries", "listings", "metadata", "needs", "writable")
+
+    def __init__(
+        self,
+        listings: dict[str, dict[str, int]],
+        writable: list[str],
+        absent: list[str],
+        code: "dict[str, tuple[int, int, bytes, Stamp]]",
+        libraries: "dict[str, Stamp]",
+        needs: dict[str, list[str]],
+        metadata: dict[str, dict[str, tuple[int, int, bytes] | None]],
+        answers: dict[tuple[str, str], object],
+        aliases: dict[str, str],
+    ) -> None:
+        self.listings = listings
+        self.writable = set(writable)
+        self.absent = absent
+        self.code = code
+        self.libraries = libraries
+        self.needs = needs
+        self.metadata = metadata
+        self.answers = answers
+        self.aliases = aliases
+
+    def pack(self) -> bytes:
+        fields = [getattr(self, name) for name in self.__slots__]
+        table = marshal.dumps([list(field) if isinstance(field, set) else field for field in fields])
+        return digest(table) + table
+
+    @classmethod
+    def unpack(cls, data: bytes) -> "Index":
+        """Raises Damaged."""
+        if len(data) < DIGEST_SIZE or digest(data[DIGEST_SIZE:]) != data[:DIGEST_SIZE]:
+            raise Damaged("the index of the store is damaged")
+        return cls(**dict(zip(cls.__slots__, marshal.loads(data[DIGEST_SIZE:]), strict=True)))
