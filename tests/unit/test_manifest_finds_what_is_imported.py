@@ -252,14 +252,15 @@ def test_modules_named_in_the_strings_of_an_extension_module_are_found(tmp_path:
     names = b"__all__argumentspackage.deep.leafpyx_unpickle_positionabsent.part"
     table = zlib.compress(b"See also package.prose and `package.prose`. " + names + b" and moreabsent.part")
     strings = (
-        b"package.one\0package.unnamed: an error message\0package.absent\0a part of package.named\0other\0" + table
+        b"package.one\0package.unnamed: an error message\0package.absent\0a part of package.named\0other\0.s\0..s\0"
+        + table
     )
     path = tmp_path / f"package/extension{EXTENSION_SUFFIXES[0]}"
     files = {
         f"package/{name}.py": ""
         for name in ("__init__", "one", "unnamed", "named", "prose", "deep/__init__", "deep/leaf")
     }
-    looked = tree(tmp_path, {**files, "other.py": ""})
+    looked = tree(tmp_path, {**files, "other.py": "", "s.py": ""})
     path.write_bytes(extension(strings))
     made = Manifest(looked, (), Readers(1))
     made.follow_names(["package.extension"])

@@ -53,14 +53,14 @@ def read_module_constants(path: str) -> Constants | None:
     words = set(data.translate(SEPARATED).decode("ascii").split())
     with_dots = [word for word in words if "." in word]
     ends = {word.rpartition("-")[2] for word in with_dots if "-" in word}
-    mentioned = {word for word in ends if "." in word and _is_name(word)}
-    dotted = {word for word in with_dots if len(word) > 1 and _is_name(word)}
+    mentioned = {word for word in ends if "." in word and is_dotted_name(word)}
+    dotted = {word for word in with_dots if is_dotted_name(word)}
     run = " ".join(run for table in _compressed(data) for run in _runs(table.decode("latin-1")))
     return Constants(words, dotted, mentioned, run)
 
 
-def _is_name(word: str) -> bool:
-    return word[-1] != "." and word.replace(".", "").isidentifier()
+def is_dotted_name(word: str) -> bool:
+    return all(part.isidentifier() for part in word.split("."))
 
 
 def _runs(table: str) -> list[str]:

@@ -3,6 +3,7 @@
 import sys
 
 from .. import os
+from .constants import is_dotted_name
 from .distributions import ENTRY_POINTS, entry_points
 
 TYPE_CHECKING = False
@@ -50,7 +51,7 @@ class Hints:
         yield from words & ACCELERATORS
         if package:
             # Such as __import__(__package__ + ".part").
-            yield from (package + word for word in words if word[:1] == "." and _is_dotted_name(word[1:]))
+            yield from (package + word for word in words if word[:1] == "." and is_dotted_name(word[1:]))
         if "." in module.name or not module.path:
             return
         # Such as sysconfig's f"_sysconfigdata_{platform}".
@@ -64,7 +65,7 @@ class Hints:
     def parts(self, package: str, words: set[str]) -> "Iterator[str]":
         """Yield the parts of its own distribution that code names, as tables of backends do."""
         own = package.partition(".")[0] + "."
-        return (word for word in words if word.startswith(own) and _is_dotted_name(word))
+        return (word for word in words if word.startswith(own) and is_dotted_name(word))
 
     def optional(self, code: "CodeType") -> "Iterator[str]":
         """Yield the top-level modules that the body of a module names where it calls something that imports."""
@@ -79,10 +80,6 @@ class Hints:
                 self._plugins = entry_points(self._tree, self._readers)
             for group in words & self._plugins.keys() - PROGRAMS:
                 yield from self._plugins[group]
-
-
-def _is_dotted_name(word: str) -> bool:
-    return all(part.isidentifier() for part in word.split("."))
 
 
 def _is_prefix(word: str) -> bool:
