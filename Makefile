@@ -1,4 +1,4 @@
-# make demo | test | test-full | bench [QUICK=1] | lint | install PREFIX=DIR | wheel | plugin APPTAINER=PROGRAM APPTAINER_SOURCE=DIR PREFIX=DIR
+# `make help` says what there is. A line of it stands behind each target.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
@@ -22,17 +22,24 @@ GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.txt' -o -name 'go.*')
 HOOKS := $(wildcard hooks/hooks.d/*/*.json)
 BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper)
 
-.PHONY: demo test test-full bench lint install wheel go-test plugin clean
+.PHONY: help check demo test test-full bench lint install wheel go-test plugin clean
 
-demo: $(BUILD)/demo-venv/ready $(BUILD)/prefix/ready
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @
+
+check: $(BUILD)/lint-venv/ready ## what needs no root, no containers and, once set up, no network: in about a minute
+	@began=$$SECONDS; $(MAKE) --no-print-directory lint go-test; $(BUILD)/lint-venv/bin/python -m pytest -q tests/unit; \
+	echo "make check: all is well, in $$((SECONDS - began)) s"
+
+demo: $(BUILD)/demo-venv/ready $(BUILD)/prefix/ready ## the main job, plainly and served, and one table of what it did
 	tests/lab/tools.sh || true
 	$(BUILD)/demo-venv/bin/python benchmarks/demo.py --prefix $(BUILD)/prefix
 
-test: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready go-test
+test: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready go-test ## all tests but those that take long (half an hour)
 	tests/lab/tools.sh
 	$(VENV)/bin/python -m pytest -m "not full" $(PYTEST)
 
-test-full: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready go-test
+test-full: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready go-test ## all tests (hours)
 	tests/lab/tools.sh
 	$(VENV)/bin/python -m pytest $(PYTEST)
 
@@ -57,7 +64,7 @@ RESULTS := benchmarks/results
 lab_scale := --resume
 endif
 
-bench: $(BENCHMARKS:%=$(MARKS)/%.done)
+bench: $(BENCHMARKS:%=$(MARKS)/%.done) ## all benchmarks, and the page that shows them; QUICK=1: a small part (hours; minutes)
 	$(BUILD)/bench-venv/bin/python benchmarks/report.py $(PAGE)
 
 $(MARKS)/%.done: benchmarks/%.py | $(BUILD)/bench-venv/ready $(BUILD)/prefix/ready
@@ -65,7 +72,7 @@ $(MARKS)/%.done: benchmarks/%.py | $(BUILD)/bench-venv/ready $(BUILD)/prefix/rea
 	$(BUILD)/bench-venv/bin/python $< --prefix $(BUILD)/prefix --output $(RESULTS)/$*.json $($*) || [ $$? = 3 ]
 	touch $@
 
-lint: $(BUILD)/lint-venv/ready
+lint: $(BUILD)/lint-venv/ready ## ruff, mypy, shellcheck, gofmt, go vet, staticcheck
 	$(BUILD)/lint-venv/bin/ruff check
 	$(BUILD)/lint-venv/bin/ruff format --check
 	$(BUILD)/lint-venv/bin/mypy
@@ -73,17 +80,17 @@ lint: $(BUILD)/lint-venv/ready
 	go=$$(hooks/go.sh); for module in hooks plugin; do (cd $$module; test -z "$$(gofmt -l . | tee /dev/stderr)"; \
 	"$$go" vet ./...; "$$go" run honnef.co/go/tools/cmd/staticcheck@v0.6.1 ./...); done
 
-go-test:
+go-test: ## the tests in Go
 	go=$$(hooks/go.sh); for module in hooks plugin; do (cd $$module; "$$go" test ./...); done
 
 # The plugin for one build of Apptainer or SingularityCE: see docs/plugin.md.
-plugin:
+plugin: ## the plugin: APPTAINER=PROGRAM APPTAINER_SOURCE=DIR PREFIX=DIR
 	PATH=$$(dirname "$$(hooks/go.sh)"):$$PATH plugin/build.sh "$(APPTAINER)" "$(APPTAINER_SOURCE)" "$(PREFIX)" $(BUILD)/plugin.sif
 
-install: $(BINARIES) $(VENV)/ready
+install: $(BINARIES) $(VENV)/ready ## one relocatable directory: PREFIX=DIR
 	./install.sh "$(PREFIX)" $(BUILD)/bin "$(MPI4PY)" "$(MINORS)" $(VENV)/bin/python
 
-wheel: $(BUILD)/dist/ready
+wheel: $(BUILD)/dist/ready ## a wheel in build/dist
 	@ls $(BUILD)/dist/*.whl
 
 $(BINARIES) &: $(GO_SOURCES)
@@ -117,5 +124,5 @@ $(BUILD)/demo-venv/ready: pyproject.toml
 	./venv.sh "$(PYTHON)" $(BUILD)/demo-venv $(MPI4PY) mpich==5.0.2 numpy==2.4.6 scipy==1.17.1 rich
 	touch $@
 
-clean:
+clean: ## remove the directory build
 	rm -rf $(BUILD)

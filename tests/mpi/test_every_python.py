@@ -18,11 +18,12 @@ CORE = (
     "tests/mpi/test_one_copy_per_node.py",
     "tests/mpi/test_programs.py",
     "tests/mpi/test_uncaught_exceptions.py",
+    "tests/installed",
     "tests/unit",
     # These are run for every version by themselves.
-    "--ignore=tests/unit/test_import_statements.py",
-    "--ignore=tests/unit/test_machinery.py",
-    "--deselect=tests/unit/test_site_outlook.py::test_prefixes_and_user_site",
+    "--ignore=tests/installed/test_import_statements.py",
+    "--ignore=tests/installed/test_machinery.py",
+    "--deselect=tests/installed/test_site_outlook.py::test_prefixes_and_user_site",
 )
 # What builds extension modules is left out where a Python has no headers.
 WITHOUT_HEADERS = (

@@ -91,7 +91,7 @@ def _left(directory: Path) -> list[tuple[str, str]]:
     return found
 
 
-# What may differ: a pattern, what stands for it in the comparison, and the row of docs/behaviour.md that says so.
+# What may differ: a pattern, what stands for it in the comparison, and the entry of docs/behaviour.md that says so.
 DOCUMENTED: tuple[tuple[str, str, str], ...] = (
     (r"0x[0-9a-f]+", "ADDRESS", "addresses differ from run to run"),
     (r"left\.\d+\.\w{8}", "TEMPORARY", "random names differ from run to run"),

@@ -1,0 +1,1 @@
+"""Tests that need an installed prefix or other Pythons, but no MPI."""
