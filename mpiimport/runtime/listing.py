@@ -17,6 +17,14 @@ def stamp(status: os.stat_result) -> Stamp:
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
+def stamp_of(path: str) -> Stamp | None:
+    """Return the stamp of the file at ``path`` as it is now; None where it cannot be looked at."""
+    try:
+        return stamp(os.stat(path))
+    except OSError:
+        return None
+
+
 def list_directory(path: str) -> dict[str, int] | None:
     """Map the names in a directory that an import can use to FILE or DIRECTORY; None where it cannot be listed."""
     listing = {}

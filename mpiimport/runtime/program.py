@@ -1,15 +1,16 @@
 """The program to run, from a command line such as Python's own, and running it as Python would."""
 
 import sys
-from _frozen_importlib_external import SourceFileLoader
+from _frozen_importlib_external import SourceFileLoader, SourcelessFileLoader
 from _functools import partial  # type: ignore[import-not-found]
 from _weakref import ref
 from zipimport import ZipImportError, zipimporter
 
-from . import open, os
+from . import os
 from .digest import digest
 from .machinery import keep_source
 from .messages import say
+from .program_file import ProgramFile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,13 +30,14 @@ class NoProgram(ValueError):
 class Program:
     """``kind``: SCRIPT, MODULE, CODE or INPUT; ``target``: the path, name or text; ``arguments``: the rest."""
 
-    __slots__ = ("_container", "_main", "arguments", "kind", "target")
+    __slots__ = ("_container", "_file", "_main", "arguments", "kind", "target")
 
     def __init__(self, kind: str, target: str, arguments: list[str]) -> None:
         self.kind = kind
         self.target = target
         self.arguments = arguments
         self._container: bool | None = None
+        self._file: ProgramFile | None = None
         self._main: ref[ModuleType] | None = None
 
     @classmethod
@@ -114,15 +116,21 @@ class Program:
             return ["linecache"]
         return ["__main__"] if self._is_container() else []
 
+    def is_readable(self) -> bool:
+        """Tell whether its text is read here as the interpreter reads it; else that is to run it by itself."""
+        return self.kind != SCRIPT or self._is_container() or self._read().is_readable()
+
     def code(self) -> "CodeType | None":
-        """Return the program's own code; None where it is a module, is read from a terminal, or is broken."""
+        """Return the program's own code; None where it is a module, is read from a terminal, or is broken.
+
+        Compiling may warn, of which the program is to hear when it begins.
+        """
         try:
-            if self.kind == SCRIPT and not self._is_container():
-                with open(self.target, "rb") as stream:
-                    return compile(stream.read(), self.target, "exec", dont_inherit=True)
+            if self.kind == SCRIPT and not self._is_container() and not self._read().failure:
+                return self._read().code(self.target)
             if self.kind == CODE:
                 return compile(_text_of_option(self.target), "<string>", "exec", dont_inherit=True)
-        except (OSError, SyntaxError, ValueError):
+        except (SyntaxError, ValueError):
             pass
         return None
 
@@ -140,21 +148,36 @@ class Program:
         self._main = ref(main)
         namespace = main.__dict__
         if self.kind == SCRIPT:
-            name = _absolute(self.target)
-            namespace.update(__file__=name, __loader__=SourceFileLoader("__main__", name))
-            source = _source(name)
+            code = self._prepare_file(namespace)
         elif self.kind == CODE:
-            name, source = "<string>", _text_of_option(self.target).encode()
+            text = _text_of_option(self.target)
+            code = compile(text, "<string>", "exec", dont_inherit=True)
+            if self._keeps_text():
+                keep_source(code, text)
         else:
-            name, source = "<stdin>", sys.stdin.buffer.read()
-            namespace["__file__"] = name
+            namespace["__file__"] = "<stdin>"
+            code = compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True)
         if self.kind != CODE and sys.version_info < (3, 15):
             namespace["__cached__"] = None
-        code = compile(source, name, "exec", dont_inherit=True)
-        if self._keeps_text():
-            keep_source(code, source.decode())
         run: Callable[[], object] = partial(exec, code, namespace)
         return run
+
+    def _prepare_file(self, namespace: "dict[str, Any]") -> "CodeType":
+        """Return the code of the script. A missing one ends the process with Python's own words and status."""
+        file, name = self._read(), _full_name(self.target)
+        if file.failure is not None:
+            say(f"{sys.executable}: can't open file {name!r}: [Errno {file.failure.errno}] {file.failure.strerror}")
+            raise SystemExit(2) from None
+        loader = SourcelessFileLoader if file.is_bytecode() else SourceFileLoader
+        namespace.update(__file__=name, __loader__=loader("__main__", name))
+        self._file = None
+        return file.code(name)
+
+    def _read(self) -> ProgramFile:
+        """Return the file of the script. It is read once, and by the path as it stands: links in that are followed."""
+        if self._file is None:
+            self._file = ProgramFile(_full_name(self.target))
+        return self._file
 
     def forget_file(self) -> None:
         """Take from ``__main__`` what Python takes from it where a file ran to its end: exit handlers see that."""
@@ -184,6 +207,14 @@ class Program:
         return self._container
 
 
+def _full_name(path: str) -> str:
+    """Return ``path`` behind the current directory, as Python names a script: nothing in it is resolved."""
+    try:
+        return path if path.startswith("/") else f"{os.getcwd()}/{path}"
+    except FileNotFoundError:
+        return path
+
+
 def _absolute(path: str) -> str:
     """Return ``path`` as it is from everywhere; unchanged where the current directory is no more, as in Python."""
     try:
@@ -211,15 +242,3 @@ def _is_archive(path: str) -> bool:
     except ZipImportError:
         return False
     return True
-
-
-def _source(path: str) -> bytes:
-    """Read a script. A missing one ends the process with Python's own words and status."""
-    import io
-
-    try:
-        with io.open_code(path) as stream:
-            return stream.read()
-    except OSError as exc:
-        say(f"{sys.executable}: can't open file {path!r}: [Errno {exc.errno}] {exc.strerror}")
-        raise SystemExit(2) from None

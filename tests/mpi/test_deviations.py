@@ -96,6 +96,24 @@ print(*[type(getattr(os, name)).__name__ for name in ("_exit", "execv", "execve"
     assert job.run(mpich, 2, script).lines() == ["function " * 3 + "builtin_function_or_method True"] * 2
 
 
+def test_the_abrupt_ends_travel_between_processes(job: Job, mpich: Mpi) -> None:
+    text = """
+import os, pickle, subprocess, sys
+from mpi4py import MPI
+for name in "_exit", "execv", "execve":
+    data = MPI.COMM_WORLD.bcast(getattr(os, name))
+    assert data is getattr(os, name) and data.__doc__, name
+    load = "import os, pickle, sys; print(pickle.load(sys.stdin.buffer) is os." + name + ")"
+    done = subprocess.run([sys.executable, "-c", load], input=pickle.dumps(data), stdout=subprocess.PIPE)
+    assert done.stdout == b"True\\n", name
+try:
+    os._exit("no number")
+except TypeError:
+    print(MPI.Is_finalized())
+"""
+    assert job.run(mpich, 2, job.script(text)).lines() == ["False"] * 2
+
+
 def test_the_switch_is_off_in_a_rank(job: Job, mpich: Mpi) -> None:
     script = job.script("import os; print(os.environ['MPIIMPORT'])")
     assert job.run(mpich, 2, script).lines() == ["0"] * 2

@@ -146,6 +146,43 @@ def test_who_clears_the_cache_of_finders_has_directories_looked_at_again(
     assert seen[door] == seen["plain"]
 
 
+REMOVED = """
+import importlib, os, sys
+from mpi4py import MPI
+world, library = MPI.COMM_WORLD, sys.argv[1]
+import kept
+world.Barrier()
+if world.rank == 0:
+    for name in os.listdir(library):
+        if name.endswith(".py"):
+            os.rename(f"{library}/{name}", f"{library}/{name}.away")
+world.Barrier()
+def seen(ask):
+    try:
+        return ask().__name__
+    except BaseException as exc:
+        return type(exc).__name__, str(exc)
+print(seen(lambda: __import__("opt" + "ional")), seen(lambda: __import__("pack" + "age.part")), seen(lambda: importlib.reload(kept)))
+"""
+
+
+@pytest.mark.parametrize("door", ["early", "module"])
+def test_a_module_that_is_removed_before_anyone_reads_it_is_not_found(job: Job, mpich: Mpi, door: str) -> None:
+    script = job.script(REMOVED, "programs/app.py")
+    seen = {}
+    for each in ("plain", door):
+        library = job.directory / f"library-{each}"
+        for name in ("kept", "optional"):
+            job.script("", f"library-{each}/{name}.py")
+        path = ":".join(filter(None, [job.switches(each).get("PYTHONPATH"), str(library)]))
+        words = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "MPIIMPORT_MANIFESTS": "-"}
+        outcome = job.run(mpich, 2, script, str(library), door=each, **words)
+        assert outcome.status == 0, outcome.stderr
+        seen[each] = outcome.lines()
+    assert "ModuleNotFoundError" in seen["plain"][0]
+    assert seen[door] == seen["plain"]
+
+
 BUILT_ANEW = """
 import importlib, os, sys
 from mpi4py import MPI

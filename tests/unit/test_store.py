@@ -1,9 +1,11 @@
 """A store is private, has its room, and is removed by the last process that uses it, or by the user's next job."""
 
+import contextlib
 import errno
 import functools
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -602,3 +604,23 @@ def sweep_elsewhere(parent: Path) -> None:
     """Sweep as the user's next job would."""
     program = "import sys; from mpiimport.runtime.store.store import sweep; sweep(sys.argv[1:])"
     subprocess.run([sys.executable, "-c", program, str(parent)], check=True, cwd=ROOT)
+
+
+def test_a_store_that_cannot_be_removed_for_want_of_descriptors_is_swept_later(tmp_path: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        in_child(functools.partial(leave_without_descriptors, tmp_path))
+    assert os.waitpid(child, 0)[1] == 0
+    assert len(list(tmp_path.iterdir())) == 1
+    sweep([str(tmp_path)])
+    assert list(tmp_path.iterdir()) == []
+
+
+def leave_without_descriptors(directory: Path) -> None:
+    store = create(directory, sizes={"code": 12, "lib/tree/package/libneed.so": 12})
+    most = max(int(file.name) for file in Path("/proc/self/fd").iterdir())
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most + 1, most + 1))
+    with contextlib.suppress(OSError):
+        while True:
+            os.open("/", os.O_RDONLY)
+    store.leave()

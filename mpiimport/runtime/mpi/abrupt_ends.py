@@ -14,18 +14,26 @@ def before_abrupt_ends(work: "Callable[[bool], None]") -> None:
     """Call ``work``, which must not raise, before any such end: with true where the process becomes another program."""
     leave_now = os._exit
 
-    def exit_at_once(status: int) -> None:
-        work(False)
+    def _exit(status: int) -> None:
+        if isinstance(status, int):
+            work(False)
         leave_now(status)
 
-    os._exit = exit_at_once  # type: ignore[assignment]
+    os._exit = _found_in_os(_exit)
     for name in ("execv", "execve"):
         # The other functions of their kind in `os` call these two.
         become = getattr(os, name)
-        replacement = _preceded(become, work)
+        replacement = _found_in_os(_preceded(become, work), name)
         setattr(os, name, replacement)
         if become in os.supports_fd:
             os.supports_fd.add(replacement)
+
+
+def _found_in_os(function: "Any", name: str = "_exit") -> "Any":
+    """Give a function the name by which pickle finds it, here and in processes that have the original there."""
+    function.__module__, function.__name__, function.__qualname__ = "os", name, name
+    function.__doc__ = getattr(os, name).__doc__
+    return function
 
 
 def _preceded(become: "Any", work: "Callable[[bool], None]") -> "Any":

@@ -4,11 +4,9 @@ Only what is stored counts, under a name that is written out: ``os.environ[NAME]
 ``putenv``, before the text imports ``mpi4py.MPI``.
 """
 
-import warnings
-
 from .. import os
 from ..program import CODE, SCRIPT
-from .reading import read_file
+from .reading import read_file, without_warnings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,11 +47,10 @@ def settings_in(text: bytes) -> "Iterator[str]":
     if not any(part in text for part in TELLING):
         return
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            nodes = list(_nodes(compile(text, "<program>", "exec", ONLY_TREE, dont_inherit=True)))
+        tree = without_warnings(lambda: compile(text, "<program>", "exec", ONLY_TREE, dont_inherit=True))
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return
+    nodes = list(_nodes(tree))
     starts = min((node.lineno for node in nodes if _imports_mpi(node)), default=None)
     for node in nodes:
         for name, value in _stored(node):

@@ -14,9 +14,13 @@ from .counted_files import count_bytes, open_to_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import CodeType, ModuleType
+    from typing import TypeVar
 
     from ..listing import Stamp
+
+    Result = TypeVar("Result")
 
 _hidden: "list[ModuleType]" = []
 
@@ -58,6 +62,13 @@ class CodeFile:
             return None
         self.marshalled = marshal.dumps(code)
         return code
+
+
+def without_warnings(function: "Callable[[], Result]") -> "Result":
+    """Call a function that compiles what every rank is to compile and to be warned of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function()
 
 
 def hide_modules(before: set[str]) -> None:

@@ -18,7 +18,7 @@ from .learned_manifest import Learned
 from .learning import Learning
 from .library_needs import Libraries
 from .parallel import Readers
-from .reading import hide_modules
+from .reading import hide_modules, without_warnings
 from .rehearsal import CUSTOMISED
 from .staging import are_local, leave_direct, make_fit
 from .static_manifest import Manifest
@@ -159,7 +159,7 @@ def resolve(
             manifest.follow_names(sorted(words(line) & tree.tops()))
             manifest.follow_program(line)
     manifest.follow_names([*CUSTOMISED, *program.modules()])
-    code = program.code()
+    code = without_warnings(program.code)
     if code is not None:
         manifest.follow_program(code)
     manifest.complete()

@@ -14,6 +14,7 @@ from _frozen_importlib_external import (
     cache_from_source,
     spec_from_file_location,
 )
+from _functools import partial  # type: ignore[import-not-found]
 
 from ..listing import DIRECTORY, FILE
 from ..machinery import are_importlibs, as_importlib, code_to_timestamp_pyc
@@ -50,6 +51,10 @@ class Source:
     def listing(self, path: str) -> dict[str, int] | None:
         """Map the names in a directory to FILE or DIRECTORY; None where it has not been listed."""
         return None
+
+    def is_there(self, path: str) -> bool:
+        """Tell whether a file that a listing names is to be taken for one that still exists."""
+        return True
 
     def handover(self, name: str) -> ModuleSpec | None:
         """Return the spec of a module that is loaded already and waits to be asked for."""
@@ -125,11 +130,11 @@ class StoreFinder(FileFinder):
             if inside is None:
                 return super().find_spec(fullname, target)
             spec = self._spec(fullname, inside, "__init__", f"{base}/__init__", [base])
-            if spec is not None:
-                return spec
-        spec = self._spec(fullname, self._listing, tail, base, None)
+        else:
+            spec = None
+        spec = spec or self._spec(fullname, self._listing, tail, base, None)
         if spec is not None:
-            return spec
+            return spec if self.source.is_there(str(spec.origin)) else super().find_spec(fullname, target)
         if not self._is_complete:
             return super().find_spec(fullname, target)
         if inside is None:
@@ -259,8 +264,9 @@ class StoreExtensionLoader(StoreLoader, ExtensionFileLoader):
 def _observing(kind: "Any") -> "Any":
     """Return a class of loaders that let their source execute the module."""
 
+    @as_importlib
     def exec_module(self: "Any", module: "ModuleType") -> None:
-        self.source.execute(module, lambda: kind.exec_module(self, module))
+        self.source.execute(module, partial(kind.exec_module, self, module))
 
     return type(kind.__name__, (kind,), {"exec_module": exec_module})
 

@@ -8,11 +8,11 @@ from _frozen_importlib_external import BYTECODE_SUFFIXES, cache_from_source
 
 from .. import os
 from ..digest import Damaged
-from ..listing import DIRECTORY, list_directory, stamp
+from ..listing import DIRECTORY, list_directory, stamp_of
 from ..machinery import as_importlib, call_with_frames_removed, fix_co_filename
 from ..messages import say
 from ..store.index import Index
-from ..store.late_records import CODE, LISTING, LateRecords
+from ..store.late_records import CODE, LISTING, THERE, LateRecords
 from .account import Account
 from .children import attach_children
 from .finder import Source, StoreFinder, StoreLoader, StoreSourceLoader
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
     from typing import Any
 
-    from ..listing import Stamp
     from ..machinery import Details
     from ..mpi.ownership import Ownership
     from ..store.store import Store
@@ -121,6 +120,18 @@ class Imports(Source):
     def _listing(self, path: str) -> dict[str, int] | None:
         return self._index.listings.get(path, self._listed_late.get(path))
 
+    def is_there(self, path: str) -> bool:
+        """Tell whether the store has a file, or the first rank of this node to ask has found it.
+
+        Where a module is asked for that this process has imported already, it must be there now.
+        """
+        if path in self.account.served or path in self._read_late:
+            return os.path.isfile(path)
+        if path in self._index.code or path in self._index.needs:
+            return True
+        # Of one that is missing nothing is shared, for it may come.
+        return bool(self._late.get(THERE, path, lambda: os.path.isfile(path) or None)) or os.path.isfile(path)
+
     def names(self, path: str) -> list[str] | None:
         """Return the names in a directory or absent entry of ``sys.path``; None where it must be looked at."""
         if self._invalidated:
@@ -146,6 +157,7 @@ class Imports(Source):
         except (Damaged, UnicodeDecodeError):
             return False, None
 
+    @as_importlib
     def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
         """Execute the body of an observed module, and teach it to ask here."""
         if module.__name__ == "sysconfig":
@@ -171,7 +183,7 @@ class Imports(Source):
         if entry is None:
             return None
         offset, length, expected, seen = entry
-        if (path in self.account.served or self._may_have_changed(path)) and _stamp(path) != seen:
+        if (path in self.account.served or self._may_have_changed(path)) and stamp_of(path) != seen:
             return None
         try:
             data = self._stored(offset, length, expected)
@@ -205,7 +217,7 @@ class Imports(Source):
         One that may have changed, and has, is left to the caller, with all that it needs.
         """
         seen = self._index.libraries.get(self.libraries.known_path(path))
-        if seen is not None and self._may_have_changed(path) and _stamp(path) != seen:
+        if seen is not None and self._may_have_changed(path) and stamp_of(path) != seen:
             return False
         if self.libraries.stage(path):
             self.account.served.add(path)
@@ -235,7 +247,7 @@ class Imports(Source):
         """Write the pycs of source files that other ranks have imported, as each of them would have plainly."""
         for path in paths:
             offset, length, expected, seen = self._index.code[path]
-            if not sys.dont_write_bytecode and _stamp(path) == seen and not os.path.exists(cache_from_source(path)):
+            if not sys.dont_write_bytecode and stamp_of(path) == seen and not os.path.exists(cache_from_source(path)):
                 StoreSourceLoader("", path).write_pyc(marshal.loads(self._stored(offset, length, expected)))
 
     def invalidate(self) -> None:
@@ -281,10 +293,3 @@ class Imports(Source):
     def _may_have_changed(self, path: str) -> bool:
         """Tell whether a file is to be as it is now, not as it was when its directory was listed."""
         return self._invalidated or self._listing(os.path.dirname(path)) is None
-
-
-def _stamp(path: str) -> "Stamp | None":
-    try:
-        return stamp(os.stat(path))
-    except OSError:
-        return None

@@ -62,6 +62,7 @@ class Answers:
         """Return the functions that answer for those of ``os`` that ``site`` calls, by name."""
         return {"listdir": self.listdir, "lstat": self.lstat}
 
+    @as_importlib
     def execute_sysconfig(self, module: "Any", execute: "Callable[[], None]") -> None:
         """Run the body of ``module``, which is ``sysconfig``, so that its look at the interpreter's place is answered.
 

@@ -5,7 +5,7 @@ import sys
 from _frozen_importlib import BuiltinImporter
 from sys import __excepthook__ as print_exception
 
-from .. import os, restore_lazy_imports
+from .. import PACKAGE_DIRECTORY, os, restore_lazy_imports
 from ..clock import MAIN, SITE, phases
 from ..messages import say, write_line
 from ..options import OptionError, from_environment, split_flags
@@ -109,6 +109,8 @@ def prepare_command(
     except (OptionError, NoProgram) as exc:
         say(f"mpiimport: {exc}")
         raise SystemExit(USAGE_STATUS) from None
+    if not program.is_readable():
+        os.execv(sys.executable, interpreter + rest)
     sys.orig_argv = interpreter + rest
     sys.argv = program.words()
     _replace_main()
@@ -164,7 +166,7 @@ def _run_site(answers: Answers) -> None:
 
 def _less_ours(traceback: "TracebackType | None") -> "TracebackType | None":
     """Return a traceback less our frames, which it begins with."""
-    here = os.path.dirname(__file__)
+    here = os.path.join(PACKAGE_DIRECTORY, "")
     while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(here):
         traceback = traceback.tb_next
     return traceback

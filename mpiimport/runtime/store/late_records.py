@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..size import Size
     from .store import Store
 
-CODE, LISTING = "code", "listing"
+CODE, LISTING, THERE = "code", "listing", "there"
 DIRECTORY, ROOM = "late", "late/room"
 UNFINISHED = ".new"
 # The most, in bytes, that all records take: ten thousand modules, and far from what fills a node's memory.

@@ -269,9 +269,13 @@ def _remove_if_unused(directory: str, lock: int) -> None:
         os.close(lock)
 
 
+def _fail(exc: OSError) -> None:
+    raise exc
+
+
 def _remove(directory: str) -> None:
-    """Remove a store, the lock last."""
-    for parent, directories, files in os.walk(directory, topdown=False):
+    """Remove a store, the lock last, by which what is left after a failure is seen to be unused. Raises OSError."""
+    for parent, directories, files in os.walk(directory, topdown=False, onerror=_fail):
         for name in files:
             if name != LOCK or parent != directory:
                 os.unlink(os.path.join(parent, name))
