@@ -42,9 +42,7 @@ class Seen:
 
     def __init__(self, job: Job, mpi: Mpi, ranks: int, **options: str) -> None:
         report = job.directory / "report.json"
-        outcome = job.run(
-            mpi, ranks, job.script(PROGRAM), MPIIMPORT_REPORT=str(report), MPIIMPORT_BREADTH="closure", **options
-        )
+        outcome = job.run(mpi, ranks, job.script(PROGRAM), MPIIMPORT_REPORT=str(report), **options)
         assert outcome.status == 0, outcome.stderr
         files = sorted(job.directory.glob("seen-*.json"))
         assert len(files) == ranks

@@ -5,11 +5,8 @@
 STEPS = 2
 FROM_NODES = (24, 48)
 MANY_NODES = FROM_NODES[-1]
-# The parts that packages bring when they are asked for: of these more are wanted.
-ATTRIBUTES_FROM_NODES = 4
 
 
-def steps_for(nodes: int) -> tuple[int, int]:
-    """Return how many steps are made from any function or string, and how many from the ``__getattr__`` of modules."""
-    steps = sum(1 for least in FROM_NODES if nodes >= least)
-    return steps, max(steps, int(nodes >= ATTRIBUTES_FROM_NODES))
+def steps_for(nodes: int) -> int:
+    """Return how many steps are made from functions and strings."""
+    return sum(1 for least in FROM_NODES if nodes >= least)

@@ -74,7 +74,7 @@ class Manifest:
         # How many uncertain steps lead to what is reached now; code from which another is to be made: which of its
         # statements it takes, its package, and its words, where these matter.
         self._step = 0
-        self._steps, self._attribute_steps = steps_for(nodes) if breadth == AUTO else (STEPS, STEPS)
+        self._steps = steps_for(nodes) if breadth == AUTO else STEPS
         self._uncertain: list[tuple[Callable[[CodeType], list[ImportStatement]], CodeType, str, set[str]]] = []
         # The top-level modules to which certain steps lead.
         self._certain: set[str] = set()
@@ -258,7 +258,8 @@ class Manifest:
             self._uncertain.append((later_statements, code, package, set()))
         elif self._step < self._steps and (not self._step or top in self._certain):
             self._uncertain.append((later_statements, code, package, found))
-        elif self._step < self._attribute_steps:
+        elif self._step < max(self._steps, 1):
+            # The parts that a package brings when they are asked for are wanted more often than not.
             self._uncertain.append((attribute_statements, code, package, set()))
 
     def _follow_uncertain(
