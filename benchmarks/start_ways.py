@@ -102,6 +102,7 @@ def podman_ways(prefix: Path, python: Path) -> dict[str, Way]:
     variables = [f"--env={name}={value}" for name, value in RANK.items()]
     run = ["run", "--rm", f"--volume={python.parent}:{python.parent}", *variables]
     hooks = ["podman", f"--hooks-dir={prefix}/share/containers/oci/hooks.d/podman", *run]
+    subprocess.run([prefix / "bin" / "mpiimport-plan", "release", PROFILE], check=True, stdout=subprocess.DEVNULL)
     annotation = f"--annotation=org.mpiimport.profile={PROFILE}"
     command = [str(python), "app.py"]
     basis, bare = "podman", "podman, image of the entrypoint without it"

@@ -45,6 +45,16 @@ func loadTrusted(name, top string, root uint32, directories []string) (*Profile,
 	}}.load(name, nil)
 }
 
+// OnlyRootWrites returns an error where somebody else than root could put another file in the place of this one, which lies
+// below top.
+func OnlyRootWrites(file, top string) error {
+	root, err := RootOwner()
+	if err != nil {
+		return err
+	}
+	return onlyRootWrites(file, top, root)
+}
+
 // onlyRootWrites returns an error where somebody else could put another file in the place of this one: all from
 // top down must be root's, writable for root alone, and no symbolic link. Once that is so only root can change it.
 func onlyRootWrites(file, top string, root uint32) error {

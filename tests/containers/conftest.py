@@ -23,6 +23,7 @@ def site(prefix: Path) -> Iterator[Site]:
     subprocess.run(
         [prefix / "bin" / "mpiimport-plan", "record", "--prefix", prefix], check=True, env={"PATH": str(runtime.parent)}
     )
+    subprocess.run([prefix / "bin" / "mpiimport-plan", "release", "default", "mpich", "openmpi"], check=True, env={})
     with ExitStack() as resources:
         yield Site(prefix, runtime, images, user, resources)
 

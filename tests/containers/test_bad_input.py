@@ -47,6 +47,9 @@ class Machine:
                 if text is not None:
                     (place / f"{name}.yaml").write_text(HEAD.format(name) + text)
         shutil.copy2(self.site.prefix / "profiles" / "mpich.yaml", self.hooks / "profiles")
+        released = "".join(f"  {name}: {{}}\n" for name in (*PROFILES, "mpich"))
+        (self.hooks / "etc").mkdir()
+        (self.hooks / "etc" / "hook.yaml").write_text(f"released:\n{released}")
         (self.hooks / "bin").mkdir()
         shutil.copy2(self.site.prefix / "bin" / "mpiimport-hook", self.hooks / "bin")
 

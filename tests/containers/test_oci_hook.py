@@ -39,6 +39,7 @@ class Podman:
         runtime: str = "runc",
         identity: str = "root",
         options: tuple[str, ...] = (),
+        image: str = podman.IMAGE,
         **variables: str,
     ) -> Outcome:
         words = ["podman", "--runtime", runtime, "--hooks-dir", str(self.directory), "run", *podman.RUN_OPTIONS]
@@ -46,10 +47,17 @@ class Podman:
         words += [word for name, value in variables.items() for word in ("--env", f"{name}={value}")]
         cell = Cell("oci_hook", "oci", identity, "contained", "mpich")
         return run(
-            self._site.as_identity(identity, [*words, podman.IMAGE, *command]),
+            self._site.as_identity(identity, [*words, image, *command]),
             podman.environment(self._site, cell, self._mpi),
             directory=Path("/"),
         )
+
+    def podman(self, *words: str, text: str) -> "subprocess.CompletedProcess[str]":
+        """Another command of root's podman."""
+        cell = Cell("oci_hook", "oci", "root", "contained", "mpich")
+        environment = podman.environment(self._site, cell, self._mpi)
+        line = ["podman", *words]
+        return subprocess.run(line, input=text, env=environment, capture_output=True, text=True, timeout=120)
 
     def mpiexec(self, *program: str, **settings: str) -> Outcome:
         return self.run(
@@ -79,6 +87,84 @@ def own_hooks(site: Site, mpich: Mpi) -> Iterator[Podman]:
     for file in directory.iterdir():
         file.unlink()
     directory.rmdir()
+
+
+@pytest.fixture
+def shared(site: Site, prefix: Path) -> Iterator[Path]:
+    """A directory that the profile `shared` of the prefix mounts writable."""
+    directory = site.workspace("root")
+    directory.chmod(0o777)
+    profile = prefix / "profiles" / "shared.yaml"
+    mounts = f"mounts: [{{source: {directory}, target: /data, options: rw}}]"
+    profile.write_text(f"schema_version: 1\nname: shared\ndescription: a test\n{mounts}\n")
+    yield directory
+    _plan(prefix, "withdraw", "shared")
+    profile.unlink()
+
+
+@pytest.fixture
+def annotated(engine: Podman) -> Iterator[str]:
+    """An image whose manifest names the profile `shared`."""
+    name = "localhost/mpiimport-annotated"
+    line = f"FROM {podman.IMAGE}\n"
+    built = engine.podman("build", "--format", "oci", f"--annotation={ANNOTATION}=shared", "-t", name, "-", text=line)
+    assert built.returncode == 0, built.stderr
+    yield name
+    engine.podman("rmi", "--force", name, text="")
+
+
+def test_an_image_wakes_no_profile_that_the_administrator_has_not_released(
+    engine: Podman, prefix: Path, shared: Path, annotated: str
+) -> None:
+    write = ("sh", "-c", "ls -d /opt/mpiimport; mkdir -p /data; touch /data/written; echo ran")
+    assert engine.run(*write, profile=None, image=annotated).lines() == ["ran"]
+    assert list(shared.iterdir()) == []
+    refused = _plan(prefix, "release", "shared")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert f"mounts {shared} writable" in refused.stderr
+    assert _plan(prefix, "release", "--writable", "shared").returncode == 0
+    # podman before 4.6 copies the annotations of images.
+    assert engine.run(*write, profile="shared", image=annotated).lines() == ["/opt/mpiimport", "ran"]
+    assert [file.name for file in shared.iterdir()] == ["written"]
+
+
+def test_a_profile_that_mounts_more_than_it_was_released_for_is_not_served(
+    engine: Podman, prefix: Path, shared: Path, site: Site
+) -> None:
+    assert _plan(prefix, "release", "--writable", "shared").returncode == 0
+    other = site.workspace("root")
+    profile = prefix / "profiles" / "shared.yaml"
+    profile.write_text(profile.read_text().replace(str(shared), str(other)))
+    for directory in (hooks(prefix), hooks(prefix, "cri-o")):
+        engine.directory = directory
+        outcome = engine.run("sh", "-c", "ls -d /opt/mpiimport /data; echo ran", profile="shared")
+        assert outcome.lines() == ["ran"], outcome.stderr
+    reason = _hook(prefix, "check", "", "shared")
+    assert reason.returncode == 1
+    assert f"mounts {other} writable, for which it is not released" in reason.stderr
+
+
+def test_only_root_can_release(prefix: Path, shared: Path) -> None:
+    assert _plan(prefix, "release", "--writable", "shared").returncode == 0
+    released = prefix / "etc" / "hook.yaml"
+    released.chmod(0o666)
+    outcome = _hook(prefix, "check", "", "mpich")
+    released.chmod(0o644)
+    assert outcome.returncode == 1
+    assert f"{released} is writable for others than root" in outcome.stderr
+    assert _hook(prefix, "check", "", "mpich").returncode == 0
+
+
+def test_what_is_released_is_readable_for_all_and_can_be_withdrawn(prefix: Path, shared: Path) -> None:
+    listed = _plan(prefix, "release", "--writable", "shared", umask=0o077)
+    assert f"shared       {shared}" in listed.stdout.splitlines()
+    assert (prefix / "etc" / "hook.yaml").stat().st_mode & 0o777 == 0o644
+    assert _plan(prefix, "withdraw", "shared").returncode == 0
+    assert "shared" not in _plan(prefix, "release").stdout
+    assert "not released" in _hook(prefix, "check", "", "shared").stderr
+    unknown = _plan(prefix, "release", "no-such-profile")
+    assert unknown.returncode == 2
+    assert 'there is no profile "no-such-profile"' in unknown.stderr
 
 
 @pytest.mark.parametrize(("runtime", "identity"), RUNTIMES)
@@ -144,32 +230,40 @@ def test_an_unknown_stage_or_version_is_a_warning(prefix: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", ["no-such-profile", "", "../../etc/passwd", "/etc/passwd"])
-def test_a_broken_profile_keeps_the_container_from_starting(engine: Podman, prefix: Path, profile: str) -> None:
-    outcome = engine.run("echo", "ran", profile=profile)
+def test_what_is_not_released_leaves_the_container_plain(engine: Podman, prefix: Path, profile: str) -> None:
+    assert engine.run("sh", "-c", "ls -d /opt/mpiimport; echo ran", profile=profile).lines() == ["ran"]
+    reason = _hook(prefix, "check", "", profile)
+    assert reason.returncode == 1
+    assert "is not released for the hook" in reason.stderr
+
+
+def test_a_broken_profile_keeps_the_container_from_starting(engine: Podman, prefix: Path, shared: Path) -> None:
+    assert _plan(prefix, "release", "--writable", "shared").returncode == 0
+    shared.rmdir()
+    outcome = engine.run("echo", "ran", profile="shared")
     assert outcome.status not in (0, None)
     assert outcome.stdout == ""
     # podman shows no line of a hook's, but its words, which say where the reason is to be had.
     assert "mpiimport-hook check" in outcome.stderr
-    reason = _hook(prefix, "check", "", profile)
+    reason = _hook(prefix, "check", "", "shared")
     assert reason.returncode == 1
-    assert "profile" in reason.stderr
-
-
-def test_the_reason_is_shown_where_the_runtime_shows_it(engine: Podman, site: Site) -> None:
-    engine.directory = hooks(site.prefix, "cri-o")
-    outcome = engine.run("echo", "ran", profile="no-such-profile")
+    assert f"the mount source {shared} does not exist" in reason.stderr
+    # runc shows it itself.
+    engine.directory = hooks(prefix, "cri-o")
+    outcome = engine.run("echo", "ran", profile="shared")
     assert outcome.stdout == ""
-    assert 'there is no profile "no-such-profile"' in outcome.stderr
+    assert f"the mount source {shared} does not exist" in outcome.stderr
 
 
 def test_a_profile_of_the_users_own_is_not_taken(engine: Podman, site: Site) -> None:
     home = site.workspace("user")
     profiles = home / ".config" / "mpiimport" / "profiles"
     profiles.mkdir(parents=True)
-    (profiles / "mine.yaml").write_text("{schema_version: 1, name: mine, description: d}")
-    outcome = engine.run("echo", "ran", profile="mine", identity="user", XDG_CONFIG_HOME=str(home / ".config"))
-    assert outcome.stdout == ""
-    assert outcome.status not in (0, None)
+    text = "{schema_version: 1, name: mpich, description: d, environment: {set: {MINE: '1'}}}"
+    (profiles / "mpich.yaml").write_text(text)
+    words = ("sh", "-c", "echo $MPIIMPORT_PROFILE$MINE")
+    outcome = engine.run(*words, identity="user", XDG_CONFIG_HOME=str(home / ".config"))
+    assert outcome.lines() == ["mpich"], outcome.stderr
 
 
 def test_the_command_is_the_first_process_as_it_is_without_us(engine: Podman) -> None:
@@ -186,9 +280,9 @@ def test_an_init_of_podmans_keeps_its_place(engine: Podman) -> None:
     assert own == named != "1"
 
 
-def test_the_hook_asks_for_three_paths_outside_the_prefix(prefix: Path, tmp_path: Path) -> None:
+def test_the_hook_asks_for_three_paths_outside_the_prefix(site: Site, prefix: Path, tmp_path: Path) -> None:
     config = {"ociVersion": "1.0.2", "annotations": {ANNOTATION: "mpich"}, "process": {"args": ["true"]}}
-    asked = _paths(prefix, "precreate", json.dumps(config), tmp_path)
+    asked = _paths(site.prefix, "precreate", json.dumps(config), tmp_path)
     # What any program in Go asks for at its start is what the hook asks for where it does nothing.
     for path in _paths(prefix, "noSuchStage", "", tmp_path):
         asked.remove(path)
@@ -208,6 +302,11 @@ def test_installed_hooks_name_the_installed_binary(prefix: Path, runtime: str) -
 def _hook(prefix: Path, stage: str, text: str, *words: str) -> "subprocess.CompletedProcess[str]":
     command = [str(prefix / "bin" / "mpiimport-hook"), stage, *words]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60, env={})
+
+
+def _plan(prefix: Path, *words: str, umask: int = 0o022) -> "subprocess.CompletedProcess[str]":
+    command = [str(prefix / "bin" / "mpiimport-plan"), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env={}, umask=umask)
 
 
 def _paths(prefix: Path, stage: str, text: str, directory: Path) -> list[str]:

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	specs "tags.cncf.io/container-device-interface/specs-go"
@@ -12,6 +11,7 @@ import (
 	"mpiimport.org/hooks/internal/cdi"
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/internal/publish"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
 )
@@ -67,7 +67,10 @@ func (f cdiFile) write(name, installed string, userns bool) error {
 		_, err = os.Stdout.Write(text)
 		return err
 	}
-	return replace(*f.output, text)
+	if err := publish.File(*f.output, text); err != nil {
+		return fmt.Errorf("cannot write the CDI specification: %w", err)
+	}
+	return nil
 }
 
 func cdiDevice(name string, directories []string, r launch.Request) (specs.Device, error) {
@@ -86,16 +89,4 @@ func cdiDevice(name string, directories []string, r launch.Request) (specs.Devic
 func switchOnly(env []string) []string {
 	mode, _ := environ.Get(env, handover.Mode)
 	return environ.Set(nil, handover.Mode, mode)
-}
-
-// replace writes a file that runtimes may be reading.
-func replace(file string, text []byte) error {
-	fresh := filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+".new")
-	if err := os.WriteFile(fresh, text, 0o644); err != nil {
-		return fmt.Errorf("cannot write the CDI specification: %w", err)
-	}
-	if err := os.Rename(fresh, file); err != nil {
-		return fmt.Errorf("cannot write the CDI specification: %w", err)
-	}
-	return nil
 }

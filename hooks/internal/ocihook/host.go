@@ -1,9 +1,11 @@
 package ocihook
 
 import (
+	"errors"
 	"fmt"
 
 	"mpiimport.org/hooks/internal/prefix"
+	"mpiimport.org/hooks/internal/released"
 	"mpiimport.org/hooks/profile"
 )
 
@@ -24,13 +26,35 @@ func ThisHost() (Host, error) {
 	if err != nil {
 		return Host{}, fmt.Errorf("cannot tell whether this is a user namespace: %w", err)
 	}
-	trusted := func(name string) (*profile.Profile, error) { return profile.LoadTrusted(name, installed) }
+	trusted := func(name string) (*profile.Profile, error) { return servable(name, installed) }
 	return Host{Prefix: installed, UserNamespace: root != 0, Profile: trusted}, nil
 }
 
-// Check returns the error with which the hook would refuse a container that names the profile.
+// servable returns a profile that is released for the hook. Where it is not, the container starts as it would without us:
+// whoever starts it need not have asked for anything.
+func servable(name, installed string) (*profile.Profile, error) {
+	list, err := released.Read(installed)
+	if err == nil {
+		err = list.Names(name)
+	}
+	if err != nil {
+		return nil, Unchanged{err.Error()}
+	}
+	chosen, err := profile.LoadTrusted(name, installed)
+	if err != nil {
+		return nil, err
+	}
+	if err := list.Covers(chosen); err != nil {
+		return nil, Unchanged{err.Error()}
+	}
+	return chosen, nil
+}
+
+// Check returns why a container that names the profile would not start, or would start without it.
 func (h Host) Check(name string) error {
 	c := &config{annotations: map[string]string{ProfileAnnotation: name}}
-	_, err := c.plan(h, []string{"python"})
-	return err
+	if _, err := c.plan(h, []string{"python"}); err != nil {
+		return errors.New(err.Error())
+	}
+	return nil
 }

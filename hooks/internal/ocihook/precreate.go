@@ -1,6 +1,7 @@
 package ocihook
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -38,7 +39,9 @@ func Precreate(text []byte, h Host) ([]byte, error) {
 		return text, Unchanged{"config.json has no command"}
 	}
 	plan, err := c.plan(h, command)
-	if err != nil {
+	if errors.As(err, &Unchanged{}) {
+		return text, err
+	} else if err != nil {
 		return nil, err
 	}
 	c.edit(plan)

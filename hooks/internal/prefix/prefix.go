@@ -22,6 +22,9 @@ func Profiles(prefix string) string { return filepath.Join(prefix, "profiles") }
 // LaunchFile records the container runtimes that were found at installation.
 func LaunchFile(prefix string) string { return filepath.Join(prefix, "etc", "launch.yaml") }
 
+// Released says which profiles the OCI hook may serve.
+func Released(prefix string) string { return filepath.Join(prefix, "etc", "hook.yaml") }
+
 // Entry is the binary that stands in front of a container's command.
 func Entry(prefix string) string { return filepath.Join(prefix, "bin", "mpiimport-entry") }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"mpiimport.org/hooks/internal/publish"
 )
 
 type launchFile struct {
@@ -54,15 +56,7 @@ func (f Finder) Record(file string) (map[string]Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return nil, fmt.Errorf("cannot record the runtimes: %w", err)
-	}
-	// Jobs may be reading the old file.
-	fresh := file + ".new"
-	if err := os.WriteFile(fresh, content, 0o644); err != nil {
-		return nil, fmt.Errorf("cannot record the runtimes: %w", err)
-	}
-	if err := os.Rename(fresh, file); err != nil {
+	if err := publish.File(file, content); err != nil {
 		return nil, fmt.Errorf("cannot record the runtimes: %w", err)
 	}
 	return found, nil

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"mpiimport.org/hooks/internal/released"
+	"mpiimport.org/hooks/profile"
+)
+
+// release adds profiles to those that the OCI hook serves, all of them or none.
+func release(installed string, names []string, writable bool) error {
+	list, err := released.Read(installed)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		chosen, err := profile.LoadTrusted(name, installed)
+		if err != nil {
+			return err
+		}
+		sources := released.Writable(chosen)
+		if len(sources) > 0 && !writable {
+			return fmt.Errorf("the profile %s mounts %s writable, and any image or pod that names the profile would get that; add --writable if it is meant",
+				name, strings.Join(sources, ", "))
+		}
+		list[name] = released.Terms{Writable: sources}
+	}
+	if len(names) > 0 {
+		if err := list.Write(installed); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		fmt.Println(strings.TrimSpace(fmt.Sprintf("%-12s %s", name, strings.Join(list[name].Writable, " "))))
+	}
+	return nil
+}
+
+func withdraw(installed string, names []string) error {
+	list, err := released.Read(installed)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("withdraw: no profile named\n%s", usage)
+	}
+	for _, name := range names {
+		if _, ok := list[name]; !ok {
+			return fmt.Errorf("the profile %q is not released; `mpiimport-plan release` prints which are", name)
+		}
+		delete(list, name)
+	}
+	return list.Write(installed)
+}
