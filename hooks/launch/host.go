@@ -9,6 +9,7 @@ import (
 func (r Request) OnThisHost() Request {
 	r.Glob = filepath.Glob
 	r.Exists = Exists
+	r.IsDevice = isDevice
 	return r
 }
 
@@ -16,4 +17,9 @@ func (r Request) OnThisHost() Request {
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+func isDevice(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&os.ModeDevice != 0
 }

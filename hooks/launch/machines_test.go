@@ -21,6 +21,7 @@ const machines = "../../tests/machines"
 // condensed is a plan with one line for each mount and variable.
 type condensed struct {
 	Mounts      []string `json:"mounts"`
+	Devices     []string `json:"devices"`
 	Environment []string `json:"environment"`
 	Entry       []string `json:"entry"`
 	Launcher    []string `json:"launcher"`
@@ -29,7 +30,7 @@ type condensed struct {
 }
 
 func condense(plan Plan) condensed {
-	out := condensed{Entry: plan.Entry, Launcher: plan.Launcher, Options: plan.Options, PerNode: plan.PerNode}
+	out := condensed{Devices: plan.Devices, Entry: plan.Entry, Launcher: plan.Launcher, Options: plan.Options, PerNode: plan.PerNode}
 	for _, m := range plan.Mounts {
 		out.Mounts = append(out.Mounts, m.Bind())
 	}
@@ -57,6 +58,7 @@ func onMachine(t *testing.T, directory string) Request {
 		UserNamespace: true,
 		Environ:       lines(t, filepath.Join(directory, "environment")),
 		Exists:        func(name string) bool { return slices.Contains(paths, name) },
+		IsDevice:      func(name string) bool { return slices.Contains(paths, name) },
 		Glob: func(pattern string) ([]string, error) {
 			found := []string{}
 			for _, name := range paths {

@@ -16,6 +16,7 @@ type Plan struct {
 	Profile     string     `json:"profile"`
 	Files       []string   `json:"files"`
 	Mounts      []Mount    `json:"mounts"`
+	Devices     []string   `json:"devices"`          // device nodes, by their paths on the host and in the container
 	Memory      []string   `json:"memory,omitempty"` // where a file system in memory is mounted, writable and executable
 	Environment []Variable `json:"environment"`
 	Entry       []string   `json:"entry"`

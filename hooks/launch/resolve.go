@@ -20,6 +20,7 @@ type Request struct {
 	UserNamespace bool                                   // whether the container runs in a user namespace
 	Environ       []string                               // the caller's environment; empty for a hook
 	Exists        func(path string) bool                 // looks at the host's files
+	IsDevice      func(path string) bool                 // looks whether a file of the host is a device node
 	Glob          func(pattern string) ([]string, error) // expands a pattern on the host
 	Shm           Shm                                    // what the container's /dev/shm is
 }
@@ -76,52 +77,6 @@ func HostEnvironment(p *profile.Profile, caller []string, userNamespace bool) ([
 		out = append(out, v)
 	}
 	return out, nil
-}
-
-func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
-	if strings.ContainsAny(r.Prefix, ":,") {
-		return nil, fmt.Errorf("mpiimport is installed in %s, and container runtimes cannot bind a path with : or , in it; install it elsewhere", r.Prefix)
-	}
-	mounts := []Mount{{Source: r.Prefix, Target: Inside, Options: "ro"}}
-	for _, wanted := range p.Mounts {
-		sources := []string{wanted.Source}
-		if wanted.Target == "" {
-			found, err := r.Glob(wanted.Source)
-			if err != nil {
-				return nil, fmt.Errorf("%s:%d: the pattern %s is not understood: %w; mend it", wanted.File, wanted.Line, wanted.Source, err)
-			}
-			sources = found
-		} else if !r.Exists(wanted.Source) {
-			sources = nil
-		}
-		if len(sources) == 0 && !wanted.Optional {
-			return nil, fmt.Errorf("%s:%d: the mount source %s does not exist on this host; mend the path, or add `optional: true` if not every node has it",
-				wanted.File, wanted.Line, wanted.Source)
-		}
-		for _, source := range sources {
-			m := Mount{Source: source, Target: wanted.Target, Options: wanted.Options}
-			if m.Target == "" {
-				m.Target = source
-			}
-			if m.Target == Inside || strings.HasPrefix(m.Target, Inside+"/") {
-				return nil, fmt.Errorf("%s:%d: the mount target %s lies in %s, where mpiimport itself is mounted; choose another target",
-					wanted.File, wanted.Line, m.Target, Inside)
-			}
-			mounts = replaceTarget(mounts, m)
-		}
-	}
-	return mounts, nil
-}
-
-// replaceTarget lets a profile override the mount of one that it extends.
-func replaceTarget(mounts []Mount, m Mount) []Mount {
-	for i, old := range mounts {
-		if old.Target == m.Target {
-			mounts[i] = m
-			return mounts
-		}
-	}
-	return append(mounts, m)
 }
 
 // profileOptions carries the options of the service that the profile sets.

@@ -12,14 +12,19 @@ import (
 
 func request() Request {
 	return Request{
-		Prefix:  "/sw/mpiimport",
-		Command: []string{"python", "app.py"},
-		Exists:  func(path string) bool { return strings.HasPrefix(path, "/there") },
+		Prefix:   "/sw/mpiimport",
+		Command:  []string{"python", "app.py"},
+		Exists:   func(path string) bool { return strings.HasPrefix(path, "/there") },
+		IsDevice: func(path string) bool { return path != "/dev/cxi-directory" },
 		Glob: func(pattern string) ([]string, error) {
 			switch pattern {
 			case "/there/*":
 				return []string{"/there/a", "/there/b"}, nil
-			case "/bad[":
+			case "/dev/cxi*":
+				return []string{"/dev/cxi0", "/dev/cxi-directory", "/dev/cxi1"}, nil
+			case "/dev/cxi0":
+				return []string{"/dev/cxi0"}, nil
+			case "/bad[", "/dev/bad[":
 				return nil, errors.New("syntax error in pattern")
 			}
 			return nil, nil
@@ -53,6 +58,7 @@ func TestEveryPlanMountsThePrefixAndNamesTheMode(t *testing.T) {
 	want := Plan{
 		Profile:     "default",
 		Mounts:      []Mount{{"/sw/mpiimport", "/opt/mpiimport", "ro"}},
+		Devices:     []string{},
 		Environment: []Variable{{"MPIIMPORT", "1", Set}, {"MPIIMPORT_PROFILE", "default", Set}, {"MPIIMPORT_APPLIED", "default", Set}},
 		Entry:       []string{"/opt/mpiimport/bin/mpiimport-entry"},
 		Launcher:    []string{},
@@ -136,6 +142,29 @@ func TestMountSources(t *testing.T) {
 		}
 		if err != nil || plan.Mounts[len(plan.Mounts)-1].Bind() != c.want {
 			t.Errorf("%s: %+v, %v", name, plan.Mounts, err)
+		}
+	}
+}
+
+func TestDevices(t *testing.T) {
+	for body, want := range map[string]string{
+		"[{path: '/dev/cxi*'}, {path: /dev/cxi0}]": "/dev/cxi0 /dev/cxi1",
+		"[{path: /dev/gone, optional: true}]":      "",
+		"[{path: /dev/gone}]":                      "site.yaml:4: the device /dev/gone does not exist on this host",
+		"[{path: '/dev/bad['}]":                    "site.yaml:4: the pattern /dev/bad[ is not understood",
+	} {
+		plan, err := Resolve(parse(t, "devices: "+body), request())
+		got := strings.Join(plan.Devices, " ")
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: %q", body, got)
+		}
+		for _, m := range plan.Mounts {
+			if strings.HasPrefix(m.Source, "/dev") {
+				t.Errorf("%s: %v", body, m)
+			}
 		}
 	}
 }

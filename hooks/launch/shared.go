@@ -29,8 +29,12 @@ func Share(p *profile.Profile, r Request) (Shared, error) {
 	if err != nil {
 		return Shared{}, err
 	}
+	devices, err := resolveDevices(p, r)
+	if err != nil {
+		return Shared{}, err
+	}
 	plan := Plan{
-		Profile: p.Name, Files: p.Files, Mounts: mounts, Entry: []string{},
+		Profile: p.Name, Files: p.Files, Mounts: mounts, Devices: devices, Entry: []string{},
 		Launcher: orEmpty(p.Launcher.Prefix), Options: orEmpty(p.Container.Options), PerNode: p.Container.PerNode,
 		Environment: append(profileOptions(p), resolveEnvironment(p, r.UserNamespace)...),
 	}

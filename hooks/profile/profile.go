@@ -29,6 +29,7 @@ type Profile struct {
 	Hosts         []string          `yaml:"hosts"`
 	HostVariables map[string]string `yaml:"host_variables"`
 	Mounts        []Mount           `yaml:"mounts"`
+	Devices       []Device          `yaml:"devices"`
 	Environment   Environment       `yaml:"environment"`
 	// UserNamespace has all that holds in a user namespace: what Environment says, too.
 	UserNamespace struct {
@@ -61,6 +62,14 @@ type Mount struct {
 	Target   string `yaml:"target"`
 	Optional bool   `yaml:"optional"`
 	Options  string `yaml:"options"`
+	File     string `yaml:"-"`
+	Line     int    `yaml:"-"`
+}
+
+// Device is a device node of the host, or a pattern of such, that programs in the container use.
+type Device struct {
+	Path     string `yaml:"path"`
+	Optional bool   `yaml:"optional"`
 	File     string `yaml:"-"`
 	Line     int    `yaml:"-"`
 }
@@ -151,6 +160,10 @@ func Parse(file string, content []byte) (*Profile, error) {
 			return nil, fmt.Errorf("%s:%d: the source %s is a glob pattern, so it cannot have the one target %s; remove target",
 				file, m.Line, m.Source, m.Target)
 		}
+		if isDevice(m.Source) {
+			return nil, fmt.Errorf("%s:%d: %s is a device, and no program can open a device that is mounted; list it under devices",
+				file, m.Line, m.Source)
+		}
 	}
 	return p, nil
 }
@@ -169,6 +182,13 @@ func contradiction(said []Value) error {
 
 func isGlob(path string) bool { return strings.ContainsAny(path, "*?[") }
 
+// isDevice says whether what lies at a path is a device node. The rest of /dev is file systems and a socket.
+func isDevice(path string) bool {
+	name, below := strings.CutPrefix(filepath.Clean(path), "/dev/")
+	first, _, _ := strings.Cut(name, "/")
+	return below && !slices.Contains([]string{"shm", "mqueue", "hugepages", "pts", "log"}, first)
+}
+
 // UnmarshalYAML keeps the line, so that a source that is missing at launch can be reported with its place.
 func (m *Mount) UnmarshalYAML(node *yaml.Node) error {
 	type plain Mount
@@ -183,6 +203,14 @@ func (m *Mount) UnmarshalYAML(node *yaml.Node) error {
 		m.Options = "ro"
 	}
 	return nil
+}
+
+// UnmarshalYAML keeps the line.
+func (d *Device) UnmarshalYAML(node *yaml.Node) error {
+	type plain Device
+	err := node.Decode((*plain)(d))
+	d.Line = node.Line
+	return err
 }
 
 // at adds the line that a YAML error names.
@@ -243,11 +271,15 @@ func decode(all []Value, files []string) (*Profile, error) {
 		return nil, fmt.Errorf("%s: %s; this is a fault of mpiimport, please report it", files[len(files)-1], yamlMessage(err))
 	}
 	p.UserNamespace.Environment = inside.Environment
-	mounts := 0
+	mounts, devices := 0, 0
 	for _, v := range all {
-		if v.Key == "mounts" {
+		switch v.Key {
+		case "mounts":
 			p.Mounts[mounts].File = v.File
 			mounts++
+		case "devices":
+			p.Devices[devices].File = v.File
+			devices++
 		}
 	}
 	return p, nil

@@ -38,6 +38,7 @@ const (
 const (
 	namePattern     = `^[a-z0-9-]+$`
 	pathPattern     = `^/[^:,"'\\\n]+$`
+	devicePattern   = `^/dev/[^:,"'\\\n]+$`
 	libraryPattern  = `^(/[^:,"'\\\n]+|[^/:,"'\\\n]+)$`
 	variablePattern = `^[A-Za-z_][A-Za-z0-9_]*$`
 	modulePattern   = `^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`
@@ -120,6 +121,12 @@ var sections = []key{
 			key{name: "target", shape: absolutePath("The path in the container; the same as source when left out.")},
 			key{name: "optional", shape: &shape{kind: truth, description: "Whether a source that does not exist is passed over in silence."}},
 			key{name: "options", shape: choice("Read-only (the default) or writable.", "ro", "rw")},
+		))},
+	{name: "devices", shape: listOf("Device nodes of the host that programs in the container use.",
+		section("One device, or those that a pattern fits.",
+			key{name: "path", required: true, shape: word("The path, on the host and in the container; may be a glob pattern.",
+				devicePattern, "the path of a device node below /dev, without : , \" ' \\")},
+			key{name: "optional", shape: &shape{kind: truth, description: "Whether a device that does not exist is passed over in silence."}},
 		))},
 	{name: "environment", shape: environmentShape("Changes to the environment of every container.")},
 	{name: "user_namespace", shape: section("What is needed in addition where the container runs in a user namespace.",

@@ -160,6 +160,9 @@ func (c Call) apply(plan launch.Plan) Outcome {
 	for _, m := range plan.Mounts {
 		out.Binds = append(out.Binds, m.Bind())
 	}
+	if c.hidesDevices() {
+		out.Binds = append(out.Binds, plan.Devices...)
+	}
 	if len(skipped) > 0 {
 		out.Note = c.note(fmt.Sprintf("%s cannot be extended without shell evaluation; leave out --no-eval and --compat, or use exec",
 			strings.Join(skipped, ", ")))
@@ -190,6 +193,12 @@ func (c Call) hasInit() bool {
 		return false
 	}
 	return c.On("pid") || c.On("containall") || c.Has("fusemount")
+}
+
+// hidesDevices says whether the container has a /dev of its own. Elsewhere it sees the host's, and to bind a device there
+// would only close it.
+func (c Call) hidesDevices() bool {
+	return c.On("contain") || c.On("containall") || c.On("compat") || c.On("oci")
 }
 
 // isolating returns the option that keeps ranks which share a node's memory from seeing each other's processes.

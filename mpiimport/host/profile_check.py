@@ -13,6 +13,8 @@ from .trees import ask_image
 from .trial import trial
 
 WRONG = 1
+# The keys of a profile that name files of the host: what such a file is called, and which key of an entry has its path.
+BROUGHT = {"mounts": ("mount source", "source"), "devices": ("device", "path")}
 
 
 def add_parser(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -45,10 +47,11 @@ def check(profile: str, image: str | None, launcher: list[str]) -> int:
 
 def complaints(said: list[Value], profile: str, image: str | None) -> Iterator[str]:
     """Yield what is wrong with a profile on this machine and, where one is given, with an image."""
-    missing = [value for value in said if value.key == "mounts" and not _is_there(value.value)]
+    missing = [value for value in said if value.key in BROUGHT and not _is_there(value.value)]
     for value in missing:
+        what, key = BROUGHT[value.key]
         yield (
-            f"{value.place}: the mount source {value.value['source']} does not exist on this host; mend the path, or "
+            f"{value.place}: the {what} {value.value[key]} does not exist on this host; mend the path, or "
             "add `optional: true` if not every node has it"
         )
     if missing:
@@ -61,11 +64,13 @@ def complaints(said: list[Value], profile: str, image: str | None) -> Iterator[s
         yield from _loaded(said, profile, image)
 
 
-def _is_there(mount: dict[str, str]) -> bool:
-    source = mount["source"]
-    return bool(
-        mount.get("optional") or (Path(source).exists() if "target" in mount else any(Path("/").glob(source[1:])))
-    )
+def _is_there(brought: dict[str, str]) -> bool:
+    if brought.get("optional"):
+        return True
+    if "path" in brought:
+        return any(file.is_char_device() or file.is_block_device() for file in Path("/").glob(brought["path"][1:]))
+    source = brought["source"]
+    return Path(source).exists() if "target" in brought else any(Path("/").glob(source[1:]))
 
 
 def _loaded(said: list[Value], profile: str, image: str) -> Iterator[str]:

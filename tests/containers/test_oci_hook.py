@@ -121,7 +121,7 @@ def test_an_image_wakes_no_profile_that_the_administrator_has_not_released(
     assert list(shared.iterdir()) == []
     refused = _plan(prefix, "release", "shared")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert f"mounts {shared} writable" in refused.stderr
+    assert f"lets containers write to {shared}" in refused.stderr
     assert _plan(prefix, "release", "--writable", "shared").returncode == 0
     # podman before 4.6 copies the annotations of images.
     assert engine.run(*write, profile="shared", image=annotated).lines() == ["/opt/mpiimport", "ran"]
@@ -141,7 +141,7 @@ def test_a_profile_that_mounts_more_than_it_was_released_for_is_not_served(
         assert outcome.lines() == ["ran"], outcome.stderr
     reason = _hook(prefix, "check", "", "shared")
     assert reason.returncode == 1
-    assert f"mounts {other} writable, for which it is not released" in reason.stderr
+    assert f"lets containers write to {other}, for which it is not released" in reason.stderr
 
 
 def test_only_root_can_release(prefix: Path, shared: Path) -> None:

@@ -157,6 +157,17 @@ def test_missing_mount_sources_are_all_named(profile: Profile, own: Path, tmp_pa
     assert all("add `optional: true` if not every node has it" in line for line in lines)
 
 
+def test_missing_devices_are_all_named(profile: Profile, own: Path) -> None:
+    there, optional = "{path: /dev/null}, {path: '/dev/nul?'}", "{path: /dev/no, optional: true}"
+    path = write(own, "site", f"devices: [{there}, {optional}, {{path: /dev/shm}}, {{path: /dev/no}}]\n")
+    outcome = profile("check", "site")
+    lines = outcome.stdout.splitlines()
+    assert [line.split(" does not exist")[0] for line in lines] == [
+        f"{path}:4: the device {device}" for device in ("/dev/shm", "/dev/no")
+    ]
+    assert outcome.status == 1
+
+
 def test_shipped_profiles_fit_any_machine(profile: Profile) -> None:
     for line in profile("list").stdout.splitlines():
         outcome = profile("check", line.split()[0])

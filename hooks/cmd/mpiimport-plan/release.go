@@ -23,7 +23,7 @@ func release(installed string, names []string, writable bool) error {
 		}
 		sources := released.Writable(chosen)
 		if len(sources) > 0 && !writable {
-			return fmt.Errorf("the profile %s mounts %s writable, and any image or pod that names the profile would get that; add --writable if it is meant",
+			return fmt.Errorf("the profile %s lets containers write to %s, and any image or pod that names the profile gets that; add --writable if it is meant",
 				name, strings.Join(sources, ", "))
 		}
 		list[name] = released.Terms{Writable: sources}

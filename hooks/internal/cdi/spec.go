@@ -24,6 +24,9 @@ func Device(plan launch.Plan) (specs.Device, error) {
 		device.ContainerEdits.Mounts = append(device.ContainerEdits.Mounts, &specs.Mount{HostPath: "tmpfs",
 			ContainerPath: target, Type: "tmpfs", Options: launch.MemoryOptions()})
 	}
+	for _, path := range plan.Devices {
+		device.ContainerEdits.DeviceNodes = append(device.ContainerEdits.DeviceNodes, &specs.DeviceNode{Path: path})
+	}
 	for _, v := range plan.Environment {
 		// Of a list that a device lengthens nobody knows the beginning. Our own is the one worth losing it for.
 		if v.Change != launch.Set && v.Value != launch.SitePath {

@@ -127,6 +127,9 @@ func (c Call) ociOptions(name string, command, inImage []string) ([]string, erro
 	for _, m := range plan.Mounts {
 		out = append(out, "--volume="+m.Bind())
 	}
+	for _, device := range plan.Devices {
+		out = append(out, "--device="+device)
+	}
 	for _, target := range plan.Memory {
 		out = append(out, "--tmpfs="+target+":"+strings.Join(launch.MemoryOptions(), ","))
 	}

@@ -84,23 +84,24 @@ type detached struct {
 
 func prepare(plan launch.Plan) ([]detached, error) {
 	out := []detached{}
+	add := func(source, target string, attributes uint64) error {
+		d, err := clone(source, target, attributes)
+		out = append(out, d)
+		return err
+	}
 	for _, m := range plan.Mounts {
-		fd, err := unix.OpenTree(unix.AT_FDCWD, m.Source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
-		if err != nil {
-			return nil, fmt.Errorf("cannot mount %s: %w", m.Source, err)
-		}
-		attributes := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV, Propagation: unix.MS_PRIVATE}
+		attributes := uint64(unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV)
 		if m.Options == "ro" {
-			attributes.Attr_set |= unix.MOUNT_ATTR_RDONLY
+			attributes |= unix.MOUNT_ATTR_RDONLY
 		}
-		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attributes); err != nil {
-			return nil, fmt.Errorf("cannot mount %s %s: %w", m.Source, m.Options, err)
+		if err := add(m.Source, m.Target, attributes); err != nil {
+			return nil, err
 		}
-		status := unix.Stat_t{}
-		if err := unix.Fstat(fd, &status); err != nil {
-			return nil, fmt.Errorf("cannot mount %s: %w", m.Source, err)
+	}
+	for _, device := range plan.Devices {
+		if err := add(device, device, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC); err != nil {
+			return nil, err
 		}
-		out = append(out, detached{fd, m.Target, status.Mode&unix.S_IFMT != unix.S_IFDIR})
 	}
 	for _, target := range plan.Memory {
 		fd, err := memory()
@@ -110,6 +111,23 @@ func prepare(plan launch.Plan) ([]detached, error) {
 		out = append(out, detached{fd: fd, target: target})
 	}
 	return out, nil
+}
+
+// clone copies what is mounted at and below a place of the host.
+func clone(source, target string, attributes uint64) (detached, error) {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, source, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return detached{}, fmt.Errorf("cannot mount %s: %w", source, err)
+	}
+	private := unix.MountAttr{Attr_set: attributes, Propagation: unix.MS_PRIVATE}
+	if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &private); err != nil {
+		return detached{}, fmt.Errorf("cannot set the attributes of the mount of %s: %w", source, err)
+	}
+	status := unix.Stat_t{}
+	if err := unix.Fstat(fd, &status); err != nil {
+		return detached{}, fmt.Errorf("cannot mount %s: %w", source, err)
+	}
+	return detached{fd, target, status.Mode&unix.S_IFMT != unix.S_IFDIR}, nil
 }
 
 func memory() (int, error) {

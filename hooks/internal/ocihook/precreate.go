@@ -44,6 +44,11 @@ func Precreate(text []byte, h Host) ([]byte, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	if err := c.addDevices(plan.Devices); errors.As(err, &Unchanged{}) {
+		return text, err
+	} else if err != nil {
+		return nil, err
+	}
 	c.edit(plan)
 	c.start(before, plan.Entry, command)
 	return c.format()

@@ -22,7 +22,7 @@ type List map[string]Terms
 
 // Terms say what a released profile may do.
 type Terms struct {
-	// Writable has the sources, as the profile writes them, that the hook may mount with rw.
+	// Writable has what of the host containers may write to, as the profile writes it: sources of mounts, and devices.
 	Writable []string `yaml:"writable,omitempty"`
 }
 
@@ -81,20 +81,23 @@ func (l List) Names(name string) error {
 func (l List) Covers(p *profile.Profile) error {
 	for _, source := range Writable(p) {
 		if !slices.Contains(l[p.Name].Writable, source) {
-			return fmt.Errorf("the profile %s mounts %s writable, for which it is not released; root can release it with `mpiimport-plan release --writable %s`",
+			return fmt.Errorf("the profile %s lets containers write to %s, for which it is not released; root can release it with `mpiimport-plan release --writable %s`",
 				p.Name, source, p.Name)
 		}
 	}
 	return nil
 }
 
-// Writable lists the host's files and directories that a profile mounts with rw, as it writes them.
+// Writable lists what of the host a profile lets containers write to, as it writes it.
 func Writable(p *profile.Profile) []string {
 	out := []string{}
 	for _, m := range p.Mounts {
 		if m.Options == "rw" {
 			out = append(out, m.Source)
 		}
+	}
+	for _, d := range p.Devices {
+		out = append(out, d.Path)
 	}
 	return out
 }

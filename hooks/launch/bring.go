@@ -1,0 +1,91 @@
+package launch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mpiimport.org/hooks/profile"
+)
+
+// What a container gets of the host's files: mounts and devices.
+
+func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
+	if strings.ContainsAny(r.Prefix, ":,") {
+		return nil, fmt.Errorf("mpiimport is installed in %s, and container runtimes cannot bind a path with : or , in it; install it elsewhere", r.Prefix)
+	}
+	mounts := []Mount{{Source: r.Prefix, Target: Inside, Options: "ro"}}
+	for _, wanted := range p.Mounts {
+		place := fmt.Sprintf("%s:%d", wanted.File, wanted.Line)
+		sources := []string{wanted.Source}
+		if wanted.Target == "" {
+			found, err := r.glob(place, wanted.Source)
+			if err != nil {
+				return nil, err
+			}
+			sources = found
+		} else if !r.Exists(wanted.Source) {
+			sources = nil
+		}
+		if len(sources) == 0 && !wanted.Optional {
+			return nil, missing(place, "the mount source "+wanted.Source)
+		}
+		for _, source := range sources {
+			m := Mount{Source: source, Target: wanted.Target, Options: wanted.Options}
+			if m.Target == "" {
+				m.Target = source
+			}
+			if m.Target == Inside || strings.HasPrefix(m.Target, Inside+"/") {
+				return nil, fmt.Errorf("%s: the mount target %s lies in %s, where mpiimport itself is mounted; choose another target",
+					place, m.Target, Inside)
+			}
+			mounts = replaceTarget(mounts, m)
+		}
+	}
+	return mounts, nil
+}
+
+func resolveDevices(p *profile.Profile, r Request) ([]string, error) {
+	devices := []string{}
+	for _, wanted := range p.Devices {
+		place := fmt.Sprintf("%s:%d", wanted.File, wanted.Line)
+		found, err := r.glob(place, wanted.Path)
+		if err != nil {
+			return nil, err
+		}
+		found = slices.DeleteFunc(found, func(path string) bool { return !r.IsDevice(path) })
+		if len(found) == 0 && !wanted.Optional {
+			return nil, missing(place, "the device "+wanted.Path)
+		}
+		for _, device := range found {
+			if !slices.Contains(devices, device) {
+				devices = append(devices, device)
+			}
+		}
+	}
+	return devices, nil
+}
+
+// glob returns the paths of the host that a pattern fits.
+func (r Request) glob(place, pattern string) ([]string, error) {
+	found, err := r.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the pattern %s is not understood: %w; mend it", place, pattern, err)
+	}
+	return found, nil
+}
+
+func missing(place, what string) error {
+	return fmt.Errorf("%s: %s does not exist on this host; mend the path, or add `optional: true` if not every node has it", place, what)
+}
+
+// replaceTarget lets a profile override the mount of one that it extends.
+func replaceTarget(mounts []Mount, m Mount) []Mount {
+	for i, old := range mounts {
+		if old.Target == m.Target {
+			mounts[i] = m
+			return mounts
+		}
+	}
+	return append(mounts, m)
+}
