@@ -85,14 +85,14 @@ func TestCallersOptionsBeatTheProfiles(t *testing.T) {
 	p := profile.Default()
 	p.Service = map[string]string{"readers": "4", "store": "/dev/shm"}
 	r := request()
-	r.Environ = []string{"MPIIMPORT_READERS=9", "MPIIMPORT_REPORT=/tmp/r", "MPIIMPORT_PID=1", "MPIIMPORT_START=early", "MPIIMPORT_SHIM_DEPTH=1", "PATH=/bin"}
+	r.Environ = []string{"MPIIMPORT_READERS=9", "MPIIMPORT_REPORT=/tmp/r", "MPIIMPORT_PID=1", "MPIIMPORT_START=early", "PATH=/bin"}
 	plan, _ := Resolve(p, r)
 	for name, want := range map[string]string{"MPIIMPORT_READERS": "9", "MPIIMPORT_STORE": "/dev/shm", "MPIIMPORT_REPORT": "/tmp/r"} {
 		if v := find(plan, name); v == nil || v.Value != want {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
-	for _, name := range []string{"MPIIMPORT_PID", "MPIIMPORT_START", "MPIIMPORT_SHIM_DEPTH", "PATH"} {
+	for _, name := range []string{"MPIIMPORT_PID", "MPIIMPORT_START", "PATH"} {
 		if v := find(plan, name); v != nil {
 			t.Errorf("%s must not be handed on: %+v", name, v)
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"mpiimport.org/hooks/internal/prefix"
+	"mpiimport.org/hooks/internal/runtimes"
 	"mpiimport.org/hooks/start"
 )
 
@@ -27,9 +29,9 @@ var EnvKeys = []string{"MPIIMPORT"}
 
 // Runtime is the program that has loaded the plugin.
 type Runtime struct {
-	Flavour string // apptainer or singularityce
-	Prefix  string // where mpiimport was installed when the plugin was compiled
-	NoBinds func() bool
+	Flavour string                                          // apptainer or singularityce
+	Prefix  string                                          // where mpiimport was installed when the plugin was compiled
+	Config  func() map[string]string                        // the directives of the configuration in force; nil where it is not known
 	Command func(group string) *cobra.Command               // finds a subcommand by its words, joined by _
 	Flag    func(value *string, commands ...*cobra.Command) // adds the flag, and the variables that stand for it
 }
@@ -110,7 +112,7 @@ func (r Runtime) wrap(action string, inner func(*cobra.Command, []string)) func(
 func (r Runtime) call(action string, command *cobra.Command, words []string) start.Call {
 	call := start.Call{
 		Action: action, Options: map[string]string{},
-		Env: os.Environ(), Prefix: r.Prefix, Flavour: r.Flavour, NoBinds: r.NoBinds(), Root: os.Geteuid() == 0,
+		Env: os.Environ(), Prefix: r.Prefix, Facts: r.facts(), Root: os.Geteuid() == 0,
 		Knows: func(option string) bool { return command.Flags().Lookup(option) != nil },
 	}
 	if len(words) > 0 {
@@ -127,6 +129,18 @@ func (r Runtime) call(action string, command *cobra.Command, words []string) sta
 	})
 	call.Value, call.Asked = call.Options[start.Flag], command.Flags().Lookup(start.Flag).Changed
 	return call
+}
+
+// facts joins what was recorded of this program with the configuration in force. A record that cannot be read says nothing.
+func (r Runtime) facts() start.Facts {
+	recorded, _ := runtimes.Read(prefix.LaunchFile(r.Prefix))
+	self, _ := os.Executable()
+	facts := recorded[self]
+	if config := r.Config(); config != nil {
+		facts = facts.Configured(config)
+	}
+	facts.Flavour = r.Flavour
+	return facts
 }
 
 // add sets an option that the caller has not set; an option that holds a list gets one more element, once.

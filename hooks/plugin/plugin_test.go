@@ -21,7 +21,7 @@ func addFlag(value *string, commands ...*cobra.Command) {
 
 func runtime(commands map[string]*cobra.Command) plugin.Runtime {
 	return plugin.Runtime{
-		Flavour: "apptainer", Prefix: "/p", NoBinds: func() bool { return false },
+		Flavour: "apptainer", Prefix: "/p", Config: func() map[string]string { return nil },
 		Command: func(name string) *cobra.Command { return commands[name] }, Flag: addFlag,
 	}
 }

@@ -65,7 +65,9 @@ func (c Call) request() launch.Request {
 	return request
 }
 
-func (c Call) userNamespace() bool { return !c.Root || c.On("userns") || c.On("fakeroot") }
+func (c Call) userNamespace() bool {
+	return !c.Root && (!c.Facts.Setuid || c.On("oci")) || c.On("userns") || c.On("fakeroot")
+}
 
 // environment keeps out of containers what is meant for processes out here: the job's plan, and the door through which
 // pythons of the host activate.

@@ -52,8 +52,7 @@ type Call struct {
 	Doubt   string            // why the command line is not fully understood; empty if it is
 	Env     []string
 	Prefix  string // where mpiimport is installed
-	Flavour string // of the runtime: apptainer, singularityce, or empty where it is not known
-	NoBinds bool   // whether the runtime refuses binds
+	Facts   Facts  // of the runtime
 	Root    bool   // whether root calls
 
 	Knows func(option string) bool // whether the runtime has an option of this name
@@ -80,8 +79,8 @@ func (c Call) Decide() (Outcome, error) {
 		return same, nil
 	}
 	reason := c.unsuited()
-	if reason == "" && c.NoBinds {
-		reason = "the runtime's configuration has `user bind control = no`; only the site can change that, then run `mpiimport-plan record`"
+	if reason == "" {
+		reason = c.Facts.forbids()
 	}
 	if reason != "" {
 		if reason != silently {
@@ -150,7 +149,7 @@ func (c Call) unsuited() string {
 func (c Call) apply(plan launch.Plan) Outcome {
 	compat := c.On("compat") || c.On("oci")
 	runtime := launch.Runtime{
-		Flavour:  c.Flavour,
+		Flavour:  c.Facts.Flavour,
 		CleanEnv: compat || c.On("cleanenv") || c.On("containall"),
 		NoEval:   compat || c.On("no-eval"),
 	}
@@ -198,7 +197,7 @@ func (c Call) hasInit() bool {
 // hidesDevices says whether the container has a /dev of its own. Elsewhere it sees the host's, and to bind a device there
 // would only close it.
 func (c Call) hidesDevices() bool {
-	return c.On("contain") || c.On("containall") || c.On("compat") || c.On("oci")
+	return c.Facts.OwnDev || c.On("contain") || c.On("containall") || c.On("compat") || c.On("oci")
 }
 
 // isolating returns the option that keeps ranks which share a node's memory from seeing each other's processes.

@@ -13,7 +13,7 @@ import (
 )
 
 func call(action string, env ...string) Call {
-	return Call{Action: action, Image: "img", Command: []string{"python"}, Env: append(env, "HOME=/none"), Prefix: "/p", Flavour: "apptainer", Root: true}
+	return Call{Action: action, Image: "img", Command: []string{"python"}, Env: append(env, "HOME=/none"), Prefix: "/p", Facts: Facts{Flavour: "apptainer"}, Root: true}
 }
 
 func profileOf(t *testing.T, c Call) string {

@@ -20,6 +20,12 @@ type wish struct {
 	odd     string // a value that is not understood
 }
 
+// IsAsked says whether the caller has said anything about acceleration that is to be heeded.
+func (c Call) IsAsked() bool {
+	w := c.wish()
+	return w.wanted || w.odd != ""
+}
+
 // wish reads the caller's wishes: MPIIMPORT=0 beats the flag, the flag beats its variables, these beat MPIIMPORT. The
 // flag's value is the name of a profile, or a truth value.
 func (c Call) wish() wish {

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/apptainer/apptainer/pkg/cmdline"
 	pluginapi "github.com/apptainer/apptainer/pkg/plugin"
 	clicallback "github.com/apptainer/apptainer/pkg/plugin/callback/cli"
@@ -26,9 +28,18 @@ func register(manager *cmdline.CommandManager) {
 		Flavour: "apptainer",
 		Prefix:  prefix,
 		Command: manager.GetCmd,
-		NoBinds: func() bool {
+		Config: func() map[string]string {
 			config := apptainerconf.GetCurrentConfig()
-			return config != nil && !config.UserBindControl
+			if config == nil {
+				return nil
+			}
+			return map[string]string{
+				"allow setuid":      fmt.Sprint(config.AllowSetuid),
+				"user bind control": fmt.Sprint(config.UserBindControl),
+				"enable overlay":    fmt.Sprint(config.EnableOverlay),
+				"enable underlay":   fmt.Sprint(config.EnableUnderlay),
+				"mount dev":         fmt.Sprint(config.MountDev),
+			}
 		},
 		Flag: func(value *string, commands ...*cobra.Command) {
 			manager.RegisterFlagForCmd(&cmdline.Flag{

@@ -142,11 +142,12 @@ def test_a_failing_start_leaves_each_rank_its_own_container(site: Site, mpis: di
     prefix = Path(shutil.copytree(site.prefix, workspace / "prefix", symlinks=True, copy_function=os.link))
     record = prefix / "etc" / "launch.yaml"
     record.unlink()
-    record.write_text(f"runtimes: {{apptainer: {{path: {broken}, flavour: apptainer}}}}\n")
+    record.write_text(f"runtimes: {{{broken}: {{flavour: apptainer}}}}\n")
     other = copy.copy(site)
     other.prefix = prefix
     node = node_of(other, mpis, "sif", "user", "mpich")
-    outcome = node.run(*node.start("/usr/bin/python3", node.script()))
+    path = f"{workspace}:/usr/bin:/bin:/usr/sbin:/sbin"
+    outcome = node.run(*node.start("/usr/bin/python3", node.script()), PATH=path)
     said = fields(outcome)
     assert len({line[2] for line in said}) == RANKS
     assert {line[3] for line in said} == {"none"}

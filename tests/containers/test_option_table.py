@@ -23,14 +23,14 @@ FAKE = '#!/bin/sh\nprintf "%s\\n" "$@"\n'
 def shim(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The shim before a runtime that prints its words."""
     prefix = tmp_path_factory.mktemp("prefix")
-    fake = prefix / "fake"
+    fake = prefix / "apptainer"
     fake.write_text(FAKE)
     fake.chmod(0o755)
     for directory in ("bin", "etc", "shim"):
         (prefix / directory).mkdir()
     shutil.copy(site.prefix / "bin" / "mpiimport-shim", prefix / "bin")
     (prefix / "shim" / "apptainer").symlink_to("../bin/mpiimport-shim")
-    (prefix / "etc" / "launch.yaml").write_text(f"runtimes: {{apptainer: {{path: {fake}, flavour: apptainer}}}}\n")
+    (prefix / "etc" / "launch.yaml").write_text(f"runtimes: {{{fake}: {{flavour: apptainer}}}}\n")
     return prefix / "shim" / "apptainer"
 
 

@@ -226,9 +226,9 @@ func record(installed string) error {
 	}
 	for _, name := range runtimes.Names {
 		if r, ok := found[name]; ok {
-			fmt.Printf("%s: %s (%s)\n", name, r.Path, r.Flavour)
+			fmt.Printf("%s: %s (%s)\n", name, r.Path, r.Facts.Flavour)
 		} else {
-			fmt.Printf("%s: none on PATH; the shim will look for it when it is called\n", name)
+			fmt.Printf("%s: none on PATH; the shim looks for it whenever it is called\n", name)
 		}
 	}
 	return nil

@@ -5,7 +5,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -39,41 +38,45 @@ func run() (int, error) {
 	if err != nil {
 		return notFound, err
 	}
-	env, err := runtimes.Deeper(os.Environ(), name)
-	if err != nil {
-		return notFound, err
+	args, env := os.Args[1:], os.Environ()
+	isAsked := shim.IsAsked(args, env)
+	recorded, broken := runtimes.Recorded(nil), error(nil)
+	if isAsked {
+		recorded, broken = runtimes.Read(prefix.LaunchFile(installed))
 	}
 	self, _ := os.Executable()
-	finder := runtimes.Finder{Prefix: installed, Self: self, Path: os.Getenv("PATH")}
+	finder := runtimes.Finder{Prefix: installed, Self: self, Path: os.Getenv("PATH"), Known: recorded}
 	real, err := finder.Find(name)
+	if err != nil && !isAsked {
+		finder.Known, _ = runtimes.Read(prefix.LaunchFile(installed))
+		real, err = finder.Find(name)
+	}
 	if err != nil {
+		return notFound, errors.Join(err, broken)
+	}
+	if env, err = runtimes.Deeper(env, real.Path); err != nil {
 		return notFound, err
 	}
-	status, err := become(real, installed, env)
-	if status != notExecutable || !errors.Is(err, fs.ErrNotExist) {
-		return status, err
+	call := shim.Call{Args: args, Env: env, Prefix: installed, Facts: real.Facts, Root: os.Geteuid() == 0}
+	if broken != nil {
+		call.Doubt = broken.Error()
 	}
-	if real, err = finder.Search(name); err != nil {
-		return notFound, err
-	}
-	return become(real, installed, env)
+	return become(real.Path, call)
 }
 
 // become returns only when the runtime was not started.
-func become(real runtimes.Runtime, installed string, env []string) (int, error) {
-	outcome, err := shim.Decide(shim.Call{
-		Args: os.Args[1:], Env: env, Prefix: installed, Flavour: real.Flavour, NoBinds: real.NoBinds, Root: os.Geteuid() == 0,
-	})
+func become(runtime string, call shim.Call) (int, error) {
+	outcome, err := shim.Decide(call)
 	if err != nil {
 		return usage, err
 	}
 	if outcome.Container != nil {
-		err := outcome.Container.Run(real.Path, installed, outcome.Env)
-		outcome.Note = start.NotShared(env, err.Error())
+		err := outcome.Container.Run(runtime, call.Prefix, outcome.Env)
+		outcome.Note = start.NotShared(call.Env, err.Error())
 	}
 	if outcome.Note != "" {
 		fmt.Fprintln(os.Stderr, outcome.Note)
 	}
-	err = syscall.Exec(real.Path, append([]string{real.Path}, outcome.Args...), outcome.Env)
-	return notExecutable, fmt.Errorf("cannot execute %s: %w; check its permissions and architecture", real.Path, err)
+	err = syscall.Exec(runtime, append([]string{runtime}, outcome.Args...), outcome.Env)
+	return notExecutable, fmt.Errorf("cannot execute %s: %w; check its permissions and architecture", runtime, err)
 }

@@ -85,15 +85,29 @@ func TestMistakesEndBeforeTheRuntimeStarts(t *testing.T) {
 	}
 }
 
-func TestARecordedRuntimeIsUsedBeforePATH(t *testing.T) {
+// record writes what is known of one runtime.
+func (s site) record(t *testing.T, text string) {
+	t.Helper()
+	must(t, os.WriteFile(filepath.Join(s.prefix, "etc", "launch.yaml"), []byte(text), 0o644))
+}
+
+func TestWhatPATHHasComesBeforeWhatWasRecorded(t *testing.T) {
 	s := install(t, "exit 5")
-	other := filepath.Join(t.TempDir(), "runtime")
+	other := filepath.Join(t.TempDir(), "singularity")
 	must(t, os.WriteFile(other, []byte("#!/bin/sh\nenv >&2; exit 6\n"), 0o755))
-	record := "runtimes:\n  singularity: {path: " + other + ", flavour: singularityce}\n"
-	must(t, os.WriteFile(filepath.Join(s.prefix, "etc", "launch.yaml"), []byte(record), 0o644))
-	status, stderr, _ := s.run(t, "singularity exec --mpiimport img true")
-	if status != 6 || !strings.Contains(stderr, "SINGULARITYENV_MPIIMPORT=1") || strings.Contains(stderr, "APPTAINERENV_") {
-		t.Errorf("%d %s", status, stderr)
+	s.record(t, "runtimes:\n  "+other+": {flavour: singularityce}\n")
+	for _, off := range []string{"MPIIMPORT=1", "MPIIMPORT=0"} {
+		if status, _, _ := s.run(t, "singularity exec img true", off); status != 5 {
+			t.Errorf("%s: status %d", off, status)
+		}
+		status, stderr, _ := s.run(t, "singularity exec img true", off, "PATH="+filepath.Dir(other)+":"+s.path())
+		if status != 6 || strings.Contains(stderr, "\nSINGULARITYENV_MPIIMPORT=1") != (off == "MPIIMPORT=1") || strings.Contains(stderr, "APPTAINERENV_") {
+			t.Errorf("%s: %d %s", off, status, stderr)
+		}
+		// Where PATH has none, a recorded one does.
+		if status, _, _ := s.run(t, "singularity exec img true", off, "PATH="+filepath.Join(s.prefix, "shim")+":/usr/bin:/bin"); status != 6 {
+			t.Errorf("%s: recorded: status %d", off, status)
+		}
 	}
 	must(t, os.Remove(other))
 	if status, _, _ := s.run(t, "singularity exec --mpiimport img true"); status != 5 {
@@ -101,10 +115,32 @@ func TestARecordedRuntimeIsUsedBeforePATH(t *testing.T) {
 	}
 }
 
+func TestARecordThatCannotBeReadEndsNoStart(t *testing.T) {
+	s := install(t, "")
+	for text, note := range map[string]string{
+		"runtimes: {" + s.real + "/singularity: {flavour: apptainer, newer: yes}}\nnewer: [1]\n": "",
+		"runtimes: {singularity: {path: /usr/bin/singularity, flavour: apptainer}}\n":            "",
+		"runtimes: [1]\n": "launch.yaml", "{": "launch.yaml", "\x00": "launch.yaml",
+	} {
+		s.record(t, text)
+		for _, line := range []string{"singularity exec img true", "singularity exec --mpiimport img true"} {
+			must(t, os.RemoveAll(s.log))
+			status, stderr, log := s.run(t, line)
+			asked := strings.Contains(line, "--mpiimport")
+			if status != 0 || strings.Contains(log, "mpiimport-entry") != (asked && note == "") {
+				t.Errorf("%q, %s: %d %s %s", text, line, status, stderr, log)
+			}
+			if (stderr != "") != (asked && note != "") || !strings.Contains(stderr, note) && asked || strings.Count(stderr, "\n") > 1 {
+				t.Errorf("%q, %s: %s", text, line, stderr)
+			}
+		}
+	}
+}
+
 func TestTheShimNeverCallsItself(t *testing.T) {
 	s := install(t, `exec singularity "$@"`)
 	status, stderr, _ := s.run(t, "singularity exec --mpiimport img true")
-	if status != 127 || !strings.Contains(stderr, "mpiimport-plan record") {
+	if status != 127 || !strings.Contains(stderr, "ahead of it on PATH") {
 		t.Errorf("a script that comes back: %d %s", status, stderr)
 	}
 	// Two installations before the real one, and one that recorded a shim.
@@ -116,8 +152,7 @@ func TestTheShimNeverCallsItself(t *testing.T) {
 		must(t, os.Remove(shim))
 		must(t, exec.Command("cp", filepath.Join(s.prefix, "bin", "mpiimport-shim"), shim).Run())
 	}
-	record := "runtimes:\n  singularity: {path: " + shim + ", flavour: apptainer}\n"
-	must(t, os.WriteFile(filepath.Join(first.prefix, "etc", "launch.yaml"), []byte(record), 0o644))
+	first.record(t, "runtimes:\n  "+shim+": {flavour: apptainer}\n")
 	path := "PATH=" + filepath.Join(first.prefix, "shim") + ":" + filepath.Join(second.prefix, "shim") + ":" + first.real + ":/usr/bin:/bin"
 	if status, stderr, _ := first.run(t, "singularity exec --mpiimport img true", path); status != 3 {
 		t.Errorf("two installations: %d %s", status, stderr)
@@ -175,15 +210,75 @@ func TestTheEntryBecomesTheCommand(t *testing.T) {
 	}
 }
 
-func TestARuntimeThatForbidsBindsIsLeftAlone(t *testing.T) {
-	s := install(t, `test "$1" != --version || echo "apptainer version 1.4.5"`)
-	must(t, os.MkdirAll(filepath.Join(s.real, "..", "etc", "apptainer"), 0o755))
-	must(t, os.WriteFile(filepath.Join(s.real, "..", "etc", "apptainer", "apptainer.conf"), []byte("# x\nuser bind control = no\n"), 0o644))
+// recorded returns a site whose runtime has this configuration, and setuid programs.
+func recorded(t *testing.T, configuration string) site {
+	t.Helper()
+	directory := t.TempDir()
+	file, starter := filepath.Join(directory, "apptainer.conf"), filepath.Join(directory, "apptainer", "bin", "starter-suid")
+	s := install(t, `case $1 in
+--version) echo "apptainer version 1.4.5";;
+buildcfg) echo "APPTAINER_CONF_FILE=`+file+`"; echo "LIBEXECDIR=`+directory+`";;
+esac`)
+	must(t, os.WriteFile(file, []byte(configuration), 0o644))
+	must(t, os.MkdirAll(filepath.Dir(starter), 0o755))
+	must(t, os.WriteFile(starter, nil, 0o755))
+	must(t, os.Chmod(starter, 0o755|os.ModeSetuid))
 	plan := exec.Command(filepath.Join(s.prefix, "bin", "mpiimport-plan"), "record")
 	plan.Env = []string{"PATH=" + s.path()}
 	must(t, plan.Run())
-	status, stderr, log := s.run(t, "singularity exec --mpiimport img true")
-	if status != 0 || !strings.Contains(stderr, "user bind control") || !strings.Contains(log, "argv: exec img true\n") {
-		t.Errorf("%d %s%s", status, stderr, log)
+	return s
+}
+
+func TestARuntimeThatTakesNoMountsIsLeftAlone(t *testing.T) {
+	for configuration, why := range map[string]string{
+		"# x\nuser bind control = no\n":                 "user bind control",
+		"enable overlay = no\n enable underlay = no\n":  "enable underlay",
+		"enable overlay = no\nenable underlay = yes\n":  "",
+		"#enable overlay = no\nenable underlay = no\n ": "",
+	} {
+		s := recorded(t, configuration)
+		status, stderr, log := s.run(t, "singularity exec --mpiimport img true")
+		if status != 0 || !strings.Contains(stderr, why) || (stderr == "") != (why == "") || strings.Contains(log, "argv: exec img true\n") != (why != "") {
+			t.Errorf("%q: %d %s%s", configuration, status, stderr, log)
+		}
+		// Another configuration counts where it is given.
+		file := filepath.Join(t.TempDir(), "conf")
+		must(t, os.WriteFile(file, []byte(configuration), 0o644))
+		s = recorded(t, "")
+		for _, line := range []string{"singularity --config " + file + " exec --mpiimport img true", "singularity -c=" + file + " exec --mpiimport img true"} {
+			if status, stderr, _ := s.run(t, line); status != 0 || !strings.Contains(stderr, why) || (stderr == "") != (why == "") {
+				t.Errorf("%s: %d %s", line, status, stderr)
+			}
+		}
+	}
+}
+
+func TestASetuidRuntimeNeedsNoUserNamespace(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("a file of root's with its setuid bit is needed")
+	}
+	for _, c := range []struct {
+		configuration, options string
+		namespace              bool
+	}{
+		{"", "", false}, {"allow setuid = yes", "", false}, {"allow setuid = no", "", true}, {"", "--userns ", true}, {"", "--fakeroot ", true},
+	} {
+		s := recorded(t, c.configuration)
+		profile := "schema_version: 1\nname: site\ndescription: x\nuser_namespace: {environment: {set: {INSIDE: '1'}}}\n"
+		must(t, os.WriteFile(filepath.Join(s.prefix, "profiles", "site.yaml"), []byte(profile), 0o644))
+		must(t, os.WriteFile(s.log, nil, 0o666))
+		must(t, os.Chmod(s.log, 0o666))
+		for directory := s.prefix; directory != os.TempDir(); directory = filepath.Dir(directory) {
+			must(t, os.Chmod(directory, 0o755))
+		}
+		command := s.command("singularity exec " + c.options + "--mpiimport=site img true")
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Errorf("%+v: %v %s", c, err, output)
+		}
+		log, _ := os.ReadFile(s.log)
+		if strings.Contains(string(log), "APPTAINERENV_INSIDE=1") != c.namespace {
+			t.Errorf("%+v: %s", c, log)
+		}
 	}
 }

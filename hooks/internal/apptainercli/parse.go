@@ -26,17 +26,18 @@ type Line struct {
 	Value    string // its value
 	Doubt    string // why the line is not fully understood; empty if it is
 	options  map[string]string
+	globals  map[string]string // options in front of the subcommand
 }
 
 // Parse reads a command line. It never fails: what it does not understand it leaves alone and says so in Doubt.
 func Parse(args []string) Line {
-	l := Line{Args: args, options: map[string]string{}}
+	l := Line{Args: args, options: map[string]string{}, globals: map[string]string{}}
 	i := 0
 	for i < len(args) && strings.HasPrefix(args[i], "-") {
 		if args[i] == "-" || args[i] == "--" {
 			return l
 		}
-		used, doubt := globals.read(args[i:], map[string]string{})
+		used, doubt := globals.read(args[i:], l.globals)
 		l.note(doubt)
 		i += used
 	}
@@ -170,6 +171,15 @@ func (l Line) Options(env []string) map[string]string {
 		}
 	}
 	return out
+}
+
+// Config returns the configuration file that is given to the runtime, "" where none is.
+func (l Line) Config(env []string) string {
+	if file, given := l.globals["config"]; given {
+		return file
+	}
+	file, _ := lookup(env, []string{"CONFIG_FILE"})
+	return file
 }
 
 func lookup(env, names []string) (string, bool) {

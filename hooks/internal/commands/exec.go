@@ -44,18 +44,30 @@ func isThere(image string) bool {
 
 // byApptainer leaves everything else to the shim, which knows the runtime's options.
 func (c Call) byApptainer(profile string, words []string) (Outcome, error) {
-	self, _ := os.Executable()
-	path, _ := environ.Get(c.Env, "PATH")
-	finder := runtimes.Finder{Prefix: c.Prefix, Self: self, Path: path}
 	flag := "--" + start.Flag
 	if profile != "" {
 		flag += "=" + profile
 	}
-	for _, runtime := range []string{"apptainer", "singularity"} {
-		if _, err := finder.Find(runtime); err == nil {
-			shim := filepath.Join(prefix.Shims(c.Prefix), runtime)
-			return Outcome{Args: append([]string{shim, "exec", flag}, words...), Env: c.Env}, nil
+	if name, _ := c.runtime(); name != "" {
+		shim := filepath.Join(prefix.Shims(c.Prefix), name)
+		return Outcome{Args: append([]string{shim, "exec", flag}, words...), Env: c.Env}, nil
+	}
+	path, _ := environ.Get(c.Env, "PATH")
+	return Outcome{}, fmt.Errorf("neither apptainer nor singularity was found on PATH (%s); load the module that brings one", path)
+}
+
+// runtime returns the name of the first of Apptainer and SingularityCE that is here, empty where none is, and what is
+// known of it.
+func (c Call) runtime() (string, start.Facts) {
+	self, _ := os.Executable()
+	path, _ := environ.Get(c.Env, "PATH")
+	// What cannot be read is not known; the shim says so.
+	known, _ := runtimes.Read(prefix.LaunchFile(c.Prefix))
+	finder := runtimes.Finder{Prefix: c.Prefix, Self: self, Path: path, Known: known}
+	for _, name := range []string{"apptainer", "singularity"} {
+		if found, err := finder.Find(name); err == nil {
+			return name, found.Facts
 		}
 	}
-	return Outcome{}, fmt.Errorf("neither apptainer nor singularity was found on PATH (%s); load the module that brings one", path)
+	return "", start.Facts{}
 }

@@ -39,7 +39,8 @@ func (c Call) Run() (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	request := c.request(!c.Root, nil)
+	_, facts := c.runtime()
+	request := c.request(!c.Root && !facts.Setuid, nil)
 	shared, err := launch.Share(chosen, request)
 	if err != nil {
 		return Outcome{}, err

@@ -5,18 +5,20 @@ import "strings"
 
 // Mode and Profile are also for people to set; the others are ours alone.
 const (
-	Mode    = "MPIIMPORT"            // 0, 1 or force
-	Profile = "MPIIMPORT_PROFILE"    // the profile's name
-	Applied = "MPIIMPORT_APPLIED"    // the profile whose environment is there already
-	Start   = "MPIIMPORT_START"      // early or early-nosite, where the start script runs
-	Pid     = "MPIIMPORT_PID"        // the one process that may activate
-	Started = "MPIIMPORT_STARTED"    // the clocks of that process when it became its command, for the report
-	Unset   = "MPIIMPORT_UNSET"      // colon list of variables that the entry binary removes
-	Depth   = "MPIIMPORT_SHIM_DEPTH" // how many shims have run one after the other
-	Parent  = "MPIIMPORT_PARENT"     // descriptor and pid of who becomes the parent of the process in the container
-	Plan    = "MPIIMPORT_PLAN"       // a launch plan that holds for all container starts of a job
-	ImageOn = "MPIIMPORT_IMAGE_ON"   // the kind of file system that holds the directory that is the container's image
+	Mode    = "MPIIMPORT"          // 0, 1 or force
+	Profile = "MPIIMPORT_PROFILE"  // the profile's name
+	Applied = "MPIIMPORT_APPLIED"  // the profile whose environment is there already
+	Start   = "MPIIMPORT_START"    // early or early-nosite, where the start script runs
+	Pid     = "MPIIMPORT_PID"      // the one process that may activate
+	Started = "MPIIMPORT_STARTED"  // the clocks of that process when it became its command, for the report
+	Unset   = "MPIIMPORT_UNSET"    // colon list of variables that the entry binary removes
+	Parent  = "MPIIMPORT_PARENT"   // descriptor and pid of who becomes the parent of the process in the container
+	Plan    = "MPIIMPORT_PLAN"     // a launch plan that holds for all container starts of a job
+	ImageOn = "MPIIMPORT_IMAGE_ON" // the kind of file system that holds the directory that is the container's image
 )
+
+// Depth says how many shims have run one after the other. The runtimes keep what begins so out of containers.
+const Depth = "SINGULARITY_MPIIMPORT_DEPTH"
 
 // OptionPrefix begins the variable of every option of the service.
 const OptionPrefix = "MPIIMPORT_"
@@ -30,7 +32,7 @@ const RankVariables = OptionPrefix + "RANK_VARIABLES"
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
 func IsOption(name string) bool {
 	switch name {
-	case Mode, Profile, Applied, Start, Started, Pid, Unset, Depth, Parent, Plan, ImageOn:
+	case Mode, Profile, Applied, Start, Started, Pid, Unset, Parent, Plan, ImageOn:
 		return false
 	}
 	return len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)

@@ -3,43 +3,46 @@ package runtimes
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
 	"mpiimport.org/hooks/internal/prefix"
+	"mpiimport.org/hooks/start"
 )
 
 // Names are the commands that the shim stands for.
 var Names = []string{"singularity", "apptainer"}
 
-// Runtime is a container runtime's executable. Flavour is apptainer, singularityce, or empty if nobody recorded it
-// and the file's name does not tell. NoBinds says that its configuration forbids users to bind anything.
+// Runtime is a container runtime's executable, and what was recorded of it.
 type Runtime struct {
-	Path    string `yaml:"path"`
-	Flavour string `yaml:"flavour"`
-	NoBinds bool   `yaml:"no_binds,omitempty"`
+	Path  string
+	Facts start.Facts
 }
 
-// Finder looks for real runtimes: what was recorded, then what PATH has behind the shim.
+// Finder looks for real runtimes: first on PATH, for the module that a user has loaded counts, then among the recorded.
 type Finder struct {
 	Prefix string // of this installation
 	Self   string // the running binary
 	Path   string // the caller's PATH
+	Known  Recorded
 }
 
-// Find returns the real executable called name. What was recorded is not looked at: every start on every node would
-// ask for it. Where it is gone, Search finds another.
+// Find returns the real executable called name.
 func (f Finder) Find(name string) (Runtime, error) {
-	recorded, err := Read(prefix.LaunchFile(f.Prefix))
-	if err != nil {
-		return Runtime{}, err
+	found, err := f.Search(name)
+	if err == nil {
+		return found, nil
 	}
-	if r, ok := recorded[name]; ok {
-		return r, nil
+	for _, path := range slices.Sorted(maps.Keys(f.Known)) {
+		if filepath.Base(path) == name && f.isOther(path) && !isShim(path) {
+			return Runtime{path, f.Known[path]}, nil
+		}
 	}
-	return f.Search(name)
+	return Runtime{}, err
 }
 
 // Search returns the first executable called name on PATH that is not a shim.
@@ -49,30 +52,42 @@ func (f Finder) Search(name string) (Runtime, error) {
 			directory = "."
 		}
 		path, err := filepath.Abs(filepath.Join(directory, name))
-		if err == nil && f.isReal(path) {
-			return Runtime{Path: path, Flavour: flavourOfName(path)}, nil
+		if err != nil {
+			continue
+		}
+		if !f.isOther(path) {
+			continue
+		}
+		// What was recorded need not be told from a shim again: that takes a look at each directory above it.
+		if facts, known := f.Known[path]; known {
+			return Runtime{path, facts}, nil
+		}
+		if !isShim(path) {
+			return Runtime{path, start.Facts{Flavour: flavourOfName(path)}}, nil
 		}
 	}
 	return Runtime{}, fmt.Errorf("%s: no real %s found behind the mpiimport shim in %s; load the module that brings it, or record it with `%s record`",
 		name, name, filepath.Join(f.Prefix, "shim"), filepath.Join(f.Prefix, "bin", "mpiimport-plan"))
 }
 
-// isReal says whether path can be executed and is no shim, ours or another installation's.
-func (f Finder) isReal(path string) bool {
+// isOther says whether path can be executed and is not the running program.
+func (f Finder) isOther(path string) bool {
 	file, err := os.Stat(path)
 	if err != nil || !file.Mode().IsRegular() || file.Mode()&0o111 == 0 {
 		return false
 	}
-	if self, err := os.Stat(f.Self); err == nil && os.SameFile(self, file) {
-		return false
-	}
+	self, err := os.Stat(f.Self)
+	return err != nil || !os.SameFile(self, file)
+}
+
+// isShim says whether path is a shim of any installation: a link to PREFIX/bin or, from a wheel, a copy in PREFIX/shim.
+func isShim(path string) bool {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return false
 	}
-	// A shim is a link to PREFIX/bin or, from a wheel, a copy in PREFIX/shim.
 	_, err = os.Stat(prefix.Entry(filepath.Dir(filepath.Dir(resolved))))
-	return err != nil
+	return err == nil
 }
 
 // flavourOfName tells Apptainer by its file: distributions link singularity to apptainer.
@@ -88,7 +103,7 @@ func flavourOfName(path string) string {
 const deepest = 8
 
 // Deeper counts this shim in the environment; it is an error when the real runtime keeps leading back here.
-func Deeper(env []string, name string) ([]string, error) {
+func Deeper(env []string, runtime string) ([]string, error) {
 	depth := 0
 	if value, ok := environ.Get(env, handover.Depth); ok {
 		if _, err := fmt.Sscanf(value, "%d", &depth); err != nil {
@@ -96,8 +111,8 @@ func Deeper(env []string, name string) ([]string, error) {
 		}
 	}
 	if depth >= deepest {
-		return nil, fmt.Errorf("%s: the mpiimport shim was called by itself %d times, so the %s behind it is a script that comes back here; record the real one with `mpiimport-plan record`, or unset %s",
-			name, depth, name, handover.Depth)
+		return nil, fmt.Errorf("the mpiimport shim was called by itself %d times: %s is a script that comes back here; put the real %s ahead of it on PATH, or unset %s",
+			depth, runtime, filepath.Base(runtime), handover.Depth)
 	}
 	return environ.Set(env, handover.Depth, fmt.Sprint(depth+1)), nil
 }

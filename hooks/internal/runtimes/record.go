@@ -1,27 +1,30 @@
 package runtimes
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
+	"syscall"
 
 	"gopkg.in/yaml.v3"
 
 	"mpiimport.org/hooks/internal/publish"
+	"mpiimport.org/hooks/start"
 )
 
+// Recorded has what is known of runtimes, by their paths as PATH leads to them.
+type Recorded map[string]start.Facts
+
 type launchFile struct {
-	Runtimes map[string]Runtime `yaml:"runtimes"`
+	Runtimes Recorded `yaml:"runtimes"`
 }
 
-// Read returns what was recorded at installation; nothing recorded is no error.
-func Read(file string) (map[string]Runtime, error) {
+// Read returns what was recorded; nothing recorded is no error. Keys of another version are passed over.
+func Read(file string) (Recorded, error) {
 	content, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -30,29 +33,32 @@ func Read(file string) (map[string]Runtime, error) {
 		return nil, fmt.Errorf("cannot read the recorded runtimes: %w; mend its permissions or run `mpiimport-plan record` again", err)
 	}
 	var recorded launchFile
-	decoder := yaml.NewDecoder(bytes.NewReader(content))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&recorded); err != nil && len(bytes.TrimSpace(content)) > 0 {
-		return nil, fmt.Errorf("%s: %w; write it anew with `mpiimport-plan record`", file, err)
+	if err := yaml.Unmarshal(content, &recorded); err != nil {
+		return nil, fmt.Errorf("%s: %s; write it anew with `mpiimport-plan record`", file, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return recorded.Runtimes, nil
 }
 
-// Record finds every runtime on PATH, asks each what it is, and writes the file. It returns what it found.
+// Record finds the runtimes on PATH, asks each what it is, and writes that into the file, beside what is known of others
+// that are still there. It returns what PATH has, by name.
 func (f Finder) Record(file string) (map[string]Runtime, error) {
-	found := map[string]Runtime{}
+	// A file that cannot be read is what this mends.
+	known, _ := Read(file)
+	all, found := Recorded{}, map[string]Runtime{}
+	for path, facts := range known {
+		if f.isOther(path) {
+			all[path] = facts
+		}
+	}
 	for _, name := range Names {
 		r, err := f.Search(name)
 		if err != nil {
 			continue
 		}
-		if r.Flavour == "" {
-			r.Flavour = askFlavour(r.Path)
-		}
-		r.NoBinds = forbidsBinds(r.Path)
-		found[name] = r
+		r.Facts = ask(r)
+		found[name], all[r.Path] = r, r.Facts
 	}
-	content, err := yaml.Marshal(launchFile{Runtimes: found})
+	content, err := yaml.Marshal(launchFile{Runtimes: all})
 	if err != nil {
 		return nil, err
 	}
@@ -62,21 +68,31 @@ func (f Finder) Record(file string) (map[string]Runtime, error) {
 	return found, nil
 }
 
-// forbidsBinds reads the runtime's configuration, which lies beside it or in /etc. Without binds the entry binary
-// would be missing in the container and the job would not start.
-func forbidsBinds(path string) bool {
-	resolved, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return false
+// ask has the runtime itself say what it is and where its configuration lies. What it does not answer is not known.
+func ask(r Runtime) start.Facts {
+	facts := start.Facts{Flavour: r.Facts.Flavour}
+	if facts.Flavour == "" {
+		facts.Flavour = askFlavour(r.Path)
 	}
-	for _, root := range []string{filepath.Join(filepath.Dir(filepath.Dir(resolved)), "etc"), "/etc"} {
-		for _, name := range []string{"apptainer", "singularity"} {
-			if content, err := os.ReadFile(filepath.Join(root, name, name+".conf")); err == nil {
-				return regexp.MustCompile(`(?m)^[ \t]*user bind control[ \t]*=[ \t]*no\b`).Match(content)
-			}
-		}
+	output, _ := exec.Command(r.Path, "buildcfg").Output()
+	built := map[string]string{}
+	for _, line := range strings.Split(string(output), "\n") {
+		name, value, _ := strings.Cut(line, "=")
+		built[strings.TrimPrefix(strings.TrimPrefix(name, "APPTAINER_"), "SINGULARITY_")] = value
 	}
-	return false
+	for _, name := range []string{"apptainer", "singularity"} {
+		facts.Setuid = facts.Setuid || isSetuid(filepath.Join(built["LIBEXECDIR"], name, "bin", "starter-suid"))
+	}
+	if content, err := os.ReadFile(built["CONF_FILE"]); err == nil {
+		facts = facts.Configured(start.Directives(string(content)))
+	}
+	return facts
+}
+
+// isSetuid says whether a program starts as root whoever calls it.
+func isSetuid(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&fs.ModeSetuid != 0 && info.Sys().(*syscall.Stat_t).Uid == 0
 }
 
 // askFlavour runs the executable; "" when its answer is not understood, which the launch copes with.

@@ -2,6 +2,9 @@
 package shim
 
 import (
+	"cmp"
+	"os"
+
 	"mpiimport.org/hooks/internal/apptainercli"
 	"mpiimport.org/hooks/internal/nodecontainer"
 	"mpiimport.org/hooks/start"
@@ -9,12 +12,12 @@ import (
 
 // Call is one call of the shim.
 type Call struct {
-	Args    []string // without the program's name
-	Env     []string
-	Prefix  string // where mpiimport is installed
-	Flavour string // of the real runtime
-	NoBinds bool   // whether that runtime refuses binds
-	Root    bool   // whether root calls
+	Args   []string // without the program's name
+	Env    []string
+	Prefix string      // where mpiimport is installed
+	Facts  start.Facts // of the real runtime
+	Root   bool        // whether root calls
+	Doubt  string      // why nothing may be added; empty if it may
 }
 
 // Outcome is what to execute. Note says why acceleration that was asked for was not applied. Container is set where
@@ -26,14 +29,27 @@ type Outcome struct {
 	Container *nodecontainer.Commands
 }
 
+// IsAsked says whether the call says anything about acceleration that is to be heeded.
+func IsAsked(args, env []string) bool {
+	return Call{Args: args, Env: env}.start(apptainercli.Parse(args)).IsAsked()
+}
+
+func (c Call) start(line apptainercli.Line) start.Call {
+	return start.Call{
+		Action: line.Action, Image: line.Image(), Command: line.Command(),
+		Asked: line.Asked, Value: line.Value, Options: line.Options(c.Env), Doubt: cmp.Or(line.Doubt, c.Doubt),
+		Env: c.Env, Prefix: c.Prefix, Facts: c.Facts, Root: c.Root, Knows: apptainercli.Knows,
+	}
+}
+
 // Decide returns what to execute. An error means that nothing may start.
 func Decide(c Call) (Outcome, error) {
 	line := apptainercli.Parse(c.Args)
-	out, err := start.Call{
-		Action: line.Action, Image: line.Image(), Command: line.Command(),
-		Asked: line.Asked, Value: line.Value, Options: line.Options(c.Env), Doubt: line.Doubt,
-		Env: c.Env, Prefix: c.Prefix, Flavour: c.Flavour, NoBinds: c.NoBinds, Root: c.Root, Knows: apptainercli.Knows,
-	}.Decide()
+	// A file that cannot be read ends the runtime, which says so.
+	if text, err := os.ReadFile(line.Config(c.Env)); err == nil {
+		c.Facts = c.Facts.Configured(start.Directives(string(text)))
+	}
+	out, err := c.start(line).Decide()
 	if err != nil {
 		return Outcome{}, err
 	}

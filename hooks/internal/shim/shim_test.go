@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/start"
 )
 
 const entryWords = " /opt/mpiimport/bin/mpiimport-entry "
 
 func decide(t *testing.T, line string, env ...string) (Outcome, error) {
 	t.Helper()
-	return Decide(Call{Args: strings.Fields(line), Env: append(env, "HOME=/none"), Prefix: "/p", Flavour: "apptainer", Root: true})
+	return Decide(Call{Args: strings.Fields(line), Env: append(env, "HOME=/none"), Prefix: "/p", Facts: start.Facts{Flavour: "apptainer"}, Root: true})
 }
 
 func TestWhatACallBecomes(t *testing.T) {

@@ -3,7 +3,11 @@ package singularityconf
 
 // File is the runtime's configuration.
 type File struct {
+	AllowSetuid     bool
 	UserBindControl bool
+	EnableOverlay   string
+	EnableUnderlay  string
+	MountDev        string
 }
 
 // Current is what GetCurrentConfig returns.
