@@ -16,7 +16,7 @@ UNAVAILABLE = 3
 PROVISION_SECONDS = 1800
 # Where the images have their Python tree.
 TREE = [Path(f"/usr{local}/lib/python3{minor}") for local in ("", "/local") for minor in ("", ".11")]
-PREFIX_INSIDE = Path("/opt/mpiimport")
+PREFIX_INSIDE = Path("/.mpiimport")
 # The number of the capability in capability(7) that some machines' root lacks.
 CAP_SYS_RESOURCE = 24
 

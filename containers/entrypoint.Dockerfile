@@ -5,12 +5,12 @@ ARG BASE=numpy-scipy
 FROM ${BASE}
 ARG PROFILE=mpich
 
-COPY bin /opt/mpiimport/bin
-COPY lib /opt/mpiimport/lib
-COPY mpi4py /opt/mpiimport/mpi4py
-COPY profiles /opt/mpiimport/profiles
+COPY bin /.mpiimport/bin
+COPY lib /.mpiimport/lib
+COPY mpi4py /.mpiimport/mpi4py
+COPY profiles /.mpiimport/profiles
 
 # MPIIMPORT=0 turns it off when the container is started.
 ENV MPIIMPORT=1 MPIIMPORT_PROFILE=${PROFILE}
-ENTRYPOINT ["/opt/mpiimport/bin/mpiimport-entry"]
+ENTRYPOINT ["/.mpiimport/bin/mpiimport-entry"]
 CMD ["python3"]

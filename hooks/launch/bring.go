@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -35,14 +36,25 @@ func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
 			if m.Target == "" {
 				m.Target = source
 			}
-			if m.Target == Inside || strings.HasPrefix(m.Target, Inside+"/") {
-				return nil, fmt.Errorf("%s: the mount target %s lies in %s, where mpiimport itself is mounted; choose another target",
-					place, m.Target, Inside)
+			if own := ours(m.Target); own != "" {
+				return nil, fmt.Errorf("%s: the mount target %s is, covers or lies in %s, where mpiimport mounts what it needs; choose another target",
+					place, m.Target, own)
 			}
 			mounts = replaceTarget(mounts, m)
 		}
 	}
 	return mounts, nil
+}
+
+// ours returns the place of ours that a mount target has to do with, "" where there is none.
+func ours(target string) string {
+	below := func(place, top string) bool { return strings.HasPrefix(place+"/", strings.TrimSuffix(top, "/")+"/") }
+	for _, own := range []string{Inside, StorePath} {
+		if target = path.Clean(target); below(target, own) || below(own, target) {
+			return own
+		}
+	}
+	return ""
 }
 
 func resolveDevices(p *profile.Profile, r Request) ([]string, error) {
@@ -53,7 +65,7 @@ func resolveDevices(p *profile.Profile, r Request) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		found = slices.DeleteFunc(found, func(path string) bool { return !r.IsDevice(path) })
+		found = slices.DeleteFunc(found, func(file string) bool { return !r.IsDevice(file) })
 		if len(found) == 0 && !wanted.Optional {
 			return nil, missing(place, "the device "+wanted.Path)
 		}

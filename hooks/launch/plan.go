@@ -5,10 +5,10 @@ import "mpiimport.org/hooks/internal/environ"
 
 // Places inside the container; images need not know them.
 const (
-	Inside    = "/opt/mpiimport"
+	Inside    = "/.mpiimport"
 	EntryPath = Inside + "/bin/mpiimport-entry"
 	SitePath  = Inside + "/lib/mpiimport/door"
-	StorePath = "/run/mpiimport" // where the plan brings memory for a store
+	StorePath = "/.mpiimport-store" // where the plan brings memory for a store
 )
 
 // Plan is a profile resolved for one container start. It is pure data: adapters carry it out.

@@ -57,10 +57,10 @@ func TestEveryPlanMountsThePrefixAndNamesTheMode(t *testing.T) {
 	}
 	want := Plan{
 		Profile:     "default",
-		Mounts:      []Mount{{"/sw/mpiimport", "/opt/mpiimport", "ro"}},
+		Mounts:      []Mount{{"/sw/mpiimport", "/.mpiimport", "ro"}},
 		Devices:     []string{},
 		Environment: []Variable{{"MPIIMPORT", "1", Set}, {"MPIIMPORT_PROFILE", "default", Set}, {"MPIIMPORT_APPLIED", "default", Set}},
-		Entry:       []string{"/opt/mpiimport/bin/mpiimport-entry"},
+		Entry:       []string{"/.mpiimport/bin/mpiimport-entry"},
 		Launcher:    []string{},
 		Options:     []string{},
 	}
@@ -127,9 +127,14 @@ func TestMountSources(t *testing.T) {
 		"a pattern":              {mount: mount("/there/*", "", false), want: "/there/b:/there/b:ro"},
 		"a missing one":          {mount: mount("/gone", "/gone", false), fails: "site.yaml:7: the mount source /gone does not exist"},
 		"a pattern for nothing":  {mount: mount("/gone*", "", false), fails: "add `optional: true`"},
-		"a missing optional one": {mount: mount("/gone", "/gone", true), want: "/sw/mpiimport:/opt/mpiimport:ro"},
+		"a missing optional one": {mount: mount("/gone", "/gone", true), want: "/sw/mpiimport:/.mpiimport:ro"},
 		"a bad pattern":          {mount: mount("/bad[", "", true), fails: "site.yaml:7: the pattern /bad["},
-		"one over our own place": {mount: mount("/there", "/opt/mpiimport/lib", true), fails: "choose another target"},
+		"one in our own place":   {mount: mount("/there", "/.mpiimport/lib", true), fails: "choose another target"},
+		"one over it":            {mount: mount("/there", "/.mpiimport", true), fails: "choose another target"},
+		"one that leads there":   {mount: mount("/there", "/opt/../.mpiimport//", true), fails: "choose another target"},
+		"one over everything":    {mount: mount("/there", "/opt/..", true), fails: "choose another target"},
+		"one over the store":     {mount: mount("/there", "/x/../.mpiimport-store/x", true), fails: "choose another target"},
+		"one beside it":          {mount: mount("/there", "/.mpiimport-else", false), want: "/there:/.mpiimport-else:ro"},
 	} {
 		p := profile.Default()
 		p.Mounts = []profile.Mount{c.mount}

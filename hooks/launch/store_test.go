@@ -8,7 +8,7 @@ import (
 )
 
 func TestTheStoreGetsAPlaceWhereDevShmIsNone(t *testing.T) {
-	prefix := Mount{"/sw/mpiimport", "/opt/mpiimport", "ro"}
+	prefix := Mount{"/sw/mpiimport", "/.mpiimport", "ro"}
 	named := profile.Default()
 	named.Service = profile.Service{"store": "/scratch"}
 	for name, c := range map[string]struct {

@@ -84,8 +84,8 @@ func TestARuntimeThatIsBuiltOtherwiseKeepsItsCommands(t *testing.T) {
 
 func TestWhatTheCommandsBecome(t *testing.T) {
 	for line, c := range map[string]struct{ env, words, note string }{
-		"exec --mpiimport img python":           {"", "img /opt/mpiimport/bin/mpiimport-entry python", ""},
-		"exec img python":                       {"MPIIMPORT=1", "img /opt/mpiimport/bin/mpiimport-entry python", ""},
+		"exec --mpiimport img python":           {"", "img /.mpiimport/bin/mpiimport-entry python", ""},
+		"exec img python":                       {"MPIIMPORT=1", "img /.mpiimport/bin/mpiimport-entry python", ""},
 		"exec -u img python":                    {"MPIIMPORT=0", "img python", ""},
 		"exec --mpiimport=0 img python":         {"MPIIMPORT=1", "img python", ""},
 		"run --mpiimport img a":                 {"", "img a", ""},
@@ -114,7 +114,7 @@ func TestWhatTheCommandsBecome(t *testing.T) {
 				t.Errorf("%q %q", words, note)
 			}
 			accelerated := c.note == "" && c.words != "img python"
-			if mounted := reflect.DeepEqual(binds, []string{"/p:/opt/mpiimport:ro"}); mounted != accelerated {
+			if mounted := reflect.DeepEqual(binds, []string{"/p:/.mpiimport:ro"}); mounted != accelerated {
 				t.Errorf("binds %q", binds)
 			}
 			if (os.Getenv("APPTAINERENV_MPIIMPORT") == "1") != accelerated {

@@ -66,7 +66,7 @@ func TestTheStrongestWishCounts(t *testing.T) {
 func TestEveryActionIsAccelerated(t *testing.T) {
 	for _, action := range Actions {
 		out, err := call(action, "MPIIMPORT=1").Decide()
-		if err != nil || !slices.Equal(out.Binds, []string{"/p:/opt/mpiimport:ro"}) {
+		if err != nil || !slices.Equal(out.Binds, []string{"/p:/.mpiimport:ro"}) {
 			t.Errorf("%s: %v %v", action, out.Binds, err)
 		}
 		_, door := environ.Get(out.Env, "APPTAINERENV_PYTHONPATH")
@@ -129,7 +129,7 @@ func TestAPlanInTheEnvironmentTakesThePlaceOfTheProfile(t *testing.T) {
 	}
 	c := call(Exec, handover.Plan+"="+text, "MPIIMPORT=1", "MPIIMPORT_PROFILE=gone", "PYTHONPATH=/p/lib/mpiimport/door:/u")
 	out, err := c.Decide()
-	if err != nil || !slices.Equal(out.Binds, []string{"/p:/opt/mpiimport:ro", "/s:/t:ro"}) || out.Command[0] != launch.EntryPath {
+	if err != nil || !slices.Equal(out.Binds, []string{"/p:/.mpiimport:ro", "/s:/t:ro"}) || out.Command[0] != launch.EntryPath {
 		t.Fatalf("%+v %v", out, err)
 	}
 	if value, _ := environ.Get(out.Env, "APPTAINERENV_A"); value != "b" {

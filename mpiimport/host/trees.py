@@ -15,7 +15,7 @@ from .doors import FLAGGED, SHIM, path_without_shim
 from .probe import MARK
 
 # Where a container start mounts the installation.
-INSIDE = "/opt/mpiimport"
+INSIDE = "/.mpiimport"
 SECONDS = 120
 
 

@@ -132,7 +132,7 @@ HOSTILE: list[tuple[dict[str, str], str | None]] = [
     ({"MPIIMPORT_PROFILE": "\udcff"}, r'"\xff" cannot be the name of a profile'),
     ({"MPIIMPORT_PROFILE": "a" * 100_000}, '..." (100000 characters) cannot be the name of a profile'),
     ({"MPIIMPORT_PLAN": '{"'}, None),
-    ({"MPIIMPORT_PLAN": PLAN % ("/elsewhere", '{"mounts": [{"source": "/no", "target": "/opt/mpiimport"}]}')}, None),
+    ({"MPIIMPORT_PLAN": PLAN % ("/elsewhere", '{"mounts": [{"source": "/no", "target": "/.mpiimport"}]}')}, None),
     ({"MPIIMPORT_PLAN": PLAN % (ROOT / "build" / "prefix", '{"mounts": 5}')}, None),
     ({"MPIIMPORT_RANK_VARIABLES": ":=:\n:::"}, None),
     ({"MPIIMPORT_READERS": "-1", "MPIIMPORT_STORE": "$(id)", "MPIIMPORT_DEADLINE": "soon"}, None),

@@ -204,7 +204,7 @@ def test_an_apptainer_in_a_container_starts_what_it_would(place: Place) -> None:
     home, inner = site.runtime.parent.parent, site.images / "nopython"
     # No privileges: the runtime keeps its own variables from the inside, and with them what these machines' root needs.
     settings = f"PATH={site.runtime.parent}:$PATH XDG_CONFIG_HOME=/none"
-    script = f"{settings} /opt/mpiimport/shim/apptainer exec --no-privs {inner} printf ran"
+    script = f"{settings} /.mpiimport/shim/apptainer exec --no-privs {inner} printf ran"
     shim = [str(site.prefix / "shim" / "apptainer"), "exec", "--bind", f"{home},{site.images}", *libraries]
     environment = site.environment(
         Cell("shim", "sandbox", "root", "hybrid", "mpich"),

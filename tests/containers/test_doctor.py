@@ -28,7 +28,7 @@ def examine(site: Site, mpich: Mpi) -> Examine:
     [
         ("py", "user", "/usr/local/lib/python3.11/dist-packages/mpi4py (the tree's)"),
         ("py.sif", "root", "/usr/local/lib/python3.11/dist-packages/mpi4py (the tree's)"),
-        ("nompi4py", "root", "/opt/mpiimport/mpi4py/cp311/mpi4py (mpiimport's own, the tree has none)"),
+        ("nompi4py", "root", "/.mpiimport/mpi4py/cp311/mpi4py (mpiimport's own, the tree has none)"),
     ],
 )
 def test_an_images_own_python_answers(examine: Examine, image: str, identity: str, mpi4py: str) -> None:

@@ -102,7 +102,7 @@ def test_the_process_that_is_named_as_the_rank_is_the_command(start: Start) -> N
     (line,) = output(container)
     named, _, own, path = line.split(" ")
     assert named == own != "1"
-    assert path == "/opt/mpiimport/lib/mpiimport/door"
+    assert path == "/.mpiimport/lib/mpiimport/door"
 
 
 def test_the_command_reads_standard_input(start: Start, site: Site) -> None:

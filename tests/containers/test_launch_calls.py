@@ -13,12 +13,12 @@ from tests.lab.syscalls import Call, calls_of, tracer
 
 # The kernel's own: the Go runtime reads the size of huge pages and the control group's share of processors.
 PSEUDO = ("/proc/", "/sys/")
-ENTRY = "/opt/mpiimport/bin/mpiimport-entry"
+ENTRY = "/.mpiimport/bin/mpiimport-entry"
 MOST = 3
 
 
 def outside(calls: list[Call], prefix: Path) -> list[str]:
-    own = (*PSEUDO, f"{prefix}/", "/opt/mpiimport/")
+    own = (*PSEUDO, f"{prefix}/", "/.mpiimport/")
     return [call.path for call in calls if not (call.path + "/").startswith(own) and call.path]
 
 
@@ -57,7 +57,7 @@ def test_the_shim_and_the_entry_ask_for_little(site: Site, mpich: Mpi, shared: b
 
 def test_the_plugin_asks_for_little(site: Site, mpich: Mpi) -> None:
     runtime = plugin.runtime(site.prefix)
-    bind = f"{site.prefix}:/opt/mpiimport:ro"
+    bind = f"{site.prefix}:/.mpiimport:ro"
     asked = {}
     for name, options, changes in (
         ("plain", ["--bind", bind], {"MPIIMPORT": "0"}),

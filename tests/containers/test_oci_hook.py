@@ -18,8 +18,8 @@ SERVED = "print(type(__import__('numpy').__loader__).__name__)"
 # What a caller sets where the hook can only mount.
 BY_HAND = {
     "MPIIMPORT": "force",
-    "MPIIMPORT_STORE": "/run/mpiimport",
-    "PYTHONPATH": "/opt/mpiimport/lib/mpiimport/door",
+    "MPIIMPORT_STORE": "/.mpiimport-store",
+    "PYTHONPATH": "/.mpiimport/lib/mpiimport/door",
 }
 RUNTIMES = [(runtime, identity) for runtime in ("runc", "crun") for identity in IDENTITIES]
 
@@ -116,7 +116,7 @@ def annotated(engine: Podman) -> Iterator[str]:
 def test_an_image_wakes_no_profile_that_the_administrator_has_not_released(
     engine: Podman, prefix: Path, shared: Path, annotated: str
 ) -> None:
-    write = ("sh", "-c", "ls -d /opt/mpiimport; mkdir -p /data; touch /data/written; echo ran")
+    write = ("sh", "-c", "ls -d /.mpiimport; mkdir -p /data; touch /data/written; echo ran")
     assert engine.run(*write, profile=None, image=annotated).lines() == ["ran"]
     assert list(shared.iterdir()) == []
     refused = _plan(prefix, "release", "shared")
@@ -124,7 +124,7 @@ def test_an_image_wakes_no_profile_that_the_administrator_has_not_released(
     assert f"lets containers write to {shared}" in refused.stderr
     assert _plan(prefix, "release", "--writable", "shared").returncode == 0
     # podman before 4.6 copies the annotations of images.
-    assert engine.run(*write, profile="shared", image=annotated).lines() == ["/opt/mpiimport", "ran"]
+    assert engine.run(*write, profile="shared", image=annotated).lines() == ["/.mpiimport", "ran"]
     assert [file.name for file in shared.iterdir()] == ["written"]
 
 
@@ -137,7 +137,7 @@ def test_a_profile_that_mounts_more_than_it_was_released_for_is_not_served(
     profile.write_text(profile.read_text().replace(str(shared), str(other)))
     for directory in (hooks(prefix), hooks(prefix, "cri-o")):
         engine.directory = directory
-        outcome = engine.run("sh", "-c", "ls -d /opt/mpiimport /data; echo ran", profile="shared")
+        outcome = engine.run("sh", "-c", "ls -d /.mpiimport /data; echo ran", profile="shared")
         assert outcome.lines() == ["ran"], outcome.stderr
     reason = _hook(prefix, "check", "", "shared")
     assert reason.returncode == 1
@@ -202,7 +202,7 @@ def test_where_only_create_container_runs_the_mounts_are_there(
 
 def test_mounts_at_create_container_are_as_the_plan_says(engine: Podman, site: Site) -> None:
     engine.directory = hooks(site.prefix, "cri-o")
-    outcome = engine.run("sh", "-c", "touch /opt/mpiimport/x; touch /run/mpiimport/x && echo stored")
+    outcome = engine.run("sh", "-c", "touch /.mpiimport/x; touch /.mpiimport-store/x && echo stored")
     assert "Read-only file system" in outcome.stderr
     assert outcome.lines() == ["stored"]
 
@@ -210,14 +210,14 @@ def test_mounts_at_create_container_are_as_the_plan_says(engine: Podman, site: S
 @pytest.mark.parametrize("variables", [{}, {"MPIIMPORT": "0"}], ids=["no annotation", "switched off"])
 def test_a_container_that_does_not_ask_is_plain(engine: Podman, variables: dict[str, str]) -> None:
     profile = None if not variables else "mpich"
-    outcome = engine.run("sh", "-c", "cat /proc/1/cmdline; ls -d /opt/mpiimport", profile=profile, **variables)
+    outcome = engine.run("sh", "-c", "cat /proc/1/cmdline; ls -d /.mpiimport", profile=profile, **variables)
     assert "mpiimport-entry" not in outcome.stdout
     assert "No such file" in outcome.stderr
 
 
 @pytest.mark.parametrize("stage", ["precreate", "createRuntime", "createContainer", "poststart"])
 def test_an_unknown_stage_leaves_the_container_unchanged(own_hooks: Podman, stage: str) -> None:
-    outcome = own_hooks.stage(stage, "noSuchStage").run("sh", "-c", "echo ran; ls -d /opt/mpiimport")
+    outcome = own_hooks.stage(stage, "noSuchStage").run("sh", "-c", "echo ran; ls -d /.mpiimport")
     assert outcome.lines() == ["ran"], outcome.stderr
 
 
@@ -231,7 +231,7 @@ def test_an_unknown_stage_or_version_is_a_warning(prefix: Path) -> None:
 
 @pytest.mark.parametrize("profile", ["no-such-profile", "", "../../etc/passwd", "/etc/passwd"])
 def test_what_is_not_released_leaves_the_container_plain(engine: Podman, prefix: Path, profile: str) -> None:
-    assert engine.run("sh", "-c", "ls -d /opt/mpiimport; echo ran", profile=profile).lines() == ["ran"]
+    assert engine.run("sh", "-c", "ls -d /.mpiimport; echo ran", profile=profile).lines() == ["ran"]
     reason = _hook(prefix, "check", "", profile)
     assert reason.returncode == 1
     assert "is not released for the hook" in reason.stderr
@@ -269,7 +269,7 @@ def test_a_profile_of_the_users_own_is_not_taken(engine: Podman, site: Site) -> 
 def test_the_command_is_the_first_process_as_it_is_without_us(engine: Podman) -> None:
     for options in ({}, {"MPIIMPORT_REPORT": "/tmp"}):
         outcome = engine.run("sh", "-c", "echo $$ $MPIIMPORT_PID $PYTHONPATH", PMI_RANK="0", **options)
-        assert outcome.stdout.split() == ["1", "1", "/opt/mpiimport/lib/mpiimport/door"]
+        assert outcome.stdout.split() == ["1", "1", "/.mpiimport/lib/mpiimport/door"]
 
 
 def test_an_init_of_podmans_keeps_its_place(engine: Podman) -> None:

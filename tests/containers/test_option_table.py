@@ -72,8 +72,8 @@ def hidden(site: Site) -> list[list[str]]:
 )
 def test_the_image_is_found_behind_every_option(site: Site, shim: Path, action: str) -> None:
     name = ["name"] if action.startswith("instance") else []
-    entry = ["/opt/mpiimport/bin/mpiimport-entry"] if action == "exec" else []
-    bind = ["--bind", f"{shim.parent.parent}:/opt/mpiimport:ro"]
+    entry = ["/.mpiimport/bin/mpiimport-entry"] if action == "exec" else []
+    bind = ["--bind", f"{shim.parent.parent}:/.mpiimport:ro"]
     # These make a start unfit for acceleration; the option of ours is taken out all the same.
     unfit = ("--writable", "-w", "--boot", "--dmtcp")
     environment = {"HOME": "/none", "PMI_RANK": "1", "MPI_LOCALNRANKS": "1"}

@@ -16,7 +16,7 @@ func TestTheRealRuntimeGetsThePlan(t *testing.T) {
 		t.Errorf("%d %s", status, stderr)
 	}
 	for _, want := range []string{
-		"argv: -q exec --bind " + s.prefix + ":/opt/mpiimport:ro --nv img.sif /opt/mpiimport/bin/mpiimport-entry python app.py\n",
+		"argv: -q exec --bind " + s.prefix + ":/.mpiimport:ro --nv img.sif /.mpiimport/bin/mpiimport-entry python app.py\n",
 		"APPTAINERENV_MPIIMPORT=1\n", "SINGULARITYENV_MPIIMPORT=1\n", "APPTAINERENV_MPIIMPORT_PROFILE=default\n", "KEPT=1\n",
 	} {
 		if !strings.Contains(log, want) {

@@ -94,10 +94,10 @@ func TestUnknownOptionsRaiseADoubt(t *testing.T) {
 }
 
 func TestEditsAreMadeOnce(t *testing.T) {
-	binds := []string{"/p:/opt/mpiimport:ro", "/x:/x:ro"}
+	binds := []string{"/p:/.mpiimport:ro", "/x:/x:ro"}
 	l := Parse(strings.Fields("-d exec --mpiimport --nv img python app.py"))
 	got := l.Edit(binds, []string{"entry", "python", "app.py"})
-	want := "-d exec --bind /p:/opt/mpiimport:ro --bind /x:/x:ro --nv img entry python app.py"
+	want := "-d exec --bind /p:/.mpiimport:ro --bind /x:/x:ro --nv img entry python app.py"
 	if strings.Join(got, " ") != want {
 		t.Errorf("got %q", got)
 	}

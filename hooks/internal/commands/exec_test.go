@@ -36,8 +36,8 @@ func TestNamesOfImagesGoToTheRuntimeThatHasThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"--volume=" + c.Prefix + ":/opt/mpiimport:ro", "--env=LD_LIBRARY_PATH=/image:/site", "--env=A=b c",
-		"--env=MPIIMPORT_UNSET=U", "--entrypoint=/opt/mpiimport/bin/mpiimport-entry", "--tmpfs=/run/mpiimport:rw,nosuid,nodev,exec,mode=1777", "--env=MPIIMPORT_STORE=/run/mpiimport"} {
+	for _, want := range []string{"--volume=" + c.Prefix + ":/.mpiimport:ro", "--env=LD_LIBRARY_PATH=/image:/site", "--env=A=b c",
+		"--env=MPIIMPORT_UNSET=U", "--entrypoint=/.mpiimport/bin/mpiimport-entry", "--tmpfs=/.mpiimport-store:rw,nosuid,nodev,exec,mode=1777", "--env=MPIIMPORT_STORE=/.mpiimport-store"} {
 		if !slices.Contains(got.Args, want) {
 			t.Errorf("%s is missing in %q", want, got.Args)
 		}

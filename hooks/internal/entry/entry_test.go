@@ -11,12 +11,12 @@ import (
 )
 
 func start(command string, env ...string) (string, []string) {
-	got, out := Start(strings.Fields(command), Process{Prefix: "/opt/mpiimport", Pid: 42, Env: env})
+	got, out := Start(strings.Fields(command), Process{Prefix: "/.mpiimport", Pid: 42, Env: env})
 	return strings.Join(got, " "), out
 }
 
 func TestHowCommandsStart(t *testing.T) {
-	const early = "-S /opt/mpiimport/lib/mpiimport/start.py "
+	const early = "-S /.mpiimport/lib/mpiimport/start.py "
 	for name, c := range map[string]struct {
 		command string
 		env     []string
@@ -32,20 +32,20 @@ func TestHowCommandsStart(t *testing.T) {
 		"without site": {"python3 -S app.py", []string{"MPIIMPORT=1", "PALS_RANKID=0"}, "python3 -S " + early + "app.py",
 			[]string{"MPIIMPORT=1", "PALS_RANKID=0", "MPIIMPORT_PID=42", "MPIIMPORT_START=early-nosite"}},
 		"python -i": {"python -i app.py", []string{"MPIIMPORT=1", "PMI_RANK=0"}, "python -i app.py",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "PYTHONPATH=/opt/mpiimport/lib/mpiimport/door"}},
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
 		"PYTHONINSPECT": {"python app.py", []string{"MPIIMPORT=1", "PMI_RANK=0", "PYTHONINSPECT=1"}, "python app.py",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "PYTHONINSPECT=1", "MPIIMPORT_PID=42", "PYTHONPATH=/opt/mpiimport/lib/mpiimport/door"}},
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "PYTHONINSPECT=1", "MPIIMPORT_PID=42", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
 		"another program": {"bash -c x", []string{"MPIIMPORT=1", "PMIX_RANK=0", "PYTHONPATH=/u"}, "bash -c x",
-			[]string{"MPIIMPORT=1", "PMIX_RANK=0", "PYTHONPATH=/opt/mpiimport/lib/mpiimport/door:/u", "MPIIMPORT_PID=42"}},
+			[]string{"MPIIMPORT=1", "PMIX_RANK=0", "PYTHONPATH=/.mpiimport/lib/mpiimport/door:/u", "MPIIMPORT_PID=42"}},
 		"another python": {"python3.11-config x", []string{"MPIIMPORT=1", "PMI_RANK=0"}, "python3.11-config x",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "PYTHONPATH=/opt/mpiimport/lib/mpiimport/door"}},
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
 		"no rank, an outer entry's leftovers": {"mpirun -n 4 python app.py", []string{"MPIIMPORT=1", "MPIIMPORT_PID=7", "MPIIMPORT_START=early"}, "mpirun -n 4 python app.py",
-			[]string{"MPIIMPORT=1", "PYTHONPATH=/opt/mpiimport/lib/mpiimport/door"}},
-		"a rank's python that starts early already": {"python -S /opt/mpiimport/lib/mpiimport/start.py app.py", []string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}, "python " + early + "app.py",
+			[]string{"MPIIMPORT=1", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
+		"a rank's python that starts early already": {"python -S /.mpiimport/lib/mpiimport/start.py app.py", []string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}, "python " + early + "app.py",
 			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}},
-		"twice": {"sh x", []string{"MPIIMPORT=1", "PYTHONPATH=/opt/mpiimport/lib/mpiimport/door:/u"}, "sh x", []string{"MPIIMPORT=1", "PYTHONPATH=/opt/mpiimport/lib/mpiimport/door:/u"}},
+		"twice": {"sh x", []string{"MPIIMPORT=1", "PYTHONPATH=/.mpiimport/lib/mpiimport/door:/u"}, "sh x", []string{"MPIIMPORT=1", "PYTHONPATH=/.mpiimport/lib/mpiimport/door:/u"}},
 		"removed variables": {"sh x", []string{"MPIIMPORT=1", "A=", "B=1", "MPIIMPORT_UNSET=A:C"}, "sh x",
-			[]string{"MPIIMPORT=1", "B=1", "PYTHONPATH=/opt/mpiimport/lib/mpiimport/door"}},
+			[]string{"MPIIMPORT=1", "B=1", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
 	} {
 		got, env := start(c.command, c.env...)
 		if got != c.want || !reflect.DeepEqual(env, c.wantEnv) {
@@ -59,13 +59,13 @@ func TestAnImagesOwnProfileIsAppliedOnce(t *testing.T) {
 		env  string
 		want string
 	}{
-		{"MPIIMPORT=1 MPIIMPORT_PROFILE=site", "/opt/mpiimport/bin/mpiimport-plan apply -- python app.py"},
+		{"MPIIMPORT=1 MPIIMPORT_PROFILE=site", "/.mpiimport/bin/mpiimport-plan apply -- python app.py"},
 		{"MPIIMPORT=1 MPIIMPORT_PROFILE=site MPIIMPORT_APPLIED=site", ""},
 		{"MPIIMPORT=0 MPIIMPORT_PROFILE=site", ""},
 		{"MPIIMPORT_PROFILE=site", ""},
 		{"MPIIMPORT=1", ""},
 	} {
-		got := Profiled([]string{"python", "app.py"}, Process{Prefix: "/opt/mpiimport", Env: strings.Fields(c.env)})
+		got := Profiled([]string{"python", "app.py"}, Process{Prefix: "/.mpiimport", Env: strings.Fields(c.env)})
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q", c.env, got)
 		}

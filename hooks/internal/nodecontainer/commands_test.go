@@ -9,7 +9,7 @@ import (
 
 func split(line string, env ...string) (Commands, string) {
 	parsed := apptainercli.Parse(strings.Fields(line))
-	return Split(parsed, []string{"/p:/opt/mpiimport:ro"}, append([]string{"/entry"}, parsed.Command()...), env)
+	return Split(parsed, []string{"/p:/.mpiimport:ro"}, append([]string{"/entry"}, parsed.Command()...), env)
 }
 
 func TestAStartIsDividedAmongContainerAndProcess(t *testing.T) {
@@ -28,7 +28,7 @@ func TestAStartIsDividedAmongContainerAndProcess(t *testing.T) {
 		}
 		start := strings.Join(c.Start("/p", "N"), " ")
 		start = strings.Replace(start, "--bind /p/bin/mpiimport-keeper:/.singularity.d/startscript:ro ", "", 1)
-		if want := "instance start --bind /p:/opt/mpiimport:ro " + want[0]; start != want {
+		if want := "instance start --bind /p:/.mpiimport:ro " + want[0]; start != want {
 			t.Errorf("%s:\n got %s\nwant %s", line, start, want)
 		}
 		if join := strings.Join(c.Join("N"), " "); join != want[1] {

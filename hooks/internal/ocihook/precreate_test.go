@@ -88,7 +88,7 @@ func TestThePlanIsCarriedOut(t *testing.T) {
 	if want := []string{"python3", "app.py", "<&>"}; !slices.Equal(c.args, want) {
 		t.Errorf("%q", c.args)
 	}
-	want := []string{"A=1", "LD_LIBRARY_PATH=/image/lib:/site/lib", "MPIIMPORT=force", "MPIIMPORT_PROFILE=site", "MPIIMPORT_APPLIED=site", "MPIIMPORT_STORE=/run/mpiimport", "PYTHONPATH=" + launch.SitePath}
+	want := []string{"A=1", "LD_LIBRARY_PATH=/image/lib:/site/lib", "MPIIMPORT=force", "MPIIMPORT_PROFILE=site", "MPIIMPORT_APPLIED=site", "MPIIMPORT_STORE=/.mpiimport-store", "PYTHONPATH=" + launch.SitePath}
 	if !slices.Equal(c.env, want) {
 		t.Errorf("%q", c.env)
 	}
@@ -97,9 +97,9 @@ func TestThePlanIsCarriedOut(t *testing.T) {
 		got[m.Destination] = m.Type + " " + m.Source + " " + strings.Join(m.Options, ",")
 	}
 	for target, want := range map[string]string{
-		"/opt/mpiimport": "bind /sw/mpiimport rbind,rprivate,nosuid,nodev,ro",
-		"/data":          "bind /usr rbind,rprivate,nosuid,nodev,rw",
-		"/run/mpiimport": "tmpfs tmpfs rw,nosuid,nodev,exec,mode=1777",
+		"/.mpiimport":       "bind /sw/mpiimport rbind,rprivate,nosuid,nodev,ro",
+		"/data":             "bind /usr rbind,rprivate,nosuid,nodev,rw",
+		"/.mpiimport-store": "tmpfs tmpfs rw,nosuid,nodev,exec,mode=1777",
 	} {
 		if got[target] != want {
 			t.Errorf("%s: %q, want %q", target, got[target], want)
@@ -134,7 +134,7 @@ func TestContainersThatShareTheHostsIpcKeepTheirStoreOnTheHost(t *testing.T) {
 		object(c, "linux")["namespaces"] = []map[string]string{{"type": "mount"}}
 	}), host(""))
 	last := c.mounts[len(c.mounts)-1]
-	if last.Source != "/dev/shm" || last.Destination != "/run/mpiimport" {
+	if last.Source != "/dev/shm" || last.Destination != "/.mpiimport-store" {
 		t.Errorf("%+v", last)
 	}
 }

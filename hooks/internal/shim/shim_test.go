@@ -11,7 +11,7 @@ import (
 	"mpiimport.org/hooks/start"
 )
 
-const entryWords = " /opt/mpiimport/bin/mpiimport-entry "
+const entryWords = " /.mpiimport/bin/mpiimport-entry "
 
 func decide(t *testing.T, line string, env ...string) (Outcome, error) {
 	t.Helper()
@@ -19,7 +19,7 @@ func decide(t *testing.T, line string, env ...string) (Outcome, error) {
 }
 
 func TestWhatACallBecomes(t *testing.T) {
-	const bind = "--bind /p:/opt/mpiimport:ro"
+	const bind = "--bind /p:/.mpiimport:ro"
 	for name, c := range map[string]struct {
 		line string
 		env  []string
@@ -129,7 +129,7 @@ func TestMistakesStopBeforeAnythingStarts(t *testing.T) {
 
 func TestShellsAndRunsGetTheDoor(t *testing.T) {
 	out, _ := decide(t, "run --mpiimport img", "PMI_RANK=1")
-	for name, want := range map[string]string{"PYTHONPATH": "/opt/mpiimport/lib/mpiimport/door${PYTHONPATH:+:$PYTHONPATH}", "MPIIMPORT_PID": "$$"} {
+	for name, want := range map[string]string{"PYTHONPATH": "/.mpiimport/lib/mpiimport/door${PYTHONPATH:+:$PYTHONPATH}", "MPIIMPORT_PID": "$$"} {
 		if got, _ := environ.Get(out.Env, "APPTAINERENV_"+name); got != want {
 			t.Errorf("%s is %q", name, got)
 		}
@@ -162,7 +162,7 @@ func TestRanksThatDoNotSeeEachOtherStartPlainly(t *testing.T) {
 }
 
 func TestTheRuntimeItselfStartsTheRanksPython(t *testing.T) {
-	const script = "-S /opt/mpiimport/lib/mpiimport/start.py "
+	const script = "-S /.mpiimport/lib/mpiimport/start.py "
 	for line, want := range map[string]string{
 		"exec img /usr/bin/python3 -u a.py b": "/usr/bin/python3 -u " + script + "a.py b",
 		"exec img python -S a.py":             "python -S " + script + "a.py",
@@ -193,7 +193,7 @@ func TestTheRuntimeItselfStartsTheRanksPython(t *testing.T) {
 
 func TestAProfilesRuntimeOptionsStandBeforeTheCallers(t *testing.T) {
 	config := profileDirectory(t, "site", "container: {options: [--cleanenv, --home=/work]}\n")
-	const bind, options = " --bind /p:/opt/mpiimport:ro", " --cleanenv --home=/work"
+	const bind, options = " --bind /p:/.mpiimport:ro", " --cleanenv --home=/work"
 	for line, want := range map[string]string{
 		"exec --mpiimport=site img python a.py":                            "exec" + bind + options + " img" + entryWords + "python a.py",
 		"exec --nv --home=/mine --mpiimport=site img python":               "exec" + bind + options + " --nv --home=/mine img" + entryWords + "python",
