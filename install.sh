@@ -15,12 +15,14 @@ copy_binaries() {
 
 # Runtimes want the absolute path of a hook.
 write_hooks() {
-    local file target text
+    local file target text quoted
+    quoted=${prefix//\\/\\\\}
+    quoted=${quoted//\"/\\\"}
     for file in "$here"/hooks/hooks.d/*/mpiimport.json; do
         target=$prefix/share/containers/oci/hooks.d/$(basename "$(dirname "$file")")
         install -d "$target"
         text=$(<"$file")
-        printf '%s\n' "${text//@PREFIX@/"$prefix"}" >"$target/mpiimport.json"
+        printf '%s\n' "${text//@PREFIX@/"$quoted"}" >"$target/mpiimport.json"
     done
 }
 

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -31,15 +32,25 @@ func (r Runtime) prefixes() []string {
 // runtime cannot change.
 func (p Plan) ContainerEnvironment(env []string, r Runtime) ([]string, []string) {
 	skipped := []string{}
+	edited := environ.Edit(env)
 	for _, v := range p.Changes(env, r.CleanEnv) {
-		v = pathVariable(v)
+		isPath := v.Name == "PATH" && (v.Change == Append || v.Change == Prepend)
+		if isPath {
+			// The runtimes have names of their own for lengthening PATH.
+			v.Name = strings.ToUpper(string(v.Change)) + "_PATH"
+		}
 		given, isGiven := "", false
 		for _, prefix := range r.prefixes() {
-			if value, ok := environ.Get(env, prefix+v.Name); ok && !isGiven {
+			if value, ok := edited.Get(prefix + v.Name); ok && !isGiven {
 				given, isGiven = value, true
 			}
 		}
-		value, ok := r.value(v, given, isGiven, r.hostValue(env, v.Name))
+		value, ok := "", true
+		if isPath {
+			value = v.joined(given, r.literal(v.Value))
+		} else {
+			value, ok = r.value(v, given, isGiven, r.hostValue(edited, v.Name))
+		}
 		if !ok {
 			skipped = append(skipped, v.Name)
 			continue
@@ -47,13 +58,13 @@ func (p Plan) ContainerEnvironment(env []string, r Runtime) ([]string, []string)
 		for i, prefix := range r.prefixes() {
 			// Apptainer warns of two different values, and an unknown runtime may read only one of the two.
 			if i == 0 || r.Flavour == "" {
-				env = environ.Set(env, prefix+v.Name, value)
+				edited.Set(prefix+v.Name, value)
 			} else {
-				env = environ.Unset(env, prefix+v.Name)
+				edited.Unset(prefix + v.Name)
 			}
 		}
 	}
-	return env, skipped
+	return edited.Environment(), skipped
 }
 
 // Changes names the variables of env that are kept where the environment is cleaned, and adds what the entry binary has to
@@ -89,33 +100,32 @@ func (p Plan) kept(pattern string, env []string) []Variable {
 	return out
 }
 
-// pathVariable uses the runtimes' own names for lengthening PATH.
-func pathVariable(v Variable) Variable {
-	if v.Name == "PATH" && v.Change == Append {
-		return Variable{"APPEND_PATH", v.Value, Set}
-	}
-	if v.Name == "PATH" && v.Change == Prepend {
-		return Variable{"PREPEND_PATH", v.Value, Set}
-	}
-	return v
-}
-
-// hostValue is what the container would have got from the caller if its image said nothing.
-func (r Runtime) hostValue(env []string, name string) string {
+// hostValue is what the container would have got from the caller if its image said nothing, as a shell's default value.
+func (r Runtime) hostValue(env *environ.Editor, name string) string {
 	if r.CleanEnv || name == "LD_LIBRARY_PATH" {
 		return ""
 	}
-	value, _ := environ.Get(env, name)
-	return value
+	value, _ := env.Get(name)
+	return defaultValue(value)
+}
+
+// joined adds the element to a list, once.
+func (v Variable) joined(list, element string) string {
+	switch {
+	case list == "":
+		return element
+	case v.Change == Append && list != element && !strings.HasSuffix(list, ":"+element):
+		return list + ":" + element
+	case v.Change == Prepend && list != element && !strings.HasPrefix(list, element+":"):
+		return element + ":" + list
+	}
+	return list
 }
 
 // value writes one change the way the runtime evaluates it: as a shell does between double quotes. The value of
 // the image is only known there, so without evaluation a list cannot be lengthened.
 func (r Runtime) value(v Variable, given string, isGiven bool, host string) (string, bool) {
-	literal := v.Value
-	if !r.NoEval {
-		literal = quote(v.Value)
-	}
+	literal := r.literal(v.Value)
 	switch v.Change {
 	case Set, Unset:
 		if isGiven && !strings.HasPrefix(v.Name, "MPIIMPORT") {
@@ -126,33 +136,51 @@ func (r Runtime) value(v Variable, given string, isGiven bool, host string) (str
 		return "$$", !r.NoEval
 	case Prepend:
 		switch {
-		case isGiven && (given == literal || strings.HasPrefix(given, literal+":") || strings.HasPrefix(given, literal+"$")):
+		case isGiven && strings.HasPrefix(given, literal+"$"):
 			return given, true
-		case isGiven && given == "":
-			return literal, true
 		case isGiven:
-			return literal + ":" + given, true
+			return v.joined(given, literal), true
 		case host != "":
-			return literal + ":${" + v.Name + ":-" + quote(host) + "}", !r.NoEval
+			return literal + ":${" + v.Name + ":-" + host + "}", !r.NoEval
 		}
 		return literal + "${" + v.Name + ":+:$" + v.Name + "}", !r.NoEval
 	case Append:
 		switch {
-		case isGiven && (given == literal || strings.HasSuffix(given, ":"+literal) || strings.HasSuffix(given, "}"+literal)):
+		case isGiven && strings.HasSuffix(given, "}"+literal):
 			return given, true
-		case isGiven && given == "":
-			return literal, true
 		case isGiven:
-			return given + ":" + literal, true
+			return v.joined(given, literal), true
 		case host != "":
-			return "${" + v.Name + ":-" + quote(host) + "}:" + literal, !r.NoEval
+			return "${" + v.Name + ":-" + host + "}:" + literal, !r.NoEval
 		}
 		return "${" + v.Name + ":+$" + v.Name + ":}" + literal, !r.NoEval
 	}
 	return "", false
 }
 
+// literal writes a value so that the container gets it as it is.
+func (r Runtime) literal(value string) string {
+	if r.NoEval {
+		return value
+	}
+	return quote(value)
+}
+
 // quote keeps a shell from evaluating the value; the runtime itself escapes double quotes.
 func quote(value string) string {
 	return strings.NewReplacer(`\`, `\\`, `$`, `\$`, "`", "\\`").Replace(value)
+}
+
+// defaultValue writes a value for ${NAME:-VALUE}. There the runtimes' shell takes a backslash as it is, so what has a
+// meaning is written as its number.
+func defaultValue(value string) string {
+	out := strings.Builder{}
+	for i := range len(value) {
+		if strings.IndexByte("\\$`\"'{}", value[i]) >= 0 {
+			fmt.Fprintf(&out, `$(printf '\%03o')`, value[i])
+		} else {
+			out.WriteByte(value[i])
+		}
+	}
+	return out.String()
 }

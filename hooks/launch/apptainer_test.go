@@ -1,10 +1,13 @@
 package launch
 
 import (
+	"fmt"
 	"os/exec"
 	"reflect"
 	"strings"
 	"testing"
+
+	"mpiimport.org/hooks/internal/environ"
 )
 
 func TestEnvironmentForTheRuntimes(t *testing.T) {
@@ -26,11 +29,14 @@ func TestEnvironmentForTheRuntimes(t *testing.T) {
 		"prepended to the image's":   {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer"}, nil, []string{"APPTAINERENV_P=/s${P:+:$P}"}, nil},
 		"prepended to the caller's":  {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer"}, []string{"APPTAINERENV_P=/u"}, []string{"APPTAINERENV_P=/s:/u"}, nil},
 		"prepended once":             {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer"}, []string{"APPTAINERENV_P=/s${P:+:$P}"}, []string{"APPTAINERENV_P=/s${P:+:$P}"}, nil},
-		"prepended to the host's":    {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer"}, []string{"P=/h$"}, []string{"P=/h$", "APPTAINERENV_P=/s:${P:-/h\\$}"}, nil},
+		"prepended to the host's":    {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer"}, []string{"P=/h$"}, []string{"P=/h$", "APPTAINERENV_P=/s:${P:-/h$(printf '\\044')}"}, nil},
 		"a clean host has none":      {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer", CleanEnv: true}, []string{"P=/h"}, []string{"P=/h", "APPTAINERENV_P=/s${P:+:$P}"}, nil},
 		"not without evaluation":     {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer", NoEval: true}, nil, nil, []string{"P"}},
 		"appended to the image's":    {Variable{"P", "/s", Append}, Runtime{Flavour: "apptainer"}, nil, []string{"APPTAINERENV_P=${P:+$P:}/s"}, nil},
 		"appended once":              {Variable{"P", "/s", Append}, Runtime{Flavour: "apptainer"}, []string{"APPTAINERENV_P=${P:+$P:}/s"}, []string{"APPTAINERENV_P=${P:+$P:}/s"}, nil},
+		"PATH is not evaluated":      {Variable{"PATH", "/$x", Append}, Runtime{Flavour: "apptainer"}, nil, []string{"APPTAINERENV_APPEND_PATH=/\\$x"}, nil},
+		"PATH and the caller's":      {Variable{"PATH", "/s", Append}, Runtime{Flavour: "apptainer"}, []string{"APPTAINERENV_APPEND_PATH=/u"}, []string{"APPTAINERENV_APPEND_PATH=/u:/s"}, nil},
+		"PATH before the caller's":   {Variable{"PATH", "/s", Prepend}, Runtime{Flavour: "apptainer"}, []string{"SINGULARITYENV_PREPEND_PATH=/u"}, []string{"APPTAINERENV_PREPEND_PATH=/s:/u"}, nil},
 		"PATH has a way of its own":  {Variable{"PATH", "/s", Append}, Runtime{Flavour: "apptainer"}, []string{"PATH=/h"}, []string{"PATH=/h", "APPTAINERENV_APPEND_PATH=/s"}, nil},
 		"the started process's id":   {Variable{"I", "", Pid}, Runtime{Flavour: "apptainer"}, nil, []string{"APPTAINERENV_I=$$"}, nil},
 		"which nobody else can tell": {Variable{"I", "", Pid}, Runtime{Flavour: "apptainer", NoEval: true}, nil, nil, []string{"I"}},
@@ -64,13 +70,17 @@ func TestEvaluatedListsKeepWhatIsThere(t *testing.T) {
 		"append to image":     {Append, "", "/i", "/i:/s"},
 		"append to host":      {Append, "/h", "", "/h:/s"},
 		"odd characters stay": {Append, "/h`$x\\", "", "/h`$x\\:/s"},
+		"a brace stays":       {Append, "/h}x{", "", "/h}x{:/s"},
+		"a brace in front":    {Prepend, "${h}", "", "/s:${h}"},
+		"the image's brace":   {Append, "/h}", "/i}", "/i}:/s"},
 	} {
 		env := []string{}
 		if c.host != "" {
 			env = append(env, "P="+c.host)
 		}
 		got, _ := Plan{Environment: []Variable{{"P", "/s", c.change}}}.ContainerEnvironment(env, Runtime{Flavour: "apptainer"})
-		value := strings.TrimPrefix(got[len(got)-1], "APPTAINERENV_P=")
+		value, _ := environ.Get(got, "APPTAINERENV_P")
+		// As the runtimes escape it.
 		script := `P="` + strings.ReplaceAll(value, `"`, `\"`) + `"; printf %s "$P"`
 		command := exec.Command("/bin/sh", "-c", script)
 		command.Env = []string{"P=" + c.image}
@@ -108,5 +118,21 @@ func TestVariablesOfTheCallerAreKeptWhereTheEnvironmentIsCleaned(t *testing.T) {
 	want = []string{"SLURM_SET=site", "LIST=${LIST:-/a}:/b", "GONE="}
 	if got := added(false); !reflect.DeepEqual(got, want) {
 		t.Errorf("not cleaned:\ngot  %q\nwant %q", got, want)
+	}
+}
+
+func TestAHugeEnvironmentTakesTimeInProportion(t *testing.T) {
+	caller := []string{}
+	for i := range 70_000 {
+		caller = append(caller, fmt.Sprintf("V%d=%d", i, i))
+	}
+	plan, err := Resolve(parse(t, "environment: {keep: ['*']}\n"), request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, _ := plan.ContainerEnvironment(caller, Runtime{Flavour: "apptainer", CleanEnv: true})
+	again, _ := plan.ContainerEnvironment(env, Runtime{Flavour: "apptainer", CleanEnv: true})
+	if len(env) != 2*len(caller)+3 || len(again) < len(env) || env[len(env)-1] != "APPTAINERENV_V69999=69999" {
+		t.Errorf("%d entries, %s", len(env), env[len(env)-1])
 	}
 }

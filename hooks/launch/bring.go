@@ -12,8 +12,8 @@ import (
 // What a container gets of the host's files: mounts and devices.
 
 func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
-	if strings.ContainsAny(r.Prefix, ":,") {
-		return nil, fmt.Errorf("mpiimport is installed in %s, and container runtimes cannot bind a path with : or , in it; install it elsewhere", r.Prefix)
+	if strings.ContainsAny(r.Prefix, ":,\"'\\\n") {
+		return nil, fmt.Errorf("mpiimport is installed in %s, and container runtimes cannot bind a path with one of : , \" ' \\ in it; install it elsewhere", r.Prefix)
 	}
 	mounts := []Mount{{Source: r.Prefix, Target: Inside, Options: "ro"}}
 	for _, wanted := range p.Mounts {

@@ -161,11 +161,14 @@ func add(flag *pflag.Flag, value string) {
 
 // setEnvironment makes this process's environment, which is old, the new one.
 func setEnvironment(old, new []string) {
-	kept := map[string]bool{}
+	there, kept := map[string]bool{}, map[string]bool{}
+	for _, entry := range old {
+		there[entry] = true
+	}
 	for _, entry := range new {
 		name, value, _ := strings.Cut(entry, "=")
 		kept[name] = true
-		if !slices.Contains(old, entry) {
+		if !there[entry] {
 			os.Setenv(name, value)
 		}
 	}

@@ -52,6 +52,7 @@ func TestMistakesAreReportedWithLineAndNearestKey(t *testing.T) {
 		"reject-text/double-key":       {":5: ", "twice (first in line 4)"},
 		"reject-text/not-yaml":         {": this is not YAML"},
 		"reject-text/other-name":       {`name is "another"`, "other-name.yaml"},
+		"reject-text/nul-in-value":     {":5: ", "environment.set.A", "NUL"},
 		"reject-text/device-as-mount":  {":4: ", "list it under devices"},
 		"reject-text/glob-with-target": {":5: ", "remove target"},
 	} {

@@ -36,7 +36,7 @@ const (
 )
 
 const (
-	namePattern     = `^[a-z0-9-]+$`
+	namePattern     = `^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
 	pathPattern     = `^/[^:,"'\\\n]+$`
 	devicePattern   = `^/dev/[^:,"'\\\n]+$`
 	libraryPattern  = `^(/[^:,"'\\\n]+|[^/:,"'\\\n]+)$`
@@ -47,7 +47,7 @@ const (
 )
 
 const (
-	nameHint     = "lower-case letters, digits and hyphens"
+	nameHint     = "lower-case letters, digits and hyphens between them"
 	pathHint     = `an absolute path without : , " ' \`
 	variableHint = "the name of a variable"
 )

@@ -34,6 +34,9 @@ func check(file, place string, node *yaml.Node, s *shape) error {
 		}
 		return nil
 	}
+	if strings.Contains(node.Value, "\x00") {
+		return fail(node, "%s has the character NUL, which no path and no variable can hold; remove it", place)
+	}
 	want := map[kind]string{text: "!!str", number: "!!int", truth: "!!bool"}[s.kind]
 	if node.Kind != yaml.ScalarNode || node.ShortTag() != want || looksTyped(node, s.kind) {
 		return fail(node, "%s must be %s, not %s%s", place, inWords(s.kind), describe(node), remedy(node, s.kind))

@@ -42,3 +42,9 @@ func (f Facts) forbids() string {
 	}
 	return ""
 }
+
+// hidesDevices says whether the container has a /dev of its own. Elsewhere it sees the host's, and to bind a device there
+// would only close it.
+func (c Call) hidesDevices() bool {
+	return c.Facts.OwnDev || c.On("contain") || c.On("containall") || c.On("compat") || c.On("oci")
+}

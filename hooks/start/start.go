@@ -194,12 +194,6 @@ func (c Call) hasInit() bool {
 	return c.On("pid") || c.On("containall") || c.Has("fusemount")
 }
 
-// hidesDevices says whether the container has a /dev of its own. Elsewhere it sees the host's, and to bind a device there
-// would only close it.
-func (c Call) hidesDevices() bool {
-	return c.Facts.OwnDev || c.On("contain") || c.On("containall") || c.On("compat") || c.On("oci")
-}
-
 // isolating returns the option that keeps ranks which share a node's memory from seeing each other's processes.
 func (c Call) isolating() string {
 	if c.On("no-pid") || !rankenv.IsRank(c.Env) || rankenv.LocalRanks(c.Env) == 1 {
@@ -235,7 +229,10 @@ func (c Call) Has(option string) bool {
 }
 
 // note says why a start is not accelerated.
-func (c Call) note(reason string) string { return once(c.Env, "not accelerated: "+reason) }
+func (c Call) note(reason string) string { return NotAccelerated(c.Env, reason) }
+
+// NotAccelerated says why a start is plain.
+func NotAccelerated(env []string, reason string) string { return once(env, "not accelerated: "+reason) }
 
 // NotShared says why each rank has a container of its own.
 func NotShared(env []string, reason string) string {

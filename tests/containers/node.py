@@ -32,7 +32,7 @@ name = os.environ.get("APPTAINER_INSTANCE", "none")
 def processes():
     for path in glob.glob("/proc/[0-9]*"):
         try:
-            words = open(path + "/cmdline").read()
+            words = open(path + "/cmdline", errors="replace").read()
             parent = int(open(path + "/stat").read().rpartition(")")[2].split()[1])
         except OSError:
             continue

@@ -80,3 +80,18 @@ def _validator(directory: Path) -> jsonschema.Draft7Validator:
     draft = referencing.jsonschema.DRAFT7
     registry = referencing.Registry().with_resource("defs.json", draft.create_resource(definitions))
     return jsonschema.Draft7Validator(schema, registry=registry)
+
+
+def test_a_file_with_an_odd_name_costs_no_other_profile_its_device(prefix: Path, tmp_path: Path) -> None:
+    profiles = tmp_path / "mpiimport" / "profiles"
+    profiles.mkdir(parents=True)
+    for name in ("-x", "x-", "x--y"):
+        (profiles / f"{name}.yaml").write_text(f"schema_version: 1\nname: {name}\ndescription: a test\n")
+    output = tmp_path / "cdi" / "devices.json"
+    command = [prefix / "bin" / "mpiimport-plan", "cdi", "--all", "--output", output]
+    settings = {"XDG_CONFIG_HOME": str(tmp_path)}
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=True, umask=0o077)
+    names = {device["name"] for device in json.loads(output.read_text())["devices"]}
+    assert {"mpich", "default", "x--y"} <= names and not {"-x", "x-"} & names
+    assert "no device for -x: " in done.stderr and "no device for x-: " in done.stderr
+    assert output.stat().st_mode & 0o777 == 0o644

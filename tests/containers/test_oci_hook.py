@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.containers.cells import IDENTITIES, Cell, Site
 from tests.containers.doors import podman
 from tests.containers.doors.oci_hook import hooks
@@ -297,6 +298,16 @@ def test_installed_hooks_name_the_installed_binary(prefix: Path, runtime: str) -
     assert text["hook"]["path"] == str(prefix / "bin" / "mpiimport-hook")
     assert text["stages"] == [text["hook"]["args"][-1]]
     assert list(text["when"]) == ["annotations"]
+
+
+@pytest.mark.parametrize("name", ['a "b"', "a\\b", "a&b c"])
+def test_hook_settings_are_json_wherever_the_prefix_lies(tmp_path: Path, name: str) -> None:
+    installed = tmp_path / name
+    script = 'here=$1 prefix=$2; eval "$(sed -n "/^write_hooks()/,/^}/p" "$here/install.sh")"; write_hooks'
+    subprocess.run(["bash", "-euc", script, "bash", ROOT, installed], check=True)
+    for runtime in ("podman", "cri-o", "sarus"):
+        text = json.loads((hooks(installed, runtime) / "mpiimport.json").read_text())
+        assert text["hook"]["path"] == f"{installed}/bin/mpiimport-hook"
 
 
 def _hook(prefix: Path, stage: str, text: str, *words: str) -> "subprocess.CompletedProcess[str]":

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.containers.cells import Cell, Site
+from tests.containers.doors import plugin
 from tests.lab.ranks import Mpi, run
 
 PROFILE = """
@@ -59,3 +60,33 @@ def test_a_profile_holds_in_the_container(site: Site, mpich: Mpi, identity: str)
         f"MPIIMPORT_STORE_SIZE=1GiB is set by the caller, but {profiles / 'site.yaml'} locks service.store_size"
         in refused.stderr
     )
+
+
+LISTS = """
+schema_version: 1
+name: lists
+description: a test
+environment:
+  append: {LIST: /site/$lib, PATH: '/site/$bin', MANPATH: /site/man}
+"""
+
+
+@pytest.mark.parametrize("given", [{}, {"APPTAINERENV_APPEND_PATH": "/own/bin"}], ids=["", "the caller's own"])
+@pytest.mark.parametrize("door", ["shim", "plugin"])
+def test_what_a_profile_appends_follows_what_the_caller_has(
+    site: Site, mpich: Mpi, door: str, given: dict[str, str]
+) -> None:
+    runtime = plugin.runtime(site.prefix) if door == "plugin" else site.prefix / "shim" / "apptainer"
+    file = site.workspace("root") / "lists.yaml"
+    file.write_text(LISTS)
+    cell = Cell(door, "sandbox", "user", "hybrid", "mpich")
+    # Whatever has a meaning to a shell.
+    odd = "/caller/${a}b}`c`\"d\" 'e' \\$f\\\\ ~*?[g]{h,i}!#;&|<>"
+    callers = {"LIST": odd, "MANPATH": "/caller/man", **given}
+    command = [str(runtime), "exec", f"--mpiimport={file}", str(site.images / "py"), "env"]
+    outcome = run(site.as_identity("user", command), site.environment(cell, mpich, **callers), 60, file.parent)
+    variables = dict(line.split("=", 1) for line in outcome.lines() if "=" in line)
+    assert variables.get("LIST") == f"{odd}:/site/$lib", outcome.stderr
+    assert variables["MANPATH"] == "/caller/man:/site/man"
+    own = ["/own/bin"] if given else []
+    assert variables["PATH"].split(":")[-1 - len(own) :] == [*own, "/site/$bin"]

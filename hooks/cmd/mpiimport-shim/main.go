@@ -78,5 +78,11 @@ func become(runtime string, call shim.Call) (int, error) {
 		fmt.Fprintln(os.Stderr, outcome.Note)
 	}
 	err = syscall.Exec(runtime, append([]string{runtime}, outcome.Args...), outcome.Env)
+	if errors.Is(err, syscall.E2BIG) {
+		if note := start.NotAccelerated(call.Env, "the kernel has no room for what is added to this environment; keep fewer variables in the profile"); note != "" {
+			fmt.Fprintln(os.Stderr, note)
+		}
+		err = syscall.Exec(runtime, append([]string{runtime}, shim.Plain(call.Args)...), call.Env)
+	}
 	return notExecutable, fmt.Errorf("cannot execute %s: %w; check its permissions and architecture", runtime, err)
 }

@@ -133,10 +133,9 @@ func (c Call) ociOptions(name string, command, inImage []string) ([]string, erro
 	for _, target := range plan.Memory {
 		out = append(out, "--tmpfs="+target+":"+strings.Join(launch.MemoryOptions(), ","))
 	}
-	env := inImage
 	for _, v := range plan.Changes(c.Env, true) {
-		env = v.In(env)
-		value, _ := environ.Get(env, v.Name)
+		old, _ := environ.Get(inImage, v.Name)
+		value, _ := environ.Get(v.In([]string{v.Name + "=" + old}), v.Name)
 		out = append(out, "--env="+v.Name+"="+value)
 	}
 	return out, nil

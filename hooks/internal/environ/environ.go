@@ -71,3 +71,61 @@ func DropPath(env []string, name, directory string) []string {
 	}
 	return Set(env, name, strings.Join(elements, ":"))
 }
+
+// Editor makes many changes to one environment: each takes the same time, however large the environment is.
+type Editor struct {
+	entries []string         // empty where an entry was removed
+	at      map[string][]int // the places of a name
+}
+
+// Edit begins with the entries of env, which stays as it is.
+func Edit(env []string) *Editor {
+	e := &Editor{at: make(map[string][]int, len(env))}
+	for _, entry := range env {
+		e.add(entry)
+	}
+	return e
+}
+
+func (e *Editor) add(entry string) {
+	if name, _, ok := strings.Cut(entry, "="); ok {
+		e.at[name] = append(e.at[name], len(e.entries))
+	}
+	e.entries = append(e.entries, entry)
+}
+
+// Get returns the value of name, and whether it is set.
+func (e *Editor) Get(name string) (string, bool) {
+	places := e.at[name]
+	if len(places) == 0 {
+		return "", false
+	}
+	return strings.CutPrefix(e.entries[places[0]], name+"=")
+}
+
+// Set gives name this value, in its old place if it had one.
+func (e *Editor) Set(name, value string) {
+	places := e.at[name]
+	if len(places) == 0 {
+		e.add(name + "=" + value)
+		return
+	}
+	e.entries[places[0]] = name + "=" + value
+	for _, place := range places[1:] {
+		e.entries[place] = ""
+	}
+	e.at[name] = places[:1]
+}
+
+// Unset removes name.
+func (e *Editor) Unset(name string) {
+	for _, place := range e.at[name] {
+		e.entries[place] = ""
+	}
+	delete(e.at, name)
+}
+
+// Environment returns the entries as they are now.
+func (e *Editor) Environment() []string {
+	return slices.DeleteFunc(slices.Clone(e.entries), func(entry string) bool { return entry == "" })
+}

@@ -1,10 +1,12 @@
 package nodecontainer
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -77,5 +79,31 @@ func TestTheLauncherIsTheNearestProcessThatIsNoRank(t *testing.T) {
 	}
 	if other := ask(`unset PMI_RANK; sh -c 'PMI_RANK=1 "$0" "$@"; :' "$0" "$@"; :`); other == direct || !strings.Contains(other, "since") {
 		t.Errorf("another launcher is not told apart: %q", other)
+	}
+}
+
+func TestNobodyElseCanTellTheNameBeforehand(t *testing.T) {
+	secrets := map[string]bool{}
+	for range 2 {
+		launcher := exec.Command("sleep", "60")
+		if err := launcher.Start(); err != nil {
+			t.Fatal(err)
+		}
+		secrets[string(secret(launcher.Process.Pid))] = true
+		if os.Geteuid() == 0 {
+			other := exec.Command("cat", fmt.Sprintf("/proc/%d/auxv", launcher.Process.Pid))
+			other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+			if output, err := other.Output(); err == nil || len(output) > 0 {
+				t.Error("another user can read the secret")
+			}
+		}
+		_ = launcher.Process.Kill()
+		_ = launcher.Wait()
+	}
+	if len(secrets) != 2 || secrets[""] {
+		t.Errorf("two launchers have one secret, or none: %d", len(secrets))
+	}
+	if !strings.Contains(launcher(), fmt.Sprintf("%x", secret(os.Getppid()))) {
+		t.Error("the launcher's secret is not in the name")
 	}
 }

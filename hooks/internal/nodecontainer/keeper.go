@@ -201,16 +201,16 @@ func (p place) run(runtime string, env []string, words ...string) (string, error
 	return string(text), err
 }
 
-// complaint returns the line in which the runtimes say what was wrong.
+// complaint returns the line in which the runtimes say what was wrong: the first FATAL, for an ERROR before it tells of a
+// consequence and a FATAL after it of the whole.
 func complaint(text string) string {
-	last := ""
-	for _, line := range strings.Split(text, "\n") {
-		if strings.HasPrefix(line, "FATAL") || strings.HasPrefix(line, "ERROR") {
-			return strings.Join(strings.Fields(line), " ")
-		}
-		if strings.TrimSpace(line) != "" {
-			last = strings.TrimSpace(line)
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for _, level := range []string{"FATAL", "ERROR"} {
+		for _, line := range lines {
+			if strings.HasPrefix(line, level) {
+				return strings.Join(strings.Fields(line), " ")
+			}
 		}
 	}
-	return last
+	return strings.TrimSpace(lines[len(lines)-1])
 }

@@ -124,9 +124,11 @@ func TestAKeeperThatDiesIsNotWaitedFor(t *testing.T) {
 
 func TestTheRuntimesComplaintIsQuoted(t *testing.T) {
 	for text, want := range map[string]string{
-		"INFO: a\nFATAL:   no  room\nUsage: x\n": "FATAL: no room",
-		"something\n\n":                          "something",
-		"":                                       "",
+		"INFO: a\nFATAL:   no  room\nUsage: x\n":       "FATAL: no room",
+		"ERROR: cleanup\nFATAL: cause\n\nFATAL: all\n": "FATAL: cause",
+		"ERROR: first\nERROR: second\nUsage: x\n":      "ERROR: first",
+		"something\n\n": "something",
+		"":              "",
 	} {
 		if got := complaint(text); got != want {
 			t.Errorf("%q: %q", text, got)

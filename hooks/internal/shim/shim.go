@@ -34,6 +34,9 @@ func IsAsked(args, env []string) bool {
 	return Call{Args: args, Env: env}.start(apptainercli.Parse(args)).IsAsked()
 }
 
+// Plain returns the command line as the real runtime takes it, with nothing added.
+func Plain(args []string) []string { return apptainercli.Parse(args).WithoutFlag() }
+
 func (c Call) start(line apptainercli.Line) start.Call {
 	return start.Call{
 		Action: line.Action, Image: line.Image(), Command: line.Command(),
