@@ -29,7 +29,7 @@ func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
 			sources = nil
 		}
 		if len(sources) == 0 && !wanted.Optional {
-			return nil, missing(place, "the mount source "+wanted.Source)
+			return nil, missing(place, "the mount source "+wanted.Source+" does not exist on this host; mend the path")
 		}
 		for _, source := range sources {
 			m := Mount{Source: source, Target: wanted.Target, Options: wanted.Options}
@@ -67,7 +67,7 @@ func resolveDevices(p *profile.Profile, r Request) ([]string, error) {
 		}
 		found = slices.DeleteFunc(found, func(file string) bool { return !r.IsDevice(file) })
 		if len(found) == 0 && !wanted.Optional {
-			return nil, missing(place, "the device "+wanted.Path)
+			return nil, missing(place, "no device node of this host is called "+wanted.Path+"; mend the path (/dev/infiniband/* names all in a directory)")
 		}
 		for _, device := range found {
 			if !slices.Contains(devices, device) {
@@ -88,7 +88,7 @@ func (r Request) glob(place, pattern string) ([]string, error) {
 }
 
 func missing(place, what string) error {
-	return fmt.Errorf("%s: %s does not exist on this host; mend the path, or add `optional: true` if not every node has it", place, what)
+	return fmt.Errorf("%s: %s, or add `optional: true` if not every node has it", place, what)
 }
 
 // replaceTarget lets a profile override the mount of one that it extends.

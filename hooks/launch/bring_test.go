@@ -48,7 +48,7 @@ func TestDevices(t *testing.T) {
 	for body, want := range map[string]string{
 		"[{path: '/dev/cxi*'}, {path: /dev/cxi0}]": "/dev/cxi0 /dev/cxi1",
 		"[{path: /dev/gone, optional: true}]":      "",
-		"[{path: /dev/gone}]":                      "site.yaml:4: the device /dev/gone does not exist on this host",
+		"[{path: /dev/gone}]":                      "site.yaml:4: no device node of this host is called /dev/gone; mend",
 		"[{path: '/dev/bad['}]":                    "site.yaml:4: the pattern /dev/bad[ is not understood",
 	} {
 		plan, err := Resolve(parse(t, "devices: "+body), request())

@@ -13,8 +13,14 @@ from .trees import ask_image
 from .trial import trial
 
 WRONG = 1
-# The keys of a profile that name files of the host: what such a file is called, and which key of an entry has its path.
-BROUGHT = {"mounts": ("mount source", "source"), "devices": ("device", "path")}
+# The keys of a profile that name files of the host: the key of an entry that has the path, and what is said without it.
+BROUGHT = {
+    "mounts": ("source", "the mount source {} does not exist on this host; mend the path"),
+    "devices": (
+        "path",
+        "no device node of this host is called {}; mend the path (/dev/infiniband/* names all in a directory)",
+    ),
+}
 
 
 def add_parser(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -49,11 +55,9 @@ def complaints(said: list[Value], profile: str, image: str | None) -> Iterator[s
     """Yield what is wrong with a profile on this machine and, where one is given, with an image."""
     missing = [value for value in said if value.key in BROUGHT and not _is_there(value.value)]
     for value in missing:
-        what, key = BROUGHT[value.key]
-        yield (
-            f"{value.place}: the {what} {value.value[key]} does not exist on this host; mend the path, or "
-            "add `optional: true` if not every node has it"
-        )
+        key, wrong = BROUGHT[value.key]
+        said_so = wrong.format(value.value[key])
+        yield f"{value.place}: {said_so}, or add `optional: true` if not every node has it"
     if missing:
         return
     injection = Injection(said, mounts(profile))

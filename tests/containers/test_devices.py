@@ -37,15 +37,17 @@ def _start(site: Site, mpi: Mpi, identity: str, words: list[str | Path], **envir
     return run(line, site.environment(cell, mpi, **environment), 60, Path("/"))
 
 
-@pytest.mark.parametrize("options", [[], ["--contain"], ["--containall"]], ids=str)
+@pytest.mark.parametrize("options", [[], ["--contain"], ["--containall"], ["APPTAINER_CONTAIN=1"]], ids=str)
 @pytest.mark.parametrize("door", ["shim", "plugin"])
 @pytest.mark.parametrize("identity", IDENTITIES)
 def test_apptainer_shows_the_devices_of_a_profile(
     site: Site, mpich: Mpi, identity: str, door: str, options: list[str]
 ) -> None:
     runtime = plugin.runtime(site.prefix) if door == "plugin" else site.prefix / "shim" / "apptainer"
-    line = ["exec", *options, site.images / "py", *USE]
-    assert _start(site, mpich, identity, [runtime, line[0], "--mpiimport=cray-mpich", *line[1:]]).lines() == ["used"]
+    variables = dict(option.split("=") for option in options if "=" in option)
+    words = [option for option in options if "=" not in option]
+    line: list[str | Path] = [runtime, "exec", "--mpiimport=cray-mpich", *words, site.images / "py", *USE]
+    assert _start(site, mpich, identity, line, **variables).lines() == ["used"]
 
 
 @pytest.mark.parametrize("runtime", ["runc", "crun"])

@@ -35,6 +35,7 @@ var (
 var variables = map[string][]string{
 	"cleanenv":   {"CLEANENV"},
 	"compat":     {"COMPAT"},
+	"contain":    {"CONTAIN"},
 	"containall": {"CONTAINALL"},
 	"fakeroot":   {"FAKEROOT"},
 	"no-eval":    {"NO_EVAL"},

@@ -131,3 +131,23 @@ func TestOpenMPIHearsTheNamesOfOurVariables(t *testing.T) {
 		t.Errorf("%s %q", list, job.Args)
 	}
 }
+
+func TestThePlanOfAJobIsForTheUserNamespacesOfItsRuntime(t *testing.T) {
+	for setuid, namespace := range map[string]bool{"true": false, "false": true} {
+		c := installed(t, map[string]string{"apptainer": ""}).with("--profile site -- srun -n 2 app")
+		c.Root = false
+		path, _ := environ.Get(c.Env, "PATH")
+		if err := os.Mkdir(filepath.Join(c.Prefix, "etc"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		record := "runtimes: {" + path + "/apptainer: {flavour: apptainer, setuid: " + setuid + "}}\n"
+		if err := os.WriteFile(filepath.Join(c.Prefix, "etc", "launch.yaml"), []byte(record), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		job, err := c.Run()
+		text, _ := environ.Get(job.Env, "MPIIMPORT_PLAN")
+		if _, ok := launch.ReadShared(text, launch.Key{Prefix: c.Prefix, Profile: "site", UserNamespace: namespace}); !ok || err != nil {
+			t.Errorf("setuid %s: %v %s", setuid, err, text)
+		}
+	}
+}

@@ -35,15 +35,14 @@ const head = "# The profiles that the OCI hook serves. Written by `mpiimport-pla
 // Read returns the list of an installation; nothing is released where there is none. Only root may be able to write it.
 func Read(installed string) (List, error) {
 	file := prefix.Released(installed)
-	content, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err := profile.OnlyRootWrites(file, installed); errors.Is(err, fs.ErrNotExist) {
 		return List{}, nil
+	} else if err != nil {
+		return nil, err
 	}
+	content, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read which profiles are released: %w; mend its permissions", err)
-	}
-	if err := profile.OnlyRootWrites(file, installed); err != nil {
-		return nil, err
 	}
 	said := document{}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
