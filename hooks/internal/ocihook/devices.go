@@ -18,8 +18,8 @@ func (c *config) addDevices(paths []string) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	linux, resources := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	nodes, rules := []json.RawMessage{}, []json.RawMessage{}
+	var linux, resources map[string]json.RawMessage
+	var nodes, rules []json.RawMessage
 	err := errors.Join(member(c.whole, "linux", &linux), member(linux, "devices", &nodes), member(linux, "resources", &resources))
 	if err = errors.Join(err, member(resources, "devices", &rules)); err != nil {
 		return Unchanged{fmt.Sprintf("config.json is not understood: linux: %v", err)}
@@ -42,15 +42,27 @@ func (c *config) addDevices(paths []string) error {
 		}
 		rules = append(rules, text)
 	}
-	put := func(object map[string]json.RawMessage, name string, value any) {
-		text, failed := marshal(value)
-		object[name], err = text, errors.Join(err, failed)
+	if resources, err = containing(resources, "devices", rules); err != nil {
+		return err
 	}
-	put(resources, "devices", rules)
-	put(linux, "devices", nodes)
-	put(linux, "resources", resources)
-	put(c.whole, "linux", linux)
+	if linux, err = containing(linux, "devices", nodes); err != nil {
+		return err
+	}
+	if linux, err = containing(linux, "resources", resources); err != nil {
+		return err
+	}
+	c.whole, err = containing(c.whole, "linux", linux)
 	return err
+}
+
+// containing returns an object, which may be null, with a member that has this value.
+func containing(object map[string]json.RawMessage, name string, value any) (map[string]json.RawMessage, error) {
+	text, err := marshal(value)
+	if object == nil {
+		object = map[string]json.RawMessage{}
+	}
+	object[name] = text
+	return object, err
 }
 
 func isAt(node json.RawMessage, place string) bool {

@@ -18,7 +18,7 @@ import (
 // checkWhole fails unless the hook refused, changed nothing, or carried out the whole plan and nothing else.
 func checkWhole(t testing.TB, text []byte) (changed bool) {
 	t.Helper()
-	out, err := Precreate(text, host(site))
+	out, err := Precreate(text, host(withDevice))
 	var unchanged Unchanged
 	switch {
 	case errors.As(err, &unchanged) || (err == nil && bytes.Equal(out, text)):
@@ -41,7 +41,11 @@ func checkWhole(t testing.TB, text []byte) (changed bool) {
 	if !slices.Equal(withoutOurs(c.args), withoutOurs(old.args)) {
 		t.Fatalf("the command changed: %q, %q", old.args, c.args)
 	}
+	if c.annotations[ProfileAnnotation] == "site" && !hasDevice(after, c) {
+		t.Fatalf("without the device: %s\n%s", text, out)
+	}
 	for _, whole := range []map[string]any{before, after} {
+		withoutDevices(whole)
 		delete(object(whole, "process"), "args")
 		delete(object(whole, "process"), "env")
 		delete(whole, "mounts")
@@ -50,6 +54,36 @@ func checkWhole(t testing.TB, text []byte) (changed bool) {
 		t.Fatalf("something else changed:\n%s\n%s", text, out)
 	}
 	return true
+}
+
+// withDevice is the same with a device.
+var withDevice = site[:len(site)-1] + ", devices: [{path: /dev/null}]}"
+
+// hasDevice says whether a configuration lets the container use the device.
+func hasDevice(whole map[string]any, c *config) bool {
+	if c.mountAt("/dev/null") >= 0 {
+		return true
+	}
+	linux, _ := whole["linux"].(map[string]any)
+	nodes, _ := linux["devices"].([]any)
+	return slices.ContainsFunc(nodes, func(node any) bool {
+		text, _ := json.Marshal(node)
+		return isAt(text, "/dev/null")
+	})
+}
+
+// withoutDevices removes what says which devices there are, and what is empty without it.
+func withoutDevices(whole map[string]any) {
+	linux, _ := whole["linux"].(map[string]any)
+	resources, _ := linux["resources"].(map[string]any)
+	delete(resources, "devices")
+	delete(linux, "devices")
+	if len(resources) == 0 {
+		delete(linux, "resources")
+	}
+	if len(linux) == 0 {
+		delete(whole, "linux")
+	}
 }
 
 // isStarted says whether something of ours is in the command's way: the entry binary, the start script or sitecustomize.
@@ -153,6 +187,8 @@ func FuzzPrecreate(f *testing.F) {
 	f.Add(with(f, annotate("site")))
 	f.Add([]byte(`{"ociVersion":"1.0.0","annotations":{"org.mpiimport.profile":"default"},"process":{"args":["python"],"env":["PMI_RANK=1"]},"linux":{"namespaces":[{"type":"pid"}]}}`))
 	f.Add([]byte(`{"ociVersion":"1.0.0","annotations":{"org.mpiimport.profile":"default"},"process":{"args":["a"]}}`))
+	f.Add([]byte(`{"ociVersion":"1.0.0","annotations":{"org.mpiimport.profile":"site"},"process":{"args":["a"]},"linux":null}`))
+	f.Add([]byte(`{"ociVersion":"1.0.0","annotations":{"org.mpiimport.profile":"site"},"process":{"args":["a"]},"linux":{"resources":null,"devices":null}}`))
 	f.Add([]byte(`{"ociVersion":"1.0.0","Process":{"args":["a"]},"annotations":{"org.mpiimport.profile":"default"},"process":{"args":["a"],"Env":null}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if json.Valid(text) || len(text) < 1<<16 {
