@@ -21,6 +21,8 @@ validate_hash_pyc = _external._validate_hash_pyc
 validate_timestamp_pyc = _external._validate_timestamp_pyc
 code_to_timestamp_pyc = _external._code_to_timestamp_pyc
 supported_file_loaders = _external._get_supported_file_loaders
+# Returns the finder of a directory: the one in ``sys.path_importer_cache``, else one that it makes by the path hooks.
+finder_of = _external.PathFinder._path_importer_cache
 fix_co_filename = _internal._fix_co_filename
 # Python leaves importlib's frames that lead to a call of this out of tracebacks.
 call_with_frames_removed = _bootstrap._call_with_frames_removed

@@ -41,15 +41,24 @@ def say(text: str) -> None:
         number = None
     if number == DESCRIPTOR and not is_open():
         return
-    write_line(text)
+    _write(text + "\n")
 
 
-def write_line(text: str) -> None:
-    """Print a line of the interpreter's own where the program has led standard error. Never raises."""
-    stream: Any = sys.stderr
+def say_as_interpreter(text: str) -> None:
+    """Print a line of the interpreter's own: where ``sys.stderr`` cannot take it, on the descriptor. Never raises."""
+    if not _write(text + "\n"):
+        try:
+            os.write(DESCRIPTOR, text.encode(errors="backslashreplace") + b"\n")
+        except OSError:
+            pass
+
+
+def _write(text: str) -> bool:
+    """Write to where the program has led standard error. Tell whether there is such a place, and it is open."""
+    stream: Any = sys.__dict__.get("stderr")
     try:
-        stream.write(text + "\n")
+        stream.write(text)
         stream.flush()
     except (AttributeError, OSError, ValueError):
-        # There is none, or it is closed.
-        pass
+        return False
+    return True

@@ -9,7 +9,7 @@ from _frozen_importlib_external import BYTECODE_SUFFIXES, cache_from_source
 from .. import os
 from ..digest import Damaged
 from ..listing import DIRECTORY, list_directory, stamp_of
-from ..machinery import as_importlib, call_with_frames_removed, fix_co_filename
+from ..machinery import as_importlib, call_with_frames_removed, finder_of, fix_co_filename
 from ..messages import say
 from ..store.index import Index
 from ..store.late_records import CODE, LISTING, THERE, LateRecords
@@ -75,12 +75,13 @@ class Imports(Source):
         self._metadata = 0
 
     def install(self) -> None:
-        """Be asked for finders and code from now on, by PathFinder also for directories that it knows already."""
+        """Be asked for finders and code from now on. Directories that have a finder already get another."""
         ask_before_importlib(self.find)
         StoreLoader.source = self
         for path in list(sys.path_importer_cache):
             if path in self._index.listings or path in self._index.writable:
                 del sys.path_importer_cache[path]
+                finder_of(path)
         for path in self._index.absent:
             sys.path_importer_cache.setdefault(path, None)
         self.libraries.redirect_ctypes()
@@ -89,8 +90,11 @@ class Imports(Source):
     def find(self, path: str, details: "list[Details]") -> "FileFinder | None":
         """Return the finder for a directory, by its literal path, with the loaders ``details``; None for others.
 
-        A directory that asks for a second one has lost the first: user code has cleared PathFinder's cache.
+        A directory that asks for a second one has lost the first: user code has cleared PathFinder's cache. Where that
+        has lost all that it had from here, every directory is looked at anew.
         """
+        if self._found and self._found.isdisjoint(sys.path_importer_cache):
+            self._invalidated = True
         listing = {} if path in self._index.writable else self.listing(path)
         if listing is None:
             return self._ownership.find(path, details) if self._ownership is not None else None

@@ -7,7 +7,7 @@ from sys import __excepthook__ as print_exception
 
 from .. import PACKAGE_DIRECTORY, os, restore_lazy_imports
 from ..clock import MAIN, SITE, phases
-from ..messages import say, write_line
+from ..messages import say, say_as_interpreter
 from ..options import OptionError, from_environment, split_flags
 from ..program import NoProgram, Program
 from ..serving.site_answers import Answers
@@ -176,7 +176,7 @@ def _call(hook: "Any", kind: "type[BaseException]", exc: BaseException, tracebac
     """Call the program's ``sys.excepthook``; say what the interpreter says where there is none, or it fails."""
     failure: BaseException | None = None
     if hook is MISSING:
-        write_line("sys.excepthook is missing")
+        say_as_interpreter("sys.excepthook is missing")
     else:
         try:
             hook(kind, exc, traceback)
@@ -187,7 +187,7 @@ def _call(hook: "Any", kind: "type[BaseException]", exc: BaseException, tracebac
             failure = raised
     if failure is not None:
         failure.__traceback__ = failure.__traceback__.tb_next if failure.__traceback__ else None
-        write_line("Error in sys.excepthook:")
+        say_as_interpreter("Error in sys.excepthook:")
         print_exception(type(failure), failure, failure.__traceback__)
-        write_line("\nOriginal exception was:")
+        say_as_interpreter("\nOriginal exception was:")
     print_exception(kind, exc, traceback)
