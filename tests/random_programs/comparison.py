@@ -109,6 +109,7 @@ DOCUMENTED: tuple[tuple[str, str, str], ...] = (
         r"sys:1: \2",
         "A warning that is to name what called the program names that frame",
     ),
+    (r"(unclosed file <_io\.\w+ name=)\d+\b", r"\1DESCRIPTOR", "the first file that it opens has a higher number"),
     (r"subprocess \d+ is still", "subprocess PROCESS is still", "process numbers differ from run to run"),
     (r"\bStoreSourceLoader\b", "SourceFileLoader", "Finders and loaders are subclasses of importlib's"),
     (r"\bStoreExtensionLoader\b", "ExtensionFileLoader", "Finders and loaders are subclasses of importlib's"),
@@ -182,6 +183,8 @@ def _is_completed(plain: str, served: str) -> bool:
     if shown[0] is None or shown[1] is None:
         return False
     (mode, size, begin), (served_mode, served_size, served_begin) = (match.groups() for match in shown if match)
+    if (mode, int(size)) == (served_mode, 0):
+        return True
     return (mode, begin) == (served_mode, served_begin) and int(size) % 4096 < int(size) < int(served_size)
 
 
