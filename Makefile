@@ -12,6 +12,9 @@ VENV := $(BUILD)/venv
 MPI4PY := mpi4py==4.1.2
 # Python minors for which an installed prefix brings an mpi4py.
 MINORS := 10 11 12 13 14 15
+# Those that everything which the host commands need has a wheel for.
+HOST_MINORS := 10 11 12 13 14
+WHEELS := $(BUILD)/wheels
 
 # Trees without pycs are compiled at every start, which is not what users have.
 unexport PYTHONDONTWRITEBYTECODE
@@ -22,7 +25,7 @@ GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.txt' -o -name 'go.*')
 HOOKS := $(wildcard hooks/hooks.d/*/*.json)
 BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper)
 
-.PHONY: help check demo test test-full bench lint install wheel go-test plugin clean
+.PHONY: help check demo test test-full bench lint install uninstall tarball wheel go-test plugin clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @
@@ -35,11 +38,11 @@ demo: $(BUILD)/demo-venv/ready $(BUILD)/prefix/ready ## the main job, plainly an
 	tests/lab/tools.sh || true
 	$(BUILD)/demo-venv/bin/python benchmarks/demo.py --prefix $(BUILD)/prefix
 
-test: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready go-test ## all tests but those that take long (half an hour)
+test: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready $(BUILD)/dist/tarball go-test ## all tests but those that take long (half an hour)
 	tests/lab/tools.sh
 	$(VENV)/bin/python -m pytest -m "not full" $(PYTEST)
 
-test-full: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready go-test ## all tests (hours)
+test-full: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready $(BUILD)/dist/tarball go-test ## all tests (hours)
 	tests/lab/tools.sh
 	$(VENV)/bin/python -m pytest $(PYTEST)
 
@@ -87,8 +90,14 @@ go-test: ## the tests in Go
 plugin: ## the plugin: APPTAINER=PROGRAM APPTAINER_SOURCE=DIR PREFIX=DIR
 	PATH=$$(dirname "$$(hooks/go.sh)"):$$PATH plugin/build.sh "$(APPTAINER)" "$(APPTAINER_SOURCE)" "$(PREFIX)" $(BUILD)/plugin.sif
 
-install: $(BINARIES) $(VENV)/ready ## one relocatable directory: PREFIX=DIR
-	./install.sh "$(PREFIX)" $(BUILD)/bin "$(MPI4PY)" "$(MINORS)" $(VENV)/bin/python
+install: $(BINARIES) $(WHEELS)/.here.fetched ## one relocatable directory: PREFIX=DIR
+	PARTS=$(BUILD) PYTHON=$(VENV)/bin/python ./install.sh "$(PREFIX)"
+
+uninstall: ## take it away: PREFIX=DIR
+	./install.sh --uninstall "$(PREFIX)"
+
+tarball: $(BUILD)/dist/tarball ## what a site installs without network, in build/dist
+	@ls $(BUILD)/dist/*.tar.gz
 
 wheel: $(BUILD)/dist/ready ## a wheel in build/dist
 	@ls $(BUILD)/dist/*.whl
@@ -97,13 +106,29 @@ $(BINARIES) &: $(GO_SOURCES)
 	mkdir -p $(BUILD)/bin
 	out=$$PWD/$(BUILD)/bin; cd hooks; CGO_ENABLED=0 "$$(./go.sh)" build -trimpath -ldflags='-s -w' -o "$$out" ./cmd/...
 
-$(BUILD)/prefix/ready: $(BINARIES) $(PACKAGE) $(HOOKS) install.sh $(VENV)/ready
-	./install.sh $(BUILD)/prefix $(BUILD)/bin "$(MPI4PY)" "$(MINORS)" $(VENV)/bin/python
+$(BUILD)/prefix/ready: $(BINARIES) $(PACKAGE) $(HOOKS) install.sh $(WHEELS)/.here.fetched
+	rm -f $@
+	PARTS=$(BUILD) PYTHON=$(VENV)/bin/python ./install.sh $(BUILD)/prefix
+	touch $@
+
+# What this machine's Pythons need, and what any machine's need.
+$(WHEELS)/.here.fetched: pyproject.toml wheels.sh Makefile $(VENV)/ready
+	./wheels.sh $(VENV)/bin/python $(WHEELS) "$(MPI4PY)" "$(MINORS)" "$$(for python in $(VENV)/bin/python /usr/bin/python3; do \
+	    "$$python" -c 'import sys; print(sys.version_info[1])' || true; done | sort -u | xargs)"
+	touch $@
+
+$(WHEELS)/.all.fetched: $(WHEELS)/.here.fetched
+	./wheels.sh $(VENV)/bin/python $(WHEELS) "$(MPI4PY)" "$(MINORS)" "$(HOST_MINORS)"
+	touch $@
+
+$(BUILD)/dist/tarball: $(BINARIES) $(PACKAGE) $(HOOKS) install.sh tarball.sh $(wildcard docs/*.md) README.md CHANGELOG.md $(WHEELS)/.all.fetched
+	rm -f $(BUILD)/dist/*.tar.gz
+	./tarball.sh $(BUILD) $(BUILD)/dist
 	touch $@
 
 $(BUILD)/dist/ready: $(BINARIES) $(PACKAGE) install.sh hatch_build.py pyproject.toml README.md $(VENV)/ready
-	rm -rf $(BUILD)/wheel $(BUILD)/dist
-	PATH="$$PWD/$(VENV)/bin:$$PATH" ./install.sh $(BUILD)/wheel/mpiimport.prefix $(BUILD)/bin
+	rm -rf $(BUILD)/wheel $(BUILD)/dist/*.whl
+	PARTS=$(BUILD) PYTHON=$(VENV)/bin/python PATH="$$PWD/$(VENV)/bin:$$PATH" ./install.sh --wheel $(BUILD)/wheel/mpiimport.prefix
 	echo mpiimport.prefix/lib > $(BUILD)/wheel/mpiimport.pth
 	$(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(BUILD)/dist .
 	touch $@

@@ -1,75 +1,46 @@
 #!/usr/bin/env bash
-# install.sh PREFIX BINARIES                           lay out what every installation has, a wheel's too
-# install.sh PREFIX BINARIES MPI4PY "MINORS" PYTHON    lay out one relocatable directory for a site
+# install.sh PREFIX               lay out one relocatable directory for a site, or replace the one that is there
+# install.sh --uninstall PREFIX   take away what was installed, and nothing else
+# install.sh --wheel DIR          lay out what a wheel has
+# No network is used. PARTS is the directory that has bin/ and wheels/; in an unpacked tarball it is the script's own.
+# PYTHON runs the host commands.
 set -euo pipefail
+umask 022
 
-prefix=$1 binaries=$2 mpi4py=${3:-} minors=${4:-} python=${5:-} pythons=()
 here=$(cd "$(dirname "$0")" && pwd)
+parts=${PARTS:-$here}
+# What is wholly ours in PREFIX. Of the rest, this file says each name.
+readonly OURS=(host lib/mpiimport mpi4py) LIST=share/mpiimport/installed
+pythons=()
 
-copy_binaries() {
-    install -d "$prefix/bin" "$prefix/shim"
-    install -m 755 "$binaries"/mpiimport{,-shim,-entry,-plan,-hook,-keeper} "$prefix/bin"
-    ln -sfn ../bin/mpiimport-shim "$prefix/shim/singularity"
-    ln -sfn ../bin/mpiimport-shim "$prefix/shim/apptainer"
+die() {
+    printf 'install.sh: %s\n' "$1" >&2
+    exit 1
 }
 
-# Runtimes want the absolute path of a hook.
-write_hooks() {
-    local file target text quoted
-    quoted=${prefix//\\/\\\\}
-    quoted=${quoted//\"/\\\"}
-    for file in "$here"/hooks/hooks.d/*/mpiimport.json; do
-        target=$prefix/share/containers/oci/hooks.d/$(basename "$(dirname "$file")")
-        install -d "$target"
-        text=$(<"$file")
-        printf '%s\n' "${text//@PREFIX@/"$quoted"}" >"$target/mpiimport.json"
-    done
-}
-
-copy_package() {
-    install -d "$prefix/lib"
-    rm -rf "$prefix/lib/mpiimport"
-    cp -R "$here/mpiimport" "$prefix/lib/mpiimport"
-    find "$prefix/lib" -name __pycache__ -prune -exec rm -rf {} +
-    rm -rf "$prefix/profiles"
-    mv "$prefix/lib/mpiimport/profiles" "$prefix/profiles"
+serves() {
+    "$1" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null
 }
 
 find_pythons() {
-    local interpreter
-    for interpreter in "$python" python3.{10..15}; do
-        if "$interpreter" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
-            pythons+=("$interpreter")
+    local candidate
+    for candidate in ${PYTHON:-python3} python3.{10..15}; do
+        if serves "$candidate"; then pythons+=("$candidate"); fi
+    done
+    [[ ${pythons[*]} ]] || die "no Python 3.10 or newer on PATH; name one: PYTHON=/path/to/python3 $0 PREFIX"
+}
+
+# A Python below somebody's home would make commands for that person alone.
+python_for_all() {
+    local candidate
+    for candidate in "${pythons[0]}" /usr/bin/python3; do
+        if is_open_to_all "$(command -v "$candidate")" && serves "$candidate"; then
+            echo "$candidate"
+            return
         fi
     done
-}
-
-# -B: the pycs of a wheel are pip's to make.
-bundle_rank_path() {
-    local interpreter
-    for interpreter in "${pythons[@]}"; do
-        "$interpreter" -B "$prefix/lib/mpiimport/bundle.py"
-    done
-}
-
-# The prefix is mounted read-only, so pycs that are not here are never made.
-compile_package() {
-    local interpreter
-    for interpreter in "${pythons[@]}"; do
-        "$interpreter" -m compileall -q --invalidation-mode unchecked-hash "$prefix/lib" "$prefix/mpi4py"
-    done
-}
-
-# One mpi4py for each minor, for trees that have none.
-fetch_mpi4py() {
-    local minor target
-    for minor in $minors; do
-        target=$prefix/mpi4py/cp3$minor
-        [[ -d $target/mpi4py ]] && continue
-        "$python" -m pip install --quiet --no-deps --no-compile --only-binary=:all: \
-            --implementation cp --python-version "3.$minor" --target "$target.new" "$mpi4py"
-        mv "$target.new" "$target"
-    done
+    echo "${pythons[0]} is closed to other users: the command mpiimport will work for you alone" >&2
+    echo "${pythons[0]}"
 }
 
 is_open_to_all() {
@@ -81,39 +52,82 @@ is_open_to_all() {
     done
 }
 
-# A Python below somebody's home would make commands for that person alone.
-python_for_all() {
-    local candidate
-    for candidate in "$python" /usr/bin/python3; do
-        if is_open_to_all "$(command -v "$candidate")" &&
-            "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
-            echo "$candidate"
-            return
-        fi
+copy_binaries() {
+    install -d "$1/bin" "$1/shim"
+    install -m 755 "$parts"/bin/mpiimport{,-shim,-entry,-plan,-hook,-keeper} "$1/bin"
+    ln -sfn ../bin/mpiimport-shim "$1/shim/singularity"
+    ln -sfn ../bin/mpiimport-shim "$1/shim/apptainer"
+}
+
+copy_package() {
+    install -d "$1/lib"
+    # Neither the mode of the sources nor what their use left is wanted.
+    tar -C "$here" --exclude=__pycache__ -cf - mpiimport | tar -C "$1/lib" --no-same-owner --no-same-permissions -xf -
+    chmod -R u=rwX,go=rX "$1/lib"
+    mv "$1/lib/mpiimport/profiles" "$1/profiles"
+}
+
+# -B: the pycs of a wheel are pip's to make.
+bundle_rank_path() {
+    local interpreter
+    for interpreter in "${pythons[@]}"; do
+        "$interpreter" -B "$1/lib/mpiimport/bundle.py"
     done
-    echo "$python is closed to other users: the command mpiimport will work for you alone" >&2
-    echo "$python"
+}
+
+# Runtimes want the absolute path of a hook.
+write_hooks() {
+    local file target text quoted
+    quoted=${2//\\/\\\\}
+    quoted=${quoted//\"/\\\"}
+    for file in "$here"/hooks/hooks.d/*/mpiimport.json; do
+        target=$1/share/containers/oci/hooks.d/$(basename "$(dirname "$file")")
+        install -d "$target"
+        text=$(<"$file")
+        printf '%s\n' "${text//@PREFIX@/"$quoted"}" >"$target/mpiimport.json"
+    done
+}
+
+# One mpi4py for each minor, for trees that have none.
+unpack_mpi4py() {
+    local wheel
+    for wheel in "$parts"/wheels/cp3*/mpi4py-*.whl; do
+        "${pythons[0]}" -m zipfile -e "$wheel" "$1/mpi4py/$(basename "$(dirname "$wheel")")"
+    done
+}
+
+# The prefix is mounted read-only, so pycs that are not here are never made.
+compile_package() {
+    local interpreter
+    for interpreter in "${pythons[@]}"; do
+        "$interpreter" -m compileall -q --invalidation-mode unchecked-hash "$1/lib" "$1/mpi4py"
+    done
 }
 
 # The host commands have a Python environment of their own; a relative path file leads it to the one copy of ours.
 install_host() {
-    local wanted site
-    [[ -x $prefix/host/bin/python ]] || "$(python_for_all)" -m venv --without-pip "$prefix/host"
-    site=$("$prefix/host/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-    wanted=$("$python" -c 'import sys
-try:
-    import tomllib
-except ImportError:
-    from pip._vendor import tomli as tomllib
-print(*tomllib.load(open(sys.argv[1], "rb"))["project"]["optional-dependencies"]["host"])' "$here/pyproject.toml")
-    # shellcheck disable=SC2086  # one word for each requirement
-    "$python" -m pip --python "$prefix/host/bin/python" install --quiet --disable-pip-version-check $wanted
+    local old=$2/host/bin/python python site wanted pip
+    python=$(python_for_all)
+    # What the last installation unpacked need not be unpacked again.
+    if [[ $(readlink -f "$old") == "$(readlink -f "$(command -v "$python")")" ]]; then
+        cp -a "$2/host" "$1/host"
+    else
+        "$python" -m venv --without-pip "$1/host"
+    fi
+    python=$1/host/bin/python
+    site=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    mapfile -t wanted <"$parts/wheels/host.txt"
+    pip=("$parts"/wheels/pip-*.whl)
+    "$python" "${pip[0]}/pip" --isolated install --quiet --disable-pip-version-check --root-user-action=ignore \
+        --no-warn-script-location --no-index --find-links "$parts/wheels" "${wanted[@]}"
+    # Commands of others would name the directory that is renamed.
+    find "$1/host/bin" -mindepth 1 ! -name 'python*' -delete
     printf '../../../../lib\n' >"$site/mpiimport.pth"
 }
 
 write_modulefile() {
-    install -d "$prefix/modulefiles"
-    sed "s/@ARCHITECTURE@/$(uname -m)/" >"$prefix/modulefiles/mpiimport" <<'MODULE'
+    install -d "$1/modulefiles"
+    sed "s/@ARCHITECTURE@/$(uname -m)/" >"$1/modulefiles/mpiimport" <<'MODULE'
 #%Module1.0
 module-whatis "Start-up accelerator for Python MPI jobs in containers"
 set root [file dirname [file dirname [file normalize $ModulesCurrentModulefile]]]
@@ -127,16 +141,104 @@ prepend-path PATH $root/shim
 MODULE
 }
 
-mkdir -p "$prefix"
-prefix=$(cd "$prefix" && pwd)
-copy_binaries
-copy_package
-find_pythons
-bundle_rank_path
-[[ $python ]] || exit 0
-write_hooks
-fetch_mpi4py
-compile_package
-install_host
-write_modulefile
-"$prefix/bin/mpiimport-plan" record --prefix "$prefix"
+# The names of all files but those in directories that are wholly ours.
+files_of() {
+    (cd "$1" && find . \( -path "./${OURS[0]}" -o -path "./${OURS[1]}" -o -path "./${OURS[2]}" \) -prune -o \
+        ! -type d -printf '%P\n' | LC_ALL=C sort)
+}
+
+# Settings of a site lie in etc: they outlive an upgrade.
+files_of_others() {
+    files_of "$1" | LC_ALL=C comm -23 - "$1/$LIST" | { grep -v '^etc/' || true; }
+}
+
+must_be_ours() {
+    local others
+    [[ -n $(ls -A "$1" 2>/dev/null) ]] || return 0
+    [[ -f $1/$LIST ]] || die "$1 is neither empty nor an installation of mpiimport (it has no $LIST); nothing was\
+ changed. Name a directory for mpiimport alone, as /opt/mpiimport"
+    others=$(files_of_others "$1")
+    [[ -z $others ]] || die "$1 has files that mpiimport did not install; nothing was changed. Move them, a site's\
+ profiles to /etc/mpiimport/profiles.d, and install again:
+$others"
+}
+
+# One call of the kernel, so that no job sees half an installation. NFS cannot: there PREFIX is away for a moment.
+swap() {
+    "${pythons[0]}" - "$1" "$2" <<'PYTHON'
+import ctypes, os, sys
+
+new, place = map(os.fsencode, sys.argv[1:])
+here, exchange = -100, 2
+rename = getattr(ctypes.CDLL(None), "renameat2", None)
+if rename is None or rename(here, new, here, place, exchange) != 0:
+    old = new + b".old"
+    os.rename(place, old)
+    os.rename(new, place)
+    os.rename(old, new)
+PYTHON
+}
+
+new=
+install_site() {
+    local named=$1 place
+    named=$(realpath -ms "$1")
+    place=$(realpath -m "$1")
+    must_be_ours "$place"
+    find_pythons
+    mkdir -p "$(dirname "$place")"
+    new=$(mktemp -d "$place.new.XXXXXX") || die "an installation is laid out beside PREFIX and renamed: let $(id -un)\
+ write to $(dirname "$place"), or name another PREFIX"
+    trap 'rm -rf "$new"' EXIT
+    chmod 755 "$new"
+    if [[ -d $place/etc ]]; then cp -a "$place/etc" "$new/etc"; fi
+    copy_binaries "$new"
+    copy_package "$new"
+    bundle_rank_path "$new"
+    write_hooks "$new" "$named"
+    unpack_mpi4py "$new"
+    compile_package "$new"
+    install_host "$new" "$place"
+    write_modulefile "$new"
+    "$new/bin/mpiimport-plan" record --prefix "$new"
+    install -d "$new/$(dirname "$LIST")"
+    { files_of "$new" && echo "$LIST"; } | { grep -v '^etc/' || true; } | LC_ALL=C sort >"$new/$LIST.new"
+    mv "$new/$LIST.new" "$new/$LIST"
+    if [[ -e $place ]]; then
+        chmod --reference="$place" "$new"
+        swap "$new" "$place"
+    else
+        mv -T "$new" "$place"
+    fi
+}
+
+uninstall() {
+    local place file
+    place=$(realpath -m "$1")
+    [[ -f $place/$LIST ]] || die "$place is no installation of mpiimport (it has no $LIST); nothing was changed"
+    while IFS= read -r file; do
+        rm -f "$place/$file"
+    done < <(cat "$place/$LIST")
+    for file in "${OURS[@]}" etc/launch.yaml; do
+        rm -rf "${place:?}/$file"
+    done
+    find "$place" -depth -type d -empty -delete
+    if [[ -d $place ]]; then
+        printf 'install.sh: left, for mpiimport did not install it:\n%s\n' "$(find "$place" ! -type d)" >&2
+    fi
+}
+
+case ${1:-} in
+--uninstall) uninstall "${2:?the PREFIX that is to be uninstalled}" ;;
+--wheel)
+    find_pythons
+    copy_binaries "$2"
+    copy_package "$2"
+    bundle_rank_path "$2"
+    ;;
+'' | -*)
+    sed -n '2,4s/^# //p' "$0" >&2
+    exit 2
+    ;;
+*) install_site "$1" ;;
+esac

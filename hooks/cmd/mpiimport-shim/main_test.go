@@ -101,6 +101,17 @@ func TestAnEnvironmentWithoutRoomForMoreIsLeftAlone(t *testing.T) {
 	}
 }
 
+func TestARealRuntimeBesideOurBinariesIsNoShim(t *testing.T) {
+	s := install(t, "exit 5")
+	real := filepath.Join(s.prefix, "bin", "apptainer")
+	must(t, os.WriteFile(real, []byte("#!/bin/sh\nexit 4\n"), 0o755))
+	command := s.command("apptainer exec --mpiimport img true")
+	command.Env = append(command.Env, "PATH="+filepath.Join(s.prefix, "shim")+":"+filepath.Dir(real)+":/usr/bin:/bin")
+	if _ = command.Run(); command.ProcessState.ExitCode() != 4 {
+		t.Errorf("status %d", command.ProcessState.ExitCode())
+	}
+}
+
 func TestTheShimNeverCallsItself(t *testing.T) {
 	s := install(t, `exec singularity "$@"`)
 	status, stderr, _ := s.run(t, "singularity exec --mpiimport img true")

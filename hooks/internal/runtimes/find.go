@@ -80,13 +80,19 @@ func (f Finder) isOther(path string) bool {
 	return err != nil || !os.SameFile(self, file)
 }
 
-// isShim says whether path is a shim of any installation: a link to PREFIX/bin or, from a wheel, a copy in PREFIX/shim.
+// isShim says whether path is a shim of any installation: a link to PREFIX/bin/mpiimport-shim or, from
+// a wheel, a copy in PREFIX/shim.
 func isShim(path string) bool {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return false
 	}
-	_, err = os.Stat(prefix.Entry(filepath.Dir(filepath.Dir(resolved))))
+	directory := filepath.Dir(resolved)
+	installed := filepath.Dir(directory)
+	if filepath.Base(resolved) != "mpiimport-shim" && directory != prefix.Shims(installed) {
+		return false
+	}
+	_, err = os.Stat(prefix.Entry(installed))
 	return err == nil
 }
 
