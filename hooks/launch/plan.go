@@ -20,7 +20,7 @@ type Plan struct {
 	Memory      []string   `json:"memory,omitempty"` // where a file system in memory is mounted, writable and executable
 	Environment []Variable `json:"environment"`
 	Entry       []string   `json:"entry"`
-	Launcher    []string   `json:"launcher"` // words in front of a job's command, for `mpiimport run`
+	Launcher    []string   `json:"launcher"` // the launcher, for a line of `mpiimport run` that begins with an option
 	Options     []string   `json:"options"`  // of Apptainer or SingularityCE, each --name or --name=value
 	PerNode     bool       `json:"per_node"` // all ranks of a node share one container
 }

@@ -139,7 +139,7 @@ var sections = []key{
 		key{name: "binding", shape: choice("When the functions of extension modules are looked up: at once or at their first call.", "now", "lazy")},
 	)},
 	{name: "launcher", shape: section("How jobs are started on the machine.",
-		key{name: "prefix", shape: whole(listOf("The words that `mpiimport run` puts in front of a command.",
+		key{name: "prefix", shape: whole(listOf("The launcher, in words, that `mpiimport run` puts in front of a line that begins with an option.",
 			word("One word.", `\S`, "a word")))},
 		key{name: "variables", shape: section("The variables by which a launcher that mpiimport does not know tells a process its rank.",
 			key{name: "rank", required: true, shape: word("The rank in the job.", variablePattern, variableHint)},

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mpiimport.org/hooks/internal/environ"
@@ -32,12 +33,24 @@ func (c Call) Run() (Outcome, error) {
 	if len(line) == 0 {
 		return Outcome{}, fmt.Errorf("no launcher given; %s", RunUsage)
 	}
-	if off, err := c.off(); off || err != nil {
+	off, err := c.off()
+	needsLauncher := strings.HasPrefix(line[0], "-")
+	if err != nil || off && !needsLauncher {
 		return Outcome{Args: line, Env: c.Env}, err
 	}
 	chosen, err := profile.Load(name, profile.Directories(c.Prefix, c.Env))
 	if err != nil {
 		return Outcome{}, err
+	}
+	if needsLauncher {
+		launcher := chosen.Launcher.Prefix
+		if len(launcher) == 0 {
+			return Outcome{}, fmt.Errorf("the line begins with the option %s, and the profile %s has no launcher.prefix to put in front; name the launcher, as in: mpiimport run -- srun %s", line[0], chosen.Name, line[0])
+		}
+		line = slices.Concat(launcher, line)
+	}
+	if off {
+		return Outcome{Args: line, Env: c.Env}, nil
 	}
 	_, facts := c.runtime()
 	request := c.request(!c.Root && !facts.Setuid, nil)
@@ -49,7 +62,7 @@ func (c Call) Run() (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	return toOtherNodes(Outcome{Args: append(shared.Plan.Launcher, line...), Env: c.jobEnvironment(name, text)}), nil
+	return toOtherNodes(Outcome{Args: line, Env: c.jobEnvironment(name, text)}), nil
 }
 
 func (c Call) jobEnvironment(name, plan string) []string {

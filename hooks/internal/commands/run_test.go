@@ -59,15 +59,31 @@ func TestTheJobGetsPlanSwitchAndDoors(t *testing.T) {
 	}
 }
 
-func TestTheProfilesLauncherComesFirst(t *testing.T) {
+func TestTheProfilesLauncherStandsWhereNoneIsNamed(t *testing.T) {
 	c := installed(t, nil)
 	text := strings.Replace(site, "mounts:", "launcher: {prefix: [srun, --mpi=pmi2]}\nmounts:", 1)
 	if err := os.WriteFile(filepath.Join(c.Prefix, "profiles", "site.yaml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	job, err := c.with("--profile site -- -n 2 python app.py").Run()
-	if got := strings.Join(job.Args, " "); got != "srun --mpi=pmi2 -n 2 python app.py" || err != nil {
-		t.Errorf("%s %v", got, err)
+	for line, want := range map[string]string{
+		"--profile site -- -n 2 python app.py":      "srun --mpi=pmi2 -n 2 python app.py",
+		"--profile site -- srun -n 2 python app.py": "srun -n 2 python app.py",
+		"--profile site mpiexec -n 2 app":           "mpiexec -n 2 app",
+	} {
+		for _, mode := range []string{"1", "0"} {
+			job, err := c.with(line, "MPIIMPORT="+mode).Run()
+			if got := strings.Join(job.Args, " "); got != want || err != nil {
+				t.Errorf("MPIIMPORT=%s, %s: %s %v", mode, line, got, err)
+			}
+		}
+	}
+	for _, line := range []string{"-- -n 2 app", "--profile default -- -n 2 app"} {
+		for _, mode := range []string{"1", "0"} {
+			job, err := c.with(line, "MPIIMPORT="+mode).Run()
+			if err == nil || !strings.Contains(err.Error(), "launcher.prefix") {
+				t.Errorf("MPIIMPORT=%s, %s: %q %v", mode, line, job.Args, err)
+			}
+		}
 	}
 }
 
