@@ -1,10 +1,15 @@
 """Every way to start a job, and to start MPI in it, serves ranks on several nodes."""
 
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import Job
 from tests.lab.cluster import Cluster
-from tests.lab.ranks import Mpi
+from tests.lab.ranks import Mpi, run
 
 NODES, RANKS = 2, 4
 PROGRAM = """
@@ -31,6 +36,39 @@ def test_every_door_serves_all_nodes(cluster: Cluster, job: Job, mpis: dict[str,
     assert outcome.status == 0, outcome.stderr
     assert outcome.ours() == []
     assert outcome.lines() == [f"{rank} {RANKS} StoreSourceLoader" for rank in range(RANKS)]
+
+
+@pytest.mark.parametrize(
+    ("launcher", "wrappers"),
+    [
+        ("mpiexec", []),
+        ("mpiexec", ["env", "A=1", "timeout", "-k", "5", "100", "nice", "-n", "1"]),
+        ("prterun", []),
+    ],
+    ids=["mpiexec", "wrapped", "prterun"],
+)
+def test_run_reaches_the_nodes_of_open_mpi(
+    cluster: Cluster, job: Job, mpis: dict[str, Mpi], prefix: Path, launcher: str, wrappers: list[str]
+) -> None:
+    spread = cluster.mpi(mpis["openmpi"], NODES, job.directory)
+    home = {name: str(spread.prefix) for name in ("OPAL_PREFIX", "PRTE_PREFIX", "PMIX_PREFIX")}
+    home |= {"PRTE_ALLOW_RUN_AS_ROOT": "1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    # As ssh does, this agent takes no variable to the other node.
+    session = {"PATH": "/usr/bin:/bin", "HOME": "/root", **spread.environment, **home}
+    bare = shlex.join(f"{name}={value}" for name, value in session.items())
+    agent = job.script(f'#!/bin/sh\nexec env -i {bare} {spread.agent} "$@"\n', "agent")
+    agent.chmod(0o755)
+    spread = replace(spread, agent=agent)
+    mpiexec, *placement = spread.command(RANKS)[len(spread.enter) :]
+    # PRRTE by itself knows neither where it was moved to nor Open MPI's word for any number of ranks on a core.
+    if launcher == "prterun":
+        placement.remove("--oversubscribe")
+    exported = [word for name in (*home, "MPI4PY_LIBMPI") for word in ("-x", name)]
+    line = [*wrappers, str(Path(mpiexec).with_name(launcher)), *exported, *placement, sys.executable]
+    command = [*spread.enter, str(prefix / "bin" / "mpiimport"), "run", "--", *line, job.script(WITHOUT_MPI)]
+    outcome = run([*map(str, command)], job.environment(spread, MPIIMPORT="force", **home), 120, job.directory)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == [f"node{rank // 2} StoreSourceLoader" for rank in range(RANKS)], outcome.stderr
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,11 @@ package commands
 
 import (
 	"context"
-	"errors"
-	"io/fs"
+	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,28 +18,39 @@ import (
 // openmpiList names variables for other nodes. Open MPI 4 refuses a job that has both this and -x.
 const openmpiList = "OMPI_MCA_mca_base_env_list"
 
-// toOtherNodes names our variables to Open MPI's launcher, the one that takes only what is named to other nodes.
+// toOtherNodes names our variables to the launchers of Open MPI, which take only what is named to other nodes.
 func toOtherNodes(job Outcome) Outcome {
-	if !isOpenMPI(job) {
+	place := launcherPlace(job.Args)
+	if place == len(job.Args) || !isOpenMPI(job.Args[place], job.Env) {
 		return job
 	}
-	given := valuesOf(job.Args, "-x")
+	given := valuesOf(job.Args[place:], "-x")
+	for _, unset := range []string{"-u", "--unset"} {
+		maps.Copy(given, valuesOf(job.Args[:place], unset))
+	}
 	names := []string{}
 	for _, name := range ours(job.Env) {
 		if !given[name] {
 			names = append(names, name)
 		}
 	}
-	if list, _ := environ.Get(job.Env, openmpiList); list != "" {
+	list, _ := environ.Get(job.Env, openmpiList)
+	if list != "" && !isPRRTE(job.Args[place]) {
 		job.Env = environ.Set(job.Env, openmpiList, strings.Join(append([]string{list}, names...), ";"))
 		return job
 	}
-	args := job.Args[:1:1]
+	args := slices.Clone(job.Args[:place+1])
 	for _, name := range names {
 		args = append(args, "-x", name)
 	}
-	job.Args = append(args, job.Args[1:]...)
+	job.Args = append(args, job.Args[place+1:]...)
 	return job
+}
+
+// isPRRTE says whether this is a launcher of Open MPI's runtime by itself, which does not read openmpiList.
+func isPRRTE(launcher string) bool {
+	name := filepath.Base(launcher)
+	return name == "prterun" || name == "prun"
 }
 
 // ours lists the variables that Run has set, and the caller's options.
@@ -70,20 +82,27 @@ func valuesOf(line []string, option string) map[string]bool {
 }
 
 // isOpenMPI asks launchers whose names several MPIs share.
-func isOpenMPI(job Outcome) bool {
-	switch filepath.Base(job.Args[0]) {
-	case "mpirun", "mpiexec", "orterun", "mpirun.openmpi", "mpiexec.openmpi":
+func isOpenMPI(launcher string, env []string) bool {
+	switch filepath.Base(launcher) {
+	case "mpirun", "mpiexec", "orterun", "mpirun.openmpi", "mpiexec.openmpi", "prterun", "prun":
 	default:
 		return false
 	}
 	limit, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	for _, file := range entry.Candidates(job.Args[0], job.Env) {
-		question := exec.CommandContext(limit, file, "--version")
-		question.Env = job.Env
-		if answer, err := question.Output(); !errors.Is(err, fs.ErrNotExist) {
-			return err == nil && strings.Contains(string(answer), "Open MPI")
+	for _, file := range entry.Candidates(launcher, env) {
+		if _, err := os.Stat(file); err != nil {
+			continue
 		}
+		if filepath.Base(file) == "prun" {
+			// Sites have scripts of this name, which start jobs whatever they are asked. The runtime's own has a neighbour.
+			file = filepath.Join(filepath.Dir(file), "prte")
+		}
+		question := exec.CommandContext(limit, file, "--version")
+		question.Env = env
+		answer, err := question.Output()
+		said := string(answer)
+		return err == nil && (strings.Contains(said, "Open MPI") || strings.Contains(said, "PRRTE"))
 	}
 	return false
 }

@@ -130,12 +130,31 @@ func TestMistakesOfRun(t *testing.T) {
 }
 
 func TestOpenMPIHearsTheNamesOfOurVariables(t *testing.T) {
-	c := installed(t, map[string]string{"mpiexec": "echo 'mpiexec (Open MPI) 5.0.11'", "mpirun": "echo HYDRA build details:"})
+	asked := filepath.Join(t.TempDir(), "asked")
+	c := installed(t, map[string]string{
+		"mpiexec": "echo 'mpiexec (Open MPI) 5.0.11'", "mpirun": "echo HYDRA build details:",
+		"prterun": "echo 'prterun (PRRTE) 3.0.14'", "prte": "echo 'prte (PRRTE) 3.0.14'",
+		"prun": "echo called >>" + asked,
+	})
+	const named = " -x PATH -x MPIIMPORT_READERS -x MPIIMPORT -x MPIIMPORT_PLAN -x PYTHONPATH "
 	for line, want := range map[string]string{
 		"mpiexec -n 2 app": "mpiexec -x PATH -x MPIIMPORT_READERS -x MPIIMPORT -x MPIIMPORT_PLAN -x PYTHONPATH -n 2 app",
 		"mpiexec -x PATH=/bin -x MPIIMPORT -x PYTHONPATH app": "mpiexec -x MPIIMPORT_READERS -x MPIIMPORT_PLAN -x PATH=/bin -x MPIIMPORT -x PYTHONPATH app",
-		"mpirun -n 2 app": "mpirun -n 2 app",
-		"srun -n 2 app":   "srun -n 2 app",
+		"mpirun -n 2 app":  "mpirun -n 2 app",
+		"srun -n 2 app":    "srun -n 2 app",
+		"prterun -n 2 app": "prterun" + named + "-n 2 app",
+		"prun -n 2 app":    "prun" + named + "-n 2 app",
+		"env -u PATH --chdir / B=1 C=mpirun mpiexec app":                         "env -u PATH --chdir / B=1 C=mpirun mpiexec" + strings.Replace(named, " -x PATH", "", 1) + "app",
+		"timeout -k 5 --signal=INT 60 mpiexec app":                               "timeout -k 5 --signal=INT 60 mpiexec" + named + "app",
+		"numactl -lN 0 --membind 0 --cpunodebind=0 nice -n 5 mpiexec -n 2 app":   "numactl -lN 0 --membind 0 --cpunodebind=0 nice -n 5 mpiexec" + named + "-n 2 app",
+		"/usr/bin/time -f %e nohup taskset -c 0,1 stdbuf -oL setsid mpiexec app": "/usr/bin/time -f %e nohup taskset -c 0,1 stdbuf -oL setsid mpiexec" + named + "app",
+		"env -- prterun -x PATH -x PYTHONPATH app":                               "env -- prterun -x MPIIMPORT_READERS -x MPIIMPORT -x MPIIMPORT_PLAN -x PATH -x PYTHONPATH app",
+		"apptainer exec img mpiexec app":                                         "apptainer exec img mpiexec app",
+		"python sweep.py --launcher mpiexec app":                                 "python sweep.py --launcher mpiexec app",
+		"env A=1":                                                                "env A=1",
+		"env -i mpiexec app":                                                     "env -i mpiexec app",
+		"timeout 60":                                                             "timeout 60",
+		"timeout":                                                                "timeout",
 	} {
 		job, err := c.with(line, "MPIIMPORT_READERS=3").Run()
 		if got := strings.Join(job.Args, " "); got != want || err != nil {
@@ -145,6 +164,15 @@ func TestOpenMPIHearsTheNamesOfOurVariables(t *testing.T) {
 	job, _ := c.with("mpiexec app", openmpiList+"=A;B=1").Run()
 	if list, _ := environ.Get(job.Env, openmpiList); list != "A;B=1;PATH;MPIIMPORT;MPIIMPORT_PLAN;PYTHONPATH" || len(job.Args) != 2 {
 		t.Errorf("%s %q", list, job.Args)
+	}
+	// That launcher does not read the list.
+	job, _ = c.with("prterun app", openmpiList+"=A;B=1").Run()
+	if list, _ := environ.Get(job.Env, openmpiList); list != "A;B=1" || len(job.Args) == 2 {
+		t.Errorf("%s %q", list, job.Args)
+	}
+	// Elsewhere prun is the name of scripts that start jobs.
+	if _, err := os.Stat(asked); err == nil {
+		t.Error("prun was called")
 	}
 }
 
