@@ -21,18 +21,23 @@ class _RankPath:
 
     def __init__(self, package):  # type: (str) -> None
         import marshal
-        from _frozen_importlib_external import MAGIC_NUMBER
 
         self._package = package
         self._modules = {}  # type: dict[str, Any]
-        stamp = MAGIC_NUMBER + FILES_DIGEST.encode()
         try:
+            from _frozen_importlib_external import MAGIC_NUMBER
+
             with open(os.path.join(package, "rank_path." + sys.implementation.cache_tag), "rb") as stream:
                 content = stream.read()
-        except OSError:
+        # Old Pythons lack these names, too.
+        except (AttributeError, ImportError, OSError):
             return
+        stamp = MAGIC_NUMBER + FILES_DIGEST.encode()
         if FILES_DIGEST and content.startswith(stamp):
             self._modules = marshal.loads(memoryview(content)[len(stamp) :])
+
+    def has_modules(self):  # type: () -> bool
+        return bool(self._modules)
 
     def code(self):  # type: () -> dict[str, Any]
         """Return the marshalled code of the modules by their files."""
@@ -68,32 +73,39 @@ class _RankPath:
 
 
 def _main():  # type: () -> Any
-    script = __file__
-    if sys.version_info < (3, 10):
-        _run_plainly("only CPython 3.10 and newer is served")
     # The script's directory, which -I and -P leave out, is the program's to put there.
-    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+    if not (getattr(sys.flags, "isolated", False) or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]
-    package = os.path.dirname(os.path.abspath(script))
+    package = os.path.dirname(os.path.abspath(__file__))
     sys.path.insert(0, os.path.dirname(package))
     try:
         rank_path = _RankPath(package)
-        sys.meta_path.insert(0, rank_path)
-        from mpiimport.runtime.startup.early import EarlyStart
+        if rank_path.has_modules():
+            sys.meta_path.insert(0, rank_path)
+        from mpiimport.served_pythons import say_plain, why_not
 
-        start = EarlyStart(rank_path.code())
+        reason = why_not()
+        if not reason:
+            from mpiimport.runtime.startup.early import EarlyStart
+
+            start = EarlyStart(rank_path.code())
     except Exception as exc:
-        _run_plainly("mpiimport does not load (%r); is its installation complete?" % exc)
-    sys.meta_path.remove(rank_path)
+        if sys.stderr is not None:
+            sys.stderr.write("mpiimport: running as plain Python: mpiimport does not load (%r)" % exc)
+            sys.stderr.write("; is its installation complete?\n")
+            sys.stderr.flush()
+        _become_plain()
+    if reason:
+        say_plain(reason)
+        _become_plain()
+    if rank_path.has_modules():
+        sys.meta_path.remove(rank_path)
     interpreter, ours = _without_our_flag(sys.orig_argv)
     return start.activate(interpreter, ours)
 
 
-def _run_plainly(reason):  # type: (str) -> None
+def _become_plain():  # type: () -> None
     """Become the same interpreter without the ``-S`` and without us."""
-    if sys.stderr is not None:
-        sys.stderr.write("mpiimport: running as plain Python: %s\n" % reason)
-        sys.stderr.flush()
     with open("/proc/self/cmdline", "rb") as stream:
         words = [word.decode("latin-1") for word in stream.read().split(b"\0")[:-1]]
     interpreter, _ = _without_our_flag(words)

@@ -1,27 +1,38 @@
-"""Activates in an unchanged ``python app.py`` when this directory is on PYTHONPATH; runs the next sitecustomize."""
+"""Activates in an unchanged ``python app.py`` when this directory is on PYTHONPATH; runs the next sitecustomize.
+
+Must parse on any Python.
+"""
 
 import os
 import sys
 
 
-def _activate() -> None:
+def _activate():  # type: () -> None
     here = os.path.dirname(os.path.abspath(__file__))
     _forget(here)
     if os.environ.get("MPIIMPORT", "") in ("", "0"):
         return
     sys.path.insert(0, os.path.dirname(os.path.dirname(here)))
     try:
+        from mpiimport.served_pythons import say_plain, why_not
+
+        reason = why_not()
+        if reason:
+            say_plain(reason)
+            for name in [name for name in sys.modules if name.split(".")[0] == "mpiimport"]:
+                del sys.modules[name]
+            return
         from mpiimport.runtime.startup.command import activate_interpreter
     except Exception as exc:
         if sys.stderr is not None:
-            print(f"mpiimport: running as plain Python: mpiimport does not load ({exc!r})", file=sys.stderr)
+            sys.stderr.write("mpiimport: running as plain Python: mpiimport does not load (%r)\n" % exc)
         return
     finally:
         del sys.path[0]
     activate_interpreter()
 
 
-def _forget(here: str) -> None:
+def _forget(here):  # type: (str) -> None
     """Take this directory off the search paths of this process and its children."""
     sys.path[:] = [entry for entry in sys.path if entry != here]
     entries = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry != here]
@@ -31,7 +42,8 @@ def _forget(here: str) -> None:
         os.environ.pop("PYTHONPATH", None)
 
 
-# The name belongs to the next one; where there is none, site takes the ImportError for just that.
-del sys.modules["sitecustomize"]
+# The name belongs to the next one; where there is none, site takes the ImportError for just that. Python 2 clears a
+# module that nothing holds.
+_own = sys.modules.pop("sitecustomize")
 _activate()
 import sitecustomize  # noqa: E402, F401

@@ -17,8 +17,11 @@ def main():  # type: () -> None
     # Imports of the program's directory are not ours to answer for.
     sys.path[0] = PACKAGES
     found = {"python": sys.executable, "version": "%d.%d.%d" % sys.version_info[:3], "prefix": sys.prefix}  # type: dict[str, object]
-    if sys.version_info < (3, 10):
-        found["several_nodes"] = "only CPython 3.10 and newer is served"
+    from mpiimport.served_pythons import why_not
+
+    reason = why_not()
+    if reason:
+        found["several_nodes"] = reason
     else:
         from mpiimport.host import question
 

@@ -57,14 +57,21 @@ func Start(command []string, p Process) ([]string, []string) {
 	return command, environ.PrependPath(env, "PYTHONPATH", prefix.SiteDirectory(p.Prefix))
 }
 
-// isPython says whether a program of this name is python, python3 or python3.N.
+// oldest is the minor version of Python 3 that is served first. Others start once if their name tells.
+const oldest = 10
+
+// isPython says whether a program of this name is python, python3 or python3.N, and may be one that is served.
 func isPython(name string) bool {
 	version, ok := strings.CutPrefix(name, "python")
 	if !ok || version == "" || version == "3" {
 		return ok
 	}
 	minor, ok := strings.CutPrefix(version, "3.")
-	return ok && minor != "" && strings.Trim(minor, "0123456789") == ""
+	if !ok || strings.Trim(minor, "0123456789") != "" {
+		return false
+	}
+	number, err := strconv.Atoi(minor)
+	return err == nil && number >= oldest
 }
 
 func off(env []string) bool {

@@ -37,6 +37,8 @@ func TestHowCommandsStart(t *testing.T) {
 			[]string{"MPIIMPORT=1", "PMI_RANK=0", "PYTHONINSPECT=1", "MPIIMPORT_PID=42", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
 		"another program": {"bash -c x", []string{"MPIIMPORT=1", "PMIX_RANK=0", "PYTHONPATH=/u"}, "bash -c x",
 			[]string{"MPIIMPORT=1", "PMIX_RANK=0", "PYTHONPATH=/.mpiimport/lib/mpiimport/door:/u", "MPIIMPORT_PID=42"}},
+		"an old python": {"python3.9 app.py", []string{"MPIIMPORT=1", "PMI_RANK=0"}, "python3.9 app.py",
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
 		"another python": {"python3.11-config x", []string{"MPIIMPORT=1", "PMI_RANK=0"}, "python3.11-config x",
 			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
 		"no rank, an outer entry's leftovers": {"mpirun -n 4 python app.py", []string{"MPIIMPORT=1", "MPIIMPORT_PID=7", "MPIIMPORT_START=early"}, "mpirun -n 4 python app.py",

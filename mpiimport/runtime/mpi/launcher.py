@@ -1,16 +1,7 @@
 """What the MPI launcher's environment says of this process: rank, size, and whether it is a rank at all."""
 
+from ...rank_variables import VARIABLES
 from .. import open, os
-
-# Rank, number of ranks, ranks on this node. The first row whose rank variable is set counts.
-VARIABLES = (
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"),
-    ("PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"),
-    ("PMIX_RANK", "SLURM_STEP_NUM_TASKS", ""),
-    ("PALS_RANKID", "PALS_SIZE", "PALS_LOCAL_SIZE"),
-    ("ALPS_APP_PE", "ALPS_APP_SIZE", ""),
-    ("MPI_LOCALRANKID", "", "MPI_LOCALNRANKS"),
-)
 
 # Set in a process that a rank has started by MPI_Comm_spawn: MPICH and Intel MPI, Open MPI.
 SPAWNED = ("PMI_SPAWNED", "OMPI_PARENT_PORT")

@@ -17,8 +17,8 @@ OVERLAY, IMAGE_ON = "overlay", "MPIIMPORT_IMAGE_ON"
 
 def why_not(launch: "Launch", options: "Options") -> str:
     """Return why the job had better run as plain Python, with what would change that; empty where it need not."""
-    if sys.version_info < (3, 10) or sys.implementation.name != "cpython":
-        return "only CPython 3.10 and newer is served"
+    if sys.implementation.name != "cpython":
+        return "only CPython is served"
     # Whether its lock is switched on or not.
     if "t" in sys.abiflags:
         return "the free-threaded build is not served yet"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # python.sh VERSION   prints the path of that CPython (last line of stdout): 3.10 to 3.15, or 3.13t, the free-threaded
-# build. The machine's own, else Debian's. Exit status 3: this machine cannot have one; 4: the pinned source is gone.
+# build. The machine's own, of any version, else Debian's. Exit status 3: this machine cannot have one; 4: the pinned source is gone.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh
@@ -17,9 +17,11 @@ readonly BUILD_PACKAGES=(gcc make libc6-dev dpkg-dev xz-utils zlib1g-dev libffi-
 
 # Does the interpreter $1 run, and is it a version $2 that can make a virtual environment?
 is_python() {
-    [ -x "$1" ] && PYTHONHOME='' "$1" -I - "$2" 2>/dev/null <<'PROGRAM'
-import ctypes, ssl, sys, sysconfig, venv, zlib
-found = f"{sys.version_info[0]}.{sys.version_info[1]}" + "t" * bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    [ -x "$1" ] && PYTHONHOME='' "$1" -E -s - "$2" 2>/dev/null <<'PROGRAM'
+import ctypes, ssl, sys, sysconfig, zlib
+if sys.version_info >= (3,):
+    import venv
+found = "%d.%d" % sys.version_info[:2] + "t" * bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 sys.exit(found != sys.argv[1])
 PROGRAM
 }
@@ -27,7 +29,7 @@ PROGRAM
 # The machine's own interpreter: on PATH, or one of pyenv's.
 find_installed() {
     local version=$1 candidate
-    for candidate in "$(command -v "python$version" || true)" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python3; do
+    for candidate in "$(command -v "python$version" || true)" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python"${version%%.*}"; do
         # A shim of pyenv's is a script, which may have no interpreter to start.
         if [ "$(head -c 4 "$candidate" 2>/dev/null | tr -d '\0')" = $'\x7fELF' ] && is_python "$candidate" "$version"; then
             printf '%s\n' "$candidate"

@@ -1,0 +1,22 @@
+"""Which Pythons are served, and what is done on others: one line, then plain Python. Must parse on any Python."""
+
+import os
+import sys
+
+from mpiimport.rank_variables import speaks_for_job
+
+OLDEST = (3, 10)
+
+
+def why_not():  # type: () -> str
+    """Return why this Python is not served; empty where it is."""
+    if sys.version_info >= OLDEST:
+        return ""
+    return "only CPython %d.%d and newer is served, and this is %d.%d" % (OLDEST + tuple(sys.version_info[:2]))
+
+
+def say_plain(reason):  # type: (str) -> None
+    """Say once for the job that it runs as plain Python."""
+    if speaks_for_job(os.environ) and sys.stderr is not None:
+        sys.stderr.write("mpiimport: running as plain Python: %s\n" % reason)
+        sys.stderr.flush()
