@@ -221,6 +221,24 @@ func TestUserProfilesComeFromXDGThenHome(t *testing.T) {
 	}
 }
 
+func TestADirectoryThatCannotBeHoldsNoProfile(t *testing.T) {
+	shipped := t.TempDir()
+	write(t, shipped, "mpich", "")
+	loop := filepath.Join(t.TempDir(), "loop")
+	if err := os.Symlink(loop, loop); err != nil {
+		t.Fatal(err)
+	}
+	for _, home := range []string{"/dev/null", loop, "/" + strings.Repeat("long", 100), filepath.Join(shipped, "mpich.yaml")} {
+		directories := []string{shipped, filepath.Join(home, ".config", "mpiimport", "profiles")}
+		if p, err := Load("mpich", directories); err != nil || p.Name != "mpich" {
+			t.Errorf("%s: %v", home, err)
+		}
+		if _, err := Load("mpichh", directories); err == nil || !strings.Contains(err.Error(), "did you mean mpich?") {
+			t.Errorf("%s: %v", home, err)
+		}
+	}
+}
+
 // What is accepted means the same when it is put together from its values, as merging does.
 func FuzzParse(f *testing.F) {
 	for _, directory := range []string{"accept", "reject", "reject-text"} {

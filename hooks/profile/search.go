@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"syscall"
 
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/prefix"
@@ -130,12 +131,21 @@ func (s search) locate(name string) (string, int, error) {
 		if err == nil {
 			return file, place, nil
 		}
-		// A directory that is not there, or that this user may not look into, holds no profile for this user.
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		if !holdsNone(err) {
 			return "", 0, fmt.Errorf("cannot look for the profile %s: %w", file, err)
 		}
 	}
 	return "", 0, nil
+}
+
+// holdsNone says whether a directory is not there, cannot be (HOME=/dev/null), or may not be looked into by this user.
+func holdsNone(err error) bool {
+	for _, reason := range []error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG} {
+		if errors.Is(err, reason) {
+			return true
+		}
+	}
+	return false
 }
 
 // isName wants a name that a file can have, too.

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,15 +24,17 @@ def add_parser(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     parser.add_argument("name", metavar="NAME")
     parser.add_argument("--extends", metavar="PROFILE", help="the profile that the new one adds to")
     parser.add_argument(
-        "--directory", type=Path, default=own_directory(), metavar="DIR", help="where to (default: %(default)s)"
+        "--directory", type=Path, metavar="DIR", help="where to (default: the last of `mpiimport-plan directories`)"
     )
-    parser.set_defaults(run=lambda given, _: new(given.name, given.extends, given.directory))
+    parser.set_defaults(run=lambda given, _: new(given.name, given.extends, given.directory or own_directory()))
 
 
 def own_directory() -> Path:
-    """The directory of a person's own profiles, as the launch side looks for it."""
-    config = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(config, "mpiimport", "profiles")
+    """The directory of a person's own profiles, where the launch side looks. Raises Complaint where there is none."""
+    _shipped, _site, *own = plan("directories").splitlines()
+    if not own:
+        raise Complaint("HOME names no directory for profiles of yours; name one with --directory")
+    return Path(own[0])
 
 
 def new(name: str, extends: str | None, directory: Path) -> int:

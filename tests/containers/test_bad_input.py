@@ -138,6 +138,7 @@ HOSTILE: list[tuple[dict[str, str], str | None]] = [
     ({"MPIIMPORT_READERS": "-1", "MPIIMPORT_STORE": "$(id)", "MPIIMPORT_DEADLINE": "soon"}, None),
     ({"MPIIMPORT_UNSET": ":=:\n:", "MPIIMPORT_PID": "first", "MPIIMPORT_START": "late"}, None),
     ({"XDG_CONFIG_HOME": "../..", "HOME": ""}, None),
+    ({"XDG_CONFIG_HOME": "/dev/null", "MPIIMPORT_PROFILE": "default"}, None),
 ]
 
 

@@ -40,6 +40,28 @@ def write(directory: Path, name: str, text: str) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    ("config", "home"),
+    [("config", "home"), ("", "home"), ("/nowhere/..", "home"), (None, "home"), (None, "/dev/null"), (None, "")],
+    ids=["relative", "empty", "absolute", "home", "no directory", "no home"],
+)
+def test_a_new_profile_lies_where_launches_look(prefix: Path, tmp_path: Path, config: str | None, home: str) -> None:
+    environment = clean_environment(HOME=str(tmp_path / home) if home else "")
+    environment.pop("XDG_CONFIG_HOME", None)
+    if config is not None:
+        environment["XDG_CONFIG_HOME"] = f"{tmp_path}{config}" if config.startswith("/") else config
+    command = str(prefix / "bin" / "mpiimport")
+    made = run([command, "profile", "new", "mine", "--extends", "mpich"], environment, 60, tmp_path)
+    shown = run([command, "profile", "show", "mine"], environment, 60, tmp_path)
+    if home in ("/dev/null", ""):
+        assert (made.status, shown.status) == (1, 1) and "--directory" in made.stderr, made.stderr
+        shipped = run([command, "profile", "show", "mpich"], environment, 60, tmp_path)
+        assert shipped.status == 0, shipped.stderr
+        assert not list(tmp_path.iterdir())
+    else:
+        assert (made.status, shown.status) == (0, 0), made.stderr + shown.stderr
+
+
 def test_list_names_shipped_and_own_profiles(profile: Profile, own: Path) -> None:
     write(own, "mine", "")
     names = [line.split()[0] for line in profile("list").stdout.splitlines()]

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"mpiimport.org/hooks/internal/entry"
 	"mpiimport.org/hooks/internal/handover"
@@ -24,6 +25,7 @@ const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR
        mpiimport-plan environment [--profile P]                                 print a profile's environment, NUL-separated
        mpiimport-plan apply [--prefix DIR] COMMAND...                           become the command as mpiimport-entry does, with the environment of the profile that MPIIMPORT_PROFILE names
        mpiimport-plan list [--prefix DIR]                                       print the known profiles
+       mpiimport-plan directories [--prefix DIR]                                print where profiles are looked for: shipped, the site's, yours
        mpiimport-plan cdi [--profile P | --all] [--userns=false] [--shm host|noexec|private] [--output FILE]
                                                                                 write CDI devices
        mpiimport-plan release [--writable] [--prefix DIR] [NAME...]            let the OCI hook serve profiles; without a name, print which it serves
@@ -86,6 +88,9 @@ func run(args []string) error {
 		return apply(*installed, flags.Args())
 	case "list":
 		return list(*installed)
+	case "directories":
+		fmt.Println(strings.Join(profile.Directories(*installed, os.Environ()), "\n"))
+		return nil
 	case "cdi":
 		return devices.write(*name, *installed, *userns)
 	case "release":
