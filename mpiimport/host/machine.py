@@ -66,7 +66,8 @@ def _machine(hostname: str, listing: str, environ: dict[str, str], mounts: str, 
         if arrow:
             libraries.setdefault(name.split(" ")[0], path)
     found = [line.strip() for line in modules.splitlines() if line.strip() and not line.startswith("#")]
-    return Machine(hostname, libraries, environ, [_mount(line) for line in mounts.splitlines()], found)
+    shown = [_mount(line) for line in mounts.splitlines() if len(line.split(" ")) >= 4]
+    return Machine(hostname, libraries, environ, shown, found)
 
 
 def _mount(line: str) -> Mount:

@@ -80,6 +80,7 @@ def mounts(profile: str) -> list[Mount]:
     return [Mount(**mount) for mount in json.loads(plan("show", "--profile", named(profile)))["mounts"]]
 
 
-def names() -> list[str]:
-    """Return the profiles that can be named here. Raises Complaint where one of them is malformed."""
-    return [line.split()[0] for line in plan("list").splitlines()]
+def names() -> tuple[list[str], list[str]]:
+    """Return the sound profiles that can be named here, and what is wrong with the others. Raises Complaint."""
+    sound, broken = listing()
+    return [line.split()[0] for line in sound.splitlines()], broken

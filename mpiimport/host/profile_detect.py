@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import sys
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -41,8 +42,31 @@ MPIS = (
     ),
     Signs(("mpich",), ("mpich",), ("MPICH_HOME",), ("libmpi.so.12", "libmpich.so.12")),
 )
-# File systems of a whole machine, which runtimes do not show to containers by themselves.
-SHARED = ("lustre", "gpfs", "beegfs", "ceph", "panfs", "wekafs")
+# File systems of a whole machine, which runtimes do not show to containers by themselves; with or without "fuse.".
+SHARED = frozenset(
+    {
+        "afs",
+        "beegfs",
+        "ceph",
+        "daos",
+        "dvs",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "nfs",
+        "nfs4",
+        "orangefs",
+        "panfs",
+        "wekafs",
+    }
+)
+# Each repository is a mount of its own there, of the kind "fuse", and made when it is first looked at.
+CVMFS = "/cvmfs"
+# What an image has itself, below "/".
+OF_IMAGES = frozenset(
+    {"", "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32"}
+    | {"proc", "root", "run", "sbin", "sys", "tmp", "usr", "var"}
+)
 # A store of numpy and scipy.
 ROOM = 150 << 20
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -57,26 +81,29 @@ def add_parser(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
 
 def detect(captured: Path | None, name: str) -> int:
     machine = captured_machine(captured) if captured else this_machine()
-    print(proposal(machine, name), end="")
+    known, broken = names()
+    for complaint in broken:
+        print(f"mpiimport: {complaint}", file=sys.stderr)
+    print(proposal(machine, name, known), end="")
     return 0
 
 
-def proposal(machine: Machine, name: str) -> str:
+def proposal(machine: Machine, name: str, known: list[str]) -> str:
     """Return the text of a profile; a comment says what each of its values follows from."""
     parts = ["schema_version: 1", f"name: {name}", f"description: {machine.hostname}, as mpiimport sees it."]
-    base, reasons = _made_for(machine)
+    base, reasons = _made_for(machine, known)
     own = [] if base else [*_hosts(machine), *_launcher(machine)]
     if not base:
-        base, more = _of_its_mpi(machine)
+        base, more = _of_its_mpi(machine, known)
         reasons += more
     parts += [f"# {reason}" for reason in reasons]
     parts += [f"extends: {base}"] if base else []
     return "\n".join([*parts, *own, *_mounts(machine), *_store(machine)]) + "\n"
 
 
-def _made_for(machine: Machine) -> tuple[str, list[str]]:
+def _made_for(machine: Machine, known: list[str]) -> tuple[str, list[str]]:
     """Return the known profile that is for this machine, if one more than others; and why."""
-    found = [(profile, _signs_of(machine, values(profile))) for profile in names()]
+    found = [(profile, _signs_of(machine, values(profile))) for profile in known]
     most = max((len(signs) for _, signs in found), default=0)
     best = [(profile, signs) for profile, signs in found if signs and len(signs) == most]
     if len(best) > 1:
@@ -103,9 +130,8 @@ def _signs_of(machine: Machine, said: list[Value]) -> list[str]:
     return signs
 
 
-def _of_its_mpi(machine: Machine) -> tuple[str, list[str]]:
+def _of_its_mpi(machine: Machine, known: list[str]) -> tuple[str, list[str]]:
     """Return the profile for the MPI that was seen: loaded by a module, named by a variable, or installed."""
-    known = names()
     for seen_of in (_modules, _variables, _libraries):
         for signs in MPIS:
             seen = seen_of(machine, signs)
@@ -140,13 +166,28 @@ def _launcher(machine: Machine) -> list[str]:
 
 
 def _mounts(machine: Machine) -> list[str]:
-    # The runtimes themselves show a person's home.
-    home = machine.mount_of(machine.environ.get("HOME", "/root"))
-    shared = [mount for mount in machine.mounts if mount.kind in SHARED and mount != home and _is_plain(mount.place)]
-    entries = [
-        f"  - {{source: {mount.place}, optional: true, options: {_access(mount)}}}  # {mount.kind}" for mount in shared
-    ]
+    home = machine.environ.get("HOME", "/root")
+    entries = []
+    for mount in machine.mounts:
+        if Path(mount.place).is_relative_to(CVMFS):
+            entries.append(_mount(CVMFS, "ro", "cvmfs"))
+        elif mount.kind.removeprefix("fuse.") in SHARED and not _is_shown(mount, machine.mount_of(home), home):
+            entries.append(_mount(mount.place, "ro" if "ro" in mount.options else "rw", mount.kind))
     return ["mounts:", *dict.fromkeys(entries)] if entries else []
+
+
+def _mount(place: str, access: str, kind: str) -> str:
+    return f"  - {{source: {place}, optional: true, options: {access}}}  # {kind}"
+
+
+def _is_shown(mount: Mount, holds_home: Mount | None, home: str) -> bool:
+    """Tell whether a mount had better not be a profile's.
+
+    The runtimes themselves show a person's home, and nobody's beside it; what an image has itself must stay.
+    """
+    beside_home = holds_home is not None and holds_home.place == home and Path(mount.place).parent == Path(home).parent
+    of_image = mount.place == "/opt" or mount.place.split("/")[1] in OF_IMAGES
+    return mount == holds_home or beside_home or of_image or not _is_plain(mount.place)
 
 
 def _is_plain(path: str) -> bool:
@@ -154,17 +195,27 @@ def _is_plain(path: str) -> bool:
     return re.fullmatch(r"/[\w/.+-]*", path) is not None
 
 
-def _access(mount: Mount) -> str:
-    return "ro" if "ro" in mount.options else "rw"
-
-
 def _store(machine: Machine) -> list[str]:
     """Name a store where /dev/shm cannot hold one with libraries, and there is a better place in memory."""
-    place = machine.environ.get("TMPDIR", "/tmp")
-    usual, other = machine.mount_of("/dev/shm"), machine.mount_of(place)
-    if usual is None or not _shortcoming(usual) or other is None or other.kind != "tmpfs" or _shortcoming(other):
+    usual, other = machine.mount_of("/dev/shm"), machine.mount_of(machine.environ.get("TMPDIR", "/tmp"))
+    if usual is None or not _shortcoming(usual):
         return []
-    return [f"# /dev/shm {_shortcoming(usual)}", "service:", f"  store: {place}"]
+    reason = f"# /dev/shm {_shortcoming(usual)}"
+    if other is None or other.kind != "tmpfs" or _shortcoming(other) or _is_passing(other.place, machine.environ):
+        return [f"{reason}: name a place in memory that all jobs have, as service.store"]
+    return [reason, "service:", f"  store: {other.place}"]
+
+
+def _is_passing(place: str, environ: dict[str, str]) -> bool:
+    """Tell whether a place is of this job or person alone, as its name says, or cannot be named in a profile."""
+    words = {*re.split(r"[\W_]+", place), *re.findall(r"\d+", place)}
+    for name, value in environ.items():
+        if name in ("USER", "LOGNAME") or re.fullmatch(r"\w*JOB_?ID", name):
+            # PBS has 4711.server.
+            number = re.match(r"\d*", value)
+            if value in words or (number and number[0] in words - {""}):
+                return True
+    return not _is_plain(place) or Path(place).is_relative_to("/run/user")
 
 
 def _shortcoming(mount: Mount) -> str:

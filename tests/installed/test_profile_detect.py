@@ -103,12 +103,87 @@ def test_shared_file_systems_are_mounted_where_a_node_has_them(propose: Propose)
     assert "mounts" not in propose(mounts=ROOT_MOUNT)
 
 
+SHARED = {
+    "lustre": LUSTRE,
+    "dvs": "/global/common /scratch dvs rw,blksize=524288 0 0",
+    "nfs": "server:/export /scratch nfs rw,vers=3 0 0",
+    "nfs4": "server:/export /scratch nfs4 rw,vers=4.2 0 0",
+    "gpfs": "scratch /scratch gpfs rw 0 0",
+    "daos": "dfuse /scratch fuse.daos rw,nosuid,nodev 0 0",
+    "beegfs": "beegfs_nodev /scratch beegfs rw,cfgFile=/etc/beegfs/scratch.conf 0 0",
+    "glusterfs": "server:/volume /scratch fuse.glusterfs rw 0 0",
+}
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_every_kind_of_shared_file_system_is_known(propose: Propose, kind: str) -> None:
+    (mount,) = propose(mounts=f"{ROOT_MOUNT}\n{SHARED[kind]}\n")["mounts"]
+    assert mount["source"] == "/scratch"
+
+
+def test_cvmfs_is_mounted_as_a_whole_and_read_only(propose: Propose) -> None:
+    # Its repositories come and go, and their kind says only that a program serves them.
+    mounts = "auto.cvmfs /cvmfs autofs rw 0 0\ncvmfs2 /cvmfs/sw.example.org fuse ro,nosuid 0 0\n"
+    for shown in (mounts, mounts.splitlines()[0], mounts.splitlines()[1]):
+        assert propose(mounts=f"{ROOT_MOUNT}\n{shown}\n")["mounts"] == [
+            {"source": "/cvmfs", "optional": True, "options": "ro"}
+        ]
+
+
+def test_what_an_image_has_itself_is_not_mounted_over_it(propose: Propose) -> None:
+    places = ("/", "/usr", "/usr/lib64", "/etc/site", "/opt", "/var/lib", "/tmp", "/root")
+    nfs = "\n".join(f"server:/export {place} nfs rw 0 0" for place in places)
+    assert "mounts" not in propose(mounts=nfs)
+    assert propose(mounts=f"{nfs}\nserver:/sw /opt/sw nfs ro 0 0\n")["mounts"][0]["source"] == "/opt/sw"
+
+
+def test_the_homes_of_others_are_not_mounted(propose: Propose) -> None:
+    homes = "\n".join(f"server:/home/{name} /home/{name} nfs4 rw 0 0" for name in ("ann", "bob", "eve"))
+    assert "mounts" not in propose(mounts=f"{ROOT_MOUNT}\n{homes}\n", environment="HOME=/home/bob\n")
+
+
 @pytest.mark.parametrize(("options", "size"), [(",noexec", "8388608k"), ("", "65536k")])
 def test_a_poor_dev_shm_is_replaced_by_memory_of_the_job(propose: Propose, options: str, size: str) -> None:
     mounts = "\n".join((ROOT_MOUNT, SHM.format(options=options, size=size), JOB_MEMORY))
     assert propose(mounts=mounts, environment="TMPDIR=/run/job\n")["service"] == {"store": "/run/job"}
     # A disk is no better place.
     assert "service" not in propose(mounts=mounts, environment="TMPDIR=/tmp\n")
+
+
+@pytest.mark.parametrize(
+    ("environment", "place"),
+    [
+        ("SLURM_JOB_ID=4711\nTMPDIR=/run/job/4711/tmp\n", "/run/job/4711"),
+        ("PBS_JOBID=4711.server\nTMPDIR=/run/pbs.4711.server.x8z\n", "/run/pbs.4711.server.x8z"),
+        ("LSB_JOBID=88\nTMPDIR=/run/lsf88\n", "/run/lsf88"),
+        ("USER=ann\nTMPDIR=/run/ann\n", "/run/ann"),
+        ("LOGNAME=ann\nTMPDIR=/run/ann/x\n", "/run/ann"),
+    ],
+)
+def test_a_place_of_one_job_or_person_is_no_store_of_a_machine(
+    propose: Propose, command: Callable[..., Outcome], tmp_path: Path, environment: str, place: str
+) -> None:
+    memory = JOB_MEMORY.replace("/run/job", place)
+    mounts = "\n".join((ROOT_MOUNT, SHM.format(options=",noexec", size="8388608k"), memory))
+    assert "service" not in propose(mounts=mounts, environment=environment)
+    said = command("detect", "--machine", str(tmp_path / "machine")).stdout
+    assert "# /dev/shm is noexec" in said and "name a place in memory that all jobs have" in said
+
+
+def test_the_store_is_the_place_of_the_memory_not_a_directory_of_the_job_in_it(propose: Propose) -> None:
+    mounts = "\n".join((ROOT_MOUNT, SHM.format(options=",noexec", size="8388608k"), JOB_MEMORY))
+    found = propose(mounts=mounts, environment="SLURM_JOB_ID=4711\nTMPDIR=/run/job/4711: x #y\n")
+    assert found["service"] == {"store": "/run/job"}
+
+
+def test_a_broken_profile_of_ones_own_does_not_stop_it(
+    propose: Propose, command: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    own = tmp_path / "mpiimport" / "profiles"
+    own.mkdir(parents=True)
+    (own / "broken.yaml").write_text("mount: []\n")
+    assert propose(modules="openmpi/4\n")["extends"] == "openmpi"
+    assert "the profile broken cannot be used" in command("detect").stderr
 
 
 def test_a_good_dev_shm_is_left_alone(propose: Propose) -> None:
