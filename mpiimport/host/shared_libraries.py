@@ -1,6 +1,8 @@
 """What a shared library says of itself: its name, what it needs, and the symbol versions it needs and has."""
 
+import os
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
@@ -18,8 +20,12 @@ FAMILIES = {
 }
 
 
+# In bytes: the smallest header of a section, and an entry of a table of versions.
+SECTION, VERSION = 40, 16
+
+
 class NotALibrary(ValueError):
-    """The file is no ELF shared object."""
+    """The file is no ELF shared object, or a damaged one."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +44,13 @@ class Library:
 def read_library(stream: BinaryIO) -> Library:
     """Raises NotALibrary."""
     # Not needed where a profile brings no library.
-    from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
     try:
         elf = ELFFile(stream)
+        length = stream.seek(0, os.SEEK_END)
+        if elf.num_sections() > length // SECTION:
+            raise NotALibrary("the table of its sections is longer than the file")
         tags = list(_section(elf, ".dynamic").iter_tags())
         return Library(
             soname=next((tag.soname for tag in tags if tag.entry.d_tag == "DT_SONAME"), ""),
@@ -50,12 +58,16 @@ def read_library(stream: BinaryIO) -> Library:
             needed=[tag.needed for tag in tags if tag.entry.d_tag == "DT_NEEDED"],
             runpath=[place for tag in tags for place in _places(tag)],
             needs={
-                need.name: [version.name for version in versions] for need, versions in _versions(elf, ".gnu.version_r")
+                need.name: [version.name for version in versions]
+                for need, versions in _versions(elf, ".gnu.version_r", length)
             },
-            has=[version.name for _, versions in _versions(elf, ".gnu.version_d") for version in versions],
+            has=[version.name for _, versions in _versions(elf, ".gnu.version_d", length) for version in versions],
         )
-    except (ELFError, AttributeError, OSError) as exc:
-        raise NotALibrary(str(exc)) from None
+    except NotALibrary:
+        raise
+    # The parser believes all numbers of a file, and fails by them in as many ways.
+    except Exception as exc:
+        raise NotALibrary(str(exc) or type(exc).__name__) from None
 
 
 def _places(tag: Any) -> list[str]:
@@ -68,10 +80,18 @@ def _section(elf: "ELFFile", name: str) -> Any:
     return elf.get_section_by_name(name)
 
 
-def _versions(elf: "ELFFile", section: str) -> list[Any]:
-    found = _section(elf, section)
-    # The second of a pair runs along the file with the first.
-    return [(entry, list(versions)) for entry, versions in found.iter_versions()] if found else []
+def _versions(elf: "ELFFile", section: str, length: int) -> list[Any]:
+    """Raises NotALibrary where entries lead in circles: more than the file, of ``length`` bytes, has room for."""
+    table = _section(elf, section)
+    found, room = [], length // VERSION
+    for entry, versions in table.iter_versions() if table else ():
+        # The second of a pair runs along the file with the first.
+        names = list(islice(versions, room))
+        room -= 1 + len(names)
+        if room < 0:
+            raise NotALibrary(f"its table {section} has no end")
+        found.append((entry, names))
+    return found
 
 
 def family_of(soname: str) -> str:
