@@ -102,9 +102,11 @@ tarball: $(BUILD)/dist/tarball ## what a site installs without network, in build
 wheel: $(BUILD)/dist/ready ## a wheel in build/dist
 	@ls $(BUILD)/dist/*.whl
 
-$(BINARIES) &: $(GO_SOURCES)
+$(BINARIES) &: $(GO_SOURCES) mpiimport/__init__.py
 	mkdir -p $(BUILD)/bin
-	out=$$PWD/$(BUILD)/bin; cd hooks; CGO_ENABLED=0 "$$(./go.sh)" build -trimpath -ldflags='-s -w' -o "$$out" ./cmd/...
+	out=$$PWD/$(BUILD)/bin; version=$$(sed -n 's/^__version__ = "\(.*\)"$$/\1/p' mpiimport/__init__.py); cd hooks; \
+	CGO_ENABLED=0 "$$(./go.sh)" build -trimpath -o "$$out" \
+	    -ldflags="-s -w -X mpiimport.org/hooks/internal/version.number=$$version" ./cmd/...
 
 $(BUILD)/prefix/ready: $(BINARIES) $(PACKAGE) $(HOOKS) install.sh $(WHEELS)/.here.fetched
 	rm -f $@

@@ -3,6 +3,8 @@
 import argparse
 import sys
 
+from mpiimport import __version__
+
 from . import bake, bench, doctor, launching, manifests, plugin, profiles, report, shim_path
 from .complaint import Complaint
 
@@ -47,6 +49,7 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mpiimport", description="Start-up accelerator for Python MPI jobs.")
+    parser.add_argument("--version", action="version", version=f"mpiimport {__version__}")
     parser.set_defaults(takes_command=False, may_take_command=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for subcommand in (bake, launching, manifests, profiles, plugin, doctor, bench, report, shim_path):

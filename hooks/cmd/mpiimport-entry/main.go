@@ -13,6 +13,7 @@ import (
 	"mpiimport.org/hooks/internal/entry"
 	"mpiimport.org/hooks/internal/firstprocess"
 	"mpiimport.org/hooks/internal/prefix"
+	"mpiimport.org/hooks/internal/version"
 )
 
 const usage = "usage: mpiimport-entry [--init | --no-init] COMMAND [ARGUMENT...]"
@@ -22,6 +23,7 @@ func init() {
 }
 
 func main() {
+	version.Print()
 	command := os.Args[1:]
 	stays := os.Getpid() == 1
 	if len(command) > 0 && (command[0] == "--init" || command[0] == "--no-init") {

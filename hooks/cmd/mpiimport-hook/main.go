@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"mpiimport.org/hooks/internal/ocihook"
+	"mpiimport.org/hooks/internal/version"
 )
 
 const usage = `usage: mpiimport-hook precreate            edit the config.json on standard input (podman)
@@ -17,6 +18,7 @@ const usage = `usage: mpiimport-hook precreate            edit the config.json o
        mpiimport-hook check PROFILE        say what is wrong with a profile for containers`
 
 func main() {
+	version.Print()
 	err := run(os.Args[1:])
 	var unchanged ocihook.Unchanged
 	switch {

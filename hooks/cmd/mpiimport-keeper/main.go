@@ -15,12 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mpiimport.org/hooks/internal/nodecontainer"
+	"mpiimport.org/hooks/internal/version"
 )
 
 // The descriptor that the shim hands over, locked.
 const startLock = 3
 
 func main() {
+	version.Print()
 	if filepath.Base(os.Args[0]) == nodecontainer.StartScript {
 		return
 	}

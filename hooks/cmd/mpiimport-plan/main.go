@@ -15,6 +15,7 @@ import (
 	"mpiimport.org/hooks/internal/imageprofile"
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/internal/runtimes"
+	"mpiimport.org/hooks/internal/version"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
 )
@@ -38,6 +39,7 @@ const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR
 var errBrokenProfiles = errors.New("some profiles are broken")
 
 func main() {
+	version.Print()
 	err := run(os.Args[1:])
 	if errors.Is(err, errBrokenProfiles) {
 		os.Exit(1)

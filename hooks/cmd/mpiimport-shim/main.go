@@ -12,6 +12,7 @@ import (
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/internal/runtimes"
 	"mpiimport.org/hooks/internal/shim"
+	"mpiimport.org/hooks/internal/version"
 	"mpiimport.org/hooks/start"
 )
 
@@ -32,6 +33,7 @@ func main() {
 func run() (int, error) {
 	name := filepath.Base(os.Args[0])
 	if name != "singularity" && name != "apptainer" {
+		version.Print()
 		return notFound, fmt.Errorf("the shim was called as %s; call it as singularity or apptainer (PREFIX/shim on PATH)", name)
 	}
 	installed, err := prefix.Of()

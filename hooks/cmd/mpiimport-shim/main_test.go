@@ -34,6 +34,13 @@ func TestWithoutTheFlagNothingChanges(t *testing.T) {
 	}
 }
 
+func TestTheVersionThatIsAskedForIsTheRuntimes(t *testing.T) {
+	s := install(t, "")
+	if _, _, log := s.run(t, "apptainer --version"); !strings.Contains(log, "argv: --version\n") {
+		t.Error(log)
+	}
+}
+
 func TestExitStatusAndSignalsAreTheRuntimes(t *testing.T) {
 	s := install(t, "exit 37")
 	if status, _, _ := s.run(t, "singularity exec --mpiimport img true"); status != 37 {

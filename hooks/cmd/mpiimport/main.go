@@ -10,12 +10,14 @@ import (
 	"mpiimport.org/hooks/internal/commands"
 	"mpiimport.org/hooks/internal/entry"
 	"mpiimport.org/hooks/internal/prefix"
+	"mpiimport.org/hooks/internal/version"
 )
 
 // mistake is the status after a command line that cannot be understood.
 const mistake = 2
 
 func main() {
+	version.Print()
 	installed, err := prefix.Of()
 	if err != nil {
 		fail(err, mistake)
