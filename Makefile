@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 
 PACKAGE := $(shell find mpiimport -name '*.py' -o -name '*.yaml' -o -name '*.json')
-GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.txt' -o -name 'go.*')
+GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.s' -o -name '*.txt' -o -name 'go.*')
 HOOKS := $(wildcard hooks/hooks.d/*/*.json)
 BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper)
 
@@ -104,9 +104,10 @@ wheel: $(BUILD)/dist/ready ## a wheel in build/dist
 
 $(BINARIES) &: $(GO_SOURCES) mpiimport/__init__.py
 	mkdir -p $(BUILD)/bin
-	out=$$PWD/$(BUILD)/bin; version=$$(sed -n 's/^__version__ = "\(.*\)"$$/\1/p' mpiimport/__init__.py); cd hooks; \
-	CGO_ENABLED=0 "$$(./go.sh)" build -trimpath -o "$$out" \
-	    -ldflags="-s -w -X mpiimport.org/hooks/internal/version.number=$$version" ./cmd/...
+	out=$$PWD/$(BUILD)/bin; version=$$(sed -n 's/^__version__ = "\(.*\)"$$/\1/p' mpiimport/__init__.py); cd hooks; go=$$(./go.sh); \
+	flags="-s -w -X mpiimport.org/hooks/internal/version.number=$$version"; \
+	if [ -e internal/ignored/start_$$("$$go" env GOARCH).s ]; then flags+=' -E mpiimport.org/hooks/internal/ignored.start'; fi; \
+	CGO_ENABLED=0 "$$go" build -trimpath -ldflags="$$flags" -o "$$out" ./cmd/...
 
 $(BUILD)/prefix/ready: $(BINARIES) $(PACKAGE) $(HOOKS) install.sh $(WHEELS)/.here.fetched
 	rm -f $@

@@ -12,6 +12,7 @@ import (
 	"mpiimport.org/hooks/internal/adoption"
 	"mpiimport.org/hooks/internal/entry"
 	"mpiimport.org/hooks/internal/firstprocess"
+	_ "mpiimport.org/hooks/internal/ignored"
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/internal/version"
 )

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 
+	_ "mpiimport.org/hooks/internal/ignored"
 	"mpiimport.org/hooks/internal/ocihook"
 	"mpiimport.org/hooks/internal/version"
 )

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	_ "mpiimport.org/hooks/internal/ignored"
 	"mpiimport.org/hooks/internal/nodecontainer"
 	"mpiimport.org/hooks/internal/version"
 )

@@ -12,6 +12,7 @@ import (
 
 	"mpiimport.org/hooks/internal/entry"
 	"mpiimport.org/hooks/internal/handover"
+	_ "mpiimport.org/hooks/internal/ignored"
 	"mpiimport.org/hooks/internal/imageprofile"
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/internal/runtimes"

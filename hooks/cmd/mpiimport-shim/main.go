@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	_ "mpiimport.org/hooks/internal/ignored"
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/internal/runtimes"
 	"mpiimport.org/hooks/internal/shim"

@@ -9,6 +9,7 @@ import (
 
 	"mpiimport.org/hooks/internal/commands"
 	"mpiimport.org/hooks/internal/entry"
+	_ "mpiimport.org/hooks/internal/ignored"
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/internal/version"
 )

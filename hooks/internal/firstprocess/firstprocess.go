@@ -8,14 +8,16 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"mpiimport.org/hooks/internal/ignored"
 )
 
 // Run starts file and returns the status to exit with: the command's own, or 128 and the number of the signal that
 // ended it. The command is a process group of its own and has the terminal, if there is one.
 func Run(file string, argv, env []string) (int, error) {
-	// Before the start, so that no signal is lost.
+	// Before the start, so that no signal is lost. What is ignored the command is to be started with.
 	signals := make(chan os.Signal, 64)
-	signal.Notify(signals)
+	signal.Notify(signals, ignored.Others()...)
 	if os.Getpid() != 1 {
 		// Orphans below this process come to it, as all of a container's come to the first.
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -30,6 +32,9 @@ func Run(file string, argv, env []string) (int, error) {
 	})
 	if err != nil {
 		return 0, err
+	}
+	if these := ignored.Signals(); len(these) > 0 {
+		signal.Notify(signals, these...)
 	}
 	go forward(signals, child, terminal)
 	return wait(child, terminal), nil

@@ -1,0 +1,53 @@
+"""What is started through a program of ours ignores the signals that it would ignore plainly, and no other."""
+
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.lab.ranks import clean_environment, run
+
+# Those that nobody can ignore, the C library's, and those of the processor and of profilers, which Go keeps for itself.
+KEPT = {signal.SIGKILL, signal.SIGSTOP, 32, 33} | {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
+KEPT |= {signal.SIGTRAP, signal.SIGSYS, signal.SIGPROF, signal.SIGSTKFLT}
+ALL = sorted(set(range(1, 65)) - KEPT)
+SETS = {"none": [], "all": ALL, "some": ALL[::2], "others": ALL[1::2]}
+# Ignores the signals named in the first word, and no other.
+IGNORING = """
+import os, signal, sys
+for number in set(range(1, 65)) - {9, 19, 32, 33}:
+    signal.signal(number, signal.SIG_IGN if str(number) in sys.argv[1].split() else signal.SIG_DFL)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+# Shells have dispositions of their own.
+RUNTIME = """#!/usr/bin/awk -f
+BEGIN { while ((getline line < "/proc/self/status") > 0) if (line ~ /SigIgn/) print line }
+"""
+DOORS = {
+    "run": ["bin/mpiimport", "run", "--"],
+    "exec": ["bin/mpiimport", "exec", "--"],
+    "shim": ["shim/apptainer", "exec", "--mpiimport", "image"],
+    "entry": ["bin/mpiimport-entry"],
+    "entry that stays": ["bin/mpiimport-entry", "--init"],
+    "plan": ["bin/mpiimport-plan", "apply"],
+}
+
+
+@pytest.mark.parametrize("mode", ["1", "0"])
+@pytest.mark.parametrize("signals", SETS)
+@pytest.mark.parametrize("door", DOORS)
+def test_what_was_ignored_stays_ignored(prefix: Path, tmp_path: Path, door: str, signals: str, mode: str) -> None:
+    runtime = tmp_path / "apptainer"
+    runtime.write_text(RUNTIME)
+    runtime.chmod(0o755)
+    (tmp_path / "image").touch()
+    environment = clean_environment(PATH=f"{tmp_path}:/usr/bin:/bin", MPIIMPORT=mode)
+    program, *words = DOORS[door]
+    line = [str(prefix / program), *words]
+    line += [str(tmp_path / "image")] if door == "exec" else []
+    status = ["/usr/bin/grep", "SigIgn", "/proc/self/status"]
+    ignoring = [sys.executable, "-c", IGNORING, " ".join(map(str, SETS[signals]))]
+    plain, ours = (run([*ignoring, *command], environment, 60, tmp_path) for command in (status, line + status))
+    assert plain.status == 0 and int(plain.stdout.split()[1], 16).bit_count() == len(SETS[signals]), plain
+    assert (ours.status, ours.stdout) == (0, plain.stdout), ours.stderr
