@@ -118,7 +118,7 @@ install_host() {
     site=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     mapfile -t wanted <"$parts/wheels/host.txt"
     pip=("$parts"/wheels/pip-*.whl)
-    "$python" "${pip[0]}/pip" --isolated install --quiet --disable-pip-version-check --root-user-action=ignore \
+    "$python" "${pip[0]}/pip" --isolated --no-cache-dir install --quiet --disable-pip-version-check --root-user-action=ignore \
         --no-warn-script-location --no-index --find-links "$parts/wheels" "${wanted[@]}"
     # Commands of others would name the directory that is renamed.
     find "$1/host/bin" -mindepth 1 ! -name 'python*' -delete
@@ -154,7 +154,9 @@ files_of_others() {
 
 must_be_ours() {
     local others
-    [[ -n $(ls -A "$1" 2>/dev/null) ]] || return 0
+    [[ -e $1 ]] || return 0
+    [[ ! -d $1 || -r $1 && -x $1 ]] || die "$1 cannot be looked into; nothing was changed. Name another directory"
+    [[ -n $(ls -A "$1") ]] || return 0
     [[ -f $1/$LIST ]] || die "$1 is neither empty nor an installation of mpiimport (it has no $LIST); nothing was\
  changed. Name a directory for mpiimport alone, as /opt/mpiimport"
     others=$(files_of_others "$1")
@@ -173,7 +175,10 @@ here, exchange = -100, 2
 rename = getattr(ctypes.CDLL(None), "renameat2", None)
 if rename is None or rename(here, new, here, place, exchange) != 0:
     old = new + b".old"
-    os.rename(place, old)
+    try:
+        os.rename(place, old)
+    except OSError as exc:
+        sys.exit("install.sh: %s cannot be replaced (%s); name a directory in it instead" % (sys.argv[2], exc.strerror))
     os.rename(new, place)
     os.rename(old, new)
 PYTHON

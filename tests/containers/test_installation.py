@@ -73,6 +73,32 @@ def test_a_directory_that_is_not_ours_is_refused_and_left_as_it_is(unpacked: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["local"]
 
 
+def test_a_mount_point_is_named_and_left_as_it_is(unpacked: Path, tmp_path: Path) -> None:
+    mounted = tmp_path / "volume"
+    mounted.mkdir()
+    script = f"mount -t tmpfs none {mounted} && {unpacked / 'install.sh'} {mounted}"
+    done = run(["unshare", "--mount", "sh", "-c", script], ENVIRONMENT, 300)
+    assert done.status not in (0, None)
+    assert f"{mounted} cannot be replaced (Device or resource busy)" in done.stderr, done.stderr
+    assert list(tmp_path.iterdir()) == [mounted]
+
+
+def test_a_directory_that_cannot_be_looked_into_is_left_as_it_is(unpacked: Path, tmp_path: Path) -> None:
+    place = tmp_path / "closed"
+    fill(place, {"theirs": "x"})
+    place.chmod(0)
+    tmp_path.chmod(0o777)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    # What pytest made of the path is for root alone.
+    script = f'mount --bind "{tmp_path}" /mnt && exec {" ".join(nobody)} /opt/install.sh /mnt/closed'
+    outer = f'mount -t tmpfs none /opt && cp -R "{unpacked}"/. /opt && {script}'
+    done = run(["unshare", "--mount", "sh", "-c", outer], ENVIRONMENT, 300)
+    place.chmod(0o755)
+    assert done.status == 1 and "/mnt/closed cannot be looked into" in done.stderr, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["closed"]
+    assert contents(place) == {"theirs": b"x"}
+
+
 def test_everybody_may_read_what_was_installed_under_a_closed_umask(site_directory: Path) -> None:
     for path in [site_directory, *site_directory.rglob("*")]:
         mode = path.lstat().st_mode
