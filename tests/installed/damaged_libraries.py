@@ -1,4 +1,4 @@
-"""Reads damaged libraries, one for each seed: ``python -m tests.unit.damaged_libraries FILE FIRST LAST SECONDS``.
+"""Reads damaged libraries, one for each seed: ``python -m tests.installed.damaged_libraries FILE FIRST LAST SECONDS``.
 
 Prints as JSON what escapes besides NotALibrary, by seed; on standard error each seed before it is tried. To be run by
 a Python that has pyelftools, as that of the host commands has.

@@ -42,7 +42,15 @@ def test_a_damaged_library_is_at_worst_none(prefix: Path, library: Path) -> None
     python = str(prefix / "host" / "bin" / "python")
     half = SEEDS // 2
     for first in (0, half):
-        line = [python, "-m", "tests.unit.damaged_libraries", str(library), str(first), str(first + half), str(SECONDS)]
+        line = [
+            python,
+            "-m",
+            "tests.installed.damaged_libraries",
+            str(library),
+            str(first),
+            str(first + half),
+            str(SECONDS),
+        ]
         outcome = run(line, clean_environment(), SECONDS * 4, ROOT)
         seed = outcome.stderr.split()[-1:]
         assert outcome.status != -signal.SIGXCPU, f"the library of seed {seed} is never read to its end"
