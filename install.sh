@@ -224,7 +224,8 @@ uninstall() {
     while IFS= read -r file; do
         rm -f "$place/$file"
     done < <(cat "$place/$LIST")
-    for file in "${OURS[@]}" etc/launch.yaml; do
+    # The last two are written by mpiimport-plan.
+    for file in "${OURS[@]}" etc/launch.yaml etc/hook.yaml; do
         rm -rf "${place:?}/$file"
     done
     find "$place" -depth -type d -empty -delete
