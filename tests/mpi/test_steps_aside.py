@@ -179,10 +179,10 @@ def test_a_rank_path_that_was_cut_short(job: Job, mpich: Mpi, prefix: Path, tmp_
 def test_an_installation_that_is_broken(job: Job, mpich: Mpi, prefix: Path, tmp_path: Path, door: str) -> None:
     shutil.copytree(prefix / "lib", tmp_path / "lib")
     broken = Job(tmp_path, tmp_path)
-    (tmp_path / "lib" / "mpiimport" / "runtime" / "service.py").write_text("raise OSError('broken')")
+    (tmp_path / "lib" / "mpiimport" / "runtime" / "startup" / "service.py").write_text("raise OSError('broken')")
     for bundle in (tmp_path / "lib" / "mpiimport").glob("rank_path.*"):
         bundle.unlink()
-    shutil.rmtree(tmp_path / "lib" / "mpiimport" / "runtime" / "__pycache__")
+    shutil.rmtree(tmp_path / "lib" / "mpiimport" / "runtime" / "startup" / "__pycache__")
     outcome = broken.run(mpich, 2, job.script(PROGRAM), door=door)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == [PLAIN] * 2
