@@ -181,7 +181,11 @@ OPTIONS = (
 
 
 class OptionError(ValueError):
-    """A flag or variable with a value that its option does not take."""
+    """A flag with a value that its option does not take, or that nobody knows."""
+
+
+class VariableError(OptionError):
+    """A variable with such a value. It may be there for other jobs, so it is no reason for this one to fail."""
 
 
 class Options:
@@ -224,17 +228,26 @@ class Options:
 def from_environment(flags: dict[str, str] | None = None) -> Options:
     """Read the environment; ``flags`` maps option names to values that beat it.
 
-    Raises OptionError naming the flag or variable.
+    Raises OptionError naming the flag, and VariableError naming the variable.
     """
     values = {}
     for option in OPTIONS:
         text = os.environ.get(option.variable, "")
-        said = option.variable
         if flags and option.name in flags:
-            text = flags[option.name]
-            said = str(option.flag)
-        values[option.name] = _value(option, text, said) if text else option.default
+            values[option.name] = _value(option, flags[option.name], str(option.flag))
+        elif text:
+            try:
+                values[option.name] = _value(option, text, option.variable)
+            except OptionError as exc:
+                raise VariableError(str(exc)) from None
+        else:
+            values[option.name] = option.default
     return Options(os.environ.get("MPIIMPORT", ""), values)
+
+
+def switched_off() -> Options:
+    """Return the options of a process that is to run as plain Python."""
+    return Options("0", {option.name: option.default for option in OPTIONS})
 
 
 def split_flags(arguments: list[str]) -> tuple[dict[str, str], list[str]]:

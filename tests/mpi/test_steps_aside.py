@@ -189,8 +189,8 @@ def test_an_installation_that_is_broken(job: Job, mpich: Mpi, prefix: Path, tmp_
     assert all("does not load" in line and "broken" in line for line in outcome.ours())
 
 
-def test_an_option_that_makes_no_sense_does_not_fail_an_unchanged_program(job: Job, mpich: Mpi) -> None:
-    outcome = job.run(mpich, 2, job.script(PROGRAM), door="sitecustomize", MPIIMPORT_DEADLINE="soon")
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.lines() == [PLAIN] * 2
-    assert all("MPIIMPORT_DEADLINE takes a number" in line for line in outcome.ours())
+@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+def test_a_variable_that_makes_no_sense_fails_no_job(job: Job, mpich: Mpi, door: str) -> None:
+    child = "\nimport subprocess; subprocess.run([sys.executable, '-c', 'pass'], check=True)"
+    outcome = job.run(mpich, 2, job.script(PROGRAM + child), door=door, MPIIMPORT_DEADLINE="soon")
+    assert_plain(outcome, 2, "MPIIMPORT_DEADLINE takes a number above 0, not 'soon'")

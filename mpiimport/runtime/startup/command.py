@@ -8,7 +8,8 @@ from sys import __excepthook__ as print_exception
 from .. import PACKAGE_DIRECTORY, os, restore_lazy_imports
 from ..clock import MAIN, SITE, phases
 from ..messages import say, say_as_interpreter
-from ..options import OptionError, from_environment, split_flags
+from ..mpi.launcher import launch
+from ..options import OptionError, VariableError, from_environment, split_flags, switched_off
 from ..program import NoProgram, Program
 from ..serving.site_answers import Answers
 from .activation import abort_at_exit, abort_on_uncaught, activate
@@ -100,12 +101,15 @@ def prepare_command(
     """
     try:
         flags, rest = split_flags(words)
+        program = Program.parse(rest)
         if "profile" in flags:
             from .profile import apply_profile
 
             apply_profile(flags["profile"])
         options = from_environment(flags)
-        program = Program.parse(rest)
+    except VariableError as exc:
+        _say_on_root(exc)
+        options = switched_off()
     except (OptionError, NoProgram) as exc:
         say(f"mpiimport: {exc}")
         raise SystemExit(USAGE_STATUS) from None
@@ -146,11 +150,19 @@ def activate_interpreter() -> None:
         abort_on_uncaught(activate(options, program, Answers(), before_site=False, explicit=False))
     except NoProgram:
         return
-    except OptionError as exc:
-        say(f"mpiimport: running as plain Python: {exc}")
+    except VariableError as exc:
+        _say_on_root(exc)
     finally:
         restore_lazy_imports()
         phases.begin(MAIN)
+
+
+def _say_on_root(reason: VariableError) -> None:
+    """Say, where this process is root or no rank, why it runs plainly. What it starts is not to say it again."""
+    os.environ["MPIIMPORT"] = "0"
+    here = launch()
+    if here is None or here.rank == 0:
+        say(f"mpiimport: running as plain Python: {reason}")
 
 
 def _run_site(answers: Answers) -> None:
