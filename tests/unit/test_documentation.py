@@ -1,6 +1,8 @@
 """The pages say what they promise to say, and their links lead somewhere."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,3 +43,51 @@ def test_each_deviation_says_why_what_to_do_and_which_test_holds_it(deviation: s
     assert [name for name, _ in points] == ["Why", "What to do", "Test"]
     for test in re.findall(r"`([^`]+)`", points[-1][1]):
         assert (ROOT / test).exists() or (ROOT / "tests" / "mpi" / test).exists(), test
+
+
+# What is said in the interpreter's words, not in ours.
+OF_PYTHON = (
+    "Fatal MPI error",
+    "Fatal Python error",
+    "can't open file",
+    "running as plain Python",
+    "an interactive interpreter",
+)
+SAYING = {"SteppedAside", "NoMpi", "NoRoom", "NoProgram", "OptionError", "RuntimeError", "say", "_say"}
+
+
+# Functions that return why a job runs plainly.
+REASONS = {"why_not", "nothing_gained"}
+
+
+def is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Return) and isinstance(node.value, ast.Constant | ast.JoinedStr)
+
+
+def said(tree: ast.AST) -> Iterator[str]:
+    """Yield the texts of our messages in a syntax tree; what is filled in as `...`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SAYING:
+            yield from map(literal, node.args)
+
+
+def literal(node: ast.expr) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(literal(value) for value in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else "..."
+
+
+def test_every_line_of_the_rank_path_is_explained() -> None:
+    page = (ROOT / "docs" / "messages.md").read_text()
+    missing = []
+    for file in (ROOT / "mpiimport" / "runtime").rglob("*.py"):
+        tree = ast.parse(file.read_text())
+        reasons = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in REASONS]
+        returned = [literal(node.value) for each in reasons for node in ast.walk(each) if is_text(node)]
+        for text in [*said(tree), *returned]:
+            parts = [part.strip(" :;(,)") for part in re.split(r"\.\.\.|: |; ", text.removeprefix("mpiimport: "))]
+            longest = max(parts, key=len)
+            known = any(part in page for part in parts if len(part) > len(longest) // 2)
+            if len(longest) > 8 and not known and not any(own in text for own in OF_PYTHON):
+                missing.append((file.name, text))
+    assert missing == []
