@@ -34,6 +34,9 @@ func (p Plan) ContainerEnvironment(env []string, r Runtime) ([]string, []string)
 	skipped := []string{}
 	edited := environ.Edit(env)
 	for _, v := range p.Changes(env, r.CleanEnv) {
+		if v.Change == Default && r.hasAlready(edited, v.Name) {
+			continue
+		}
 		isPath := v.Name == "PATH" && (v.Change == Append || v.Change == Prepend)
 		if isPath {
 			// The runtimes have names of their own for lengthening PATH.
@@ -70,29 +73,38 @@ func (p Plan) ContainerEnvironment(env []string, r Runtime) ([]string, []string)
 // Changes names the variables of env that are kept where the environment is cleaned, and adds what the entry binary has to
 // finish: the runtimes can empty a variable, but not remove it.
 func (p Plan) Changes(env []string, cleaned bool) []Variable {
-	out, unset := []Variable{}, []string{}
+	out, kept, unset := []Variable{}, []Variable{}, []string{}
 	for _, v := range p.Environment {
-		if v.Change != Keep {
-			out = append(out, v)
-		} else if cleaned {
-			out = append(out, p.kept(v.Name, env)...)
+		if v.Change == Keep && cleaned {
+			kept = append(kept, p.kept(v.Name, env)...)
 		}
+	}
+	for _, v := range p.Environment {
+		isKept := func(k Variable) bool { return k.Name == v.Name }
+		if v.Change == Keep || v.Change == Default && slices.ContainsFunc(kept, isKept) {
+			continue
+		}
+		out = append(out, v)
 		if v.Change == Unset {
 			unset = append(unset, v.Name)
 		}
 	}
+	out = append(out, kept...)
 	if len(unset) > 0 {
 		out = append(out, Variable{handover.Unset, strings.Join(unset, ":"), Set})
 	}
 	return out
 }
 
-// kept returns the variables in env that match pattern, that may be handed in, and of which the plan says nothing else.
+// kept returns the variables in env that match pattern, that may be handed in, and of which the plan says no more than
+// a default.
 func (p Plan) kept(pattern string, env []string) []Variable {
 	out := []Variable{}
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
-		known := slices.ContainsFunc(p.Environment, func(v Variable) bool { return v.Name == name && v.Change != Keep })
+		known := slices.ContainsFunc(p.Environment, func(v Variable) bool {
+			return v.Name == name && v.Change != Keep && v.Change != Default
+		})
 		if matches, _ := path.Match(pattern, name); matches && !known && profile.CanSet(name) {
 			out = append(out, Variable{name, value, Set})
 		}
@@ -100,9 +112,24 @@ func (p Plan) kept(pattern string, env []string) []Variable {
 	return out
 }
 
+// entersAlways lists the caller's variables that the runtimes hand into a container whose environment is cleaned, too.
+var entersAlways = strings.Fields(`TERM http_proxy HTTP_PROXY https_proxy HTTPS_PROXY no_proxy NO_PROXY all_proxy ALL_PROXY
+	ftp_proxy FTP_PROXY`)
+
+// enters says whether the container gets a variable of the caller's where nothing is said of it.
+func (r Runtime) enters(name string) bool {
+	return name != "LD_LIBRARY_PATH" && name != "PATH" && (!r.CleanEnv || slices.Contains(entersAlways, name))
+}
+
+// hasAlready says whether a variable will be set in the container, as far as that is known out here.
+func (r Runtime) hasAlready(env *environ.Editor, name string) bool {
+	_, isSet := env.Get(name)
+	return name == "PATH" || isSet && r.enters(name)
+}
+
 // hostValue is what the container would have got from the caller if its image said nothing, as a shell's default value.
 func (r Runtime) hostValue(env *environ.Editor, name string) string {
-	if r.CleanEnv || name == "LD_LIBRARY_PATH" {
+	if !r.enters(name) {
 		return ""
 	}
 	value, _ := env.Get(name)
@@ -132,6 +159,11 @@ func (r Runtime) value(v Variable, given string, isGiven bool, host string) (str
 			return given, true
 		}
 		return literal, true
+	case Default:
+		if isGiven {
+			return given, true
+		}
+		return "${" + v.Name + "-" + defaultValue(v.Value) + "}", !r.NoEval
 	case Pid:
 		return "$$", !r.NoEval
 	case Prepend:
@@ -171,8 +203,8 @@ func quote(value string) string {
 	return strings.NewReplacer(`\`, `\\`, `$`, `\$`, "`", "\\`").Replace(value)
 }
 
-// defaultValue writes a value for ${NAME:-VALUE}. There the runtimes' shell takes a backslash as it is, so what has a
-// meaning is written as its number.
+// defaultValue writes a value for ${NAME:-VALUE} or ${NAME-VALUE}. There the runtimes' shell takes a backslash as it is,
+// so what has a meaning is written as its number.
 func defaultValue(value string) string {
 	out := strings.Builder{}
 	for i := range len(value) {

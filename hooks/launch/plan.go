@@ -42,11 +42,12 @@ type Variable struct {
 // Change says what happens to a variable.
 type Change string
 
-// Append and Prepend add an element to a colon list and keep the rest. Pid sets the variable to the process
+// Default sets a variable that is not set. Append and Prepend add an element to a colon list and keep the rest. Pid sets the variable to the process
 // id, inside the container, of the program that the container starts. Keep is about all variables of the caller whose
 // names match, * standing for any letters: they enter the container as if its environment were not cleaned.
 const (
 	Set     Change = "set"
+	Default Change = "default"
 	Append  Change = "append"
 	Prepend Change = "prepend"
 	Unset   Change = "unset"
@@ -59,9 +60,9 @@ func (m Mount) Bind() string { return m.Source + ":" + m.Target + ":" + m.Option
 
 // In makes the change to an environment whose present values are known.
 func (v Variable) In(env []string) []string {
-	old, _ := environ.Get(env, v.Name)
+	old, isSet := environ.Get(env, v.Name)
 	switch {
-	case v.Change == Keep:
+	case v.Change == Keep, v.Change == Default && isSet:
 		return env
 	case v.Change == Unset:
 		return environ.Unset(env, v.Name)

@@ -68,10 +68,11 @@ func HostEnvironment(p *profile.Profile, caller []string, userNamespace bool) ([
 		return nil, err
 	}
 	for _, v := range resolveEnvironment(p, userNamespace) {
-		if v.Change == Keep {
+		old, isSet := environ.Get(caller, v.Name)
+		if v.Change == Keep || v.Change == Default && isSet {
 			continue
 		}
-		if old, _ := environ.Get(caller, v.Name); v.Change == Append && old != "" {
+		if v.Change == Append && old != "" {
 			v.Value = old + ":" + v.Value
 		}
 		out = append(out, v)
@@ -133,6 +134,9 @@ func resolveEnvironment(p *profile.Profile, userNamespace bool) []Variable {
 			out = append(out, Variable{name, value, Append})
 		}
 	}
+	for name, value := range e.Default {
+		out = append(out, Variable{name, value, Default})
+	}
 	for _, name := range e.Unset {
 		out = append(out, Variable{name, "", Unset})
 	}
@@ -154,7 +158,7 @@ const libraryVariable = "MPI4PY_LIBMPI"
 
 // inOrder sorts changes by what they do, then by name.
 func inOrder(changes []Variable) []Variable {
-	order := []Change{Set, Append, Unset, Keep}
+	order := []Change{Set, Default, Append, Unset, Keep}
 	slices.SortStableFunc(changes, func(a, b Variable) int {
 		return cmp.Or(slices.Index(order, a.Change)-slices.Index(order, b.Change), strings.Compare(a.Name, b.Name))
 	})

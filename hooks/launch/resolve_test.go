@@ -140,18 +140,18 @@ func TestTheEntryIsPutInOnce(t *testing.T) {
 func TestHostEnvironmentHasFinalValuesAndKeepsTheCallersOptions(t *testing.T) {
 	p := &profile.Profile{
 		Name:        "x",
-		Environment: profile.Environment{Set: map[string]string{"A": "1"}, Append: map[string]string{"L": "/b"}, Unset: []string{"U"}},
+		Environment: profile.Environment{Set: map[string]string{"A": "1"}, Default: map[string]string{"D": "1", "E": "1"}, Append: map[string]string{"L": "/b"}, Unset: []string{"U"}},
 		Service:     map[string]string{"store": "/s", "readers": "4"},
 	}
 	got := map[string]string{}
-	changes, err := HostEnvironment(p, []string{"L=/a", "MPIIMPORT_STORE=/mine", "MPIIMPORT=1"}, false)
+	changes, err := HostEnvironment(p, []string{"L=/a", "E=2", "MPIIMPORT_STORE=/mine", "MPIIMPORT=1"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range changes {
 		got[v.Name] = string(v.Change) + " " + v.Value
 	}
-	want := map[string]string{"A": "set 1", "L": "append /a:/b", "U": "unset ", "MPIIMPORT_STORE": "set /mine", "MPIIMPORT_READERS": "set 4"}
+	want := map[string]string{"A": "set 1", "D": "default 1", "L": "append /a:/b", "U": "unset ", "MPIIMPORT_STORE": "set /mine", "MPIIMPORT_READERS": "set 4"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -19,6 +19,7 @@ func TestWhatIsLockedCannotBeChangedByWhatExtends(t *testing.T) {
 		"another value":                  {"service: {store: /tmp}", "service.store"},
 		"a variable":                     {"environment: {set: {A: mine}}", "environment.set.A"},
 		"a variable, by appending":       {"environment: {append: {A: mine}}", "environment.set.A"},
+		"a variable, by a default":       {"environment: {default: {A: mine}}", "environment.set.A"},
 		"a variable, by removing it":     {"environment: {unset: [A]}", "environment.set.A"},
 		"a variable, in user namespaces": {"user_namespace: {environment: {set: {A: mine}}}", "environment.set.A"},
 		"a variable that is not set":     {"environment: {set: {LD_PRELOAD: mine.so}}", "environment.set.LD_PRELOAD"},

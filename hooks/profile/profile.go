@@ -50,10 +50,11 @@ type Profile struct {
 
 // Environment says how variables change.
 type Environment struct {
-	Set    map[string]string `yaml:"set"`
-	Append map[string]string `yaml:"append"`
-	Keep   []string          `yaml:"keep"`
-	Unset  []string          `yaml:"unset"`
+	Set     map[string]string `yaml:"set"`
+	Default map[string]string `yaml:"default"`
+	Append  map[string]string `yaml:"append"`
+	Keep    []string          `yaml:"keep"`
+	Unset   []string          `yaml:"unset"`
 }
 
 // Mount is a file or directory of the host that the container sees. File and Line tell where it was asked for.
@@ -168,12 +169,13 @@ func Parse(file string, content []byte) (*Profile, error) {
 	return p, nil
 }
 
-// contradiction returns an error where one section of a file both gives and removes a variable.
+// contradiction returns an error where one section of a file changes a variable in two ways that exclude each other.
 func contradiction(said []Value) error {
-	for _, v := range said {
-		for _, other := range said {
-			if v.Key != other.Key && v.removes() && v.replaces(other) {
-				return fmt.Errorf("%s:%d: %s is both given a value and unset; keep one", v.File, v.Line, v.variable())
+	for i, v := range said {
+		for _, earlier := range said[:i] {
+			if v.Key != earlier.Key && v.replaces(earlier) {
+				return fmt.Errorf("%s:%d: %s is under %s and under %s (line %d); keep one",
+					v.File, v.Line, v.variable(), earlier.way(), v.way(), earlier.Line)
 			}
 		}
 	}

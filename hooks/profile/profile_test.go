@@ -53,6 +53,7 @@ func TestMistakesAreReportedWithLineAndNearestKey(t *testing.T) {
 		"reject-text/not-yaml":         {": this is not YAML"},
 		"reject-text/other-name":       {`name is "another"`, "other-name.yaml"},
 		"reject-text/nul-in-value":     {":5: ", "environment.set.A", "NUL"},
+		"reject-text/set-and-default":  {":6: ", "A is under set and under default", "keep one"},
 		"reject-text/device-as-mount":  {":4: ", "list it under devices"},
 		"reject-text/glob-with-target": {":5: ", "remove target"},
 	} {
@@ -98,7 +99,7 @@ func TestShippedProfilesLoad(t *testing.T) {
 			}
 		}
 		for _, e := range []Environment{p.Environment, p.UserNamespace.Environment} {
-			if _, swaps := e.Append["LD_LIBRARY_PATH"]; swaps || e.Set["LD_LIBRARY_PATH"] != "" || e.Set["LD_PRELOAD"] != "" {
+			if _, swaps := e.Append["LD_LIBRARY_PATH"]; swaps || e.Set["LD_LIBRARY_PATH"] != "" || e.Default["LD_LIBRARY_PATH"] != "" || e.Set["LD_PRELOAD"] != "" {
 				t.Errorf("%s would swap the image's MPI", name)
 			}
 		}

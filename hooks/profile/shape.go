@@ -94,6 +94,8 @@ func environmentShape(description string) *shape {
 	return section(description,
 		key{name: "set", shape: variables("Variables that get this value.",
 			&shape{kind: text, description: "The value, taken literally."})},
+		key{name: "default", shape: variables("Variables that get this value where they are unset: neither the image nor the caller sets them.",
+			&shape{kind: text, description: "The value, taken literally."})},
 		key{name: "append", shape: variables("Colon lists that get this directory as their last element.",
 			&shape{kind: text, description: "The element, taken literally."})},
 		key{name: "keep", shape: listOf("Variables of the caller that enter the container also where its environment is cleaned.",

@@ -66,12 +66,12 @@ func (v Value) same(other Value) bool {
 	return v.Key == other.Key && reflect.DeepEqual(v.Value, other.Value)
 }
 
-// replaces says whether v takes the place of old. A variable is set or removed, not both.
+// replaces says whether v takes the place of old. A variable is set, given a default or removed, not two of these.
 func (v Value) replaces(old Value) bool {
 	if v.Key == old.Key {
 		return !v.listed
 	}
-	return v.variable() != "" && v.variable() == old.variable() && v.part() == old.part() && (v.removes() || old.removes())
+	return v.variable() != "" && v.variable() == old.variable() && v.part() == old.part() && v.excludes(old)
 }
 
 const (
@@ -100,8 +100,19 @@ func (v Value) variable() string {
 	return name
 }
 
-func (v Value) removes() bool {
-	return strings.HasSuffix(v.Key, environmentPart+"unset")
+// way is how v changes its variable: the name of the list or mapping that it stands in.
+func (v Value) way() string {
+	way, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(v.Key, userNamespacePart), environmentPart), ".")
+	return way
+}
+
+// excludes says whether two ways to change a variable do not go together. A default may stand behind what is kept.
+func (v Value) excludes(other Value) bool {
+	ways := []string{v.way(), other.way()}
+	if slices.Contains(ways, "default") {
+		return !slices.Contains(ways, "keep")
+	}
+	return slices.Contains(ways, "unset")
 }
 
 // inUserNamespace returns what holds there: environment with user_namespace.environment on top.

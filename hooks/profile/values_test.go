@@ -66,3 +66,25 @@ func TestOfSomeKeysTheExtendingProfileSaysTheWhole(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestADefaultAndAnotherWayToChangeAVariableReplaceEachOther(t *testing.T) {
+	directory := t.TempDir()
+	write(t, directory, "base", "environment: {default: {A: base, B: base, C: base, D: base, E: base}, set: {F: base}, unset: [G]}\n")
+	write(t, directory, "site", "extends: base\nenvironment: {default: {B: site, F: site, G: site}, set: {A: site}, append: {C: site}, unset: [D], keep: [E]}\n"+
+		"user_namespace: {environment: {set: {B: inside}}}\n")
+	p, err := Load("site", []string{directory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Environment{
+		Set: map[string]string{"A": "site"}, Default: map[string]string{"B": "site", "E": "base", "F": "site", "G": "site"},
+		Append: map[string]string{"C": "site"}, Keep: []string{"E"}, Unset: []string{"D"},
+	}
+	if !reflect.DeepEqual(p.Environment, want) {
+		t.Errorf("outside: %+v", p.Environment)
+	}
+	want.Set, want.Default = map[string]string{"A": "site", "B": "inside"}, map[string]string{"E": "base", "F": "site", "G": "site"}
+	if !reflect.DeepEqual(p.UserNamespace.Environment, want) {
+		t.Errorf("inside: %+v", p.UserNamespace.Environment)
+	}
+}

@@ -163,7 +163,7 @@ func (c Call) apply(plan launch.Plan) Outcome {
 		out.Binds = append(out.Binds, plan.Devices...)
 	}
 	if len(skipped) > 0 {
-		out.Note = c.note(fmt.Sprintf("%s cannot be extended without shell evaluation; leave out --no-eval and --compat, or use exec",
+		out.Note = c.note(fmt.Sprintf("%s cannot be changed without shell evaluation; leave out --no-eval and --compat, or use exec",
 			strings.Join(skipped, ", ")))
 	}
 	if c.Action == Run && rankenv.IsRank(c.Env) && c.hasInit() {

@@ -8,7 +8,7 @@ from .image_libraries import ImageLibraries
 from .planner import Mount, Value
 from .shared_libraries import Library, NotALibrary, family_of, read_library
 
-SEARCH_PATH = re.compile(r"(user_namespace\.)?environment\.(set|append)\.LD_LIBRARY_PATH")
+SEARCH_PATH = re.compile(r"(user_namespace\.)?environment\.(set|default|append)\.LD_LIBRARY_PATH")
 # Where libraries are named.
 NAMING = ("mpi.library", "mpi.preload")
 # What the C library's package brings is the image's own, always.

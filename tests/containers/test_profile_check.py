@@ -37,10 +37,10 @@ def check(site: Site, mpich: Mpi, workspace: Path) -> Check:
     return command
 
 
-def bringing(directory: Path, abi: str = "mpich", search: str = "/host/mpi/lib") -> str:
+def bringing(directory: Path, abi: str = "mpich", search: str = "/host/mpi/lib", way: str = "append") -> str:
     return (
         f"mounts:\n  - {{source: {directory}, target: /host/mpi}}\nmpi: {{library: {LIBRARY}, abi: {abi}}}\n"
-        f"environment: {{append: {{LD_LIBRARY_PATH: {search}}}}}\n"
+        f"environment: {{{way}: {{LD_LIBRARY_PATH: {search}}}}}\n"
     )
 
 
@@ -65,6 +65,12 @@ def test_a_hosts_mpi_that_fits_is_taken_and_tried(check: Check, mpich: Mpi) -> N
     outcome = check(bringing(mpich.prefix), *mpich.command(2))
     assert outcome.status == 0, outcome.stdout + outcome.stderr
     assert "nothing is wrong" in outcome.stdout
+
+
+@pytest.mark.parametrize("way", ["set", "default"])
+def test_a_directory_is_searched_however_a_profile_names_it(check: Check, mpich: Mpi, way: str) -> None:
+    profile = bringing(mpich.prefix, abi="openmpi", way=way).replace(f"library: {LIBRARY}, ", "")
+    assert "has the binary interface of mpich, and the profile says openmpi" in check(profile).stdout
 
 
 def test_another_binary_interface_is_named(check: Check, mpich: Mpi) -> None:

@@ -26,9 +26,9 @@ func TestImageFilesGoToTheShim(t *testing.T) {
 }
 
 func TestNamesOfImagesGoToTheRuntimeThatHasThem(t *testing.T) {
-	const has = `[ "$2" = inspect ] && echo '["LD_LIBRARY_PATH=/image","PATH=/bin"]'`
+	const has = `[ "$2" = inspect ] && echo '["LD_LIBRARY_PATH=/image","PATH=/bin","D="]'`
 	c := installed(t, map[string]string{"podman": "exit 1", "docker": has})
-	profile := "schema_version: 1\nname: site\ndescription: x\nenvironment: {append: {LD_LIBRARY_PATH: /site}, set: {A: b c}, unset: [U]}\n"
+	profile := "schema_version: 1\nname: site\ndescription: x\nenvironment: {append: {LD_LIBRARY_PATH: /site}, set: {A: b c}, default: {D: '1', E: '1'}, unset: [U]}\n"
 	if err := os.WriteFile(filepath.Join(c.Prefix, "profiles", "site.yaml"), []byte(profile), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestNamesOfImagesGoToTheRuntimeThatHasThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"--volume=" + c.Prefix + ":/.mpiimport:ro", "--env=LD_LIBRARY_PATH=/image:/site", "--env=A=b c",
+	for _, want := range []string{"--volume=" + c.Prefix + ":/.mpiimport:ro", "--env=LD_LIBRARY_PATH=/image:/site", "--env=A=b c", "--env=D=", "--env=E=1",
 		"--env=MPIIMPORT_UNSET=U", "--entrypoint=/.mpiimport/bin/mpiimport-entry", "--tmpfs=/.mpiimport-store:rw,nosuid,nodev,exec,mode=1777", "--env=MPIIMPORT_STORE=/.mpiimport-store"} {
 		if !slices.Contains(got.Args, want) {
 			t.Errorf("%s is missing in %q", want, got.Args)

@@ -134,8 +134,7 @@ func (c Call) ociOptions(name string, command, inImage []string) ([]string, erro
 		out = append(out, "--tmpfs="+target+":"+strings.Join(launch.MemoryOptions(), ","))
 	}
 	for _, v := range plan.Changes(c.Env, true) {
-		old, _ := environ.Get(inImage, v.Name)
-		value, _ := environ.Get(v.In([]string{v.Name + "=" + old}), v.Name)
+		value, _ := environ.Get(v.In(inImage), v.Name)
 		out = append(out, "--env="+v.Name+"="+value)
 	}
 	return out, nil

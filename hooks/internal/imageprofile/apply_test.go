@@ -12,7 +12,7 @@ import (
 func TestWhatTheCallerSetsWins(t *testing.T) {
 	prefix := t.TempDir()
 	text := "schema_version: 1\nname: site\ndescription: x\nservice: {readers: 4}\n" +
-		"environment: {set: {A: '1', B: '1'}, append: {L: /opt/l}, unset: [C]}\n"
+		"environment: {set: {A: '1', B: '1'}, default: {D: '1', E: '1'}, append: {L: /opt/l}, unset: [C]}\n"
 	if err := os.Mkdir(filepath.Join(prefix, "profiles"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -27,8 +27,8 @@ func TestWhatTheCallerSetsWins(t *testing.T) {
 		sort.Strings(out)
 		return out
 	}
-	asked := []string{"MPIIMPORT=1", "MPIIMPORT_PROFILE=site", "B=2", "C=1", "L=/l"}
-	want := []string{"A=1", "B=2", "L=/l:/opt/l", "MPIIMPORT=1", "MPIIMPORT_APPLIED=site", "MPIIMPORT_PROFILE=site", "MPIIMPORT_READERS=4"}
+	asked := []string{"MPIIMPORT=1", "MPIIMPORT_PROFILE=site", "B=2", "C=1", "E=2", "L=/l"}
+	want := []string{"A=1", "B=2", "D=1", "E=2", "L=/l:/opt/l", "MPIIMPORT=1", "MPIIMPORT_APPLIED=site", "MPIIMPORT_PROFILE=site", "MPIIMPORT_READERS=4"}
 	if got := applied(asked...); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // site is a profile that changes the environment in every way.
-const site = `{schema_version: 1, name: site, description: d, environment: {set: {A: '1'}, append: {LD_LIBRARY_PATH: /site/lib}, unset: [B]},
+const site = `{schema_version: 1, name: site, description: d, environment: {set: {A: '1'}, default: {D: '1', E: '1'}, append: {LD_LIBRARY_PATH: /site/lib}, unset: [B]},
  mounts: [{source: /usr, target: /data, options: rw}], user_namespace: {environment: {set: {U: '1'}}}}`
 
 func host(text string) Host {
@@ -83,12 +83,12 @@ func edited(t testing.TB, text []byte, h Host) *config {
 func TestThePlanIsCarriedOut(t *testing.T) {
 	c := edited(t, with(t, func(c map[string]any) {
 		annotate("site")(c)
-		object(c, "process")["env"] = []string{"B=1", "A=image", "LD_LIBRARY_PATH=/image/lib", "MPIIMPORT=force"}
+		object(c, "process")["env"] = []string{"B=1", "A=image", "D=", "LD_LIBRARY_PATH=/image/lib", "MPIIMPORT=force"}
 	}), host(site))
 	if want := []string{"python3", "app.py", "<&>"}; !slices.Equal(c.args, want) {
 		t.Errorf("%q", c.args)
 	}
-	want := []string{"A=1", "LD_LIBRARY_PATH=/image/lib:/site/lib", "MPIIMPORT=force", "MPIIMPORT_PROFILE=site", "MPIIMPORT_APPLIED=site", "MPIIMPORT_STORE=/.mpiimport-store", "PYTHONPATH=" + launch.SitePath}
+	want := []string{"A=1", "D=", "LD_LIBRARY_PATH=/image/lib:/site/lib", "MPIIMPORT=force", "MPIIMPORT_PROFILE=site", "MPIIMPORT_APPLIED=site", "E=1", "MPIIMPORT_STORE=/.mpiimport-store", "PYTHONPATH=" + launch.SitePath}
 	if !slices.Equal(c.env, want) {
 		t.Errorf("%q", c.env)
 	}
