@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"gopkg.in/yaml.v3"
+
+	"mpiimport.org/hooks/internal/profilefiles"
 )
 
 const topLevel = "the profile"
@@ -119,10 +121,10 @@ type Container struct {
 	PerNode bool     `yaml:"per_node"`
 }
 
-// DefaultName names the built-in profile, which changes nothing.
-const DefaultName = "default"
+// DefaultName names the profile that is taken where none is named.
+const DefaultName = profilefiles.Default
 
-// Default is what applies where no profile is named.
+// Default is that profile where no directory has one of that name. It changes nothing.
 func Default() *Profile {
 	return &Profile{SchemaVersion: 1, Name: DefaultName, Description: "No changes for a machine or an MPI."}
 }

@@ -195,7 +195,7 @@ func TestProfilesThatCannotBeFound(t *testing.T) {
 	}
 }
 
-func TestNoNameIsTheBuiltInDefault(t *testing.T) {
+func TestNoNameIsTheSitesDefaultOrTheBuiltInOne(t *testing.T) {
 	directory := t.TempDir()
 	for _, name := range []string{"", "default"} {
 		p, err := Load(name, []string{directory})
@@ -204,8 +204,10 @@ func TestNoNameIsTheBuiltInDefault(t *testing.T) {
 		}
 	}
 	write(t, directory, "default", "service: {readers: 3}\n")
-	if p, err := Load("default", []string{directory}); err != nil || p.Service["readers"] != "3" {
-		t.Errorf("a site's default.yaml is not used: %+v, %v", p, err)
+	for _, name := range []string{"", "default"} {
+		if p, err := Load(name, []string{directory}); err != nil || p.Service["readers"] != "3" {
+			t.Errorf("%q: a site's default.yaml is not used: %+v, %v", name, p, err)
+		}
 	}
 }
 

@@ -1,18 +1,14 @@
 package profile
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
-	"syscall"
 
-	"mpiimport.org/hooks/internal/environ"
-	"mpiimport.org/hooks/internal/prefix"
+	"mpiimport.org/hooks/internal/profilefiles"
 )
 
 // longestName is in characters.
@@ -20,20 +16,13 @@ const longestName = 200
 
 // Directories lists where a user's launch looks for profiles, the strongest last.
 func Directories(installed string, env []string) []string {
-	out := []string{prefix.Profiles(installed), siteDirectory}
-	if config, ok := environ.Get(env, "XDG_CONFIG_HOME"); ok && filepath.IsAbs(config) {
-		return append(out, filepath.Join(config, "mpiimport", "profiles"))
-	}
-	if home, ok := environ.Get(env, "HOME"); ok && filepath.IsAbs(home) {
-		out = append(out, filepath.Join(home, ".config", "mpiimport", "profiles"))
-	}
-	return out
+	return profilefiles.Directories(installed, env)
 }
 
 // Load returns the profile called name, merged with what it extends. A value with a slash is a path to a
-// file; no value, and "default", mean the built-in one unless a directory has a default.yaml.
+// file; no value means "default", which is built in unless a directory has a default.yaml.
 func Load(name string, directories []string) (*Profile, error) {
-	return search{directories: directories}.load(name, nil)
+	return search{directories: directories}.load(cmp.Or(name, DefaultName), nil)
 }
 
 // search looks for profiles in directories, the strongest last. Where admit is set it has to agree to a file first.
@@ -49,9 +38,6 @@ func (s search) below(places int) search {
 
 // load returns the profile called name. The chain has the files that extend it, by way of each other.
 func (s search) load(name string, chain []string) (*Profile, error) {
-	if name == "" {
-		return Default(), nil
-	}
 	file, place, err := s.locate(name)
 	if err != nil {
 		return nil, err
@@ -125,27 +111,7 @@ func (s search) locate(name string) (string, int, error) {
 	if !isName(name) {
 		return "", 0, fmt.Errorf("%s cannot be the name of a profile; write %s, or a path with a slash (%s)", quoted(name), nameHint, quoted("./"+name))
 	}
-	for place := len(s.directories); place > 0; place-- {
-		file := filepath.Join(s.directories[place-1], name+".yaml")
-		_, err := os.Stat(file)
-		if err == nil {
-			return file, place, nil
-		}
-		if !holdsNone(err) {
-			return "", 0, fmt.Errorf("cannot look for the profile %s: %w", file, err)
-		}
-	}
-	return "", 0, nil
-}
-
-// holdsNone says whether a directory is not there, cannot be (HOME=/dev/null), or may not be looked into by this user.
-func holdsNone(err error) bool {
-	for _, reason := range []error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG} {
-		if errors.Is(err, reason) {
-			return true
-		}
-	}
-	return false
+	return profilefiles.Find(name, s.directories)
 }
 
 // isName wants a name that a file can have, too.

@@ -10,10 +10,8 @@ import (
 	"syscall"
 
 	"mpiimport.org/hooks/internal/prefix"
+	"mpiimport.org/hooks/internal/profilefiles"
 )
-
-// siteDirectory is where a machine's administrator keeps profiles.
-const siteDirectory = "/etc/mpiimport/profiles.d"
 
 // LoadTrusted returns a profile for a hook, which may run as root for somebody else. It takes names alone, and
 // only files and directories that nobody but root can write to; neither the environment nor a home is asked.
@@ -22,7 +20,7 @@ func LoadTrusted(name, installed string) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return loadTrusted(name, "/", root, []string{prefix.Profiles(installed), siteDirectory})
+	return loadTrusted(name, "/", root, []string{prefix.Profiles(installed), profilefiles.Site})
 }
 
 func loadTrusted(name, top string, root uint32, directories []string) (*Profile, error) {
@@ -60,7 +58,7 @@ func OnlyRootWrites(file, top string) error {
 func onlyRootWrites(file, top string, root uint32) error {
 	inside, err := filepath.Rel(top, file)
 	if err != nil || strings.HasPrefix(inside, "..") {
-		return fmt.Errorf("%s: not below %s; profiles for hooks lie in PREFIX/profiles and %s", file, top, siteDirectory)
+		return fmt.Errorf("%s: not below %s; profiles for hooks lie in PREFIX/profiles and %s", file, top, profilefiles.Site)
 	}
 	place := top
 	for _, step := range append([]string{""}, strings.Split(inside, "/")...) {

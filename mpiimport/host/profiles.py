@@ -2,10 +2,14 @@
 
 import argparse
 import json
+import os
 import sys
 
 from . import profile_check, profile_detect, profile_new
 from .planner import listing, named, plan, values
+
+# Names the profile of a launch that names none itself; where it is not set either, the launch takes this one.
+VARIABLE, DEFAULT = "MPIIMPORT_PROFILE", "default"
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -23,7 +27,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def _add_show(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = kinds.add_parser("show", help="print what a profile says, with all that it extends")
-    parser.add_argument("profile", metavar="NAME|FILE")
+    parser.add_argument("profile", metavar="NAME|FILE", nargs="?", help="by default the one that a launch takes here")
     parser.add_argument("--provenance", action="store_true", help="say which line of which file gives each value")
     parser.set_defaults(run=lambda given, _: show(given.profile, given.provenance))
 
@@ -45,9 +49,16 @@ def show_list() -> int:
     return 1 if broken else 0
 
 
-def show(profile: str, provenance: bool) -> int:
-    """Print one value a line, and with ``provenance`` where each is said."""
-    for value in values(profile):
+def show(profile: str | None, provenance: bool) -> int:
+    """Print one value a line, and with ``provenance`` where each is said. Where no profile is named, say first which
+    one is taken, and why."""
+    chosen = profile or os.environ.get(VARIABLE) or DEFAULT
+    said = values(chosen)
+    if profile is None:
+        why = "for nothing else is named" if chosen == DEFAULT else f"which {VARIABLE} names"
+        file = next((value.file for value in said if value.key == "name"), "built in, changes nothing")
+        print(f"# {chosen}, {why}: {file}")
+    for value in said:
         text = value.value if isinstance(value.value, str) else json.dumps(value.value)
         print(f"{value.key}: {text}" + (f"  # {value.place}" if provenance else ""))
     return 0

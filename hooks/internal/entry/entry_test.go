@@ -57,6 +57,11 @@ func TestHowCommandsStart(t *testing.T) {
 }
 
 func TestAnImagesOwnProfileIsAppliedOnce(t *testing.T) {
+	config := t.TempDir()
+	profiles := filepath.Join(config, "mpiimport", "profiles")
+	if err := errors.Join(os.MkdirAll(profiles, 0o755), os.WriteFile(filepath.Join(profiles, "default.yaml"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		env  string
 		want string
@@ -66,6 +71,10 @@ func TestAnImagesOwnProfileIsAppliedOnce(t *testing.T) {
 		{"MPIIMPORT=0 MPIIMPORT_PROFILE=site", ""},
 		{"MPIIMPORT_PROFILE=site", ""},
 		{"MPIIMPORT=1", ""},
+		{"MPIIMPORT=1 HOME=/dev/null", ""},
+		{"MPIIMPORT=1 XDG_CONFIG_HOME=" + config, "/.mpiimport/bin/mpiimport-plan apply -- python app.py"},
+		{"MPIIMPORT=1 MPIIMPORT_APPLIED=site XDG_CONFIG_HOME=" + config, ""},
+		{"MPIIMPORT=0 XDG_CONFIG_HOME=" + config, ""},
 	} {
 		got := Profiled([]string{"python", "app.py"}, Process{Prefix: "/.mpiimport", Env: strings.Fields(c.env)})
 		if strings.Join(got, " ") != c.want {

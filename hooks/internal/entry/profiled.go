@@ -4,16 +4,25 @@ import (
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
 	"mpiimport.org/hooks/internal/prefix"
+	"mpiimport.org/hooks/internal/profilefiles"
 )
 
-// Profiled returns the command that applies the profile which the environment names and goes on as this package would,
-// where nobody outside has applied it: in an image with mpiimport inside. It returns nil where there is nothing to apply.
+// Profiled returns the command that applies the profile which the environment names, or the site's default where it names
+// none, and goes on as this package would. It returns nil where there is nothing to apply: somebody outside has done it,
+// unless this is an image with mpiimport inside.
 // Profiles are for a program of their own, because most starts need none and pay for what the binary holds.
 func Profiled(command []string, p Process) []string {
 	name, _ := environ.Get(p.Env, handover.Profile)
 	applied, isApplied := environ.Get(p.Env, handover.Applied)
-	if name == "" || off(p.Env) || (isApplied && applied == name) {
+	switch {
+	case off(p.Env), isApplied && (name == "" || name == applied):
 		return nil
+	case name == "":
+		// What cannot be looked for ends the program that would read it, with the cause.
+		file, _, err := profilefiles.Find(profilefiles.Default, profilefiles.Directories(p.Prefix, p.Env))
+		if file == "" && err == nil {
+			return nil
+		}
 	}
 	return append([]string{prefix.Plan(p.Prefix), "apply", "--"}, command...)
 }

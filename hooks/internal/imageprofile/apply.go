@@ -2,6 +2,7 @@
 package imageprofile
 
 import (
+	"cmp"
 	"os"
 	"strings"
 
@@ -18,7 +19,8 @@ import (
 // mounts are for those who start containers. What is set stays, for the image's values cannot be told from those that
 // the caller gave.
 func Apply(installed string, env []string) ([]string, error) {
-	name, _ := environ.Get(env, handover.Profile)
+	named, _ := environ.Get(env, handover.Profile)
+	name := cmp.Or(named, profile.DefaultName)
 	chosen, err := profile.Load(name, profile.Directories(installed, env))
 	if err != nil {
 		return nil, err
@@ -27,7 +29,7 @@ func Apply(installed string, env []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	env = environ.Set(env, handover.Applied, name)
+	env = environ.Set(environ.Set(env, handover.Profile, name), handover.Applied, name)
 	for _, v := range changes {
 		_, isSet := environ.Get(env, v.Name)
 		switch {

@@ -1,0 +1,185 @@
+"""Where no profile is named, every door takes the site's default.yaml if there is one."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.containers.cells import Cell, Site
+from tests.containers.doors import plugin
+from tests.containers.doors.entrypoint import PLAIN, SERVED, make_docker_images
+from tests.lab.ranks import Mpi, Outcome, run
+
+DEFAULT = "/etc/mpiimport/profiles.d/default.yaml"
+TEXT = """\
+schema_version: 1
+name: default
+description: The site's.
+environment:
+  set: {SITE: default}
+  append: {LIST: /site}
+service: {store_size: 1GiB}
+lock: [service.store_size]
+"""
+# A view of the machine whose /etc has the profile; nobody else sees it.
+WITH_DEFAULT = """
+layers=$(mktemp -d) && mount -t tmpfs tmpfs "$layers" && mkdir "$layers/upper" "$layers/work" &&
+mount -t overlay -o "lowerdir=/etc,upperdir=$layers/upper,workdir=$layers/work" overlay /etc &&
+umount -l "$layers" && rmdir "$layers" && mkdir -p "${1%/*}" && printf %s "$2" >"$1" && shift 2 && exec "$@"
+"""
+
+
+class Machine:
+    """A machine with a site's default.yaml, and what a person calls there."""
+
+    def __init__(self, site: Site, mpi: Mpi, identity: str) -> None:
+        self.site = site
+        self.identity = identity
+        self.directory = site.workspace(identity)
+        cell = Cell("person", "sandbox", identity, "hybrid", "mpich")
+        self.environment = site.environment(cell, mpi, XDG_CONFIG_HOME=str(self.directory / "config"))
+        self.shim = str(site.prefix / "shim" / "apptainer")
+        self.image = str(site.images / "py")
+
+    def program(self, name: str) -> str:
+        return str(self.site.prefix / "bin" / name)
+
+    def run(self, *words: str, text: str | None = TEXT, **variables: str) -> Outcome:
+        line = self.site.as_identity(self.identity, list(words))
+        if text is not None:
+            line = ["unshare", "-m", "sh", "-c", WITH_DEFAULT, "sh", DEFAULT, text, *line]
+        return run(line, self.environment | variables, 120, self.directory)
+
+    def own(self, name: str, text: str) -> Path:
+        path = self.directory / "config" / "mpiimport" / "profiles" / f"{name}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"schema_version: 1\nname: {name}\ndescription: A test.\n{text}\n")
+        return path
+
+
+@pytest.fixture
+def machine(site: Site, mpich: Mpi) -> Machine:
+    return Machine(site, mpich, "user")
+
+
+@pytest.fixture
+def root(site: Site, mpich: Mpi) -> Machine:
+    return Machine(site, mpich, "root")
+
+
+def seen(outcome: Outcome) -> dict[str, str]:
+    assert outcome.status == 0, outcome.stderr
+    found = dict(line.split("=", 1) for line in outcome.stdout.splitlines() if "=" in line)
+    names = ("SITE", "LIST", "MPIIMPORT_PROFILE", "MPIIMPORT_STORE_SIZE")
+    return {name: found[name] for name in names if name in found}
+
+
+APPLIED = {"SITE": "default", "LIST": "/site", "MPIIMPORT_PROFILE": "default", "MPIIMPORT_STORE_SIZE": "1GiB"}
+
+
+@pytest.mark.parametrize("door", ["shim", "plugin"])
+@pytest.mark.parametrize(
+    ("flags", "variables", "expected"),
+    [
+        (["--mpiimport"], {}, APPLIED),
+        (["--mpiimport=1"], {}, APPLIED),
+        ([], {"MPIIMPORT": "1"}, APPLIED),
+        (["--mpiimport=default"], {}, APPLIED),
+        (["--mpiimport=mpich"], {}, {"MPIIMPORT_PROFILE": "mpich"}),
+        (["--mpiimport"], {"MPIIMPORT_PROFILE": "mpich"}, {"MPIIMPORT_PROFILE": "mpich"}),
+        (["--mpiimport"], {"MPIIMPORT": "0"}, {}),
+        ([], {}, {}),
+    ],
+    ids=["flag", "truth value", "variable", "by name", "another", "another by variable", "off", "not asked"],
+)
+def test_apptainer(
+    machine: Machine, door: str, flags: list[str], variables: dict[str, str], expected: dict[str, str]
+) -> None:
+    runtime = machine.shim if door == "shim" else str(plugin.runtime(machine.site.prefix))
+    assert seen(machine.run(runtime, "exec", *flags, machine.image, "env", **variables)) == expected
+
+
+def test_run_takes_it_once_for_all_containers(root: Machine) -> None:
+    # A start that looked for it would find none.
+    forgetting = ["sh", "-c", f'rm {DEFAULT} && exec "$@"', "sh"]
+    words = [root.program("mpiimport"), "run", "--", *forgetting, "apptainer", "exec", root.image, "env"]
+    assert seen(root.run(*words)) == APPLIED
+
+
+def test_exec(machine: Machine, root: Machine) -> None:
+    command = [machine.program("mpiimport"), "exec"]
+    assert seen(machine.run(*command, machine.image, "env")) == APPLIED
+    make_docker_images(root.site)
+    words = [*command, "--network=none", PLAIN, "env"]
+    assert seen(root.run(*words, PATH=os.environ["PATH"], DOCKER_HOST=root.site.docker.host)) == APPLIED
+
+
+def test_the_entry_of_an_image(root: Machine) -> None:
+    make_docker_images(root.site)
+    file = root.directory / "default.yaml"
+    file.write_text(TEXT)
+    docker = {"PATH": os.environ["PATH"], "DOCKER_HOST": root.site.docker.host}
+    line = ["docker", "run", "--rm", "--network=none"]
+    has, unnamed = f"--volume={file}:{DEFAULT}", "--env=MPIIMPORT_PROFILE="
+    assert seen(root.run(*line, has, unnamed, SERVED, "env", text=None, **docker)) == APPLIED
+    assert seen(root.run(*line, unnamed, SERVED, "env", text=None, **docker)) == {"MPIIMPORT_PROFILE": ""}
+    # The image itself names one.
+    assert seen(root.run(*line, has, SERVED, "env", text=None, **docker)) == {"MPIIMPORT_PROFILE": "mpich"}
+
+
+def test_the_entry_on_the_host_applies_it_once(machine: Machine) -> None:
+    entry = machine.program("mpiimport-entry")
+    assert seen(machine.run(entry, entry, "env", MPIIMPORT="1")) == APPLIED
+    assert seen(machine.run(entry, "env", MPIIMPORT="0")) == {}
+
+
+def test_a_persons_own_masks_it_as_far_as_its_locks_allow(machine: Machine) -> None:
+    path = machine.own("default", "extends: default\nenvironment: {set: {SITE: mine}}")
+    command = [machine.shim, "exec", "--mpiimport", machine.image, "env"]
+    assert seen(machine.run(*command)) == APPLIED | {"SITE": "mine"}
+    path.write_text(path.read_text() + "service: {store_size: 2GiB}\n")
+    refused = machine.run(*command)
+    assert (refused.status, refused.stdout) == (2, "")
+    assert f"changes service.store_size, which {DEFAULT} locks" in refused.stderr
+
+
+def test_a_mistake_in_it_names_the_file(machine: Machine) -> None:
+    outcome = machine.run(machine.shim, "exec", "--mpiimport", machine.image, "env", text=TEXT.replace("set:", "sett:"))
+    assert (outcome.status, outcome.stdout) == (2, "")
+    assert f"mpiimport: {DEFAULT}:5: environment has no key" in outcome.stderr
+
+
+@pytest.mark.parametrize("home", ["/dev/null", "/none", ""])
+def test_a_person_without_a_home_gets_what_the_others_get(machine: Machine, home: str) -> None:
+    del machine.environment["XDG_CONFIG_HOME"]
+    for flag, expected in (("--mpiimport", APPLIED), ("--mpiimport=mpich", {"MPIIMPORT_PROFILE": "mpich"})):
+        outcome = machine.run(machine.shim, "exec", flag, "--no-home", machine.image, "env", HOME=home)
+        assert seen(outcome) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "head"),
+    [
+        (TEXT, {}, f"# default, for nothing else is named: {DEFAULT}"),
+        (None, {}, "# default, for nothing else is named: built in, changes nothing"),
+        (TEXT, {"MPIIMPORT_PROFILE": "mpich"}, "# mpich, which MPIIMPORT_PROFILE names: PREFIX/profiles/mpich.yaml"),
+    ],
+    ids=["the site's", "built in", "by variable"],
+)
+def test_show_says_what_is_taken_where_none_is_named_and_why(
+    machine: Machine, text: str | None, variables: dict[str, str], head: str
+) -> None:
+    command = [machine.program("mpiimport"), "profile", "show"]
+    outcome = machine.run(*command, "--provenance", text=text, **variables)
+    assert outcome.status == 0, outcome.stderr
+    first, *rest = outcome.stdout.splitlines()
+    assert first == head.replace("PREFIX", str(machine.site.prefix))
+    named = machine.run(*command, "--provenance", variables.get("MPIIMPORT_PROFILE", "default"), text=text)
+    assert named.stdout.splitlines() == rest
+    assert (f"environment.set.SITE: default  # {DEFAULT}:5" in rest) == (text is not None and not variables)
+
+
+def test_a_plan_names_its_file(machine: Machine) -> None:
+    outcome = machine.run(machine.program("mpiimport-plan"), "show", "python")
+    assert json.loads(outcome.stdout)["files"] == [DEFAULT]
