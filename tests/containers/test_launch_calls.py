@@ -40,11 +40,15 @@ def plan(site: Site) -> str:
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
-@pytest.mark.parametrize("shared", [False, True], ids=["profile", "plan in the environment"])
-def test_the_shim_and_the_entry_ask_for_little(site: Site, mpich: Mpi, shared: bool) -> None:
+@pytest.mark.parametrize(
+    ("flag", "shared"),
+    [("--mpiimport=mpich", False), ("--mpiimport=mpich", True), ("--mpiimport", False)],
+    ids=["profile", "plan in the environment", "no profile named"],
+)
+def test_the_shim_and_the_entry_ask_for_little(site: Site, mpich: Mpi, flag: str, shared: bool) -> None:
     changes = {"MPIIMPORT_PLAN": plan(site)} if shared else {}
     shim = site.prefix / "shim" / "apptainer"
-    workspace = traced(site, mpich, start(site, shim, "--mpiimport=mpich"), **changes)
+    workspace = traced(site, mpich, start(site, shim, flag), **changes)
     ours = outside(calls_of(workspace, str(shim)), site.prefix)
     entry = calls_of(workspace, ENTRY)
     assert entry

@@ -11,6 +11,8 @@ PATH = re.compile(r'^(\w+)\((?:[^"]*?)"((?:[^"\\]|\\.)*)"')
 STRACE = ["strace", "-f", "-ff", "-ttt", "-qq", "-s", "4096", "-e", "trace=%file,clone,clone3,fork,vfork"]
 NEW_THREAD = re.compile(r"clone3?\(.*CLONE_THREAD.* = (\d+)$")
 EXECUTED = re.compile(r"(execve\(|<\.\.\. execve resumed>).* = 0$")
+# What a signal has interrupted is called again; what another thread than the first executes has its end elsewhere.
+UNDECIDED = re.compile(r".* = \? ERESTART|execve\(.* <unfinished \.\.\.>$")
 NEW_PROCESS = re.compile(r"v?fork\(|execve\(|clone3?\((?!.*CLONE_THREAD)")
 # The program under test stats this path, which never exists, to mark where its imports end.
 MARK = "/import-mark/"
@@ -92,7 +94,7 @@ def calls_of(directory: Path, program: str) -> list[Call]:
             # Where another thread than the first executes, the outcome is a line of its own.
             if EXECUTED.match(text):
                 inside = begun
-            elif inside:
+            elif inside and not UNDECIDED.match(text):
                 found += _path_calls([(0, text)])
     return found
 
