@@ -75,10 +75,11 @@ $(MARKS)/%.done: benchmarks/%.py | $(BUILD)/bench-venv/ready $(BUILD)/prefix/rea
 	$(BUILD)/bench-venv/bin/python $< --prefix $(BUILD)/prefix --output $(RESULTS)/$*.json $($*) || [ $$? = 3 ]
 	touch $@
 
-lint: $(BUILD)/lint-venv/ready ## ruff, mypy, shellcheck, gofmt, go vet, staticcheck
+lint: $(BUILD)/lint-venv/ready ## ruff, mypy, shellcheck, gofmt, go vet, staticcheck, the length of sentences
 	$(BUILD)/lint-venv/bin/ruff check
 	$(BUILD)/lint-venv/bin/ruff format --check
 	$(BUILD)/lint-venv/bin/mypy
+	$(BUILD)/lint-venv/bin/python tests/sentences.py
 	$(BUILD)/lint-venv/bin/shellcheck .ci/run $$(git ls-files '*.sh')
 	go=$$(hooks/go.sh); for module in hooks plugin; do (cd $$module; test -z "$$(gofmt -l . | tee /dev/stderr)"; \
 	"$$go" vet ./...; "$$go" run honnef.co/go/tools/cmd/staticcheck@v0.6.1 ./...); done
