@@ -303,7 +303,7 @@ def test_installed_hooks_name_the_installed_binary(prefix: Path, runtime: str) -
 @pytest.mark.parametrize("name", ['a "b"', "a\\b", "a&b c"])
 def test_hook_settings_are_json_wherever_the_prefix_lies(tmp_path: Path, name: str) -> None:
     installed = tmp_path / name
-    script = 'here=$1 prefix=$2; eval "$(sed -n "/^write_hooks()/,/^}/p" "$here/install.sh")"; write_hooks'
+    script = 'here=$1; eval "$(sed -n "/^write_hooks()/,/^}/p" "$here/install.sh")"; write_hooks "$2" "$2"'
     subprocess.run(["bash", "-euc", script, "bash", ROOT, installed], check=True)
     for runtime in ("podman", "cri-o", "sarus"):
         text = json.loads((hooks(installed, runtime) / "mpiimport.json").read_text())
