@@ -235,7 +235,7 @@ def test_a_rank_that_ends_early_waits_for_nobody_with_mpi_off(job: Job, mpi: Mpi
 
 # What becomes of an exec that fails though nothing told so before.
 UNFORESEEN = """
-ends = next(module for name, module in sys.modules.items() if name.endswith("runtime.ends"))
+ends = next(module for name, module in sys.modules.items() if name.endswith("mpi.abrupt_ends"))
 ends.can_become = lambda *arguments: True
 try:
     os.execv("/etc/passwd", ["x"])
