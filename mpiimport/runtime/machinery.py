@@ -2,6 +2,7 @@
 
 import _imp
 import sys
+from marshal import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     # A class of loaders, and the suffixes of the files that it loads.
     Details = tuple[type, list[str]]
 
+CODE_TYPE = type((lambda: None).__code__)
 _bootstrap: "Any" = sys.modules["_frozen_importlib"]
 _external: "Any" = sys.modules["_frozen_importlib_external"]
 _internal: "Any" = _imp
@@ -26,6 +28,15 @@ finder_of = _external.PathFinder._path_importer_cache
 fix_co_filename = _internal._fix_co_filename
 # Python leaves importlib's frames that lead to a call of this out of tracebacks.
 call_with_frames_removed = _bootstrap._call_with_frames_removed
+
+
+def loaded_code(marshalled: bytes) -> "CodeType | None":
+    """Return the code object that was marshalled; None where the bytes are damaged, or something else."""
+    try:
+        code = loads(marshalled)
+    except (EOFError, TypeError, ValueError):
+        return None
+    return code if isinstance(code, CODE_TYPE) else None
 
 
 def as_importlib(function: "Function") -> "Function":

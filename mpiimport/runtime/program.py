@@ -120,6 +120,12 @@ class Program:
         """Tell whether its text is read here as the interpreter reads it; else that is to run it by itself."""
         return self.kind != SCRIPT or self._is_container() or self._read().is_readable()
 
+    def text(self) -> bytes:
+        """Return the text of a script or of ``-c``, which is read once; nothing of other programs."""
+        if self.kind == CODE:
+            return self.target.encode(errors="surrogateescape")
+        return self._read().text() if self.kind == SCRIPT and not self._is_container() else b""
+
     def code(self) -> "CodeType | None":
         """Return the program's own code; None where it is a module, is read from a terminal, or is broken.
 

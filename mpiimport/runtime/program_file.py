@@ -1,14 +1,14 @@
 """The file of a program, read once: source or bytecode, as the interpreter takes it. PEP 263, PEP 3147."""
 
 import io
-import marshal
 from _frozen_importlib_external import MAGIC_NUMBER
+
+from .machinery import loaded_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
 
-CODE_TYPE = type((lambda: None).__code__)
 MARK = b"\xef\xbb\xbf"
 # The lines in which a source file may declare its encoding.
 DECLARING = 2
@@ -26,6 +26,10 @@ class ProgramFile:
                 self._data = stream.read()
         except OSError as exc:
             self.failure = exc
+
+    def text(self) -> bytes:
+        """Return what the file holds; nothing where it could not be read."""
+        return self._data
 
     def is_bytecode(self) -> bool:
         """Tell whether the interpreter takes it for a compiled file, by its name or its first bytes."""
@@ -48,11 +52,7 @@ class ProgramFile:
         return source
 
     def _bytecode(self) -> "CodeType | None":
-        try:
-            code = marshal.loads(self._data[16:])
-        except (EOFError, TypeError, ValueError):
-            return None
-        return code if type(code) is CODE_TYPE else None
+        return loaded_code(self._data[16:])
 
     def _is_decodable(self) -> bool:
         """Tell whether the whole text is in the encoding that it declares, or in UTF-8."""

@@ -1,11 +1,12 @@
 """The import statements of a code object, read from its bytecode without executing it."""
 
+from ..machinery import CODE_TYPE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import CodeType
 
-CODE_TYPE = type((lambda: None).__code__)
 CO_OPTIMIZED = 0x1
 
 

@@ -5,7 +5,7 @@ Only what is stored counts, under a name that is written out: ``os.environ[NAME]
 """
 
 from .. import os
-from ..program import CODE, SCRIPT
+from ..program import SCRIPT
 from .reading import read_file, without_warnings
 
 TYPE_CHECKING = False
@@ -26,11 +26,9 @@ ONLY_TREE = 0x400
 
 def unseen_settings(program: "Program", manifest: "Manifest") -> list[str]:
     """Return a line for the user where the program, or a module beside it, sets such variables; else nothing."""
-    texts: list[tuple[str, bytes]] = []
-    if program.kind == CODE:
-        texts.append(("the program", program.target.encode(errors="surrogateescape")))
-    paths = [program.target] if program.kind == SCRIPT else []
-    texts += [(os.path.basename(path), _text(path)) for path in [*paths, *_telling_modules(manifest)]]
+    place = os.path.basename(program.target) if program.kind == SCRIPT else "the program"
+    texts = [(place, program.text())]
+    texts += [(os.path.basename(path), _text(path)) for path in _telling_modules(manifest)]
     found = {place: sorted(set(settings_in(text))) for place, text in texts}
     said = "; ".join(f"{', '.join(names)} in {place}" for place, names in found.items() if names)
     if not said:

@@ -8,8 +8,7 @@ from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 
 from .. import os
 from ..listing import stamp
-from ..machinery import classify_pyc, validate_hash_pyc, validate_timestamp_pyc
-from .bytecode import CODE_TYPE
+from ..machinery import classify_pyc, loaded_code, validate_hash_pyc, validate_timestamp_pyc
 from .counted_files import count_bytes, open_to_read
 
 TYPE_CHECKING = False
@@ -48,7 +47,7 @@ class CodeFile:
         rank must warn). Not for threads: the warning filters are the process's.
         """
         if self.marshalled is not None:
-            return _loaded(self.marshalled)
+            return loaded_code(self.marshalled)
         before = set(sys.modules)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -80,14 +79,6 @@ def hide_modules(before: set[str]) -> None:
     for name in set(sys.modules) - before:
         if not name.startswith("mpiimport."):
             _hidden.append(sys.modules.pop(name))
-
-
-def _loaded(marshalled: bytes) -> "CodeType | None":
-    try:
-        code = marshal.loads(marshalled)
-    except (EOFError, TypeError, ValueError):
-        return None
-    return code if isinstance(code, CODE_TYPE) else None
 
 
 def read_code(path: str) -> CodeFile | None:

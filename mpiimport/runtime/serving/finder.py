@@ -124,14 +124,12 @@ class StoreFinder(FileFinder):
             return super().find_spec(fullname, target)
         tail = fullname.rpartition(".")[2]
         base = f"{self.path.rstrip('/')}/{tail}"
-        inside = None
+        inside = spec = None
         if self._listing.get(tail) == DIRECTORY:
             inside = self.source.listing(base)
             if inside is None:
                 return super().find_spec(fullname, target)
             spec = self._spec(fullname, inside, "__init__", f"{base}/__init__", [base])
-        else:
-            spec = None
         spec = spec or self._spec(fullname, self._listing, tail, base, None)
         if spec is not None:
             return spec if self.source.is_there(str(spec.origin)) else super().find_spec(fullname, target)

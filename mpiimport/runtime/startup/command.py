@@ -5,10 +5,10 @@ import sys
 from _frozen_importlib import BuiltinImporter
 from sys import __excepthook__ as print_exception
 
+from ...rank_variables import speaks_for_job
 from .. import PACKAGE_DIRECTORY, os, restore_lazy_imports
 from ..clock import MAIN, SITE, phases
 from ..messages import say, say_as_interpreter
-from ..mpi.launcher import launch
 from ..options import OptionError, VariableError, from_environment, split_flags, switched_off
 from ..program import NoProgram, Program
 from ..serving.site_answers import Answers
@@ -160,8 +160,7 @@ def activate_interpreter() -> None:
 def _say_on_root(reason: VariableError) -> None:
     """Say, where this process is root or no rank, why it runs plainly. What it starts is not to say it again."""
     os.environ["MPIIMPORT"] = "0"
-    here = launch()
-    if here is None or here.rank == 0:
+    if speaks_for_job(os.environ):
         say(f"mpiimport: running as plain Python: {reason}")
 
 

@@ -23,7 +23,7 @@ class Index:
     aliases    real path of a library -> the path in ``libraries`` by which it was found, where the two differ
     needs      library -> paths of the libraries to load before it, in order
     metadata   ``*.dist-info`` directory -> {file name: (offset, length, digest), None where it does not exist}
-    answers    what ``answers.Answers`` recorded on root
+    answers    what ``site_answers.Answers`` recorded on root
     """
 
     __slots__ = ("absent", "aliases", "answers", "code", "libraries", "listings", "metadata", "needs", "writable")

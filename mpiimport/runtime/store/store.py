@@ -4,10 +4,10 @@ A file that was filled with what root sent is sealed: its modification time gets
 write or truncation replaces. Ranks map libraries only from sealed files, which costs them no look at the content.
 
 lock     locked, shared, by every process that uses the store (flock(2)), so that the last one out removes it
-index    what the store holds, as `snapshot.Index` packs it
+index    what the store holds, as `index.Index` packs it
 code     the code objects, one after another
 lib/...  shared libraries under their original absolute paths, so that $ORIGIN keeps its meaning
-late/... what the ranks add, see `late`
+late/... what the ranks add, see `late_records`
 """
 
 from .. import open, os, time
