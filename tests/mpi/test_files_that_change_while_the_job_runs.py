@@ -129,6 +129,14 @@ for name in "part.made", "part.sub.inner", "beside":
 """
 
 
+def lines_with(library: Path, job: Job, mpi: Mpi, door: str, *words: str | Path, **environment: str) -> list[str]:
+    """Run a program that ends well with ``library`` on PYTHONPATH; return what it prints."""
+    path = ":".join(filter(None, [job.switches(door).get("PYTHONPATH"), str(library)]))
+    outcome = job.run(mpi, 2, *words, door=door, PYTHONPATH=path, **environment)
+    assert outcome.status == 0, outcome.stderr
+    return outcome.lines()
+
+
 @pytest.mark.parametrize("words", [(), ("invalidate",)], ids=["alone", "with invalidate_caches"])
 @pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
 def test_who_clears_the_cache_of_finders_has_directories_looked_at_again(
@@ -139,10 +147,7 @@ def test_who_clears_the_cache_of_finders_has_directories_looked_at_again(
     for each in ("plain", door):
         library = job.directory / f"library-{each}"
         job.script("", f"library-{each}/part/__init__.py")
-        path = ":".join(filter(None, [job.switches(each).get("PYTHONPATH"), str(library)]))
-        outcome = job.run(mpich, 2, script, *words, door=each, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1")
-        assert outcome.status == 0, outcome.stderr
-        seen[each] = outcome.lines()
+        seen[each] = lines_with(library, job, mpich, each, script, *words, PYTHONDONTWRITEBYTECODE="1")
     assert seen[door] == seen["plain"]
 
 
@@ -174,11 +179,8 @@ def test_a_module_that_is_removed_before_anyone_reads_it_is_not_found(job: Job, 
         library = job.directory / f"library-{each}"
         for name in ("kept", "optional"):
             job.script("", f"library-{each}/{name}.py")
-        path = ":".join(filter(None, [job.switches(each).get("PYTHONPATH"), str(library)]))
-        words = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "MPIIMPORT_MANIFESTS": "-"}
-        outcome = job.run(mpich, 2, script, str(library), door=each, **words)
-        assert outcome.status == 0, outcome.stderr
-        seen[each] = outcome.lines()
+        settings = {"PYTHONDONTWRITEBYTECODE": "1", "MPIIMPORT_MANIFESTS": "-"}
+        seen[each] = lines_with(library, job, mpich, each, script, str(library), **settings)
     assert "ModuleNotFoundError" in seen["plain"][0]
     assert seen[door] == seen["plain"]
 
@@ -221,8 +223,5 @@ def test_an_extension_module_built_anew_is_loaded_after_invalidate_caches(job: J
         library = job.directory / f"library-{each}"
         build(library / "native.so", 1)
         build(library / "new" / "native.so", 2)
-        path = ":".join(filter(None, [job.switches(each).get("PYTHONPATH"), str(library)]))
-        outcome = job.run(mpich, 2, script, str(library), door=each, PYTHONPATH=path, MPIIMPORT_LIBRARIES="stage")
-        assert outcome.status == 0, outcome.stderr
-        seen[each] = outcome.lines()
+        seen[each] = lines_with(library, job, mpich, each, script, str(library), MPIIMPORT_LIBRARIES="stage")
     assert seen[door] == seen["plain"] == ["2 True"] * 2
