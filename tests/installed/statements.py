@@ -3,7 +3,6 @@
 import ast
 import json
 import os
-import runpy
 import sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -16,12 +15,13 @@ PATTERNS = ("*.py", "asyncio/*.py", "multiprocessing/*.py", "importlib/**/*.py")
 
 
 def main() -> None:
-    """Read ``[path of bytecode.py, {name: snippet}, step]``; write ``[{name: imports}, compared, differences]``.
+    """Read ``[directory of mpiimport, {name: snippet}, step]``; write ``[{name: imports}, compared, differences]``.
 
     Of the standard library every ``step``-th module is compared.
     """
-    module, snippets, step = json.load(sys.stdin)
-    import_statements = runpy.run_path(module)["import_statements"]
+    directory, snippets, step = json.load(sys.stdin)
+    sys.path.append(directory)
+    from mpiimport.runtime.root.bytecode import import_statements
 
     def by_bytecode(code: CodeType) -> Found:
         return {(found.name, found.level, tuple(found.names)) for found in import_statements(code)}

@@ -13,7 +13,6 @@ from tests.conftest import ROOT, RUNNING
 Imports = set[tuple[str, int, tuple[str, ...]]]
 # The running Python compares its whole standard library, the others every so many modules.
 OTHERS_STEP = 4
-FILE = ROOT / "mpiimport" / "runtime" / "root" / "bytecode.py"
 READER = Path(__file__).with_name("statements.py")
 
 SNIPPETS: dict[str, tuple[str, Imports]] = {
@@ -100,7 +99,7 @@ def reading(version: str, python: Path) -> Reading:
     step = 1 if version == RUNNING else OTHERS_STEP
     done = subprocess.run(
         [python, "-I", READER],
-        input=json.dumps([str(FILE), {name: source for name, (source, _) in snippets.items()}, step]),
+        input=json.dumps([str(ROOT), {name: source for name, (source, _) in snippets.items()}, step]),
         stdout=subprocess.PIPE,
         check=True,
         text=True,
