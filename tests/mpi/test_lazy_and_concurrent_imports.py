@@ -58,6 +58,31 @@ for thread in threads: thread.join()
 seen["modules"] = sorted(name for name in sys.modules if name.startswith(("kit", "many")))
 seen["values"] = [sys.modules[f"many.m{i}"].value for i in range(40)]
 """
+EXTENSIONS_IN_THREADS = """
+import importlib, sys, threading
+from importlib.machinery import ExtensionFileLoader
+def named():
+    import array, binascii, cmath, fcntl, grp, math, mmap, resource, select, termios, unicodedata, zlib
+    import _asyncio, _bisect, _blake2, _codecs_jp, _codecs_kr, _csv, _datetime, _decimal, _heapq, _hashlib, _json, _lzma
+    import _multiprocessing, _opcode, _pickle, _posixsubprocess, _queue, _random, _socket, _ssl, _statistics, _struct
+    import _uuid, _zoneinfo
+names = [name for name in named.__code__.co_varnames if name not in sys.modules]
+def work(names):
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ImportError as exc:
+            failed.append(f"{name}: {exc}")
+failed = []
+before = sys.getswitchinterval()
+sys.setswitchinterval(1e-6)
+threads = [threading.Thread(target=work, args=(names[i::8],)) for i in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+sys.setswitchinterval(before)
+seen["failed"] = failed
+seen["extensions"] = sum(isinstance(sys.modules[name].__spec__.loader, ExtensionFileLoader) for name in names) > 20
+"""
 INTERPRETERS = """
 import json, os, sys
 try:
@@ -96,6 +121,10 @@ def test_lazy_loaders_module_getattr_and_circles(job: Job, mpich: Mpi) -> None:
 
 def test_threads_import_at_once(job: Job, mpich: Mpi) -> None:
     assert compared(job, mpich, THREADS, "early", "sitecustomize") == {}
+
+
+def test_threads_map_extension_modules_at_once(job: Job, mpich: Mpi) -> None:
+    assert compared(job, mpich, EXTENSIONS_IN_THREADS, "early") == {}
 
 
 @pytest.mark.parametrize("door", ["early", "sitecustomize"])

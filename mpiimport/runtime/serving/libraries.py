@@ -124,12 +124,12 @@ class StagedLibraries:
         self._copied.add(path)
         return True
 
-    def _mapped(self) -> set[str]:
+    def _mapped(self) -> frozenset[str]:
         """Return the names of the libraries that are mapped, as ld.so has them."""
         try:
             self._link_map = self._link_map or LinkMap()
         except (ImportError, OSError):
-            return set()
+            return frozenset()
         return self._link_map.names()
 
     def _real_path(self, path: str) -> str:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 class LinkMap:
     """The names of mapped libraries, as C code is told and as ``dlopen`` compares them with what it is asked for.
 
-    A library that has been unmapped meanwhile still counts. Raises OSError where ld.so tells nothing.
+    A library that has been unmapped meanwhile still counts. Raises OSError where ld.so tells nothing. Threads may ask
+    at once: no method works on what another thread may replace before it ends.
     """
 
     def __init__(self) -> None:
@@ -31,23 +32,24 @@ class LinkMap:
         self._last = self._of(program)
         self._names: set[str] = set()
 
-    def names(self) -> set[str]:
+    def names(self) -> frozenset[str]:
         """Return the names of all libraries; each is read once."""
         entry = self._last
         while entry:
             found = self._entry.from_address(entry)
             self._names.add(os.fsdecode(found.l_name or b""))
             entry = found.l_next
-        return self._names
+        return frozenset(self._names)
 
     def rename(self, handle: int, name: str) -> None:
         """Give a library, whose handle is never closed, another name: what it would have been opened by."""
         self.names()
-        self._last = self._of(handle)
+        entry = self._of(handle)
         # ld.so frees a library's name with it, so it has to be the C library's. The former one may be in use.
         copy = self._strdup(os.fsencode(name))
-        self._pointer.from_address(self._last + self._entry.l_name.offset).value = copy
+        self._pointer.from_address(entry + self._entry.l_name.offset).value = copy
         self._names.add(name)
+        self._last = entry
 
     def _of(self, handle: int) -> int:
         entry = self._pointer()
