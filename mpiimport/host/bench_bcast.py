@@ -12,7 +12,7 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from mpiimport.runtime.broadcast_tree import MPI_OWN, PREFIX, Algorithm
+from mpiimport.runtime.broadcast_tree import FANOUT_PREFIX, MPI_OWN, Algorithm
 from mpiimport.runtime.mpi.loading import NoMpi, import_privately
 from mpiimport.runtime.mpi.transport import Transport
 from mpiimport.runtime.options import from_environment
@@ -81,7 +81,7 @@ def algorithms(ranks: int) -> list[Algorithm]:
     fanouts = [1]
     while fanouts[-1] < ranks - 1:
         fanouts.append(fanouts[-1] * 2)
-    return [MPI_OWN, *(Algorithm(f"{PREFIX}{fanout}") for fanout in fanouts)]
+    return [MPI_OWN, *(Algorithm(f"{FANOUT_PREFIX}{fanout}") for fanout in fanouts)]
 
 
 def pieces(size: int, buffers: list[memoryview]) -> Iterator[memoryview]:

@@ -13,9 +13,9 @@ from spython.main import Client
 from .complaint import Complaint
 
 # Where the container sees what is bound for a recording.
-PACKAGE, RECORDS = "/mpiimport-bake/lib/mpiimport", "/mpiimport-bake/records"
+PACKAGE_IN_IMAGE, RECORDS_IN_IMAGE = "/mpiimport-bake/lib/mpiimport", "/mpiimport-bake/records"
 # Apptainer sets both names; the values keep what the image itself puts on the path.
-PYTHONPATH = f"{PACKAGE}/door${{PYTHONPATH:+:$PYTHONPATH}}"
+PYTHONPATH = f"{PACKAGE_IN_IMAGE}/door${{PYTHONPATH:+:$PYTHONPATH}}"
 
 
 class Image(Protocol):
@@ -50,8 +50,8 @@ class ImageFile:
         self.path = path
 
     def run(self, command: list[str], package: Path, records: Path) -> int:
-        binds = [f"{package}:{PACKAGE}:ro", f"{records}:{RECORDS}"]
-        settings = {"MPIIMPORT": "1", "MPIIMPORT_RECORD": RECORDS, "PYTHONPATH": PYTHONPATH}
+        binds = [f"{package}:{PACKAGE_IN_IMAGE}:ro", f"{records}:{RECORDS_IN_IMAGE}"]
+        settings = {"MPIIMPORT": "1", "MPIIMPORT_RECORD": RECORDS_IN_IMAGE, "PYTHONPATH": PYTHONPATH}
         prefixed = {
             f"{tool}ENV_{name}": value for tool in ("APPTAINER", "SINGULARITY") for name, value in settings.items()
         }

@@ -68,7 +68,7 @@ OF_IMAGES = frozenset(
     | {"proc", "root", "run", "sbin", "sys", "tmp", "usr", "var"}
 )
 # A store of numpy and scipy.
-ROOM = 150 << 20
+LEAST_ROOM = 150 << 20
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -223,6 +223,6 @@ def _shortcoming(mount: Mount) -> str:
         return "is noexec, so that no library could be mapped from it"
     sizes = [re.fullmatch(r"size=(\d+)([kmg]?)", option) for option in mount.options]
     for size in filter(None, sizes):
-        if int(size[1]) * UNITS.get(size[2], 1) < ROOM:
+        if int(size[1]) * UNITS.get(size[2], 1) < LEAST_ROOM:
             return f"has only {size[1]}{size[2]}"
     return ""

@@ -2,7 +2,7 @@
 
 from .size import is_count
 
-PREFIX = "tree:"
+FANOUT_PREFIX = "tree:"
 
 
 class Algorithm(str):
@@ -11,11 +11,11 @@ class Algorithm(str):
     __slots__ = ()
 
     def is_valid(self) -> bool:
-        return self == "mpi" or (self.startswith(PREFIX) and is_count(self[len(PREFIX) :]))
+        return self == "mpi" or (self.startswith(FANOUT_PREFIX) and is_count(self[len(FANOUT_PREFIX) :]))
 
     def family(self, rank: int, size: int) -> "Family | None":
         """Return the place of a rank in the tree; None where MPI finds its own ways."""
-        return Family(rank, size, int(self[len(PREFIX) :])) if self.startswith(PREFIX) else None
+        return Family(rank, size, int(self[len(FANOUT_PREFIX) :])) if self.startswith(FANOUT_PREFIX) else None
 
 
 class Family:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
     from typing import Any
 
-SCRIPT, MODULE, CODE, INPUT = "script", "module", "code", "input"
+SCRIPT, MODULE, COMMAND, INPUT = "script", "module", "code", "input"
 # Options of Python that take a value, as the rest of the word or as the next one.
 WITH_VALUE = "WX"
 
@@ -28,7 +28,7 @@ class NoProgram(ValueError):
 
 
 class Program:
-    """``kind``: SCRIPT, MODULE, CODE or INPUT; ``target``: the path, name or text; ``arguments``: the rest."""
+    """``kind``: SCRIPT, MODULE, COMMAND or INPUT; ``target``: the path, name or text; ``arguments``: the rest."""
 
     __slots__ = ("_container", "_file", "_main", "arguments", "kind", "target")
 
@@ -44,14 +44,14 @@ class Program:
     def parse(cls, words: list[str]) -> "Program":
         """Read ``-m module``, ``-c code``, ``-`` or a script, with its arguments. Raises NoProgram."""
         if not words:
-            raise NoProgram("nothing to run: give a script, -m MODULE, -c CODE or -")
+            raise NoProgram("nothing to run: give a script, -m MODULE, -c COMMAND or -")
         word, rest = words[0], words[1:]
         if word[:2] in ("-m", "-c"):
             if word[2:]:
                 rest.insert(0, word[2:])
             if not rest:
                 raise NoProgram(f"{word} needs a value")
-            return cls(MODULE if word[1] == "m" else CODE, rest[0], rest[1:])
+            return cls(MODULE if word[1] == "m" else COMMAND, rest[0], rest[1:])
         return cls(INPUT if word == "-" else SCRIPT, word, rest)
 
     @classmethod
@@ -85,13 +85,13 @@ class Program:
         """Return the identity less the place of a script, which may differ between machines."""
         if self.kind == SCRIPT:
             return f"{SCRIPT} {os.path.basename(_absolute(self.target))}"
-        if self.kind == CODE:
-            return f"{CODE} {digest(self.target.encode(errors='surrogateescape')).hex()}"
+        if self.kind == COMMAND:
+            return f"{COMMAND} {digest(self.target.encode(errors='surrogateescape')).hex()}"
         return f"{MODULE} {self.target}" if self.kind == MODULE else ""
 
     def words(self) -> list[str]:
         """Return what ``sys.argv`` is before the program begins."""
-        first = {MODULE: "-m", CODE: "-c", INPUT: "-"}.get(self.kind, self.target)
+        first = {MODULE: "-m", COMMAND: "-c", INPUT: "-"}.get(self.kind, self.target)
         return [first, *self.arguments]
 
     def search_entry(self) -> str | None:
@@ -100,7 +100,7 @@ class Program:
             return os.path.join(os.getcwd(), self.target)
         if sys.flags.isolated or getattr(sys.flags, "safe_path", False):
             return None
-        if self.kind in (CODE, INPUT):
+        if self.kind in (COMMAND, INPUT):
             return ""
         try:
             return os.getcwd() if self.kind == MODULE else os.path.dirname(os.path.realpath(self.target))
@@ -122,7 +122,7 @@ class Program:
 
     def text(self) -> bytes:
         """Return the text of a script or of ``-c``, which is read once; nothing of other programs."""
-        if self.kind == CODE:
+        if self.kind == COMMAND:
             return self.target.encode(errors="surrogateescape")
         return self._read().text() if self.kind == SCRIPT and not self._is_container() else b""
 
@@ -134,7 +134,7 @@ class Program:
         try:
             if self.kind == SCRIPT and not self._is_container() and not self._read().failure:
                 return self._read().code(self.target)
-            if self.kind == CODE:
+            if self.kind == COMMAND:
                 return compile(_text_of_option(self.target), "<string>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError):
             pass
@@ -155,7 +155,7 @@ class Program:
         namespace = main.__dict__
         if self.kind == SCRIPT:
             code = self._prepare_file(namespace)
-        elif self.kind == CODE:
+        elif self.kind == COMMAND:
             text = _text_of_option(self.target)
             code = compile(text, "<string>", "exec", dont_inherit=True)
             if self._keeps_text():
@@ -163,7 +163,7 @@ class Program:
         else:
             namespace["__file__"] = "<stdin>"
             code = compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True)
-        if self.kind != CODE and sys.version_info < (3, 15):
+        if self.kind != COMMAND and sys.version_info < (3, 15):
             namespace["__cached__"] = None
         run: Callable[[], object] = partial(exec, code, namespace)
         return run
@@ -194,7 +194,7 @@ class Program:
 
     def _keeps_text(self) -> bool:
         """Tell whether Python keeps the program's text for tracebacks: that of ``-c`` since 3.13."""
-        return self.kind == CODE and sys.version_info >= (3, 13)
+        return self.kind == COMMAND and sys.version_info >= (3, 13)
 
     def _prepare_module(self) -> "Callable[[], object]":
         import runpy

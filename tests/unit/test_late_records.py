@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mpiimport.runtime.size import Size
-from mpiimport.runtime.store.late_records import CODE, DIRECTORY, LISTING, UNFINISHED, LateRecords, make_room
+from mpiimport.runtime.store.late_records import CODE, LATE, LISTING, UNFINISHED, LateRecords, make_room
 from mpiimport.runtime.store.store import Store
 from tests.conftest import ROOT
 
@@ -67,7 +67,7 @@ def ranks(tmp_path: Path) -> Iterator[Callable[[int, str], list[Rank]]]:
 
 
 def place(rank: Rank) -> Path:
-    return Path(rank.store.directory) / DIRECTORY
+    return Path(rank.store.directory) / LATE
 
 
 def test_what_one_read_its_neighbours_do_not_read(ranks: Callable[..., list[Rank]]) -> None:

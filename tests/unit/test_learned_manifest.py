@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiimport.runtime.program import CODE, INPUT, MODULE, SCRIPT, Program
+from mpiimport.runtime.program import COMMAND, INPUT, MODULE, SCRIPT, Program
 from mpiimport.runtime.root.learned_manifest import Learned, Malformed, file_name, user_directory
 from mpiimport.runtime.root.learning import NONE, Learning
 
@@ -92,7 +92,7 @@ def test_programs_and_trees_have_files_of_their_own() -> None:
         Program(SCRIPT, "/a/app.py", []),
         Program(SCRIPT, "/b/app.py", []),
         Program(MODULE, "app.py", []),
-        Program(CODE, "/a/app.py", []),
+        Program(COMMAND, "/a/app.py", []),
     ]
     assert len({file_name(program, tree) for program in programs for tree in ("one", "other")}) == 8
     assert file_name(programs[0]) == file_name(programs[1]) != file_name(programs[2])
@@ -109,7 +109,7 @@ def test_the_users_directory_follows_the_base_directory_specification(monkeypatc
 
 
 def test_a_damaged_file_is_neither_used_nor_overwritten(tmp_path: Path) -> None:
-    program = Program(CODE, "import json", [])
+    program = Program(COMMAND, "import json", [])
     first = Learning.of(program, str(tmp_path))
     first.finish({}, {"json": 1})
     (path,) = tmp_path.iterdir()
@@ -126,13 +126,13 @@ def test_a_damaged_file_is_neither_used_nor_overwritten(tmp_path: Path) -> None:
 
 def test_nothing_is_kept_where_nothing_is_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for manifests, program in (NONE, Program(CODE, "import json", [])), ("", Program(INPUT, "-", [])):
+    for manifests, program in (NONE, Program(COMMAND, "import json", [])), ("", Program(INPUT, "-", [])):
         Learning.of(program, manifests).finish({}, {"json": 1})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_jobs_that_end_together_lose_nothing_they_saw_before(tmp_path: Path) -> None:
-    program = Program(CODE, "import json", [])
+    program = Program(COMMAND, "import json", [])
     one, other = Learning.of(program, str(tmp_path)), Learning.of(program, str(tmp_path))
     one.finish({}, {"json": 1})
     other.finish({}, {"csv": 1})

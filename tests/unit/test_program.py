@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mpiimport.runtime.program import CODE, INPUT, MODULE, SCRIPT, NoProgram, Program
+from mpiimport.runtime.program import COMMAND, INPUT, MODULE, SCRIPT, NoProgram, Program
 from tests.conftest import ROOT
 from tests.lab.ranks import clean_environment
 
@@ -102,9 +102,9 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["/opt/with space", "-"], (SCRIPT, "/opt/with space", ["-"])),
         (["-m", "package.module", "-c"], (MODULE, "package.module", ["-c"])),
         (["-mmodule", "a"], (MODULE, "module", ["a"])),
-        (["-c", "print(1)", "a", "b"], (CODE, "print(1)", ["a", "b"])),
-        (["-cprint(1)", "-m"], (CODE, "print(1)", ["-m"])),
-        (["-c", ""], (CODE, "", [])),
+        (["-c", "print(1)", "a", "b"], (COMMAND, "print(1)", ["a", "b"])),
+        (["-cprint(1)", "-m"], (COMMAND, "print(1)", ["-m"])),
+        (["-c", ""], (COMMAND, "", [])),
         (["-", "-", "a"], (INPUT, "-", ["-", "a"])),
     ],
 )
@@ -142,7 +142,7 @@ def report(words: list[str], directory: Path) -> dict[str, Any]:
 def test_the_program_is_found_behind_options_of_python(directory: Path, program: str, options: list[str]) -> None:
     words = PROGRAMS[program]
     found = report([*options, *words, *ARGUMENTS], directory)
-    kind = {"script": SCRIPT, "module": MODULE, "code": CODE, "standard input": INPUT}[program]
+    kind = {"script": SCRIPT, "module": MODULE, "code": COMMAND, "standard input": INPUT}[program]
     assert (found["kind"], found["target"], found["arguments"]) == (kind, words[-1], found["argv"][1:])
     assert found["argv"][1:] == ARGUMENTS
 
@@ -150,8 +150,8 @@ def test_the_program_is_found_behind_options_of_python(directory: Path, program:
 @pytest.mark.parametrize("name", JOINED)
 def test_the_program_is_found_where_words_are_joined(directory: Path, name: str) -> None:
     found = report([*JOINED[name], *ARGUMENTS], directory)
-    kind = MODULE if "module" in name else CODE if "code" in name else SCRIPT
-    target = {MODULE: "probe", CODE: PROBE, SCRIPT: "probe.py"}[kind]
+    kind = MODULE if "module" in name else COMMAND if "code" in name else SCRIPT
+    target = {MODULE: "probe", COMMAND: PROBE, SCRIPT: "probe.py"}[kind]
     assert (found["kind"], found["target"], found["arguments"]) == (kind, target, ARGUMENTS)
     assert found["argv"][1:] == ARGUMENTS
 

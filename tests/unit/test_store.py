@@ -21,7 +21,7 @@ from mpiimport import runtime
 from mpiimport.runtime.c_functions import LOCK_EX, flock
 from mpiimport.runtime.digest import Damaged, digest
 from mpiimport.runtime.store import store as store_module
-from mpiimport.runtime.store.store import ABANDONED_SECONDS, PREFIX, NoRoom, Store, sweep
+from mpiimport.runtime.store.store import ABANDONED_SECONDS, STORE_PREFIX, NoRoom, Store, sweep
 from tests.conftest import ROOT
 
 LIBRARY = "lib/opt/tree/numpy.libs/libopenblas.so"
@@ -119,7 +119,7 @@ def test_a_new_store_is_private_and_has_its_room(tmp_path: Path) -> None:
     store = create(tmp_path)
     (directory,) = tmp_path.iterdir()
     assert directory == Path(store.directory)
-    assert re.fullmatch(rf"{PREFIX}{os.geteuid()}\.[0-9a-f]{{32}}", directory.name)
+    assert re.fullmatch(rf"{STORE_PREFIX}{os.geteuid()}\.[0-9a-f]{{32}}", directory.name)
     assert directory.stat().st_mode & 0o777 == 0o700
     assert store.executable
     for name, size in SIZES.items():
@@ -522,14 +522,14 @@ def test_sweep_spares_what_is_not_a_store_of_ours(tmp_path: Path) -> None:
     target.mkdir()
     (target / "lock").touch()
     (target / "precious").touch()
-    mine = f"{PREFIX}{os.geteuid()}."
+    mine = f"{STORE_PREFIX}{os.geteuid()}."
     (tmp_path / f"{mine}link").symlink_to(target)
     (tmp_path / f"{mine}file").touch()
-    (tmp_path / f"{PREFIX}{os.geteuid()}0.deadbeef").mkdir()
-    (tmp_path / f"{PREFIX}{os.geteuid()}0.deadbeef" / "lock").touch()
+    (tmp_path / f"{STORE_PREFIX}{os.geteuid()}0.deadbeef").mkdir()
+    (tmp_path / f"{STORE_PREFIX}{os.geteuid()}0.deadbeef" / "lock").touch()
     # Of a version that locks in another way.
-    (tmp_path / f"{PREFIX}{os.geteuid()}-deadbeef").mkdir()
-    (tmp_path / f"{PREFIX}{os.geteuid()}-deadbeef" / "lock").touch()
+    (tmp_path / f"{STORE_PREFIX}{os.geteuid()}-deadbeef").mkdir()
+    (tmp_path / f"{STORE_PREFIX}{os.geteuid()}-deadbeef" / "lock").touch()
     (tmp_path / "other").mkdir()
     before = sorted(tmp_path.rglob("*"))
     sweep([str(tmp_path), str(tmp_path / "absent"), str(tmp_path / f"{mine}file")])
@@ -540,7 +540,7 @@ def test_sweep_does_not_follow_links_inside_a_dead_store(tmp_path: Path) -> None
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "precious").touch()
-    dead = tmp_path / f"{PREFIX}{os.geteuid()}.dead"
+    dead = tmp_path / f"{STORE_PREFIX}{os.geteuid()}.dead"
     (dead / "lib").mkdir(parents=True, mode=0o700)
     (dead / "lock").touch()
     (dead / "lib" / "file").symlink_to(outside / "precious")
@@ -550,7 +550,7 @@ def test_sweep_does_not_follow_links_inside_a_dead_store(tmp_path: Path) -> None
 
 
 def test_sweep_spares_a_store_that_is_being_made_but_not_an_abandoned_one(tmp_path: Path) -> None:
-    fresh, abandoned = (tmp_path / f"{PREFIX}{os.geteuid()}.{name}" for name in ("fresh", "abandoned"))
+    fresh, abandoned = (tmp_path / f"{STORE_PREFIX}{os.geteuid()}.{name}" for name in ("fresh", "abandoned"))
     for directory in (fresh, abandoned):
         directory.mkdir(0o700)
         (directory / "lock.new").touch()

@@ -27,7 +27,7 @@ from mpiimport.runtime.broadcast_tree import MPI_OWN
 from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.mpi.transport import Transport
 from mpiimport.runtime.options import from_environment
-from mpiimport.runtime.program import CODE, Program
+from mpiimport.runtime.program import COMMAND, Program
 from mpiimport.runtime.root.parallel import map_ahead
 from mpiimport.runtime.root.snapshot import Snapshot, take_snapshot
 from mpiimport.runtime.serving.account import Account
@@ -163,7 +163,7 @@ class Wire:
 
 def read(tree: Path, modules: list[str]) -> Snapshot:
     """Take the snapshot that root takes for a program that imports all ``modules``."""
-    program = Program(CODE, "".join(f"import {name}\n" for name in modules), [])
+    program = Program(COMMAND, "".join(f"import {name}\n" for name in modules), [])
     with (
         mock.patch.object(sys, "path", [str(tree)]),
         mock.patch("mpiimport.runtime.os.getcwd", return_value="/nowhere"),

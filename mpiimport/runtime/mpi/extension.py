@@ -11,7 +11,7 @@ from _frozen_importlib_external import ExtensionFileLoader
 
 from .. import c_functions, open, os
 from ..machinery import as_importlib
-from .handover import MODULE, PACKAGE
+from .handover import MPI4PY, MPI_MODULE
 from .site_outlook import prefixes
 
 TYPE_CHECKING = False
@@ -46,19 +46,19 @@ def load_bare(path: list[str], before_site: bool) -> "ModuleType | None":
     file = _extension(path, before_site)
     if file is None:
         return None
-    package: Any = type(sys)(PACKAGE)
+    package: Any = type(sys)(MPI4PY)
     package.__path__ = [os.path.dirname(file)]
     package.rc = _Settings()
     pickle = None if "pickle" in sys.modules else _later_pickle()
     if pickle is not None:
         sys.modules["pickle"] = pickle
-    sys.modules[PACKAGE] = package
+    sys.modules[MPI4PY] = package
     try:
-        spec = ModuleSpec(MODULE, ExtensionFileLoader(MODULE, file), origin=file)
+        spec = ModuleSpec(MPI_MODULE, ExtensionFileLoader(MPI_MODULE, file), origin=file)
         spec.has_location = True
         module: ModuleType = _imp.create_dynamic(spec)
         module.__spec__, module.__file__ = spec, file
-        sys.modules[MODULE] = module
+        sys.modules[MPI_MODULE] = module
         _imp.exec_dynamic(module)
     finally:
         if pickle is not None:
@@ -72,7 +72,7 @@ def complete(module: "ModuleType") -> None:
 
     mpi: Any = module
     mpi.pickle.__init__(pickle.dumps, pickle.loads, mpi.pickle.PROTOCOL)
-    chooser: Any = sys.modules.get(f"{PACKAGE}.{CHOOSER.removesuffix('.py')}")
+    chooser: Any = sys.modules.get(f"{MPI4PY}.{CHOOSER.removesuffix('.py')}")
     variant = os.path.basename(mpi.__file__).split(".")[1]
     if hasattr(chooser, "_get_mpiabi") and variant in VARIANTS:
         # It remembers there what it has found by means of ctypes.
@@ -115,14 +115,14 @@ def _extension(path: list[str], before_site: bool) -> str | None:
         # The standard library has none.
         if entry in (library, os.path.join(library, "lib-dynload")) or entry.endswith(".zip"):
             continue
-        directory = os.path.join(entry, PACKAGE)
+        directory = os.path.join(entry, MPI4PY)
         if os.path.isdir(directory):
             return _extension_in(directory, before_site)
         try:
             names = os.listdir(entry or ".")
         except OSError:
             continue
-        if any(name.startswith(PACKAGE + ".") for name in names):
+        if any(name.startswith(MPI4PY + ".") for name in names):
             return None
     return None
 

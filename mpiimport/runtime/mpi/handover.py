@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..machinery import Details
     from .ownership import Ownership
 
-PACKAGE = "mpi4py"
-MODULE = "mpi4py.MPI"
+MPI4PY = "mpi4py"
+MPI_MODULE = "mpi4py.MPI"
 READ_AT_LOAD = {"fast_reduce": True, "recv_mprobe": True, "irecv_bufsz": 32768, "errors": "exception"}
 WORDS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
 
@@ -37,7 +37,7 @@ class Settings:
     """
 
     def __init__(self) -> None:
-        rc = sys.modules[PACKAGE].rc
+        rc = sys.modules[MPI4PY].rc
         self.initialize = bool(_setting(rc, "initialize", True))
         self.threads = bool(_setting(rc, "threads", True))
         level = _setting(rc, "thread_level", THREAD_LEVELS[-1]) if self.threads else THREAD_LEVELS[0]
@@ -55,7 +55,7 @@ def hand_over_by_any_loader(ownership: "Ownership") -> None:
 
     @as_importlib
     def create_dynamic(spec: ModuleSpec, *file: "Any") -> "ModuleType":
-        if spec.name == MODULE and ownership.of_the_tree:
+        if spec.name == MPI_MODULE and ownership.of_the_tree:
             return _given(ownership, spec, create)
         module: ModuleType = call_with_frames_removed(create, spec, *file)
         return module

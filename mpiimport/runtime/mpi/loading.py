@@ -4,7 +4,7 @@ import sys
 
 from .. import PREFIX, os
 from .extension import load_bare
-from .handover import MODULE, PACKAGE, Settings
+from .handover import MPI4PY, MPI_MODULE, Settings
 from .preload import load_globally, make_global
 from .site_outlook import environment_prefix, site_packages, user_site_and_prefixes
 
@@ -30,7 +30,7 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
     The standard library's modules that it imports stay. ``before_site``: ``site`` has still to put the tree's
     packages on ``sys.path``. ``preload``: libraries whose symbols MPI's own plugins are to see. Raises NoMpi.
     """
-    if MODULE in sys.modules:
+    if MPI_MODULE in sys.modules:
         raise NoMpi("mpi4py.MPI was imported before mpiimport could start; import it later")
     try:
         load_globally(preload)
@@ -57,7 +57,7 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
         sys.meta_path[:] = finders
         os.environ.update(variables)
         for name in set(sys.modules) - before:
-            if name.partition(".")[0] == PACKAGE:
+            if name.partition(".")[0] == MPI4PY:
                 del sys.modules[name]
     # The finder that was made for the package's directory would not hand the module over.
     sys.path_importer_cache.pop(os.path.dirname(module.__file__ or ""), None)
@@ -65,7 +65,7 @@ def import_privately(before_site: bool, preload: tuple[str, ...]) -> "tuple[Modu
 
 
 def _load_all(before_site: bool) -> "ModuleType":
-    package = __import__(PACKAGE)
+    package = __import__(MPI4PY)
     package.rc(initialize=False, finalize=False)
     if not before_site:
         return _load_extension()
@@ -82,7 +82,7 @@ def _load_all(before_site: bool) -> "ModuleType":
 
 
 def _load_extension() -> "ModuleType":
-    module: ModuleType = __import__(MODULE, fromlist=["COMM_WORLD"])
+    module: ModuleType = __import__(MPI_MODULE, fromlist=["COMM_WORLD"])
     return module
 
 

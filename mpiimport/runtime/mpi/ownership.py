@@ -11,7 +11,7 @@ from ..c_functions import address, call_interpreter, open_library
 from ..options import SESSION, THREAD_LEVELS
 from .error_handlers import handle_as_mpi, handle_as_mpi4py, handle_at_exit
 from .extension import complete
-from .handover import MODULE, HandoverFinder
+from .handover import MPI_MODULE, HandoverFinder
 from .loading import NoMpi, import_privately, own_packages
 from .pmi import Connection
 
@@ -69,7 +69,7 @@ class Ownership:
 
     def spec(self, name: str) -> "ModuleSpec | None":
         """Return the spec of ``mpi4py.MPI``, for which mpi4py need not look for MPI; None for other names."""
-        return spec_from_file_location(name, self.path) if name == MODULE and self.of_the_tree else None
+        return spec_from_file_location(name, self.path) if name == MPI_MODULE and self.of_the_tree else None
 
     def find(self, path: str, details: "list[Details]") -> HandoverFinder | None:
         """Return the finder for the directory of ``mpi4py.MPI``, where nothing else serves that; None for others."""

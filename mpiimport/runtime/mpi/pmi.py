@@ -11,7 +11,7 @@ import sys
 from .. import PACKAGE_DIRECTORY, os
 from ..open_file import OpenFile
 from .launcher import number
-from .relay import END, ROOM
+from .relay import END, MOST_AT_ONCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _ends_well(child: int) -> bool:
 def _say_end(descriptor: int) -> None:
     try:
         os.write(descriptor, END)
-        os.read(descriptor, ROOM)
+        os.read(descriptor, MOST_AT_ONCE)
     except OSError:
         pass
 

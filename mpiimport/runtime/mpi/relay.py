@@ -17,7 +17,7 @@ START, STARTED, WELL = b"cmd=init", b"cmd=response_to_init", b" rc=0\n"
 END, ENDED = b"cmd=finalize\n", b"cmd=finalize_ack\n"
 CRASH = b"cmd=abort exitcode=1\n"
 # Longer than any message; clients send one and wait for its answer.
-ROOM = 65536
+MOST_AT_ONCE = 65536
 
 
 def main(launcher: int, rank: int, heir: int) -> None:
@@ -29,7 +29,7 @@ def main(launcher: int, rank: int, heir: int) -> None:
     else:
         os.write(launcher, END)
         # Hydra does not expect a client that is gone before it answers.
-        os.read(launcher, ROOM)
+        os.read(launcher, MOST_AT_ONCE)
 
 
 def relay(launcher: int, program: int, unheard: bytes, answer: "Callable[[bytes], bytes]") -> bool:
@@ -45,7 +45,7 @@ def relay(launcher: int, program: int, unheard: bytes, answer: "Callable[[bytes]
     spoke = False
     while True:
         for side, _ in ready.poll():
-            words = os.read(side, ROOM)
+            words = os.read(side, MOST_AT_ONCE)
             if side == launcher:
                 os.write(program, words) if words else sys.exit()
             elif not words:

@@ -24,7 +24,7 @@ from .hints import LATER, LIKELY, TESTS, TOOLS, Hints
 from .learned_manifest import Learned
 from .parallel import Readers
 from .reading import CodeFile, read_bytecode, read_code
-from .tree import CODE, EXTENSION, SOURCELESS, Module, Tree
+from .tree import EXTENSION, SOURCE, SOURCELESS, Module, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ class Manifest:
     def _read(self, module: Module) -> CodeFile | Constants | None:
         if module.path is None:
             return None
-        if module.kind == CODE:
+        if module.kind == SOURCE:
             return read_code(module.path)
         if module.kind == EXTENSION and module.name not in self._learned.imported:
             return read_module_constants(module.path)

@@ -9,10 +9,10 @@ from _frozen_importlib_external import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SO
 from ..listing import DIRECTORY, FILE, list_directory
 from .learned_manifest import TOP
 
-CODE, EXTENSION, SOURCELESS, NAMESPACE = "code", "extension", "sourceless", "namespace"
+SOURCE, EXTENSION, SOURCELESS, NAMESPACE = "source", "extension", "sourceless", "namespace"
 SUFFIXES = (
     *((suffix, EXTENSION) for suffix in EXTENSION_SUFFIXES),
-    *((suffix, CODE) for suffix in SOURCE_SUFFIXES),
+    *((suffix, SOURCE) for suffix in SOURCE_SUFFIXES),
     *((suffix, SOURCELESS) for suffix in BYTECODE_SUFFIXES),
 )
 

@@ -4,7 +4,7 @@ import sys
 
 from .. import os
 from ..messages import say
-from ..mpi.handover import MODULE
+from ..mpi.handover import MPI_MODULE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,4 +73,4 @@ class Account:
 
     def _is_known(self, name: str) -> bool:
         """Tell whether nothing is to be said of a module: it has been, or it is ours or the program itself."""
-        return self.has(name) or name in ("__main__", "__mp_main__", MODULE) or name.startswith("mpiimport.")
+        return self.has(name) or name in ("__main__", "__mp_main__", MPI_MODULE) or name.startswith("mpiimport.")

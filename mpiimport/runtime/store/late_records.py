@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .store import Store
 
 CODE, LISTING, THERE = "code", "listing", "there"
-DIRECTORY, ROOM = "late", "late/room"
+LATE, LATE_ROOM = "late", "late/room"
 UNFINISHED = ".new"
 # The most, in bytes, that all records take: ten thousand modules, and far from what fills a node's memory.
 MOST = 256 << 20
@@ -38,8 +38,8 @@ PATIENCE, SHORTEST_SLEEP, LONGEST_SLEEP = 1, 0.0002, 0.005
 def make_room(store: "Store", taken: int, most: "Size") -> None:
     """Let records be added to ``store``, which has ``taken`` bytes, of what it may take at ``most``. Never raises."""
     try:
-        os.mkdir(store.path(DIRECTORY), 0o700)
-        fd = os.open(store.path(ROOM), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        os.mkdir(store.path(LATE), 0o700)
+        fd = os.open(store.path(LATE_ROOM), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             os.ftruncate(fd, min(room(store.directory, most, taken), MOST))
         finally:
@@ -63,7 +63,7 @@ class LateRecords:
 
         ``read`` returns None for what is not to be shared.
         """
-        name = f"{DIRECTORY}/{digest(os.fsencode(f'{kind} {path}')).hex()}"
+        name = f"{LATE}/{digest(os.fsencode(f'{kind} {path}')).hex()}"
         found, value = self._find(name, kind, path)
         # A second thread, or a signal handler, does not wait: it might hold up the one that adds.
         if not found and self._adds and self._store.is_used_by_this_process() and self._adding.acquire(False):
@@ -119,7 +119,7 @@ class LateRecords:
             stream.write(data)
 
     def _take_room(self, size: int) -> bool:
-        with LockedFile(self._store.path(ROOM)) as descriptor:
+        with LockedFile(self._store.path(LATE_ROOM)) as descriptor:
             left = os.fstat(descriptor).st_size
             if size <= left:
                 os.ftruncate(descriptor, left - size)

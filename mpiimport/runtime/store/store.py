@@ -18,7 +18,7 @@ from ..options import STORE_SIZE
 from ..size import Size, in_words
 from .memory import excess, room
 
-PREFIX = "mpiimport-"
+STORE_PREFIX = "mpiimport-"
 LOCK, NEW_LOCK = "lock", "lock.new"
 LIBRARIES = "lib"
 # A store this old without a lock was left by a process that died within its first instants.
@@ -220,7 +220,7 @@ def sweep(parents: list[str]) -> None:
 
 def _own_prefix() -> str:
     """Return how the names of this user's stores begin; those that are locked otherwise than here differ in this."""
-    return f"{PREFIX}{os.geteuid()}."
+    return f"{STORE_PREFIX}{os.geteuid()}."
 
 
 def _sweep_one(directory: str) -> None:
