@@ -37,7 +37,7 @@ def provision(script: str, *arguments: str) -> Path:
 
 
 def environment_with(packages: str) -> Path:
-    """The interpreter of a virtual environment with the packages of tests/corpus/``packages``.txt."""
+    """The interpreter of a virtual environment with the packages of the list ``packages``.txt below tests."""
     own = getattr(sys, "_base_executable", sys.executable)
     return provision("packages.sh", own, packages) / "bin" / "python"
 

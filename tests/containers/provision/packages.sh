@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# packages.sh PYTHON LIST: makes a virtual environment of PYTHON, byte-compiled, with the packages of tests/corpus/LIST.txt,
+# packages.sh PYTHON LIST: makes a virtual environment of PYTHON, byte-compiled, with the packages of the LIST.txt below tests,
 # and prints its directory (last line of stdout). `corpus` takes 2.7 GB.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -26,8 +26,8 @@ make_environment() {
 
 main() {
     local python=$1 list=$2 requirements directory version
-    requirements=$(cd "$here/../../corpus" && pwd)/$list.txt
-    [ -e "$requirements" ] || die 2 "there is no list of packages $requirements"
+    requirements=$(find "$(cd "$here/../.." && pwd)" -name "$list.txt")
+    [ -e "$requirements" ] || die 2 "there is not one list of packages $list.txt below tests"
     version=$("$python" -c 'import platform; print(platform.machine(), platform.python_version())')
     case $version in
     "x86_64 $PINNED_FOR."*) ;;

@@ -1,0 +1,135 @@
+"""What a workflow starts again and again: a Python program, served, in an image or in the host's own Python tree."""
+
+import shlex
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+
+from mpiimport.host import planner
+from mpiimport.host.complaint import Complaint
+from mpiimport.runtime import PACKAGE_DIRECTORY, PREFIX
+
+MPIIMPORT = Path(PREFIX, "bin", "mpiimport")
+START = Path(PACKAGE_DIRECTORY, "start.py")
+# Images that a runtime fetches.
+REFERENCES = "docker://", "library://", "oras://", "shub://", "https://"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One kind of job; each task appends arguments of its own.
+
+    ``program``: the command that each rank runs, its first word the Python; ``image``: an image of Apptainer or
+    SingularityCE, empty for the host's own tree; ``ranks_per_node``: 0 leaves it to the launcher; ``threads``: what
+    OMP_NUM_THREADS is to say, 0 for nothing; ``profile``: a name or a path, empty for the site's default; ``launcher``:
+    the words in front of ``-n RANKS``; ``launcher_inside``: these are the image's own, and the job is one container;
+    ``options``: of the container runtime, in front of the image.
+    """
+
+    name: str
+    program: tuple[str, ...]
+    image: str = ""
+    ranks: int = 1
+    ranks_per_node: int = 0
+    threads: int = 0
+    profile: str = ""
+    launcher: tuple[str, ...] = ("mpiexec",)
+    launcher_inside: bool = False
+    options: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def nodes(self) -> int:
+        return self.ranks // self.ranks_per_node if self.ranks_per_node else 1
+
+    @property
+    def is_launched_outside(self) -> bool:
+        """Tell whether somebody outside the image starts a process for each rank."""
+        return self.ranks > 1 and not self.launcher_inside
+
+    def check(self) -> "Job":
+        """Return this job, if it can be started from here. Raises Complaint."""
+        if not self.program:
+            raise Complaint(f"job {self.name} has no program; name one, such as: program: [python, app.py]")
+        if self.ranks < 1:
+            raise Complaint(f"job {self.name} has ranks: {self.ranks}; give 1 or more")
+        if self.ranks_per_node and self.ranks % self.ranks_per_node:
+            raise Complaint(
+                f"job {self.name} has {self.ranks} ranks, which {self.ranks_per_node} ranks per node do not divide; "
+                f"give ranks: {self.ranks - self.ranks % self.ranks_per_node or self.ranks_per_node}"
+            )
+        if self.launcher_inside and not self.image:
+            raise Complaint(f"job {self.name} has launcher_inside, but no image; name the image that has the launcher")
+        if self.image and not self.image.startswith(REFERENCES) and not Path(self.image).exists():
+            raise Complaint(
+                f"job {self.name} has the image {self.image}, which does not exist; build or fetch it first"
+            )
+        if self.profile:
+            planner.values(self.profile)
+        return self
+
+    def check_launcher(self) -> "Job":
+        """Return this job, if its launcher can be found here. Raises Complaint."""
+        if self.is_launched_outside and shutil.which(self.launcher[0]) is None:
+            raise Complaint(
+                f"job {self.name} has the launcher {self.launcher[0]}, which is not on PATH; load the module that "
+                "brings it, or name another: launcher: [srun]"
+            )
+        return self
+
+    def rank_words(self, *arguments: str) -> list[str]:
+        """Return what a manager that starts the ranks by itself starts for each: the whole job, if nobody has to."""
+        program = [*self._launched_inside(), *self.program, *arguments]
+        if self.image:
+            return [str(MPIIMPORT), "exec", *self._profile_words(), *self.options, self.image, *program]
+        if not PurePath(self.program[0]).name.startswith("python"):
+            return [str(MPIIMPORT), "run", *self._profile_words(), "--", *program]
+        named = [f"MPIIMPORT_PROFILE={self.profile_name}"] if self.profile else []
+        return [*(["env", *named] if named else []), *started_early(program)]
+
+    def words(self, *arguments: str) -> list[str]:
+        """Return what starts the job from one shell."""
+        if not self.is_launched_outside:
+            return self.rank_words(*arguments)
+        container = ["apptainer", "exec", *self.options, self.image] if self.image else []
+        return [
+            *[str(MPIIMPORT), "run", *self._profile_words(), "--"],
+            *[*self.launcher, "-n", str(self.ranks)],
+            *[*container, *self.program, *arguments],
+        ]
+
+    def line(self, *arguments: str) -> str:
+        """Return what starts the job as a line for a shell, its environment included."""
+        return assigned(self.variables(), shlex.join(self.words(*arguments)))
+
+    def rank_line(self, *arguments: str) -> str:
+        """Return what starts a rank as a line for a shell, its environment included."""
+        return assigned(self.variables(), shlex.join(self.rank_words(*arguments)))
+
+    def variables(self) -> dict[str, str]:
+        """Return the environment that the job adds to what it inherits."""
+        threads = {"OMP_NUM_THREADS": str(self.threads)} if self.threads else {}
+        return {**threads, **self.environment}
+
+    @property
+    def profile_name(self) -> str:
+        """The profile as every door takes it: a file by its absolute path."""
+        return planner.named(self.profile)
+
+    def _profile_words(self) -> list[str]:
+        return ["--profile", self.profile_name] if self.profile else []
+
+    def _launched_inside(self) -> list[str]:
+        return [*self.launcher, "-n", str(self.ranks)] if self.launcher_inside else []
+
+
+def started_early(words: list[str]) -> list[str]:
+    """Return a command of the host's own Python, served by the early start."""
+    return [words[0], "-S", str(START), *words[1:]]
+
+
+def assigned(variables: Mapping[str, str], line: str) -> str:
+    """Return a shell's line with variables assigned for it alone."""
+    assignments = [f"{name}={shlex.quote(value)}" for name, value in variables.items()]
+    return " ".join(["env", *assignments, line]) if assignments else line

@@ -1,0 +1,34 @@
+"""``mpiimport workflow show MANAGER FILE``: what a manager is given for a job."""
+
+import argparse
+from importlib import import_module
+from pathlib import Path
+
+from .job import Job
+from .job_file import read_job
+
+# Each is a module beside this one.
+MANAGERS = ("parsl", "psij", "ipyparallel", "snakemake")
+SHELL = "shell"
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    kinds = commands.add_parser("workflow", help="jobs for workflow managers").add_subparsers(
+        required=True, metavar="ACTION"
+    )
+    parser = kinds.add_parser("show", help="print what a workflow manager is given for a job")
+    parser.add_argument("manager", metavar="MANAGER", choices=[*MANAGERS, SHELL], help=", ".join([*MANAGERS, SHELL]))
+    parser.add_argument("file", metavar="FILE", type=Path, help="the job, as docs/workflows.md describes it")
+    parser.set_defaults(run=lambda given, _: show(given.manager, given.file))
+
+
+def show(manager: str, file: Path) -> int:
+    """Print it. Raises Complaint where the job cannot be started."""
+    job = read_job(file).check()
+    print(job.line() + "\n" if manager == SHELL else shown_for(manager, job), end="")
+    return 0
+
+
+def shown_for(manager: str, job: Job) -> str:
+    text: str = import_module(f"{__package__}.{manager}").shown(job)
+    return text

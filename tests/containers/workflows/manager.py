@@ -1,0 +1,89 @@
+"""A workflow manager in a virtual environment of its own, started as its users start it."""
+
+import shutil
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.conftest import ROOT, environment_with
+from tests.containers.cells import Cell, Site
+from tests.lab.ranks import Mpi, Outcome, run
+
+EXAMPLES = ROOT / "examples" / "workflows"
+CELL = Cell("shim", "sif", "root", "hybrid", "mpich")
+SECONDS = 240
+# Of ranks that are told to end, and of the keeper of a store.
+PATIENCE = 20
+
+
+@dataclass(frozen=True)
+class Manager:
+    """``python``: of its environment; ``directory``: where its files and those of its jobs go."""
+
+    site: Site
+    mpi: Mpi
+    python: Path
+    directory: Path
+
+    @classmethod
+    def of(cls, site: Site, mpi: Mpi, packages: str) -> "Manager":
+        directory = site.workspace("root")
+        # Where containers see it.
+        shutil.copytree(EXAMPLES, directory, dirs_exist_ok=True)
+        return cls(site, mpi, environment_with(packages), directory)
+
+    @property
+    def image(self) -> Path:
+        return self.site.image(CELL.tree)[1]
+
+    def environment(self, **changes: str) -> dict[str, str]:
+        found = self.site.environment(CELL, self.mpi)
+        own = {
+            "PATH": f"{self.python.parent}:{self.mpi.prefix / 'bin'}:{found['PATH']}",
+            "PYTHONPATH": str(self.site.prefix / "lib"),
+            "HOME": str(self.directory),
+            "MPIIMPORT": "force",
+            "MPI4PY_LIBMPI": str(self.mpi.library),
+            "APPTAINERENV_MPI4PY_LIBMPI": found["MPI4PY_LIBMPI"],
+            # The table comes at the end of the job's standard error.
+            "MPIIMPORT_REPORT": "-",
+        }
+        return {**found, **own, **changes}
+
+    def run(self, *words: str | Path, **changes: str) -> Outcome:
+        return run([str(word) for word in words], self.environment(**changes), SECONDS, self.directory)
+
+    def example(self, name: str, *words: str | Path, **changes: str) -> Outcome:
+        return self.run(self.python, name, *words, **changes)
+
+    def flow(self, text: str, **changes: str) -> list[str]:
+        """Run a workflow with the image as its argument; return the lines that it prints."""
+        script = self.directory / "flow.py"
+        script.write_text(text)
+        outcome = self.run(self.python, script, self.image, **changes)
+        assert outcome.status == 0, outcome.stderr
+        return outcome.stdout.splitlines()
+
+    def was_served(self, errors: str, ranks: int) -> bool:
+        """Tell whether the service was active in the job whose standard error went into that file."""
+        text = (self.directory / errors).read_text()
+        return f" on {ranks} ranks; figures of all ranks" in text and "other ranks, python modules from memory" in text
+
+    def processes(self) -> list[str]:
+        """What still runs in this directory."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if process.joinpath("cwd").readlink() == self.directory:
+                    found.append(process.joinpath("cmdline").read_text().replace("\0", " "))
+        return found
+
+    def is_clean(self) -> bool:
+        """Tell whether no process is left, after a moment, and no store that the next job does not remove."""
+        end = time.monotonic() + PATIENCE
+        while self.processes() and time.monotonic() < end:
+            time.sleep(0.2)
+        shim = self.site.prefix / "shim" / "apptainer"
+        self.run(*self.mpi.command(2), shim, "exec", "--mpiimport=mpich", self.image, "python3", "simulation.py")
+        return self.processes() == [] and list(Path("/dev/shm").glob("mpiimport-*")) == []

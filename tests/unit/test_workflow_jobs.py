@@ -1,0 +1,125 @@
+"""A workflow's job is described once: as an object, in a file, and in the documentation; bad ones are refused."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from mpiimport.host import planner
+from mpiimport.host.complaint import Complaint
+from mpiimport.workflows import Job
+from mpiimport.workflows.job import MPIIMPORT, START
+from mpiimport.workflows.job_file import SCHEMA, read_job
+from mpiimport.workflows.show import MANAGERS, shown_for
+from tests.conftest import ROOT
+
+PAGE = ROOT / "docs" / "workflows.md"
+EXAMPLES = ROOT / "examples" / "workflows"
+PYTHON = ("python3", "app.py")
+
+
+def job_in(directory: Path, **changes: object) -> Path:
+    (directory / "img.sif").touch()
+    file = directory / "job.yaml"
+    fields = {"name": "app", "program": [*PYTHON], "image": str(directory / "img.sif"), **changes}
+    file.write_text(json.dumps({name: value for name, value in fields.items() if value is not None}))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, [str(MPIIMPORT), "exec", "i", "python3", "app.py", "7"]),
+        ({"options": ("--bind", "/data")}, [str(MPIIMPORT), "exec", "--bind", "/data", "i", "python3", "app.py", "7"]),
+        (
+            {"ranks": 4, "profile": "site"},
+            shlex.split(f"{MPIIMPORT} run --profile site -- mpiexec -n 4 apptainer exec i python3 app.py 7"),
+        ),
+        (
+            {"ranks": 4, "profile": "site", "launcher_inside": True},
+            shlex.split(f"{MPIIMPORT} exec --profile site i mpiexec -n 4 python3 app.py 7"),
+        ),
+        ({"image": "", "ranks": 2}, shlex.split(f"{MPIIMPORT} run -- mpiexec -n 2 python3 app.py 7")),
+        ({"image": ""}, ["python3", "-S", str(START), "app.py", "7"]),
+        ({"image": "", "profile": "site"}, shlex.split(f"env MPIIMPORT_PROFILE=site python3 -S {START} app.py 7")),
+        ({"image": "", "program": ("solver",)}, [str(MPIIMPORT), "run", "--", "solver", "7"]),
+    ],
+)
+def test_a_job_is_one_command(changes: dict[str, object], words: list[str]) -> None:
+    fields: dict[str, object] = {"name": "app", "program": PYTHON, "image": "i", **changes}
+    assert Job(**fields).words("7") == words  # type: ignore[arg-type]
+
+
+def test_a_line_for_a_shell_keeps_every_word() -> None:
+    job = Job("app", ("python3", "a b.py"), image="i", threads=2, environment={"NAME": "it's $HOME"})
+    assert shlex.split(job.line("x y")) == [
+        *["env", "OMP_NUM_THREADS=2", "NAME=it's $HOME"],
+        *[str(MPIIMPORT), "exec", "i", "python3", "a b.py", "x y"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"ranks": 5, "ranks_per_node": 2}, "has 5 ranks, which 2 ranks per node do not divide; give ranks: 4"),
+        ({"ranks": 1, "ranks_per_node": 2}, "has 1 ranks, which 2 ranks per node do not divide; give ranks: 2"),
+        ({"image": "/no/such.sif"}, "has the image /no/such.sif, which does not exist; build or fetch it first"),
+        ({"image": None, "launcher_inside": True}, "has launcher_inside, but no image"),
+        ({"ranks": 2, "launcher": ["no-such-mpiexec"]}, "has the launcher no-such-mpiexec, which is not on PATH"),
+        ({"threads": "two"}, "threads: 'two' is not of type 'integer'"),
+        ({"program": None}, "'program' is a required property"),
+        ({"nodes": 2}, "'nodes' was unexpected"),
+        ({"environment": {"A": 1}}, "environment.A: 1 is not of type 'string'"),
+    ],
+)
+def test_a_job_that_cannot_be_started_is_refused(tmp_path: Path, changes: dict[str, object], complaint: str) -> None:
+    with pytest.raises(Complaint, match=re.escape(complaint)):
+        read_job(job_in(tmp_path, **changes)).check().check_launcher()
+
+
+def test_an_unknown_profile_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def values(profile: str) -> None:
+        raise Complaint(f"there is no profile {profile}")
+
+    monkeypatch.setattr(planner, "values", values)
+    with pytest.raises(Complaint, match="there is no profile none"):
+        read_job(job_in(tmp_path, profile="none")).check()
+
+
+@pytest.mark.parametrize("text", ["program: [", "\x80", "- a"])
+def test_a_file_that_describes_no_job_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_bytes(text.encode("latin-1"))
+    with pytest.raises(Complaint, match=re.escape(str(file))):
+        read_job(file)
+
+
+@pytest.mark.parametrize("manager", MANAGERS)
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_what_each_manager_is_given_can_be_shown_without_the_manager(manager: str, ranks: int) -> None:
+    text = shown_for(manager, Job("app", PYTHON, image="/img.sif", ranks=ranks, profile="site", threads=2))
+    assert "/img.sif" in text and "site" in text and "OMP_NUM_THREADS" in text
+
+
+def test_the_documentation_has_the_fields_of_the_schema() -> None:
+    properties = json.loads(SCHEMA.read_text())["properties"]
+    rows = [f"| `{name}` | {field['description']} |" for name, field in sorted(properties.items())]
+    assert "\n".join(rows) in PAGE.read_text()
+    assert sorted(properties) == sorted(Job.__dataclass_fields__)
+
+
+def test_the_documentations_code_is_that_of_the_examples() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    # Those may stand further in.
+    examples = [re.sub("^ +", "", file.read_text(), flags=re.MULTILINE) for file in EXAMPLES.glob("*.py")]
+    assert blocks
+    assert [block for block in blocks if not any(block in example for example in examples)] == []
+
+
+def test_the_documentations_job_is_read(tmp_path: Path) -> None:
+    (text,) = re.findall(r"(    name: parallel\n(?:    .*\n)+)", PAGE.read_text())
+    file = tmp_path / "job.yaml"
+    file.write_text(re.sub("^    ", "", text, flags=re.MULTILINE))
+    assert read_job(file) == Job("parallel", PYTHON, image="img.sif", ranks=4, profile="mpich")
