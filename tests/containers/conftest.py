@@ -12,6 +12,7 @@ from tests.containers.cells import Site
 from tests.containers.doors import cdi
 from tests.containers.node import Node, node_of
 from tests.lab.ranks import Mpi
+from tests.lab.slurm import Slurm
 
 
 @pytest.fixture(scope="session")
@@ -41,3 +42,15 @@ def node(site: Site, mpis: dict[str, Mpi]) -> Iterator[Node]:
     made = node_of(site, mpis, "sif", "user", "mpich")
     yield made
     assert made.is_clean(), made.left()
+
+
+@pytest.fixture(scope="session")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    """A Slurm of this node."""
+    provision("slurm.sh")
+    daemons = Slurm(tmp_path_factory.mktemp("slurm"))
+    try:
+        daemons.start()
+        yield daemons
+    finally:
+        daemons.stop()

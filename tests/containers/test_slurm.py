@@ -1,11 +1,10 @@
 """Slurm in front of the shim: srun's ranks are served, over PMI2 and over PMIx, and may become other programs."""
 
 import sys
-from collections.abc import Iterator
 
 import pytest
 
-from tests.conftest import Job, provision
+from tests.conftest import Job
 from tests.containers.cells import Cell, Site
 from tests.containers.test_main_job import PROGRAM
 from tests.lab.ranks import Mpi, run
@@ -13,17 +12,6 @@ from tests.lab.slurm import Slurm
 from tests.lab.syscalls import MARK, on_tree, rank_traces, tracer
 
 RANKS = 2
-
-
-@pytest.fixture(scope="module")
-def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
-    provision("slurm.sh")
-    daemons = Slurm(tmp_path_factory.mktemp("slurm"))
-    try:
-        daemons.start()
-        yield daemons
-    finally:
-        daemons.stop()
 
 
 @pytest.mark.parametrize(

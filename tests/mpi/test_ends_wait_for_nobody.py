@@ -107,3 +107,32 @@ def test_what_is_written_where_objects_are_deleted_comes_when_all_ranks_end(job:
     served = job.run(mpich, 2, job.script(DELETED))
     assert (served.status, served.lines()) == (0, []), served.stderr
     assert (job.directory / "done").read_text() == "complete"
+
+
+EARLY = """
+import atexit, os
+{use}
+atexit.register(print, "mine")
+if os.environ["PMI_RANK"] == "1":
+    atexit.{function}()
+    print("goes on", flush=True)
+    open("went on", "w").close()
+else:
+    import time
+    while not os.path.exists("went on"):
+        time.sleep(0.05)
+{then}
+"""
+
+
+@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
+@pytest.mark.parametrize("function", ["_run_exitfuncs", "_clear"])
+@pytest.mark.parametrize("uses", [False, True], ids=["without MPI", "with MPI"])
+def test_a_rank_that_runs_its_exit_handlers_early_goes_on(
+    job: Job, mpich: Mpi, uses: bool, function: str, door: str
+) -> None:
+    use, then = ("from mpi4py import MPI", "print(MPI.COMM_WORLD.allreduce(1))") if uses else ("", "print(2)")
+    outcome = job.run(mpich, 2, job.script(EARLY.format(use=use, function=function, then=then)), door=door, seconds=30)
+    expected = ["2", "2", "goes on", "mine"] + (["mine"] if function == "_run_exitfuncs" else [])
+    assert (outcome.status, outcome.lines()) == (0, expected), outcome.stderr
+    assert outcome.ours() == []

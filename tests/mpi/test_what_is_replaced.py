@@ -8,7 +8,7 @@ from tests.conftest import ROOT, Job
 from tests.lab.ranks import Mpi
 
 LOOK = """
-import ctypes, importlib.metadata, io, multiprocessing.util, os, subprocess, sys, sysconfig, threading, warnings
+import atexit, ctypes, importlib.metadata, io, multiprocessing.util, os, subprocess, sys, sysconfig, threading, warnings
 from mpi4py import MPI
 def is_ours(value):
     value = getattr(value, "__func__", value)

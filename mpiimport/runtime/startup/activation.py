@@ -1,6 +1,5 @@
 """From a command line and an environment to a program that imports from the store, or runs as plain Python."""
 
-import atexit
 import sys
 
 from .. import os
@@ -13,6 +12,7 @@ from ..serving.path_hook import ask_before_importlib
 from ..serving.site_answers import Answers
 from .closed_streams import ClosedStreamsKept
 from .decision import why_not
+from .exit_handlers import ExitHandlers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,9 @@ def activate(
     where the service does not start, root says why in one line.
     """
     here = launch(options.rank_variables)
+    at_exit = ExitHandlers()
     if options.switch != "0" and options.record and (here is None or here.rank == 0):
-        _record(options, program, answers, before_site)
+        _record(options, program, answers, before_site, at_exit)
     if options.switch == "0" or options.debug or options.record or here is None:
         return None
     if not explicit and not is_rank_process(here):
@@ -42,7 +43,7 @@ def activate(
         return None
     # Children of a rank must neither start MPI nor wait for us.
     os.environ["MPIIMPORT"] = "0"
-    report = _new_report(options.report, here, program) if options.report else None
+    report = _new_report(options.report, here, program, at_exit) if options.report else None
     reason = why_not(here, options)
     if reason:
         _say(here.rank, reason, report)
@@ -65,11 +66,11 @@ def activate(
         _say(0, f"rank {here.rank}: {exc!r}", report)
     if service.ownership is None:
         return None
-    _arrange_exit(here.rank, service, service.ownership)
+    _arrange_exit(here.rank, service, service.ownership, at_exit)
     return service
 
 
-def _new_report(path: str, here: Launch, program: Program) -> "Report":
+def _new_report(path: str, here: Launch, program: Program, at_exit: ExitHandlers) -> "Report":
     """Begin a report, which is written at the exit of the process at the latest."""
     from ..report.measured import Report
 
@@ -77,17 +78,17 @@ def _new_report(path: str, here: Launch, program: Program) -> "Report":
     report.facts.update(program=program.label(), python=sys.version.split()[0])
     if here.size is not None:
         report.facts["ranks"] = here.size
-    atexit.register(report.finish)
+    at_exit.add(report.finish)
     return report
 
 
-def _record(options: Options, program: Program, answers: Answers, before_site: bool) -> None:
+def _record(options: Options, program: Program, answers: Answers, before_site: bool, at_exit: ExitHandlers) -> None:
     from ..root.recording import Recording
 
-    atexit.register(Recording(program, options, answers, before_site).finish)
+    at_exit.add(Recording(program, options, answers, before_site).finish)
 
 
-def _arrange_exit(rank: int, service: "Service", ownership: "Ownership") -> None:
+def _arrange_exit(rank: int, service: "Service", ownership: "Ownership", at_exit: ExitHandlers) -> None:
     """See to the end of the process. Registered before user code, so run after all of its own exit handlers."""
     from ..mpi.handover import hand_over_by_any_loader
     from .agreement import alone
@@ -96,11 +97,12 @@ def _arrange_exit(rank: int, service: "Service", ownership: "Ownership") -> None
         service.leave()
         ownership.finish_at_once(becomes)
 
-    atexit.register(ownership.finish)
-    atexit.register(service.wait_for_failures)
-    atexit.register(service.leave)
-    atexit.register(service.gather)
-    atexit.register(service.write_out)
+    at_exit.add(ownership.finish)
+    at_exit.add(service.wait_for_failures)
+    at_exit.add(service.leave)
+    at_exit.add(service.gather)
+    at_exit.add(service.write_out)
+    alone(rank, at_exit.keep)
     alone(rank, service.left_open.begin)
     alone(rank, before_abrupt_ends, end_at_once)
     alone(rank, hand_over_by_any_loader, ownership)

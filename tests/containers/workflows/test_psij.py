@@ -5,6 +5,7 @@ import pytest
 from tests.containers.cells import Site
 from tests.containers.workflows.manager import Manager
 from tests.lab.ranks import Mpi
+from tests.lab.slurm import Slurm
 
 CONFIGURED = """
 import os, sys, time
@@ -46,6 +47,13 @@ def test_the_example_runs_a_parallel_and_a_serial_job(manager: Manager) -> None:
         "parallel COMPLETED 4 ranks: 1999000",
         "serial COMPLETED 1 ranks: 1999000",
     ]
+    assert manager.was_served("parallel.err", ranks=4)
+
+
+def test_jobs_go_through_slurm(manager: Manager, slurm: Slurm) -> None:
+    outcome = manager.example("psij_jobs.py", manager.image, "slurm", **slurm.environment)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.stdout.splitlines()[0] == "parallel COMPLETED 4 ranks: 1999000"
     assert manager.was_served("parallel.err", ranks=4)
 
 
