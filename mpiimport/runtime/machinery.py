@@ -23,8 +23,6 @@ validate_hash_pyc = _external._validate_hash_pyc
 validate_timestamp_pyc = _external._validate_timestamp_pyc
 code_to_timestamp_pyc = _external._code_to_timestamp_pyc
 supported_file_loaders = _external._get_supported_file_loaders
-# Returns the finder of a directory: the one in ``sys.path_importer_cache``, else one that it makes by the path hooks.
-finder_of = _external.PathFinder._path_importer_cache
 fix_co_filename = _internal._fix_co_filename
 # Python leaves importlib's frames that lead to a call of this out of tracebacks.
 call_with_frames_removed = _bootstrap._call_with_frames_removed
@@ -65,6 +63,15 @@ def closure(function: "Any") -> "dict[str, Any]":
 def _is_importlibs(function: object) -> bool:
     code = getattr(function, "__code__", None)
     return code is not None and code.co_filename == supported_file_loaders.__code__.co_filename
+
+
+def finder_of(path: str) -> object:
+    """Return the finder of a directory: the one in ``sys.path_importer_cache``, else one made by the path hooks.
+
+    Nothing here refers to PathFinder itself: modules of ours outlive the interpreter, held by mpi4py, and with them all
+    that a program has put in the place of its methods.
+    """
+    return _external.PathFinder._path_importer_cache(path)
 
 
 def names_seen(finder: object) -> frozenset[str]:

@@ -87,7 +87,8 @@ def _left(directory: Path) -> list[tuple[str, str]]:
         elif path.is_dir():
             found.append((name, "directory"))
         else:
-            content = path.read_bytes()
+            # What a program prints may go into any file.
+            content = _undocumented(path.read_bytes().decode("latin-1")).encode("latin-1")
             shown = "pyc" if path.suffix == ".pyc" else f"{len(content)} bytes {content[:60]!r} {hash(content)}"
             found.append((name, f"{path.stat().st_mode & 0o777:o} {shown}"))
     return found
@@ -100,7 +101,7 @@ DOCUMENTED: tuple[tuple[str, str, str], ...] = (
     (r"\('start\.py', '<module>'\), ", "", "Under the early start one frame lies below the program's first, ours"),
     (
         r"(?m)^\[(\('<frozen runpy>', '_run_module_as_main'\), \('<frozen runpy>', '_run_code'\), "
-        r"\('__main__\.py', '<module>'\), )(?=\('<frozen runpy>)",
+        r"\('__main__\.py', '<module>'\), )",
         "[",
         "Under `python -m mpiimport` there are that one and the two of `runpy`",
     ),
@@ -128,16 +129,18 @@ DOCUMENTED: tuple[tuple[str, str, str], ...] = (
 
 def normal(result: Result) -> Result:
     """A result without what docs/behaviour.md says may differ."""
-    streams = {}
-    for name, text in result.streams.items():
-        for pattern, stands, _row in DOCUMENTED:
-            text = re.sub(pattern, stands, text)
-        streams[name] = _in_order(text)
+    streams = {name: _in_order(_undocumented(text)) for name, text in result.streams.items()}
     files: dict[str, str] = {}
     for name, shown in result.files.items():
         known = re.sub(r"left\.\d+\.\w{8}", "TEMPORARY", name)
         files[known] = "; ".join(sorted(filter(None, [files.get(known), shown])))
     return replace(result, streams=streams, files=files)
+
+
+def _undocumented(text: str) -> str:
+    for pattern, stands, _row in DOCUMENTED:
+        text = re.sub(pattern, stands, text)
+    return text
 
 
 def _in_order(text: str) -> str:

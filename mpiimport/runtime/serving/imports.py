@@ -15,7 +15,7 @@ from ..store.index import Index
 from ..store.late_records import CODE, LISTING, THERE, LateRecords
 from .account import Account
 from .children import attach_children
-from .finder import Source, StoreFinder, StoreLoader, StoreSourceLoader
+from .finder import PYCACHE_PREFIX, Source, StoreFinder, StoreLoader, StoreSourceLoader
 from .libraries import StagedLibraries
 from .metadata import METADATA_MODULES, serve_metadata
 from .path_hook import ask_before_importlib
@@ -248,7 +248,12 @@ class Imports(Source):
         return int(modified / 1e9), size
 
     def leave_pycs(self, paths: list[str]) -> None:
-        """Write the pycs of source files that other ranks have imported, as each of them would have plainly."""
+        """Write the pycs of source files that other ranks have imported, as each of them would have plainly.
+
+        Where this rank's program has chosen a place for pycs, the others may have chosen another, or none.
+        """
+        if sys.pycache_prefix != PYCACHE_PREFIX:
+            return
         for path in paths:
             offset, length, expected, seen = self._index.code[path]
             if not sys.dont_write_bytecode and stamp_of(path) == seen and not os.path.exists(cache_from_source(path)):
