@@ -109,6 +109,25 @@ thread.join()
     assert all(module["largest_own"] >= (module["own"] or 0) for module in report["modules"])
 
 
+def test_what_root_imported_stands_below_what_imported_it(job: Job, mpich: Mpi) -> None:
+    job.script("import first, second, _decimal", "package/__init__.py")
+    job.script("import time; time.sleep(0.3)", "first.py")
+    job.script(BURN.format(0.2), "second.py")
+    text = "import time\nif __import__('os').environ['PMI_RANK'] == '1': time.sleep(2)\ntime.sleep(0.5)\nimport package"
+    _, report = reported(job, mpich, 2, job.script(text))
+    found = report["imports"]
+    at = found["name"].index("package")
+    assert found["name"][at + 1 : at + 4] == ["first", "second", "_decimal"]
+    assert found["depth"][at : at + 4] == [0, 1, 1, 1]
+    outer, first, second, _ = ({key: found[key][at + place] for key in ("began", "own", "wall")} for place in range(4))
+    root = {phase: walls[0] for phase, walls in report["time_line"]["wall"].items()}
+    before = sum(seconds for phase, seconds in root.items() if phase not in ("imports", "main"))
+    assert before + 0.5 <= outer["began"] <= first["began"] <= second["began"] - 0.3
+    assert outer["began"] + outer["wall"] <= sum(root.values())
+    assert first["wall"] >= 0.3 > first["own"] and second["own"] >= 0.2
+    assert outer["wall"] >= first["wall"] + second["wall"] and outer["own"] >= first["own"] + second["own"]
+
+
 def test_a_module_that_root_does_not_import_is_listed_by_its_file(job: Job, mpich: Mpi) -> None:
     job.script(BURN.format(0.2), "elsewhere.py")
     text = "import os, json\nif os.environ['PMI_RANK'] == '1': import elsewhere"

@@ -15,11 +15,13 @@ from mpiimport.runtime.clock import CLOCKS, PHASES, SECOND
 from mpiimport.runtime.report import summary
 from mpiimport.runtime.report.costs import Cost
 from mpiimport.runtime.report.document import as_json
+from mpiimport.runtime.report.import_tree import IMPORTS_SHOWN, imports
 from mpiimport.runtime.report.measured import WIDTH
 from mpiimport.runtime.report.table import table
 from mpiimport.runtime.serving.imports import ANSWERED
 
 MANY = 20_000
+Ended = tuple[int, int, str, str, int, int, int]
 
 
 def row(**seconds: float) -> list[int]:
@@ -49,16 +51,21 @@ def test_least_median_and_largest_of_each_phase_and_of_the_sums() -> None:
     assert found["time_line"]["waited"] == {"load": [1.0, 1.0, 1.0, 0.0], "main": [4.0, 1.0, 2.0, 5.0]}
 
 
-def test_of_many_ranks_few_are_kept_and_evenly_chosen() -> None:
-    found = facts([row(main=1 + rank / MANY, imports=0.123456, mpi_init=3.5) for rank in range(MANY)])
+def test_of_many_ranks_few_are_kept_evenly_chosen_but_for_the_slowest() -> None:
+    rows = [row(main=1 + rank / MANY, imports=0.123456, mpi_init=3.5, handshake=2) for rank in range(MANY)]
+    slow, last = 7_001, 7_003
+    rows[slow] = row(main=1, imports=9, mpi_init=3.5, handshake=2)
+    rows[last] = row(main=1, imports=0.1, mpi_init=3.5, handshake=1)
+    found = facts(rows)
     text = as_json(found)
     assert len(text) < 100_000
     jsonschema.validate(json.loads(text), json.loads(SCHEMA.read_text()))
     ranks = found["time_line"]["ranks"]
-    steps = {later - rank for rank, later in pairwise(ranks)}
-    assert len(ranks) == summary.RANKS_SHOWN and ranks[0] == 0
-    assert steps <= {math.floor(MANY / len(ranks)), math.ceil(MANY / len(ranks))}
-    assert found["time_line"]["wall"]["main"] == [round(1 + rank / MANY, 6) for rank in ranks]
+    assert {0, slow, last, MANY - 1} < set(ranks) and len(ranks) <= summary.RANKS_SHOWN
+    steps = {later - rank for rank, later in pairwise(rank for rank in ranks if rank not in (slow, last, MANY - 1))}
+    assert max(steps) - min(steps) <= 1 and max(steps) <= math.ceil(MANY / len(ranks)) + 1
+    mains = dict(zip(ranks, found["time_line"]["wall"]["main"], strict=True))
+    assert mains == {rank: 1 if rank in (slow, last) else round(1 + rank / MANY, 6) for rank in ranks}
     assert found["phases"]["main"]["wall"]["max"] == round(1 + (MANY - 1) / MANY, 6)
 
 
@@ -87,6 +94,39 @@ def test_modules_come_by_cost_and_ours_are_left_out() -> None:
     assert found[0] == {"name": "m59", "file": "/59.py", "own": 59.0, "wall": 118.0, "largest_own": 70.0}
     (elsewhere,) = [module for module in found if module["file"] == "/elsewhere.py"]
     assert elsewhere == {"name": None, "file": "/elsewhere.py", "own": None, "wall": None, "largest_own": 30.0}
+
+
+def test_imports_are_listed_below_those_that_made_them() -> None:
+    ended: list[Ended] = [
+        # Each as it ended: the inner ones first, an extension module in two steps, and another thread in between.
+        (1, 1, "outer.inner", "/inner.py", 1_200, 100, 200),
+        (2, 0, "threaded", "/threaded.py", 1_250, 50, 60),
+        (1, 1, "outer.fast", "/fast.so", 1_500, 10, 20),
+        (1, 2, "outer.deep", "/deep.py", 1_600, 30, 40),
+        (1, 1, "outer.fast", "/fast.so", 1_550, 60, 100),
+        (1, 0, "outer", "/outer.py", 1_100, 500, 900),
+        (1, 1, "json", "/json.py", 3_100, 5, 5),
+        (1, 0, "mpiimport.runtime.report.table", "/table.py", 3_000, 500, 900),
+    ]
+    milliseconds = SECOND // 1000
+    found = imports([(*entry[:4], *(milliseconds * number for number in entry[4:])) for entry in ended], SECOND)
+    assert found == {
+        "name": ["outer", "outer.inner", "outer.fast", "outer.deep", "json", "threaded"],
+        "depth": [0, 1, 1, 2, 0, 0],
+        "began": [0.1, 0.2, 0.5, 0.6, 2.1, 0.25],
+        "own": [0.5, 0.1, 0.07, 0.03, 0.005, 0.05],
+        "wall": [0.9, 0.2, 0.12, 0.04, 0.005, 0.06],
+    }
+
+
+def test_of_many_imports_the_longest_are_kept_and_none_without_what_made_it() -> None:
+    many = 3 * IMPORTS_SHOWN
+    chain: list[Ended] = [(1, depth, f"m{depth}", f"/{depth}.py", depth, 1, 5) for depth in reversed(range(many))]
+    found = imports(chain, 0)
+    assert found["depth"] == list(range(IMPORTS_SHOWN))
+    text = as_json({**facts([row(main=1)]), "imports": found})
+    assert len(text) < 200_000
+    jsonschema.validate(json.loads(text), json.loads(SCHEMA.read_text()))
 
 
 def test_the_table_fits_a_screen() -> None:

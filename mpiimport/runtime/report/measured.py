@@ -1,6 +1,6 @@
 """The report of a run, where one is asked for: what every rank measures, and what root then writes."""
 
-from .. import open, os
+from .. import open, os, time
 from ..clock import CLOCKS, PHASES, phases
 from ..messages import say
 from ..serving.imports import ANSWERED
@@ -41,7 +41,8 @@ class Report:
     def measure(self, imports: "Imports") -> None:
         """Measure ``imports``, those of this process, from here on."""
         self._imports = imports
-        self._costs = measure_imports()
+        # The file shows root's imports in their order; the others have no use for theirs.
+        self._costs = measure_imports(one_by_one=self._rank == 0)
 
     def measured(self, paths: list[str]) -> tuple[list[int], list[int]]:
         """Return what this process measured up to here, as many numbers on every rank, for ``gather``.
@@ -103,9 +104,18 @@ class Report:
     def _fill(self, scope: str, rows: "Sequence[int]", largest: dict[str, int]) -> None:
         """Put the figures of some ranks, root first, into the facts: of each what ``_row`` returns."""
         from . import summary
+        from .import_tree import imports
 
         self._whole = scope == ALL
         self.facts["scope"] = scope
         self.facts.update(summary.phases(rows, WIDTH))
         self.facts.update(summary.answered(ANSWERED, rows, WIDTH))
         self.facts["modules"] = summary.modules(self._costs.modules if self._costs is not None else {}, largest)
+        if self._costs is not None and self._costs.ended:
+            self.facts["imports"] = imports(self._costs.ended, _birth())
+
+
+def _birth() -> int:
+    """Return when this process was born, by the clock of the imports."""
+    phases.begin(phases.current)
+    return time.perf_counter_ns() - sum(spent[0] for spent in phases.spent.values())

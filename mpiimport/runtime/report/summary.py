@@ -1,6 +1,6 @@
 """What the clocks and counters of all ranks come to: the figures of a report. Times in seconds."""
 
-from ..clock import CLOCKS, PHASES, SECOND
+from ..clock import CLOCKS, HANDSHAKE, PHASES, SECOND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from .costs import Cost
     from .document import Value
 
-# Ranks whose phases are kept one by one, so that the file stays small: evenly chosen where there are more.
+# Ranks whose phases are kept one by one, so that the file stays small. Where there are more, those that others may have
+# waited for, and the rest evenly chosen.
 RANKS_SHOWN = 512
 # Modules that are listed by name.
 MODULES_SHOWN = 50
@@ -30,11 +31,12 @@ def phases(rows: "Sequence[int]", width: int) -> "dict[str, Value]":
     }
     entered = [phase for phase in PHASES if any(columns[phase, CLOCKS[0]])]
     size = len(rows) // width
-    shown = [number * size // min(size, RANKS_SHOWN) for number in range(min(size, RANKS_SHOWN))]
     totals = {
         clock: [sum(rows[start + place : start + CELLS : len(CLOCKS)]) for start in range(0, len(rows), width)]
         for place, clock in enumerate(CLOCKS)
     }
+    walls = {phase: columns[phase, CLOCKS[0]] for phase in entered}
+    shown = _shown(size, walls, totals[CLOCKS[0]])
     return {
         "total": {clock: _spread(totals[clock]) for clock in CLOCKS},
         "phases": {phase: {clock: _spread(columns[phase, clock]) for clock in CLOCKS} for phase in entered},
@@ -46,6 +48,18 @@ def phases(rows: "Sequence[int]", width: int) -> "dict[str, Value]":
             },
         },
     }
+
+
+def _shown(size: int, walls: "Mapping[str, Sequence[int]]", total: "Sequence[int]") -> list[int]:
+    """Return the ranks to keep: the slowest of each phase and of all, the last one at the handshake, and others."""
+    if size <= RANKS_SHOWN:
+        return list(range(size))
+    ranks = range(size)
+    kept = {max(ranks, key=column.__getitem__) for column in (*walls.values(), total)}
+    if HANDSHAKE in walls:
+        kept.add(min(ranks, key=walls[HANDSHAKE].__getitem__))
+    others = RANKS_SHOWN - len(kept)
+    return sorted(kept.union(number * size // others for number in range(others)))
 
 
 def answered(names: "Sequence[str]", rows: "Sequence[int]", width: int) -> "dict[str, Value]":
