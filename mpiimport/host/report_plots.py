@@ -1,25 +1,16 @@
 """Plots of reports: the phases over the ranks, the operations saved, the modules by cost."""
 
 from pathlib import Path
-from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from mpiimport.runtime.clock import HANDSHAKE, PHASES
 from mpiimport.runtime.report.summary import LEAST_PATH_CALLS
 
 from .complaint import Complaint
 from .report_file import ReportFile
+from .report_phases import COLOURS, births
 
-COLOURS = dict(
-    zip(
-        PHASES,
-        ("#555555", "#8c8c8c", "#bdbdbd", "#6a3d9a", "#cab2d6", "#d95f02", "#e6ab02", "#a6761d", "#66a61e", "#1f78b4",
-         "#a6cee3"),
-        strict=True,
-    )
-)  # fmt: skip
 # Of a rank's wall: on a core, ready but without one, and neither (waiting for files, messages or a timer).
 OWN, WAITED, ELSEWHERE = "#1b9e77", "#e7298a", "#dddddd"
 BAR, GAPLESS = 0.8, 1.0
@@ -56,7 +47,7 @@ def time_line(report: ReportFile) -> Figure:
     height = BAR if len(ranks) < MANY_RANKS else GAPLESS
     figure = Figure(figsize=(12, min(2.4 + 0.3 * len(ranks), 9)), layout="constrained")
     when, cores = figure.subplots(1, 2, sharey=True, width_ratios=[3, 1])
-    left = _births(line)
+    left = births(line)
     for phase in phases:
         width = line["wall"][phase]
         when.barh(rows, width, height, left, color=COLOURS[phase], label=phase.replace("_", " "))
@@ -79,17 +70,6 @@ def time_line(report: ReportFile) -> Figure:
     handles = [*when.get_legend_handles_labels()[0], *cores.get_legend_handles_labels()[0]]
     figure.legend(handles=handles, loc="outside lower center", ncols=7, frameon=False)
     return figure
-
-
-def _births(line: dict[str, Any]) -> list[float]:
-    """Return when each rank was born, since the first one was.
-
-    Clocks of different nodes differ; but all ranks end the handshake together, so that is one instant.
-    """
-    walls = line["wall"]
-    before = [phase for phase in PHASES[: PHASES.index(HANDSHAKE) + 1] if phase in walls]
-    ages = [sum(walls[phase][row] for phase in before) for row in range(len(line["ranks"]))]
-    return [max(ages) - age for age in ages]
 
 
 def operations(reports: list[ReportFile]) -> Figure:

@@ -54,10 +54,10 @@ def _shown(size: int, walls: "Mapping[str, Sequence[int]]", total: "Sequence[int
     """Return the ranks to keep: the slowest of each phase and of all, the last one at the handshake, and others."""
     if size <= RANKS_SHOWN:
         return list(range(size))
-    ranks = range(size)
-    kept = {max(ranks, key=column.__getitem__) for column in (*walls.values(), total)}
+    kept = {column.index(max(column)) for column in map(list, (*walls.values(), total))}
     if HANDSHAKE in walls:
-        kept.add(min(ranks, key=walls[HANDSHAKE].__getitem__))
+        handshake = list(walls[HANDSHAKE])
+        kept.add(handshake.index(min(handshake)))
     others = RANKS_SHOWN - len(kept)
     return sorted(kept.union(number * size // others for number in range(others)))
 
