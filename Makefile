@@ -20,7 +20,7 @@ WHEELS := $(BUILD)/wheels
 unexport PYTHONDONTWRITEBYTECODE
 unexport PYTHONPATH
 
-PACKAGE := $(shell find mpiimport -name '*.py' -o -name '*.yaml' -o -name '*.json')
+PACKAGE := $(shell find mpiimport -name '*.py' -o -name '*.yaml' -o -name '*.json' -o -path '*/page/*.*')
 GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.s' -o -name '*.txt' -o -name 'go.*')
 HOOKS := $(wildcard hooks/hooks.d/*/*.json)
 BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper)

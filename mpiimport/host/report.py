@@ -1,4 +1,4 @@
-"""``mpiimport report FILE...``: what jobs did, as tables, plots, or what other programs read."""
+"""``mpiimport report FILE...``: what jobs did, as tables, a page, plots, or what other programs read."""
 
 import argparse
 import json
@@ -23,6 +23,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         description="Show one report in full, or several side by side.",
     )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument("--html", type=Path, metavar="PAGE", help="write one page for a browser, too")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="draw plots into DIR, too")
     parser.add_argument("--format", choices=["svg", "png"], default="svg", help="of the plots (default: %(default)s)")
     parser.add_argument("--trace", type=Path, metavar="OUT", help="write a trace that Perfetto shows, too")
@@ -57,6 +58,10 @@ def _written(reports: "list[ReportFile]", given: argparse.Namespace) -> list[Pat
         from .report_plots import draw
 
         paths += draw(reports, given.plots, given.format)
+    if given.html is not None:
+        from .report_page import page
+
+        paths.append(_write("--html", given.html, lambda: page(reports)))
     if given.trace is not None:
         from .report_trace import trace
 

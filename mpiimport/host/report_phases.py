@@ -31,6 +31,8 @@ HAPPENS = dict(
         strict=True,
     )
 )
+# Of a rank's wall: on a core, ready but without one, and neither (waiting for files, messages or a timer).
+CORES = {"on a core (own)": "#1b9e77", "waited for a core": "#e7298a", "waited for anything else": "#bbbbbb"}
 BEFORE_HANDSHAKE = PHASES[: PHASES.index(HANDSHAKE)]
 
 

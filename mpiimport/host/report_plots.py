@@ -9,10 +9,8 @@ from mpiimport.runtime.report.summary import LEAST_PATH_CALLS
 
 from .complaint import Complaint
 from .report_file import ReportFile
-from .report_phases import COLOURS, births
+from .report_phases import COLOURS, CORES, births
 
-# Of a rank's wall: on a core, ready but without one, and neither (waiting for files, messages or a timer).
-OWN, WAITED, ELSEWHERE = "#1b9e77", "#e7298a", "#dddddd"
 BAR, GAPLESS = 0.8, 1.0
 # From this many ranks on, bars without gaps read better than single ones.
 MANY_RANKS = 32
@@ -56,10 +54,10 @@ def time_line(report: ReportFile) -> Figure:
         [sum(line[clock][phase][row] for phase in phases) for row in rows] for clock in ("own", "waited", "wall")
     )
     rest = [max(all_ - one - other, 0) for all_, one, other in zip(wall, own, waited, strict=True)]
-    cores.barh(rows, own, height, color=OWN, label="on a core (own)")
-    cores.barh(rows, waited, height, own, color=WAITED, label="waited for a core")
     both = [one + other for one, other in zip(own, waited, strict=True)]
-    cores.barh(rows, rest, height, both, color=ELSEWHERE, label="waited for anything else")
+    before = [0.0] * len(ranks), own, both
+    for (label, colour), width, start in zip(CORES.items(), (own, waited, rest), before, strict=True):
+        cores.barh(rows, width, height, start, color=colour, label=label)
     when.set(xlabel="seconds since the first rank's birth", ylabel="rank", title=_title(report))
     cores.set(xlabel="seconds", title="of which on a core")
     when.yaxis.set_major_locator(MaxNLocator(12, integer=True))

@@ -8,8 +8,9 @@ from mpiimport.runtime.clock import BROADCAST, HANDSHAKE, READ
 
 from .report_phases import BEFORE_HANDSHAKE, births, ends
 
-# What is a longer time in a phase than the median's, and worth a word: this share of all by which a rank came later.
+# What held a rank up is worth a word from this share of all that did; and all of it, where the rank made up for less.
 NOTABLE = 0.2
+WITH_THE_OTHERS = "it came hardly later than the others"
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,11 @@ def _at_handshake(facts: dict[str, Any]) -> Wait:
     spent, least = line["wall"][HANDSHAKE], spread["min"]
     last = spent.index(min(spent))
     waited = spread["median"] - least, spread["max"] - least
-    return Wait(HANDSHAKE, line["ranks"][last], *waited, _why_late(line, last))
+    return Wait(HANDSHAKE, line["ranks"][last], *waited, _why_late(line, last, waited[0]))
 
 
-def _why_late(line: dict[str, Any], row: int) -> str:
-    """Say what took a rank longer than the median, before the handshake."""
+def _why_late(line: dict[str, Any], row: int, lateness: float) -> str:
+    """Say what took a rank longer than the median, before the handshake, to which it came so many seconds later."""
     born = births(line)
     later = {"it was born {:.2f} s later than the median rank": born[row] - median(born)}
     for phase in BEFORE_HANDSHAKE:
@@ -50,8 +51,10 @@ def _why_late(line: dict[str, Any], row: int) -> str:
             spent = line["wall"][phase]
             later[f"its {phase} took {{:.2f}} s longer"] = spent[row] - median(spent)
     total = sum(seconds for seconds in later.values() if seconds > 0)
+    if lateness < NOTABLE * total:
+        return WITH_THE_OTHERS
     parts = sorted(((seconds, text) for text, seconds in later.items() if seconds > NOTABLE * total), reverse=True)
-    return "; ".join(text.format(seconds) for seconds, text in parts) or "it came with the others"
+    return "; ".join(text.format(seconds) for seconds, text in parts) or WITH_THE_OTHERS
 
 
 def _for_reading(facts: dict[str, Any]) -> Wait:
@@ -76,7 +79,8 @@ def _at_the_end(facts: dict[str, Any]) -> Wait:
     waited = [max(ended) - end for end in ended]
     most = max(line["wall"], key=lambda phase: line["wall"][phase][last] - median(line["wall"][phase]))
     longer = line["wall"][most][last] - median(line["wall"][most])
-    why = f"its {most} took {longer:.2f} s longer than the median rank's"
+    is_late = median(waited) >= NOTABLE * longer > 0
+    why = f"its {most} took {longer:.2f} s longer than the median rank's" if is_late else WITH_THE_OTHERS
     return Wait("end", line["ranks"][last], median(waited), max(waited), why)
 
 

@@ -101,7 +101,7 @@ def test_what_has_no_imports_says_so(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "name one FILE" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["--trace"])
+@pytest.mark.parametrize("option", ["--trace", "--html"])
 def test_a_file_that_cannot_be_written_is_said_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:

@@ -40,6 +40,11 @@ def test_who_is_born_late_is_told_from_who_is_slow() -> None:
     assert wait.rank == 4 and wait.why == "it was born 1.50 s later than the median rank"
 
 
+def test_a_rank_that_makes_up_for_what_took_it_long_is_not_blamed() -> None:
+    quick = row(**{**EVEN, "mpi_init": 1.45, "interpreter": 0.04, "handshake": 1.99})
+    assert at("handshake", found(*[row(**EVEN)] * 4, quick)).why == "it came hardly later than the others"
+
+
 def test_all_wait_for_root_to_read() -> None:
     read = {"directories_listed": 10, "files_opened": 1234, "bytes_read": 56_000_000}
     wait = at("root_read", found(*[row(**EVEN)] * 3, root_read=read))
