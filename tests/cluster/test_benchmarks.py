@@ -1,5 +1,7 @@
-"""The benchmark in the lab measures each way for what it is."""
+"""The benchmarks in the lab measure each way for what it is."""
 
+import re
+import sys
 import tempfile
 from pathlib import Path
 
@@ -9,7 +11,7 @@ from benchmarks import workloads
 from benchmarks.generators import pure_modules
 from benchmarks.lab_scale import Setting, measure
 from tests.conftest import ROOT
-from tests.lab.ranks import Mpi
+from tests.lab.ranks import Mpi, clean_environment, run
 
 
 def test_ways_are_compared_for_what_they_are(
@@ -29,3 +31,16 @@ def test_ways_are_compared_for_what_they_are(
     assert found["plain"]["others"]["after"] > 60 and found["first"]["others"]["after"] == 0
     assert found["first"]["bytes_broadcast"] > 0 == found["plain"]["bytes_broadcast"]
     assert "not found" in found["spindle"]["missing"]
+
+
+def test_the_documented_page_can_be_made_again(lab: None, prefix: Path, tmp_path: Path) -> None:
+    words = [sys.executable, str(ROOT / "benchmarks" / "lab_report.py"), "--prefix", str(prefix), "--output", "report"]
+    size = ["--ranks", "4", "--nodes", "2", "--service-time", "0"]
+    outcome = run([*words, *size], clean_environment(), 300, tmp_path)
+    assert outcome.status == 0, outcome.stderr
+    counted = {
+        way: int(count.replace(",", "")) for way, count in re.findall(r"^(\w+): ([\d,]+) op", outcome.stdout, re.M)
+    }
+    assert counted["plain"] > 2 * counted["first"] and counted["first"] >= counted["later"]
+    page = (tmp_path / "report" / "page.html").read_text()
+    assert all(f'"label":"{way}"' in page for way in counted)

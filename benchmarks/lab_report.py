@@ -1,0 +1,81 @@
+"""One job on the lab, plainly and served, and the page of `mpiimport report --html` that shows both.
+
+    python benchmarks/lab_report.py --prefix build/prefix --output build/report
+
+Needs root. Of the plain run only root reports; the file system of the lab counts the operations of all ranks.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.contenders import SECONDS, Start, forced
+from benchmarks.images import UNAVAILABLE, Unavailable, provision, provisioned_mpi
+from benchmarks.workloads import WORKLOADS
+from mpiimport.host.report_file import read_reports
+from mpiimport.host.report_page import page
+from tests.lab.cluster import Cluster, python_tree
+from tests.lab.filesystem import SharedFileSystem
+from tests.lab.ranks import Mpi, clean_environment, run
+
+# Options of mpiimport, by way.
+WAYS: dict[str, dict[str, str]] = {"plain": {"INIT": "off"}, "first": {}, "later": {}}
+PROGRAM = """
+{imports}
+from mpi4py import MPI
+MPI.COMM_WORLD.Barrier()
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
+    parser.add_argument("--output", type=Path, required=True, help="the directory of the reports and the page")
+    parser.add_argument("--ranks", type=int, default=64, help="(%(default)s)")
+    parser.add_argument("--nodes", type=int, default=8, help="(%(default)s)")
+    parser.add_argument("--service-time", type=float, default=0.2, metavar="MS", help="of a metadata operation (0.2)")
+    options = parser.parse_args()
+    try:
+        provision("lab.sh")
+        mpi = provisioned_mpi()
+    except Unavailable as exc:
+        print(f"lab_report: {exc}", file=sys.stderr)
+        return UNAVAILABLE
+    options.output.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="lab-report-") as name,
+        SharedFileSystem(options.service_time / 1e3) as shared,
+        Cluster(options.nodes, Path(name)) as cluster,
+    ):
+        (cluster.home / "app.py").write_text(PROGRAM.format(imports=WORKLOADS["scipy"].imports))
+        cluster.share(shared, *python_tree().values())
+        reports = []
+        for way, changes in WAYS.items():
+            start = forced(options.prefix.resolve(), cluster.home / "manifests", DEADLINE=str(SECONDS), **changes)
+            reports.append(options.output / f"{way}.json")
+            shared.remount()
+            reports[-1].write_text(reported(start, cluster, mpi, options.ranks))
+            print(f"{way}: {shared.load().total.metadata:,} operations on the shared file system", flush=True)
+    html = options.output / "page.html"
+    html.write_text(page(read_reports(reports)), encoding="utf-8")
+    print(html)
+    return 0
+
+
+def reported(start: Start, cluster: Cluster, mpi: Mpi, ranks: int) -> str:
+    """Run the program and return its report."""
+    mpi = cluster.mpi(mpi)
+    path = cluster.home / "report"
+    variables = {"MPI4PY_LIBMPI": str(mpi.library), "MPIIMPORT_REPORT": str(path), **start.environment}
+    command = [*mpi.command(ranks), *start.python, str(cluster.home / "app.py")]
+    outcome = run(command, clean_environment(**variables), SECONDS, cluster.home)
+    if outcome.status != 0:
+        raise SystemExit(f"status {outcome.status}: {outcome.stderr[-4000:]}")
+    return path.read_text()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
