@@ -3,9 +3,11 @@
 import json
 import os
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from mpiimport.runtime.clock import CLOCKS
 from mpiimport.runtime.report.document import VERSION
 
 from .complaint import Complaint
@@ -54,4 +56,20 @@ def _read(path: Path) -> dict[str, Any]:
     error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(facts))
     if error is not None:
         raise Complaint(f"{path} is damaged: {error.json_path}: {error.message[:200]}")
+    if (place := _uneven(facts)) is not None:
+        raise Complaint(f"{path} is damaged: {place}: its lists do not belong together; run the job again")
     return facts
+
+
+def _uneven(facts: dict[str, Any]) -> str | None:
+    """Return where lists differ that tell together of the same ranks or imports; the schema sees one by one."""
+    line, imports = facts["time_line"], facts.get("imports", {})
+    clocks = [line[clock] for clock in CLOCKS]
+    lengths = {len(line["ranks"]), *(len(column) for clock in clocks for column in clock.values())}
+    if len(lengths) > 1 or any(clock.keys() != clocks[0].keys() for clock in clocks):
+        return "$.time_line"
+    depths = imports.get("depth", [])
+    if len({len(column) for column in imports.values()}) > 1:
+        return "$.imports"
+    # The next import is one of what the last one imported, or of what is around that.
+    return "$.imports.depth" if any(after > before + 1 for before, after in pairwise([-1, *depths])) else None

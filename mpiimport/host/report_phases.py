@@ -49,5 +49,4 @@ def births(line: dict[str, Any]) -> list[float]:
 
 def ends(line: dict[str, Any]) -> list[float]:
     """Return when each rank's time ended, since the first one was born."""
-    lives = [sum(column) for column in zip(*line["wall"].values(), strict=True)]
-    return [birth + life for birth, life in zip(births(line), lives, strict=True)]
+    return [birth + sum(spent[row] for spent in line["wall"].values()) for row, birth in enumerate(births(line))]

@@ -27,9 +27,10 @@ class Wait:
 def waits(facts: dict[str, Any]) -> list[Wait]:
     """Return where ranks waited for one, in their order; nothing where the report knows of one rank alone."""
     line = facts["time_line"]
-    if len(line["ranks"]) < 2:
+    if len(line["ranks"]) < 2 or not line["wall"]:
         return []
-    found = [wait for phase, of in _MEETINGS.items() if phase in facts["phases"] for wait in [of(facts)]]
+    known = facts["phases"].keys() & line["wall"].keys()
+    found = [of(facts) for phase, of in _MEETINGS.items() if phase in known]
     return [*found, _at_the_end(facts)]
 
 

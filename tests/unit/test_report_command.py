@@ -78,6 +78,33 @@ def test_what_cannot_be_read_is_said_in_one_line(
     assert captured.err.startswith(f"mpiimport: {path}") and complaint in captured.err
 
 
+@pytest.mark.parametrize(
+    ("field", "change", "place"),
+    [
+        ("time_line", {"ranks": [0]}, "$.time_line:"),
+        ("time_line", {"own": {}}, "$.time_line:"),
+        ("imports", {"own": []}, "$.imports:"),
+        ("imports", {"depth": [0, 2]}, "$.imports.depth:"),
+        ("imports", {"depth": [1, 1]}, "$.imports.depth:"),
+    ],
+)
+def test_lists_that_do_not_belong_together_are_damage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], field: str, change: dict[str, Any], place: str
+) -> None:
+    pair = [0.0, 0.0]
+    path = keep(
+        tmp_path / "r.json", imports={"name": ["a", "b"], "depth": [0, 1], "began": pair, "own": pair, "wall": pair}
+    )
+    assert main(["report", str(path)]) == 0
+    found = json.loads(path.read_text())
+    found[field] |= change
+    path.write_text(json.dumps(found))
+    capsys.readouterr()
+    assert main(["report", str(path), "--html", str(tmp_path / "page.html")]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"is damaged: {place}" in line and not (tmp_path / "page.html").exists()
+
+
 def test_a_damaged_field_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = keep(tmp_path / "r.json")
     found = json.loads(path.read_text())

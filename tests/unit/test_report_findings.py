@@ -61,6 +61,10 @@ def test_a_rank_waits_for_nobody_where_it_is_the_only_one_known() -> None:
     assert waits(found(row(**EVEN), scope="root", ranks=64)) == []
 
 
+def test_ranks_of_which_nothing_is_known_wait_for_nobody() -> None:
+    assert waits(found(row(), row())) == []
+
+
 def test_the_longest_comes_first_and_what_is_short_is_not_mentioned() -> None:
     module = {"name": "numpy", "file": "/numpy.py", "own": 1.0, "wall": 1.0, "largest_own": 1.0}
     given = advice(found(*[row(**EVEN)] * 2, modules=[module]))
