@@ -3,7 +3,6 @@
 package released
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,7 @@ import (
 
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/internal/publish"
+	"mpiimport.org/hooks/internal/yamltext"
 	"mpiimport.org/hooks/profile"
 )
 
@@ -45,9 +45,7 @@ func Read(installed string) (List, error) {
 		return nil, fmt.Errorf("cannot read which profiles are released: %w; mend its permissions", err)
 	}
 	said := document{}
-	decoder := yaml.NewDecoder(bytes.NewReader(content))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&said); err != nil {
+	if err := yamltext.Decode(content, &said, true); err != nil {
 		return nil, fmt.Errorf("%s: %w; mend it, or remove it and release the profiles again", file, err)
 	}
 	if said.Released == nil {

@@ -13,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"mpiimport.org/hooks/internal/publish"
+	"mpiimport.org/hooks/internal/yamltext"
 	"mpiimport.org/hooks/start"
 )
 
@@ -33,7 +34,7 @@ func Read(file string) (Recorded, error) {
 		return nil, fmt.Errorf("cannot read the recorded runtimes: %w; mend its permissions or run `mpiimport-plan record` again", err)
 	}
 	var recorded launchFile
-	if err := yaml.Unmarshal(content, &recorded); err != nil {
+	if err := yamltext.Decode(content, &recorded, false); err != nil {
 		return nil, fmt.Errorf("%s: %s; write it anew with `mpiimport-plan record`", file, strings.Join(strings.Fields(err.Error()), " "))
 	}
 	return recorded.Runtimes, nil
