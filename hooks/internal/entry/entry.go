@@ -79,11 +79,14 @@ func off(env []string) bool {
 	return mode == "" || mode == "0"
 }
 
-// unsetAsked removes the variables that the profile wants gone.
+// unsetAsked removes the variables that the profile wants gone. The runtime has emptied them; one that has a value got it
+// from the caller, who wins.
 func unsetAsked(env []string) []string {
 	names, _ := environ.Get(env, handover.Unset)
-	for _, name := range strings.Split(names, ":") {
-		env = environ.Unset(env, name)
+	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ':' }) {
+		if value, _ := environ.Get(env, name); value == "" {
+			env = environ.Unset(env, name)
+		}
 	}
 	return environ.Unset(env, handover.Unset)
 }

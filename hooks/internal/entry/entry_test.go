@@ -48,6 +48,10 @@ func TestHowCommandsStart(t *testing.T) {
 		"twice": {"sh x", []string{"MPIIMPORT=1", "PYTHONPATH=/.mpiimport/lib/mpiimport/door:/u"}, "sh x", []string{"MPIIMPORT=1", "PYTHONPATH=/.mpiimport/lib/mpiimport/door:/u"}},
 		"removed variables": {"sh x", []string{"MPIIMPORT=1", "A=", "B=1", "MPIIMPORT_UNSET=A:C"}, "sh x",
 			[]string{"MPIIMPORT=1", "B=1", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
+		"of those what the caller hands in stays": {"sh x", []string{"MPIIMPORT=1", "A=", "B=1", "MPIIMPORT_UNSET=A:B"}, "sh x",
+			[]string{"MPIIMPORT=1", "B=1", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
+		"an entry without a name": {"sh x", []string{"MPIIMPORT=1", "=C:=x", "="}, "sh x",
+			[]string{"MPIIMPORT=1", "=C:=x", "=", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
 	} {
 		got, env := start(c.command, c.env...)
 		if got != c.want || !reflect.DeepEqual(env, c.wantEnv) {
