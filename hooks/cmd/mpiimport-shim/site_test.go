@@ -14,6 +14,12 @@ import (
 var built string
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == recorder {
+		if err := recordCall(os.Args[0]); err != nil {
+			panic(err)
+		}
+		return
+	}
 	os.Exit(func() int {
 		directory, err := os.MkdirTemp("", "mpiimport-shim-test")
 		if err != nil {
@@ -42,7 +48,7 @@ const fake = `#!/bin/sh
 %s
 `
 
-func install(t *testing.T, script string) site {
+func install(t testing.TB, script string) site {
 	t.Helper()
 	root := t.TempDir()
 	s := site{filepath.Join(root, "prefix"), filepath.Join(root, "real"), filepath.Join(root, "log")}
@@ -60,7 +66,7 @@ func install(t *testing.T, script string) site {
 	return s
 }
 
-func (s site) fake(t *testing.T, name, script string) {
+func (s site) fake(t testing.TB, name, script string) {
 	t.Helper()
 	must(t, os.WriteFile(filepath.Join(s.real, name), []byte(fmt.Sprintf(fake, s.log, script)), 0o755))
 }
@@ -91,7 +97,7 @@ func (s site) run(t *testing.T, line string, env ...string) (int, string, string
 	return command.ProcessState.ExitCode(), stderr.String(), string(log)
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

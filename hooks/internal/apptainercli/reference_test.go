@@ -2,7 +2,6 @@ package apptainercli
 
 import (
 	"io"
-	"math/rand"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"mpiimport.org/hooks/internal/fuzzing"
 	"mpiimport.org/hooks/start"
 )
 
@@ -115,25 +115,18 @@ func compare(t *testing.T, args []string) bool {
 	return true
 }
 
-func TestRandomLinesMeanWhatTheyMeanToTheRuntimes(t *testing.T) {
-	random := rand.New(rand.NewSource(1))
-	understood := 0
-	for range 4000 {
-		args := make([]string, 1+random.Intn(9))
+func FuzzLinesMeanWhatTheyMeanToTheRuntimes(f *testing.F) {
+	fuzzing.Run(f, func(t *testing.T, chance *fuzzing.Chance) bool {
+		args := make([]string, 1+chance.Below(9))
 		for i := range args {
-			args[i] = pieces[random.Intn(len(pieces))]
+			args[i] = fuzzing.One(chance, pieces...)
 		}
 		// Most lines name an action, or nothing would be compared.
-		if random.Intn(10) > 0 {
-			args = slices.Concat(strings.Fields(start.Actions[random.Intn(len(start.Actions))]), args)
+		if !chance.In(10) {
+			args = slices.Concat(strings.Fields(fuzzing.One(chance, start.Actions...)), args)
 		}
-		if compare(t, args) {
-			understood++
-		}
-	}
-	if understood < 400 {
-		t.Errorf("the reference understands only %d of the lines", understood)
-	}
+		return compare(t, args)
+	})
 }
 
 func FuzzAgainstTheReference(f *testing.F) {

@@ -75,7 +75,7 @@ func TestAJobSaysItOnce(t *testing.T) {
 	}
 }
 
-func profileDirectory(t *testing.T, name, body string) string {
+func profileDirectory(t testing.TB, name, body string) string {
 	t.Helper()
 	config := t.TempDir()
 	directory := filepath.Join(config, "mpiimport", "profiles")
