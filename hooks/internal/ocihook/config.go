@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 )
@@ -35,6 +36,10 @@ type mount struct {
 // parse reads a config.json. An error means that it is none, or of a version that is not understood.
 func parse(text []byte) (*config, error) {
 	c := &config{}
+	// Decoding would replace such bytes, in variables and paths too.
+	if !utf8.Valid(text) {
+		return nil, errors.New("config.json is not understood: it is not UTF-8")
+	}
 	if err := json.Unmarshal(text, &c.whole); err != nil {
 		return nil, fmt.Errorf("config.json is not understood: %w", err)
 	}

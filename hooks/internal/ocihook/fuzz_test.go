@@ -4,19 +4,21 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"math/rand"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/fuzzing"
 	"mpiimport.org/hooks/internal/prefix"
 	"mpiimport.org/hooks/launch"
 )
 
 // checkWhole fails unless the hook refused, changed nothing, or carried out the whole plan and nothing else.
-func checkWhole(t testing.TB, text []byte) (changed bool) {
+func checkWhole(t *testing.T, text []byte) (changed bool) {
 	t.Helper()
 	out, err := Precreate(text, host(withDevice))
 	var unchanged Unchanged
@@ -37,7 +39,16 @@ func checkWhole(t testing.TB, text []byte) (changed bool) {
 	if failed != nil || !isStarted(c) || c.mountAt(launch.Inside) < 0 || !slices.Contains(c.env, "MPIIMPORT_PROFILE="+c.annotations[ProfileAnnotation]) {
 		t.Fatalf("half edited: %v\n%s\n%s", failed, text, out)
 	}
+	fuzzing.HandOver(t, "configurations", map[string][]byte{"before": text, "after": out})
 	old, _ := parse(text)
+	if !utf8.Valid(text) {
+		t.Fatalf("bytes that JSON cannot say are replaced: %q", text)
+	}
+	for _, entry := range old.env {
+		if name, _, _ := strings.Cut(entry, "="); !slices.Contains(changedVariables, name) && !slices.Contains(c.env, entry) {
+			t.Fatalf("%q is lost: %q", entry, c.env)
+		}
+	}
 	if !slices.Equal(withoutOurs(c.args), withoutOurs(old.args)) {
 		t.Fatalf("the command changed: %q, %q", old.args, c.args)
 	}
@@ -55,6 +66,10 @@ func checkWhole(t testing.TB, text []byte) (changed bool) {
 	}
 	return true
 }
+
+// changedVariables are those that the plans of these tests change, and those of ours.
+var changedVariables = []string{"A", "B", "U", "LD_LIBRARY_PATH", "PYTHONPATH", "MPIIMPORT", "MPIIMPORT_PROFILE", "MPIIMPORT_APPLIED",
+	"MPIIMPORT_PID", "MPIIMPORT_START", "MPIIMPORT_STORE", "MPIIMPORT_PLAN", "MPIIMPORT_UNSET"}
 
 // withDevice is the same with a device.
 var withDevice = site[:len(site)-1] + ", devices: [{path: /dev/null}]}"
@@ -116,69 +131,57 @@ func TestNothingElseOfTheConfigurationChanges(t *testing.T) {
 	}
 }
 
-func TestTenThousandRandomEditsNeverEndInAHalfEditedContainer(t *testing.T) {
-	random := rand.New(rand.NewSource(1))
-	changed := 0
-	for range 10_000 {
+// What is damaged is left as it is, or edited as a whole; what a runtime takes before the edit it takes after it.
+func FuzzDamagedConfigurations(f *testing.F) {
+	fuzzing.Run(f, func(t *testing.T, chance *fuzzing.Chance) bool {
 		text := with(t, func(c map[string]any) {
-			annotate([]string{"default", "site"}[random.Intn(2)])(c)
-			if random.Intn(2) == 0 {
-				object(c, "process")["env"] = []string{"PATH=/bin", "PMI_RANK=0"}
+			annotate(fuzzing.One(chance, "default", "site"))(c)
+			env := []string{"PATH=/bin", "PMI_RANK=0", "X=" + chance.Text(20)}
+			if chance.In(2) {
+				object(c, "process")["env"] = env
 			}
-			for range 1 + random.Intn(4) {
-				damage(random, c, 0)
+			for range chance.Below(5) {
+				damage(chance, c, 0)
 			}
 		})
-		if random.Intn(4) == 0 {
-			text[random.Intn(len(text))] = byte(random.Intn(256))
+		if chance.In(4) {
+			text[chance.Below(len(text))] = byte(chance.Below(256))
 		}
-		if checkWhole(t, text) {
-			changed++
-		}
-	}
-	if changed < 1000 || changed > 9900 {
-		t.Errorf("%d of 10,000 were carried out: the edits say little", changed)
-	}
+		return checkWhole(t, text)
+	})
 }
 
 // odd returns a value that stands where something else is expected.
-func odd(random *rand.Rand) any {
-	values := []any{
-		nil, true, 0, -1, 1.5, "", "x", "/", "../..", "\x00", "A=B", []any{}, []any{"x"}, []any{nil}, map[string]any{}, map[string]any{"x": 1},
-	}
-	return values[random.Intn(len(values))]
+func odd(chance *fuzzing.Chance) any {
+	return fuzzing.One[any](chance, nil, true, 0, -1, 1.5, "", "x", "/", "../..", "\x00", "A=B", []any{}, []any{"x"}, []any{nil}, map[string]any{}, map[string]any{"x": 1},
+		"/.mpiimport", "/dev/null", []any{"python", "app.py"}, []any{"PMI_RANK=1", "PMI_RANK=2", "A"}, "true", json.Number("18446744073709551616"), chance.Text(5))
 }
 
 // damage changes one value somewhere in a tree.
-func damage(random *rand.Rand, tree any, depth int) {
+func damage(chance *fuzzing.Chance, tree any, depth int) {
 	switch node := tree.(type) {
 	case map[string]any:
-		names := []string{}
-		for name := range node {
-			names = append(names, name)
-		}
-		if len(names) == 0 {
+		if len(node) == 0 {
 			return
 		}
-		slices.Sort(names)
-		name := names[random.Intn(len(names))]
-		if depth < 3 && random.Intn(3) > 0 {
-			damage(random, node[name], depth+1)
+		name := fuzzing.One(chance, slices.Sorted(maps.Keys(node))...)
+		if depth < 4 && !chance.In(3) {
+			damage(chance, node[name], depth+1)
 			return
 		}
-		switch random.Intn(4) {
+		switch chance.Below(4) {
 		case 0:
 			delete(node, name)
 		case 1:
-			node[name+"x"] = node[name]
+			node[fuzzing.One(chance, name+"x", strings.ToUpper(name))] = node[name]
 		default:
-			node[name] = odd(random)
+			node[name] = odd(chance)
 		}
 	case []any:
-		if len(node) > 0 && random.Intn(2) > 0 {
-			damage(random, node[random.Intn(len(node))], depth+1)
+		if len(node) > 0 && chance.In(2) {
+			damage(chance, fuzzing.One(chance, node...), depth+1)
 		} else if len(node) > 0 {
-			node[random.Intn(len(node))] = odd(random)
+			node[chance.Below(len(node))] = odd(chance)
 		}
 	}
 }
@@ -187,6 +190,7 @@ func FuzzPrecreate(f *testing.F) {
 	f.Add(with(f, annotate("site")))
 	f.Add([]byte(`{"ociVersion":"1.0.0","annotations":{"org.mpiimport.profile":"default"},"process":{"args":["python"],"env":["PMI_RANK=1"]},"linux":{"namespaces":[{"type":"pid"}]}}`))
 	f.Add([]byte(`{"ociVersion":"1.0.0","annotations":{"org.mpiimport.profile":"default"},"process":{"args":["a"]}}`))
+	f.Add([]byte(`{"ociVersion":"1.0.0","annotations":{"org.mpiimport.profile":"default"},"process":{"args":["a"],"env":["X=` + "\xff" + `"]}}`))
 	f.Add([]byte(`{"ociVersion":"1.0.0","annotations":{"org.mpiimport.profile":"site"},"process":{"args":["a"]},"linux":null}`))
 	f.Add([]byte(`{"ociVersion":"1.0.0","annotations":{"org.mpiimport.profile":"site"},"process":{"args":["a"]},"linux":{"resources":null,"devices":null}}`))
 	f.Add([]byte(`{"ociVersion":"1.0.0","Process":{"args":["a"]},"annotations":{"org.mpiimport.profile":"default"},"process":{"args":["a"],"Env":null}}`))
