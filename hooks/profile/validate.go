@@ -43,7 +43,7 @@ func check(file, place string, node *yaml.Node, s *shape) error {
 	}
 	if s.kind == number {
 		value, err := strconv.Atoi(node.Value)
-		if err != nil {
+		if err != nil || strconv.Itoa(value) != node.Value {
 			return fail(node, "%s is %s; write a plain decimal number", place, node.Value)
 		}
 		if s.only != 0 && value != s.only {
@@ -71,7 +71,7 @@ func checkMapping(file, place string, node *yaml.Node, s *shape) error {
 	for i := 0; i < len(node.Content); i += 2 {
 		k, value := node.Content[i], node.Content[i+1]
 		where := fmt.Sprintf("%s:%d", file, k.Line)
-		if k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str" {
+		if k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str" || looksTyped(k, text) {
 			return fmt.Errorf("%s: %s has a key that is no plain word; put it in quotes or remove it", where, place)
 		}
 		if first, double := seen[k.Value]; double {
@@ -118,13 +118,13 @@ func join(place, name string) string {
 	return place + "." + name
 }
 
-// looksTyped finds plain words that other YAML readers (PyYAML among them) take for a truth value, so that a
-// profile means the same to every reader.
+// typedElsewhere are plain words that older readers of YAML (PyYAML among them) take for a truth value, for a number of
+// minutes or seconds, for a time, or for the key of a default.
+const typedElsewhere = `^((?i:yes|no|on|off)|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?|=)$`
+
+// looksTyped finds such words where a text is meant, so that a profile means the same to every reader.
 func looksTyped(node *yaml.Node, k kind) bool {
-	if k != text || node.Style != 0 {
-		return false
-	}
-	return slices.Contains([]string{"yes", "no", "on", "off"}, strings.ToLower(node.Value))
+	return k == text && node.Style == 0 && matches(typedElsewhere, node.Value)
 }
 
 func remedy(node *yaml.Node, k kind) string {
