@@ -113,7 +113,10 @@ func (r Runtime) call(action string, command *cobra.Command, words []string) sta
 	call := start.Call{
 		Action: action, Options: map[string]string{},
 		Env: os.Environ(), Prefix: r.Prefix, Facts: r.facts(), Root: os.Geteuid() == 0,
-		Knows: func(option string) bool { return command.Flags().Lookup(option) != nil },
+		Takes: func(option string) (takes, known bool) {
+			flag := command.Flags().Lookup(option)
+			return flag != nil && flag.NoOptDefVal == "", flag != nil
+		},
 	}
 	if len(words) > 0 {
 		call.Image = words[0]

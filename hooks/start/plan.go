@@ -3,6 +3,7 @@ package start
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 
 	"mpiimport.org/hooks/internal/environ"
@@ -32,19 +33,40 @@ func (c Call) shared(w wish) (launch.Shared, error) {
 }
 
 // adding returns the call with a profile's options; what the caller says of the same option wins. The second result
-// names an option that the runtime does not know.
+// says which option the runtime would not take.
 func (c Call) adding(options []string) (Call, string) {
 	merged := map[string]string{}
 	for _, option := range options {
 		name, value := SplitOption(option)
-		if c.Knows != nil && !c.Knows(name) {
-			return c, fmt.Sprintf("the option --%s is not known here", name)
+		if reason := c.refuses(option); reason != "" {
+			return c, reason
 		}
 		merged[name] = value
 	}
 	maps.Copy(merged, c.Options)
 	c.Options = merged
 	return c, ""
+}
+
+// refuses returns why the runtime would not take an option of a profile; empty if it would.
+func (c Call) refuses(option string) string {
+	if c.Takes == nil {
+		return ""
+	}
+	name, value := SplitOption(option)
+	takes, known := c.Takes(name)
+	_, err := strconv.ParseBool(value)
+	switch {
+	case !known:
+		return fmt.Sprintf("the option --%s is not known here", name)
+	case name == "help":
+		return "with --help no container starts"
+	case takes && !strings.Contains(option, "="):
+		return fmt.Sprintf("the option --%s has no value; write --%s=VALUE", name, name)
+	case !takes && err != nil:
+		return fmt.Sprintf("the option --%s is on or off, and %q is neither true nor false", name, value)
+	}
+	return ""
 }
 
 // SplitOption reads an option of a profile, --name or --name=value; one that takes no value has the value true.

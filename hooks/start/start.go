@@ -55,7 +55,7 @@ type Call struct {
 	Facts   Facts  // of the runtime
 	Root    bool   // whether root calls
 
-	Knows func(option string) bool // whether the runtime has an option of this name
+	Takes func(option string) (takes, known bool) // whether the runtime's option of this name takes a value, and whether there is one
 }
 
 // Outcome is what has to change. Note says why acceleration that was asked for was not, or not fully, applied.

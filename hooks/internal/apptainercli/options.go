@@ -52,8 +52,14 @@ type optionTable struct {
 	letters map[byte]string
 }
 
+// Takes says whether an option of the commands that start containers takes a value, and whether they have one of this name.
+func Takes(option string) (takes, known bool) {
+	takes, known = actions.value[option]
+	return takes, known
+}
+
 // Knows says whether commands that start containers have an option of this name.
 func Knows(option string) bool {
-	_, ok := actions.value[option]
-	return ok
+	_, known := Takes(option)
+	return known
 }

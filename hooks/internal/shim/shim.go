@@ -41,7 +41,7 @@ func (c Call) start(line apptainercli.Line) start.Call {
 	return start.Call{
 		Action: line.Action, Image: line.Image(), Command: line.Command(),
 		Asked: line.Asked, Value: line.Value, Options: line.Options(c.Env), Doubt: cmp.Or(line.Doubt, c.Doubt),
-		Env: c.Env, Prefix: c.Prefix, Facts: c.Facts, Root: c.Root, Knows: apptainercli.Knows,
+		Env: c.Env, Prefix: c.Prefix, Facts: c.Facts, Root: c.Root, Takes: apptainercli.Takes,
 	}
 }
 

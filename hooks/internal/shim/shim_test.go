@@ -213,7 +213,9 @@ func TestAProfilesRuntimeOptionsStandBeforeTheCallers(t *testing.T) {
 }
 
 func TestAProfilesRuntimeOptionThatDoesNotFitLeavesTheCallUnchanged(t *testing.T) {
-	for option, why := range map[string]string{"--writable": "--writable-tmpfs", "--unheard-of": "--unheard-of"} {
+	for option, why := range map[string]string{
+		"--writable": "--writable-tmpfs", "--unheard-of": "--unheard-of", "--bind": "write --bind=VALUE", "--nv=x": "neither true nor false", "--help": "no container starts",
+	} {
 		config := profileDirectory(t, "site", "container: {options: ["+option+"]}\n")
 		out, err := decide(t, "exec --mpiimport=site img python", "XDG_CONFIG_HOME="+config)
 		if err != nil || strings.Join(out.Args, " ") != "exec img python" || !strings.Contains(out.Note, why) || !strings.Contains(out.Note, "profile site") {
