@@ -28,6 +28,10 @@ func Device(plan launch.Plan) (specs.Device, error) {
 		device.ContainerEdits.DeviceNodes = append(device.ContainerEdits.DeviceNodes, &specs.DeviceNode{Path: path})
 	}
 	for _, v := range plan.Environment {
+		if v.Change == launch.Keep {
+			// These runtimes hand in what the caller names, and nothing else; so with the hook.
+			continue
+		}
 		// Of a list that a device lengthens nobody knows the beginning. Our own is the one worth losing it for.
 		if v.Change != launch.Set && v.Value != launch.SitePath {
 			return specs.Device{}, fmt.Errorf("the profile %s wants to %s %s, and a CDI device can only set variables; leave it out there, or use another way into the container",
