@@ -24,6 +24,7 @@ func (c *config) addDevices(paths []string) error {
 	if err = errors.Join(err, member(resources, "devices", &rules)); err != nil {
 		return Unchanged{fmt.Sprintf("config.json is not understood: linux: %v", err)}
 	}
+	there := len(nodes)
 	for _, device := range paths {
 		if c.mountAt(device) >= 0 || slices.ContainsFunc(nodes, func(node json.RawMessage) bool { return isAt(node, device) }) {
 			continue
@@ -41,6 +42,9 @@ func (c *config) addDevices(paths []string) error {
 			return err
 		}
 		rules = append(rules, text)
+	}
+	if len(nodes) == there {
+		return nil
 	}
 	if resources, err = containing(resources, "devices", rules); err != nil {
 		return err

@@ -37,6 +37,17 @@ func TestDevicesJoinThoseOfTheContainer(t *testing.T) {
 	}
 }
 
+func TestWhereAllDevicesAreThereNothingIsSaidOfDevices(t *testing.T) {
+	text := with(t, func(c map[string]any) {
+		annotate("site")(c)
+		c["mounts"] = append(c["mounts"].([]any), map[string]any{"destination": "/dev/null", "type": "bind", "source": "/dev/null"})
+	})
+	out, err := Precreate(text, host(withDevice))
+	if err != nil || !reflect.DeepEqual(decode(t, text)["linux"], decode(t, out)["linux"]) {
+		t.Errorf("%v\n%s\n%s", err, text, out)
+	}
+}
+
 func TestOddDevicesOfAContainerChangeNothing(t *testing.T) {
 	h := host(site[:len(site)-1] + ", devices: [{path: /dev/null}]}")
 	for _, odd := range []any{"word", map[string]any{"a": 1}, []any{1}} {
