@@ -1,0 +1,1 @@
+"""What the launch side makes of random input, as seen by readers that are not ours."""
