@@ -1,0 +1,96 @@
+"""Charliecloud's ch-run hands in the environment and mounts nothing of ours. An image's entry serves, and so does a
+prefix that the caller binds."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import provision
+from tests.containers.cells import Cell, Site
+from tests.containers.doors.entrypoint import COPIED
+from tests.lab.ranks import Mpi, Outcome, run
+
+PROGRAM = """
+from mpi4py import MPI
+print(MPI.COMM_WORLD.size, type(__import__("numpy").__loader__).__name__)
+"""
+SERVED, PLAIN = ["2 StoreSourceLoader"] * 2, ["2 SourceFileLoader"] * 2
+ENTRY = "/.mpiimport/bin/mpiimport-entry"
+# What MPICH says where each rank is in a user namespace of its own, and nobody applies the profile's cure.
+COMPLAINT = "UCX  ERROR"
+Start = Callable[..., Outcome]
+
+
+def program_lines(outcome: Outcome) -> list[str]:
+    return [line for line in outcome.lines() if COMPLAINT not in line]
+
+
+@pytest.fixture(scope="module")
+def image(site: Site) -> Path:
+    """Debian with mpiimport inside, as the Dockerfile of the entrypoint makes it, and a place for the prefix."""
+    provision("charliecloud.sh")
+    directory = site.workspace("root") / "served"
+    linked = ["cp", "-al", str(site.images / "py"), str(directory)]
+    if subprocess.run(linked, stderr=subprocess.DEVNULL).returncode:
+        shutil.rmtree(directory, ignore_errors=True)
+        subprocess.run(["cp", "-a", *linked[2:]], check=True)
+    for name in COPIED:
+        shutil.copytree(site.prefix / name, directory / ".mpiimport" / name, symlinks=True)
+    (directory / site.prefix.relative_to("/")).mkdir(parents=True)
+    return directory
+
+
+@pytest.fixture
+def start(site: Site, mpi: Mpi) -> Start:
+    """Runs a command line in which PYTHON stands for the program, as the ordinary user."""
+    cell = Cell("entrypoint", "sandbox", "user", "hybrid", mpi.name)
+    workspace = site.workspace("user")
+    script = workspace / "app.py"
+    script.write_text(PROGRAM)
+
+    def start(*words: str | Path, **changes: str) -> Outcome:
+        line = [word for part in words for word in (["python3", str(script)] if part == "PYTHON" else [str(part)])]
+        environment = site.environment(cell, mpi, **{"USER": site.user, "MPIIMPORT": "force", **changes})
+        return run(site.as_identity("user", line), environment, 120, workspace)
+
+    return start
+
+
+def test_an_images_entry_serves_ranks_that_are_started_inside(image: Path, start: Start, mpi: Mpi) -> None:
+    mpiexec = [f"/opt/{mpi.name}/bin/mpiexec", *mpi.options, "-n", "2"]
+    outcome = start("ch-run", image, "--", ENTRY, *mpiexec, "PYTHON", MPIIMPORT_PROFILE=mpi.name)
+    assert (outcome.status, outcome.lines()) == (0, SERVED), outcome.stderr
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("force", SERVED), ("0", PLAIN)], ids=["on", "off"])
+def test_an_images_entry_serves_ranks_each_in_its_container(
+    site: Site, image: Path, start: Start, mpi: Mpi, mode: str, expected: list[str]
+) -> None:
+    launch = [site.prefix / "bin" / "mpiimport", "run", "--profile", mpi.name, "--", *mpi.command(2)]
+    outcome = start(*launch, "ch-run", image, "--", ENTRY, "PYTHON", MPIIMPORT=mode)
+    assert (outcome.status, program_lines(outcome)) == (0, expected), outcome.stderr
+    assert mode == "0" or COMPLAINT not in outcome.stdout
+
+
+def test_a_prefix_that_is_bound_anywhere_serves_by_its_entry(site: Site, start: Start, image: Path, mpi: Mpi) -> None:
+    launch = [site.prefix / "bin" / "mpiimport", "run", "--profile", mpi.name, "--", *mpi.command(2)]
+    bound = ["ch-run", "--bind", f"{site.prefix}:/mnt", site.images / "py", "--", "/mnt/bin/mpiimport-entry"]
+    outcome = start(*launch, *bound, "PYTHON")
+    assert (outcome.status, outcome.lines()) == (0, SERVED), outcome.stderr
+
+
+def test_a_prefix_that_is_bound_at_its_own_path_serves_by_itself(
+    site: Site, image: Path, start: Start, mpi: Mpi
+) -> None:
+    launch = [site.prefix / "bin" / "mpiimport", "run", "--profile", mpi.name, "--", *mpi.command(2)]
+    outcome = start(*launch, "ch-run", "--bind", site.prefix, image, "--", "PYTHON")
+    assert (outcome.status, program_lines(outcome)) == (0, SERVED), outcome.stderr
+
+
+def test_ranks_that_join_one_container_are_served(image: Path, start: Start, mpi: Mpi) -> None:
+    joined = ["ch-run", "--join", "--join-ct=2", "--join-tag=served", image, "--", ENTRY]
+    outcome = start(*mpi.command(2), *joined, "PYTHON", MPIIMPORT_PROFILE=mpi.name)
+    assert (outcome.status, outcome.lines()) == (0, SERVED), outcome.stderr
