@@ -32,7 +32,7 @@ def test_devices_are_what_the_runtimes_schema_says(prefix: Path, schemas: Path, 
     assert specification["kind"] == "mpiimport.org/profile"
     names = [device["name"] for device in specification["devices"]]
     assert len(names) == len(set(names))
-    assert {"default", "mpich", "openmpi"} <= set(names)
+    assert {"default", "mpich", "openmpi", "perlmutter"} <= set(names)
 
 
 def test_the_schema_sees_a_mistake(prefix: Path, schemas: Path) -> None:

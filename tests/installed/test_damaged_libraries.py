@@ -9,9 +9,9 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.lab.ranks import clean_environment, run
+from tests.random_input.conftest import FULL, SMALL
 
-SEEDS = 10_000
-# The processor time for half of them, many times what they take; a library that leads in circles has no end.
+# The processor time for half of the seeds, many times what they take; a library that leads in circles has no end.
 SECONDS = 240
 
 
@@ -38,9 +38,10 @@ def test_a_sound_library_is_read_whole(prefix: Path, library: Path) -> None:
     ), outcome.stderr
 
 
-def test_a_damaged_library_is_at_worst_none(prefix: Path, library: Path) -> None:
+@pytest.mark.parametrize("seeds", [SMALL, pytest.param(FULL, marks=pytest.mark.full)])
+def test_a_damaged_library_is_at_worst_none(prefix: Path, library: Path, seeds: int) -> None:
     python = str(prefix / "host" / "bin" / "python")
-    half = SEEDS // 2
+    half = seeds // 2
     for first in (0, half):
         line = [
             python,
