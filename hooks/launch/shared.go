@@ -3,6 +3,7 @@ package launch
 import (
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"slices"
 
 	"mpiimport.org/hooks/internal/environ"
@@ -75,18 +76,23 @@ func (s Shared) For(r Request) (Plan, error) {
 	return plan, nil
 }
 
-// envelope is how something shared travels in the environment.
+// envelope is how something shared travels in the environment, which launchers may cut and change on the way.
 type envelope struct {
-	Version int    `json:"version"`
-	Key     Key    `json:"key"`
-	Shared  Shared `json:"shared"`
+	Version int             `json:"version"`
+	Key     Key             `json:"key"`
+	Sum     uint32          `json:"sum"` // of the text of what is shared
+	Shared  json.RawMessage `json:"shared"`
 }
 
-const envelopeVersion = 1
+const envelopeVersion = 2
 
 // WriteShared returns the text that the variable MPIIMPORT_PLAN holds.
 func WriteShared(shared Shared, key Key) (string, error) {
-	text, err := json.Marshal(envelope{Version: envelopeVersion, Key: key, Shared: shared})
+	content, err := json.Marshal(shared)
+	text := []byte{}
+	if err == nil {
+		text, err = json.Marshal(envelope{Version: envelopeVersion, Key: key, Sum: crc32.ChecksumIEEE(content), Shared: content})
+	}
 	if err != nil {
 		return "", fmt.Errorf("cannot write the launch plan: %w", err)
 	}
@@ -99,7 +105,11 @@ func ReadShared(text string, key Key) (Shared, bool) {
 	if json.Unmarshal([]byte(text), &found) != nil || found.Version != envelopeVersion || found.Key != key {
 		return Shared{}, false
 	}
+	var shared Shared
+	if crc32.ChecksumIEEE(found.Shared) != found.Sum || json.Unmarshal(found.Shared, &shared) != nil {
+		return Shared{}, false
+	}
 	// Without this mount a container could not start its command.
-	brings := slices.Contains(found.Shared.Plan.Mounts, Mount{Source: key.Prefix, Target: Inside, Options: "ro"})
-	return found.Shared, brings
+	brings := slices.Contains(shared.Plan.Mounts, Mount{Source: key.Prefix, Target: Inside, Options: "ro"})
+	return shared, brings
 }

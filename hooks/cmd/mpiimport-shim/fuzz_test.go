@@ -48,9 +48,9 @@ func randomRecord(chance *fuzzing.Chance, runtime string) string {
 	text := strings.Builder{}
 	text.WriteString(fuzzing.One(chance, "", "# a comment\n", "---\n", "version: 2\n", "%YAML 1.1\n---\n", "\xef\xbb\xbf", "<<: {a: b}\n"))
 	text.WriteString(fuzzing.One(chance, "runtimes:\n", "runtimes:\n", "runtimes: ", "runtime:\n", "RUNTIMES:\n", "? runtimes\n:\n"))
-	for !chance.In(3) {
+	for range chance.Below(6) {
 		text.WriteString("  " + fuzzing.One(chance, runtime, runtime, "/other", "[]", "? x", "*a", "''", "<<", "5") + ": {")
-		for !chance.In(3) {
+		for range chance.Below(6) {
 			text.WriteString(fuzzing.One(chance, "flavour", "setuid", "no_binds", "no_new_places", "own_dev", "newer", "flavour", "<<") + ": " + fuzzing.One(chance, values...) + ", ")
 		}
 		text.WriteString("}\n")

@@ -73,8 +73,8 @@ func (c Call) jobEnvironment(name, plan string) []string {
 	if name != "" {
 		env = environ.Set(env, handover.Profile, name)
 	}
-	// Without it each start reads the profile.
-	if len(plan) <= largestPlan {
+	// Without it each start reads the profile. JSON has no way to write a path that is not UTF-8.
+	if len(plan) <= largestPlan && !strings.Contains(plan, `\ufffd`) {
 		env = environ.Set(env, handover.Plan, plan)
 	}
 	env = environ.PrependPath(env, "PATH", prefix.Shims(c.Prefix))

@@ -99,15 +99,23 @@ func TestWhatTheCallerSwitchedStays(t *testing.T) {
 	}
 }
 
-func TestAPlanThatLaunchersCannotCarryStaysHome(t *testing.T) {
+func TestAPlanThatCannotBeCarriedStaysHome(t *testing.T) {
 	c := installed(t, nil)
-	long := strings.Replace(site, "mounts:", "environment: {set: {A: '"+strings.Repeat("x", largestPlan)+"'}}\nmounts:", 1)
-	if err := os.WriteFile(filepath.Join(c.Prefix, "profiles", "site.yaml"), []byte(long), 0o644); err != nil {
+	odd := filepath.Join(t.TempDir(), "\xff")
+	if err := os.Mkdir(odd, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	job, err := c.with("--profile site mpiexec app", "MPIIMPORT_PLAN=old").Run()
-	if _, there := environ.Get(job.Env, "MPIIMPORT_PLAN"); there || err != nil {
-		t.Errorf("%v %v", there, err)
+	for name, more := range map[string]string{
+		"too long":  "environment: {set: {A: '" + strings.Repeat("x", largestPlan) + "'}}\nmounts: [",
+		"not UTF-8": "mounts: [{source: '" + filepath.Dir(odd) + "/*'}, ",
+	} {
+		if err := os.WriteFile(filepath.Join(c.Prefix, "profiles", "site.yaml"), []byte(strings.Replace(site, "mounts: [", more, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		job, err := c.with("--profile site mpiexec app", "MPIIMPORT_PLAN=old").Run()
+		if _, there := environ.Get(job.Env, "MPIIMPORT_PLAN"); there || err != nil {
+			t.Errorf("%s: %v %v", name, there, err)
+		}
 	}
 }
 

@@ -51,7 +51,8 @@ func Run(f *testing.F, check func(t *testing.T, chance *Chance) bool) {
 	}
 }
 
-// Chance is where a check's choices come from. When the bytes are used up it chooses the first of everything.
+// Chance is where a check's choices come from. When the bytes are used up it chooses the first of everything, and what is
+// yes once in n times is no. So a loop may go on while it is yes, not while it is no.
 type Chance struct{ rest []byte }
 
 func (c *Chance) next() int {

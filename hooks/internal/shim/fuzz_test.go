@@ -46,7 +46,7 @@ func randomLine(chance *fuzzing.Chance) line {
 	for chance.In(4) {
 		l.globals = append(l.globals, fuzzing.One(chance, "-d", "-q", "--debug", "--silent", "--config=/none", "-s"))
 	}
-	for !chance.In(3) {
+	for range chance.Below(6) {
 		l.options = append(l.options, randomOption(chance))
 	}
 	for chance.In(2) {
@@ -59,7 +59,7 @@ func randomLine(chance *fuzzing.Chance) line {
 	if start.CommandAt(l.action) == 2 {
 		l.image = append(l.image, fuzzing.One(chance, "name", "--mpiimport", "-x"))
 	}
-	for !chance.In(4) {
+	for range chance.Below(7) {
 		l.command = append(l.command, randomWord(chance))
 	}
 	return l
@@ -251,5 +251,54 @@ func FuzzAcceptedProfiles(f *testing.F) {
 			}
 		}
 		return true
+	})
+}
+
+// A job's plan comes by way of the environment, which launchers cut and change: a start that cannot read it makes its own.
+func FuzzDamagedPlans(f *testing.F) {
+	config := profileDirectory(f, "site", "environment: {set: {S: '1'}}\nmounts: [{source: /usr, target: /data}]\n")
+	env := []string{"XDG_CONFIG_HOME=" + config}
+	p, err := profile.Load("site", profile.Directories("/p", env))
+	if err != nil {
+		f.Fatal(err)
+	}
+	shared, err := launch.Share(p, launch.Request{Prefix: "/p"}.OnThisHost())
+	if err != nil {
+		f.Fatal(err)
+	}
+	text, err := launch.WriteShared(shared, launch.Key{Prefix: "/p", Profile: "site"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	fuzzing.Run(f, func(t *testing.T, chance *fuzzing.Chance) bool {
+		damaged := []byte(text)
+		for chance.In(2) {
+			at := chance.Below(len(damaged))
+			switch chance.Below(3) {
+			case 0:
+				damaged = damaged[:at]
+			case 1:
+				damaged = slices.Insert(damaged, at, []byte(chance.Text(4))...)
+			default:
+				damaged = slices.Delete(damaged, at, min(len(damaged), at+1+chance.Below(40)))
+			}
+			if len(damaged) == 0 {
+				break
+			}
+		}
+		out, err := Decide(Call{Args: []string{"exec", "--mpiimport=site", "-e", "img", "sh"}, Env: append(env, "MPIIMPORT_PLAN="+string(damaged)), Prefix: "/p", Root: true})
+		if err != nil {
+			t.Fatalf("%v: %q", err, damaged)
+		}
+		got := apptainercli.Parse(out.Args)
+		if got.Image() != "img" || !slices.Equal(got.Command(), []string{launch.EntryPath, "sh"}) || got.Options(nil)["cleanenv"] != "true" {
+			t.Fatalf("%q for %q", out.Args, damaged)
+		}
+		for _, option := range got.Given() {
+			if parts := strings.Split(option.Value, ":"); option.Name == "bind" && (len(parts) != 3 || slices.Contains(parts, "")) {
+				t.Fatalf("no runtime takes --bind %q; the plan was %q", option.Value, damaged)
+			}
+		}
+		return string(damaged) != text
 	})
 }
