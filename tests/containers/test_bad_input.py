@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,8 +122,13 @@ def test_an_image_that_cannot_be_opened_ends_as_it_does_without_us(machine: Mach
             assert outcome == plain, door
 
 
-# As the job's launcher leaves it in the environment: where mpiimport is installed, and the plan.
-PLAN = '{"version": 1, "key": {"prefix": "%s", "profile": "", "user_namespace": false}, "shared": {"plan": %s}}'
+def carried(prefix: str | Path, plan: str) -> str:
+    """A plan as the job's launcher leaves it in the environment; ``prefix``: where mpiimport is installed."""
+    shared = f'{{"plan": {plan}}}'
+    key = {"prefix": str(prefix), "profile": "", "user_namespace": False}
+    return f'{{"version": 2, "key": {json.dumps(key)}, "sum": {zlib.crc32(shared.encode())}, "shared": {shared}}}'
+
+
 # None: the command runs.
 HOSTILE: list[tuple[dict[str, str], str | None]] = [
     ({"MPIIMPORT_PROFILE": "../../../etc/passwd"}, "/etc/passwd:1: the profile must be a mapping"),
@@ -132,8 +138,8 @@ HOSTILE: list[tuple[dict[str, str], str | None]] = [
     ({"MPIIMPORT_PROFILE": "\udcff"}, r'"\xff" cannot be the name of a profile'),
     ({"MPIIMPORT_PROFILE": "a" * 100_000}, '..." (100000 characters) cannot be the name of a profile'),
     ({"MPIIMPORT_PLAN": '{"'}, None),
-    ({"MPIIMPORT_PLAN": PLAN % ("/elsewhere", '{"mounts": [{"source": "/no", "target": "/.mpiimport"}]}')}, None),
-    ({"MPIIMPORT_PLAN": PLAN % (ROOT / "build" / "prefix", '{"mounts": 5}')}, None),
+    ({"MPIIMPORT_PLAN": carried("/elsewhere", '{"mounts": [{"source": "/no", "target": "/.mpiimport"}]}')}, None),
+    ({"MPIIMPORT_PLAN": carried(ROOT / "build" / "prefix", '{"mounts": 5}')}, None),
     ({"MPIIMPORT_RANK_VARIABLES": ":=:\n:::"}, None),
     ({"MPIIMPORT_READERS": "-1", "MPIIMPORT_STORE": "$(id)", "MPIIMPORT_DEADLINE": "soon"}, None),
     ({"MPIIMPORT_UNSET": ":=:\n:", "MPIIMPORT_PID": "first", "MPIIMPORT_START": "late"}, None),
