@@ -12,6 +12,7 @@ import (
 	"mpiimport.org/hooks/internal/apptainercli"
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/fuzzing"
+	"mpiimport.org/hooks/internal/pythoncli"
 	"mpiimport.org/hooks/internal/randomprofile"
 	"mpiimport.org/hooks/internal/rankenv"
 	"mpiimport.org/hooks/launch"
@@ -195,17 +196,17 @@ func withoutAdded(words []string) []string {
 	return words
 }
 
-// withoutStart takes the start script out of a rank's command, once.
+// withoutStart takes the start script out of a rank's command, once. A `--` in front of the program is not needed behind it,
+// and -cTEXT may stand there as two words.
 func withoutStart(got, want []string) []string {
-	at := slices.Index(got, "/.mpiimport/lib/mpiimport/start.py")
-	if at < 0 || slices.Equal(got, want) {
-		return got
+	const script = "/.mpiimport/lib/mpiimport/start.py"
+	if len(want) > 0 && slices.Contains(got, script) && !slices.Equal(got, want) {
+		line := pythoncli.Parse(want[1:])
+		if slices.Equal(got, slices.Concat(want[:1], line.Words("-S", script))) {
+			return want
+		}
 	}
-	out := slices.Delete(slices.Clone(got), at, at+1)
-	if at > 0 && out[at-1] == "-S" && !slices.Equal(out, want) {
-		out = slices.Delete(out, at-1, at)
-	}
-	return out
+	return got
 }
 
 // A profile that check accepts on this machine starts with any line: with its plan, or plainly where its options do not suit.
