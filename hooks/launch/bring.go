@@ -11,8 +11,11 @@ import (
 
 // What a container gets of the host's files: mounts and devices.
 
+// unbindable are the characters that no path may have which a runtime binds.
+const unbindable = ":,\"'\\\n"
+
 func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
-	if strings.ContainsAny(r.Prefix, ":,\"'\\\n") {
+	if strings.ContainsAny(r.Prefix, unbindable) {
 		return nil, fmt.Errorf("mpiimport is installed in %s, and container runtimes cannot bind a path with one of : , \" ' \\ in it; install it elsewhere", r.Prefix)
 	}
 	mounts := []Mount{{Source: r.Prefix, Target: Inside, Options: "ro"}}
@@ -49,7 +52,7 @@ func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
 // ours returns the place of ours that a mount target has to do with, "" where there is none.
 func ours(target string) string {
 	below := func(place, top string) bool { return strings.HasPrefix(place+"/", strings.TrimSuffix(top, "/")+"/") }
-	for _, own := range []string{Inside, StorePath} {
+	for _, own := range []string{Inside, StorePath, MPIPath} {
 		if target = path.Clean(target); below(target, own) || below(own, target) {
 			return own
 		}

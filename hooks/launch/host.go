@@ -3,13 +3,21 @@ package launch
 import (
 	"os"
 	"path/filepath"
+	"sync"
+
+	"mpiimport.org/hooks/internal/sharedlib"
 )
+
+// loader is read where a library is looked for, which few plans do.
+var loader = sync.OnceValue(sharedlib.NewLoader)
 
 // OnThisHost lets the request look at the files of the machine that it is made on.
 func (r Request) OnThisHost() Request {
 	r.Glob = filepath.Glob
 	r.Exists = Exists
 	r.IsDevice = isDevice
+	r.Inspect = sharedlib.Read
+	r.Loads = func(name string) []string { return loader().Find(name) }
 	return r
 }
 

@@ -9,6 +9,7 @@ const (
 	EntryPath = Inside + "/bin/mpiimport-entry"
 	SitePath  = Inside + "/lib/mpiimport/door"
 	StorePath = "/.mpiimport-store" // where the plan brings memory for a store
+	MPIPath   = "/.mpiimport-mpi"   // where the plan brings the host's MPI
 )
 
 // Plan is a profile resolved for one container start. It is pure data: adapters carry it out.
@@ -23,6 +24,7 @@ type Plan struct {
 	Launcher    []string   `json:"launcher"` // the launcher, for a line of `mpiimport run` that begins with an option
 	Options     []string   `json:"options"`  // of Apptainer or SingularityCE, each --name or --name=value
 	PerNode     bool       `json:"per_node"` // all ranks of a node share one container
+	Inject      *Injection `json:"inject,omitempty"`
 }
 
 // Mount is a bind mount; Options is ro or rw.

@@ -10,6 +10,7 @@ import (
 	"mpiimport.org/hooks/internal/environ"
 	"mpiimport.org/hooks/internal/handover"
 	"mpiimport.org/hooks/internal/rankenv"
+	"mpiimport.org/hooks/internal/sharedlib"
 	"mpiimport.org/hooks/profile"
 )
 
@@ -23,6 +24,9 @@ type Request struct {
 	IsDevice      func(path string) bool                 // looks whether a file of the host is a device node
 	Glob          func(pattern string) ([]string, error) // expands a pattern on the host
 	Shm           Shm                                    // what the container's /dev/shm is
+
+	Inspect func(file string) (sharedlib.Library, error) // looks into a library of the host
+	Loads   func(name string) []string                   // the files that the host's loader may find under a name
 }
 
 // Shm says what /dev/shm is in the container. Docker's and podman's is noexec and small, and no place for a store.

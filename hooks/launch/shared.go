@@ -34,10 +34,19 @@ func Share(p *profile.Profile, r Request) (Shared, error) {
 	if err != nil {
 		return Shared{}, err
 	}
+	injection, err := resolveInjection(p, r)
+	if err != nil {
+		return Shared{}, err
+	}
+	environment := append(profileOptions(p), resolveEnvironment(p, r.UserNamespace)...)
+	if injection != nil {
+		mounts = append(mounts, injection.mounts()...)
+		environment = append(environment, injection.changes(p.MPI.Library)...)
+	}
 	plan := Plan{
-		Profile: p.Name, Files: p.Files, Mounts: mounts, Devices: devices, Entry: []string{},
+		Profile: p.Name, Files: p.Files, Inject: injection, Mounts: mounts, Devices: devices, Entry: []string{},
 		Launcher: orEmpty(p.Launcher.Prefix), Options: orEmpty(p.Container.Options), PerNode: p.Container.PerNode,
-		Environment: append(profileOptions(p), resolveEnvironment(p, r.UserNamespace)...),
+		Environment: environment,
 	}
 	return Shared{Plan: plan, Locks: p.Locks}, nil
 }

@@ -83,6 +83,13 @@ type MPI struct {
 	ABI     string   `yaml:"abi"`
 	Preload []string `yaml:"preload"`
 	Binding string   `yaml:"binding"`
+	Inject  Inject   `yaml:"inject"`
+}
+
+// Inject is the host's MPI that is to take the place of the image's.
+type Inject struct {
+	From   string   `yaml:"from"`
+	Search []string `yaml:"search"`
 }
 
 // Launcher says how jobs are started.

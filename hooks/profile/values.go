@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,6 +19,16 @@ type Value struct {
 
 	node   *yaml.Node
 	listed bool
+}
+
+// PlaceOf returns the file and line that say a key; empty where none does.
+func (p *Profile) PlaceOf(key string) string {
+	for _, v := range p.Values {
+		if v.Key == key {
+			return fmt.Sprintf("%s:%d", v.File, v.Line)
+		}
+	}
+	return ""
 }
 
 // values lists what is said at node, which has the shape s.

@@ -5,30 +5,33 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .image_libraries import ImageLibraries
-from .planner import Mount, Value
+from .planner import Plan, Value
 from .shared_libraries import Library, NotALibrary, family_of, read_library
 
 SEARCH_PATH = re.compile(r"(user_namespace\.)?environment\.(set|default|append)\.LD_LIBRARY_PATH")
 # Where libraries are named.
 NAMING = ("mpi.library", "mpi.preload")
+# Where the launch side puts the host's MPI.
+PLACE = "/.mpiimport-mpi"
 # What the C library's package brings is the image's own, always.
 LOADER = re.compile(r"ld-linux.*\.so\.\d+|linux-vdso.*")
 
 
 class Injection:
-    """What a profile that says ``said`` brings of the host's libraries; ``mounts``: those of its launch plan."""
+    """What a profile that says ``said`` brings of the host's libraries by its launch plan."""
 
-    def __init__(self, said: list[Value], mounts: list[Mount]) -> None:
+    def __init__(self, said: list[Value], plan: Plan) -> None:
         # Of a file name the loader finds a copy by itself, which only a trial can tell.
         self._named = [value for value in said if value.key in NAMING and "/" in value.value]
-        self._mounts = sorted(mounts, key=lambda mount: len(mount.target), reverse=True)
+        self._mounts = sorted(plan.mounts, key=lambda mount: len(mount.target), reverse=True)
+        self._taken = plan.taken
         paths = [place for value in said if SEARCH_PATH.fullmatch(value.key) for place in value.value.split(":")]
         self._directories = [host for host in map(self._on_host, paths) if host]
         self._abi = next((value for value in said if value.key == "mpi.abi"), None)
 
     def is_empty(self) -> bool:
         """Tell whether the profile leaves the image's libraries as they are."""
-        return not self._directories and not self._named
+        return not self._directories and not self._named and not self._taken
 
     def complaints(self, image: ImageLibraries | None) -> Iterator[str]:
         """Yield what is wrong, each with its remedy; without an image only what the host shows."""
@@ -42,6 +45,8 @@ class Injection:
                     f"{value.place}: {value.value} is neither in the image nor in a mount of the profile; mount its "
                     "directory, or name a library of the image"
                 )
+        for brought in self._taken.libraries if self._taken else ():
+            yield from self._library(Path(brought.source), image, seen)
         for directory in self._directories:
             for path in sorted(directory.glob("libmpi*.so.*")):
                 yield from self._library(path, image, seen)
@@ -83,7 +88,7 @@ class Injection:
         for soname in library.needed:
             if soname in seen:
                 continue
-            brought = _first(soname, self._directories + self._own_places(library, path))
+            brought = self._injected(soname) or _first(soname, self._directories + self._own_places(library, path))
             if brought:
                 yield from self._library(brought, image, seen)
                 continue
@@ -101,6 +106,10 @@ class Injection:
                         f"{path} needs {', '.join(sorted(missing))} of {soname}, and the image's has at most "
                         f"{_latest(there.has)}; use an image with a newer {soname}, or the image's own MPI"
                     )
+
+    def _injected(self, soname: str) -> Path | None:
+        libraries = self._taken.libraries if self._taken else []
+        return next((Path(brought.source) for brought in libraries if brought.name == soname), None)
 
     def _own_places(self, library: Library, path: Path) -> list[Path]:
         """Return the directories that a library itself has its needs looked for in, as far as mounts show them."""

@@ -38,6 +38,44 @@ class Mount:
     options: str
 
 
+@dataclass(frozen=True)
+class Brought:
+    """A library of the host's MPI: its ``name`` in the container, the file, and what it is brought ``for``: a library
+    that needs it, or nothing."""
+
+    name: str
+    source: str
+    needed_by: str
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The host's MPI that a launch plan brings: the directory it is taken ``origin``, the newest of ``matches``."""
+
+    origin: str
+    matches: list[str]
+    abi: str
+    libraries: list[Brought]
+
+    def in_words(self) -> str:
+        """What is taken, from where, and what it needs."""
+        others = len(self.matches) - 1
+        choice = f", the newest of {others + 1} ({', '.join(self.matches)})" if others else ""
+        own = [library.name for library in self.libraries if not library.needed_by]
+        needs = [f"{one.name} ({one.source}, for {one.needed_by})" for one in self.libraries if one.needed_by]
+        return f"mpi.inject takes {self.origin}{choice}: {', '.join(own)}; they need of this host " + (
+            ", ".join(needs) or "nothing else"
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a container start with a profile does, as far as it is asked about here."""
+
+    mounts: list[Mount]
+    taken: Taken | None
+
+
 def plan(*words: str) -> str:
     """Return what the program prints. Raises Complaint with its own words."""
     done = _ask(*words)
@@ -75,9 +113,17 @@ def values(profile: str) -> list[Value]:
     return [Value(**said) for said in json.loads(plan("show", "--provenance", "--profile", named(profile)))]
 
 
-def mounts(profile: str) -> list[Mount]:
-    """Return what a container start with a profile mounts. Raises Complaint where a source is missing."""
-    return [Mount(**mount) for mount in json.loads(plan("show", "--profile", named(profile)))["mounts"]]
+def resolved(profile: str) -> Plan:
+    """Return the launch plan of a profile. Raises Complaint where the host lacks what it needs."""
+    found = json.loads(plan("show", "--profile", named(profile)))
+    inject = found.get("inject")
+    taken = inject and Taken(
+        inject["from"],
+        inject["newest_of"],
+        inject["abi"],
+        [Brought(library["name"], library["source"], library["for"]) for library in inject["libraries"]],
+    )
+    return Plan([Mount(**mount) for mount in found["mounts"]], taken)
 
 
 def names() -> tuple[list[str], list[str]]:

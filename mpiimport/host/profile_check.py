@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .image_libraries import ImageLibraries
-from .injection import Injection
+from .injection import PLACE, Injection
 from .launchers import family
-from .planner import Value, mounts, named, values
+from .planner import Plan, Value, named, resolved, values
 from .trees import ask_image
 from .trial import trial
 
@@ -60,12 +60,15 @@ def complaints(said: list[Value], profile: str, image: str | None) -> Iterator[s
         yield f"{value.place}: {said_so}, or add `optional: true` if not every node has it"
     if missing:
         return
-    injection = Injection(said, mounts(profile))
+    plan = resolved(profile)
+    if plan.taken:
+        print(plan.taken.in_words())
+    injection = Injection(said, plan)
     found = list(injection.complaints(ImageLibraries(image) if image and not injection.is_empty() else None))
     yield from found
     # What has a cause that is known by now need not be tried.
     if image and not found:
-        yield from _loaded(said, profile, image)
+        yield from _loaded(said, plan, profile, image)
 
 
 def _is_there(brought: dict[str, str]) -> bool:
@@ -77,7 +80,7 @@ def _is_there(brought: dict[str, str]) -> bool:
     return Path(source).exists() if "target" in brought else any(Path("/").glob(source[1:]))
 
 
-def _loaded(said: list[Value], profile: str, image: str) -> Iterator[str]:
+def _loaded(said: list[Value], plan: Plan, profile: str, image: str) -> Iterator[str]:
     """Compare the MPI that the image's Python loads under the profile with the one that it is made for."""
     tree = ask_image(image, "python3", named(profile))
     if tree.no_mpi:
@@ -85,6 +88,12 @@ def _loaded(said: list[Value], profile: str, image: str) -> Iterator[str]:
         return
     abi = next((value for value in said if value.key == "mpi.abi"), None)
     loaded = family(tree.mpi)
+    if plan.taken and not tree.libmpi.startswith(f"{PLACE}/"):
+        yield (
+            f"{image}: its Python loads {tree.libmpi} in spite of mpi.inject, for it is linked to that file or "
+            "names it; use an image whose mpi4py finds its MPI by name, as mpi4py's binary wheel does, and leave out "
+            "mpi.library"
+        )
     if abi and loaded and loaded != abi.value:
         yield (
             f"{image}: its Python loads {tree.libmpi} ({tree.mpi}), and the profile is made for {abi.value} "

@@ -11,10 +11,12 @@ import (
 	"strings"
 
 	"mpiimport.org/hooks/internal/entry"
+	"mpiimport.org/hooks/internal/fitting"
 	"mpiimport.org/hooks/internal/handover"
 	_ "mpiimport.org/hooks/internal/ignored"
 	"mpiimport.org/hooks/internal/imageprofile"
 	"mpiimport.org/hooks/internal/prefix"
+	"mpiimport.org/hooks/internal/rankenv"
 	"mpiimport.org/hooks/internal/runtimes"
 	"mpiimport.org/hooks/internal/version"
 	"mpiimport.org/hooks/launch"
@@ -25,7 +27,7 @@ const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR
        mpiimport-plan share [--profile P] [--userns] [--prefix DIR]             print a job's plan, for MPIIMPORT_PLAN
        mpiimport-plan show --provenance [--profile P]                           print what a profile says, and which file says it, as JSON
        mpiimport-plan environment [--profile P]                                 print a profile's environment, NUL-separated
-       mpiimport-plan apply [--prefix DIR] COMMAND...                           become the command as mpiimport-entry does, with the environment of the profile that MPIIMPORT_PROFILE names
+       mpiimport-plan apply [--prefix DIR] COMMAND...                           become the command as mpiimport-entry does, with the environment of the profile that MPIIMPORT_PROFILE names, where the image fits the MPI that is brought
        mpiimport-plan list [--prefix DIR]                                       print the known profiles
        mpiimport-plan directories [--prefix DIR]                                print where profiles are looked for: shipped, the site's, yours
        mpiimport-plan cdi [--profile P | --all] [--userns=false] [--shm host|noexec|private] [--output FILE]
@@ -187,11 +189,19 @@ func apply(installed string, command []string) error {
 	if len(command) == 0 {
 		return fmt.Errorf("apply: no command given\n%s", usage)
 	}
-	env, err := imageprofile.Apply(installed, os.Environ())
-	if err != nil {
+	env, err := fitting.Check(os.Environ())
+	if err != nil && !rankenv.SpeaksForJob(os.Environ()) {
+		os.Exit(2)
+	} else if err != nil {
 		return err
 	}
-	command, env = entry.Start(command, entry.Process{Prefix: installed, Pid: os.Getpid(), Env: env})
+	process := entry.Process{Prefix: installed, Pid: os.Getpid(), Env: env}
+	if entry.Profiled(command, process) != nil {
+		if process.Env, err = imageprofile.Apply(installed, env); err != nil {
+			return err
+		}
+	}
+	command, env = entry.Start(command, process)
 	entry.Exit(entry.Execute(command, env))
 	return nil
 }

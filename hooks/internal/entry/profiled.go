@@ -14,7 +14,10 @@ import (
 func Profiled(command []string, p Process) []string {
 	name, _ := environ.Get(p.Env, handover.Profile)
 	applied, isApplied := environ.Get(p.Env, handover.Applied)
+	_, injected := environ.Get(p.Env, handover.Glibc)
 	switch {
+	case !off(p.Env) && injected:
+		// The same program looks whether the image can load the host's MPI.
 	case off(p.Env), isApplied && (name == "" || name == applied):
 		return nil
 	case name == "":

@@ -90,10 +90,11 @@ func (c *config) command() ([]string, []string) {
 // in there.
 func (c *config) start(init, entryBinary, command []string) {
 	_, reports := environ.Get(c.env, handover.Report)
+	_, injects := environ.Get(c.env, handover.Glibc)
 	switch {
 	case len(entryBinary) == 0:
 		// It is there: the image's own, or by this hook, which has run before.
-	case len(init) > 0, reports, rankenv.IsRank(c.env) && !c.isFirst():
+	case len(init) > 0, reports, injects, rankenv.IsRank(c.env) && !c.isFirst():
 		// The command stays the container's first process, or the init's child.
 		c.args = slices.Concat(init, entryBinary, []string{"--no-init"}, command)
 	default:
