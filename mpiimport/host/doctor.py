@@ -9,6 +9,7 @@ from mpiimport.runtime.size import in_words
 from .complaint import Complaint
 from .doors import FLAGGED, FUSE, SHIM, Runtime, image_files_can_be_mounted, runtimes, shim_is_first
 from .launchers import Launcher, family, launchers
+from .pmi import SLURM, fitting_ways, library_speech, offer, remedy
 from .trees import Place, Tree, ask_here, ask_image, usual_python
 
 WIDTH, LABEL = 110, 12
@@ -94,6 +95,29 @@ def _describe_mpi(report: Report, tree: Tree, started_by: list[Launcher]) -> Non
             f"{first.path} starts jobs of {first.family}, and the library is {speaks}'s: every rank would be 0 of 1. "
             f"Put the mpiexec of {speaks} first on PATH, or name a library of {first.family} with MPI4PY_LIBMPI"
         )
+    _describe_pmi(report, tree, [launcher for launcher in started_by if launcher.family in ("", speaks)])
+
+
+def _describe_pmi(report: Report, tree: Tree, started_by: list[Launcher]) -> None:
+    """By what launchers tell ranks of each other, and whether the library understands that."""
+    wanted = library_speech(tree.mpi, tree.pmix)
+    if wanted is None:
+        return
+    offers = [found for found in map(offer, started_by) if found]
+    facts = [f"the library speaks {wanted}"]
+    for offered in offers:
+        ways = fitting_ways(offered, wanted)
+        if offered.launcher == SLURM:
+            facts.append(f"{SLURM} offers {', '.join(offered.ways)}" + (f": {SLURM} --mpi={ways[0]}" if ways else ""))
+        else:
+            facts.append(f"{offered.launcher} speaks {offered.ways['']}")
+    # Whoever has another launcher, too, uses that one.
+    if offers and not any(fitting_ways(offered, wanted) for offered in offers):
+        report.wrong(
+            f"no launcher here speaks what {tree.libmpi} does, {wanted}: every rank would be 0 of 1; "
+            f"{remedy(None, wanted)}"
+        )
+    report.fact("pmi", "; ".join(facts))
 
 
 def _describe_stores(report: Report, tree: Tree) -> None:

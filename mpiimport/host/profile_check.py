@@ -2,14 +2,16 @@
 
 import argparse
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from .image_libraries import ImageLibraries
 from .injection import PLACE, Injection
-from .launchers import family
+from .launchers import Launcher, family
 from .planner import Plan, Value, named, resolved, values
-from .trees import ask_image
+from .pmi import SLURM, fits, library_speech, offer, remedy
+from .trees import Tree, ask_image
 from .trial import trial
 
 WRONG = 1
@@ -86,6 +88,7 @@ def _loaded(said: list[Value], plan: Plan, profile: str, image: str) -> Iterator
     if tree.no_mpi:
         yield f"{image}: {tree.no_mpi}"
         return
+    yield from _spoken(said, tree)
     abi = next((value for value in said if value.key == "mpi.abi"), None)
     loaded = family(tree.mpi)
     if plan.taken and not tree.libmpi.startswith(f"{PLACE}/"):
@@ -98,4 +101,27 @@ def _loaded(said: list[Value], plan: Plan, profile: str, image: str) -> Iterator
         yield (
             f"{image}: its Python loads {tree.libmpi} ({tree.mpi}), and the profile is made for {abi.value} "
             f"({abi.place}); use a profile for {loaded}, or name the library with mpi.library"
+        )
+
+
+def _spoken(said: list[Value], tree: Tree) -> Iterator[str]:
+    """Compare what Slurm is asked for by the profile with what the library speaks."""
+    prefix = next((value for value in said if value.key == "launcher.prefix"), None)
+    wanted = library_speech(tree.mpi, tree.pmix)
+    srun = shutil.which(prefix.value[0]) if prefix else None
+    if prefix is None or wanted is None or not srun or Path(srun).name != SLURM:
+        return
+    way = next((word.partition("=")[2] for word in prefix.value if word.startswith("--mpi=")), "")
+    offered = offer(Launcher(srun, "", ""))
+    if not way or offered is None:
+        return
+    speech = offered.ways.get(way)
+    speaks = f"{tree.libmpi} speaks {wanted}"
+    if speech is None:
+        ways = ", ".join(offered.ways)
+        yield f"{prefix.place}: {srun} has no --mpi={way}; it has {ways}. {speaks}: {remedy(offered, wanted)}"
+    elif not fits(speech, wanted):
+        yield (
+            f"{prefix.place}: the launcher is asked for --mpi={way}, and {speaks}: every rank would be 0 of 1; "
+            f"{remedy(offered, wanted)}"
         )

@@ -3,9 +3,11 @@
 Imported by ``probe.py`` inside the tree that is asked about, so it needs nothing but the standard library.
 """
 
+import ctypes
 import os
 import re
 import sys
+import types
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -54,6 +56,9 @@ def rank() -> Facts:
         "launcher_size": here.size if here else None,
         "mpi_size": module.COMM_WORLD.size,
         "libmpi": _library(),
+        "mpi": _name(module),
+        "pmix": _pmix(),
+        "told": _told(),
     }
     module.Finalize()
     return found
@@ -71,8 +76,32 @@ def _mpi(options: Options) -> Facts:
         "mpi4py_version": versions[0] if versions else "",
         "mpi4py_is_ours": str(package).startswith(own_packages() + "/"),
         "libmpi": _library(),
-        "mpi": " ".join(module.Get_library_version().partition(",")[0].splitlines()[0].split()),
+        "pmix": _pmix(),
+        "mpi": _name(module),
     }
+
+
+def _name(module: types.ModuleType) -> str:
+    """What the MPI library calls itself."""
+    return " ".join(module.Get_library_version().partition(",")[0].splitlines()[0].split())
+
+
+def _pmix() -> str:
+    """The version of the PMIx library that this process has mapped."""
+    file = next((path for path in sorted(mapped_files()) if Path(path).name.startswith("libpmix.so")), "")
+    if not file:
+        return ""
+    ask = ctypes.CDLL(file).PMIx_Get_version
+    ask.restype = ctypes.c_char_p
+    said = re.search(r"[0-9]+(\.[0-9]+)+\w*", (ask() or b"").decode(errors="replace"))
+    return said[0] if said else ""
+
+
+def _told() -> str:
+    """By what the launcher has told this process of the others: PMIx with its version, PMI, or neither."""
+    if "PMIX_RANK" in os.environ:
+        return f"PMIx {os.environ.get('PMIX_VERSION', '')}".strip()
+    return "PMI" if {"PMI_RANK", "PMI_FD", "PMI_PORT"} & set(os.environ) else ""
 
 
 def _library() -> str:

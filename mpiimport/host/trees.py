@@ -35,8 +35,8 @@ class Tree:
     """The answer of one Python.
 
     ``one_node``, ``several_nodes``: why a job of such a size had better run as plain Python, empty where it is served;
-    ``no_mpi``: why MPI cannot be used; ``mpi``: what the library ``libmpi`` calls itself; ``memory_left``: bytes that
-    the control groups leave, None without a limit.
+    ``no_mpi``: why MPI cannot be used; ``mpi``: what the library ``libmpi`` calls itself; ``pmix``: the version of
+    the PMIx that it has loaded; ``memory_left``: bytes that the control groups leave, None without a limit.
     """
 
     python: str
@@ -50,6 +50,7 @@ class Tree:
     mpi4py_is_ours: bool = False
     libmpi: str = ""
     mpi: str = ""
+    pmix: str = ""
     no_mpi: str = ""
     stores: list[Place] = field(default_factory=list)
     memory_left: int | None = None

@@ -7,8 +7,11 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from .complaint import Complaint
+from .launchers import Launcher
+from .pmi import SLURM, library_speech, offer, remedy
 from .probe import RANK
 from .trees import answers, command_here, command_in_image, usual_python
 
@@ -19,12 +22,19 @@ LINES = 12
 
 @dataclass(frozen=True)
 class Rank:
-    """What one process was told: by its launcher, if it has ``launched`` it as a rank, and by MPI."""
+    """What one process was told: by its launcher, if it has ``launched`` it as a rank, and by MPI.
+
+    ``mpi``: what the library calls itself; ``pmix``: the version of its PMIx, if it has one; ``told``: by what the
+    launcher tells ranks of each other, PMIx with its version, or PMI, or neither.
+    """
 
     launched: bool
     launcher_size: int | None
     mpi_size: int
     libmpi: str
+    mpi: str
+    pmix: str
+    told: str
 
 
 def trial(profile: str, image: str | None, launcher: list[str]) -> Iterator[str]:
@@ -44,21 +54,30 @@ def trial(profile: str, image: str | None, launcher: list[str]) -> Iterator[str]
         said = "".join(f"\n    {text}" for text in errors.splitlines()[-LINES:] if text.strip())
         yield f"{line}: no rank has answered (status {status}); see that this launcher is of the library's MPI:{said}"
     elif ranks:
-        yield from _mismatch(line, ranks[0])
+        yield from _mismatch(launcher, ranks[0])
 
 
-def _mismatch(line: str, rank: Rank) -> Iterator[str]:
+def _mismatch(launcher: list[str], rank: Rank) -> Iterator[str]:
+    line = shlex.join(launcher)
     if not rank.launched:
         yield (
             f"{line}: no variable that mpiimport knows tells a process its rank; name the launcher's own in "
-            "launcher.variables of the profile"
+            f"launcher.variables of the profile{_how_to_tell(launcher, rank)}"
         )
     elif rank.launcher_size is not None and rank.launcher_size != rank.mpi_size:
         yield (
             f"{line}: the launcher says {rank.launcher_size} ranks, and MPI says {rank.mpi_size} in each: "
-            f"{rank.libmpi} does not understand this launcher. Use the mpiexec of its MPI, the PMI it was built for "
-            "(srun --mpi=pmi2 or pmix), or another library by mpi.library"
+            f"{rank.libmpi} does not understand this launcher, which tells ranks by {rank.told or 'no PMI'}. Use the "
+            f"mpiexec of its MPI, or another library by mpi.library{_how_to_tell(launcher, rank)}"
         )
+
+
+def _how_to_tell(launcher: list[str], rank: Rank) -> str:
+    """For srun, which way suits the library."""
+    wanted = library_speech(rank.mpi, rank.pmix)
+    if Path(launcher[0]).name != SLURM or wanted is None:
+        return ""
+    return f"; {rank.libmpi} speaks {wanted}: {remedy(offer(Launcher(launcher[0], '', '')), wanted)}"
 
 
 def _run(command: list[str]) -> tuple[int | None, str, str]:

@@ -1,0 +1,91 @@
+"""`mpiimport doctor` and `mpiimport profile check` compare what launcher and library speak: PMI or PMIx."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import provision
+from tests.containers.cells import Cell, Site
+from tests.lab.ranks import Mpi, Outcome, run
+from tests.lab.slurm import Slurm
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    provision("slurm.sh")
+    daemons = Slurm(tmp_path_factory.mktemp("slurm"))
+    try:
+        daemons.start()
+        yield daemons
+    finally:
+        daemons.stop()
+
+
+def ask(site: Site, mpi: Mpi, *words: str, **changes: str) -> Outcome:
+    """Have `mpiimport` look at the image, whose Python loads ``mpi``."""
+    environment = site.environment(Cell("shim", "sandbox", "root", "hybrid", mpi.name), mpi, **changes)
+    outcome = run([str(site.prefix / "bin" / "mpiimport"), *words], environment, 180, site.workspace("root"))
+    return Outcome(outcome.status, " ".join(outcome.stdout.split()), outcome.stderr)
+
+
+def check(site: Site, slurm: Slurm, mpi: Mpi, prefix: str, *launcher: str) -> Outcome:
+    """Check a profile of a machine whose jobs are started by ``prefix``."""
+    profile = site.workspace("root") / "site.yaml"
+    lines = f"launcher: {{prefix: [{prefix}]}}\n" if prefix else ""
+    profile.write_text(f"schema_version: 1\nname: site\ndescription: a test\n{lines}")
+    words = [
+        "profile",
+        "check",
+        "--image",
+        str(site.images / "py"),
+        str(profile),
+        *(["--", *launcher] if launcher else []),
+    ]
+    return ask(site, mpi, *words, **slurm.environment)
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "other", "speaks"),
+    [
+        ("mpich", "pmi2", "pmix", "PMI-1 and PMI-2"),
+        ("openmpi", "pmix", "pmi2", "PMIx 5.0"),
+        ("openmpi", "pmix_v4", "pmi2", "PMIx 5.0"),
+    ],
+)
+def test_a_profiles_launcher_speaks_what_the_images_library_does(
+    site: Site, slurm: Slurm, mpis: dict[str, Mpi], name: str, way: str, other: str, speaks: str
+) -> None:
+    fitting = check(site, slurm, mpis[name], f"srun, --mpi={way}")
+    assert fitting.status == 0, fitting.stdout
+    wrong = check(site, slurm, mpis[name], f"srun, --mpi={other}")
+    assert wrong.status == 1
+    assert f"site.yaml:4: the launcher is asked for --mpi={other}, and /opt/{name}/lib/" in wrong.stdout
+    assert f"speaks {speaks}" in wrong.stdout
+    assert f"say --mpi={way.partition('_')[0]}" in wrong.stdout
+
+
+def test_a_way_that_the_launcher_does_not_have_is_named(site: Site, slurm: Slurm, mpich: Mpi) -> None:
+    outcome = check(site, slurm, mpich, "srun, --mpi=pmix_v9")
+    assert outcome.status == 1
+    assert "srun has no --mpi=pmix_v9; it has " in outcome.stdout and "say --mpi=pmi2" in outcome.stdout
+
+
+@pytest.mark.parametrize(("name", "way", "remedy"), [("openmpi", "pmi2", "pmix"), ("mpich", "none", "pmi2")])
+def test_ranks_that_are_told_by_another_protocol_say_by_which(
+    site: Site, slurm: Slurm, mpis: dict[str, Mpi], name: str, way: str, remedy: str
+) -> None:
+    outcome = check(site, slurm, mpis[name], "", "srun", f"--mpi={way}", "--overcommit", "-n", "2")
+    assert outcome.status == 1
+    assert f"--mpi={remedy}" in outcome.stdout
+
+
+def test_doctor_says_which_pmi_fits(site: Site, slurm: Slurm, mpis: dict[str, Mpi]) -> None:
+    words = ("doctor", str(site.images / "py"))
+    outcome = ask(site, mpis["openmpi"], *words, **slurm.environment)
+    assert outcome.status == 0, outcome.stdout
+    assert "the library speaks PMIx 5.0.11" in outcome.stdout
+    assert "srun --mpi=pmix" in outcome.stdout and "pmix_v4" in outcome.stdout
+    path = f"{mpis['openmpi'].prefix / 'bin'}:{site.runtime.parent}:/usr/bin:/bin"
+    assert "mpiexec speaks PMIx 5.0.11" in ask(site, mpis["openmpi"], *words, PATH=path).stdout
+    path = path.replace("openmpi", "mpich")
+    assert "mpiexec speaks PMI-1 and PMI-2" in ask(site, mpis["mpich"], *words, PATH=path).stdout
