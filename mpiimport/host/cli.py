@@ -6,7 +6,7 @@ import sys
 from mpiimport import __version__
 from mpiimport.workflows import show as workflow
 
-from . import bake, bench, doctor, launching, manifests, plugin, profiles, report, shim_path
+from . import bake, bench, doctor, launching, manifests, oci_configure, plugin, profiles, report, shim_path
 from .complaint import Complaint
 
 USAGE_STATUS, FAILURE_STATUS = 2, 1
@@ -53,6 +53,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"mpiimport {__version__}")
     parser.set_defaults(takes_command=False, may_take_command=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for subcommand in (bake, launching, manifests, profiles, plugin, doctor, bench, report, workflow, shim_path):
+    for subcommand in (
+        bake,
+        launching,
+        manifests,
+        profiles,
+        plugin,
+        oci_configure,
+        doctor,
+        bench,
+        report,
+        workflow,
+        shim_path,
+    ):
         subcommand.add_parser(commands)
     return parser

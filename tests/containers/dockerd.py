@@ -13,11 +13,13 @@ import docker
 
 
 class Dockerd:
-    """Runs while the context is entered. ``host`` is what DOCKER_HOST names; members of ``group`` may use it."""
+    """Runs while the context is entered. ``host`` is what DOCKER_HOST names; members of ``group`` may use it;
+    ``configuration`` is read, too."""
 
-    def __init__(self, binary: Path, group: int) -> None:
+    def __init__(self, binary: Path, group: int, configuration: Path | None = None) -> None:
         self._binary = binary
         self._group = group
+        self._configuration = configuration
 
     def __enter__(self) -> "Dockerd":
         self._home = Path(tempfile.mkdtemp(prefix="dockerd-", dir="/tmp"))
@@ -33,6 +35,8 @@ class Dockerd:
             "iptables": "false",
             "ip6tables": "false",
         }
+        if self._configuration:
+            options["config-file"] = str(self._configuration)
         self._log = self._home / "log"
         with self._log.open("wb") as log:
             self._daemon = subprocess.Popen(
