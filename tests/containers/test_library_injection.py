@@ -79,6 +79,24 @@ def test_ranks_load_the_newest_mpi_of_the_host(cray: Cray, image: str) -> None:
     assert loaded == {f"{INSIDE}/libmpi.so.12", f"{INSIDE}/libfabric.so.1"}
 
 
+@pytest.mark.parametrize("way", ["cleanenv", "run"])
+def test_users_get_it_too_however_they_start(cray: Cray, way: str) -> None:
+    cray.profile("extends: mpich\n")
+    site = cray.site
+    cell = Cell("shim", "sif", "user", "contained", "mpich")
+    environment = site.environment(cell, cray.mpi)
+    inside = [str(site.images / "py.sif"), "/opt/mpich/bin/mpiexec", "-n", "2", "python3", "-c", PROGRAM]
+    shim = str(site.prefix / "shim" / "apptainer")
+    line = [shim, "exec", "--cleanenv", f"--mpiimport={cray.root / 'site.yaml'}", *inside]
+    if way == "run":
+        # One plan for the whole job.
+        line = [str(site.prefix / "bin" / "mpiimport"), "run", "--profile", str(cray.root / "site.yaml"), "--"]
+        line += [shim, "exec", *inside]
+    outcome = run(site.as_identity("user", line), environment, 120, Path("/"))
+    assert outcome.lines().count("sum 3 of 2") == 2, outcome.stderr
+    assert f"{INSIDE}/libmpi.so.12" in outcome.stdout
+
+
 def test_the_plan_says_what_is_taken_of_what_and_why(cray: Cray) -> None:
     cray.profile()
     inject = json.loads(cray.plan().stdout)["inject"]
