@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"mpiimport.org/hooks/internal/fitting"
 	"mpiimport.org/hooks/internal/handover"
 	"mpiimport.org/hooks/internal/sharedlib"
 	"mpiimport.org/hooks/profile"
@@ -19,9 +20,6 @@ type Injection struct {
 	NewestOf  []string   `json:"newest_of"` // all that the pattern fits, the newest last
 	ABI       string     `json:"abi"`
 	Libraries []Injected `json:"libraries"` // the MPI library first
-	// What of the image's C library is needed, and which library needs the newest of it.
-	CVersions []string `json:"c_versions"`
-	NeededBy  string   `json:"needed_by"`
 }
 
 // Injected is one library of the host's.
@@ -29,6 +27,18 @@ type Injected struct {
 	Name   string `json:"name"`   // by which it is found in the container
 	Source string `json:"source"` // the file, links followed
 	For    string `json:"for"`    // what needs it; empty for those of the directory itself
+	// One of the host's system, which is used only where the image has none that will do.
+	System    bool     `json:"system,omitempty"`
+	Versions  []string `json:"versions,omitempty"` // of its symbols, which the others need
+	CVersions []string `json:"c_versions"`         // of the C library's symbols, which it needs itself
+}
+
+// Target is where the container has the library. Each of the system's has a directory of its own, for it is searched or not.
+func (l Injected) Target() string {
+	if l.System {
+		return path.Join(MPIPath, "system", l.Name, l.Name)
+	}
+	return path.Join(MPIPath, l.Name)
 }
 
 // libraryFile fits the files that programs are linked to, and no others of the same library.
@@ -65,7 +75,11 @@ func resolveInjection(p *profile.Profile, r Request) (*Injection, error) {
 	if err := s.needs(); err != nil {
 		return nil, err
 	}
-	s.found.CVersions = sharedlib.WithoutImplied(s.found.CVersions)
+	for i, l := range s.found.Libraries {
+		if l.System {
+			s.found.Libraries[i].Versions = s.neededOf(l.Name)
+		}
+	}
 	return &s.found, nil
 }
 
@@ -101,7 +115,7 @@ func (s *search) mpi(abi string) error {
 	}
 	files = slices.Insert(slices.Delete(slices.Clone(files), main, main+1), 0, files[main])
 	for _, file := range files {
-		if err := s.add(path.Base(file), file, ""); err != nil {
+		if err := s.add(Injected{Name: path.Base(file), Source: file}); err != nil {
 			return err
 		}
 	}
@@ -128,19 +142,18 @@ func (s *search) needs() error {
 	for i := 0; i < len(s.read); i++ {
 		library := s.read[i]
 		for _, name := range library.Needed {
-			if sharedlib.IsOfImage(name) || s.has(name) {
+			if sharedlib.IsOfC(name) || s.has(name) {
 				continue
 			}
-			file := s.file(name, library)
+			file, system := s.file(name, library)
 			if file == "" {
 				return fmt.Errorf("%s: %s needs %s, which neither its own directories nor mpi.inject.search nor this host's /etc/ld.so.cache has; name its directory in mpi.inject.search",
 					s.place, library.Path, name)
 			}
-			if err := s.add(name, file, s.found.Libraries[i].Name); err != nil {
+			if err := s.add(Injected{Name: name, Source: file, For: s.found.Libraries[i].Name, System: system}); err != nil {
 				return err
 			}
 		}
-		s.needsOfC(library)
 	}
 	return nil
 }
@@ -149,63 +162,68 @@ func (s *search) has(name string) bool {
 	return slices.ContainsFunc(s.found.Libraries, func(l Injected) bool { return l.Name == name })
 }
 
-// file finds a library for another one; empty where there is none.
-func (s *search) file(name string, user sharedlib.Library) string {
+// file finds a library for another one, and says whether it is one of the host's system; empty where there is none.
+func (s *search) file(name string, user sharedlib.Library) (string, bool) {
 	for _, directory := range slices.Concat(s.directories, user.Places) {
 		if file := path.Join(directory, name); s.Exists(file) {
-			return file
+			return file, false
 		}
 	}
 	for _, file := range s.Loads(name) {
 		// A cache lists those for other machines, too.
 		if library, err := s.Inspect(file); err == nil && library.Machine == user.Machine {
-			return file
+			return file, true
 		}
 	}
-	return ""
+	return "", false
 }
 
-func (s *search) add(name, file, neededBy string) error {
-	library, err := s.Inspect(file)
+func (s *search) add(l Injected) error {
+	library, err := s.Inspect(l.Source)
 	if err != nil {
 		return fmt.Errorf("%s: %w; mpi.inject brings it: mend that, or name another directory", s.place, err)
 	}
 	if strings.ContainsAny(library.Path, unbindable) {
 		return fmt.Errorf("%s: container runtimes cannot bind %s, which has one of : , \" ' \\ in it; rename it", s.place, library.Path)
 	}
+	l.Source, l.CVersions = library.Path, sharedlib.WithoutImplied(library.Needs[sharedlib.CLibrary])
 	s.read = append(s.read, library)
-	s.found.Libraries = append(s.found.Libraries, Injected{name, library.Path, neededBy})
+	s.found.Libraries = append(s.found.Libraries, l)
 	return nil
 }
 
-// needsOfC notes which versions of the C library's symbols have to be in the image.
-func (s *search) needsOfC(library sharedlib.Library) {
-	wanted := library.Needs[sharedlib.CLibrary]
-	all := slices.Concat(s.found.CVersions, wanted)
-	slices.SortFunc(all, sharedlib.ByVersion)
-	if len(wanted) > 0 && slices.Contains(wanted, all[len(all)-1]) && !slices.Contains(s.found.CVersions, all[len(all)-1]) {
-		s.found.NeededBy = library.Path
+// neededOf returns the versions of a library's symbols that the others need.
+func (s *search) neededOf(name string) []string {
+	out := []string{}
+	for _, library := range s.read {
+		out = append(out, library.Needs[name]...)
 	}
-	s.found.CVersions = slices.Compact(all)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // changes are those of the environment that have programs in the container load what is injected. The entry binary
-// looks there whether the image can.
+// looks there what of it the image needs.
 func (i *Injection) changes(library string) []Variable {
 	out := []Variable{}
 	if library == "" {
-		out = append(out, Variable{libraryVariable, path.Join(MPIPath, i.Libraries[0].Name), Set})
+		out = append(out, Variable{libraryVariable, i.Libraries[0].Target(), Set})
 	}
-	if len(i.CVersions) > 0 {
-		out = append(out, Variable{handover.Glibc, strings.Join(i.CVersions, ":") + " " + i.NeededBy, Set})
+	needs := []fitting.Need{}
+	for _, l := range i.Libraries {
+		need := fitting.Need{Source: l.Source, CVersions: l.CVersions, Versions: l.Versions}
+		if l.System {
+			need.Directory = path.Dir(l.Target())
+		}
+		needs = append(needs, need)
 	}
-	return append(out, Variable{"LD_LIBRARY_PATH", MPIPath, Prepend})
+	return append(out, Variable{handover.Inject, fitting.Write(needs), Set}, Variable{"LD_LIBRARY_PATH", MPIPath, Prepend})
 }
 
 func (i *Injection) mounts() []Mount {
 	out := []Mount{}
 	for _, l := range i.Libraries {
-		out = append(out, Mount{Source: l.Source, Target: path.Join(MPIPath, l.Name), Options: "ro"})
+		out = append(out, Mount{Source: l.Source, Target: l.Target(), Options: "ro"})
 	}
 	return out
 }

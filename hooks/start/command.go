@@ -37,6 +37,6 @@ func (c Call) needsEntry(plan launch.Plan, r launch.Runtime) bool {
 		}
 	}
 	return slices.ContainsFunc(plan.Environment, func(v launch.Variable) bool {
-		return v.Change == launch.Unset || v.Name == handover.Glibc || v.Name == handover.Report || v.Name == handover.RankVariables
+		return v.Change == launch.Unset || v.Name == handover.Inject || v.Name == handover.Report || v.Name == handover.RankVariables
 	})
 }

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .image_libraries import ImageLibraries
-from .planner import Plan, Value
+from .planner import Brought, Plan, Value
 from .shared_libraries import Library, NotALibrary, family_of, read_library
 
 SEARCH_PATH = re.compile(r"(user_namespace\.)?environment\.(set|default|append)\.LD_LIBRARY_PATH")
@@ -45,7 +45,7 @@ class Injection:
                     f"{value.place}: {value.value} is neither in the image nor in a mount of the profile; mount its "
                     "directory, or name a library of the image"
                 )
-        for brought in self._taken.libraries if self._taken else ():
+        for brought in self._injected(image):
             yield from self._library(Path(brought.source), image, seen)
         for directory in self._directories:
             for path in sorted(directory.glob("libmpi*.so.*")):
@@ -88,7 +88,8 @@ class Injection:
         for soname in library.needed:
             if soname in seen:
                 continue
-            brought = self._injected(soname) or _first(soname, self._directories + self._own_places(library, path))
+            injected = next((Path(one.source) for one in self._injected(image) if one.name == soname), None)
+            brought = injected or _first(soname, self._directories + self._own_places(library, path))
             if brought:
                 yield from self._library(brought, image, seen)
                 continue
@@ -107,9 +108,14 @@ class Injection:
                         f"{_latest(there.has)}; use an image with a newer {soname}, or the image's own MPI"
                     )
 
-    def _injected(self, soname: str) -> Path | None:
-        libraries = self._taken.libraries if self._taken else []
-        return next((Path(brought.source) for brought in libraries if brought.name == soname), None)
+    def _injected(self, image: ImageLibraries | None) -> list[Brought]:
+        """What of the host's MPI an image uses: not those of the system for which it has libraries that will do."""
+
+        def has(brought: Brought) -> bool:
+            own = image.library(brought.name) if image and brought.system else None
+            return own is not None and set(brought.versions) <= set(own.has)
+
+        return [brought for brought in self._taken.libraries if not has(brought)] if self._taken else []
 
     def _own_places(self, library: Library, path: Path) -> list[Path]:
         """Return the directories that a library itself has its needs looked for in, as far as mounts show them."""

@@ -40,12 +40,19 @@ class Mount:
 
 @dataclass(frozen=True)
 class Brought:
-    """A library of the host's MPI: its ``name`` in the container, the file, and what it is brought ``for``: a library
-    that needs it, or nothing."""
+    """A library of the host's MPI: its ``name`` in the container, the file, and the library that needs it, if any does.
+
+    ``system``: it is used only where the image has none with these ``versions`` of its symbols.
+    """
 
     name: str
     source: str
     needed_by: str
+    system: bool
+    versions: list[str]
+
+    def in_words(self) -> str:
+        return f"{self.name} ({self.source}, for {self.needed_by}{', unless the image has it' if self.system else ''})"
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class Taken:
         others = len(self.matches) - 1
         choice = f", the newest of {others + 1} ({', '.join(self.matches)})" if others else ""
         own = [library.name for library in self.libraries if not library.needed_by]
-        needs = [f"{one.name} ({one.source}, for {one.needed_by})" for one in self.libraries if one.needed_by]
+        needs = [library.in_words() for library in self.libraries if library.needed_by]
         return f"mpi.inject takes {self.origin}{choice}: {', '.join(own)}; they need of this host " + (
             ", ".join(needs) or "nothing else"
         )
@@ -121,7 +128,10 @@ def resolved(profile: str) -> Plan:
         inject["from"],
         inject["newest_of"],
         inject["abi"],
-        [Brought(library["name"], library["source"], library["for"]) for library in inject["libraries"]],
+        [
+            Brought(one["name"], one["source"], one["for"], one.get("system", False), one.get("versions", []))
+            for one in inject["libraries"]
+        ],
     )
     return Plan([Mount(**mount) for mount in found["mounts"]], taken)
 

@@ -106,7 +106,7 @@ def test_the_plan_says_what_is_taken_of_what_and_why(cray: Cray) -> None:
     assert found["libmpi.so.12"] == (str(cray.directory(NEW) / "libmpi.so.12"), "")
     assert found["libfabric.so.1"] == (str(cray.fabric / "libfabric.so.1"), "libmpi.so.12")
     # What is the image's own is not brought.
-    assert not {"libc.so.6", "libm.so.6", "libpthread.so.0", "libstdc++.so.6"} & set(found)
+    assert not {"libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2"} & set(found)
 
 
 def test_check_names_what_is_brought_and_tries_it(cray: Cray) -> None:
@@ -142,6 +142,27 @@ def test_a_pattern_that_fits_nothing_is_refused(cray: Cray) -> None:
         assert outcome.status not in (0, None)
         assert "no directory of this host is called" in outcome.stderr and "mend the path" in outcome.stderr
         assert "site.yaml:5: " in outcome.stderr
+
+
+def test_a_library_of_the_hosts_system_is_taken_only_where_the_image_lacks_it(cray: Cray) -> None:
+    tool = shutil.which("patchelf")
+    known = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
+    lacking = "libquadmath.so.0"
+    if tool is None or lacking not in known:
+        pytest.skip(f"no patchelf, or no {lacking} that the image lacks")
+    library = cray.directory(NEW) / "libmpi.so.12"
+    for name in ("libz.so.1", "libstdc++.so.6", lacking):
+        subprocess.run([tool, "--add-needed", name, library], check=True)
+    cray.profile()
+    maps = "print(*sorted({line.split()[-1] for line in open('/proc/self/maps') if '.so' in line}))"
+    outcome = cray.ranks(program=f"from mpi4py import MPI\n{maps}")
+    assert outcome.status == 0, outcome.stderr
+    loaded = {Path(word).name: word for word in outcome.stdout.split()}
+    assert loaded["libmpi.so.12"] == f"{INSIDE}/libmpi.so.12"
+    assert loaded[next(name for name in loaded if name.startswith("libquadmath"))].startswith(f"{INSIDE}/")
+    own = [path for name, path in loaded.items() if name.startswith(("libz.", "libstdc++."))]
+    assert len(own) == 2 and not any(path.startswith(INSIDE) for path in own), own
+    assert cray.check("--image", str(cray.site.images / "py")).status == 0
 
 
 @pytest.fixture

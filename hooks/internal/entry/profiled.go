@@ -14,10 +14,10 @@ import (
 func Profiled(command []string, p Process) []string {
 	name, _ := environ.Get(p.Env, handover.Profile)
 	applied, isApplied := environ.Get(p.Env, handover.Applied)
-	_, injected := environ.Get(p.Env, handover.Glibc)
+	_, injected := environ.Get(p.Env, handover.Inject)
 	switch {
 	case !off(p.Env) && injected:
-		// The same program looks whether the image can load the host's MPI.
+		// The same program fits the host's MPI and the image together.
 	case off(p.Env), isApplied && (name == "" || name == applied):
 		return nil
 	case name == "":

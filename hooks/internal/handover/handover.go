@@ -14,7 +14,7 @@ const (
 	Unset   = "MPIIMPORT_UNSET"    // colon list of variables that the entry binary removes
 	Parent  = "MPIIMPORT_PARENT"   // descriptor and pid of who becomes the parent of the process in the container
 	Plan    = "MPIIMPORT_PLAN"     // a launch plan that holds for all container starts of a job
-	Glibc   = "MPIIMPORT_GLIBC"    // versions of the C library's symbols that an injected MPI needs, a space, that MPI's file
+	Inject  = "MPIIMPORT_INJECT"   // what an injected MPI needs of the image (internal/fitting)
 	ImageOn = "MPIIMPORT_IMAGE_ON" // the kind of file system that holds the directory that is the container's image
 )
 
@@ -33,7 +33,7 @@ const RankVariables = OptionPrefix + "RANK_VARIABLES"
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
 func IsOption(name string) bool {
 	switch name {
-	case Mode, Profile, Applied, Start, Started, Pid, Unset, Parent, Plan, Glibc, ImageOn:
+	case Mode, Profile, Applied, Start, Started, Pid, Unset, Parent, Plan, Inject, ImageOn:
 		return false
 	}
 	return len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)

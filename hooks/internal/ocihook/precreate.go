@@ -90,7 +90,7 @@ func (c *config) command() ([]string, []string) {
 // in there.
 func (c *config) start(init, entryBinary, command []string) {
 	_, reports := environ.Get(c.env, handover.Report)
-	_, injects := environ.Get(c.env, handover.Glibc)
+	_, injects := environ.Get(c.env, handover.Inject)
 	switch {
 	case len(entryBinary) == 0:
 		// It is there: the image's own, or by this hook, which has run before.

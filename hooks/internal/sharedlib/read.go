@@ -90,9 +90,3 @@ var cPackage = regexp.MustCompile(`^(ld-linux.*|ld64|linux-vdso|lib(c|m|pthread|
 
 // IsOfC says whether a library comes with the C library, of which a process has one.
 func IsOfC(name string) bool { return cPackage.MatchString(name) }
-
-// IsOfImage says whether a library must be the image's own: that of C, or what the image's compiler brings for C++, on
-// which the image's programs rely.
-func IsOfImage(name string) bool {
-	return IsOfC(name) || name == "libstdc++.so.6" || name == "libgcc_s.so.1"
-}
