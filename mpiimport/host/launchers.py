@@ -28,7 +28,7 @@ class Launcher:
 def launchers() -> list[Launcher]:
     """Return those on PATH."""
     found = [next(filter(None, map(shutil.which, names)), None) for names in NAMES]
-    return [_ask(path) for path in found if path]
+    return [launcher(path) for path in found if path]
 
 
 def family(text: str) -> str:
@@ -36,7 +36,8 @@ def family(text: str) -> str:
     return next((name for name, pattern in FAMILIES if pattern.search(text)), "")
 
 
-def _ask(path: str) -> Launcher:
+def launcher(path: str) -> Launcher:
+    """Ask a launcher what it is."""
     try:
         done = subprocess.run(
             [path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS

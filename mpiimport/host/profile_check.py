@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .image_libraries import ImageLibraries
 from .injection import PLACE, Injection
-from .launchers import Launcher, family
+from .launchers import family, launcher
 from .planner import Plan, Value, named, resolved, values
 from .pmi import SLURM, fits, library_speech, offer, remedy
 from .trees import Tree, ask_image
@@ -39,15 +39,15 @@ def add_parser(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     parser.set_defaults(may_take_command=True, run=lambda given, command: check(given.profile, given.image, command))
 
 
-def check(profile: str, image: str | None, launcher: list[str]) -> int:
+def check(profile: str, image: str | None, started_by: list[str]) -> int:
     """Print what is wrong, one complaint a line, each with its remedy. Return 1 where something is."""
     said = values(profile)
     found = list(complaints(said, profile, image))
-    if launcher and not found:
-        found = list(trial(named(profile), image, launcher))
+    if started_by and not found:
+        found = list(trial(named(profile), image, started_by))
     for complaint in found:
         print(complaint)
-    checked = [f"{len(said)} values", *([image] if image else []), *([shlex.join(launcher)] if launcher else [])]
+    checked = [f"{len(said)} values", *([image] if image else []), *([shlex.join(started_by)] if started_by else [])]
     if not found:
         print(f"{profile}: nothing is wrong ({', '.join(checked)})")
     return WRONG if found else 0
@@ -105,23 +105,25 @@ def _loaded(said: list[Value], plan: Plan, profile: str, image: str) -> Iterator
 
 
 def _spoken(said: list[Value], tree: Tree) -> Iterator[str]:
-    """Compare what Slurm is asked for by the profile with what the library speaks."""
+    """Compare what the launcher of the profile speaks, as it is called there, with what the library does."""
     prefix = next((value for value in said if value.key == "launcher.prefix"), None)
+    path = shutil.which(prefix.value[0]) if prefix and prefix.value else None
     wanted = library_speech(tree.mpi, tree.pmix)
-    srun = shutil.which(prefix.value[0]) if prefix else None
-    if prefix is None or wanted is None or not srun or Path(srun).name != SLURM:
+    offered = offer(launcher(path)) if path and wanted else None
+    if prefix is None or wanted is None or offered is None:
         return
     way = next((word.partition("=")[2] for word in prefix.value if word.startswith("--mpi=")), "")
-    offered = offer(Launcher(srun, "", ""))
-    if not way or offered is None:
+    if offered.launcher == SLURM and not way:
+        # The site's configuration says which.
         return
     speech = offered.ways.get(way)
-    speaks = f"{tree.libmpi} speaks {wanted}"
+    library = f"{tree.libmpi} speaks {wanted}"
     if speech is None:
         ways = ", ".join(offered.ways)
-        yield f"{prefix.place}: {srun} has no --mpi={way}; it has {ways}. {speaks}: {remedy(offered, wanted)}"
+        yield f"{prefix.place}: {path} has no --mpi={way}; it has {ways}. {library}: {remedy(offered, wanted)}"
     elif not fits(speech, wanted):
+        asked = f"{path} --mpi={way}" if way else path
         yield (
-            f"{prefix.place}: the launcher is asked for --mpi={way}, and {speaks}: every rank would be 0 of 1; "
+            f"{prefix.place}: {asked} speaks {speech}, and {library}: every rank would be 0 of 1; "
             f"{remedy(offered, wanted)}"
         )

@@ -59,9 +59,20 @@ def test_a_profiles_launcher_speaks_what_the_images_library_does(
     assert fitting.status == 0, fitting.stdout
     wrong = check(site, slurm, mpis[name], f"srun, --mpi={other}")
     assert wrong.status == 1
-    assert f"site.yaml:4: the launcher is asked for --mpi={other}, and /opt/{name}/lib/" in wrong.stdout
+    assert f"site.yaml:4: /usr/bin/srun --mpi={other} speaks " in wrong.stdout
+    assert f", and /opt/{name}/lib/" in wrong.stdout
     assert f"speaks {speaks}" in wrong.stdout
     assert f"say --mpi={way.partition('_')[0]}" in wrong.stdout
+
+
+def test_a_profiles_mpiexec_speaks_what_the_images_library_does(site: Site, slurm: Slurm, mpis: dict[str, Mpi]) -> None:
+    launcher = {name: str(mpi.prefix / "bin" / "mpiexec") for name, mpi in mpis.items()}
+    for name, mpi in mpis.items():
+        assert check(site, slurm, mpi, launcher[name]).status == 0
+    wrong = check(site, slurm, mpis["openmpi"], launcher["mpich"])
+    assert wrong.status == 1
+    assert f"site.yaml:4: {launcher['mpich']} speaks PMI-1 and PMI-2, and /opt/openmpi/lib/" in wrong.stdout
+    assert "use a launcher that speaks PMIx 5.0" in wrong.stdout
 
 
 def test_a_way_that_the_launcher_does_not_have_is_named(site: Site, slurm: Slurm, mpich: Mpi) -> None:
