@@ -59,7 +59,6 @@ func resolveInjection(p *profile.Profile, r Request) (*Injection, error) {
 		return nil, fmt.Errorf("%s: no directory of this host is called %s, from which mpi.inject takes the MPI; mend the path", s.place, wanted.From)
 	}
 	s.found = Injection{From: matches[len(matches)-1], NewestOf: matches}
-	s.directories = []string{s.found.From}
 	for _, pattern := range wanted.Search {
 		more, err := s.matches(pattern)
 		if err != nil {
@@ -67,7 +66,7 @@ func resolveInjection(p *profile.Profile, r Request) (*Injection, error) {
 		}
 		// Where a pattern fits several, the newest is looked at first.
 		slices.Reverse(more)
-		s.directories = append(s.directories, more...)
+		s.searched = append(s.searched, more...)
 	}
 	if err := s.mpi(p.MPI.ABI); err != nil {
 		return nil, err
@@ -86,10 +85,10 @@ func resolveInjection(p *profile.Profile, r Request) (*Injection, error) {
 // search is the way from the directory of an MPI to all that it needs.
 type search struct {
 	Request
-	place       string // of the profile, for complaints
-	directories []string
-	found       Injection
-	read        []sharedlib.Library // of each that was found
+	place    string // of the profile, for complaints
+	searched []string
+	found    Injection
+	read     []sharedlib.Library // of each that was found
 }
 
 // matches returns what a pattern fits, in the order of versions.
@@ -164,7 +163,12 @@ func (s *search) has(name string) bool {
 
 // file finds a library for another one, and says whether it is one of the host's system; empty where there is none.
 func (s *search) file(name string, user sharedlib.Library) (string, bool) {
-	for _, directory := range slices.Concat(s.directories, user.Places) {
+	// What an MPI finds in the directories of the system is the system's, though it lies there itself.
+	isLeft := func(directory string) bool {
+		return slices.Contains(sharedlib.Directories, directory) && !slices.Contains(s.searched, directory)
+	}
+	places := slices.Concat([]string{s.found.From}, s.searched, user.Places)
+	for _, directory := range slices.DeleteFunc(places, isLeft) {
 		if file := path.Join(directory, name); s.Exists(file) {
 			return file, false
 		}

@@ -16,8 +16,11 @@ const (
 	entrySize  = 24
 )
 
-// directories are searched by a loader behind its cache, whatever its architecture.
-var directories = []string{"/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib", "/usr/lib"}
+// Directories are searched by a loader behind its cache, whatever its architecture.
+var Directories = []string{
+	"/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
+	"/usr/lib/aarch64-linux-gnu", "/lib", "/usr/lib",
+}
 
 // Loader finds libraries by name as ld.so of this machine, or of the container that we are in, would without any
 // variables.
@@ -32,7 +35,7 @@ func NewLoader() *Loader {
 // Find returns the files that a name may mean, the likeliest first.
 func (l *Loader) Find(name string) []string {
 	out := append([]string{}, l.cached[name]...)
-	for _, directory := range directories {
+	for _, directory := range Directories {
 		if file := filepath.Join(directory, name); isFile(file) {
 			out = append(out, file)
 		}
