@@ -198,10 +198,13 @@ func (r Runtime) literal(value string) string {
 	return quote(value)
 }
 
-// quote keeps a shell from evaluating the value; the runtime itself escapes double quotes.
+// quote keeps a shell from evaluating the value; the runtime itself escapes double quotes. The runtimes' shell makes one of
+// several backslashes in a row, and none where they precede a $, so each is written as its number.
 func quote(value string) string {
-	return strings.NewReplacer(`\`, `\\`, `$`, `\$`, "`", "\\`").Replace(value)
+	return strings.NewReplacer(`\`, asNumber('\\'), `$`, `\$`, "`", "\\`").Replace(value)
 }
+
+func asNumber(character byte) string { return fmt.Sprintf(`$(printf '\%03o')`, character) }
 
 // defaultValue writes a value for ${NAME:-VALUE} or ${NAME-VALUE}. There the runtimes' shell takes a backslash as it is,
 // so what has a meaning is written as its number.
@@ -209,7 +212,7 @@ func defaultValue(value string) string {
 	out := strings.Builder{}
 	for i := range len(value) {
 		if strings.IndexByte("\\$`\"'{}", value[i]) >= 0 {
-			fmt.Fprintf(&out, `$(printf '\%03o')`, value[i])
+			out.WriteString(asNumber(value[i]))
 		} else {
 			out.WriteByte(value[i])
 		}
