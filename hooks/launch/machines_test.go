@@ -89,7 +89,11 @@ func TestPlansOnMachines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := Resolve(p, onMachine(t, directory))
+			chosen, err := p.For(onMachine(t, directory).Environ)
+			if err != nil || len(chosen.LeftOut) > 0 {
+				t.Fatalf("%s with %s: %v %v", directory, name, chosen.LeftOut, err)
+			}
+			plan, err := Resolve(chosen.Profile, onMachine(t, directory))
 			if err != nil {
 				t.Fatalf("%s with %s: %v", directory, name, err)
 			}

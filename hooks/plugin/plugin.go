@@ -89,6 +89,9 @@ func (r Runtime) wrap(action string, inner func(*cobra.Command, []string)) func(
 			fmt.Fprintln(os.Stderr, "mpiimport:", err)
 			os.Exit(usageStatus)
 		}
+		for _, line := range out.LeftOut {
+			fmt.Fprintln(os.Stderr, line)
+		}
 		if out.PerNode && out.Note == "" {
 			out.Note = start.NotShared(call.Env, "the plugin is part of a start that is under way; PREFIX/shim can share one")
 		}

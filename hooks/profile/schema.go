@@ -42,6 +42,11 @@ func (s *shape) schema() map[string]any {
 	if s.pattern != "" {
 		out["pattern"] = s.pattern
 	}
+	if s.variables {
+		out["pattern"] = s.written
+		// No keyword of JSON Schema: it tells readers that ${NAME} is a variable here.
+		out["x-variables"] = true
+	}
 	if len(s.oneOf) > 0 {
 		out["enum"] = s.oneOf
 	}

@@ -17,6 +17,9 @@ type shape struct {
 	minimum     int      // of an integer
 	whole       bool     // an extending profile replaces this list or free mapping instead of adding to it
 	only        int      // the one value an integer may have
+	variables   bool     // of a string: it may refer to variables of the caller
+	written     string   // pattern of such a string in a file; it has to match the other one with the variables in their places
+	glob        bool     // of such a string: it may be a pattern, and what variables hold must not make it one
 }
 
 type key struct {
@@ -38,7 +41,7 @@ const (
 const (
 	namePattern     = `^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
 	pathPattern     = `^/[^:,"'\\\n]+$`
-	devicePattern   = `^/dev/[^:,"'\\\n]+$`
+	devicePattern   = `^/dev/[^:$,"'\\\n]+$`
 	libraryPattern  = `^(/[^:,"'\\\n]+|[^/:,"'\\\n]+)$`
 	variablePattern = `^[A-Za-z_][A-Za-z0-9_]*$`
 	modulePattern   = `^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`
@@ -87,17 +90,23 @@ func section(description string, keys ...key) *shape {
 }
 
 func library(description string) *shape {
-	return word(description, libraryPattern, "a file name, or "+pathHint)
+	return withVariables(word(description, libraryPattern, "a file name, or "+pathHint), writtenPath()+`|^`+anyOf(nameCharacter)+`+$`)
+}
+
+// pattern marks a path in which * ? [ ] have a meaning.
+func pattern(s *shape) *shape {
+	s.glob = true
+	return s
 }
 
 func environmentShape(description string) *shape {
 	return section(description,
 		key{name: "set", shape: variables("Variables that get this value.",
-			&shape{kind: text, description: "The value, taken literally."})},
+			freeText("The value."))},
 		key{name: "default", shape: variables("Variables that get this value where they are unset: neither the image nor the caller sets them.",
-			&shape{kind: text, description: "The value, taken literally."})},
+			freeText("The value."))},
 		key{name: "append", shape: variables("Colon lists that get this directory as their last element.",
-			&shape{kind: text, description: "The element, taken literally."})},
+			freeText("The element."))},
 		key{name: "keep", shape: listOf("Variables of the caller that enter the container also where its environment is cleaned.",
 			word("The name of a variable; * stands for any letters.", `^[A-Za-z_*][A-Za-z0-9_*]*$`, "the name of a variable, with * for any letters"))},
 		key{name: "unset", shape: listOf("Variables that are removed.", word("The name of a variable.", variablePattern, variableHint))},
@@ -119,15 +128,15 @@ var sections = []key{
 		word("The value, or a glob pattern of it.", `\S`, "some text")))},
 	{name: "mounts", shape: listOf("Files and directories of the host that the container sees.",
 		section("One file or directory.",
-			key{name: "source", required: true, shape: absolutePath("The path on the host; may be a glob pattern when target is left out.")},
-			key{name: "target", shape: absolutePath("The path in the container; the same as source when left out.")},
+			key{name: "source", required: true, shape: pattern(pathWithVariables("The path on the host; may be a glob pattern when target is left out."))},
+			key{name: "target", shape: pathWithVariables("The path in the container; the same as source when left out.")},
 			key{name: "optional", shape: &shape{kind: truth, description: "Whether a source that does not exist is passed over in silence."}},
 			key{name: "options", shape: choice("Read-only (the default) or writable.", "ro", "rw")},
 		))},
 	{name: "devices", shape: listOf("Device nodes of the host that programs in the container use.",
 		section("One device, or those that a pattern fits.",
 			key{name: "path", required: true, shape: word("The path, on the host and in the container; may be a glob pattern.",
-				devicePattern, "the path of a device node below /dev, without : , \" ' \\")},
+				devicePattern, "the path of a device node below /dev, without : $ , \" ' \\")},
 			key{name: "optional", shape: &shape{kind: truth, description: "Whether a device that does not exist is passed over in silence."}},
 		))},
 	{name: "environment", shape: environmentShape("Changes to the environment of every container.")},
@@ -155,7 +164,7 @@ var sections = []key{
 		)},
 	)},
 	{name: "service", shape: section("Options of the import service; each becomes the variable MPIIMPORT_NAME.",
-		key{name: "store", shape: absolutePath("The directory, in the container, under which the store of a node is made.")},
+		key{name: "store", shape: pathWithVariables("The directory, in the container, under which the store of a node is made.")},
 		key{name: "store_size", shape: word("The most that the store may take: a size, or a share of what its file system has free and, in memory, the job's limit leaves.",
 			`^([1-9][0-9]*(MiB|GiB|TiB)|([1-9][0-9]?|100)%)$`, "a size such as 4GiB or 512MiB, or a share such as 50%")},
 		key{name: "libraries", shape: choice("Where ranks load shared libraries from: a copy in the store, where they lie, or a copy unless one node reads its own file system.",
@@ -177,7 +186,8 @@ var sections = []key{
 	)},
 	{name: "container", shape: section("How containers are started.",
 		key{name: "options", shape: listOf("Options that are added to the container runtime's own; Apptainer and SingularityCE only.",
-			word("A long option with its value, if any, in the same word.", `^--[a-z0-9][a-z0-9-]*(=.*)?$`, "--option or --option=value"))},
+			withVariables(word("A long option with its value, if any, in the same word.", `^--[a-z0-9][a-z0-9-]*(=.*)?$`, "--option or --option=value"),
+				`^--[a-z0-9][a-z0-9-]*(=`+anyOf(optionCharacter)+`*)?$`))},
 		key{name: "per_node", shape: &shape{kind: truth, description: "Whether all ranks of a node share one container."}},
 	)},
 }

@@ -56,8 +56,12 @@ func check(file, place string, node *yaml.Node, s *shape) error {
 	if len(s.oneOf) > 0 && !slices.Contains(s.oneOf, node.Value) {
 		return fail(node, "%s is %q; write one of %s%s", place, node.Value, strings.Join(s.oneOf, ", "), didYouMean(node.Value, s.oneOf))
 	}
-	if s.pattern != "" && !matches(s.pattern, node.Value) {
-		return fail(node, "%s is %q; write %s", place, node.Value, s.hint)
+	pattern, hint := s.pattern, s.hint
+	if s.variables {
+		pattern, hint = s.written, s.hint+", in which ${NAME} and ${NAME:-VALUE} stand for variables and $$ for a $"
+	}
+	if pattern != "" && !matches(pattern, node.Value) {
+		return fail(node, "%s is %q; write %s", place, node.Value, hint)
 	}
 	return nil
 }

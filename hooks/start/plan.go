@@ -14,22 +14,23 @@ import (
 )
 
 // shared returns what the environment holds for the starts of a job if it was made for such as this one, else
-// resolves the profile.
-func (c Call) shared(w wish) (launch.Shared, error) {
+// resolves the profile. The second result says what is left out of that.
+func (c Call) shared(w wish) (launch.Shared, []string, error) {
 	if text, ok := environ.Get(c.Env, handover.Plan); ok {
 		key := launch.Key{Prefix: c.Prefix, Profile: w.profile, UserNamespace: c.userNamespace()}
 		if found, ok := launch.ReadShared(text, key); ok {
 			if full, _ := c.adding(found.Plan.Options); full.userNamespace() == key.UserNamespace {
-				return found, nil
+				return found, nil, nil
 			}
 		}
 	}
-	chosen, err := profile.Load(w.profile, profile.Directories(c.Prefix, c.Env))
+	chosen, err := profile.Choose(w.profile, c.Prefix, c.Env)
 	if err != nil {
-		return launch.Shared{}, err
+		return launch.Shared{}, nil, err
 	}
 	full, _ := c.adding(chosen.Container.Options)
-	return launch.Share(chosen, full.request())
+	shared, err := launch.Share(chosen.Profile, full.request())
+	return shared, chosen.LeftOut, err
 }
 
 // adding returns the call with a profile's options; what the caller says of the same option wins. The second result

@@ -65,6 +65,7 @@ type Outcome struct {
 	Command []string // what follows the image instead, and an instance's name
 	Env     []string // the whole environment of the runtime
 	PerNode bool     // the ranks of a node are to share one container
+	LeftOut []string // lines that say what of the profile is not applied
 	Note    string
 }
 
@@ -98,7 +99,7 @@ func (c Call) Decide() (Outcome, error) {
 }
 
 func (c Call) accelerate(w wish) (Outcome, error) {
-	shared, err := c.shared(w)
+	shared, leftOut, err := c.shared(w)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -114,7 +115,9 @@ func (c Call) accelerate(w wish) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	return full.apply(plan), nil
+	out := full.apply(plan)
+	out.LeftOut = leftOut
+	return out, nil
 }
 
 // silently marks a call that starts no container.

@@ -17,16 +17,34 @@ SOME_ARE_BROKEN = 1
 
 @dataclass(frozen=True)
 class Value:
-    """One thing that a profile says. ``key`` is dotted; each entry of a list is a value of its own."""
+    """One thing that a profile says. ``key`` is dotted; each entry of a list is a value of its own.
+
+    Where it refers to variables, ``here`` is what it becomes with those of this process, or ``left_out`` says why a
+    launch does without it.
+    """
 
     key: str
     value: Any
     file: str
     line: int
+    here: Any = None
+    left_out: str = ""
 
     @property
     def place(self) -> str:
         return f"{self.file}:{self.line}"
+
+    @property
+    def taken(self) -> Any:
+        """The value that a launch from here takes."""
+        return self.value if self.here is None else self.here
+
+    @property
+    def shown(self) -> str:
+        """The value as it is written and, where that is another, as it is here."""
+        forms = [self.value, *([self.here] if self.here is not None else [])]
+        texts = [form if isinstance(form, str) else json.dumps(form) for form in forms]
+        return " -> ".join([*texts, *([f"left out: {self.left_out}"] if self.left_out else [])])
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import argparse
 import shlex
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from .image_libraries import ImageLibraries
@@ -40,8 +41,16 @@ def add_parser(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
 
 
 def check(profile: str, image: str | None, started_by: list[str]) -> int:
-    """Print what is wrong, one complaint a line, each with its remedy. Return 1 where something is."""
+    """Print what the profile's variables are here, then what is wrong, one complaint a line, each with its remedy.
+
+    Return 1 where something is wrong.
+    """
     said = values(profile)
+    for value in said:
+        if value.here is not None or value.left_out:
+            print(f"{value.place}: {value.key}: {value.shown}")
+    # What a launch from here would take.
+    said = [replace(value, value=value.taken) for value in said if not value.left_out]
     found = list(complaints(said, profile, image))
     if started_by and not found:
         found = list(trial(named(profile), image, started_by))

@@ -95,4 +95,5 @@ def _entry(item: dict[str, Any], indent: str) -> Iterator[str]:
 
 def _comment(schema: dict[str, Any]) -> str:
     choices = f" One of: {', '.join(schema['enum'])}." if "enum" in schema else ""
-    return f"  # {schema['description']}{choices}"
+    variables = " ${NAME} is a variable." if "x-variables" in schema else ""
+    return f"  # {schema['description']}{choices}{variables}"

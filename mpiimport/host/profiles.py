@@ -1,7 +1,6 @@
 """``mpiimport profile list|show|check|detect|new|export``: site profiles, for those who keep them."""
 
 import argparse
-import json
 import os
 import sys
 
@@ -59,8 +58,7 @@ def show(profile: str | None, provenance: bool) -> int:
         file = next((value.file for value in said if value.key == "name"), "built in, changes nothing")
         print(f"# {chosen}, {why}: {file}")
     for value in said:
-        text = value.value if isinstance(value.value, str) else json.dumps(value.value)
-        print(f"{value.key}: {text}" + (f"  # {value.place}" if provenance else ""))
+        print(f"{value.key}: {value.shown}" + (f"  # {value.place}" if provenance else ""))
     return 0
 
 

@@ -34,7 +34,7 @@ IMAGES = {"90-environment.sh": "export OMP_NUM_THREADS=2\n", "99-base.sh": ""}
 @pytest.fixture
 def profile(site: Site) -> Path:
     path = site.workspace("root") / "defaults.yaml"
-    path.write_text(PROFILE.format(odd=ODD.replace("\\", "\\\\").replace('"', '\\"')))
+    path.write_text(PROFILE.format(odd=ODD.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")))
     return path
 
 

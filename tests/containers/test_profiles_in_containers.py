@@ -15,7 +15,7 @@ description: a test
 extends: mpich
 mounts: [{source: SOURCE, target: /opt/site}]
 environment:
-  set: {GREETING: 'costs $5'}
+  set: {GREETING: 'costs $$5'}
   append: {LIST: /opt/site/lib}
   keep: [LOGNAME, 'SITE_*']
   unset: [APPTAINER_NAME]
@@ -67,7 +67,7 @@ schema_version: 1
 name: lists
 description: a test
 environment:
-  append: {LIST: /site/$lib, PATH: '/site/$bin', MANPATH: /site/man}
+  append: {LIST: /site/$$lib, PATH: '/site/$$bin', MANPATH: /site/man}
 """
 
 

@@ -27,8 +27,8 @@ def own(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def profile(prefix: Path, tmp_path: Path, own: Path) -> Profile:
-    def command(*words: str | Path) -> Outcome:
-        environment = clean_environment(XDG_CONFIG_HOME=str(tmp_path / "config"))
+    def command(*words: str | Path, **variables: str) -> Outcome:
+        environment = clean_environment(XDG_CONFIG_HOME=str(tmp_path / "config"), **variables)
         return run([str(prefix / "bin" / "mpiimport"), "profile", *map(str, words)], environment, 60, tmp_path)
 
     return command
@@ -177,6 +177,35 @@ def test_missing_mount_sources_are_all_named(profile: Profile, own: Path, tmp_pa
         for number, source in ((5, "/nowhere/a"), (6, "/nowhere/b"), (7, "/nowhere/c*"))
     ]
     assert all("add `optional: true` if not every node has it" in line for line in lines)
+
+
+def test_a_value_with_variables_is_shown_in_both_forms(profile: Profile, own: Path, tmp_path: Path) -> None:
+    path = write(
+        own,
+        "site",
+        "environment: {set: {A: '${TOP}/a', B: '$$HOME'}}\n"
+        "mounts:\n"
+        "  - {source: '${TOP}'}\n"
+        "  - {source: '${TOP}/b'}\n"
+        "  - {source: '${NO_SUCH}/b'}\n",
+    )
+    unset = "left out: NO_SUCH is not set; set it, or give it a default there, as in ${NO_SUCH:-VALUE}"
+    forms = [
+        (4, "environment.set.A: ${TOP}/a -> /top/a"),
+        (4, "environment.set.B: $$HOME -> $HOME"),
+        (6, 'mounts: {"source": "${TOP}"} -> {"source": "/top"}'),
+        (7, 'mounts: {"source": "${TOP}/b"} -> {"source": "/top/b"}'),
+        (8, f'mounts: {{"source": "${{NO_SUCH}}/b"}} -> {unset}'),
+    ]
+    top = {"TOP": str(tmp_path)}
+    expected = [(line, text.replace("/top", str(tmp_path))) for line, text in forms]
+    shown = profile("show", "site", "--provenance", **top).stdout.splitlines()
+    assert shown[3:] == [f"{text}  # {path}:{line}" for line, text in expected]
+    checked = profile("check", "site", **top)
+    *said, complaint = checked.stdout.splitlines()
+    assert said == [f"{path}:{line}: {text}" for line, text in expected]
+    assert complaint.startswith(f"{path}:7: the mount source {tmp_path}/b does not exist on this host")
+    assert checked.status == 1
 
 
 def test_missing_devices_are_all_named(profile: Profile, own: Path) -> None:

@@ -78,6 +78,9 @@ func cdiDevice(name string, directories []string, r launch.Request) (specs.Devic
 	if err != nil {
 		return specs.Device{}, err
 	}
+	if chosen, err = chosen.ForAll(); err != nil {
+		return specs.Device{}, err
+	}
 	plan, err := launch.Resolve(chosen, r)
 	if err != nil {
 		return specs.Device{}, err

@@ -114,8 +114,21 @@ func run(args []string) error {
 	return fmt.Errorf("there is no subcommand %s\n%s", args[0], usage)
 }
 
+// choose returns the profile as a launch of the caller takes it, and says what is left out.
+func choose(name, installed string) (*profile.Profile, error) {
+	chosen, err := profile.Choose(name, installed, os.Environ())
+	say(chosen.LeftOut)
+	return chosen.Profile, err
+}
+
+func say(lines []string) {
+	for _, line := range lines {
+		fmt.Fprintln(os.Stderr, line)
+	}
+}
+
 func show(name, installed string, userns bool, command []string) error {
-	chosen, err := profile.Load(name, profile.Directories(installed, os.Environ()))
+	chosen, err := choose(name, installed)
 	if err != nil {
 		return err
 	}
@@ -132,7 +145,7 @@ func showProvenance(name, installed string) error {
 	if err != nil {
 		return err
 	}
-	return printJSON(append([]profile.Value{}, chosen.Values...))
+	return printJSON(chosen.Said(os.Environ()))
 }
 
 func printJSON(value any) error {
@@ -148,7 +161,7 @@ func request(installed string, userns bool, command []string) launch.Request {
 
 // share prints what container starts read in MPIIMPORT_PLAN instead of the profile.
 func share(name, installed string, userns bool) error {
-	chosen, err := profile.Load(name, profile.Directories(installed, os.Environ()))
+	chosen, err := choose(name, installed)
 	if err != nil {
 		return err
 	}
@@ -166,7 +179,7 @@ func share(name, installed string, userns bool) error {
 
 // environment prints the changes for a python that runs in no container: NAME=VALUE, or NAME to unset.
 func environment(name, installed string) error {
-	chosen, err := profile.Load(name, profile.Directories(installed, os.Environ()))
+	chosen, err := choose(name, installed)
 	if err != nil {
 		return err
 	}
@@ -197,9 +210,11 @@ func apply(installed string, command []string) error {
 	}
 	process := entry.Process{Prefix: installed, Pid: os.Getpid(), Env: env}
 	if entry.Profiled(command, process) != nil {
-		if process.Env, err = imageprofile.Apply(installed, env); err != nil {
+		var leftOut []string
+		if process.Env, leftOut, err = imageprofile.Apply(installed, env); err != nil {
 			return err
 		}
+		say(leftOut)
 	}
 	command, env = entry.Start(command, process)
 	entry.Exit(entry.Execute(command, env))

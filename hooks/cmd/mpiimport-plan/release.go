@@ -21,6 +21,9 @@ func release(installed string, names []string, writable bool) error {
 		if err != nil {
 			return err
 		}
+		if _, err := chosen.ForAll(); err != nil {
+			return err
+		}
 		sources := released.Writable(chosen)
 		if len(sources) > 0 && !writable {
 			return fmt.Errorf("the profile %s lets containers write to %s, and any image or pod that names the profile gets that; add --writable if it is meant",

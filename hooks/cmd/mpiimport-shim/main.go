@@ -73,6 +73,9 @@ func become(runtime string, call shim.Call) (int, error) {
 	if err != nil {
 		return usage, err
 	}
+	for _, line := range outcome.LeftOut {
+		fmt.Fprintln(os.Stderr, line)
+	}
 	if outcome.Container != nil {
 		err := outcome.Container.Run(runtime, call.Prefix, outcome.Env)
 		outcome.Note = start.NotShared(call.Env, err.Error())

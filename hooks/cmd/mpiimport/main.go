@@ -43,6 +43,9 @@ func everyday(name string, call commands.Call) ([]string, []string) {
 	if err != nil {
 		fail(err, mistake)
 	}
+	for _, line := range outcome.LeftOut {
+		fmt.Fprintln(os.Stderr, line)
+	}
 	return outcome.Args, outcome.Env
 }
 

@@ -21,8 +21,9 @@ type Call struct {
 
 // Outcome is what to execute.
 type Outcome struct {
-	Args []string
-	Env  []string
+	Args    []string
+	Env     []string
+	LeftOut []string // lines that say what of the profile is not applied
 }
 
 // off says whether mpiimport is switched off; an odd switch is an error.

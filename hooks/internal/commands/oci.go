@@ -33,18 +33,24 @@ func (c Call) byOCI(name string, words []string, off bool) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	leftOut := []string{}
 	line := append([]string{runtime, "run", "--rm", "--interactive"}, surroundings(runtime, c.Root)...)
 	if !off {
-		accelerated, err := c.ociOptions(name, command, inImage)
+		chosen, err := profile.Choose(name, c.Prefix, c.Env)
 		if err != nil {
 			return Outcome{}, err
 		}
+		accelerated, err := c.ociOptions(chosen.Profile, command, inImage)
+		if err != nil {
+			return Outcome{}, err
+		}
+		leftOut = chosen.LeftOut
 		line = append(line, accelerated...)
 	} else {
 		line = append(line, "--entrypoint=")
 	}
 	line = append(append(line, options...), image)
-	return Outcome{Args: append(line, command...), Env: c.Env}, nil
+	return Outcome{Args: append(line, command...), Env: c.Env, LeftOut: leftOut}, nil
 }
 
 // ociWords splits a command line. Options are single words, for nobody here knows which of them take another.
@@ -112,11 +118,7 @@ func isTerminal(descriptor int) bool {
 
 // ociOptions carry the plan out. Ranks are taken to be shielded from each other, as in a user namespace, for the
 // runtimes' filter of system calls may keep them from reading each other's memory.
-func (c Call) ociOptions(name string, command, inImage []string) ([]string, error) {
-	chosen, err := profile.Load(name, profile.Directories(c.Prefix, c.Env))
-	if err != nil {
-		return nil, err
-	}
+func (c Call) ociOptions(chosen *profile.Profile, command, inImage []string) ([]string, error) {
 	request := c.request(true, command)
 	request.Shm = launch.ShmPrivate
 	plan, err := launch.Resolve(chosen, request)

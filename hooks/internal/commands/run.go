@@ -38,7 +38,7 @@ func (c Call) Run() (Outcome, error) {
 	if err != nil || off && !needsLauncher {
 		return Outcome{Args: line, Env: c.Env}, err
 	}
-	chosen, err := profile.Load(name, profile.Directories(c.Prefix, c.Env))
+	chosen, err := profile.Choose(name, c.Prefix, c.Env)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -54,13 +54,17 @@ func (c Call) Run() (Outcome, error) {
 	}
 	_, facts := c.runtime()
 	request := c.request(!c.Root && !facts.Setuid, nil)
-	shared, err := launch.Share(chosen, request)
+	shared, err := launch.Share(chosen.Profile, request)
 	if err != nil {
 		return Outcome{}, err
 	}
 	text, err := launch.WriteShared(shared, launch.Key{Prefix: c.Prefix, Profile: name, UserNamespace: request.UserNamespace})
 	if err != nil {
 		return Outcome{}, err
+	}
+	if len(chosen.Missing) > 0 {
+		// The launcher may set for each rank what is not set here.
+		text = ""
 	}
 	return toOtherNodes(Outcome{Args: line, Env: c.jobEnvironment(name, text)}), nil
 }
@@ -74,7 +78,7 @@ func (c Call) jobEnvironment(name, plan string) []string {
 		env = environ.Set(env, handover.Profile, name)
 	}
 	// Without it each start reads the profile. JSON has no way to write a path that is not UTF-8.
-	if len(plan) <= largestPlan && !strings.Contains(plan, `\ufffd`) {
+	if plan != "" && len(plan) <= largestPlan && !strings.Contains(plan, `\ufffd`) {
 		env = environ.Set(env, handover.Plan, plan)
 	}
 	env = environ.PrependPath(env, "PATH", prefix.Shims(c.Prefix))

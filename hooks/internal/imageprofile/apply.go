@@ -17,17 +17,17 @@ import (
 
 // Apply returns the environment with what the profile in it says; installed is where mpiimport lies. The profile's
 // mounts are for those who start containers. What is set stays, for the image's values cannot be told from those that
-// the caller gave.
-func Apply(installed string, env []string) ([]string, error) {
+// the caller gave. The second result has lines that say what of the profile is not applied.
+func Apply(installed string, env []string) ([]string, []string, error) {
 	named, _ := environ.Get(env, handover.Profile)
 	name := cmp.Or(named, profile.DefaultName)
-	chosen, err := profile.Load(name, profile.Directories(installed, env))
+	chosen, err := profile.Choose(name, installed, env)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	changes, err := launch.HostEnvironment(chosen, env, ranksAreShielded(rankenv.IsRank(env)))
+	changes, err := launch.HostEnvironment(chosen.Profile, env, ranksAreShielded(rankenv.IsRank(env)))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	env = environ.Set(environ.Set(env, handover.Profile, name), handover.Applied, name)
 	for _, v := range changes {
@@ -39,7 +39,7 @@ func Apply(installed string, env []string) ([]string, error) {
 			env = environ.Set(env, v.Name, v.Value)
 		}
 	}
-	return env, nil
+	return env, chosen.LeftOut, nil
 }
 
 // ranksAreShielded says whether ranks may not read each other's memory: each in a user namespace of its own, where ids

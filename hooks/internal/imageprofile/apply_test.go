@@ -20,7 +20,7 @@ func TestWhatTheCallerSetsWins(t *testing.T) {
 		t.Fatal(err)
 	}
 	applied := func(env ...string) []string {
-		out, err := Apply(prefix, env)
+		out, _, err := Apply(prefix, env)
 		if err != nil {
 			return []string{err.Error()}
 		}

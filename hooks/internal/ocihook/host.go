@@ -47,6 +47,9 @@ func servable(name, installed string) (*profile.Profile, error) {
 	if err := list.Covers(chosen); err != nil {
 		return nil, Unchanged{err.Error()}
 	}
+	if chosen, err = chosen.ForAll(); err != nil {
+		return nil, Unchanged{err.Error()}
+	}
 	return chosen, nil
 }
 

@@ -20,11 +20,12 @@ type Call struct {
 	Doubt  string      // why nothing may be added; empty if it may
 }
 
-// Outcome is what to execute. Note says why acceleration that was asked for was not applied. Container is set where
-// the ranks of a node are to share one; Args then starts a container for this process alone.
+// Outcome is what to execute. LeftOut says what of the profile is not applied, Note why acceleration that was asked for
+// was not. Container is set where the ranks of a node are to share one; Args then starts a container for this process alone.
 type Outcome struct {
 	Args      []string
 	Env       []string
+	LeftOut   []string
 	Note      string
 	Container *nodecontainer.Commands
 }
@@ -57,7 +58,7 @@ func Decide(c Call) (Outcome, error) {
 		return Outcome{}, err
 	}
 	line = line.Adding(out.Options)
-	outcome := Outcome{Args: line.Edit(out.Binds, out.Command), Env: out.Env, Note: out.Note}
+	outcome := Outcome{Args: line.Edit(out.Binds, out.Command), Env: out.Env, LeftOut: out.LeftOut, Note: out.Note}
 	if out.PerNode && nodecontainer.Pays(c.Env) {
 		commands, reason := nodecontainer.Split(line, out.Binds, out.Command, c.Env)
 		if reason != "" {

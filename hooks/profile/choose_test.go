@@ -1,0 +1,127 @@
+package profile
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// valuesFor returns what a profile says for a caller, and what is left out, each in one line.
+func valuesFor(t *testing.T, body string, caller ...string) ([]string, []string) {
+	t.Helper()
+	directory := t.TempDir()
+	write(t, directory, "site", body)
+	p, err := Load("site", []string{directory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := p.For(caller)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := []string{}
+	for _, v := range chosen.Values[3:] {
+		said = append(said, fmt.Sprint(v.Key, "=", v.Value))
+	}
+	leftOut := []string{}
+	for _, line := range chosen.LeftOut {
+		leftOut = append(leftOut, strings.TrimPrefix(line, "mpiimport: "+directory+"/site.yaml:"))
+	}
+	return said, leftOut
+}
+
+func TestTheCallersVariablesTakeTheirPlacesOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		value  string
+		caller []string
+		want   string
+	}{
+		"set":                        {"${A}/lib", []string{"A=/a"}, "/a/lib"},
+		"empty":                      {"x${A}", []string{"A="}, "x"},
+		"a default":                  {"${A:-/tmp}", nil, "/tmp"},
+		"a default for an empty one": {"${A:-/tmp}", []string{"A="}, "/tmp"},
+		"an empty default":           {"x${A:-}", nil, "x"},
+		"not the default":            {"${A:-/tmp}", []string{"A=/a"}, "/a"},
+		"several":                    {"${A}${B}:${A}", []string{"A=1", "B=2"}, "12:1"},
+		"a dollar":                   {"$$A $${A} $$$${A}", []string{"A=1"}, "$A ${A} $${A}"},
+		"a dollar and a variable":    {"$$${A}", []string{"A=1"}, "$1"},
+		"what a variable holds":      {"${A}", []string{"A=${B}$$$(id)", "B=1"}, "${B}$$$(id)"},
+		"the variable itself":        {"/site:${A}", []string{"A=/mine"}, "/site:/mine"},
+		"signs in a default":         {`${A:-b: "c" {d}`, nil, `b: "c" {d`},
+	} {
+		said, leftOut := valuesFor(t, "environment: {set: {A: '"+c.value+"'}}", c.caller...)
+		if !reflect.DeepEqual(said, []string{"environment.set.A=" + c.want}) || len(leftOut) > 0 {
+			t.Errorf("%s: %q %q", name, said, leftOut)
+		}
+	}
+}
+
+func TestWhatCannotBeUsedForACallerIsLeftOutWithALine(t *testing.T) {
+	body := "environment: {set: {A: '${A}', B: b}, append: {C: '${A}'}}\nmounts:\n- {source: '${A}'}\n- {source: '${A}/b', optional: true}\n- {source: /c}\nservice: {store: '${A}'}\n"
+	kept := []string{"environment.set.B=b", "mounts=map[source:/c]"}
+	for name, c := range map[string]struct {
+		caller  []string
+		said    []string
+		leftOut []string
+	}{
+		"unset": {nil, kept, []string{
+			"4: environment.set.A is left out: A is not set; set it, or give it a default there, as in ${A:-VALUE}",
+			"4: environment.append.C is left out: A is not set;",
+			"6: mounts, ${A}, is left out: A is not set;",
+			"9: service.store is left out: A is not set;",
+		}},
+		"no path": {[]string{"A=a"}, append([]string{"environment.set.A=a", kept[0], "environment.append.C=a"}, kept[1:]...), []string{
+			`6: mounts, ${A}, is left out: it becomes "a", which is not an absolute path`,
+			`7: mounts, ${A}/b, is left out: it becomes "a/b", which is not an absolute path`,
+			`9: service.store is left out: it becomes "a", which is not an absolute path`,
+		}},
+		"a pattern": {[]string{"A=/a*"}, append(append([]string{"environment.set.A=/a*", kept[0], "environment.append.C=/a*"}, kept[1:]...), "service.store=/a*"), []string{
+			"6: mounts, ${A}, is left out: A has one of * ? [ in it",
+			"7: mounts, ${A}/b, is left out: A has one of * ? [ in it",
+		}},
+		"another rank speaks": {[]string{"PMI_RANK=1"}, kept, nil},
+	} {
+		said, leftOut := valuesFor(t, body, c.caller...)
+		if !reflect.DeepEqual(said, c.said) {
+			t.Errorf("%s: %q", name, said)
+		}
+		if len(leftOut) != len(c.leftOut) {
+			t.Errorf("%s: %q", name, leftOut)
+			continue
+		}
+		for i, want := range c.leftOut {
+			if !strings.HasPrefix(leftOut[i], want) {
+				t.Errorf("%s: %q, want %q", name, leftOut[i], want)
+			}
+		}
+	}
+}
+
+// A bind is three words between colons: a value must not become more of them.
+func TestNoVariableAddsAWordToABind(t *testing.T) {
+	for _, value := range []string{"/a:/etc:rw", "/a,/b", "/a\n/b", `/a"`, "", "/", "a"} {
+		said, leftOut := valuesFor(t, "mounts: [{source: '${A}', target: /t}, {source: /s, target: '${A}'}]\n", "A="+value)
+		if len(said) > 0 || len(leftOut) != 2 {
+			t.Errorf("%q: %q", value, said)
+		}
+	}
+}
+
+func TestAProfileForAllRefersToNobodysVariables(t *testing.T) {
+	for body, want := range map[string]string{
+		"environment: {set: {A: '$${A} $$'}}":      "",
+		"environment: {set: {A: '${A}'}}":          "site.yaml:4: environment.set.A refers to the variable A of a caller",
+		"mounts: [{source: '/a/${B:-b}'}]":         "site.yaml:4: mounts, /a/${B:-b}, refers to the variable B of a caller",
+		"container: {options: ['--home=${HOME}']}": "site.yaml:4: container.options, --home=${HOME}, refers to the variable HOME of a caller",
+	} {
+		p, err := Parse("site.yaml", []byte("schema_version: 1\nname: site\ndescription: a test\n"+body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err = p.ForAll()
+		if want == "" && (err != nil || p.Environment.Set["A"] != "${A} $") || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
