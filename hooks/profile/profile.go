@@ -27,7 +27,7 @@ type Profile struct {
 	SchemaVersion int               `yaml:"schema_version"`
 	Name          string            `yaml:"name"`
 	Description   string            `yaml:"description"`
-	Extends       string            `yaml:"extends"`
+	Extends       names             `yaml:"extends"`
 	Hosts         []string          `yaml:"hosts"`
 	HostVariables map[string]string `yaml:"host_variables"`
 	Mounts        []Mount           `yaml:"mounts"`
@@ -294,17 +294,4 @@ func decode(all []Value, files []string) (*Profile, error) {
 		}
 	}
 	return p, nil
-}
-
-// over returns base with p's additions. It is an error when these change what base locks.
-func (p *Profile) over(base *Profile) (*Profile, error) {
-	merged, err := decode(merge(base.Values, p.Values), append(slices.Clone(base.Files), p.Files...))
-	if err != nil {
-		return nil, err
-	}
-	if err := merged.obey(base.Locks); err != nil {
-		return nil, err
-	}
-	merged.Locks = append(slices.Clone(base.Locks), newLocks(p.Values, merged.Values)...)
-	return merged, nil
 }

@@ -263,9 +263,14 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		again, err := p.over(Default())
+		again, err := over([]*Profile{Default()}, p)
 		if err != nil || !reflect.DeepEqual(p, again) {
 			t.Errorf("over the default it is %+v, not %+v (%v)", again, p, err)
+		}
+		for _, caller := range [][]string{nil, {"A=/a:b", "USER=${USER}", "TMPDIR=*"}} {
+			if _, err := p.For(caller); err != nil {
+				t.Errorf("for the caller %q: %v", caller, err)
+			}
 		}
 	})
 }

@@ -42,6 +42,11 @@ func (s *shape) schema() map[string]any {
 	if s.pattern != "" {
 		out["pattern"] = s.pattern
 	}
+	if s.several {
+		out["type"] = []string{string(s.kind), string(list)}
+		out["items"] = map[string]any{"type": string(s.kind), "pattern": s.pattern}
+		out["minItems"] = 1
+	}
 	if s.variables {
 		out["pattern"] = s.written
 		// No keyword of JSON Schema: it tells readers that ${NAME} is a variable here.

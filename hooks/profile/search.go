@@ -20,9 +20,9 @@ func Directories(installed string, env []string) []string {
 }
 
 // Load returns the profile called name, merged with what it extends. A value with a slash is a path to a
-// file; no value means "default", which is built in unless a directory has a default.yaml.
+// file; no value means "default", which is built in unless a directory has a default.yaml. Several names stand between commas.
 func Load(name string, directories []string) (*Profile, error) {
-	return search{directories: directories}.load(cmp.Or(name, DefaultName), nil)
+	return search{directories: directories}.parts(cmp.Or(name, DefaultName))
 }
 
 // search looks for profiles in directories, the strongest last. Where admit is set it has to agree to a file first.
@@ -63,16 +63,21 @@ func (s search) load(name string, chain []string) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Extends != "" {
+	bases := []*Profile{}
+	for _, extended := range p.Extends {
 		// A user's file cannot take the place of one that a site's extends; a profile can extend the one it masks.
-		if p.Extends == name {
-			place--
+		below := place
+		if extended == name {
+			below--
 		}
-		base, err := s.below(place).load(p.Extends, append(chain, file))
+		base, err := s.below(below).load(extended, append(slices.Clone(chain), file))
 		if err != nil {
 			return nil, fmt.Errorf("%w (extended by %s)", err, file)
 		}
-		if p, err = p.over(base); err != nil {
+		bases = append(bases, base)
+	}
+	if len(bases) > 0 {
+		if p, err = over(bases, p); err != nil {
 			return nil, err
 		}
 	}

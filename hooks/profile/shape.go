@@ -17,6 +17,7 @@ type shape struct {
 	minimum     int      // of an integer
 	whole       bool     // an extending profile replaces this list or free mapping instead of adding to it
 	only        int      // the one value an integer may have
+	several     bool     // of a string: a list of such may stand in its place
 	variables   bool     // of a string: it may refer to variables of the caller
 	written     string   // pattern of such a string in a file; it has to match the other one with the variables in their places
 	glob        bool     // of such a string: it may be a pattern, and what variables hold must not make it one
@@ -85,6 +86,11 @@ func whole(s *shape) *shape {
 	return s
 }
 
+func several(s *shape) *shape {
+	s.several = true
+	return s
+}
+
 func section(description string, keys ...key) *shape {
 	return &shape{kind: mapping, description: description, keys: keys}
 }
@@ -118,12 +124,14 @@ var identity = []key{
 	{name: "schema_version", required: true, shape: &shape{kind: number, description: "The version of this format.", only: 1}},
 	{name: "name", required: true, shape: word("The profile's name; the same as its file name without .yaml.", namePattern, nameHint)},
 	{name: "description", required: true, shape: word("One sentence for a person who chooses a profile.", `\S`, "some words")},
-	{name: "extends", shape: word("The profile this one adds to: mappings are merged, lists appended.", namePattern, nameHint)},
+	{name: "extends", shape: several(word("The profile this one adds to, or a list of such: mappings are merged, lists appended.", namePattern, nameHint))},
 }
+
+var hostName = word("A host name or a glob pattern.", `^[A-Za-z0-9._*?\[\]-]+$`, "a host name, in which * ? and [ ] may stand")
 
 var sections = []key{
 	{name: "hosts", shape: whole(listOf("Host names of the machine; `mpiimport profile detect` compares them.",
-		word("A host name or a glob pattern.", `^[A-Za-z0-9._*?\[\]-]+$`, "a host name, in which * ? and [ ] may stand")))},
+		hostName))},
 	{name: "host_variables", shape: whole(variables("Variables that only this machine has; `mpiimport profile detect` asks for them, too.",
 		word("The value, or a glob pattern of it.", `\S`, "some text")))},
 	{name: "mounts", shape: listOf("Files and directories of the host that the container sees.",

@@ -24,8 +24,10 @@ func LoadTrusted(name, installed string) (*Profile, error) {
 }
 
 func loadTrusted(name, top string, root uint32, directories []string) (*Profile, error) {
-	if !isName(name) {
-		return nil, fmt.Errorf("%s cannot be the name of a profile; write %s", quoted(name), nameHint)
+	for _, part := range Parts(name) {
+		if !isName(part) {
+			return nil, fmt.Errorf("%s cannot be the name of a profile; write %s", quoted(part), nameHint)
+		}
 	}
 	there := []string{}
 	for _, directory := range directories {
@@ -40,7 +42,7 @@ func loadTrusted(name, top string, root uint32, directories []string) (*Profile,
 			return onlyRootWrites(file, installed, root)
 		}
 		return onlyRootWrites(file, top, root)
-	}}.load(name, nil)
+	}}.parts(name)
 }
 
 // OnlyRootWrites returns an error where somebody else than root could put another file in the place of this one, which lies

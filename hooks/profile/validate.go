@@ -17,6 +17,14 @@ func check(file, place string, node *yaml.Node, s *shape) error {
 	if node.Kind == yaml.AliasNode || node.Anchor != "" {
 		return fail(node, "%s uses a YAML anchor; write the value out, or put it into a profile that this one extends", place)
 	}
+	if s.several && node.Kind == yaml.SequenceNode {
+		one := *s
+		one.several = false
+		s = &shape{kind: list, values: &one}
+		if len(node.Content) == 0 {
+			return fail(node, "%s is an empty list; name one, or remove it", place)
+		}
+	}
 	switch s.kind {
 	case mapping:
 		if node.Kind != yaml.MappingNode {

@@ -96,6 +96,9 @@ func filled(node *yaml.Node, s *shape, caller lookup) (*yaml.Node, error) {
 		made.Value = value
 		return &made, err
 	}
+	if s.kind != mapping && s.kind != list {
+		return node, nil
+	}
 	changed := false
 	made.Content = append([]*yaml.Node{}, node.Content...)
 	for i, inner := range node.Content {

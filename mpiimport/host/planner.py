@@ -129,8 +129,9 @@ def _complaints(done: "subprocess.CompletedProcess[str]") -> list[str]:
 
 
 def named(profile: str) -> str:
-    """Return the name or path of a profile as the program takes it: with a slash where a file is meant."""
-    return str(Path(profile).absolute()) if profile.endswith((".yaml", ".yml")) else profile
+    """Return the names and paths of profiles, between commas, as the program takes them: with a slash for a file."""
+    parts = profile.split(",")
+    return ",".join(str(Path(part).absolute()) if part.endswith((".yaml", ".yml")) else part for part in parts)
 
 
 def values(profile: str) -> list[Value]:

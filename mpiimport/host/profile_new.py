@@ -22,7 +22,7 @@ IDENTITY = ("schema_version", "name", "description", "extends")
 def add_parser(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = kinds.add_parser("new", help="write a commented profile to begin with")
     parser.add_argument("name", metavar="NAME")
-    parser.add_argument("--extends", metavar="PROFILE", help="the profile that the new one adds to")
+    parser.add_argument("--extends", metavar="PROFILE[,...]", help="what the new one adds to")
     parser.add_argument(
         "--directory", type=Path, metavar="DIR", help="where to (default: the last of `mpiimport-plan directories`)"
     )
@@ -61,7 +61,8 @@ def starter(name: str, extends: str | None) -> str:
     """The text of the profile: what is required, and the sections of the JSON Schema as comments."""
     schema = json.loads(plan("schema"))
     lines = list(_keys({key: value for key, value in schema["properties"].items() if key not in IDENTITY}, ""))
-    base = f"extends: {extends}\n" if extends else "#extends: PROFILE\n"
+    bases = f"[{', '.join(extends.split(','))}]" if extends and "," in extends else extends
+    base = f"extends: {bases}\n" if bases else "#extends: PROFILE\n"
     return HEAD.format(name=name) + base + "".join(f"#{line}\n" if line else "\n" for line in lines)
 
 

@@ -78,6 +78,9 @@ func cdiDevice(name string, directories []string, r launch.Request) (specs.Devic
 	if err != nil {
 		return specs.Device{}, err
 	}
+	if len(profile.Parts(chosen.Name)) > 1 {
+		return specs.Device{}, fmt.Errorf("a device cannot have the name %s; write a profile that extends these, and make a device of it", chosen.Name)
+	}
 	if chosen, err = chosen.ForAll(); err != nil {
 		return specs.Device{}, err
 	}

@@ -17,6 +17,9 @@ func release(installed string, names []string, writable bool) error {
 		return err
 	}
 	for _, name := range names {
+		if len(profile.Parts(name)) > 1 {
+			return fmt.Errorf("%s are several profiles; release each by its name, and the hook serves them together, too", name)
+		}
 		chosen, err := profile.LoadTrusted(name, installed)
 		if err != nil {
 			return err

@@ -58,16 +58,15 @@ func (c Call) profile() (string, []string, error) {
 	return absolute(name), words, nil
 }
 
-// absolute lets the path of a profile mean the same wherever the ranks start.
+// absolute lets the paths of profiles mean the same wherever the ranks start.
 func absolute(name string) string {
-	if !strings.Contains(name, "/") {
-		return name
+	parts := strings.Split(name, ",")
+	for i, part := range parts {
+		if path, err := filepath.Abs(part); err == nil && strings.Contains(part, "/") {
+			parts[i] = path
+		}
 	}
-	path, err := filepath.Abs(name)
-	if err != nil {
-		return name
-	}
-	return path
+	return strings.Join(parts, ",")
 }
 
 func (c Call) request(userNamespace bool, command []string) launch.Request {

@@ -66,18 +66,24 @@ func (l List) Write(installed string) error {
 	return nil
 }
 
-// Names returns an error where the profile called name is not in the list.
-func (l List) Names(name string) error {
-	if _, ok := l[name]; !ok {
-		return fmt.Errorf("the profile %.200q is not released for the hook; root can release it with `mpiimport-plan release NAME`", name)
+// Names returns an error where one of the profiles that are asked for is not in the list.
+func (l List) Names(asked string) error {
+	for _, name := range profile.Parts(asked) {
+		if _, ok := l[name]; !ok {
+			return fmt.Errorf("the profile %.200q is not released for the hook; root can release it with `mpiimport-plan release NAME`", name)
+		}
 	}
 	return nil
 }
 
 // Covers returns an error where a profile of the list mounts more than it was released for.
 func (l List) Covers(p *profile.Profile) error {
+	allowed := []string{}
+	for _, name := range profile.Parts(p.Name) {
+		allowed = append(allowed, l[name].Writable...)
+	}
 	for _, source := range Writable(p) {
-		if !slices.Contains(l[p.Name].Writable, source) {
+		if !slices.Contains(allowed, source) {
 			return fmt.Errorf("the profile %s lets containers write to %s, for which it is not released; root can release it with `mpiimport-plan release --writable %s`",
 				p.Name, source, p.Name)
 		}
