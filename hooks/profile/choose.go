@@ -9,11 +9,27 @@ import (
 
 // Choose returns the profile called name as the launch of a caller takes it, whose environment this is.
 func Choose(name, installed string, caller []string) (Chosen, error) {
-	p, err := Load(name, Directories(installed, caller))
+	p, err := Find(name, installed, caller)
 	if err != nil {
 		return Chosen{}, err
 	}
 	return p.For(caller)
+}
+
+// Find returns the same as it is written. Where the caller names none, the first that fits is taken.
+func Find(name, installed string, caller []string) (*Profile, error) {
+	if name == "" {
+		candidates, err := Unnamed(installed, caller)
+		if err != nil {
+			return nil, err
+		}
+		taken := candidates[len(candidates)-1]
+		if taken.File == "" {
+			return Default(), nil
+		}
+		name = taken.Profile
+	}
+	return Load(name, Directories(installed, caller))
 }
 
 // Chosen is a profile as the launch of one caller takes it.

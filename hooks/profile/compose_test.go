@@ -42,19 +42,22 @@ var parts = map[string]string{
 	"decides": "extends: [two, writes]\nmounts: [{source: /two, options: rw}]",
 	"locks":   "environment: {set: {L: locked}}\nlock: [environment.set.L, mounts]",
 	"breaks":  "environment: {set: {L: other}}",
+	"when":    "when: {hosts: [a]}\nenvironment: {set: {W: w}}",
 }
 
 func TestSeveralProfilesHoldTogether(t *testing.T) {
 	directory := written(t, parts)
 	for asked, want := range map[string]string{
-		"one,two":       "mounts=/base environment.set.A=one mounts=/one environment.set.B=base environment.set.C=two mounts=/two",
-		"two,one":       "mounts=/base environment.set.C=two mounts=/two environment.set.B=base environment.set.A=one mounts=/one",
-		"base,one":      "mounts=/base environment.set.B=base environment.set.A=one mounts=/one",
-		"one,base":      "mounts=/base environment.set.A=one mounts=/one environment.set.B=base",
-		"base,one,one":  "mounts=/base environment.set.B=base environment.set.A=one mounts=/one",
-		"other,default": "environment.set.A=other",
-		"above":         "environment.set.B=base mounts=/base mounts=/one environment.set.A=above",
-		"decides":       "environment.set.A=base environment.set.B=base mounts=/base environment.set.C=two mounts=/two mounts=/two",
+		"one,two":         "mounts=/base environment.set.A=one mounts=/one environment.set.B=base environment.set.C=two mounts=/two",
+		"two,one":         "mounts=/base environment.set.C=two mounts=/two environment.set.B=base environment.set.A=one mounts=/one",
+		"base,one":        "mounts=/base environment.set.B=base environment.set.A=one mounts=/one",
+		"one,base":        "mounts=/base environment.set.A=one mounts=/one environment.set.B=base",
+		"base,one,one":    "mounts=/base environment.set.B=base environment.set.A=one mounts=/one",
+		"other,default":   "environment.set.A=other",
+		"above":           "environment.set.B=base mounts=/base mounts=/one environment.set.A=above",
+		"decides":         "environment.set.A=base environment.set.B=base mounts=/base environment.set.C=two mounts=/two mounts=/two",
+		"when,other":      "environment.set.W=w environment.set.A=other",
+		"./when.yaml,one": "environment.set.W=w environment.set.B=base mounts=/base environment.set.A=one mounts=/one",
 	} {
 		p, err := Load(strings.Replace(asked, "./", directory+"/", 1), []string{directory})
 		if err != nil {

@@ -153,7 +153,7 @@ func Parse(file string, content []byte) (*Profile, error) {
 		return nil, fmt.Errorf("%s: a second YAML document follows the profile; keep one profile in each file", file)
 	}
 	said := values(file, topLevel, root, profileShape)
-	if err := contradiction(said); err != nil {
+	if err := errors.Join(contradiction(said), oddCondition(said)); err != nil {
 		return nil, err
 	}
 	said = merge(nil, said)

@@ -125,6 +125,12 @@ var identity = []key{
 	{name: "name", required: true, shape: word("The profile's name; the same as its file name without .yaml.", namePattern, nameHint)},
 	{name: "description", required: true, shape: word("One sentence for a person who chooses a profile.", `\S`, "some words")},
 	{name: "extends", shape: several(word("The profile this one adds to, or a list of such: mappings are merged, lists appended.", namePattern, nameHint))},
+	{name: "when", shape: section("Where this profile is taken if the caller names none: all of this has to fit.",
+		key{name: "hosts", shape: whole(listOf("One of these is the name of the host.", hostName))},
+		key{name: "variables", shape: variables("The caller has each of these variables.", word("The value, or a glob pattern of it.", `\S`, "some text"))},
+		key{name: "partition", shape: whole(listOf("One of these is the job's partition or queue, as Slurm, PBS or LSF tell it.",
+			word("A name or a glob pattern.", `\S`, "some text")))},
+	)},
 }
 
 var hostName = word("A host name or a glob pattern.", `^[A-Za-z0-9._*?\[\]-]+$`, "a host name, in which * ? and [ ] may stand")

@@ -155,6 +155,24 @@ def resolved(profile: str) -> Plan:
     return Plan([Mount(**mount) for mount in found["mounts"]], taken)
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """A profile that a launch looks at where none is named; ``file`` is empty for the built-in default."""
+
+    profile: str
+    file: str
+    taken: bool
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.profile}, {self.why}: {self.file or 'built in, changes nothing'}"
+
+
+def candidates() -> list[Candidate]:
+    """Return what a launch that names no profile looks at here; the last one is taken. Raises Complaint."""
+    return [Candidate(**candidate) for candidate in json.loads(plan("why"))]
+
+
 def names() -> tuple[list[str], list[str]]:
     """Return the sound profiles that can be named here, and what is wrong with the others. Raises Complaint."""
     sound, broken = listing()

@@ -5,10 +5,10 @@ import os
 import sys
 
 from . import profile_check, profile_detect, profile_new
-from .planner import listing, named, plan, values
+from .planner import candidates, listing, named, plan, values
 
-# Names the profile of a launch that names none itself; where it is not set either, the launch takes this one.
-VARIABLE, DEFAULT = "MPIIMPORT_PROFILE", "default"
+# Names the profile of a launch that names none itself.
+VARIABLE = "MPIIMPORT_PROFILE"
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -28,7 +28,8 @@ def _add_show(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = kinds.add_parser("show", help="print what a profile says, with all that it extends")
     parser.add_argument("profile", metavar="NAME|FILE", nargs="?", help="by default the one that a launch takes here")
     parser.add_argument("--provenance", action="store_true", help="say which line of which file gives each value")
-    parser.set_defaults(run=lambda given, _: show(given.profile, given.provenance))
+    parser.add_argument("--why", action="store_true", help="name those that are not taken here, too, and why not")
+    parser.set_defaults(run=lambda given, _: show(given.profile, given.provenance, given.why))
 
 
 def _add_export(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -48,15 +49,21 @@ def show_list() -> int:
     return 1 if broken else 0
 
 
-def show(profile: str | None, provenance: bool) -> int:
-    """Print one value a line, and with ``provenance`` where each is said. Where no profile is named, say first which
-    one is taken, and why."""
-    chosen = profile or os.environ.get(VARIABLE) or DEFAULT
+def show(profile: str | None, provenance: bool, why: bool) -> int:
+    """Print one value a line, and with ``provenance`` where each is said.
+
+    Where no profile is named, say first which one is taken, and with ``why`` for what reason each of the others is not.
+    """
+    chosen = profile or os.environ.get(VARIABLE) or ""
     said = values(chosen)
-    if profile is None:
-        why = "for nothing else is named" if chosen == DEFAULT else f"which {VARIABLE} names"
-        file = next((value.file for value in said if value.key == "name"), "built in, changes nothing")
-        print(f"# {chosen}, {why}: {file}")
+    if profile is None and chosen:
+        files = [value.file for value in said if value.key == "name"] or list(dict.fromkeys(v.file for v in said))
+        print(f"# {chosen}, which {VARIABLE} names: {', '.join(files)}")
+    elif profile is None:
+        *others, taken = candidates()
+        for other in others if why else ():
+            print(f"# not {other}")
+        print(f"# {taken}")
     for value in said:
         print(f"{value.key}: {value.shown}" + (f"  # {value.place}" if provenance else ""))
     return 0

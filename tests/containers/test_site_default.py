@@ -26,7 +26,8 @@ lock: [service.store_size]
 WITH_DEFAULT = """
 layers=$(mktemp -d) && mount -t tmpfs tmpfs "$layers" && mkdir "$layers/upper" "$layers/work" &&
 mount -t overlay -o "lowerdir=/etc,upperdir=$layers/upper,workdir=$layers/work" overlay /etc &&
-umount -l "$layers" && rmdir "$layers" && mkdir -p "${1%/*}" && printf %s "$2" >"$1" && shift 2 && exec "$@"
+umount -l "$layers" && rmdir "$layers" || exit
+while [ "$1" != -- ]; do mkdir -p "${1%/*}" && printf %s "$2" >"$1" && shift 2 || exit; done; shift; exec "$@"
 """
 
 
@@ -41,15 +42,24 @@ class Machine:
         self.environment = site.environment(cell, mpi, XDG_CONFIG_HOME=str(self.directory / "config"))
         self.shim = str(site.prefix / "shim" / "apptainer")
         self.image = str(site.images / "py")
+        # Further profiles of the site's, by their files.
+        self.others: dict[str, str] = {}
 
     def program(self, name: str) -> str:
         return str(self.site.prefix / "bin" / name)
 
     def run(self, *words: str, text: str | None = TEXT, **variables: str) -> Outcome:
         line = self.site.as_identity(self.identity, list(words))
-        if text is not None:
-            line = ["unshare", "-m", "sh", "-c", WITH_DEFAULT, "sh", DEFAULT, text, *line]
+        files = self.others | ({DEFAULT: text} if text is not None else {})
+        if files:
+            written = [word for file in files.items() for word in file]
+            line = ["unshare", "-m", "sh", "-c", WITH_DEFAULT, "sh", *written, "--", *line]
         return run(line, self.environment | variables, 120, self.directory)
+
+    def others_are(self, **texts: str) -> None:
+        for name, text in texts.items():
+            path = DEFAULT.replace("default", name.replace("_", "-"))
+            self.others[path] = f"schema_version: 1\nname: {Path(path).stem}\ndescription: A test.\n{text}\n"
 
     def own(self, name: str, text: str) -> Path:
         path = self.directory / "config" / "mpiimport" / "profiles" / f"{name}.yaml"
@@ -183,3 +193,62 @@ def test_show_says_what_is_taken_where_none_is_named_and_why(
 def test_a_plan_names_its_file(machine: Machine) -> None:
     outcome = machine.run(machine.program("mpiimport-plan"), "show", "python")
     assert json.loads(outcome.stdout)["files"] == [DEFAULT]
+
+
+GPU = "when: {partition: ['gpu*']}\nextends: mpich\nenvironment: {set: {SITE: gpu}}"
+HOST = "when: {hosts: ['HOST']}\nenvironment: {set: {SITE: host}}"
+KIND = "when: {variables: {KIND: big}}\nenvironment: {set: {SITE: kind}}"
+
+
+@pytest.mark.parametrize("door", ["shim", "plugin"])
+@pytest.mark.parametrize(
+    ("flag", "variables", "taken", "value"),
+    [
+        ("--mpiimport", {}, "default", "default"),
+        ("--mpiimport", {"SLURM_JOB_PARTITION": "gpu-a100", "KIND": "big"}, "a-gpu", "gpu"),
+        ("--mpiimport", {"LSB_QUEUE": "cpu", "KIND": "big"}, "c-kind", "kind"),
+        ("--mpiimport=default", {"PBS_QUEUE": "gpu"}, "default", "default"),
+        ("--mpiimport", {"PBS_QUEUE": "gpu", "MPIIMPORT_PROFILE": "c-kind"}, "c-kind", "kind"),
+    ],
+)
+def test_the_first_of_the_sites_profiles_that_fits_is_taken(
+    machine: Machine, door: str, flag: str, variables: dict[str, str], taken: str, value: str
+) -> None:
+    machine.others_are(a_gpu=GPU, b_host=HOST, c_kind=KIND, d_plain="")
+    runtime = machine.shim if door == "shim" else str(plugin.runtime(machine.site.prefix))
+    found = seen(machine.run(runtime, "exec", flag, machine.image, "env", **variables))
+    assert (found["MPIIMPORT_PROFILE"], found["SITE"]) == (taken, value)
+
+
+def test_other_doors_take_the_one_that_fits_too(machine: Machine, root: Machine, tmp_path: Path) -> None:
+    machine.others_are(b_host=HOST.replace("HOST", os.uname().nodename))
+    root.others = machine.others
+    command = [machine.program("mpiimport"), "exec", machine.image, "env"]
+    assert seen(machine.run(*command))["SITE"] == "host"
+    assert seen(machine.run(machine.program("mpiimport-entry"), "env", MPIIMPORT="1"))["SITE"] == "host"
+    # A start that looked for it would find none.
+    forgetting = ["sh", "-c", f'rm {" ".join(machine.others)} && exec "$@"', "sh"]
+    words = [root.program("mpiimport"), "run", "--", *forgetting, "apptainer", "exec", root.image, "env"]
+    assert seen(root.run(*words))["SITE"] == "host"
+    make_docker_images(root.site)
+    (file,) = root.others
+    (tmp_path / "b-host.yaml").write_text(KIND.join(["schema_version: 1\nname: b-host\ndescription: d\n", "\n"]))
+    docker = {"PATH": os.environ["PATH"], "DOCKER_HOST": root.site.docker.host}
+    line = ["docker", "run", "--rm", "--network=none", f"--volume={tmp_path}/b-host.yaml:{file}"]
+    line += ["--env=MPIIMPORT_PROFILE=", "--env=KIND=big", SERVED, "env"]
+    expected = {"SITE": "kind", "MPIIMPORT_PROFILE": "b-host"}
+    assert seen(root.run(*line, text=None, **docker)) == expected
+
+
+def test_show_says_why_the_others_are_not_taken(machine: Machine) -> None:
+    machine.others_are(a_gpu=GPU, b_host=HOST, c_kind=KIND, d_plain="")
+    command = [machine.program("mpiimport"), "profile", "show"]
+    site = Path(DEFAULT).parent
+    lines = machine.run(*command, "--why", KIND="big", PBS_QUEUE="cpu").stdout.splitlines()
+    assert lines[:3] == [
+        f'# not a-gpu, PBS_QUEUE is "cpu", and when.partition wants [gpu*] (line 4): {site}/a-gpu.yaml',
+        f"# not b-host, this host is {os.uname().nodename}, and when.hosts wants [HOST] (line 4): {site}/b-host.yaml",
+        f"# c-kind, all of its `when` fits: {site}/c-kind.yaml",
+    ]
+    assert "environment.set.SITE: kind" in lines
+    assert machine.run(*command, KIND="big").stdout.splitlines()[0] == lines[2]

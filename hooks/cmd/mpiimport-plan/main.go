@@ -26,6 +26,7 @@ import (
 const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR] [COMMAND...]   print a launch plan as JSON
        mpiimport-plan share [--profile P] [--userns] [--prefix DIR]             print a job's plan, for MPIIMPORT_PLAN
        mpiimport-plan show --provenance [--profile P]                           print what a profile says, and which file says it, as JSON
+       mpiimport-plan why [--prefix DIR]                                        print which profile is taken where none is named, and why, as JSON
        mpiimport-plan environment [--profile P]                                 print a profile's environment, NUL-separated
        mpiimport-plan apply [--prefix DIR] COMMAND...                           become the command as mpiimport-entry does, with the environment of the profile that MPIIMPORT_PROFILE names, where the image fits the MPI that is brought
        mpiimport-plan list [--prefix DIR]                                       print the known profiles
@@ -91,6 +92,12 @@ func run(args []string) error {
 		return environment(*name, *installed)
 	case "apply":
 		return apply(*installed, flags.Args())
+	case "why":
+		candidates, err := profile.Unnamed(*installed, os.Environ())
+		if err != nil {
+			return err
+		}
+		return printJSON(candidates)
 	case "list":
 		return list(*installed)
 	case "directories":
@@ -141,7 +148,7 @@ func show(name, installed string, userns bool, command []string) error {
 
 // showProvenance prints one entry for each value, those of the base first.
 func showProvenance(name, installed string) error {
-	chosen, err := profile.Load(name, profile.Directories(installed, os.Environ()))
+	chosen, err := profile.Find(name, installed, os.Environ())
 	if err != nil {
 		return err
 	}

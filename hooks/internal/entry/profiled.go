@@ -7,7 +7,7 @@ import (
 	"mpiimport.org/hooks/internal/profilefiles"
 )
 
-// Profiled returns the command that applies the profile which the environment names, or the site's default where it names
+// Profiled returns the command that applies the profile which the environment names, or the one that is taken where it names
 // none, and goes on as this package would. It returns nil where there is nothing to apply: somebody outside has done it,
 // unless this is an image with mpiimport inside.
 // Profiles are for a program of their own, because most starts need none and pay for what the binary holds.
@@ -22,8 +22,8 @@ func Profiled(command []string, p Process) []string {
 		return nil
 	case name == "":
 		// What cannot be looked for ends the program that would read it, with the cause.
-		file, _, err := profilefiles.Find(profilefiles.Default, profilefiles.Directories(p.Prefix, p.Env))
-		if file == "" && err == nil {
+		files, err := profilefiles.Unnamed(profilefiles.Directories(p.Prefix, p.Env))
+		if len(files) == 0 && err == nil {
 			return nil
 		}
 	}

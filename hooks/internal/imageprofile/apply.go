@@ -20,11 +20,11 @@ import (
 // the caller gave. The second result has lines that say what of the profile is not applied.
 func Apply(installed string, env []string) ([]string, []string, error) {
 	named, _ := environ.Get(env, handover.Profile)
-	name := cmp.Or(named, profile.DefaultName)
-	chosen, err := profile.Choose(name, installed, env)
+	chosen, err := profile.Choose(named, installed, env)
 	if err != nil {
 		return nil, nil, err
 	}
+	name := cmp.Or(named, chosen.Name)
 	changes, err := launch.HostEnvironment(chosen.Profile, env, ranksAreShielded(rankenv.IsRank(env)))
 	if err != nil {
 		return nil, nil, err

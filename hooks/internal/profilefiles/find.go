@@ -2,11 +2,13 @@
 package profilefiles
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"mpiimport.org/hooks/internal/environ"
@@ -45,6 +47,66 @@ func Find(name string, directories []string) (string, int, error) {
 		}
 	}
 	return "", 0, nil
+}
+
+// Unnamed lists the files of the profiles that a start may take which names none, in their order: from the strongest
+// directory on those with a condition, by name, and then the default. Those that are shipped have no condition.
+func Unnamed(directories []string) ([]string, error) {
+	out, seen := []string{}, map[string]bool{}
+	for place := len(directories) - 1; place >= 0; place-- {
+		names := []string{defaultFile}
+		if place > 0 {
+			var err error
+			if names, err = profilesIn(directories[place]); err != nil {
+				return nil, err
+			}
+		}
+		found, defaults := []string{}, []string{}
+		for _, name := range names {
+			file := filepath.Join(directories[place], name)
+			info, err := os.Stat(file)
+			switch {
+			case err != nil && !holdsNone(err):
+				return nil, fmt.Errorf("cannot look for the profile %s: %w", file, err)
+			case err != nil || seen[name]:
+				continue
+			case name == defaultFile:
+				defaults = append(defaults, file)
+			case info.Mode().IsRegular() && mayHaveCondition(file):
+				found = append(found, file)
+			}
+			seen[name] = true
+		}
+		out = append(append(out, found...), defaults...)
+	}
+	return out, nil
+}
+
+const defaultFile = Default + ".yaml"
+
+// profilesIn returns the names of the files that may be profiles, in order.
+func profilesIn(directory string) ([]string, error) {
+	entries, err := os.ReadDir(directory)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		// What cannot be listed can be looked into, perhaps.
+		return []string{defaultFile}, nil
+	case err != nil && !holdsNone(err):
+		return nil, fmt.Errorf("cannot look for profiles in %s: %w", directory, err)
+	}
+	out := []string{}
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), ".yaml") {
+			out = append(out, entry.Name())
+		}
+	}
+	return out, nil
+}
+
+// mayHaveCondition spares most starts the reading of YAML.
+func mayHaveCondition(file string) bool {
+	content, err := os.ReadFile(file)
+	return err == nil && bytes.Contains(content, []byte("when"))
 }
 
 // holdsNone says whether a directory is not there, cannot be (HOME=/dev/null), or may not be looked into by this user.
