@@ -126,6 +126,13 @@ def test_run_leaves_to_each_start_what_only_the_launcher_sets(caller: Caller) ->
     assert (seen(outcome), said(outcome)) == ({"TEXT": "7"}, [])
 
 
+def test_no_plan_holds_for_a_job_whose_ranks_may_differ(caller: Caller) -> None:
+    plan = str(caller.site.prefix / "bin" / "mpiimport-plan")
+    outcome = caller.start(plan, "share", "--profile", str(caller.profile))
+    assert (outcome.status, outcome.stdout) == (2, "")
+    assert "the profile variables refers to NO_SUCH, which is not set here" in outcome.stderr
+
+
 def test_exec_in_an_image_of_docker(site: Site, mpich: Mpi) -> None:
     make_docker_images(site)
     caller = Caller(site, mpich, "root")

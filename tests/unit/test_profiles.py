@@ -157,6 +157,24 @@ def test_what_only_a_reader_can_see_is_rejected_by_the_launch_side(path: Path, c
     assert f"{path.name}:" in check(path)
 
 
+def places(schema: dict[str, Any], at: str = "") -> set[str]:
+    """Where a schema lets variables stand."""
+    inner = schema.get("properties", {}) | ({"": schema["items"]} if schema.get("type") == "array" else {})
+    if isinstance(schema.get("additionalProperties"), dict):
+        inner = {"NAME": schema["additionalProperties"]}
+    own = {at} if schema.get("x-variables") else set()
+    return own | {place for key, part in inner.items() for place in places(part, f"{at}.{key}".strip("."))}
+
+
+def test_variables_stand_in_values_that_vary_and_not_in_names_and_choices(schema: dict[str, Any]) -> None:
+    changes = {f"environment.{change}.NAME" for change in ("set", "default", "append")}
+    assert places(schema) == {
+        *changes,
+        *(f"user_namespace.{change}" for change in changes),
+        *("mounts.source", "mounts.target", "mpi.library", "mpi.preload", "service.store", "container.options"),
+    }
+
+
 def fits(profile: dict[str, Any], host: str, environment: dict[str, str]) -> bool:
     """Whether a profile says that it is for this machine."""
     names = {host, host.partition(".")[0]}

@@ -168,11 +168,16 @@ func request(installed string, userns bool, command []string) launch.Request {
 
 // share prints what container starts read in MPIIMPORT_PLAN instead of the profile.
 func share(name, installed string, userns bool) error {
-	chosen, err := choose(name, installed)
+	chosen, err := profile.Choose(name, installed, os.Environ())
 	if err != nil {
 		return err
 	}
-	shared, err := launch.Share(chosen, request(installed, userns, nil))
+	if len(chosen.Missing) > 0 {
+		return fmt.Errorf("the profile %s refers to %s, which is not set here, so no plan holds for a whole job; set it, or leave the profile to each start",
+			chosen.Name, chosen.Missing[0])
+	}
+	say(chosen.LeftOut)
+	shared, err := launch.Share(chosen.Profile, request(installed, userns, nil))
 	if err != nil {
 		return err
 	}
