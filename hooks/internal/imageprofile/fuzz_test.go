@@ -29,8 +29,8 @@ func FuzzImagesOwnProfiles(f *testing.F) {
 				env = append(env, name+"="+chance.Text(9))
 			}
 		}
-		p, err := profile.Load(randomprofile.Name, profile.Directories("/p", env))
-		got, failed := Apply("/p", env)
+		p, err := profile.Choose(randomprofile.Name, "/p", env)
+		got, _, failed := Apply("/p", env)
 		if (err == nil) != (failed == nil) {
 			t.Fatalf("the profile: %v; applied: %v", err, failed)
 		}
