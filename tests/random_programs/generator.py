@@ -80,6 +80,10 @@ class Program:
     redirection: str = REDIRECTIONS[0]
     compiled: bool = False
 
+    @property
+    def uses_mpi(self) -> bool:
+        return any("mpi4py" in str(content) for content in self.files.values())
+
     def write(self, directory: Path) -> None:
         for name, content in self.files.items():
             path = directory / name
