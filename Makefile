@@ -25,7 +25,7 @@ GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.s' -o -name '*.txt' -o
 HOOKS := $(wildcard hooks/hooks.d/*/*.json)
 BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper)
 
-.PHONY: help check demo test test-full bench lint install uninstall tarball wheel go-test plugin clean
+.PHONY: help check demo docs test test-full bench lint install uninstall tarball wheel go-test plugin clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @
@@ -83,6 +83,12 @@ lint: $(BUILD)/lint-venv/ready ## ruff, mypy, shellcheck, gofmt, go vet, staticc
 	$(BUILD)/lint-venv/bin/shellcheck .ci/run $$(git ls-files '*.sh')
 	go=$$(hooks/go.sh); for module in hooks plugin; do (cd $$module; test -z "$$(gofmt -l . | tee /dev/stderr)"; \
 	"$$go" vet ./...; "$$go" run honnef.co/go/tools/cmd/staticcheck@v0.6.1 ./...); done
+
+# A page that no entrance lists, a link or an anchor that leads nowhere: each is a warning, and so an error.
+docs: $(BUILD)/docs-venv/ready ## the documentation as a site with a search, in build/site
+	rm -rf $(BUILD)/site
+	$(BUILD)/docs-venv/bin/python -m sphinx --quiet --fail-on-warning --keep-going -c docs/site . $(BUILD)/site
+	@echo "open $(BUILD)/site/docs/README.html"
 
 go-test: ## the tests in Go
 	go=$$(hooks/go.sh); for module in hooks plugin; do (cd $$module; "$$go" test ./...); done
@@ -143,6 +149,10 @@ $(VENV)/ready: pyproject.toml
 
 $(BUILD)/lint-venv/ready: pyproject.toml
 	./venv.sh "$(PYTHON)" $(BUILD)/lint-venv --group lint --group test
+	touch $@
+
+$(BUILD)/docs-venv/ready: pyproject.toml
+	./venv.sh "$(PYTHON)" $(BUILD)/docs-venv --group docs
 	touch $@
 
 $(BUILD)/bench-venv/ready: pyproject.toml
