@@ -25,7 +25,7 @@ GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.s' -o -name '*.txt' -o
 HOOKS := $(wildcard hooks/hooks.d/*/*.json)
 BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper)
 
-.PHONY: help check demo docs test test-full bench lint install uninstall tarball wheel go-test plugin clean
+.PHONY: help check demo docs test test-full bench lint install uninstall tarball packages wheel go-test plugin clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @
@@ -75,14 +75,15 @@ $(MARKS)/%.done: benchmarks/%.py | $(BUILD)/bench-venv/ready $(BUILD)/prefix/rea
 	$(BUILD)/bench-venv/bin/python $< --prefix $(BUILD)/prefix --output $(RESULTS)/$*.json $($*) || [ $$? = 3 ]
 	touch $@
 
-lint: $(BUILD)/lint-venv/ready ## ruff, mypy, shellcheck, gofmt, go vet, staticcheck, the length of sentences
+lint: $(BUILD)/lint-venv/ready ## ruff, mypy, shellcheck, actionlint, gofmt, go vet, staticcheck, the length of sentences
 	$(BUILD)/lint-venv/bin/ruff check
 	$(BUILD)/lint-venv/bin/ruff format --check
 	$(BUILD)/lint-venv/bin/mypy
 	$(BUILD)/lint-venv/bin/python tests/sentences.py
 	$(BUILD)/lint-venv/bin/shellcheck .ci/run $$(git ls-files '*.sh')
 	go=$$(hooks/go.sh); for module in hooks plugin; do (cd $$module; test -z "$$(gofmt -l . | tee /dev/stderr)"; \
-	"$$go" vet ./...; "$$go" run honnef.co/go/tools/cmd/staticcheck@v0.6.1 ./...); done
+	"$$go" vet ./...; "$$go" run honnef.co/go/tools/cmd/staticcheck@v0.6.1 ./...); done; \
+	"$$go" run github.com/rhysd/actionlint/cmd/actionlint@v1.7.7 .github/workflows/*.yml
 
 # A page that no entrance lists, a link or an anchor that leads nowhere: each is a warning, and so an error.
 docs: $(BUILD)/docs-venv/ready ## the documentation as a site with a search, in build/site
@@ -105,6 +106,9 @@ uninstall: ## take it away: PREFIX=DIR
 
 tarball: $(BUILD)/dist/tarball ## what a site installs without network, in build/dist
 	@ls $(BUILD)/dist/*.tar.gz
+
+packages: $(BUILD)/dist/tarball ## a .deb and a .rpm in build/dist
+	packaging/packages.sh $(BUILD)/dist/*.tar.gz $(BUILD)/dist
 
 wheel: $(BUILD)/dist/ready ## a wheel in build/dist
 	@ls $(BUILD)/dist/*.whl

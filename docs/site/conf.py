@@ -30,6 +30,7 @@ ENTRANCES = {
         "docs/security",
         "docs/known-issues",
         "containers/README",
+        "packaging/README",
     ],
     "For contributors": [
         "CONTRIBUTING",
