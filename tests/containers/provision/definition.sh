@@ -31,7 +31,7 @@ build() {
 main() {
     local images directory
     cache=$(cache_dir)
-    images=$("$here/images.sh" | sed -n 's/^images: //p')
+    images=$("$here/images.sh" base py | sed -n 's/^images: //p')
     directory=$cache/definition-$(content_key "$DEFINITION" "${BASH_SOURCE[0]}" "$images")
     [ -d "$directory" ] || build "$directory" "$images"
     printf '%s\n' "$directory/numpy-scipy"

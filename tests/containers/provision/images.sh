@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the test images from Debian packages and PyPI wheels and prints "images: DIR" (last line of stdout):
+# images.sh [NAME...]: builds those of the test images, all where none is named, from Debian packages and PyPI wheels
+# where they are not yet there, and prints "images: DIR" (last line of stdout):
 #   DIR/py/        Debian, its Python 3.11, numpy, scipy, mpi4py; MPICH in /opt/mpich, Open MPI in /opt/openmpi
 #   DIR/py.sif     the same as an lz4 SIF
 #   DIR/nompi4py/  py without mpi4py, the MPIs kept
@@ -18,6 +19,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # libstdc++6: numpy's and scipy's wheels expect the system's.
 readonly PACKAGES=(python3 python3-venv libstdc++6 strace)
 readonly MODULES=("$NUMPY" "$SCIPY" "$MPI4PY")
+readonly ALL=(base py nompi4py nopython host py.sif)
 readonly SITE=usr/local/lib/python3.11/dist-packages
 
 # image_python ROOT [NAME=VALUE...] -- ARGUMENT...: the image's own Python, no container needed, clean environment.
@@ -45,10 +47,15 @@ image_pip() {
         die 1 "pip in the image $root could not install: $*"
 }
 
+make_base() { bootstrap "$SUITE" "$1" "$cache/images.log" "${PACKAGES[@]}"; }
+
 make_py() {
-    local root=$1
+    local root=$1 mpi
+    provide base
+    mpi=$("$here/mpi.sh" | tail -n 1)
+    fetch_wheels "$wheels" "${MODULES[@]}"
     say "installing the wheels"
-    cp -al "$work/base" "$root"
+    cp -al "$place/base" "$root"
     mkdir "$root/tmp/wheels"
     cp "$wheels"/*.whl "$root/tmp/wheels"
     image_pip "$root" "${MODULES[@]}"
@@ -63,12 +70,14 @@ make_py() {
 }
 
 make_nompi4py() {
-    cp -al "$work/py" "$1"
+    provide py
+    cp -al "$place/py" "$1"
     rm -r "$1/$SITE"/mpi4py "$1/$SITE"/mpi4py-*.dist-info
 }
 
 make_nopython() {
     local root=$1 tool
+    apt_ensure busybox-static
     mkdir -p "$root"/{bin,dev,etc,proc,root,sys,tmp,var/tmp,home,usr}
     cp /bin/busybox "$root/bin/busybox"
     for tool in sh ls cat env printf true false id sleep test; do ln -s busybox "$root/bin/$tool"; done
@@ -78,6 +87,7 @@ make_nopython() {
 
 make_host() {
     local venv=$1
+    fetch_wheels "$wheels" "${MODULES[@]}"
     /usr/bin/python3 -m venv --without-pip "$venv"
     env -u PYTHONDONTWRITEBYTECODE "$(pip_python)" -m pip --python "$venv/bin/python3" install -q --no-index --no-deps \
         --find-links "$wheels" "${MODULES[@]}" </dev/null >&2 || die 1 "pip could not install into $venv"
@@ -85,46 +95,49 @@ make_host() {
     find "$venv/bin" ! -type d ! -name 'python*' -delete
 }
 
-make_sif() {
+make_py.sif() {
     local apptainer
+    provide py
     apptainer=$("$here/apptainer.sh" | tail -n 1)
-    say "packing $1"
-    "$apptainer" -q build --mksquashfs-args="-comp lz4" "$1" "$work/py" </dev/null >"$cache/images.log" 2>&1 || {
+    say "packing py.sif"
+    "$apptainer" -q build --mksquashfs-args="-comp lz4" "$1" "$place/py" </dev/null >"$cache/images.log" 2>&1 || {
         tail -n 20 "$cache/images.log" >&2
         die 1 "apptainer could not build $1"
     }
 }
 
-make_images() {
-    local directory=$1
-    is_debian || die "$EXIT_CANNOT" "this is not Debian: the images are bootstrapped from its packages"
-    [ "$(id -u)" = 0 ] || die "$EXIT_CANNOT" "not root: the images are bootstrapped by a chroot"
-    lock_cache images
-    # Another run may have made them while this one waited.
-    [ ! -d "$directory" ] || return 0
-    apt_ensure busybox-static
-    mpi=$("$here/mpi.sh" | tail -n 1)
-    fetch_wheels "$wheels" "${MODULES[@]}"
-    # Also those of other keys, left by a killed build.
-    rm -rf "$cache"/images-*.partial
-    work=$directory.partial
-    mkdir "$work"
-    bootstrap "$SUITE" "$work/base" "$cache/images.log" "${PACKAGES[@]}"
-    make_py "$work/py"
-    make_nompi4py "$work/nompi4py"
-    make_nopython "$work/nopython"
-    make_host "$work/host"
-    make_sif "$work/py.sif"
-    mv "$work" "$directory"
+# provide NAME...: each has its place only when it is complete.
+provide() {
+    local name partial
+    for name in "$@"; do
+        [ ! -e "$place/$name" ] || continue
+        partial=$place/.partial/$name
+        mkdir -p "$place/.partial"
+        rm -rf "$partial"
+        "make_$name" "$partial"
+        mv "$partial" "$place/$name"
+    done
 }
 
 main() {
-    local directory
+    local wanted=("$@")
+    [ $# -gt 0 ] || wanted=("${ALL[@]}")
     cache=$(cache_dir)
     wheels=$cache/wheels
-    directory=$cache/images-$(content_key "${BASH_SOURCE[0]}" "$here/pins.sh" "$here/mpi.sh")
-    [ -d "$directory" ] || make_images "$directory"
-    printf 'images: %s\n' "$directory"
+    place=$cache/images-$(content_key "${BASH_SOURCE[0]}" "$here/pins.sh" "$here/mpi.sh")
+    if ! all_here "${wanted[@]}"; then
+        is_debian || die "$EXIT_CANNOT" "this is not Debian: the images are bootstrapped from its packages"
+        [ "$(id -u)" = 0 ] || die "$EXIT_CANNOT" "not root: the images are bootstrapped by a chroot"
+        # Another run may make them while this one waits.
+        lock_cache images
+        provide "${wanted[@]}"
+    fi
+    printf 'images: %s\n' "$place"
+}
+
+all_here() {
+    local name
+    for name in "$@"; do [ -e "$place/$name" ] || return 1; done
 }
 
 main "$@"

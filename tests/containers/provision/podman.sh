@@ -107,7 +107,7 @@ main() {
     log=$cache/podman.log
     apt_ensure "${PACKAGES[@]}"
     user=$("$here/user.sh" | tail -n 1)
-    images=$("$here/images.sh" | tail -n 1)
+    images=$("$here/images.sh" py | tail -n 1)
     images=${images#images: }
     prepare_machine
     directory=$cache/podman-$(content_key "${BASH_SOURCE[0]}" "${images##*/}" "$user")
