@@ -1,140 +1,135 @@
-"""The demonstration (`make demo`): one script, plain and with mpiimport, on 4 ranks, on the host and in images."""
+"""The demonstration (`make demo`): one program on four nodes of a simulated cluster, plainly and with mpiimport.
+
+Python and images lie on the simulated shared file system. Where there can be no cluster, on one node instead.
+"""
 
 import argparse
 import os
-import shutil
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import images
-from benchmarks.measure import RANKS, RUNS, DemoError, Figures, Way, compare
-from tests.lab.ranks import Mpi, clean_environment
+from benchmarks import demo_one_node, images
+from benchmarks.demo_one_node import NONE, new_table
+from benchmarks.lab_images import PYTHON_INSIDE, WAYS, Launched, Tree, launch, site_of
+from benchmarks.measure import DemoError
+from benchmarks.preparing import Part, prepare
+from benchmarks.time_line import draw
+from tests.lab.cluster import python_tree
+from tests.lab.ranks import Mpi
 
-NONE = "-"
-KINDS = ["plain", "mpiimport\nfirst run", "mpiimport\nlater runs"]
+NODES, RANKS = 4, 8
+SERVICE_TIME = 0.0004
+LAB = Part("simulated file system", ("lab.sh",), 30), Part("MPICH", ("mpi.sh",), 30)
+RUNTIME = Part("Apptainer, from Debian's source", ("apptainer.sh",), 180)
+IMAGES = Part("image with numpy and scipy", ("images.sh", "py", "py.sif"), 90)
+PODMAN = Part("podman and its image", ("podman.sh",), 120)
+ROWS: dict[str, Callable[[dict[str, float]], str]] = {
+    "operations on the shared file system": lambda found: f"{found['metadata']:,}",
+    "MB read from it": lambda found: f"{found['read_bytes'] / 1e6:,.0f}",
+    "wall, until all ranks have imported (s)": lambda found: f"{found['wall']:.1f}",
+    "CPU of all nodes (s)": lambda found: NONE if found["cpu"] is None else f"{found['cpu']:.1f}",
+}
+TITLES = {"plain": "plain", "first": "mpiimport\nfirst run", "later": "mpiimport\nlater runs"}
+TYPED = """
+On a real machine, with the same image and script:
+    make install PREFIX=/opt/mpiimport
+    PATH=/opt/mpiimport/shim:$PATH
+    mpirun -n 4096 singularity exec --mpiimport img.sif python app.py
+    mpirun -n 4096 python -m mpiimport app.py                             # without a container
+Counts are exact. Walls are of this machine, whose cores all nodes share. More: README.md."""
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
-    prefix = parser.parse_args().prefix.resolve()
+    parser.add_argument("--picture", type=Path, required=True, metavar="PNG", help="where the time line goes")
+    options = parser.parse_args()
     # Trees without pycs are compiled at every start, which is not what users have.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    console = Console(soft_wrap=True)
-    mpi = Mpi("mpich", Path(sys.prefix), Path(sys.prefix) / "lib" / "libmpi.so.12")
-    introduce(console)
+    console, prefix = Console(soft_wrap=True), options.prefix.resolve()
     try:
-        show_host(console, prefix, mpi)
-        show_images(console, prefix, mpi)
-    except DemoError as exc:
-        print(f"demo: a launch failed with {exc}", file=sys.stderr)
+        try:
+            show_cluster(console, prefix, options.picture)
+        except images.Unavailable as exc:
+            console.print(f"No simulated cluster here, so on one node: {exc}", markup=False)
+            show_one_node(console, prefix)
+    except DemoError as failure:
+        print(f"demo: a launch failed with {failure}", file=sys.stderr)
         return 1
-    explain(console)
+    console.print(TYPED, markup=False, highlight=False)
     return 0
 
 
-def introduce(console: Console) -> None:
+def show_cluster(console: Console, prefix: Path, picture: Path) -> None:
+    """Show the host's own Python first, then containers as soon as they can be had. Raises Unavailable."""
     console.print(
-        f"`import numpy; import scipy.interpolate`, then a barrier, on {RANKS} ranks; wall: median of {RUNS} runs."
+        f"`import numpy; import scipy.interpolate` by {RANKS} ranks on {NODES} nodes. Python and images lie on a "
+        f"simulated shared file system with {SERVICE_TIME * 1e3:g} ms for each metadata operation.",
+        highlight=False,
     )
-    console.print(
-        "MPIIMPORT=force is set: one node that reads its own file system gains nothing, and mpiimport would step aside."
-    )
-    if not shutil.which("strace"):
-        console.print("strace not found, so path calls are not counted: apt-get install strace")
-
-
-def show_host(console: Console, prefix: Path, mpi: Mpi) -> None:
-    start = prefix / "lib" / "mpiimport" / "start.py"
-    # Not the whole of the virtual environment: its lib also holds the MPI, whose own libraries are not counted.
-    venv = [Path(sys.prefix) / name for name in ("bin", "pyvenv.cfg", f"lib/python3.{sys.version_info.minor}")]
-    tree = [*venv, Path(sys.base_prefix), prefix]
-    command = [*mpi.command(RANKS), sys.executable]
-    early = [*command, "-S", str(start)]
-    # As on a shared file system; on its own a node copies no libraries.
-    served = early, clean_environment(MPIIMPORT="force", MPIIMPORT_LIBRARIES="stage"), tree
-    ways = [Way(command, clean_environment(), tree), Way(*served), Way(*served, learned=True)]
-    ways.append(Way(early, clean_environment(MPIIMPORT="force"), tree, learned=True))
-    table = new_table("host Python tree", [*KINDS, "later runs,\nlibraries direct"])
-    fill(table, compare(ways), squashfuse=False)
-    console.print(table)
-
-
-def show_images(console: Console, prefix: Path, mpi: Mpi) -> None:
-    console.print(
-        "In an image: looking for a container runtime and the test images (building them takes minutes, once) ..."
-    )
+    prepare(console, *LAB)
+    mpi = images.provisioned_mpi()
+    bare = images.Containers(prefix, mpi, Path(), Path(), "")
+    launches = {"host Python": show(console, "host Python", Tree(), bare, *python_tree().values())}
     try:
+        prepare(console, RUNTIME, IMAGES)
         containers = images.find(prefix, mpi)
     except images.Unavailable as exc:
-        console.print(f"The image part is left out: {exc}")
-        return
-    for kind, image, user in ("sandbox", "py", ""), ("SIF", "py.sif", containers.user):
-        table = new_table(f"{kind}, one container per rank ({containers.runtime.name} exec --mpiimport=mpich)", KINDS)
-        fill(table, compare(containers.ways(image, user, RANKS)), squashfuse=kind == "SIF")
-        console.print(table)
-    if not containers.user:
-        console.print("No ordinary user here can mount a SIF by squashfuse: the SIF ran as the caller.")
+        console.print(f"No Apptainer here, so podman: {exc}", markup=False)
+        show_podman(console, prefix, mpi)
+    else:
+        for kind, tree in kinds(containers).items():
+            launches[kind] = show(console, kind, tree, containers, containers.images)
+    moments = {
+        kind: {TITLES[way].replace("\n", ", "): found.moments for way, found in done.items()}
+        for kind, done in launches.items()
+    }
+    draw(moments, picture)
+    console.print(f"The time line of all ranks: {picture}", highlight=False)
 
 
-def new_table(title: str, columns: list[str]) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column("")
-    for column in columns:
-        table.add_column(column, justify="right")
-    return table
+def kinds(containers: images.Containers) -> dict[str, Tree]:
+    """Return what is started in containers: as an ordinary user, as most are, where there is one that can mount."""
+    return {"SIF image": Tree("py.sif", containers.user), "sandbox directory": Tree("py", containers.user)}
 
 
-def fill(table: Table, figures: list[Figures], squashfuse: bool) -> None:
-    rows: list[tuple[str, Callable[[Figures], str]]] = [
-        ("wall, launch to barrier (s)", lambda found: f"{found.wall:.2f}"),
-        ("path calls on the tree: root", lambda found: calls(found, "root")),
-        ("  another rank (largest)", lambda found: calls(found, "other")),
-        ("  of which after activation", lambda found: calls(found, "activated")),
-        ("modules served per rank", lambda found: span(found.served)),
-        ("bytes in the store", lambda found: reported(found, "bytes_stored")),
-        ("bytes broadcast", lambda found: reported(found, "bytes_broadcast")),
-        ("copies per node", lambda found: reported(found, "copies")),
-    ]
-    if squashfuse:
-        rows.append(
-            ("squashfuse CPU, all ranks (s)", lambda found: f"{found.squashfuse:.2f}" if found.squashfuse else NONE)
-        )
-    for label, cell in rows:
-        table.add_row(label, *map(cell, figures))
+def show(
+    console: Console, kind: str, tree: Tree, containers: images.Containers, *directories: Path
+) -> dict[str, Launched]:
+    """Launch in all ways, each from cold caches, and print what they cost."""
+    started = f"singularity exec --mpiimport=mpich {tree.image} {PYTHON_INSIDE}" if tree.image else "python"
+    began = time.monotonic()
+    with site_of(NODES, SERVICE_TIME, containers, *directories) as site:
+        launches = {way: launch(RANKS, way, tree, site) for way in WAYS}
+    table = new_table(f"{kind}: mpiexec -n {RANKS} {started} app.py", list(TITLES.values()))
+    for label, cell in ROWS.items():
+        table.add_row(label, *(cell(launched.figures) for launched in launches.values()))
+    console.print(table)
+    console.print(f"  measured in {time.monotonic() - began:.0f} s", style="dim")
+    return launches
 
 
-def calls(found: Figures, name: str) -> str:
-    if found.calls is None:
-        return "strace not found"
-    number = getattr(found.calls, name)
-    return NONE if number is None else f"{number:,}"
+def show_one_node(console: Console, prefix: Path) -> None:
+    """What needs no root: the host's Python on this machine, by the MPI in this virtual environment."""
+    demo_one_node.introduce(console)
+    mpi = Mpi("mpich", Path(sys.prefix), Path(sys.prefix) / "lib" / "libmpi.so.12")
+    demo_one_node.show_host(console, prefix, mpi)
+    demo_one_node.explain(console)
 
 
-def span(numbers: list[int]) -> str:
-    low, high = min(numbers), max(numbers)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def reported(found: Figures, key: str) -> str:
-    return f"{found.report[key]:,}" if key in found.report else NONE
-
-
-def explain(console: Console) -> None:
-    console.print(
-        "Path calls (by all threads; mpiimport's files and directories above the tree included, MPI's libraries not) "
-        "are counted facts. On one node with a warm local file system the wall gets worse, for all wait while root "
-        "reads; one store leaves nobody to broadcast to."
-    )
-    console.print(
-        "More: README.md (use and limits), docs/profiles.md (machines), `python -m mpiimport -v` (each module)."
-    )
+def show_podman(console: Console, prefix: Path, mpi: Mpi) -> None:
+    """What needs root and no Apptainer: containers on this machine. One line where there is no podman either."""
+    try:
+        prepare(console, PODMAN)
+        demo_one_node.show_podman(console, prefix, mpi)
+    except images.Unavailable as exc:
+        console.print(f"No podman either: {exc}", markup=False)
 
 
 if __name__ == "__main__":

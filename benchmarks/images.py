@@ -1,4 +1,4 @@
-"""The container part of the demonstration: runtime, images, identities, and how their ranks are started."""
+"""Containers for benchmarks: runtime, images, identities, and the environment of their ranks."""
 
 import os
 import pwd
@@ -6,7 +6,6 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measure import Way
 from tests.lab.ranks import Mpi, run
 
 PROVISION = Path(__file__).resolve().parent.parent / "tests" / "containers" / "provision"
@@ -14,9 +13,6 @@ PROVISION = Path(__file__).resolve().parent.parent / "tests" / "containers" / "p
 UNAVAILABLE = 3
 # Building the images from nothing takes minutes.
 PROVISION_SECONDS = 1800
-# Where the images have their Python tree.
-TREE = [Path(f"/usr{local}/lib/python3{minor}") for local in ("", "/local") for minor in ("", ".11")]
-PREFIX_INSIDE = Path("/.mpiimport")
 # The number of the capability in capability(7) that some machines' root lacks.
 CAP_SYS_RESOURCE = 24
 
@@ -35,25 +31,6 @@ class Containers:
     images: Path
     user: str
 
-    def ways(self, image: str, user: str, ranks: int) -> list[Way]:
-        """Return how an image is started plainly and served."""
-        flag = ["--mpiimport=mpich"]
-        kinds: list[tuple[list[str], bool]] = [([], False), (flag, False), (flag, True)]
-        return [self._way(image, user, ranks, flags, learned) for flags, learned in kinds]
-
-    def _way(self, image: str, user: str, ranks: int, flags: list[str], learned: bool) -> Way:
-        shim = self.prefix / "shim" / self.runtime.name
-        words = [*self.mpi.command(ranks), str(shim), "exec", *flags, str(self.images / image), "/usr/bin/python3"]
-        caller = pwd.getpwuid(os.geteuid()).pw_name
-        switch = {"MPIIMPORT": "force"} if flags else {}
-        return Way(
-            words,
-            {**self.environment(user or caller), **switch},
-            [*TREE, PREFIX_INSIDE],
-            "" if user == caller else user,
-            learned,
-        )
-
     def environment(self, user: str) -> dict[str, str]:
         account = pwd.getpwnam(user)
         settings = {
@@ -70,11 +47,11 @@ class Containers:
 
 
 def find(prefix: Path, mpi: Mpi) -> Containers:
-    """Find or provision what the container part needs. Raises Unavailable."""
+    """Find the runtime, and provision images and what else containers need. Raises Unavailable."""
     if not runtime_is_here():
         raise Unavailable("neither apptainer nor singularity is on PATH, nor one of the tests in the cache")
     runtime = Path(provision("apptainer.sh"))
-    return Containers(prefix, mpi, runtime, provisioned_images(), squashfuse_user(prefix))
+    return Containers(prefix, mpi, runtime, provisioned_images("py", "py.sif"), squashfuse_user(prefix))
 
 
 def runtime_is_here() -> bool:
@@ -107,9 +84,9 @@ def provision(script: str, *arguments: str) -> str:
     return (outcome.stdout.splitlines() or [""])[-1]
 
 
-def provisioned_images() -> Path:
-    """Return the directory of the images of the tests. Raises Unavailable."""
-    return Path(provision("images.sh").removeprefix("images: "))
+def provisioned_images(*names: str) -> Path:
+    """Return the directory of the images of the tests, and have those named in it. Raises Unavailable."""
+    return Path(provision("images.sh", *names).removeprefix("images: "))
 
 
 def provisioned_mpi() -> Mpi:

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +38,19 @@ SIZES = ["2x1", "2x2", "8x1", "8x4"]
 WAYS = ("plain", "first", "later")
 PYTHON_INSIDE = "/usr/bin/python3"
 PROGRAM = f"""
+import time; begun = time.monotonic()
 {WORKLOADS["scipy"].imports}
+imported = time.monotonic()
 from mpi4py import MPI
 MPI.COMM_WORLD.Barrier()
-import time; now = time.monotonic()
-import sys
+now = time.monotonic()
+import os, sys
 {SERVED}
-found = MPI.COMM_WORLD.gather(is_served("numpy"))
+born = int(open("/proc/self/stat").read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+born += time.monotonic() - time.clock_gettime(time.CLOCK_BOOTTIME)
+found = MPI.COMM_WORLD.gather((is_served("numpy"), [born, begun, imported, now]))
 if MPI.COMM_WORLD.rank == 0:
-    import json; print(json.dumps({{"barrier": now, "served": found}}))
+    import json; print(json.dumps({{"served": [one[0] for one in found], "moments": [one[1] for one in found]}}))
 """
 
 
@@ -64,6 +69,15 @@ class Site:
     cluster: Cluster
     mpi: ClusterMpi
     containers: images.Containers
+
+
+@dataclasses.dataclass(frozen=True)
+class Launched:
+    """What one launch cost. ``moments``, of each rank and in seconds since the launch: its Python was born, its program
+    began, had imported, and had met all others."""
+
+    figures: dict[str, Any]
+    moments: list[list[float]]
 
 
 def main() -> int:
@@ -102,6 +116,18 @@ def trees(containers: images.Containers) -> dict[str, Tree]:
 
 
 def measure(ranks: int, nodes: int, service_time: float, containers: images.Containers) -> Iterator[dict[str, Any]]:
+    with site_of(nodes, service_time, containers, *python_tree().values(), containers.images) as site:
+        for kind, tree in trees(containers).items():
+            if tree.user == "nobody":
+                yield {"tree": kind, "missing": "no ordinary user here can mount a SIF by squashfuse"}
+                continue
+            for way in WAYS:
+                yield {"tree": kind, "way": way, **launch(ranks, way, tree, site).figures}
+
+
+@contextmanager
+def site_of(nodes: int, service_time: float, containers: images.Containers, *directories: Path) -> Iterator[Site]:
+    """Make a cluster whose nodes see ``directories`` on the shared file system."""
     with (
         tempfile.TemporaryDirectory(prefix="lab-images-") as name,
         SharedFileSystem(service_time) as shared,
@@ -110,17 +136,11 @@ def measure(ranks: int, nodes: int, service_time: float, containers: images.Cont
         # An ordinary user reads the program, and learns manifests in directories that it owns.
         Path(name).chmod(0o755)
         (cluster.home / "app.py").write_text(PROGRAM)
-        cluster.share(shared, *python_tree().values(), containers.images)
-        site = Site(shared, cluster, cluster.mpi(containers.mpi), containers)
-        for kind, tree in trees(containers).items():
-            if tree.user == "nobody":
-                yield {"tree": kind, "missing": "no ordinary user here can mount a SIF by squashfuse"}
-                continue
-            for way in WAYS:
-                yield {"tree": kind, "way": way, **launch(ranks, way, tree, site)}
+        cluster.share(shared, *directories)
+        yield Site(shared, cluster, cluster.mpi(containers.mpi), containers)
 
 
-def launch(ranks: int, way: str, tree: Tree, site: Site) -> dict[str, Any]:
+def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
     """Run the program once, from cold caches, and return what it cost."""
     site.shared.remount()
     user = tree.user or pwd.getpwuid(os.geteuid()).pw_name
@@ -142,14 +162,16 @@ def launch(ranks: int, way: str, tree: Tree, site: Site) -> dict[str, Any]:
     if set(said["served"]) != {way != "plain"}:
         sys.exit(f"lab_images: {tree}, {way}: served {said['served']}")
     counts = site.shared.load().total
-    return {
+    moments = [[moment - began for moment in rank] for rank in said["moments"]]
+    figures = {
         "metadata": counts.metadata,
         "reads": counts.reads,
         "read_bytes": counts.read_bytes,
         "cpu": cpu,
-        "wall": round(said["barrier"] - began, 3),
+        "wall": round(moments[0][-1], 3),
         "load_average": os.getloadavg()[0],
     }
+    return Launched(figures, moments)
 
 
 def words_on_host(way: str, site: Site) -> list[str]:

@@ -19,8 +19,7 @@ RUNS = 3
 SECONDS = 120
 
 # Root prints one line of JSON. A module was served where its loader takes code and libraries from the store; before
-# activation the early start uses the same loaders on files of the tree. The squashfuse of a container lies in the
-# session of its rank, and has done its work for the imports at the barrier.
+# activation the early start uses the same loaders on files of the tree.
 SCRIPT = f"""
 import numpy; import scipy.interpolate
 from mpi4py import MPI
@@ -39,26 +38,10 @@ def is_served(module):
         return False
     return type(loader.source).__name__ == "Imports"
 
-def squashfuse():
-    seconds = {{}}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open("/proc/" + pid + "/stat") as stream:
-                name, _, rest = stream.read().partition("(")[2].rpartition(")")
-        except OSError:
-            continue
-        fields = rest.split()
-        if name.startswith("squashfuse") and int(fields[3]) == os.getsid(0):
-            seconds[pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return seconds
-
 served = sum(map(is_served, list(sys.modules.values())))
-found = MPI.COMM_WORLD.gather((now, served, squashfuse()))
+found = MPI.COMM_WORLD.gather((now, served))
 if rank == 0:
-    processes = {{pid: seconds for _, _, seen in found for pid, seconds in seen.items()}}
-    print(json.dumps({{
-        "barrier": found[0][0], "served": [one[1] for one in found], "squashfuse": sum(processes.values()),
-    }}), flush=True)
+    print(json.dumps({{"barrier": found[0][0], "served": [one[1] for one in found]}}), flush=True)
 """
 
 
@@ -103,7 +86,6 @@ class Run:
 
     wall: float
     served: list[int]
-    squashfuse: float
     report: dict[str, float]
 
 
@@ -117,10 +99,6 @@ class Figures:
     @property
     def wall(self) -> float:
         return statistics.median(run.wall for run in self.runs)
-
-    @property
-    def squashfuse(self) -> float:
-        return statistics.median(run.squashfuse for run in self.runs)
 
     @property
     def served(self) -> list[int]:
@@ -144,7 +122,7 @@ def time_once(way: Way) -> Run:
         started = time.monotonic()
         said = launch(way, [], {"MPIIMPORT_REPORT": str(report)}, directory)
         written = json.loads(report.read_text()) if report.exists() else {}
-        return Run(said["barrier"] - started, said["served"], said["squashfuse"], written)
+        return Run(said["barrier"] - started, said["served"], written)
 
 
 def count(way: Way) -> Calls:

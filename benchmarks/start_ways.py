@@ -34,7 +34,7 @@ def all_ways(prefix: Path, resources: ExitStack) -> tuple[dict[str, Way], dict[s
 
     What they need besides is gone with ``resources``. Raises Unavailable where there are no images.
     """
-    sandbox = provisioned_images() / "py"
+    sandbox = provisioned_images("py") / "py"
     # The runtimes show /tmp in their containers.
     python = Path(resources.enter_context(tempfile.TemporaryDirectory(dir="/tmp"))) / "python"
     shutil.copy(sandbox / "bin" / "true", python)
