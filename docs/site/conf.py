@@ -14,6 +14,7 @@ ENTRANCES = {
     "Start": ["README", "docs/my-first-profile"],
     "For scientists": [
         "docs/containers",
+        "docs/workflows",
         "docs/behaviour",
         "docs/messages",
         "docs/options",
