@@ -4,6 +4,7 @@ Python and images lie on the simulated shared file system. Where there can be no
 """
 
 import argparse
+import io
 import os
 import sys
 import time
@@ -52,6 +53,9 @@ def main() -> int:
     options = parser.parse_args()
     # Trees without pycs are compiled at every start, which is not what users have.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # Figures are shown as they come, in a pipe too.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
     console, prefix = Console(soft_wrap=True), options.prefix.resolve()
     try:
         try:
