@@ -36,8 +36,8 @@ check: $(BUILD)/lint-venv/ready ## what needs no root, no containers and, once s
 	@began=$$SECONDS; $(MAKE) --no-print-directory lint go-test; $(BUILD)/lint-venv/bin/python -m pytest -q tests/unit; \
 	echo "make check: all is well, in $$((SECONDS - began)) s"
 
-demo: $(BUILD)/demo-venv/ready ## the main job on four nodes of a simulated cluster, plainly and served (8 minutes, then 1)
-	@$(MAKE) --no-print-directory LAYOUT=$(BUILD)/demo-venv $(BUILD)/prefix/ready
+demo: ## the main job on four nodes of a simulated cluster, plainly and served (8 minutes, then 1)
+	@$(MAKE) --no-print-directory -j2 LAYOUT=$(BUILD)/demo-venv $(BUILD)/demo-venv/ready $(BUILD)/prefix/ready
 	@$(BUILD)/demo-venv/bin/python benchmarks/demo.py --prefix $(BUILD)/prefix --picture $(BUILD)/demo.png
 
 test: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready $(BUILD)/dist/tarball go-test ## all tests but those that take long (half an hour)
