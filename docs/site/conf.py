@@ -27,6 +27,7 @@ ENTRANCES = {
         "docs/doctor",
         "docs/plugin",
         "docs/oci",
+        "docs/other-runtimes",
         "docs/one-container-per-node",
         "docs/security",
         "docs/known-issues",
