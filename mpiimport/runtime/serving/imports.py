@@ -9,7 +9,7 @@ from _frozen_importlib_external import BYTECODE_SUFFIXES, cache_from_source
 from .. import os
 from ..digest import Damaged
 from ..listing import DIRECTORY, list_directory, stamp_of
-from ..machinery import as_importlib, call_with_frames_removed, finder_of, fix_co_filename
+from ..machinery import as_importlib, call_with_frames_removed, finder_of, fix_co_filename, loaded_code
 from ..messages import say
 from ..store.index import Index
 from ..store.late_records import CODE, LISTING, THERE, LateRecords
@@ -193,9 +193,8 @@ class Imports(Source):
             data = self._stored(offset, length, expected)
         except Damaged:
             return None
-        try:
-            code: CodeType = marshal.loads(data)
-        except (EOFError, TypeError, ValueError):
+        code = loaded_code(data)
+        if code is None:
             # So it was in its pyc, of which plain Python has something to say.
             return None
         if not path.endswith(SOURCELESS):
@@ -248,13 +247,9 @@ class Imports(Source):
         return int(modified / 1e9), size
 
     def leave_pycs(self, paths: list[str]) -> None:
-        """Write the pycs of source files that other ranks have imported, as each of them would have plainly.
-
-        Where this rank's program has chosen a place for pycs, the others may have chosen another, or none.
-        """
-        if sys.pycache_prefix != PYCACHE_PREFIX:
-            return
-        for path in paths:
+        """Write the pycs of source files that other ranks have imported, as each of them would have plainly."""
+        # Where this rank's program has chosen a place for pycs, the others may have chosen another.
+        for path in paths if sys.pycache_prefix == PYCACHE_PREFIX else []:
             offset, length, expected, seen = self._index.code[path]
             if not sys.dont_write_bytecode and stamp_of(path) == seen and not os.path.exists(cache_from_source(path)):
                 StoreSourceLoader("", path).write_pyc(marshal.loads(self._stored(offset, length, expected)))
