@@ -14,14 +14,15 @@ import psij
 from mpiimport.workflows import Job
 from mpiimport.workflows.psij import job_spec
 
-def submitted(program, *arguments):
+def submitted(program, *arguments, executor="local"):
     job = Job("simulate", ("python3", os.path.abspath(program)), image=sys.argv[1], profile="mpich", ranks=2)
     streams = {"stdout_path": Path("task.out").absolute(), "stderr_path": Path("task.err").absolute()}
     task = psij.Job(job_spec(job, *arguments, directory=Path.cwd(), **streams))
-    psij.JobExecutor.get_instance("local").submit(task)
+    psij.JobExecutor.get_instance(executor).submit(task)
     return task
 
 """
+BY_SLURM = "print(submitted('simulation.py', '2000', executor='slurm').wait().state.name)"
 FAILING = "print(submitted('simulation.py', '-5').wait().state.name)"
 CANCELLED = """
 Path("endless.py").write_text("from mpi4py import MPI\\nimport time, numpy\\nopen('began', 'w')\\ntime.sleep(600)\\n")
@@ -51,10 +52,9 @@ def test_the_example_runs_a_parallel_and_a_serial_job(manager: Manager) -> None:
 
 
 def test_jobs_go_through_slurm(manager: Manager, slurm: Slurm) -> None:
-    outcome = manager.example("psij_jobs.py", manager.image, "slurm", **slurm.environment)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.stdout.splitlines()[0] == "parallel COMPLETED 4 ranks: 1999000"
-    assert manager.was_served("parallel.err", ranks=4)
+    assert manager.flow(CONFIGURED + BY_SLURM, **slurm.environment) == ["COMPLETED"]
+    assert (manager.directory / "task.out").read_text() == "2 ranks: 1999000\n"
+    assert manager.was_served("task.err", ranks=2)
 
 
 def test_a_job_that_fails_fails_its_task(manager: Manager) -> None:
