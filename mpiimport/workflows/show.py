@@ -1,9 +1,10 @@
-"""``mpiimport workflow show MANAGER FILE``: what a manager is given for a job."""
+"""``mpiimport workflow``: what a manager is given for a job, and what came of its tasks (``throughput.py``)."""
 
 import argparse
 from importlib import import_module
 from pathlib import Path
 
+from . import throughput
 from .job import Job
 from .job_file import read_job
 
@@ -13,13 +14,14 @@ SHELL = "shell"
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    kinds = commands.add_parser("workflow", help="jobs for workflow managers").add_subparsers(
-        required=True, metavar="ACTION"
-    )
+    kinds = commands.add_parser(
+        "workflow", help="jobs for workflow managers, and how fast their tasks were done"
+    ).add_subparsers(required=True, metavar="ACTION")
     parser = kinds.add_parser("show", help="print what a workflow manager is given for a job")
     parser.add_argument("manager", metavar="MANAGER", choices=[*MANAGERS, SHELL], help=", ".join([*MANAGERS, SHELL]))
     parser.add_argument("file", metavar="FILE", type=Path, help="the job, as docs/workflows.md describes it")
     parser.set_defaults(run=lambda given, _: show(given.manager, given.file))
+    throughput.add_action(kinds)
 
 
 def show(manager: str, file: Path) -> int:

@@ -65,6 +65,15 @@ class Manager:
         assert outcome.status == 0, outcome.stderr
         return outcome.stdout.splitlines()
 
+    def throughput(self, times: str) -> list[str]:
+        """The figures of the tasks of a file that the manager has written: how many, and the others; drawn as well."""
+        command = [self.site.prefix / "bin" / "mpiimport", "workflow", "throughput", times, "--plot", "tasks.svg"]
+        outcome = self.run(*command, COLUMNS="200")
+        assert outcome.status == 0, outcome.stderr
+        assert "<svg" in (self.directory / "tasks.svg").read_text()
+        (row,) = [line for line in outcome.stdout.splitlines() if Path(times).name in line]
+        return row.replace("\u2502", " ").split()[1:]
+
     def was_served(self, errors: str, ranks: int) -> bool:
         """Tell whether the service was active in the job whose standard error went into that file."""
         text = (self.directory / errors).read_text()

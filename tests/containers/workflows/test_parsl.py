@@ -57,6 +57,15 @@ executor = HighThroughputExecutor(
 with with_executor(serve_workers(executor)):
     print(sorted({loader().result() for _ in range(4)}))
 """
+MONITORED = """
+from parsl.monitoring import MonitoringHub
+monitoring = MonitoringHub(hub_address="127.0.0.1")
+executor = HighThroughputExecutor(max_workers_per_node=1)
+with parsl.load(Config(executors=[executor], monitoring=monitoring, usage_tracking=0)):
+    app = bash_app(job())
+    for task in [app("10"), app("20")]:
+        task.result()
+"""
 UNKNOWN = """
 from mpiimport.host.complaint import Complaint
 for change in ({"ranks": 5, "ranks_per_node": 2}, {"launcher": ("no-such-launcher",), "ranks": 2}):
@@ -104,6 +113,12 @@ def test_a_task_that_takes_too_long_leaves_nothing(manager: Manager) -> None:
 
 def test_workers_import_what_root_has_read(manager: Manager) -> None:
     assert flow(manager, POOL) == ["['StoreSourceLoader']"]
+
+
+def test_what_tasks_cost_is_read_from_parsls_own_database(manager: Manager) -> None:
+    flow(manager, MONITORED)
+    tasks, _, at_once, *_ = manager.throughput("runinfo/monitoring.db")
+    assert (tasks, at_once) == ("2", "1")
 
 
 def test_what_cannot_be_started_is_refused_before_anything_is_submitted(manager: Manager) -> None:

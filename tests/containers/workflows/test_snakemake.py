@@ -23,3 +23,4 @@ def test_the_example_runs_a_parallel_and_a_serial_job(manager: Manager) -> None:
     written = [(manager.directory / f"{name}.out").read_text() for name in ("parallel", "serial")]
     assert written == ["4 ranks: 1999000\n", "1 ranks: 1999000\n"]
     assert " on 4 ranks; figures of all ranks" in outcome.stderr
+    assert manager.throughput("times")[0] == "2"

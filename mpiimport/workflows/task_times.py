@@ -1,0 +1,87 @@
+"""When the tasks of a workflow ran, as its manager wrote it down.
+
+What is read: ``start,end`` or ``start,end,own`` as CSV (Unix times in seconds, or ISO 8601; ``own`` is the time of the
+program itself); a benchmark file of Snakemake (its manual, "Benchmark rules"), or a directory of such; the monitoring
+database of Parsl (its user guide, "Monitoring"), an SQLite file.
+"""
+
+import csv
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from mpiimport.host.complaint import Complaint
+
+SQLITE = b"SQLite format 3\0"
+TRIES = "SELECT task_try_time_running, task_try_time_returned FROM try WHERE task_try_time_returned IS NOT NULL"
+SECONDS = "s"
+REMEDY = "give CSV with the columns start,end, Snakemake's benchmark files, or Parsl's monitoring.db"
+
+
+@dataclass(frozen=True)
+class Task:
+    """``start``, ``end``: Unix times in seconds; ``own``: the seconds that the program itself took, where known."""
+
+    start: float
+    end: float
+    own: float | None = None
+
+
+def read_tasks(path: Path) -> list[Task]:
+    """Return the tasks of a file or directory, by their start. Raises Complaint."""
+    try:
+        files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+        tasks = [task for file in files for task in _tasks(file)]
+    except OSError as exc:
+        raise Complaint(f"cannot read {path}: {exc.strerror}") from None
+    except (ValueError, sqlite3.Error) as exc:
+        raise Complaint(f"{path} is not understood: {exc}; {REMEDY}") from None
+    if not tasks:
+        raise Complaint(f"{path} has no task that has ended; {REMEDY}")
+    return sorted(tasks, key=lambda task: (task.start, task.end))
+
+
+def _tasks(file: Path) -> Iterator[Task]:
+    with file.open("rb") as stream:
+        if stream.read(len(SQLITE)) == SQLITE:
+            yield from _of_parsl(file)
+            return
+    with file.open(newline="") as text:
+        first = text.readline()
+        text.seek(0)
+        rows = csv.DictReader(text, delimiter="\t" if "\t" in first else ",")
+        names = rows.fieldnames or []
+        if "start" in names and "end" in names:
+            yield from map(_of_row, rows)
+        elif names[:1] == [SECONDS]:
+            # A benchmark is written when its job ends.
+            end = file.stat().st_mtime
+            yield from (Task(end - float(row[SECONDS]), end) for row in rows)
+        else:
+            raise ValueError(f"{file.name} begins with {first[:60].strip()!r}")
+
+
+def _of_row(row: dict[str, str]) -> Task:
+    task = Task(_moment(row["start"]), _moment(row["end"]), float(row["own"]) if row.get("own") else None)
+    if task.end < task.start:
+        raise ValueError(f"a task that starts at {row['start']} ends before, at {row['end']}")
+    return task
+
+
+def _of_parsl(file: Path) -> Iterator[Task]:
+    with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as database:
+        tries = database.execute(TRIES).fetchall()
+    if tries and not any(running for running, _ in tries):
+        raise ValueError("it does not say when tasks began to run; set resource_monitoring_enabled=True")
+    # A task that never ran has failed before.
+    yield from (Task(_moment(running), _moment(returned)) for running, returned in tries if running)
+
+
+def _moment(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return datetime.fromisoformat(text.strip()).timestamp()
