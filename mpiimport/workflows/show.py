@@ -6,7 +6,6 @@ from pathlib import Path
 
 from . import throughput
 from .job import Job
-from .job_file import read_job
 
 # Each is a module beside this one.
 MANAGERS = ("parsl", "psij", "ipyparallel", "snakemake")
@@ -26,6 +25,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def show(manager: str, file: Path) -> int:
     """Print it. Raises Complaint where the job cannot be started."""
+    # Not needed where only `bake` is used, as in an image.
+    from .job_file import read_job
+
     job = read_job(file).check()
     print(job.line() + "\n" if manager == SHELL else shown_for(manager, job), end="")
     return 0
