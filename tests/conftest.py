@@ -137,10 +137,17 @@ class Job:
         return {**switches, **({"PYTHONPATH": path[door]} if door in path else {})}
 
     def run(
-        self, mpi: Mpi, ranks: int, *words: str | Path, door: str = "early", seconds: float = 60, **environment: str
+        self,
+        mpi: Mpi,
+        ranks: int,
+        *words: str | Path,
+        door: str = "early",
+        # Text, too: a dictionary of variables may hold any name, as type checkers see it.
+        seconds: float | str = 60,
+        **environment: str,
     ) -> Outcome:
         variables = self.environment(mpi, **{**self.switches(door), **environment})
-        return run(self.command(mpi, ranks, door, *words), variables, seconds, self.directory)
+        return run(self.command(mpi, ranks, door, *words), variables, float(seconds), self.directory)
 
 
 @pytest.fixture
