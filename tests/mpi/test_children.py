@@ -47,7 +47,8 @@ if __name__ == "__main__":
 def test_children_see_plain_python(job: Job, mpich: Mpi, door: str) -> None:
     child = job.script(CHILD, "child.py")
     parent = job.script(PARENT.replace("CHILD", repr(str(child))), "parent.py")
-    plain, served = [], []
+    plain: list[object] = []
+    served: list[object] = []
     for seen, start in (plain, "plain"), (served, door):
         outcome = job.run(mpich, 2, parent, door=start)
         assert outcome.status == 0, outcome.stderr

@@ -72,8 +72,7 @@ def table(figures: dict[str, list[Run]]) -> str:
 
 def share(runs: Iterator[Run]) -> float:
     counts = [(run.served, len(run.missed)) for run in runs]
-    served, missed = (sum(column) for column in zip(*counts, strict=True))
-    return served / (served + missed)
+    return sum(served for served, _ in counts) / sum(served + missed for served, missed in counts)
 
 
 def run(job: Job, mpi: Mpi, door: str, script: Path) -> list[Seen]:

@@ -122,7 +122,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("editable")
     python = home / "venv" / "bin" / "python"
     environment = clean_environment(PATH=f"{python.parent}:/usr/local/bin:/usr/bin:/bin")
-    quietly = [python, "-m", "pip", "install", "-q", "--no-deps"]
+    quietly: list[str | Path] = [python, "-m", "pip", "install", "-q", "--no-deps"]
     subprocess.run([sys.executable, "-m", "venv", home / "venv"], check=True)
     subprocess.run([*quietly, *BACKENDS], check=True, env=environment)
     for name, files in PROJECTS.items():

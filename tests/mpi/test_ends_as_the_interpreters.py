@@ -80,14 +80,14 @@ def test_tracebacks_are_the_interpreters_own(any_job: Job, door: str, kind: str)
     any_job.script("def fail():\n    raise ValueError('last')", "helper.py")
     script = any_job.script("import helper\nhelper.fail()")
     broken = any_job.script(BROKEN, "broken.py")
-    words = {
+    starts: dict[str, list[str | Path]] = {
         "script": [script],
         "module": ["-m", "app"],
         "code": ["-c", "import helper\nhelper.fail()"],
         "broken": [broken],
         "missing": ["missing.py"],
-    }[kind]
-    assert ended(any_job, door, *words) == ended(any_job, "plain", *words)
+    }
+    assert ended(any_job, door, *starts[kind]) == ended(any_job, "plain", *starts[kind])
 
 
 @pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])

@@ -64,14 +64,14 @@ def environment(version: str) -> Path:
     ready = directory / "ready"
     needs = ROOT / "pyproject.toml"
     if not ready.exists() or ready.stat().st_mtime < needs.stat().st_mtime:
-        words = [interpreter(version), directory, "--group", "test", "mpi4py==4.1.2"]
+        words = [str(interpreter(version)), str(directory), "--group", "test", "mpi4py==4.1.2"]
         subprocess.run([ROOT / "venv.sh", *words], check=True, cwd=ROOT, stdin=subprocess.DEVNULL)
         ready.touch()
     return directory / "bin" / "python"
 
 
 def has_headers(python: Path) -> bool:
-    command = [python, "-c", "import sysconfig; print(sysconfig.get_path('include'))"]
+    command: list[str | Path] = [python, "-c", "import sysconfig; print(sysconfig.get_path('include'))"]
     directory = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     return Path(directory, "Python.h").exists()
 

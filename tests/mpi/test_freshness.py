@@ -63,7 +63,7 @@ def test_what_is_imported_is_what_plain_python_imports(job: Job, mpich: Mpi, pro
     script = job.script(PROGRAMS[program])
     job.script("", "library/part/__init__.py")
     job.script("", "library/extra/only_in_extra.py")
-    seen = {}
+    seen: dict[str, list[list[str]]] = {}
     for door in ("plain", "early", "sitecustomize"):
         path = ":".join(filter(None, [job.switches(door).get("PYTHONPATH"), str(job.directory / "library")]))
         seen[door] = []

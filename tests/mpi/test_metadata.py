@@ -77,7 +77,7 @@ def test_no_rank_but_root_looks_at_distributions(job: Job, mpich: Mpi) -> None:
     variables = job.environment(mpich, PYTHONPATH=path, **job.switches("early"))
     outcome, traces = trace(command, variables, job.directory)
     assert outcome.status == 0, outcome.stderr
-    looks = {False: [], True: []}
+    looks: dict[bool, list[str]] = {False: [], True: []}
     for found in traces:
         calls = on_tree(found.until_mark("end"), [job.directory / "library"])
         is_root = any(call.path == MARK + "root" for call in found.calls)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import pytest
 
 from benchmarks.oversubscribed import on_one_core

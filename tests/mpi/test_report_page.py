@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -125,8 +126,8 @@ def test_tuna_reads_the_imports_of_a_real_run(job: Job, mpich: Mpi, prefix: Path
     assert sum(node.get("value", 0) for node in nodes(found)) == pytest.approx(imports["wall"][place], abs=1e-4)
 
 
-def nodes(node: dict[str, object]) -> list[dict[str, object]]:
-    return [node, *(below for child in node.get("children", ()) for below in nodes(child))]  # type: ignore[attr-defined]
+def nodes(node: dict[str, Any]) -> list[dict[str, Any]]:
+    return [node, *(below for child in node.get("children", ()) for below in nodes(child))]
 
 
 def test_many_ranks_are_shown_in_bands_that_a_click_opens(tmp_path: Path, browse: Browse) -> None:

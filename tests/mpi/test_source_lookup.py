@@ -141,5 +141,4 @@ def test_faults_and_warnings_of_imported_modules_name_the_same_lines(job: Job, m
         job.script(text, f"library/{name}")
     script = job.script(reporting(job, FAULTY), "reporting.py")
     # With a pyc left behind the second run would not compile, and not warn.
-    variables = {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-    assert differences(job, mpich, script, doors=(door,), **variables) == {}
+    assert differences(job, mpich, script, doors=(door,), PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1") == {}
