@@ -33,14 +33,16 @@ def mounted(lab: None, directory: Path, tmp_path: Path) -> Iterator[Callable[...
     """Makes a file system with two clients, and gives it with the two directories."""
     made: list[SharedFileSystem] = []
 
-    def make(*arguments: object, **options: object) -> tuple[SharedFileSystem, Path, Path]:
-        shared = SharedFileSystem(*arguments, **options)  # type: ignore[arg-type]
+    def make(
+        service_time: float = 0.0, bandwidth: int = 0, caching: Caching | None = None, record: Path | None = None
+    ) -> tuple[SharedFileSystem, Path, Path]:
+        shared = SharedFileSystem(service_time, bandwidth, caching, record)
         made.append(shared)
-        places = [tmp_path / "one", tmp_path / "two"]
-        for place in places:
+        one, two = tmp_path / "one", tmp_path / "two"
+        for place in (one, two):
             place.mkdir()
             shared.mount(place.name, directory, place)
-        return shared, *places
+        return shared, one, two
 
     yield make
     for shared in made:

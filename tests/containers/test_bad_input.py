@@ -59,7 +59,7 @@ class Machine:
         binaries, says = self.site.prefix / "bin", ["echo", "ran"]
         asked = ["--profile", profile] if profile else []
         flag = [f"--mpiimport={profile}"] if profile else []
-        container = ["exec", *flag, image or self.site.images / "py", *says]
+        container: list[str | Path] = ["exec", *flag, image or self.site.images / "py", *says]
         config = self.directory / "config.json"
         document = {
             "ociVersion": "1.0.2",
@@ -67,7 +67,7 @@ class Machine:
             "process": {"args": says},
         }
         config.write_text(json.dumps(document))
-        return {
+        lines: dict[str, list[str | Path]] = {
             "shim": [self.site.prefix / "shim" / "apptainer", *container],
             "plugin": [plugin.runtime(self.site.prefix) if door == "plugin" else "", *container],
             "exec": [binaries / "mpiimport", "exec", *asked, image or self.site.images / "py", *says],
@@ -76,7 +76,8 @@ class Machine:
             "device": [binaries / "mpiimport-plan", "cdi", *asked, "--output", self.written],
             "export": [binaries / "mpiimport", *EXPORT.split(), self.written, profile or "default"],
             "entrypoint": [binaries / "mpiimport-entry", *says],
-        }[door]
+        }
+        return lines[door]
 
     def start(self, door: str, profile: str | None, **environment: str) -> Outcome:
         if door == "entrypoint" and profile:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-import referencing
+import referencing.jsonschema
 
 from tests.conftest import provision
 from tests.containers.cells import Cell, Site
@@ -88,7 +88,7 @@ def test_a_file_with_an_odd_name_costs_no_other_profile_its_device(prefix: Path,
     for name in ("-x", "x-", "x--y"):
         (profiles / f"{name}.yaml").write_text(f"schema_version: 1\nname: {name}\ndescription: a test\n")
     output = tmp_path / "cdi" / "devices.json"
-    command = [prefix / "bin" / "mpiimport-plan", "cdi", "--all", "--output", output]
+    command: list[str | Path] = [prefix / "bin" / "mpiimport-plan", "cdi", "--all", "--output", output]
     settings = {"XDG_CONFIG_HOME": str(tmp_path)}
     done = subprocess.run(command, env=settings, capture_output=True, text=True, check=True, umask=0o077)
     names = {device["name"] for device in json.loads(output.read_text())["devices"]}

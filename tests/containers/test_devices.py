@@ -59,7 +59,7 @@ def test_podman_gives_the_devices_of_a_profile(site: Site, mpich: Mpi, door: str
         "hook": ["--annotation", "org.mpiimport.profile=cray-mpich"],
         "device": ["--device", "mpiimport.org/profile=cray-mpich"],
     }[door]
-    line = ["podman", "--runtime", runtime, "--hooks-dir", hooks(site.prefix), "run", *podman.RUN_OPTIONS]
+    line = ["podman", "--runtime", runtime, "--hooks-dir", str(hooks(site.prefix)), "run", *podman.RUN_OPTIONS]
     settings = podman.environment(site, Cell("any", "oci", identity, "contained", "mpich"), mpich)
     assert _start(site, mpich, identity, [*line, podman.IMAGE, *USE], **settings).status != 0
     outcome = _start(site, mpich, identity, [*line, *wish, podman.IMAGE, *USE], **settings)
@@ -68,7 +68,7 @@ def test_podman_gives_the_devices_of_a_profile(site: Site, mpich: Mpi, door: str
 
 def test_where_only_create_container_runs_a_device_is_mounted(site: Site, mpich: Mpi) -> None:
     """There the runtime's device filter has been made already; an ordinary user's container has none."""
-    line = ["podman", "--hooks-dir", hooks(site.prefix, "cri-o"), "run", *podman.RUN_OPTIONS]
+    line = ["podman", "--hooks-dir", str(hooks(site.prefix, "cri-o")), "run", *podman.RUN_OPTIONS]
     settings = podman.environment(site, Cell("any", "oci", "user", "contained", "mpich"), mpich)
     asked = ["--annotation", "org.mpiimport.profile=cray-mpich"]
     outcome = _start(site, mpich, "user", [*line, *asked, podman.IMAGE, *USE], **settings)
@@ -78,6 +78,6 @@ def test_where_only_create_container_runs_a_device_is_mounted(site: Site, mpich:
 @pytest.mark.parametrize("identity", IDENTITIES)
 def test_exec_gives_podman_the_devices_of_a_profile(site: Site, mpich: Mpi, identity: str) -> None:
     settings = podman.environment(site, Cell("any", "oci", identity, "contained", "mpich"), mpich)
-    line = [site.prefix / "bin" / "mpiimport", "exec", "--profile", "cray-mpich", podman.IMAGE, *USE]
+    line: list[str | Path] = [site.prefix / "bin" / "mpiimport", "exec", "--profile", "cray-mpich", podman.IMAGE, *USE]
     outcome = _start(site, mpich, identity, line, **settings)
     assert outcome.lines() == ["used"], outcome.stderr

@@ -98,7 +98,7 @@ def test_run_reads_the_profile_once_for_all_containers(site: Site, mpi: Mpi, ide
     _, image = site.image("sif")
     # A container start that looked for the profile would end with status 2.
     forgetting = ["sh", "-c", f'rm {profile} && exec "$@"', "sh"]
-    job = [*mpi.command(2), "apptainer", "exec", image, "/usr/bin/python3", person.script]
+    job: list[str | Path] = [*mpi.command(2), "apptainer", "exec", image, "/usr/bin/python3", person.script]
     outcome = person.runs(person.command, "run", "--profile", "mine", "--", *forgetting, *job)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == served("here"), outcome.stderr

@@ -36,7 +36,7 @@ def start(site: Site, program: Path, *options: str) -> list[str]:
 
 
 def plan(site: Site) -> str:
-    command = [site.prefix / "bin" / "mpiimport-plan", "share", "--profile", "mpich"]
+    command: list[str | Path] = [site.prefix / "bin" / "mpiimport-plan", "share", "--profile", "mpich"]
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 

@@ -60,7 +60,8 @@ class Cray:
         return run(line, self.environment(), 180, Path("/"))
 
     def plan(self) -> "subprocess.CompletedProcess[str]":
-        line = [self.site.prefix / "bin" / "mpiimport-plan", "show", "--profile", self.root / "site.yaml", "python"]
+        program, profile = self.site.prefix / "bin" / "mpiimport-plan", self.root / "site.yaml"
+        line = [str(program), "show", "--profile", str(profile), "python"]
         return subprocess.run(line, capture_output=True, text=True, timeout=60, env={})
 
 

@@ -39,12 +39,13 @@ class Podman:
         profile: str | None = "mpich",
         runtime: str = "runc",
         identity: str = "root",
-        options: tuple[str, ...] = (),
+        option: str | None = None,
         image: str = podman.IMAGE,
         **variables: str,
     ) -> Outcome:
         words = ["podman", "--runtime", runtime, "--hooks-dir", str(self.directory), "run", *podman.RUN_OPTIONS]
-        words += [*options, *(["--annotation", f"{ANNOTATION}={profile}"] if profile is not None else [])]
+        words += [option] if option else []
+        words += ["--annotation", f"{ANNOTATION}={profile}"] if profile is not None else []
         words += [word for name, value in variables.items() for word in ("--env", f"{name}={value}")]
         cell = Cell("oci_hook", "oci", identity, "contained", "mpich")
         return run(
@@ -274,7 +275,7 @@ def test_the_command_is_the_first_process_as_it_is_without_us(engine: Podman) ->
 
 
 def test_an_init_of_podmans_keeps_its_place(engine: Podman) -> None:
-    outcome = engine.run("sh", "-c", "echo $$ $MPIIMPORT_PID; cat /proc/1/comm", options=("--init",), PMI_RANK="0")
+    outcome = engine.run("sh", "-c", "echo $$ $MPIIMPORT_PID; cat /proc/1/comm", option="--init", PMI_RANK="0")
     pids, first = outcome.stdout.splitlines()
     assert first in ("catatonit", "podman-init")
     own, named = pids.split()
@@ -323,7 +324,8 @@ def _plan(prefix: Path, *words: str, umask: int = 0o022) -> "subprocess.Complete
 def _paths(prefix: Path, stage: str, text: str, directory: Path) -> list[str]:
     """The paths that the hook asks for, itself left out."""
     trace = directory / "hook.trace"
-    command = ["strace", "-f", "-qq", "-e", "trace=%file", "-o", str(trace), prefix / "bin" / "mpiimport-hook", stage]
+    hook = str(prefix / "bin" / "mpiimport-hook")
+    command = ["strace", "-f", "-qq", "-e", "trace=%file", "-o", str(trace), hook, stage]
     subprocess.run(command, input=text, text=True, check=True, stdout=subprocess.DEVNULL, timeout=60, env={})
     lines = [line.split(" ", 1)[1].lstrip() for line in trace.read_text().splitlines()]
     return [match[2] for line in lines if (match := PATH.match(line)) and match[1] != "execve"]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from tests.conftest import ROOT
 from tests.lab.ranks import Outcome, clean_environment, run

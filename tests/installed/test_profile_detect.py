@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from tests.conftest import ROOT
 from tests.lab.ranks import Outcome, clean_environment, run

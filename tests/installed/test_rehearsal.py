@@ -60,7 +60,7 @@ def test_what_is_expected_comes_to_pass(tmp_path: Path, python: Path) -> None:
     (added / "more.pth").write_text("below\n")
     (added / "below").mkdir()
     variables = clean_environment(PYTHONUSERBASE=str(tmp_path / "user"))
-    words = [home / "bin" / "python", "-S", "-W", "error", "-c", EARLY]
+    words: list[str | Path] = [home / "bin" / "python", "-S", "-W", "error", "-c", EARLY]
     outcome = subprocess.run(words, check=True, env=variables, stdout=subprocess.PIPE)
     (path, prefix), now, mapped, namespaces, lines, modules, more, ran, release = json.loads(outcome.stdout)
     # The line that is no Python ends its file, of which the rehearsal does not know; since 3.15 it ends no file.

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import jsonschema
-import referencing
+import referencing.jsonschema
 
 from tests.random_input.conftest import Cases, content, module_directory
 

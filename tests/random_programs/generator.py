@@ -93,7 +93,8 @@ class Program:
         if self.compiled:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                compileall.compile_dir(directory, quiet=2, optimize=[0, 1])
+                for optimize in (0, 1):
+                    compileall.compile_dir(directory, quiet=2, optimize=optimize)
         if self.start == "zip":
             with zipfile.ZipFile(directory / "program.zip", "w") as archive:
                 archive.writestr(zipfile.ZipInfo("__main__.py"), (directory / "zipped.py").read_bytes())

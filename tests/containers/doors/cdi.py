@@ -25,5 +25,6 @@ class Cdi(PodmanDoor):
 def write(prefix: Path, shm: str) -> None:
     """Write the devices of all profiles. What a device sets, ``--env`` does not change: so also ``force``."""
     SPECIFICATION.parent.mkdir(exist_ok=True)
-    words = [prefix / "bin" / "mpiimport-plan", "cdi", "--all", "--shm", shm, "--output", SPECIFICATION]
+    plan = str(prefix / "bin" / "mpiimport-plan")
+    words = [plan, "cdi", "--all", "--shm", shm, "--output", str(SPECIFICATION)]
     subprocess.run(words, check=True, env={"MPIIMPORT": "force"})

@@ -22,7 +22,7 @@ class Entrypoint:
     """``docker run IMAGE mpiexec ...``; what differs between docker and podman is in their classes."""
 
     name: str
-    trees = ("oci",)
+    trees: tuple[str, ...] = ("oci",)
 
     def void(self, cell: Cell) -> str:
         return (

@@ -63,7 +63,7 @@ class PodmanDoor:
     """A way into containers of podman's; what differs is in the options."""
 
     name: str
-    trees = ("oci",)
+    trees: tuple[str, ...] = ("oci",)
 
     def void(self, cell: Cell) -> str:
         return ""

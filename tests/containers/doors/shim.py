@@ -8,7 +8,7 @@ from tests.lab.ranks import Mpi
 
 class Shim:
     name = "shim"
-    trees = ("sandbox", "sif", "host")
+    trees: tuple[str, ...] = ("sandbox", "sif", "host")
 
     def void(self, cell: Cell) -> str:
         return ""
