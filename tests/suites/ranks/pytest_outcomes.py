@@ -3,27 +3,29 @@
 import json
 from pathlib import Path
 
+import pytest
+
 
 class Outcomes:
-    def __init__(self):
+    def __init__(self) -> None:
         self.file = Path.cwd() / "outcomes.json"
         self.loader = type(json.__spec__.loader).__module__
-        self.outcomes = {}
+        self.outcomes: dict[str, str] = {}
 
-    def pytest_runtest_logreport(self, report):
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         subtest = getattr(report, "context", None)
         if report.failed or report.skipped or (report.when == "call" and subtest is None):
             name = report.nodeid if subtest is None else f"{report.nodeid} {subtest.msg} {dict(subtest.kwargs)}"
             self.outcomes[name] = self.ended(report)
 
-    def pytest_collectreport(self, report):
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if not report.passed:
             self.outcomes[f"collecting {report.nodeid}"] = self.ended(report)
 
-    def pytest_sessionfinish(self):
+    def pytest_sessionfinish(self) -> None:
         self.file.write_text(json.dumps({"loader": self.loader, "outcomes": self.outcomes}, indent=1))
 
-    def ended(self, report):
+    def ended(self, report: pytest.TestReport | pytest.CollectReport) -> str:
         if hasattr(report, "wasxfail"):
             return "passed unexpectedly" if report.passed else "failed as expected"
         if report.skipped and isinstance(report.longrepr, tuple):
@@ -31,5 +33,5 @@ class Outcomes:
         return report.outcome if report.when in ("call", "collect") else f"{report.outcome} in {report.when}"
 
 
-def pytest_configure(config):
+def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Outcomes())
