@@ -1,8 +1,8 @@
 """`mpiimport bench bcast` proposes what is fastest for a snapshot, and MPI's own broadcast where that is in doubt."""
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from mpiimport.host.bench_bcast import Medians, algorithms, best, pieces, report
 from mpiimport.host.cli import main

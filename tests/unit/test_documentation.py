@@ -60,8 +60,11 @@ SAYING = {"SteppedAside", "NoMpi", "NoRoom", "NoProgram", "OptionError", "Runtim
 REASONS = {"why_not", "nothing_gained"}
 
 
-def is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Return) and isinstance(node.value, ast.Constant | ast.JoinedStr)
+def returned(function: ast.FunctionDef) -> Iterator[str]:
+    """Yield the texts that a function returns."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Constant | ast.JoinedStr):
+            yield literal(node.value)
 
 
 def said(tree: ast.AST) -> Iterator[str]:
@@ -83,8 +86,7 @@ def test_every_line_of_the_rank_path_is_explained() -> None:
     for file in (ROOT / "mpiimport" / "runtime").rglob("*.py"):
         tree = ast.parse(file.read_text())
         reasons = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in REASONS]
-        returned = [literal(node.value) for each in reasons for node in ast.walk(each) if is_text(node)]
-        for text in [*said(tree), *returned]:
+        for text in [*said(tree), *(text for each in reasons for text in returned(each))]:
             parts = [part.strip(" :;(,)") for part in re.split(r"\.\.\.|: |; ", text.removeprefix("mpiimport: "))]
             longest = max(parts, key=len)
             known = any(part in page for part in parts if len(part) > len(longest) // 2)

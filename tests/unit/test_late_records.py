@@ -162,7 +162,7 @@ def test_two_that_read_at_once_leave_one_record(ranks: Callable[..., list[Rank]]
     first, second = ranks(2)
     known = second.records._find
 
-    def find_none(*arguments: str) -> tuple[bool, object]:
+    def find_none(name: str, kind: str, path: str) -> tuple[bool, None]:
         second.records._find = known  # type: ignore[method-assign]
         first.get("value")
         return False, None

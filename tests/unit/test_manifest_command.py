@@ -100,9 +100,10 @@ def test_pruning_removes_what_is_of_no_more_use(
     ],
 )
 def test_a_mistake_is_named(words: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ended: int | str | None
     try:
         ended = main(words)
     except SystemExit as exc:
-        ended = exc.code  # type: ignore[assignment]
+        ended = exc.code
     assert ended == status
     assert said in capsys.readouterr().err.replace("\n", " ")

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 import mpiimport
 from tests.conftest import ROOT

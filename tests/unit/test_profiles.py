@@ -8,9 +8,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from mpiimport.runtime.options import OPTIONS, Option, from_environment
 from tests.conftest import ROOT

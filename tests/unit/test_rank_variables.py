@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from mpiimport.runtime.mpi.launcher import VARIABLES, launch
+from mpiimport.rank_variables import VARIABLES
+from mpiimport.runtime.mpi.launcher import launch
 from tests.conftest import ROOT
 
 GO_LIST = ROOT / "hooks" / "internal" / "rankenv" / "rank_variables.txt"

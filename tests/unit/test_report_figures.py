@@ -4,8 +4,9 @@ import json
 import math
 from array import array
 from itertools import pairwise
+from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,8 @@ from mpiimport.runtime.serving.imports import ANSWERED
 
 MANY = 20_000
 Ended = tuple[int, int, str, str, int, int, int]
+# As JSON has them: the name says what the value is.
+Figures = dict[str, Any]
 
 
 def row(**seconds: float) -> list[int]:
@@ -30,7 +33,7 @@ def row(**seconds: float) -> list[int]:
     return times + [0] * len(ANSWERED)
 
 
-def facts(rows: list[list[int]]) -> dict[str, object]:
+def facts(rows: list[list[int]]) -> Figures:
     flat = [number for numbers in rows for number in numbers]
     return {
         "program": "script app.py",
@@ -44,7 +47,8 @@ def facts(rows: list[list[int]]) -> dict[str, object]:
 
 
 def test_least_median_and_largest_of_each_phase_and_of_the_sums() -> None:
-    found = summary.phases(row(main=4, load=1) + row(main=1, load=1) + row(main=2, load=1) + row(main=5, load=0), WIDTH)
+    rows = row(main=4, load=1) + row(main=1, load=1) + row(main=2, load=1) + row(main=5, load=0)
+    found: Figures = summary.phases(rows, WIDTH)
     assert list(found["phases"]) == ["load", "main"]
     assert found["phases"]["main"]["wall"] == {"min": 1.0, "median": 3.0, "max": 5.0}
     assert found["total"]["own"] == {"min": 2.0, "median": 4.0, "max": 5.0}
@@ -77,7 +81,7 @@ def test_numbers_may_come_as_they_are_gathered() -> None:
 def test_what_is_saved_is_counted_on_the_other_ranks_alone() -> None:
     ranks = [[10, 5, 3, 1], [4, 2, 6, 0], [4, 2, 6, 7]]
     rows = [number for counts in ranks for number in row()[: -len(ANSWERED)] + counts]
-    found = summary.answered(ANSWERED, rows, WIDTH)
+    found: Figures = summary.answered(ANSWERED, rows, WIDTH)
     assert found["answered"]["python_modules"] == {"root": 10, "others": 8}
     assert found["estimated_path_calls_saved"] == 4 * 8 + 3 * 4 + 12 + 7
 
@@ -108,8 +112,8 @@ def test_imports_are_listed_below_those_that_made_them() -> None:
         (1, 1, "json", "/json.py", 3_100, 5, 5),
         (1, 0, "mpiimport.runtime.report.table", "/table.py", 3_000, 500, 900),
     ]
-    milliseconds = SECOND // 1000
-    found = imports([(*entry[:4], *(milliseconds * number for number in entry[4:])) for entry in ended], SECOND)
+    unit = SECOND // 1000
+    found = imports([(*entry[:4], unit * entry[4], unit * entry[5], unit * entry[6]) for entry in ended], SECOND)
     assert found == {
         "name": ["outer", "outer.inner", "outer.fast", "outer.deep", "json", "threaded"],
         "depth": [0, 1, 1, 2, 0, 0],
@@ -147,7 +151,7 @@ VALUES = st.recursive(
 
 @settings(max_examples=50, deadline=None)
 @given(st.dictionaries(st.text(max_size=5), VALUES, max_size=3))
-def test_any_facts_become_json(found: dict[str, object]) -> None:
+def test_any_facts_become_json(found: Figures) -> None:
     found.pop("report_version", None)
     assert json.loads(as_json(found)) == {"report_version": 3, **found}
 

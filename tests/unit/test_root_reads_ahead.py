@@ -135,7 +135,8 @@ def test_a_caller_that_gives_up_ends_the_threads() -> None:
 def test_where_threads_cannot_be_started_the_caller_does_their_part(
     possible: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start, started = _thread.start_new_thread, []
+    start = _thread.start_new_thread
+    started: list[object] = []
 
     def limited(function: Any, arguments: Any) -> int:
         if len(started) == possible:

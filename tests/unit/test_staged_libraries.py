@@ -30,7 +30,12 @@ def test_what_is_mapped_is_read_once(tmp_path: Path) -> None:
     link_map: Any = staged._link_map
     read: list[int] = []
     entry = link_map._entry
-    link_map._entry = SimpleNamespace(from_address=lambda at: read.append(at) or entry.from_address(at))
+
+    def from_address(at: int) -> Any:
+        read.append(at)
+        return entry.from_address(at)
+
+    link_map._entry = SimpleNamespace(from_address=from_address)
     assert link_map.names() >= {*needs, *modules}
     assert len(read) == 1
     assert mapped_files() >= {*needs, *modules}

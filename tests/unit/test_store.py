@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -154,7 +155,8 @@ def test_a_file_is_sealed_until_it_is_written_again(tmp_path: Path) -> None:
     assert not store.is_sealed("code")
     store.seal("code")
     assert store.is_sealed("code")
-    for change in (lambda file: file.write(b"."), lambda file: file.truncate(3)):
+    changes: list[Callable[[BinaryIO], int]] = [lambda file: file.write(b"."), lambda file: file.truncate(3)]
+    for change in changes:
         store.seal("code")
         with (Path(store.directory) / "code").open("r+b") as file:
             change(file)
@@ -329,9 +331,14 @@ def close_everything() -> list[int]:
 
 def test_a_forked_child_that_closes_everything_neither_unlocks_nor_removes_the_store(tmp_path: Path) -> None:
     store = create(tmp_path)
+
+    def close_and_leave() -> None:
+        close_everything()
+        store.leave()
+
     child = os.fork()
     if child == 0:
-        in_child(lambda: (close_everything(), store.leave())[1])
+        in_child(close_and_leave)
     assert os.waitpid(child, 0)[1] == 0
     sweep_elsewhere(tmp_path)
     assert (Path(store.directory) / "code").exists()
@@ -467,11 +474,10 @@ def test_a_store_that_is_removed_while_it_is_joined_is_not_joined(
     store = create(tmp_path)
 
     def remove_first(descriptor: int, operation: int) -> None:
-        monkeypatch.setattr(store_module, "flock", real)
+        monkeypatch.setattr(store_module, "flock", flock)
         store.leave()
-        real(descriptor, operation)
+        flock(descriptor, operation)
 
-    real = store_module.flock
     monkeypatch.setattr(store_module, "flock", remove_first)
     assert Store.join(store.directory) is None
     assert list(tmp_path.iterdir()) == []

@@ -281,7 +281,8 @@ def test_any_tree_is_imported_from_a_store_as_plain_python_imports_it(files: Fil
 def any_extension() -> Path:
     """An extension module of the standard library that may be loaded again and again."""
     specs = [importlib.util.find_spec(name) for name in ("_statistics", "_queue", "_posixshmem", "_opcode")]
-    return next(Path(spec.origin) for spec in specs if spec and str(spec.origin).endswith(EXTENSION_SUFFIXES[0]))
+    origins = [spec.origin for spec in specs if spec and spec.origin]
+    return next(Path(origin) for origin in origins if origin.endswith(EXTENSION_SUFFIXES[0]))
 
 
 LIBRARY = any_extension()

@@ -75,7 +75,7 @@ def answered(names: "Sequence[str]", rows: "Sequence[int]", width: int) -> "dict
     return {"answered": found, "estimated_path_calls_saved": saved}
 
 
-def modules(costs: "Mapping[str, Cost]", largest: "Mapping[str, int]") -> "list[Value]":
+def modules(costs: "Mapping[str, Cost]", largest: "Mapping[str, int]") -> "list[dict[str, Value]]":
     """Return the modules that took most time on a core: on root, or, what root did not import, on any rank.
 
     By file: ``costs``, root's; ``largest``, the most on any rank (ns).
