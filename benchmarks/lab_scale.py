@@ -222,7 +222,7 @@ def line(found: dict[str, Any]) -> str:
     where = "all shared" if found["everything"] else "tree shared"
     name = f"{found['workload']}, {found['ranks']:3} ranks on {found['nodes']:2} nodes, {where}, {found['way']}: "
     if "missing" in found:
-        return name + found["missing"]
+        return f"{name}{found['missing']}"
     others = found["others"]
     return name + (
         f"{found['metadata']:7,} operations, busy {found['metadata_busy']:6.2f} s, wall {found['wall']:6.1f} s, "

@@ -5,11 +5,12 @@ import importlib.metadata
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 
-def describe(prefix: Path, **programs: list[str | Path]) -> dict[str, Any]:
+def describe(prefix: Path, **programs: Sequence[str | Path]) -> dict[str, Any]:
     """``prefix``: the installed mpiimport that was measured; ``programs``: commands whose first line is a version."""
     version = (prefix / "lib" / "mpiimport" / "__init__.py").read_text().split('__version__ = "', 1)[1].split('"', 1)[0]
     packages = ("mpi4py", "numpy", "scipy")
@@ -37,5 +38,5 @@ def git(*words: str) -> str:
     return subprocess.run(command, cwd=Path(__file__).parent, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
-def first_line(command: list[str | Path]) -> str:
+def first_line(command: Sequence[str | Path]) -> str:
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.partition("\n")[0]

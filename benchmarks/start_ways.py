@@ -67,7 +67,7 @@ def shim_ways(prefix: Path, words: list[str]) -> dict[str, Way]:
     runtime = Path(provision("apptainer.sh"))
     environment = RANK | of_root(runtime) | {"PATH": f"{runtime.parent}:{os.environ['PATH']}"}
     shim = [str(prefix / "shim" / runtime.name), "exec", f"--mpiimport={PROFILE}", *words]
-    plan = [prefix / "bin" / "mpiimport-plan", "share", "--profile", PROFILE]
+    plan: list[str | Path] = [prefix / "bin" / "mpiimport-plan", "share", "--profile", PROFILE]
     shared = subprocess.run(plan, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     basis = "apptainer"
     return {
