@@ -11,7 +11,8 @@ from tests.conftest import ROOT
 from tests.lab.ranks import clean_environment, run
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*/README.md"))]
-TEXT = "\n".join(page.read_text() for page in PAGES)
+# A line that goes on in the next is one.
+TEXT = "\n".join(page.read_text() for page in PAGES).replace("\\\n", "")
 # Placeholders of a synopsis, and what a shell does with a line.
 UNREADABLE = ("[", "|", "...")
 LINES = sorted(
