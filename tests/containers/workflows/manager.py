@@ -67,7 +67,14 @@ class Manager:
 
     def throughput(self, times: str) -> list[str]:
         """The figures of the tasks of a file that the manager has written: how many, and the others; drawn as well."""
-        command = [self.site.prefix / "bin" / "mpiimport", "workflow", "throughput", times, "--plot", "tasks.svg"]
+        command: list[str | Path] = [
+            self.site.prefix / "bin" / "mpiimport",
+            "workflow",
+            "throughput",
+            times,
+            "--plot",
+            "tasks.svg",
+        ]
         outcome = self.run(*command, COLUMNS="200")
         assert outcome.status == 0, outcome.stderr
         assert "<svg" in (self.directory / "tasks.svg").read_text()
