@@ -11,8 +11,8 @@ from .complaint import Complaint
 from .oci_runtimes import RUNTIMES, Runtime
 from .settings_files import Settings
 
-# What a file was before we changed it, beside it under this ending.
-BEFORE = ".before-mpiimport"
+# What a file was before we changed it, beside it under this ending; an empty file under the other where there was none.
+BEFORE, ABSENT_BEFORE = ".before-mpiimport", ".absent-before-mpiimport"
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -68,9 +68,10 @@ def _with(runtime: Runtime, path: Path, text: str) -> str:
 
 def _without(runtime: Runtime, path: Path, text: str | None) -> str | None:
     """The text as it was or, where somebody else has changed it since, without ours alone; None for no file."""
-    if text is None:
-        return None
     before = _read(Path(f"{path}{BEFORE}"))
+    if text is None or (before is None and not Path(f"{path}{ABSENT_BEFORE}").exists()):
+        # Nothing in it is ours.
+        return text
     if _with(runtime, path, before or "") == text:
         return before
     wanted = runtime.settings(path, Settings(path, text))
@@ -108,14 +109,14 @@ def _read(path: Path) -> str | None:
 
 
 def _write(path: Path, old: str | None, new: str | None, undo: bool) -> None:
-    before = Path(f"{path}{BEFORE}")
+    before = Path(f"{path}{ABSENT_BEFORE if old is None else BEFORE}")
     try:
         if new is None:
             path.unlink()
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if old is not None and not undo:
-                _replace(before, old, like=path)
+            if not undo:
+                _replace(before, old or "", like=path)
             try:
                 _replace(path, new, like=path)
             except OSError:
@@ -123,7 +124,8 @@ def _write(path: Path, old: str | None, new: str | None, undo: bool) -> None:
                     before.unlink(missing_ok=True)
                 raise
         if undo:
-            before.unlink(missing_ok=True)
+            for ending in (BEFORE, ABSENT_BEFORE):
+                Path(f"{path}{ending}").unlink(missing_ok=True)
     except OSError as exc:
         raise Complaint(f"cannot write {path}: {exc.strerror}; it was left as it is: are you who may?") from None
 

@@ -87,7 +87,8 @@ class Settings:
                 del table[key]
         else:
             left = self._list(table, setting)
-            while setting.value in left:
+            said = list(earlier[key]) if earlier is not None and key in earlier else []
+            while setting.value in left and setting.value not in said:
                 left.remove(setting.value)
             if list(left) == list(setting.usual) and not (earlier is not None and key in earlier):
                 del table[key]

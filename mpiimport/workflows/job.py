@@ -1,5 +1,6 @@
 """What a workflow starts again and again: a Python program, served, in an image or in the host's own Python tree."""
 
+import re
 import shlex
 import shutil
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from mpiimport.runtime import PACKAGE_DIRECTORY, PREFIX
 
 MPIIMPORT = Path(PREFIX, "bin", "mpiimport")
 START = Path(PACKAGE_DIRECTORY, "start.py")
+PYTHON = re.compile(r"python(3(\.[0-9]+)?)?")
+WITH_A_VALUE = "-W", "-X", "--check-hash-based-pycs"
 # Images that a runtime fetches.
 REFERENCES = "docker://", "library://", "oras://", "shub://", "https://"
 
@@ -50,6 +53,13 @@ class Job:
 
     def check(self) -> "Job":
         """Return this job, if it can be started from here. Raises Complaint."""
+        for name in ("program", "launcher", "options"):
+            if isinstance(getattr(self, name), str):
+                raise Complaint(f"job {self.name} has a text as {name}; give a tuple of words, such as ('mpiexec',)")
+        if self.options and not self.image:
+            raise Complaint(
+                f"job {self.name} has options of a container runtime, but no image; name one, or remove them"
+            )
         if not self.program:
             raise Complaint(f"job {self.name} has no program; name one, such as: program: [python, app.py]")
         if self.ranks < 1:
@@ -83,21 +93,18 @@ class Job:
         program = [*self._launched_inside(), *self.program, *arguments]
         if self.image:
             return [str(MPIIMPORT), "exec", *self._profile_words(), *self.options, self.image, *program]
-        if not PurePath(self.program[0]).name.startswith("python"):
-            return [str(MPIIMPORT), "run", *self._profile_words(), "--", *program]
-        named = [f"MPIIMPORT_PROFILE={self.profile_name}"] if self.profile else []
-        return [*(["env", *named] if named else []), *started_early(program)]
+        return started_early(program, self.profile_name) or [*self._run(), *program]
 
     def words(self, *arguments: str) -> list[str]:
         """Return what starts the job from one shell."""
         if not self.is_launched_outside:
             return self.rank_words(*arguments)
-        container = ["apptainer", "exec", *self.options, self.image] if self.image else []
-        return [
-            *[str(MPIIMPORT), "run", *self._profile_words(), "--"],
-            *[*self.launcher, "-n", str(self.ranks)],
-            *[*container, *self.program, *arguments],
-        ]
+        launcher = [*self.launcher, "-n", str(self.ranks)]
+        program = [*self.program, *arguments]
+        if self.image:
+            return [*self._run(), *launcher, "apptainer", "exec", *self.options, self.image, *program]
+        early = started_early(program, self.profile_name)
+        return [*launcher, *early] if early else [*self._run(), *launcher, *program]
 
     def line(self, *arguments: str) -> str:
         """Return what starts the job as a line for a shell, its environment included."""
@@ -114,19 +121,32 @@ class Job:
 
     @property
     def profile_name(self) -> str:
-        """The profile as every door takes it: a file by its absolute path."""
-        return planner.named(self.profile)
+        """The profile as every door takes it, a file by its absolute path; empty for the site's default."""
+        return planner.named(self.profile) if self.profile else ""
 
     def _profile_words(self) -> list[str]:
         return ["--profile", self.profile_name] if self.profile else []
+
+    def _run(self) -> list[str]:
+        return [str(MPIIMPORT), "run", *self._profile_words(), "--"]
 
     def _launched_inside(self) -> list[str]:
         return [*self.launcher, "-n", str(self.ranks)] if self.launcher_inside else []
 
 
-def started_early(words: list[str]) -> list[str]:
-    """Return a command of the host's own Python, served by the early start."""
-    return [words[0], "-S", str(START), *words[1:]]
+def started_early(words: list[str], profile: str = "") -> list[str]:
+    """Return a command of the host's own Python, served by the early start; empty where that is not possible.
+
+    Options of Python stay where they are (its manual, "Command line"). A -S of the program's own has no other place.
+    """
+    if not PYTHON.fullmatch(PurePath(words[0]).name):
+        return []
+    end = 1
+    while end < len(words) and words[end].startswith("-") and words[end][:2] not in ("-", "-c", "-m"):
+        if words[end][1:2] != "-" and "S" in words[end][1:]:
+            return []
+        end += 2 if words[end] in WITH_A_VALUE else 1
+    return [*words[:end], "-S", str(START), *(["-I", profile] if profile else []), *words[end:]]
 
 
 def assigned(variables: Mapping[str, str], line: str) -> str:

@@ -30,4 +30,6 @@ def read_job(file: Path) -> Job:
         meaning = error.schema.get("description", "") if isinstance(error.schema, dict) else ""
         raise Complaint(f"{file}: {f'{where}: ' if where else ''}{error.message}{f' ({meaning})' if meaning else ''}")
     fields: dict[str, Any] = {key: tuple(value) if key in LISTS else value for key, value in content.items()}
+    # JSON's integers may be written 4.0.
+    fields |= {key: int(value) for key, value in fields.items() if type(value) is float}
     return Job(**fields)

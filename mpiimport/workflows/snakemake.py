@@ -19,7 +19,8 @@ def command(job: Job) -> list[str]:
 def shown(job: Job) -> str:
     """Return a rule, and the command line that runs it."""
     launcher = shlex.join([*job.launcher, "-n", str(job.ranks)]) + " " if job.ranks > 1 else ""
-    shell = assigned(job.variables(), launcher + shlex.join(job.program))
+    # Snakemake puts its own values in the place of what stands between braces.
+    shell = assigned(job.variables(), launcher + shlex.join(job.program)).replace("{", "{{").replace("}", "}}")
     return (
         f'rule {job.name.replace("-", "_")}:\n    output: "{job.name}.done"\n    container: {job.image!r}\n'
         f"    threads: {job.ranks * max(job.threads, 1)}\n    shell: {shell + ' && touch {output}'!r}\n\n"

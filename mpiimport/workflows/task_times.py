@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from math import isfinite
 from pathlib import Path
 
 from mpiimport.host.complaint import Complaint
@@ -80,8 +81,11 @@ def _of_parsl(file: Path) -> Iterator[Task]:
     yield from (Task(_moment(running), _moment(returned)) for running, returned in tries if running)
 
 
-def _moment(text: str) -> float:
+def _moment(text: str | None) -> float:
     try:
-        return float(text)
+        seconds = float(text or "")
     except ValueError:
-        return datetime.fromisoformat(text.strip()).timestamp()
+        return datetime.fromisoformat((text or "").strip()).timestamp()
+    if not isfinite(seconds):
+        raise ValueError(f"{text} is no time")
+    return seconds

@@ -120,6 +120,33 @@ def test_what_others_have_changed_since_stays(
         assert file.read_text().split() == wanted.split()
 
 
+OWN = {
+    "docker": '{\n  "features": {\n    "cdi": true\n  }\n}\n',
+    "containerd": 'version = 2\n[plugins."io.containerd.grpc.v1.cri"]\nenable_cdi = true\n'
+    'cdi_spec_dirs = ["/etc/cdi", "/var/run/cdi"]\n',
+}
+
+
+@pytest.mark.parametrize("runtime", OWN)
+def test_what_the_site_had_itself_is_never_taken_out(configure: Configure, tmp_path: Path, runtime: str) -> None:
+    file = tmp_path / NAMES[runtime]
+    file.write_text(OWN[runtime])
+    for words in ([], ["--undo"]):
+        outcome = configure(runtime, file, *words, "--write")
+        assert outcome.status == 0, outcome.stderr
+        assert "nothing to" in outcome.stdout
+        assert file.read_text() == OWN[runtime]
+
+
+def test_of_a_list_that_is_partly_the_sites_that_part_stays(configure: Configure, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(OWN["containerd"].replace(', "/var/run/cdi"', ""))
+    assert configure("containerd", file, "--write").status == 0
+    file.write_text(file.read_text() + "# Edited since.\n")
+    assert configure("containerd", file, "--undo", "--write").status == 0
+    assert 'cdi_spec_dirs = ["/etc/cdi"]' in file.read_text()
+
+
 @pytest.mark.parametrize(
     ("runtime", "text", "reason"),
     [
@@ -140,11 +167,14 @@ def test_what_is_not_understood_is_left_as_it_is(
 ) -> None:
     file = tmp_path / NAMES[runtime]
     file.write_text(text)
+    if undo:
+        Path(f"{file}{BEFORE}").write_text(TEXTS[runtime])
+    there = sorted(tmp_path.iterdir())
     outcome = configure(runtime, file, "--write", *undo)
     assert outcome.status == 1
     assert reason in outcome.stderr and str(file) in outcome.stderr and "left as it is" in outcome.stderr
     assert file.read_text() == text
-    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+    assert sorted(tmp_path.iterdir()) == there
 
 
 def test_a_file_that_is_read_later_is_named(configure: Configure, tmp_path: Path) -> None:

@@ -136,3 +136,50 @@ def test_a_rank_that_runs_its_exit_handlers_early_goes_on(
     expected = ["2", "2", "goes on", "mine"] + (["mine"] if function == "_run_exitfuncs" else [])
     assert (outcome.status, outcome.lines()) == (0, expected), outcome.stderr
     assert outcome.ours() == []
+
+
+# A rank that has come to its end waits; what rings then is nobody's any more.
+LATE_ALARM = """
+import os, signal, time
+{use}
+def watchdog(*_): raise TimeoutError("this part took too long")
+signal.signal(signal.SIGALRM, watchdog)
+rank = int(os.environ["PMI_RANK"])
+if rank == 0:
+    signal.alarm(1)
+else:
+    time.sleep(2.5)
+print("part", rank, "done", flush=True)
+"""
+
+
+@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
+def test_a_signal_after_the_end_of_a_program_is_nobodys(job: Job, mpich: Mpi, door: str) -> None:
+    outcome = job.run(mpich, 2, job.script(LATE_ALARM.format(use="")), door=door, seconds=30)
+    assert (outcome.status, outcome.lines()) == (0, ["part 0 done", "part 1 done"]), outcome.stderr
+    assert outcome.ours() == []
+
+
+@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
+def test_a_signal_that_finds_a_rank_in_finalize_ends_it(job: Job, mpich: Mpi, door: str) -> None:
+    outcome = job.run(mpich, 2, job.script(LATE_ALARM.format(use="from mpi4py import MPI")), door=door, seconds=30)
+    assert outcome.status == 14, outcome.stderr
+
+
+FINALIZES = """
+from mpi4py import MPI
+class Guard:
+    def __del__(self, MPI=MPI):
+        if not MPI.Is_finalized(): MPI.Finalize()
+        print(MPI.Is_finalized(), flush=True)
+guard = Guard()
+import sys; sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
+def test_an_object_that_finalizes_mpi_when_it_dies_does_so_once(job: Job, mpi: Mpi, door: str) -> None:
+    outcome = job.run(mpi, 2, job.script(FINALIZES), door=door, seconds=30)
+    assert outcome.status == 3, outcome.stderr
+    assert "True" in outcome.stdout
+    assert "finaliz" not in outcome.stderr.lower()

@@ -69,6 +69,8 @@ def test_every_kind_of_file_is_read(tmp_path: Path) -> None:
         ("begin,end\n1,2\n", "begins with 'begin,end'"),
         ("start,end\n", "has no task that has ended"),
         ("start,end\n1,\n", "is not understood"),
+        ("start,end\n0,1\n2\n", "is not understood"),
+        ("start,end\n0,nan\n", "nan is no time"),
         ("start,end\n3,2\n", "a task that starts at 3 ends before, at 2"),
         ("SQLite format 3\0 and no more", "is not understood"),
         ("s\th:m:s\nx\t0\n", "is not understood"),

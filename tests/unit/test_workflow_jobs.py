@@ -41,9 +41,18 @@ def job_in(directory: Path, **changes: object) -> Path:
             {"ranks": 4, "profile": "site", "launcher_inside": True},
             shlex.split(f"{MPIIMPORT} exec --profile site i mpiexec -n 4 python3 app.py 7"),
         ),
-        ({"image": "", "ranks": 2}, shlex.split(f"{MPIIMPORT} run -- mpiexec -n 2 python3 app.py 7")),
+        ({"image": "", "ranks": 2}, shlex.split(f"mpiexec -n 2 python3 -S {START} app.py 7")),
+        (
+            {"image": "", "program": ("/usr/bin/python3.11", "-u", "-X", "dev", "-m", "app")},
+            shlex.split(f"/usr/bin/python3.11 -u -X dev -S {START} -m app 7"),
+        ),
+        ({"image": "", "program": ("python3", "-OS", "a.py")}, shlex.split(f"{MPIIMPORT} run -- python3 -OS a.py 7")),
+        (
+            {"image": "", "program": ("python3-config", "--libs"), "ranks": 2},
+            shlex.split(f"{MPIIMPORT} run -- mpiexec -n 2 python3-config --libs 7"),
+        ),
         ({"image": ""}, ["python3", "-S", str(START), "app.py", "7"]),
-        ({"image": "", "profile": "site"}, shlex.split(f"env MPIIMPORT_PROFILE=site python3 -S {START} app.py 7")),
+        ({"image": "", "profile": "site"}, shlex.split(f"python3 -S {START} -I site app.py 7")),
         ({"image": "", "program": ("solver",)}, [str(MPIIMPORT), "run", "--", "solver", "7"]),
     ],
 )
@@ -68,6 +77,7 @@ def test_a_line_for_a_shell_keeps_every_word() -> None:
         ({"image": "/no/such.sif"}, "has the image /no/such.sif, which does not exist; build or fetch it first"),
         ({"image": None, "launcher_inside": True}, "has launcher_inside, but no image"),
         ({"ranks": 2, "launcher": ["no-such-mpiexec"]}, "has the launcher no-such-mpiexec, which is not on PATH"),
+        ({"image": None, "options": ["--nv"]}, "has options of a container runtime, but no image"),
         ({"threads": "two"}, "threads: 'two' is not of type 'integer'"),
         ({"program": None}, "'program' is a required property"),
         ({"nodes": 2}, "'nodes' was unexpected"),
@@ -86,6 +96,20 @@ def test_an_unknown_profile_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(planner, "values", values)
     with pytest.raises(Complaint, match="there is no profile none"):
         read_job(job_in(tmp_path, profile="none")).check()
+
+
+def test_a_text_is_not_taken_for_words() -> None:
+    with pytest.raises(Complaint, match="has a text as launcher; give a tuple of words"):
+        Job("app", PYTHON, launcher="mpiexec").check()  # type: ignore[arg-type]
+
+
+def test_whole_numbers_may_be_written_with_a_point(tmp_path: Path) -> None:
+    assert "4" in read_job(job_in(tmp_path, ranks=4.0)).words()
+
+
+def test_snakemake_leaves_braces_alone() -> None:
+    text = shown_for("snakemake", Job("app", ("python3", "a.py", "{output}"), image="i"))
+    assert "{{output}}" in text
 
 
 @pytest.mark.parametrize("text", ["program: [", "\x80", "- a"])

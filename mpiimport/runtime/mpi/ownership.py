@@ -10,6 +10,7 @@ from .. import os
 from ..c_functions import address, call_interpreter, open_library
 from ..options import SESSION, THREAD_LEVELS
 from .error_handlers import handle_as_mpi, handle_as_mpi4py, handle_at_exit
+from .exit_of_program import finalize_once, take_handlers
 from .extension import complete
 from .handover import MPI_MODULE, HandoverFinder
 from .loading import NoMpi, import_privately, own_packages
@@ -118,11 +119,18 @@ class Ownership:
         """
         return self._finalize and self.active() and not self._aborting
 
+    def begin_exit(self) -> None:
+        """At exit, behind the program's exit handlers, and before this rank waits for others."""
+        if self.will_finalize() or self.aborts():
+            take_handlers(waits_plainly=self.adopted)
+
     def finish(self) -> None:
         """At exit, after all other exit handlers, see to MPI_Finalize."""
         if self.will_finalize():
             if self.given is None:
                 handle_at_exit(self.mpi)
+            else:
+                finalize_once(self.given)
             _finalize_after_interpreter(self.path)
 
     def finish_at_once(self, becomes: bool) -> None:

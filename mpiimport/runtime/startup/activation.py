@@ -102,6 +102,7 @@ def _arrange_exit(rank: int, service: "Service", ownership: "Ownership", at_exit
     at_exit.add(service.leave)
     at_exit.add(service.gather)
     at_exit.add(service.write_out)
+    at_exit.add(ownership.begin_exit)
     alone(rank, at_exit.keep)
     alone(rank, service.left_open.begin)
     alone(rank, before_abrupt_ends, end_at_once)
