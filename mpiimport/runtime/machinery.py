@@ -47,6 +47,13 @@ def as_importlib(function: "Function") -> "Function":
     return function
 
 
+def found_in(module: object, name: str, function: "Any") -> "Any":
+    """Give a function that takes the place of one of a module the name by which pickle finds either."""
+    function.__module__, function.__name__, function.__qualname__ = getattr(module, "__name__", None), name, name
+    function.__doc__ = getattr(module, name).__doc__
+    return function
+
+
 def are_importlibs(owner: object, *names: str) -> bool:
     """Tell whether methods of a class or an object of importlib's are still importlib's own, not user code's."""
     return all(_is_importlibs(getattr(owner, name, None)) for name in names)

@@ -1,24 +1,10 @@
 """`mpiimport doctor` and `mpiimport profile check` compare what launcher and library speak: PMI or PMIx."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.conftest import provision
 from tests.containers.cells import Cell, Site
 from tests.lab.ranks import Mpi, Outcome, run
 from tests.lab.slurm import Slurm
-
-
-@pytest.fixture(scope="module")
-def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
-    provision("slurm.sh")
-    daemons = Slurm(tmp_path_factory.mktemp("slurm"))
-    try:
-        daemons.start()
-        yield daemons
-    finally:
-        daemons.stop()
 
 
 def ask(site: Site, mpi: Mpi, *words: str, **changes: str) -> Outcome:

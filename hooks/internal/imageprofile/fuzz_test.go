@@ -1,9 +1,6 @@
 package imageprofile
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,11 +15,7 @@ import (
 func FuzzImagesOwnProfiles(f *testing.F) {
 	fuzzing.Run(f, func(t *testing.T, chance *fuzzing.Chance) bool {
 		text := randomprofile.Text(chance)
-		config := t.TempDir()
-		directory := filepath.Join(config, "mpiimport", "profiles")
-		if err := errors.Join(os.MkdirAll(directory, 0o755), os.WriteFile(filepath.Join(directory, randomprofile.Name+".yaml"), text, 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		config, _ := randomprofile.Install(t, text)
 		env := []string{"XDG_CONFIG_HOME=" + config, "MPIIMPORT_PROFILE=" + randomprofile.Name, "NOVALUE", "=C:=x", "OTHER=" + chance.Text(20)}
 		for _, name := range []string{"A", "B", "LD_LIBRARY_PATH", "site", "mpi", "PMI_RANK"} {
 			if chance.In(2) {

@@ -3,8 +3,11 @@ package randomprofile
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -63,6 +66,18 @@ func Text(chance *fuzzing.Chance) []byte {
 		}
 	}
 	return out
+}
+
+// Install lays a text where its owner's profiles are looked for: the first result is for XDG_CONFIG_HOME, the second the
+// directory of the profile.
+func Install(t *testing.T, text []byte) (string, string) {
+	t.Helper()
+	config := t.TempDir()
+	directory := filepath.Join(config, "mpiimport", "profiles")
+	if err := errors.Join(os.MkdirAll(directory, 0o755), os.WriteFile(filepath.Join(directory, Name+".yaml"), text, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	return config, directory
 }
 
 // Parse reads such a text.

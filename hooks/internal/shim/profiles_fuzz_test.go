@@ -1,9 +1,6 @@
 package shim
 
 import (
-	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,11 +21,7 @@ func FuzzAcceptedProfiles(f *testing.F) {
 		if _, err := randomprofile.Parse(t, text); err != nil {
 			return false
 		}
-		config := t.TempDir()
-		directory := filepath.Join(config, "mpiimport", "profiles")
-		if err := errors.Join(os.MkdirAll(directory, 0o755), os.WriteFile(filepath.Join(directory, randomprofile.Name+".yaml"), text, 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		config, directory := randomprofile.Install(t, text)
 		env := append(randomEnvironment(chance), "XDG_CONFIG_HOME="+config)
 		p, err := profile.Load(randomprofile.Name, profile.Directories("/p", env))
 		if err != nil {

@@ -2,6 +2,7 @@
 
 import os
 
+from ..machinery import found_in
 from .executable import can_become
 
 TYPE_CHECKING = False
@@ -19,21 +20,14 @@ def before_abrupt_ends(work: "Callable[[bool], None]") -> None:
             work(False)
         leave_now(status)
 
-    os._exit = _found_in_os(_exit)
+    os._exit = found_in(os, "_exit", _exit)
     for name in ("execv", "execve"):
         # The other functions of their kind in `os` call these two.
         become = getattr(os, name)
-        replacement = _found_in_os(_preceded(become, work), name)
+        replacement = found_in(os, name, _preceded(become, work))
         setattr(os, name, replacement)
         if become in os.supports_fd:
             os.supports_fd.add(replacement)
-
-
-def _found_in_os(function: "Any", name: str = "_exit") -> "Any":
-    """Give a function the name by which pickle finds it, here and in processes that have the original there."""
-    function.__module__, function.__name__, function.__qualname__ = "os", name, name
-    function.__doc__ = getattr(os, name).__doc__
-    return function
 
 
 def _preceded(become: "Any", work: "Callable[[bool], None]") -> "Any":

@@ -6,10 +6,11 @@ A program may run its exit handlers early, or drop them all, on one rank alone (
 
 import atexit
 
+from ..machinery import found_in
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 EARLY = "_run_exitfuncs", "_clear"
 
@@ -28,9 +29,9 @@ class ExitHandlers:
     def keep(self) -> None:
         """Let the program's own calls neither run nor drop them."""
         for name in EARLY:
-            setattr(atexit, name, self._apart(getattr(atexit, name), name))
+            setattr(atexit, name, found_in(atexit, name, self._apart(getattr(atexit, name))))
 
-    def _apart(self, function: "Callable[[], None]", name: str) -> "Callable[[], None]":
+    def _apart(self, function: "Callable[[], None]") -> "Callable[[], None]":
         def replaced() -> None:
             for handler in self._handlers:
                 self._unregister(handler)
@@ -40,8 +41,4 @@ class ExitHandlers:
                 for handler in self._handlers:
                     self._register(handler)
 
-        # Pickle finds it by its name.
-        described: Any = replaced
-        described.__module__, described.__name__, described.__qualname__ = atexit.__name__, name, name
-        described.__doc__ = function.__doc__
         return replaced
