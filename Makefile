@@ -41,11 +41,11 @@ demo: ## the main job on four nodes of a simulated cluster, plainly and served (
 	@$(BUILD)/demo-venv/bin/python benchmarks/demo.py --prefix $(BUILD)/prefix --picture $(BUILD)/demo.png
 
 test: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready $(BUILD)/dist/tarball go-test ## all tests but those that take long (half an hour)
-	tests/lab/tools.sh
+	lab/tools.sh
 	$(VENV)/bin/python -m pytest -m "not full" $(PYTEST)
 
 test-full: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready $(BUILD)/dist/tarball go-test ## all tests (hours)
-	tests/lab/tools.sh
+	lab/tools.sh
 	$(VENV)/bin/python -m pytest $(PYTEST)
 
 # Each benchmark is done once: `make bench` goes on where it was interrupted, and begins anew when the directory of its

@@ -24,7 +24,7 @@ from benchmarks.local_jobs import SERVED, Job, launch
 from benchmarks.machine import describe
 from benchmarks.paired import Spread, ratios, rounds, spread
 from benchmarks.workloads import prepare
-from tests.lab.ranks import Mpi
+from lab.ranks import Mpi
 
 BASIS = "plain"
 WAYS = (BASIS, "now", "lazy")

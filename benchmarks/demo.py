@@ -21,8 +21,8 @@ from benchmarks.lab_images import PYTHON_INSIDE, WAYS, Launched, Tree, launch, s
 from benchmarks.measure import DemoError
 from benchmarks.preparing import Part, prepare
 from benchmarks.time_line import draw
-from tests.lab.cluster import python_tree
-from tests.lab.ranks import Mpi
+from lab.cluster import python_tree
+from lab.ranks import Mpi
 
 NODES, RANKS = 4, 8
 SERVICE_TIME = 0.0004

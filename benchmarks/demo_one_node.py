@@ -11,9 +11,9 @@ from rich.table import Table
 
 from benchmarks.images import provision
 from benchmarks.measure import RANKS, RUNS, Figures, Way, compare
-from tests.lab.ranks import Mpi, clean_environment
+from lab.ranks import Mpi, clean_environment
 
-TOOLS = Path(__file__).resolve().parent.parent / "tests" / "lab" / "tools.sh"
+TOOLS = Path(__file__).resolve().parent.parent / "lab" / "tools.sh"
 NONE = "-"
 KINDS = ["plain", "mpiimport\nfirst run", "mpiimport\nlater runs"]
 # What podman.sh of the tests makes.

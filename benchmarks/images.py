@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.lab.ranks import Mpi, run
+from lab.ranks import Mpi, run
 
 PROVISION = Path(__file__).resolve().parent.parent / "tests" / "containers" / "provision"
 # The exit status of a benchmark that this machine cannot run, as of the provisioning scripts.

@@ -21,7 +21,7 @@ from benchmarks.local_jobs import SERVED, Job, launch
 from benchmarks.machine import describe
 from benchmarks.paired import ratios, rounds, spread
 from benchmarks.workloads import WORKLOADS, prepare
-from tests.lab.ranks import Mpi
+from lab.ranks import Mpi
 
 SOURCES = Path(__file__).resolve().parent.parent
 WAYS = ("plain", "served", "memory")

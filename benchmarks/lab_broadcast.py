@@ -16,9 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.images import UNAVAILABLE, Unavailable, provision, provisioned_mpi
 from benchmarks.machine import describe
-from tests.lab.cluster import Cluster, python_tree
-from tests.lab.filesystem import SharedFileSystem
-from tests.lab.ranks import Mpi, clean_environment, run
+from lab.cluster import Cluster, python_tree
+from lab.filesystem import SharedFileSystem
+from lab.ranks import Mpi, clean_environment, run
 
 ALGORITHMS = ["mpi", "tree:1", "tree:2", "tree:4"]
 PROGRAM = "import numpy; import scipy.interpolate\n"

@@ -30,9 +30,9 @@ from benchmarks.control_group import group, into, seconds_of
 from benchmarks.local_jobs import SERVED
 from benchmarks.machine import describe
 from benchmarks.workloads import WORKLOADS
-from tests.lab.cluster import Cluster, ClusterMpi, python_tree
-from tests.lab.filesystem import SharedFileSystem
-from tests.lab.ranks import clean_environment, run
+from lab.cluster import Cluster, ClusterMpi, python_tree
+from lab.filesystem import SharedFileSystem
+from lab.ranks import clean_environment, run
 
 SIZES = ["2x1", "2x2", "8x1", "8x4"]
 WAYS = ("plain", "first", "later")

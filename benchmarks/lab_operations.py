@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.lab.filesystem import Operation
+from lab.filesystem import Operation
 
 # The program asks for a path of this name below sys.prefix as the first thing it does.
 MARK = "program-mark-"

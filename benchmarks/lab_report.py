@@ -15,11 +15,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.contenders import SECONDS, Start, forced
 from benchmarks.images import UNAVAILABLE, Unavailable, provision, provisioned_mpi
 from benchmarks.workloads import WORKLOADS
+from lab.cluster import Cluster, python_tree
+from lab.filesystem import SharedFileSystem
+from lab.ranks import Mpi, clean_environment, run
 from mpiimport.host.report_file import read_reports
 from mpiimport.host.report_page import page
-from tests.lab.cluster import Cluster, python_tree
-from tests.lab.filesystem import SharedFileSystem
-from tests.lab.ranks import Mpi, clean_environment, run
 
 # Options of mpiimport, by way.
 WAYS: dict[str, dict[str, str]] = {"plain": {"INIT": "off"}, "first": {}, "later": {}}

@@ -23,9 +23,9 @@ from benchmarks.images import UNAVAILABLE, Unavailable, provision, provisioned_m
 from benchmarks.lab_operations import MARK, by_rank, mean_by_place
 from benchmarks.machine import describe
 from benchmarks.workloads import WORKLOADS, prepare
-from tests.lab.cluster import Cluster, python_tree
-from tests.lab.filesystem import SharedFileSystem
-from tests.lab.ranks import Mpi, clean_environment, run
+from lab.cluster import Cluster, python_tree
+from lab.filesystem import SharedFileSystem
+from lab.ranks import Mpi, clean_environment, run
 
 # Ranks and nodes: of the first workload, and of the others.
 SIZES = ["1x1", "2x1", "8x1", "8x8", "32x8", "64x8", "64x64"]

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.contenders import Start
-from tests.lab.ranks import Mpi, clean_environment, run
+from lab.ranks import Mpi, clean_environment, run
 
 SECONDS = 300
 # Tells whether a module came from the store; before activation the same loaders read files of the tree.

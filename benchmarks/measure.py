@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.lab.ranks import run
-from tests.lab.syscalls import MARK, STRACE, Call, Trace, on_tree, rank_traces
+from lab.ranks import run
+from lab.syscalls import MARK, STRACE, Call, Trace, on_tree, rank_traces
 
 RANKS = 4
 RUNS = 3

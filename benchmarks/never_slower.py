@@ -21,8 +21,8 @@ from benchmarks.local_jobs import SERVED, Job, launch
 from benchmarks.machine import describe
 from benchmarks.paired import ratios, rounds
 from benchmarks.workloads import WORKLOADS
+from lab.ranks import Mpi
 from mpiimport.runtime.file_systems import LOCAL_FILE_SYSTEMS, file_system
-from tests.lab.ranks import Mpi
 
 BASIS = "plain"
 WAYS = (BASIS, "unforced", "later", "first")

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks import images
 from benchmarks.control_group import group, into, seconds_of
 from benchmarks.machine import describe
-from tests.lab.ranks import run
+from lab.ranks import run
 
 IMAGES = {"sandbox": "py", "sif": "py.sif"}
 PROGRAMS = {"true": ["/bin/true"], "mpi4py": ["/usr/bin/python3", "-c", "from mpi4py import MPI"]}

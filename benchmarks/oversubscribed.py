@@ -20,7 +20,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.lab.ranks import Mpi, clean_environment, run
+from lab.ranks import Mpi, clean_environment, run
 
 RANKS = (1, 2, 4)
 SECONDS = 120

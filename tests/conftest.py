@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.ranks import Mpi, Outcome, clean_environment, run
+from lab.ranks import Mpi, Outcome, clean_environment, run
 
 ROOT = Path(__file__).resolve().parent.parent
 PROVISION = ROOT / "tests" / "containers" / "provision"

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from lab.cluster import Cluster, python_tree
+from lab.filesystem import SharedFileSystem
 from tests.conftest import provision
-from tests.lab.cluster import Cluster, python_tree
-from tests.lab.filesystem import SharedFileSystem
 
 NODES = 4
 

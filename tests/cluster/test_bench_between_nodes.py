@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.cluster import Cluster
+from lab.ranks import Mpi, run
 from tests.conftest import Job
-from tests.lab.cluster import Cluster
-from tests.lab.ranks import Mpi, run
 
 NODES = 3
 ROWS = ["mpi", "tree:1", "tree:2"]

@@ -10,8 +10,8 @@ import pytest
 from benchmarks import workloads
 from benchmarks.generators import pure_modules
 from benchmarks.lab_scale import Setting, measure
+from lab.ranks import Mpi, clean_environment, run
 from tests.conftest import ROOT
-from tests.lab.ranks import Mpi, clean_environment, run
 
 
 def test_ways_are_compared_for_what_they_are(

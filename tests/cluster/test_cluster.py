@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.cluster import Cluster
+from lab.ranks import Mpi, clean_environment, run
 from tests.conftest import ROOT, Job
-from tests.lab.cluster import Cluster
-from tests.lab.ranks import Mpi, clean_environment, run
 
 # Prints what a node's ranks see of it.
 PROGRAM = """
@@ -128,7 +128,7 @@ def test_a_node_that_cannot_be_made_is_an_error(lab: None, capfd: pytest.Capture
 def test_a_cluster_ends_with_the_process_that_made_it(lab: None) -> None:
     mark = f"{os.getpid()}.75"
     program = (
-        "import os, subprocess; from tests.lab.cluster import Cluster; cluster = Cluster(1).__enter__();"
+        "import os, subprocess; from lab.cluster import Cluster; cluster = Cluster(1).__enter__();"
         f"subprocess.run(cluster.on('node0', ['sh', '-c', 'setsid sleep 1000{mark} >&- 2>&- &']));"
         "print(cluster.home, flush=True); os.kill(os.getpid(), 9)"
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Outcome, clean_environment, run
 from tests.conftest import ROOT
-from tests.lab.ranks import Outcome, clean_environment, run
 
 OPERATIONS = re.compile(r"operations on the shared file system +│ +([\d,]+) │ +([\d,]+) │ +([\d,]+) │")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.cluster import Cluster
+from lab.ranks import Mpi, run
 from tests.conftest import Job
-from tests.lab.cluster import Cluster
-from tests.lab.ranks import Mpi, run
 
 NODES, RANKS = 2, 4
 PROGRAM = """

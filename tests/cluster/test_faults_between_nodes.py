@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.cluster import Cluster
+from lab.faults import driver_text
+from lab.ranks import Mpi, Outcome, clean_environment, run
 from tests.conftest import Job
-from tests.lab.cluster import Cluster
-from tests.lab.faults import driver_text
-from tests.lab.ranks import Mpi, Outcome, clean_environment, run
 
 # Ranks 0 and 1 are on node0, 2 and 3 on node1.
 NODES, RANKS = 2, 4

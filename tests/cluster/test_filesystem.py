@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.filesystem import NO_CACHING, Caching, Counts, Operation, SharedFileSystem, shows_client
-from tests.lab.syscalls import MARK, Call, trace
+from lab.filesystem import NO_CACHING, Caching, Counts, Operation, SharedFileSystem, shows_client
+from lab.syscalls import MARK, Call, trace
 
 CONTENT = b"x" * 10_000
 
@@ -214,7 +214,7 @@ def test_clients_end_with_the_process_that_started_them(lab: None, directory: Pa
     place = tmp_path / "one"
     place.mkdir()
     program = (
-        "import os, pathlib, sys; from tests.lab.filesystem import SharedFileSystem; shared = SharedFileSystem();"
+        "import os, pathlib, sys; from lab.filesystem import SharedFileSystem; shared = SharedFileSystem();"
         "shared.mount('one', *map(pathlib.Path, sys.argv[1:])); os.kill(os.getpid(), 9)"
     )
     root = Path(__file__).resolve().parent.parent.parent

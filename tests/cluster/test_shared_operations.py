@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.cluster import Cluster
+from lab.filesystem import Operation, SharedFileSystem
+from lab.modules import REPORT, Seen, collect
+from lab.ranks import Mpi, clean_environment, run
 from tests.conftest import Job
-from tests.lab.cluster import Cluster
-from tests.lab.filesystem import Operation, SharedFileSystem
-from tests.lab.modules import REPORT, Seen, collect
-from tests.lab.ranks import Mpi, clean_environment, run
 
 RANKS_PER_NODE = 2
 # Metadata operations of one node whose two ranks do not read the tree: the interpreter's and mpi4py's start.

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.cluster import Cluster
+from lab.ranks import Mpi, run
 from tests.conftest import Job
-from tests.lab.cluster import Cluster
-from tests.lab.ranks import Mpi, run
 
 NODES = 2
 # Root works this long, in seconds of its own time on a core, before it has something to broadcast.

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from lab.ranks import Mpi, clean_environment
 from tests.conftest import provision
 from tests.containers.dockerd import Dockerd
-from tests.lab.ranks import Mpi, clean_environment
 
 # sandbox, sif, oci: the tree of an image of that kind; host: a tree of the host, bound into a sandbox.
 TREES = ("sandbox", "sif", "oci", "host")

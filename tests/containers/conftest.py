@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
+from lab.slurm import Slurm
 from tests.conftest import provision
 from tests.containers.cells import Site
 from tests.containers.doors import cdi
 from tests.containers.node import Node, node_of
-from tests.lab.ranks import Mpi
-from tests.lab.slurm import Slurm
 
 
 @pytest.fixture(scope="session")

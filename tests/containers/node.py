@@ -10,8 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import Cell, Site
-from tests.lab.ranks import Mpi, Outcome, run
 
 RANKS = 4
 PROFILE = "schema_version: 1\nname: {name}\ndescription: a test\nextends: {mpi}\ncontainer: {{per_node: {per_node}}}\n"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, run
 from tests.containers.cells import Cell, Site
 from tests.containers.doors import plugin
-from tests.lab.ranks import Mpi, run
 
 PROGRAM = """
 import numpy

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import ROOT
 from tests.containers.cells import Cell, Site
 from tests.containers.doors import plugin
-from tests.lab.ranks import Mpi, Outcome, run
 
 # What each door ends with where it refuses.
 STATUS = {"shim": 2, "plugin": 2, "exec": 2, "run": 2, "hook": 1, "device": 2, "export": 1, "entrypoint": 2}

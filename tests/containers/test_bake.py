@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, run
 from tests.containers.cells import Cell, Site
-from tests.lab.ranks import Mpi, run
 
 PROGRAM = "import importlib; importlib.import_module('xml.dom' + '.minidom'); from mpi4py import MPI"
 SECONDS = 900

@@ -8,10 +8,10 @@ import jsonschema
 import pytest
 import referencing.jsonschema
 
+from lab.ranks import Mpi, run
 from tests.conftest import provision
 from tests.containers.cells import Cell, Site
 from tests.containers.doors import DOORS
-from tests.lab.ranks import Mpi, run
 
 SERVED = "print(type(__import__('numpy').__loader__).__name__)"
 VERSIONS = ("0.5.4", "0.6.2", "0.7.2")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import provision
 from tests.containers.cells import Cell, Site
 from tests.containers.doors.entrypoint import COPIED
-from tests.lab.ranks import Mpi, Outcome, run
 
 PROGRAM = """
 from mpi4py import MPI

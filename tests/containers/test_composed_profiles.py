@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import Cell, Site
 from tests.containers.doors import plugin, podman
 from tests.containers.doors.entrypoint import PLAIN, make_docker_images
 from tests.containers.doors.oci_hook import hooks
-from tests.lab.ranks import Mpi, Outcome, run
 
 HEAD = "schema_version: 1\nname: {}\ndescription: a test\n"
 PARTS = {

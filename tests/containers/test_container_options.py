@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import provision
 from tests.containers.cells import Cell, Site
-from tests.lab.ranks import Mpi, Outcome, run
 
 SECONDS = 90
 PROGRAM = """

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import IDENTITIES, Cell, Site
 from tests.containers.doors import plugin, podman
 from tests.containers.doors.oci_hook import hooks
-from tests.lab.ranks import Mpi, Outcome, run
 
 PLACES = ("/opt", "/run", "/mnt")
 

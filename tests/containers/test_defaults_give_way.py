@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, clean_environment, run
 from tests.containers.cells import Cell, Site
 from tests.containers.doors import plugin, podman
 from tests.containers.doors.entrypoint import PLAIN, SERVED, make_docker_images
 from tests.containers.doors.oci_hook import hooks
-from tests.lab.ranks import Mpi, Outcome, clean_environment, run
 
 # Whatever has a meaning to a shell.
 ODD = "a ${b}c}`d`\"e\" 'f' \\$g\\\\ ~*?[h]{i,j}!#;&|<>"

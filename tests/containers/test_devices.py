@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import IDENTITIES, Cell, Site
 from tests.containers.doors import cdi, plugin, podman
 from tests.containers.doors.oci_hook import hooks
-from tests.lab.ranks import Mpi, Outcome, run
 
 # One of those that `cray-mpich` names.
 DEVICE = Path("/dev/cxi-mpiimport-test")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import Cell, Site
-from tests.lab.ranks import Mpi, Outcome, run
 
 Examine = Callable[..., Outcome]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, clean_environment, run
 from tests.containers.cells import Cell, Site
 from tests.containers.doors.entrypoint import PLAIN, make_docker_images
-from tests.lab.ranks import Mpi, Outcome, clean_environment, run
 
 PROGRAM = """
 import xml.dom.minidom, os

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, run
 from tests.conftest import ROOT, provision
 from tests.containers.cells import Cell, Site
 from tests.containers.doors.entrypoint import COPIED, make_docker_images
-from tests.lab.ranks import Mpi, run
 
 RECIPES = ROOT / "containers"
 PROGRAM = "import numpy\nfrom mpi4py import MPI\nprint('done', MPI.COMM_WORLD.rank, type(numpy.__loader__).__name__)"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, run
+from lab.syscalls import Call, calls_of, tracer
 from tests.containers.cells import Cell, Site
 from tests.containers.doors import plugin
-from tests.lab.ranks import Mpi, run
-from tests.lab.syscalls import Call, calls_of, tracer
 
 # The kernel's own: the Go runtime reads the size of huge pages and the control group's share of processors.
 PSEUDO = ("/proc/", "/sys/")

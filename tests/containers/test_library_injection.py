@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import Cell, Site
 from tests.containers.doors import podman
 from tests.containers.doors.oci_hook import hooks
-from tests.lab.ranks import Mpi, Outcome, run
 
 OLD, NEW = "8.1.9", "8.1.29"
 INSIDE = "/.mpiimport-mpi"

@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 
+from lab.ranks import Mpi, run
+from lab.syscalls import MARK, on_tree, rank_traces, tracer
 from tests.containers.cells import IDENTITIES, MODES, MPIS, Cell, Site
 from tests.containers.doors import DOORS
-from tests.lab.ranks import Mpi, run
-from tests.lab.syscalls import MARK, on_tree, rank_traces, tracer
 
 PROGRAM = f"""
 import numpy; import scipy.interpolate

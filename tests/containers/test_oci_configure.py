@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, clean_environment, run
 from tests.conftest import provision
 from tests.containers.cells import Cell, Site
 from tests.containers.dockerd import Dockerd
 from tests.containers.doors import podman
 from tests.containers.doors.oci_hook import hooks
-from tests.lab.ranks import Mpi, Outcome, clean_environment, run
 
 BEFORE = ".before-mpiimport"
 Configure = Callable[..., Outcome]

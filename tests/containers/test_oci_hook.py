@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
+from lab.syscalls import PATH
 from tests.conftest import ROOT
 from tests.containers.cells import IDENTITIES, Cell, Site
 from tests.containers.doors import podman
 from tests.containers.doors.oci_hook import hooks
-from tests.lab.ranks import Mpi, Outcome, run
-from tests.lab.syscalls import PATH
 
 ANNOTATION = "org.mpiimport.profile"
 SERVED = "print(type(__import__('numpy').__loader__).__name__)"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome
 from tests.containers.cells import Site
 from tests.containers.node import MEET, RANKS, Node, node_of
-from tests.lab.ranks import Mpi, Outcome
 
 
 def fields(outcome: Outcome) -> list[list[str]]:

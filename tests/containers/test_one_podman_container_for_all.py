@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, run
 from tests.containers.cells import Cell, Site
 from tests.containers.doors import podman
 from tests.containers.doors.oci_hook import hooks
-from tests.lab.ranks import Mpi, run
 
 PROGRAM = """
 from mpi4py import MPI

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import run
 from tests.containers.cells import Site
-from tests.lab.ranks import run
 
 ACTIONS = ("exec", "run", "shell", "test", "instance start", "instance run")
 REPRESENTATIVE = ("shell", "instance run")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
+from lab.syscalls import MARK, on_tree, rank_traces, tracer
 from tests.conftest import provision
 from tests.containers.cells import Cell, Site
 from tests.containers.test_main_job import PROGRAM
-from tests.lab.ranks import Mpi, Outcome, run
-from tests.lab.syscalls import MARK, on_tree, rank_traces, tracer
 
 RANKS = 2
 INTEL = "/opt/intel"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import ROOT, provision
 from tests.containers.cells import Cell, Site
 from tests.containers.doors import DOORS
-from tests.lab.ranks import Mpi, Outcome, run
 
 PROGRAM = """
 import sys, colorsys

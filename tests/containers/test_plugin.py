@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Outcome, run
 from tests.containers.cells import Site
 from tests.containers.doors import plugin
-from tests.lab.ranks import Outcome, run
 
 ACTIONS = ("exec", "run", "shell", "test", "instance start", "instance run")
 # The beginning of an ELF file; a plugin without it does not load, like one for another build.

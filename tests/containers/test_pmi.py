@@ -2,9 +2,9 @@
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
+from lab.slurm import Slurm
 from tests.containers.cells import Cell, Site
-from tests.lab.ranks import Mpi, Outcome, run
-from tests.lab.slurm import Slurm
 
 
 def ask(site: Site, mpi: Mpi, *words: str, **changes: str) -> Outcome:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import Cell, Site
-from tests.lab.ranks import Mpi, Outcome, run
 
 Check = Callable[..., Outcome]
 LIBRARY = "/host/mpi/lib/libmpi.so.12"

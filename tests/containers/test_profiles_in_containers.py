@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from lab.ranks import Mpi, run
 from tests.containers.cells import Cell, Site
 from tests.containers.doors import plugin
-from tests.lab.ranks import Mpi, run
 
 PROFILE = """
 schema_version: 1

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import IDENTITIES, Cell, Site
 from tests.containers.doors import plugin
-from tests.lab.ranks import Mpi, Outcome, run
 
 
 def start(site: Site, mpi: Mpi, identity: str, words: list[str | Path], **environment: str) -> Outcome:

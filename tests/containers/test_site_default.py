@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import Cell, Site
 from tests.containers.doors import plugin
 from tests.containers.doors.entrypoint import PLAIN, SERVED, make_docker_images
-from tests.lab.ranks import Mpi, Outcome, run
 
 DEFAULT = "/etc/mpiimport/profiles.d/default.yaml"
 TEXT = """\

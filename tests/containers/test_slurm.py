@@ -4,12 +4,12 @@ import sys
 
 import pytest
 
+from lab.ranks import Mpi, run
+from lab.slurm import Slurm
+from lab.syscalls import MARK, on_tree, rank_traces, tracer
 from tests.conftest import Job
 from tests.containers.cells import Cell, Site
 from tests.containers.test_main_job import PROGRAM
-from tests.lab.ranks import Mpi, run
-from tests.lab.slurm import Slurm
-from tests.lab.syscalls import MARK, on_tree, rank_traces, tracer
 
 RANKS = 2
 

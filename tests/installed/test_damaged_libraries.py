@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import clean_environment, run
 from tests.conftest import ROOT
-from tests.lab.ranks import clean_environment, run
 from tests.random_input.conftest import FULL, SMALL
 
 # The processor time for half of the seeds, many times what they take; a library that leads in circles has no end.

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import clean_environment, run
 from mpiimport.host import launching
 from mpiimport.host.cli import understand
 from tests.conftest import ROOT
-from tests.lab.ranks import clean_environment, run
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*/README.md"))]
 # A line that goes on in the next is one.

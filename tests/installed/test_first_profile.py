@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import clean_environment, run
 from tests.conftest import ROOT
-from tests.lab.ranks import clean_environment, run
 
 PAGE = (ROOT / "docs" / "my-first-profile.md").read_text()
 BLOCKS = [textwrap.dedent(block) for block in re.findall(r"(?:^    .*\n)+", PAGE, re.MULTILINE)]

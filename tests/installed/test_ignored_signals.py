@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.ranks import clean_environment, run
+from lab.ranks import clean_environment, run
 
 # Those that nobody can ignore, the C library's, and those of the processor and of profilers, which Go keeps for itself.
 KEPT = {signal.SIGKILL, signal.SIGSTOP, 32, 33} | {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}

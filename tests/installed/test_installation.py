@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Outcome, run
 from tests.conftest import ROOT
-from tests.lab.ranks import Outcome, run
 
 CACHE_TAG = sys.implementation.cache_tag
 # The machine's own Python; no runtime is found to be recorded.

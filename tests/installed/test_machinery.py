@@ -3,8 +3,8 @@
 import subprocess
 from pathlib import Path
 
+from lab.ranks import clean_environment
 from tests.conftest import ROOT
-from tests.lab.ranks import clean_environment
 
 LOAD = """
 import mpiimport.runtime.startup.command, mpiimport.runtime.startup.early, mpiimport.runtime.machinery as machinery

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import clean_environment, run
 from tests.conftest import ROOT, provision
-from tests.lab.ranks import clean_environment, run
 
 pytestmark = [
     pytest.mark.full,

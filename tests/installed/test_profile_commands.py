@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lab.ranks import Outcome, clean_environment, run
 from tests.conftest import ROOT
-from tests.lab.ranks import Outcome, clean_environment, run
 
 SCHEMA = json.loads((ROOT / "mpiimport" / "profiles" / "profile.schema.json").read_text())
 HEAD = "schema_version: 1\nname: {name}\ndescription: a test\n"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
+from lab.ranks import Outcome, clean_environment, run
 from tests.conftest import ROOT
-from tests.lab.ranks import Outcome, clean_environment, run
 
 MACHINES = sorted(path.parent for path in (ROOT / "tests" / "machines").glob("*/hostname"))
 SHM = "tmpfs /dev/shm tmpfs rw,nosuid,nodev{options},size={size} 0 0"

@@ -4,8 +4,8 @@ import json
 import subprocess
 from pathlib import Path
 
+from lab.ranks import clean_environment
 from tests.conftest import ROOT
-from tests.lab.ranks import clean_environment
 
 FILES = {
     "a.pth": "extra\nno-such-directory\nextra\n# no line\n\n{other}\n",

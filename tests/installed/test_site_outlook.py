@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import clean_environment
 from tests.conftest import ROOT
-from tests.lab.ranks import clean_environment
 
 SAID = "[sys.prefix, bool(site.ENABLE_USER_SITE), sys.base_exec_prefix in site.PREFIXES, site.USER_BASE, found]"
 PLAIN = f"""

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import clean_environment, run
 from mpiimport import __version__
 from tests.conftest import ROOT
-from tests.lab.ranks import clean_environment, run
 
 PROGRAMS = sorted(path.name for path in (ROOT / "hooks" / "cmd").iterdir())
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, Outcome, run
 
 RANKS = 2
 # A program under comparison puts what it sees into `seen`, between these two.

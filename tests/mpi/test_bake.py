@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, clean_environment, run
 from mpiimport.runtime.root.learned_manifest import BAKED
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, Outcome, clean_environment, run
 
 SCRIPT = """
 import importlib, sys

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, Outcome, run
 
 RANKS = 8
 ALGORITHMS = ["mpi", "tree:1", "tree:3"]

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 
 CHILD = """
 import json, os, sys

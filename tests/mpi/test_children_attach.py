@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome
+from lab.syscalls import MARK, on_tree, trace
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, Outcome
-from tests.lab.syscalls import MARK, on_tree, trace
 
 METHODS = ("spawn", "forkserver")
 # What a rank and its child do: `work` runs in the child and returns what it sees there.

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from lab.ranks import Mpi, run
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, run
 
 SHOW = """
 import json, os, sys

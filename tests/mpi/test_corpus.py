@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.modules import CLOSED_LIST, REPORT, Seen, collect
+from lab.ranks import Mpi
 from mpiimport.runtime.root.learning import OWN_LOADER
 from tests.conftest import ROOT, Job, environment_with
 from tests.corpus.programs import PROGRAMS, REPRESENTATIVE
-from tests.lab.modules import CLOSED_LIST, REPORT, Seen, collect
-from tests.lab.ranks import Mpi
 
 # Of the representative packages alone, and of all.
 FIRST_RUN_SHARE = (0.97, 0.98)

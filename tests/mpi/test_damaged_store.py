@@ -2,8 +2,8 @@
 
 import pytest
 
+from lab.ranks import Mpi, Outcome
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, Outcome
 
 DAMAGE = """
 import sys

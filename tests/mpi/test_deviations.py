@@ -4,8 +4,8 @@ import py_compile
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 
 
 def test_path_hooks_look_the_same_and_finders_are_subclasses(job: Job, mpich: Mpi) -> None:

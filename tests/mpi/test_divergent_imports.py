@@ -2,8 +2,8 @@
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 
 PROGRAMS = {
     "only root imports": "if rank == 0: import numpy, scipy.interpolate",

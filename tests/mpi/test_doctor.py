@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import ROOT, Job
-from tests.lab.ranks import Mpi, Outcome, run
 
 SCREEN = 24, 110
 Doctor = Callable[..., Outcome]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, Outcome, run
 from tests.mpi.sameness import Setting, launch, reporting
 
 DOORS = ["early", "module", "sitecustomize"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, clean_environment
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, clean_environment
 from tests.mpi.sameness import Setting, differences, launch, reporting
 
 BACKENDS = (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import RUNNING, SERVED, Job, interpreter
-from tests.lab.ranks import Mpi
 
 SERVED_BY_COMMAND = ["early", "module"]
 ENDS = {

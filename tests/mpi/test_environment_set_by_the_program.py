@@ -2,8 +2,8 @@
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 
 # MPICH prints its settings when it is initialised.
 NAME = "MPIR_CVAR_DEBUG_SUMMARY"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, clean_environment, run
 from tests.conftest import ROOT, RUNNING, SERVED, Job, interpreter, provision
-from tests.lab.ranks import Mpi, clean_environment, run
 
 # The tests of the one Python that runs them all, which tell whether a version needs care of its own.
 CORE = (

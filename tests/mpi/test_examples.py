@@ -4,8 +4,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from lab.ranks import Mpi
 from tests.conftest import ROOT, Job
-from tests.lab.ranks import Mpi
 
 
 def test_import_time(job: Job, mpi: Mpi) -> None:

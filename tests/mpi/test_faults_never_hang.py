@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.faults import driver_text
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import ROOT, Job
-from tests.lab.faults import driver_text
-from tests.lab.ranks import Mpi, Outcome, run
 
 # What a rank does alone while the others go on: the calls of `service.Service._take_part`, and of `activation`, that come
 # after the last agreement. A failure there is that rank's own.

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job, environment_with
-from tests.lab.ranks import Mpi
 from tests.mpi.sameness import Setting, differences, launch, reporting
 
 LIBRARIES = """

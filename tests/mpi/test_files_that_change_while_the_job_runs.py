@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 
 # `change` runs on rank 0 after root has read the tree, and before any rank imports.
 FRAME = """

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job, environment_with
-from tests.lab.ranks import Mpi
 
 DOORS = ("early", "module", "sitecustomize")
 PLACES = ("beside the script", "in PYTHONPATH")

@@ -4,8 +4,8 @@ from importlib.machinery import EXTENSION_SUFFIXES
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 
 MODULES = {
     "raising.py": "import deeper",

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome
+from lab.syscalls import MARK, Call, on_tree, trace
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, Outcome
-from tests.lab.syscalls import MARK, Call, on_tree, trace
 
 # The names come as arguments, where nothing can foresee them.
 PROGRAM = f"""

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 
 HIDDEN = """
 import importlib, sys

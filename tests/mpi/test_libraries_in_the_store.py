@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from lab.ranks import Mpi, run
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, run
 
 MIB = 1 << 20
 # A rank's libraries of the tree by file name, each with all the places from which one of that name is mapped; the

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 
 DOORS = ["early", "module", "sitecustomize"]
 # In front of all C code here: a module NAME with one function, call(text), which returns what answer(text) does.

@@ -2,9 +2,9 @@
 
 import pytest
 
+from lab.ranks import Mpi
+from lab.syscalls import MARK, on_tree, trace
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
-from tests.lab.syscalls import MARK, on_tree, trace
 from tests.mpi.sameness import differences, reporting
 
 METADATA = "Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Dist: alpha\n\nLong caf\xe9\n"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.modules import REPORT, Seen, collect
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.modules import REPORT, Seen, collect
-from tests.lab.ranks import Mpi
 
 TREE = {
     "namespace_part/inner/__init__.py": "",

@@ -2,8 +2,8 @@
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 
 REPORT = "print(rank, *[x for x in out], sep=' | ')"
 PROGRAMS = {

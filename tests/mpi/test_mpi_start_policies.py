@@ -2,9 +2,9 @@
 
 import pytest
 
+from lab.ranks import Mpi
 from mpiimport.runtime.options import OFF, SESSION, WORLD
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 
 LOADERS = "import json, sys; print(type(json.__loader__).__name__, 'mpi4py.MPI' in sys.modules)"
 STATE = """

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 from tests.mpi.sameness import differences, launch, reporting
 
 LATIN = os.fsdecode(b"caf\xe9")

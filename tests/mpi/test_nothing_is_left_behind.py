@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from lab.ranks import Mpi, clean_environment, run
+from lab.syscalls import MARK, trace
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, clean_environment, run
-from tests.lab.syscalls import MARK, trace
 
 Stores = Callable[[], list[Path]]
 LOOK = "import os; from pathlib import Path; print(len(list(Path('/dev/shm').glob('mpiimport-*'))))"

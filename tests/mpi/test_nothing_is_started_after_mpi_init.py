@@ -2,9 +2,9 @@
 
 import pytest
 
+from lab.ranks import Mpi
+from lab.syscalls import MARK, new_processes, trace
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
-from tests.lab.syscalls import MARK, new_processes, trace
 
 PROGRAM = f"import os; os.path.exists('{MARK}begin'); import numpy, uuid, platform, ctypes.util"
 

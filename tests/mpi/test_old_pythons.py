@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import Job, provision
-from tests.lab.ranks import Mpi, Outcome, run
 
 OLD = ("2.7", "3.6", "3.9")
 PROGRAM = """

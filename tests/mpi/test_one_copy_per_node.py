@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 
 PROGRAM = """
 import ctypes, json, os

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.environments import Installation
+from lab.ranks import Mpi
+from lab.syscalls import MARK, Call, Trace, on_tree, trace
 from tests.conftest import RUNNING, Job
-from tests.lab.environments import Installation
-from tests.lab.ranks import Mpi
-from tests.lab.syscalls import MARK, Call, Trace, on_tree, trace
 
 PROGRAM = f"""
 import numpy; import scipy.interpolate

@@ -1,7 +1,7 @@
 """`pkgutil` sees packages as it does plainly: what lies in them, their data, extended paths, names."""
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 from tests.mpi.sameness import differences, reporting
 
 TREE = {

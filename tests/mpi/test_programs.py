@@ -5,8 +5,8 @@ import zipfile
 
 import pytest
 
+from lab.ranks import Mpi, run
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, run
 
 BODY = """
 import json, os, sys

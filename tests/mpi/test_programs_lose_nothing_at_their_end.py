@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, run
 from tests.conftest import RUNNING, SERVED, Job, interpreter
-from tests.lab.ranks import Mpi, run
 
 DOORS = ["early", "module", "sitecustomize"]
 ROWS = 1000

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
 from mpiimport.runtime.mpi.error_handlers import SECOND_INIT
 from mpiimport.runtime.mpi.ownership import LEFT_TO_HEIR
 from tests.conftest import Job, interpreter, provision
-from tests.lab.ranks import Mpi
 
 POLICIES = ["world", "session"]
 RANK = """

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.modules import CLOSED_LIST
+from lab.ranks import Mpi, run
 from tests.conftest import Job
-from tests.lab.modules import CLOSED_LIST
-from tests.lab.ranks import Mpi, run
 
 DRIVER = """
 import sys

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, Outcome
 
 DOORS = ["early", "sitecustomize"]
 # What it replaces tells of the callers that are ours at once, for some come when Python is all but gone.

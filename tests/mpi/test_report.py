@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 
 from benchmarks.oversubscribed import on_one_core
+from lab.ranks import Mpi, Outcome, run
 from mpiimport.host.report_file import SCHEMA
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, Outcome, run
 from tests.mpi.test_imports_show_no_frame_of_ours import MODULES, PROGRAM
 
 DOORS = ["early", "module", "sitecustomize"]

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from lab.ranks import Mpi, clean_environment, run
 from mpiimport.host.report_file import read_reports
 from mpiimport.host.report_page import page
 from mpiimport.runtime.clock import PHASES
 from tests.conftest import Job, environment_with, provision
-from tests.lab.ranks import Mpi, clean_environment, run
 from tests.unit.test_report_command import keep
 from tests.unit.test_report_figures import facts, row
 

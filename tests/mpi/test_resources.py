@@ -2,8 +2,8 @@
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 from tests.mpi.sameness import differences, reporting
 
 TREE = {

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.environments import Installation
+from lab.ranks import Mpi, clean_environment, run
 from tests.conftest import Job
-from tests.lab.environments import Installation
-from tests.lab.ranks import Mpi, clean_environment, run
 
 FOUND = """
 import os, sys, mpi4py

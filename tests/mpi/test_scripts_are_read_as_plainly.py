@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job, interpreter
-from tests.lab.ranks import Mpi
 
 SHOW = (
     "import sys, traceback\nprint('asked for', __file__, sys.argv, sys.path[0], traceback.extract_stack()[-1].filename)"

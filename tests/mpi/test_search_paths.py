@@ -5,8 +5,8 @@ import zipfile
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 from tests.mpi.sameness import differences, launch, reporting
 
 TREE = {

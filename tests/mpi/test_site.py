@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
+from lab.syscalls import MARK, Call, Trace, trace
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
-from tests.lab.syscalls import MARK, Call, Trace, trace
 from tests.mpi.sameness import Setting, differences, launch, reporting
 
 STATE = """

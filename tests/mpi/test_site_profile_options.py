@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 
 # An extension module with a function that nothing provides and that nobody calls.
 UNBOUND = r"""

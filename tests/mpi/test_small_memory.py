@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, Outcome, run
 
 # 64 MB, as Docker and podman give.
 SMALL = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=64m none /dev/shm && exec "$@"', "sh"]

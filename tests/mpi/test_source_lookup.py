@@ -4,8 +4,8 @@ from importlib.machinery import EXTENSION_SUFFIXES
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job, interpreter
-from tests.lab.ranks import Mpi
 from tests.mpi.sameness import Setting, differences, launch, reporting
 
 TREE = {

@@ -2,8 +2,8 @@
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 
 PROGRAM = """
 import colorsys, copy, importlib.metadata, importlib.util, json.decoder, pickle, _json, _ctypes, sys

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import RUNNING, SERVED, Job, interpreter
-from tests.lab.ranks import Mpi, Outcome, run
 
 PROGRAM = """
 import numpy, os, sys

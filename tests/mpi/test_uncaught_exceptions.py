@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 
 PROGRAM = """
 from mpi4py import MPI

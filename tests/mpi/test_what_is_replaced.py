@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import ROOT, Job
-from tests.lab.ranks import Mpi
 
 LOOK = """
 import atexit, ctypes, importlib.metadata, io, multiprocessing.util, os, subprocess, sys, sysconfig, threading, warnings

@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from lab.ranks import Mpi
 from tests.conftest import PROVISION, ROOT, Job
-from tests.lab.ranks import Mpi
 from tests.random_programs.blocks import BLOCKS
 from tests.random_programs.comparison import DOORS, Bench, differences
 from tests.random_programs.generator import program

@@ -5,8 +5,8 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lab.ranks import Mpi, run
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, run
 from tests.random_programs.generator import Program
 
 RANKS = 2

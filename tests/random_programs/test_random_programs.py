@@ -5,8 +5,8 @@ What differs is shown again by ``python -m tests.random_programs SEED --door DOO
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 from tests.random_programs.blocks import BLOCKS
 from tests.random_programs.comparison import DOORS, WITH_MPI4PY, Bench, differences
 from tests.random_programs.generator import Program, program

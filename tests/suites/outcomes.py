@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lab.ranks import Mpi, run
 from tests.conftest import Job
-from tests.lab.ranks import Mpi, run
 from tests.suites.known import DIFFERENT, UNSTABLE
 
 RANKS = 2

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job, provision
-from tests.lab.ranks import Mpi
 from tests.suites.known import ABORTED
 from tests.suites.outcomes import compare, unittest_suite
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 from tests.suites.conftest import Packages
 from tests.suites.outcomes import Suite, compare, unittest_suite
 

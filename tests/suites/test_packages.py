@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import Job
-from tests.lab.ranks import Mpi
 from tests.suites.conftest import Packages
 from tests.suites.outcomes import compare, pytest_suite
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import clean_environment
 from mpiimport.runtime.root.elf import read_shared_object
 from mpiimport.runtime.root.library_needs import Libraries
 from tests.conftest import ROOT
-from tests.lab.ranks import clean_environment
 
 RESOLVED = re.compile(r"\t(\S+) (?:=> (/\S+) )?\(0x")
 # ld.so itself and what the kernel maps; both are there before anything is loaded.

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from lab.ranks import clean_environment
 from mpiimport.runtime.root.parallel import Readers
 from mpiimport.runtime.root.static_manifest import Manifest
 from mpiimport.runtime.root.tree import NAMESPACE, Tree
-from tests.lab.ranks import clean_environment
 
 # Prints what was on sys.path, what was loaded before the program, and the files of what it loaded.
 LOOK = """

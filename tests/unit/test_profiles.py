@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 import yaml
 
+from lab.ranks import clean_environment
 from mpiimport.runtime.options import OPTIONS, Option, from_environment
 from tests.conftest import ROOT
-from tests.lab.ranks import clean_environment
 
 PACKAGE = ROOT / "mpiimport"
 SCHEMA = PACKAGE / "profiles" / "profile.schema.json"

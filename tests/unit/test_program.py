@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from lab.ranks import clean_environment
 from mpiimport.runtime.program import COMMAND, INPUT, MODULE, SCRIPT, NoProgram, Program
 from tests.conftest import ROOT
-from tests.lab.ranks import clean_environment
 
 # Says what Python made of the command line, and what `of_interpreter` makes of it.
 PROBE = f"""

@@ -3,9 +3,9 @@
 import subprocess
 from pathlib import Path
 
+from lab.ranks import Mpi
 from tests.containers.cells import Cell, Site
 from tests.containers.doors.podman import PodmanDoor
-from tests.lab.ranks import Mpi
 
 # Where podman 4 looks for devices; the other place is /etc/cdi.
 SPECIFICATION = Path("/run/cdi/mpiimport.json")

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Protocol
 
+from lab.ranks import Mpi
 from tests.containers.cells import Cell, Site
-from tests.lab.ranks import Mpi
 
 
 class Door(Protocol):

@@ -5,10 +5,10 @@ import pwd
 import subprocess
 from pathlib import Path
 
+from lab.ranks import Mpi
 from tests.conftest import ROOT
 from tests.containers.cells import Cell, Site
 from tests.containers.doors import podman
-from tests.lab.ranks import Mpi
 
 DOCKERFILE = ROOT / "containers" / "entrypoint.Dockerfile"
 # Of an installed prefix: what the Dockerfile copies.

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from lab.ranks import Mpi
 from tests.conftest import provision
 from tests.containers.cells import Cell, Site
-from tests.lab.ranks import Mpi
 
 IMAGE = "localhost/mpiimport-py"
 RUN = Path("/run/mpiimport-podman")

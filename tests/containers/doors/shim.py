@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from lab.ranks import Mpi
 from tests.containers.cells import Cell, Site
-from tests.lab.ranks import Mpi
 
 
 class Shim:

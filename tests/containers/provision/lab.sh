@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Makes the client of the simulated shared file system of tests/lab and what the simulated cluster is set up with, and
+# Makes the client of the simulated shared file system of lab and what the simulated cluster is set up with, and
 # prints the client's path (last line of stdout).
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh
 . "$here/lib.sh"
 
-readonly SOURCES=$here/../../lab/sharedfs
+readonly SOURCES=$here/../../../lab/sharedfs
 
 make_client() {
     local directory=$1 log flags

@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import ROOT, environment_with
 from tests.containers.cells import Cell, Site
-from tests.lab.ranks import Mpi, Outcome, run
 
 EXAMPLES = ROOT / "examples" / "workflows"
 CELL = Cell("shim", "sif", "root", "hybrid", "mpich")

@@ -2,9 +2,9 @@
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.containers.cells import Site
 from tests.containers.workflows.manager import Manager
-from tests.lab.ranks import Mpi
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from textwrap import indent
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.containers.cells import Site
 from tests.containers.workflows.manager import Manager
-from tests.lab.ranks import Mpi
 
 CONFIGURED = """
 import os, sys, time

@@ -2,10 +2,10 @@
 
 import pytest
 
+from lab.ranks import Mpi
+from lab.slurm import Slurm
 from tests.containers.cells import Site
 from tests.containers.workflows.manager import Manager
-from tests.lab.ranks import Mpi
-from tests.lab.slurm import Slurm
 
 CONFIGURED = """
 import os, sys, time

@@ -2,9 +2,9 @@
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.containers.cells import Site
 from tests.containers.workflows.manager import Manager
-from tests.lab.ranks import Mpi
 
 COMMAND = ("-m", "snakemake", "--sdm", "apptainer", "--apptainer-args=--mpiimport=mpich", "--cores", "4", "--config")
 

@@ -4,7 +4,7 @@
 # usage: node.sh HOME RUN SHM RATE NAME ADDRESS HARDWARE-ADDRESS   (as cluster.sh)
 set -euo pipefail
 home=$1 run=$2 shm=$3 rate=$4 name=$5 address=$6 hardware_address=$7
-sources=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
+sources=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 join_network() {
     ip link set lo up

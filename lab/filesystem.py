@@ -10,7 +10,7 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from types import TracebackType
 
-PROVISION = Path(__file__).resolve().parent.parent / "containers" / "provision" / "lab.sh"
+PROVISION = Path(__file__).resolve().parent.parent / "tests" / "containers" / "provision" / "lab.sh"
 # What the clients take for ever: seconds that fit the kernel's time.
 FOREVER = 1e9
 NANOSECONDS = 1e9

@@ -1,7 +1,7 @@
 """The lab for people, as root: a command in it, and what the simulated file system had to do.
 
-python -m tests.lab filesystem DIRECTORY MOUNTPOINT... [OPTION...] [--command WORD...]
-python -m tests.lab cluster [OPTION...] [--command WORD...]
+python -m lab filesystem DIRECTORY MOUNTPOINT... [OPTION...] [--command WORD...]
+python -m lab cluster [OPTION...] [--command WORD...]
 
 Without a command a shell is opened. On a cluster it runs on the node "login", where `rsh NODE COMMAND` runs one on
 another node.
@@ -20,7 +20,7 @@ from .filesystem import NO_CACHING, Caching, Counts, Load, SharedFileSystem
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.lab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m lab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--service-time", type=float, default=0.2, metavar="MS", help="of a metadata operation (0.2)")

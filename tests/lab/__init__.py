@@ -1,1 +1,0 @@
-"""What tests measure with: launching ranks, counting system calls, comparing processes, and a simulated cluster."""
