@@ -32,7 +32,7 @@ BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry m
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @
 
-check: $(BUILD)/lint-venv/ready ## what needs no root, no containers and, once set up, no network: in about a minute
+check: $(BUILD)/lint-venv/ready $(BINARIES) ## what needs no root, no containers and, once set up, no network: in about a minute
 	@began=$$SECONDS; $(MAKE) --no-print-directory lint go-test; $(BUILD)/lint-venv/bin/python -m pytest -q tests/unit; \
 	echo "make check: all is well, in $$((SECONDS - began)) s"
 
