@@ -38,7 +38,7 @@ check: $(BUILD)/lint-venv/ready $(BINARIES) ## what needs no root, no containers
 
 demo: ## the main job on four nodes of a simulated cluster, plainly and served (8 minutes, then 1)
 	@$(MAKE) --no-print-directory -j2 LAYOUT=$(BUILD)/demo-venv $(BUILD)/demo-venv/ready $(BUILD)/prefix/ready
-	@$(BUILD)/demo-venv/bin/python benchmarks/demo.py --prefix $(BUILD)/prefix --picture $(BUILD)/demo.png
+	@$(BUILD)/demo-venv/bin/python -m benchmarks.demonstrations.demo --prefix $(BUILD)/prefix --picture $(BUILD)/demo.png
 
 test: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready $(BUILD)/dist/tarball go-test ## all tests but those that take long (half an hour)
 	lab/tools.sh
@@ -70,11 +70,11 @@ lab_scale := --resume
 endif
 
 bench: $(BENCHMARKS:%=$(MARKS)/%.done) ## all benchmarks, and the page that shows them; QUICK=1: a small part (hours; minutes)
-	$(BUILD)/bench-venv/bin/python benchmarks/report.py $(PAGE)
+	$(BUILD)/bench-venv/bin/python -m benchmarks.page.write $(PAGE)
 
-$(MARKS)/%.done: benchmarks/%.py | $(BUILD)/bench-venv/ready $(BUILD)/prefix/ready
+$(MARKS)/%.done: benchmarks/programs/%.py | $(BUILD)/bench-venv/ready $(BUILD)/prefix/ready
 	mkdir -p $(MARKS)
-	$(BUILD)/bench-venv/bin/python $< --prefix $(BUILD)/prefix --output $(RESULTS)/$*.json $($*) || [ $$? = 3 ]
+	$(BUILD)/bench-venv/bin/python -m benchmarks.programs.$* --prefix $(BUILD)/prefix --output $(RESULTS)/$*.json $($*) || [ $$? = 3 ]
 	touch $@
 
 lint: $(BUILD)/lint-venv/ready ## ruff, mypy, shellcheck, actionlint, gofmt, go vet, staticcheck, the length of sentences

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import workloads
-from benchmarks.generators import pure_modules
-from benchmarks.lab_scale import Setting, measure
+from benchmarks.programs.lab_scale import Setting, measure
+from benchmarks.workloads.generators import pure_modules
 from lab.ranks import Mpi, clean_environment, run
 from tests.conftest import ROOT
 
@@ -34,9 +34,9 @@ def test_ways_are_compared_for_what_they_are(
 
 
 def test_the_documented_page_can_be_made_again(lab: None, prefix: Path, tmp_path: Path) -> None:
-    words = [sys.executable, str(ROOT / "benchmarks" / "lab_report.py"), "--prefix", str(prefix), "--output", "report"]
-    size = ["--ranks", "4", "--nodes", "2", "--service-time", "0"]
-    outcome = run([*words, *size], clean_environment(), 300, tmp_path)
+    words = [sys.executable, "-m", "benchmarks.demonstrations.lab_report", "--prefix", str(prefix)]
+    size = ["--output", str(tmp_path / "report"), "--ranks", "4", "--nodes", "2", "--service-time", "0"]
+    outcome = run([*words, *size], clean_environment(), 300, ROOT)
     assert outcome.status == 0, outcome.stderr
     counted = {
         way: int(count.replace(",", "")) for way, count in re.findall(r"^(\w+): ([\d,]+) op", outcome.stdout, re.M)

@@ -21,9 +21,9 @@ def python() -> Path:
 
 
 def demonstrate(python: Path, prefix: Path, picture: Path, **environment: str) -> Outcome:
-    words = [python, ROOT / "benchmarks" / "demo.py", "--prefix", prefix, "--picture", picture]
+    words = [python, "-m", "benchmarks.demonstrations.demo", "--prefix", prefix, "--picture", picture]
     # Outside of a terminal, tables are made for 80 columns.
-    return run([*map(str, words)], clean_environment(COLUMNS="160", **environment), 1800, picture.parent)
+    return run([*map(str, words)], clean_environment(COLUMNS="160", **environment), 1800, ROOT)
 
 
 @pytest.mark.full

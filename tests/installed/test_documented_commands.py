@@ -1,7 +1,9 @@
 """Every command line of ours in the documentation is one that is understood."""
 
+import importlib.util
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,7 @@ LINES = sorted(
 )
 # In running text: the subcommand, and that one's own.
 MENTIONED = sorted(set(re.findall(r"[`(]mpiimport ((?:profile |plugin |manifest )?[a-z-]+)\b", TEXT)))
+PROGRAMS = sorted(set(re.findall(r"^ {4}\S*python -m ((?:benchmarks|lab|tests)\b.*)", TEXT, re.MULTILINE)))
 BINARIES = sorted(set(re.findall(r"\b(mpiimport-(?:plan|hook) [a-z].*?)(?=  |[`)#]|$)", TEXT, re.MULTILINE)))
 
 
@@ -65,3 +68,16 @@ def test_the_options_of_the_binaries_exist(prefix: Path, line: str) -> None:
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"(?:`|^ {4})make ([a-z-]+)", TEXT, re.MULTILINE))))
 def test_a_documented_target_of_make_exists(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("line", PROGRAMS)
+def test_the_options_of_a_documented_program_exist(line: str) -> None:
+    program, *words = shlex.split(line)
+    named = {word for word in words if word.startswith("--")}
+    if not named:
+        assert importlib.util.find_spec(program)
+        return
+    subcommand = words[:1] if words[0].isalpha() else []
+    usage = run([sys.executable, "-m", program, *subcommand, "--help"], clean_environment(), 60, ROOT)
+    assert usage.status == 0, usage.stderr
+    assert named <= set(re.findall(r"--[a-z-]+", usage.stdout))

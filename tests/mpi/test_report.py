@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from benchmarks.oversubscribed import on_one_core
+from benchmarks.demonstrations.oversubscribed import on_one_core
 from lab.ranks import Mpi, Outcome, run
 from mpiimport.host.report_file import SCHEMA
 from tests.conftest import Job

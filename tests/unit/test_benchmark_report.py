@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.contenders import ALL_WAYS, Contest, NotHere, start
-from benchmarks.recorded import RESULTS, lab_runs, results
-from benchmarks.report import MARK, PAGE, written
+from benchmarks.measuring.contenders import ALL_WAYS, Contest, NotHere, start
+from benchmarks.page.recorded import RESULTS, lab_runs, results
+from benchmarks.page.write import MARK, PAGE, written
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def contest(tmp_path: Path) -> Contest:
 
 def test_the_page_shows_what_was_recorded() -> None:
     _, mark, below = PAGE.read_text().partition(MARK)
-    assert mark and below == written(), "run benchmarks/report.py"
+    assert mark and below == written(), "run benchmarks/page/write.py"
 
 
 def test_every_result_names_machine_and_versions() -> None:
@@ -42,7 +42,7 @@ def test_the_latest_run_of_a_setting_counts(tmp_path: Path, monkeypatch: pytest.
     for name, date in (("lab_scale_a", "2026-02-01"), ("lab_scale_b", "2026-01-01")):
         text = f'{{"machine": {{"date": "{date}"}}, "runs": [{run % int(date[6])}]}}'
         (tmp_path / f"{name}.json").write_text(text)
-    monkeypatch.setattr("benchmarks.recorded.RESULTS", tmp_path)
+    monkeypatch.setattr("benchmarks.page.recorded.RESULTS", tmp_path)
     assert [found["wall"] for found in lab_runs()] == [2]
 
 
@@ -63,7 +63,7 @@ def test_extension_modules_are_not_for_a_zip(contest: Contest) -> None:
 
 
 def test_copies_that_would_fill_the_memory_are_not_made(contest: Contest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("benchmarks.contenders._tree", lambda contest: contest.own)
+    monkeypatch.setattr("benchmarks.measuring.contenders._tree", lambda contest: contest.own)
     with pytest.raises(NotHere, match="memory"):
         start("tar", dataclasses.replace(contest, nodes=10**12))
     assert not (contest.archives / "tree.tar").exists()

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks import tables
-from benchmarks.binding import final_relocations
-from benchmarks.control_group import group, into, seconds_of
-from benchmarks.lab_scale import Setting, is_complete, recorded_runs
-from benchmarks.report import written
+from benchmarks.measuring.control_group import group, into, seconds_of
+from benchmarks.page import tables
+from benchmarks.page.write import written
+from benchmarks.programs.binding import final_relocations
+from benchmarks.programs.lab_scale import Setting, is_complete, recorded_runs
 
 MACHINE = {"date": "2026-02-01T00:00", "mpiimport": "1", "commit": "c", "python": "3.11", "cpus": 2}
 ONE = {"median": 1.0, "low": 1.0, "high": 1.0}

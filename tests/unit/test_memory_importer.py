@@ -18,11 +18,11 @@ def test_what_was_imported_is_imported_again_without_its_files(tmp_path: Path) -
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("from one.two import VALUE\n")
     (package / "two.py").write_text("VALUE = 7\n")
-    hold = f"import one; from benchmarks.memory_importer import hold; hold({str(held)!r})"
+    hold = f"import one; from benchmarks.measuring.memory_importer import hold; hold({str(held)!r})"
     printed(hold, package.parent)
     shutil.rmtree(package)
     program = f"""
-from benchmarks.memory_importer import install
+from benchmarks.measuring.memory_importer import install
 install({str(held)!r})
 import one, one.two
 print(one.VALUE, one.__file__, one.__path__, one.two.__spec__.parent, one.two.__loader__.__class__.__name__)
@@ -41,9 +41,9 @@ def test_extension_modules_are_loaded_where_they_lie(tmp_path: Path) -> None:
     # Built as a file with some Pythons, into the interpreter with others.
     name = "_ctypes"
     file = printed(f"import {name}; print(getattr({name}, '__file__', ''))", tmp_path)
-    printed(f"import {name}; from benchmarks.memory_importer import hold; hold({str(held)!r})", tmp_path)
+    printed(f"import {name}; from benchmarks.measuring.memory_importer import hold; hold({str(held)!r})", tmp_path)
     program = f"""
-from benchmarks.memory_importer import install
+from benchmarks.measuring.memory_importer import install
 install({str(held)!r})
 import {name}; print(getattr({name}, '__file__', ''))
 """

@@ -4,7 +4,7 @@ import statistics
 
 import pytest
 
-from benchmarks.paired import Spread, ratios, rounds, spread
+from benchmarks.measuring.paired import Spread, ratios, rounds, spread
 
 
 def test_each_way_runs_once_in_each_round_and_each_begins_in_turn() -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.model import FITTED_RANKS, SIZES, WAYS, Assumptions, Count, fit, fit_count, predict, select
-from benchmarks.recorded import lab_runs
+from benchmarks.page.model import FITTED_RANKS, SIZES, WAYS, Assumptions, Count, fit, fit_count, predict, select
+from benchmarks.page.recorded import lab_runs
 
 RUNS = lab_runs()
 

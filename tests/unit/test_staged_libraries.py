@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.generators import linked_modules
+from benchmarks.workloads.generators import linked_modules
 from mpiimport.runtime.serving.libraries import StagedLibraries, mapped_files
 from mpiimport.runtime.store.store import library_name
 

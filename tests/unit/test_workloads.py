@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import workloads
-from benchmarks.generators import linked_modules, pure_modules
+from benchmarks.workloads.generators import linked_modules, pure_modules
 
 
 def printed(program: str, directory: Path, **variables: str) -> str:

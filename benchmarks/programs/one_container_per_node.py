@@ -1,6 +1,6 @@
 """Wall and CPU of whole jobs, with one container for each rank and with one for all ranks of a node.
 
-    python benchmarks/one_container_per_node.py --prefix build/prefix --output results.json
+    python -m benchmarks.programs.one_container_per_node --prefix build/prefix --output results.json
 
 The ways take turns, so that a machine that gets slower is slower for all. ``cpu`` counts every process of a job, what
 mounts images included, by a control group of its own; it is null where this user cannot make one.
@@ -16,11 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks import images
-from benchmarks.control_group import group, into, seconds_of
-from benchmarks.machine import describe
+from benchmarks.measuring.containers import UNAVAILABLE, Containers, Unavailable, find_containers, provisioned_mpi
+from benchmarks.measuring.control_group import group, into, seconds_of
+from benchmarks.measuring.machine import describe
 from lab.ranks import run
 
 IMAGES = {"sandbox": "py", "sif": "py.sif"}
@@ -51,11 +49,11 @@ def main() -> int:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     prefix = arguments.prefix.resolve()
     try:
-        mpi = images.provisioned_mpi()
-        containers = images.find(prefix, mpi)
-    except images.Unavailable as exc:
+        mpi = provisioned_mpi()
+        containers = find_containers(prefix, mpi)
+    except Unavailable as exc:
         print(f"one_container_per_node: {exc}", file=sys.stderr)
-        return images.UNAVAILABLE
+        return UNAVAILABLE
     identities = ["root"] * (os.geteuid() == 0) + ["user"] * bool(containers.user)
     cases = [Case(*values) for values in itertools.product(IMAGES, identities, arguments.ranks, PROGRAMS)]
     result = {
@@ -68,7 +66,7 @@ def main() -> int:
     return 0
 
 
-def measure(containers: images.Containers, case: Case, rounds: int) -> dict[str, object]:
+def measure(containers: Containers, case: Case, rounds: int) -> dict[str, object]:
     with TemporaryDirectory(prefix="mpiimport-bench-") as name:
         directory = Path(name)
         directory.chmod(0o755)
@@ -80,7 +78,7 @@ def measure(containers: images.Containers, case: Case, rounds: int) -> dict[str,
     return {**vars(case), "ways": figures}
 
 
-def launch(containers: images.Containers, case: Case, way: str, directory: Path) -> dict[str, float | None]:
+def launch(containers: Containers, case: Case, way: str, directory: Path) -> dict[str, float | None]:
     """Run one job; seconds of wall until mpiexec ends, and of CPU until nothing of the job is left."""
     user = containers.user if case.identity == "user" else "root"
     runtime = containers.runtime if way == "plain" else containers.prefix / "shim" / containers.runtime.name

@@ -1,6 +1,6 @@
 """Whole jobs on a warm local file system, where mpiimport cannot help: how much slower than plain Python it makes them.
 
-    python benchmarks/never_slower.py --prefix build/prefix --output results.json
+    python -m benchmarks.programs.never_slower --prefix build/prefix --output results.json
 
 The ways take turns: plain Python; with mpiimport, which steps aside; with mpiimport forced to serve, by a learned
 manifest and without one. Writes JSON: wall and CPU seconds of each job, and the ratios to plain of the same round.
@@ -13,13 +13,11 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.contenders import Start, forced, served
-from benchmarks.images import UNAVAILABLE, Unavailable, provisioned_mpi
-from benchmarks.local_jobs import SERVED, Job, launch
-from benchmarks.machine import describe
-from benchmarks.paired import ratios, rounds
+from benchmarks.measuring.containers import UNAVAILABLE, Unavailable, provisioned_mpi
+from benchmarks.measuring.contenders import Start, forced, served
+from benchmarks.measuring.local_jobs import SERVED, Job, launch
+from benchmarks.measuring.machine import describe
+from benchmarks.measuring.paired import ratios, rounds
 from benchmarks.workloads import WORKLOADS
 from lab.ranks import Mpi
 from mpiimport.runtime.file_systems import LOCAL_FILE_SYSTEMS, file_system

@@ -1,6 +1,6 @@
 """What our part adds to one container start: CPU, system calls and wall, side by side with the runtime alone.
 
-    python benchmarks/container_start.py --prefix build/prefix --output results.json
+    python -m benchmarks.programs.container_start --prefix build/prefix --output results.json
 
 Writes JSON: for each way the medians of CPU seconds (user and system, of all processes of the start, those included
 that it leaves behind) and of wall seconds over rounds in which the ways take turns, the number of system calls, and
@@ -21,12 +21,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.images import UNAVAILABLE, Unavailable
-from benchmarks.machine import describe
-from benchmarks.paired import ratios, rounds
-from benchmarks.start_ways import Way, all_ways
+from benchmarks.measuring.container_ways import Way, all_ways
+from benchmarks.measuring.containers import UNAVAILABLE, Unavailable
+from benchmarks.measuring.machine import describe
+from benchmarks.measuring.paired import ratios, rounds
 
 # In linux/prctl.h.
 PR_SET_CHILD_SUBREAPER = 36

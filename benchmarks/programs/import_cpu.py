@@ -1,6 +1,6 @@
 """CPU that each rank spends on imports: plainly, served by mpiimport, and from bytes that it already has in memory.
 
-    python benchmarks/import_cpu.py --prefix build/prefix --output results.json
+    python -m benchmarks.programs.import_cpu --prefix build/prefix --output results.json
 
 The ways take turns, on a warm local file system. Writes JSON: user and system CPU seconds of the import statements
 alone, and of the process from its start to their end, means over ranks; ratios are those of one round.
@@ -13,17 +13,15 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.contenders import Start, forced
-from benchmarks.images import UNAVAILABLE, Unavailable, provisioned_mpi
-from benchmarks.local_jobs import SERVED, Job, launch
-from benchmarks.machine import describe
-from benchmarks.paired import ratios, rounds, spread
+from benchmarks.measuring.containers import UNAVAILABLE, Unavailable, provisioned_mpi
+from benchmarks.measuring.contenders import Start, forced
+from benchmarks.measuring.local_jobs import SERVED, Job, launch
+from benchmarks.measuring.machine import describe
+from benchmarks.measuring.paired import ratios, rounds, spread
 from benchmarks.workloads import WORKLOADS, prepare
 from lab.ranks import Mpi
 
-SOURCES = Path(__file__).resolve().parent.parent
+SOURCES = Path(__file__).resolve().parents[2]
 WAYS = ("plain", "served", "memory")
 # The modules of mpi4py are there before, as they are where we served it.
 PROGRAM = """
@@ -44,8 +42,8 @@ if MPI.COMM_WORLD.rank == 0:
     imports, process, served = zip(*found)
     print(json.dumps({{"imports": imports, "process": process, "served": served}}))
 """
-INSTALL = "sys.path.insert(0, {sources!r}); from benchmarks.memory_importer import install; install({held!r})"
-HOLD = "sys.path.insert(0, {sources!r}); from benchmarks.memory_importer import hold; hold({held!r})"
+INSTALL = "sys.path.insert(0, {sources!r}); from benchmarks.measuring.memory_importer import install; install({held!r})"
+HOLD = "sys.path.insert(0, {sources!r}); from benchmarks.measuring.memory_importer import hold; hold({held!r})"
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
 """Write what was recorded in benchmarks/results into docs/benchmarks.md, below its mark, and the plots beside it.
 
-python benchmarks/report.py
+python -m benchmarks.page.write
 """
 
 import argparse
@@ -9,16 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks import model, tables
-from benchmarks.contenders import ALL_WAYS
-from benchmarks.recorded import RESULTS, lab_runs
-from benchmarks.tables import HEADINGS, source, table
+from benchmarks.measuring.contenders import ALL_WAYS
+from benchmarks.page import model, tables
+from benchmarks.page.recorded import RESULTS, lab_runs
+from benchmarks.page.tables import HEADINGS, source, table
 from benchmarks.workloads import WORKLOADS
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
-MARK = "<!-- What follows is written by benchmarks/report.py. -->\n"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+MARK = "<!-- What follows is written by benchmarks/page/write.py. -->\n"
 SHARED = {False: "tree shared", True: "everything shared"}
 
 
@@ -31,7 +29,7 @@ def main() -> int:
     head = page.read_text().partition(MARK)[0] if page.exists() else "# Benchmarks\n\n"
     page.write_text(head + MARK + written(options.results))
     # Whoever only reads the page, as tests do, needs no matplotlib.
-    from benchmarks.plots import draw
+    from benchmarks.page.plots import draw
 
     for path in draw(options.results, page.with_suffix("")):
         print(path)

@@ -13,14 +13,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks import demo_one_node, images
-from benchmarks.demo_one_node import NONE, new_table
-from benchmarks.lab_images import PYTHON_INSIDE, WAYS, Launched, Tree, launch, site_of
-from benchmarks.measure import DemoError
-from benchmarks.preparing import Part, prepare
-from benchmarks.time_line import draw
+from benchmarks.demonstrations import one_node
+from benchmarks.demonstrations.one_node import NONE, new_table
+from benchmarks.demonstrations.path_calls import DemoError
+from benchmarks.demonstrations.preparing import Part, prepare
+from benchmarks.demonstrations.time_line import draw
+from benchmarks.measuring.containers import Containers, Unavailable, find_containers, provisioned_mpi
+from benchmarks.programs.lab_images import PYTHON_INSIDE, WAYS, Launched, Tree, launch, site_of
 from lab.cluster import python_tree
 from lab.ranks import Mpi
 
@@ -60,7 +59,7 @@ def main() -> int:
     try:
         try:
             show_cluster(console, prefix, options.picture)
-        except images.Unavailable as exc:
+        except Unavailable as exc:
             console.print(f"No simulated cluster here, so on one node: {exc}", markup=False)
             show_one_node(console, prefix)
     except DemoError as failure:
@@ -78,13 +77,13 @@ def show_cluster(console: Console, prefix: Path, picture: Path) -> None:
         highlight=False,
     )
     prepare(console, *LAB)
-    mpi = images.provisioned_mpi()
-    bare = images.Containers(prefix, mpi, Path(), Path(), "")
+    mpi = provisioned_mpi()
+    bare = Containers(prefix, mpi, Path(), Path(), "")
     launches = {"host Python": show(console, "host Python", Tree(), bare, *python_tree().values())}
     try:
         prepare(console, RUNTIME, IMAGES)
-        containers = images.find(prefix, mpi)
-    except images.Unavailable as exc:
+        containers = find_containers(prefix, mpi)
+    except Unavailable as exc:
         console.print(f"No Apptainer here, so podman: {exc}", markup=False)
         show_podman(console, prefix, mpi)
     else:
@@ -98,14 +97,12 @@ def show_cluster(console: Console, prefix: Path, picture: Path) -> None:
     console.print(f"The time line of all ranks: {picture}", highlight=False)
 
 
-def kinds(containers: images.Containers) -> dict[str, Tree]:
+def kinds(containers: Containers) -> dict[str, Tree]:
     """Return what is started in containers: as an ordinary user, as most are, where there is one that can mount."""
     return {"SIF image": Tree("py.sif", containers.user), "sandbox directory": Tree("py", containers.user)}
 
 
-def show(
-    console: Console, kind: str, tree: Tree, containers: images.Containers, *directories: Path
-) -> dict[str, Launched]:
+def show(console: Console, kind: str, tree: Tree, containers: Containers, *directories: Path) -> dict[str, Launched]:
     """Launch in all ways, each from cold caches, and print what they cost."""
     started = f"singularity exec --mpiimport=mpich {tree.image} {PYTHON_INSIDE}" if tree.image else "python"
     began = time.monotonic()
@@ -121,18 +118,18 @@ def show(
 
 def show_one_node(console: Console, prefix: Path) -> None:
     """What needs no root: the host's Python on this machine, by the MPI in this virtual environment."""
-    demo_one_node.introduce(console)
+    one_node.introduce(console)
     mpi = Mpi("mpich", Path(sys.prefix), Path(sys.prefix) / "lib" / "libmpi.so.12")
-    demo_one_node.show_host(console, prefix, mpi)
-    demo_one_node.explain(console)
+    one_node.show_host(console, prefix, mpi)
+    one_node.explain(console)
 
 
 def show_podman(console: Console, prefix: Path, mpi: Mpi) -> None:
     """What needs root and no Apptainer: containers on this machine. One line where there is no podman either."""
     try:
         prepare(console, PODMAN)
-        demo_one_node.show_podman(console, prefix, mpi)
-    except images.Unavailable as exc:
+        one_node.show_podman(console, prefix, mpi)
+    except Unavailable as exc:
         console.print(f"No podman either: {exc}", markup=False)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lab.ranks import Mpi, run
 
-PROVISION = Path(__file__).resolve().parent.parent / "tests" / "containers" / "provision"
+PROVISION = Path(__file__).resolve().parents[2] / "tests" / "containers" / "provision"
 # The exit status of a benchmark that this machine cannot run, as of the provisioning scripts.
 UNAVAILABLE = 3
 # Building the images from nothing takes minutes.
@@ -46,7 +46,7 @@ class Containers:
         return settings
 
 
-def find(prefix: Path, mpi: Mpi) -> Containers:
+def find_containers(prefix: Path, mpi: Mpi) -> Containers:
     """Find the runtime, and provision images and what else containers need. Raises Unavailable."""
     if not runtime_is_here():
         raise Unavailable("neither apptainer nor singularity is on PATH, nor one of the tests in the cache")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from benchmarks.images import PROVISION, Unavailable
+from benchmarks.measuring.containers import PROVISION, Unavailable
 
 # How often the bar moves.
 TICK = 0.25

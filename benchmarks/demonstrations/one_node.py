@@ -9,11 +9,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.images import provision
-from benchmarks.measure import RANKS, RUNS, Figures, Way, compare
+from benchmarks.demonstrations.path_calls import RANKS, RUNS, Figures, Way, compare
+from benchmarks.measuring.containers import provision
 from lab.ranks import Mpi, clean_environment
 
-TOOLS = Path(__file__).resolve().parent.parent / "lab" / "tools.sh"
+TOOLS = Path(__file__).resolve().parents[2] / "lab" / "tools.sh"
 NONE = "-"
 KINDS = ["plain", "mpiimport\nfirst run", "mpiimport\nlater runs"]
 # What podman.sh of the tests makes.

@@ -12,10 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.images import UNAVAILABLE, Unavailable, provision, provisioned_mpi
-from benchmarks.machine import describe
+from benchmarks.measuring.containers import UNAVAILABLE, Unavailable, provision, provisioned_mpi
+from benchmarks.measuring.machine import describe
 from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem
 from lab.ranks import Mpi, clean_environment, run

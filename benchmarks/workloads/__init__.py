@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.generators import linked_modules, pure_modules
+from benchmarks.workloads.generators import linked_modules, pure_modules
 
 
 @dataclass(frozen=True)

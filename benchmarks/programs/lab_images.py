@@ -1,6 +1,6 @@
 """What an image saves the shared file system and what it costs the nodes, with mpiimport and without.
 
-    python benchmarks/lab_images.py --prefix build/prefix --output results.json
+    python -m benchmarks.programs.lab_images --prefix build/prefix --output results.json
 
 In the lab: the host's Python tree without a container, a sandbox directory, and a SIF that the kernel mounts (as root)
 or squashfuse (an ordinary user), one container for each rank; all of them lie on the shared file system, what starts
@@ -22,13 +22,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks import images
-from benchmarks.contenders import SECONDS
-from benchmarks.control_group import group, into, seconds_of
-from benchmarks.local_jobs import SERVED
-from benchmarks.machine import describe
+from benchmarks.measuring.containers import (
+    UNAVAILABLE,
+    Containers,
+    Unavailable,
+    find_containers,
+    provision,
+    provisioned_mpi,
+)
+from benchmarks.measuring.contenders import SECONDS
+from benchmarks.measuring.control_group import group, into, seconds_of
+from benchmarks.measuring.local_jobs import SERVED
+from benchmarks.measuring.machine import describe
 from benchmarks.workloads import WORKLOADS
 from lab.cluster import Cluster, ClusterMpi, python_tree
 from lab.filesystem import SharedFileSystem
@@ -68,7 +73,7 @@ class Site:
     shared: SharedFileSystem
     cluster: Cluster
     mpi: ClusterMpi
-    containers: images.Containers
+    containers: Containers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,11 +95,11 @@ def main() -> int:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     prefix = arguments.prefix.resolve()
     try:
-        images.provision("lab.sh")
-        containers = images.find(prefix, images.provisioned_mpi())
-    except images.Unavailable as exc:
+        provision("lab.sh")
+        containers = find_containers(prefix, provisioned_mpi())
+    except Unavailable as exc:
         print(f"lab_images: {exc}", file=sys.stderr)
-        return images.UNAVAILABLE
+        return UNAVAILABLE
     machine = describe(prefix, runtime=[containers.runtime, "--version"])
     result: dict[str, Any] = {"machine": machine, "service_time": arguments.service_time / 1e3, "runs": []}
     for size in arguments.sizes:
@@ -106,7 +111,7 @@ def main() -> int:
     return 0
 
 
-def trees(containers: images.Containers) -> dict[str, Tree]:
+def trees(containers: Containers) -> dict[str, Tree]:
     return {
         "host": Tree(),
         "sandbox": Tree("py"),
@@ -115,7 +120,7 @@ def trees(containers: images.Containers) -> dict[str, Tree]:
     }
 
 
-def measure(ranks: int, nodes: int, service_time: float, containers: images.Containers) -> Iterator[dict[str, Any]]:
+def measure(ranks: int, nodes: int, service_time: float, containers: Containers) -> Iterator[dict[str, Any]]:
     with site_of(nodes, service_time, containers, *python_tree().values(), containers.images) as site:
         for kind, tree in trees(containers).items():
             if tree.user == "nobody":
@@ -126,7 +131,7 @@ def measure(ranks: int, nodes: int, service_time: float, containers: images.Cont
 
 
 @contextmanager
-def site_of(nodes: int, service_time: float, containers: images.Containers, *directories: Path) -> Iterator[Site]:
+def site_of(nodes: int, service_time: float, containers: Containers, *directories: Path) -> Iterator[Site]:
     """Make a cluster whose nodes see ``directories`` on the shared file system."""
     with (
         tempfile.TemporaryDirectory(prefix="lab-images-") as name,

@@ -16,12 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.contenders import ALL_WAYS, SECONDS, Contest, NotHere, Start, start
-from benchmarks.images import UNAVAILABLE, Unavailable, provision, provisioned_mpi
-from benchmarks.lab_operations import MARK, by_rank, mean_by_place
-from benchmarks.machine import describe
+from benchmarks.measuring.containers import UNAVAILABLE, Unavailable, provision, provisioned_mpi
+from benchmarks.measuring.contenders import ALL_WAYS, SECONDS, Contest, NotHere, Start, start
+from benchmarks.measuring.machine import describe
+from benchmarks.measuring.operations import MARK, by_rank, mean_by_place
 from benchmarks.workloads import WORKLOADS, prepare
 from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem

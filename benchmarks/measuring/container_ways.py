@@ -10,11 +10,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.images import Unavailable, provision, provisioned_images, without_lacking_capability
+from benchmarks.measuring.containers import Unavailable, provision, provisioned_images, without_lacking_capability
 
 PROFILE = "mpich"
 RANK = {"PMI_RANK": "0", "PMI_SIZE": "1", "MPI_LOCALNRANKS": "1"}
-DOCKERFILE = Path(__file__).resolve().parent.parent / "containers" / "entrypoint.Dockerfile"
+DOCKERFILE = Path(__file__).resolve().parents[2] / "containers" / "entrypoint.Dockerfile"
 IMAGE, SERVED = "localhost/mpiimport-py", "mpiimport-entrypoint"
 # podman.sh keeps here what must not outlive the machine's uptime.
 PODMAN_RUN = "/run/mpiimport-podman/root"

@@ -1,8 +1,8 @@
 """What it saves to look the functions of extension modules up at their first call, and what the calls then cost.
 
-    python benchmarks/binding.py --prefix build/prefix --output results.json
+    python -m benchmarks.programs.binding --prefix build/prefix --output results.json
 
-The generated extension modules (``benchmarks/generators.py``): plainly, and served with ``binding`` now and lazy, in
+The generated extension modules (``workloads/generators.py``): plainly, and served with ``binding`` now and lazy, in
 turns on a warm local file system. Writes JSON: user and system CPU seconds of the imports, then of one call of each
 module, means over ranks; page faults of each; and, by runs of their own with ld.so's statistics, the symbols that one
 rank looked up in its whole life, importing only and with the calls.
@@ -16,13 +16,11 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.contenders import Start, forced
-from benchmarks.images import UNAVAILABLE, Unavailable, provisioned_mpi
-from benchmarks.local_jobs import SERVED, Job, launch
-from benchmarks.machine import describe
-from benchmarks.paired import Spread, ratios, rounds, spread
+from benchmarks.measuring.containers import UNAVAILABLE, Unavailable, provisioned_mpi
+from benchmarks.measuring.contenders import Start, forced
+from benchmarks.measuring.local_jobs import SERVED, Job, launch
+from benchmarks.measuring.machine import describe
+from benchmarks.measuring.paired import Spread, ratios, rounds, spread
 from benchmarks.workloads import prepare
 from lab.ranks import Mpi
 

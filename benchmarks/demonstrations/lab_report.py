@@ -1,6 +1,6 @@
 """One job on the lab, plainly and served, and the page of `mpiimport report --html` that shows both.
 
-    python benchmarks/lab_report.py --prefix build/prefix --output build/report
+    python -m benchmarks.demonstrations.lab_report --prefix build/prefix --output build/report
 
 Needs root. Of the plain run only root reports; the file system of the lab counts the operations of all ranks.
 """
@@ -10,10 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.contenders import SECONDS, Start, forced
-from benchmarks.images import UNAVAILABLE, Unavailable, provision, provisioned_mpi
+from benchmarks.measuring.containers import UNAVAILABLE, Unavailable, provision, provisioned_mpi
+from benchmarks.measuring.contenders import SECONDS, Start, forced
 from benchmarks.workloads import WORKLOADS
 from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem

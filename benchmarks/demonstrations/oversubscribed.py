@@ -18,8 +18,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 from lab.ranks import Mpi, clean_environment, run
 
 RANKS = (1, 2, 4)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.contenders import Start
+from benchmarks.measuring.contenders import Start
 from lab.ranks import Mpi, clean_environment, run
 
 SECONDS = 300

@@ -1,6 +1,6 @@
 """Start-up at sizes that no lab can run: the lab's counts carried on to large jobs, with published figures of machines.
 
-    python benchmarks/model.py
+    python -m benchmarks.page.model
 
 Counts are linear in nodes and in ranks, which the lab shows: they are fitted at up to 8 ranks, and the larger runs
 check them. Seconds are no better than the assumptions; what they are for is the ratio of one way to another, and which
@@ -11,14 +11,11 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.recorded import lab_runs
+from benchmarks.page.recorded import lab_runs
 
 WAYS = ("plain", "first", "later")
 FITTED_RANKS = 8

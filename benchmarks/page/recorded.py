@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).resolve().parent / "results"
+RESULTS = Path(__file__).resolve().parents[1] / "results"
 # What tells one run of the lab from another.
 SETTING = ("workload", "ranks", "nodes", "everything", "service_time", "way")
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.recorded import results
+from benchmarks.page.recorded import results
 from benchmarks.workloads import WORKLOADS
 
 HEADINGS = {

@@ -7,9 +7,9 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-from benchmarks import model
-from benchmarks.recorded import lab_runs
-from benchmarks.tables import HEADINGS, latest
+from benchmarks.page import model
+from benchmarks.page.recorded import lab_runs
+from benchmarks.page.tables import HEADINGS, latest
 
 COLOURS = {"plain": "#d95f02", "first": "#7570b3", "later": "#1b9e77", "unforced": "#e7298a"}
 # Files that do not differ where the figures do not.

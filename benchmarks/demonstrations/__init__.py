@@ -1,0 +1,1 @@
+"""What `make demo` runs, and what else people look at. Nothing is recorded."""

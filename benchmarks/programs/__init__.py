@@ -1,0 +1,1 @@
+"""What `make bench` runs: each program measures one thing, and writes JSON."""
