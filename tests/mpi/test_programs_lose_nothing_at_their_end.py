@@ -80,6 +80,27 @@ def test_however_a_program_ends(job: Job, mpich: Mpi, door: str, end: str, switc
         assert (served.status, left, served.lines()) == (plain.status, expected, plain.lines()), served.stderr
 
 
+TWO_WRITERS = """
+import io, os, sys
+rank = os.environ.get("PMI_RANK", "0")
+sys.stdout = sys.__stdout__ = open(f"both.{rank}.txt", "w")
+print("printed", end=" ")
+wrapped = io.TextIOWrapper(open(sys.stdout.fileno(), "wb", closefd=False))
+wrapped.write("wrapped ")
+del sys.stdout
+"""
+
+
+def test_what_two_writers_of_one_file_hold_comes_in_the_order_of_plain_python(job: Job, mpich: Mpi) -> None:
+    script = job.script(TWO_WRITERS)
+    found = []
+    for door in ("plain", *DOORS):
+        outcome = job.run(mpich, 2, script, door=door)
+        assert outcome.status == 0, outcome.stderr
+        found.append([(job.directory / f"both.{rank}.txt").read_text() for rank in range(2)])
+    assert found == [["wrapped printed "] * 2] * 4
+
+
 HELD = """
 import atexit, gc, sys
 def described(item):

@@ -17,6 +17,7 @@ WITH_MPI4PY = "with mpi4py"
 LOADING = "import mpi4py\nmpi4py.rc.initialize = mpi4py.rc.finalize = False\nimport mpi4py.MPI\n"
 # What objects say that die with the program's variables, which mpi4py may keep past the end of the interpreter.
 LAST_WORDS = r"(?m)^(died .*|globals: .*|imported 4|ImportError)\n"
+WARNED = r"(?m)^.*\bResourceWarning: (.*)\n(?:  .*\n)?"
 COMPILING = re.compile(r"compiles |data of ")
 NAMES = 'OUT="$STREAMS/out.$PMI_RANK" ERR="$STREAMS/err.$PMI_RANK"'
 
@@ -104,8 +105,9 @@ def _left(directory: Path) -> list[tuple[str, str]]:
         else:
             # What a program prints may go into any file.
             content = _undocumented(path.read_bytes().decode("latin-1")).encode("latin-1")
-            shown = "pyc" if path.suffix == ".pyc" else f"{len(content)} bytes {content[:60]!r} {hash(content)}"
-            found.append((name, f"{path.stat().st_mode & 0o777:o} {shown}"))
+            shown = f"{path.stat().st_mode & 0o777:o} {len(content)} bytes {content[:60]!r} {hash(content)}"
+            # One that is written later is written under the umask of that moment.
+            found.append((name, "pyc" if path.suffix == ".pyc" else shown))
     return found
 
 
@@ -116,7 +118,7 @@ DOCUMENTED: tuple[tuple[str, str, str], ...] = (
     (r"\('start\.py', '<module>'\), ", "", "Under the early start one frame lies below the program's first, ours"),
     (
         r"(?m)^\[(\('<frozen runpy>', '_run_module_as_main'\), \('<frozen runpy>', '_run_code'\), "
-        r"\('__main__\.py', '<module>'\), )",
+        r"\('__main__\.py', '<module>'\), )+",
         "[",
         "Under `python -m mpiimport` there are that one and the two of `runpy`",
     ),
@@ -125,6 +127,7 @@ DOCUMENTED: tuple[tuple[str, str, str], ...] = (
         r"sys:1: \2",
         "A warning that is to name what called the program names that frame",
     ),
+    (r"(?m)^ResourceWarning: Enable tracemalloc.*\n", "", "When objects are deleted that nothing reaches any more"),
     (r"(unclosed file <_io\.\w+ name=)\d+\b", r"\1DESCRIPTOR", "the first file that it opens has a higher number"),
     (r"subprocess \d+ is still", "subprocess PROCESS is still", "process numbers differ from run to run"),
     (r"\bStoreSourceLoader\b", "SourceFileLoader", "Finders and loaders are subclasses of importlib's"),
@@ -166,13 +169,14 @@ def _undocumented(text: str) -> str:
 
 
 def _in_order(text: str) -> str:
-    """Put last what objects in cycles say when they are deleted: when and in which order is the collector's choice."""
-    lines = text.splitlines(True)
-    places = [place for place, line in enumerate(lines) if "ResourceWarning: " in line]
-    for place, line in zip(places, sorted(lines[place] for place in places), strict=True):
-        lines[place] = line
+    """Put last what is said of objects that nothing reaches any more: when they go is the collector's choice.
+
+    A warning then names the line that happens to run.
+    """
+    warnings = [f"ResourceWarning: {found}\n" for found in re.findall(WARNED, text)]
+    lines = re.sub(WARNED, "", text).splitlines(True)
     died = [line for line in lines if re.match(r"died (cycle|default|local)\d", line)]
-    return "".join([line for line in lines if line not in died] + sorted(died))
+    return "".join([*(line for line in lines if line not in died), *sorted(died), *sorted(warnings)])
 
 
 def differences(expected: Result, seen: Result) -> list[str]:
@@ -205,7 +209,7 @@ def differences(expected: Result, seen: Result) -> list[str]:
 
 
 def _is_of_pyc(name: str, shown: str) -> bool:
-    return shown.endswith(" pyc") or (shown == "directory" and name.endswith("__pycache__'"))
+    return shown == "pyc" or (shown == "directory" and (name.endswith("__pycache__'") or name.startswith("'cache_")))
 
 
 def _is_completed(plain: str, served: str) -> bool:
