@@ -16,8 +16,8 @@ from benchmarks.workloads import WORKLOADS
 from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem
 from lab.ranks import Mpi, clean_environment, run
-from mpiimport.host.report_file import read_reports
-from mpiimport.host.report_page import page
+from mpiimport.host.report.file import read_reports
+from mpiimport.host.report.page import page
 
 # Options of mpiimport, by way.
 WAYS: dict[str, dict[str, str]] = {"plain": {"INIT": "off"}, "first": {}, "later": {}}

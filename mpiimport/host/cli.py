@@ -4,9 +4,20 @@ import argparse
 import sys
 
 from mpiimport import __version__
-from mpiimport.workflows import show as workflow
 
-from . import bake, bench, doctor, launching, manifests, oci_configure, plugin, profiles, report, shim_path
+from .commands import (
+    bake,
+    bench,
+    doctor,
+    exec_and_run,
+    manifest,
+    oci,
+    plugin,
+    profile,
+    report,
+    shim_path,
+    workflow,
+)
 from .complaint import Complaint
 
 USAGE_STATUS, FAILURE_STATUS = 2, 1
@@ -55,11 +66,11 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for subcommand in (
         bake,
-        launching,
-        manifests,
-        profiles,
+        exec_and_run,
+        manifest,
+        profile,
         plugin,
-        oci_configure,
+        oci,
         doctor,
         bench,
         report,

@@ -11,7 +11,7 @@ import resource
 import sys
 from pathlib import Path
 
-from mpiimport.host.shared_libraries import NotALibrary, read_library
+from mpiimport.host.abi.shared_libraries import NotALibrary, read_library
 
 # What a library says of its length is not to be believed.
 MEMORY = 1 << 30

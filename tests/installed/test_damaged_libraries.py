@@ -29,7 +29,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_sound_library_is_read_whole(prefix: Path, library: Path) -> None:
     program = (
-        "import sys; from mpiimport.host.shared_libraries import read_library; "
+        "import sys; from mpiimport.host.abi.shared_libraries import read_library; "
         "found = read_library(open(sys.argv[1], 'rb')); print(found.soname, found.needed, found.runpath, found.has)"
     )
     outcome = run([str(prefix / "host" / "bin" / "python"), "-I", "-c", program, str(library)], clean_environment(), 60)

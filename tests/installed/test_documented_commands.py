@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import clean_environment, run
-from mpiimport.host import launching
 from mpiimport.host.cli import understand
+from mpiimport.host.commands import exec_and_run
 from tests.conftest import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*/README.md"))]
@@ -40,7 +40,7 @@ def test_a_documented_command_is_understood(line: str) -> None:
     words = shlex.split(line, comments=True)[1:]
     if ">" in words:
         words = words[: words.index(">")]
-    if words[0] in launching.COMMANDS:
+    if words[0] in exec_and_run.COMMANDS:
         # A static binary understands them.
         own = words[1 : words.index("--")] if "--" in words else words[1:2]
         assert {word for word in own if word.startswith("-")} <= {"--profile"}

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.demonstrations.oversubscribed import on_one_core
 from lab.ranks import Mpi, Outcome, run
-from mpiimport.host.report_file import SCHEMA
+from mpiimport.host.report.file import SCHEMA
 from tests.conftest import Job
 from tests.mpi.test_imports_show_no_frame_of_ours import MODULES, PROGRAM
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from lab.ranks import Mpi, clean_environment, run
-from mpiimport.host.report_file import read_reports
-from mpiimport.host.report_page import page
+from mpiimport.host.report.file import read_reports
+from mpiimport.host.report.page import page
 from mpiimport.runtime.clock import PHASES
 from tests.conftest import Job, environment_with, provision
 from tests.unit.test_report_command import keep

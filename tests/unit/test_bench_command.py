@@ -4,8 +4,8 @@ import jsonschema
 import pytest
 import yaml
 
-from mpiimport.host.bench_bcast import Medians, algorithms, best, pieces, report
 from mpiimport.host.cli import main
+from mpiimport.host.probe.bench_bcast import Medians, algorithms, best, pieces, report
 from mpiimport.runtime.broadcast_tree import MPI_OWN, Algorithm
 from mpiimport.runtime.store.broadcast import PIECE
 from tests.unit.test_profiles import SCHEMA

@@ -1,4 +1,4 @@
-"""The folders of the product depend on each other in one direction, as docs/architecture.md draws it."""
+"""The folders of the runtime, and those of the host commands, depend on each other in one direction."""
 
 import ast
 from collections.abc import Iterator
@@ -9,11 +9,17 @@ import pytest
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "mpiimport"
-# Each may import what stands before it, and nothing that stands after it. The ground floor is the runtime's own files.
-FLOORS = ("ground", "mpi", "store", "serving", "root", "report", "startup")
+# Each folder may import what stands before it, and nothing that stands after it. A package's own files are its ground.
+FLOORS = {
+    "runtime": ("ground", "mpi", "store", "serving", "root", "report", "startup"),
+    "host": ("ground", "probe", "machine", "abi", "report", "commands"),
+}
+# Where a command line begins leads to everything.
+ENTRANCES = {PACKAGE / "host" / name for name in ("__main__.py", "cli.py")}
 # Below all floors: it must parse on any Python, so it imports nothing.
 BASEMENT = PACKAGE / "rank_variables.py"
-FILES = sorted((PACKAGE / "runtime").rglob("*.py"))
+FILES = sorted({file for package in FLOORS for file in (PACKAGE / package).rglob("*.py")} - ENTRANCES)
+NAMES = [str(file.relative_to(PACKAGE)) for file in FILES]
 
 
 def imported(file: Path) -> Iterator[str]:
@@ -29,28 +35,35 @@ def imported(file: Path) -> Iterator[str]:
 
 
 def floor(module: str) -> int:
-    folder = module.removeprefix("mpiimport.runtime.").partition(".")[0]
-    return FLOORS.index(folder) if folder in FLOORS else 0
+    """The floor of a module ``mpiimport.package.folder.name``."""
+    _, package, folder, *_ = [*module.split("."), "", ""]
+    floors = FLOORS[package]
+    return floors.index(folder) if folder in floors else 0
 
 
-@pytest.mark.parametrize("file", FILES, ids=[str(file.relative_to(PACKAGE)) for file in FILES])
-def test_nothing_in_the_runtime_imports_what_stands_above_it(file: Path) -> None:
-    basement = f"mpiimport.{BASEMENT.stem}."
-    own = [name for name in imported(file) if name.startswith("mpiimport.") and not name.startswith(basement)]
-    assert [name for name in own if not name.startswith("mpiimport.runtime")] == []
+@pytest.mark.parametrize("file", FILES, ids=NAMES)
+def test_nothing_imports_what_stands_above_it(file: Path) -> None:
     module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+    own = [name for name in imported(file) if name.split(".")[:2] == module.split(".")[:2]]
     assert [name for name in own if floor(name) > floor(module)] == []
+
+
+@pytest.mark.parametrize("file", sorted((PACKAGE / "runtime").rglob("*.py")), ids=lambda file: file.stem)
+def test_the_runtime_stands_on_itself(file: Path) -> None:
+    allowed = ("mpiimport.runtime", f"mpiimport.{BASEMENT.stem}.")
+    assert [name for name in imported(file) if name.startswith("mpiimport.") and not name.startswith(allowed)] == []
 
 
 def test_what_lies_below_the_runtime_imports_nothing_of_ours() -> None:
     assert [name for name in imported(BASEMENT) if name.startswith("mpiimport")] == []
 
 
-def test_every_folder_of_the_runtime_has_its_floor() -> None:
-    folders = {file.parent.name for file in FILES if file.parent != PACKAGE / "runtime"}
-    assert folders == set(FLOORS) - {"ground"}
+@pytest.mark.parametrize("package", FLOORS)
+def test_every_folder_has_its_floor(package: str) -> None:
+    folders = {file.parent.name for file in (PACKAGE / package).glob("*/__init__.py")}
+    assert folders == set(FLOORS[package]) - {"ground"}
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if file.name != "__init__.py"], ids=lambda file: file.stem)
-def test_a_file_of_the_runtime_fits_what_a_reader_can_keep_in_mind(file: Path) -> None:
+@pytest.mark.parametrize("file", FILES, ids=NAMES)
+def test_a_file_fits_what_a_reader_can_keep_in_mind(file: Path) -> None:
     assert len(file.read_text().splitlines()) <= 300

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mpiimport.host.pmi import PMI, PMIX, Speech, fits, library_speech, versions_fit
+from mpiimport.host.abi.pmi import PMI, PMIX, Speech, fits, library_speech, versions_fit
 
 
 @pytest.mark.parametrize(

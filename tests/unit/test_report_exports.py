@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mpiimport.host.cli import main
-from mpiimport.host.report_importtime import lines
+from mpiimport.host.report.importtime import lines
 from tests.unit.test_report_command import keep
 from tests.unit.test_report_figures import facts, row
 

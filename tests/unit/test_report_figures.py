@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpiimport.host.report_file import SCHEMA
+from mpiimport.host.report.file import SCHEMA
 from mpiimport.runtime.clock import CLOCKS, PHASES, SECOND
 from mpiimport.runtime.report import summary
 from mpiimport.runtime.report.costs import Cost

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from mpiimport.host.report_advice import Advice, advice
-from mpiimport.host.report_phases import HAPPENS
-from mpiimport.host.report_tables import tables
-from mpiimport.host.report_waits import Wait, waits
+from mpiimport.host.report.advice import Advice, advice
+from mpiimport.host.report.phases import HAPPENS
+from mpiimport.host.report.tables import tables
+from mpiimport.host.report.waits import Wait, waits
 from tests.conftest import ROOT
 from tests.unit.test_report_figures import facts, row
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from mpiimport.host import planner
+from mpiimport.host.commands.workflow import MANAGERS, shown_for
 from mpiimport.host.complaint import Complaint
 from mpiimport.workflows import Job
 from mpiimport.workflows.job import MPIIMPORT, START
 from mpiimport.workflows.job_file import SCHEMA, read_job
-from mpiimport.workflows.show import MANAGERS, shown_for
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs" / "workflows.md"

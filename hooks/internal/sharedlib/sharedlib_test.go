@@ -110,7 +110,7 @@ func TestVersionsAreOrderedAsPeopleDo(t *testing.T) {
 
 // The commands for people know the same names.
 func TestFamiliesAreThoseOfTheHostCommands(t *testing.T) {
-	text, err := os.ReadFile("../../../mpiimport/host/shared_libraries.py")
+	text, err := os.ReadFile("../../../mpiimport/host/abi/shared_libraries.py")
 	if err != nil {
 		t.Fatal(err)
 	}

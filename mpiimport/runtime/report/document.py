@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
     Value: TypeAlias = "int | float | str | Sequence[Value] | Mapping[str, Value] | None"
 
-# Raised whenever a field changes its meaning or goes; mpiimport/host/report.schema.json describes this version.
+# Raised whenever a field changes its meaning or goes; mpiimport/host/report/report.schema.json describes this version.
 VERSION = 3
 
 

@@ -1,0 +1,1 @@
+"""The subcommands of ``mpiimport``: a file for each."""

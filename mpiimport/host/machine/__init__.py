@@ -1,0 +1,1 @@
+"""What can be seen of a machine: Pythons, launchers, container runtimes and their settings."""

@@ -1,0 +1,1 @@
+"""What runs in a job's own Python, of any version, and says what it finds."""

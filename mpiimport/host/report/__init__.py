@@ -1,0 +1,1 @@
+"""Reports of jobs: read, told as tables, plots, a page, or what other programs read."""
