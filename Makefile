@@ -118,8 +118,8 @@ wheel: $(BUILD)/dist/ready ## a wheel in build/dist
 $(BINARIES) &: $(GO_SOURCES) mpiimport/__init__.py
 	mkdir -p $(BUILD)/bin
 	out=$$PWD/$(BUILD)/bin; version=$$(sed -n 's/^__version__ = "\(.*\)"$$/\1/p' mpiimport/__init__.py); cd hooks; go=$$(./go.sh); \
-	flags="-s -w -X mpiimport.org/hooks/internal/version.number=$$version"; \
-	if [ -e internal/ignored/start_$$("$$go" env GOARCH).s ]; then flags+=' -E mpiimport.org/hooks/internal/ignored.start'; fi; \
+	flags="-s -w -X mpiimport.org/hooks/internal/leaves/version.number=$$version"; \
+	if [ -e internal/leaves/ignored/start_$$("$$go" env GOARCH).s ]; then flags+=' -E mpiimport.org/hooks/internal/leaves/ignored.start'; fi; \
 	CGO_ENABLED=0 "$$go" build -trimpath -ldflags="$$flags" -o "$$out" ./cmd/...
 
 $(BUILD)/prefix/ready: $(BINARIES) $(PACKAGE) $(HOOKS) install.sh $(WHEELS)/.here.fetched

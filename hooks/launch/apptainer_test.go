@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mpiimport.org/hooks/internal/environ"
+	"mpiimport.org/hooks/internal/leaves/environ"
 )
 
 func TestEnvironmentForTheRuntimes(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"mpiimport.org/hooks/internal/entry"
-	"mpiimport.org/hooks/internal/environ"
-	"mpiimport.org/hooks/internal/fuzzing"
-	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/internal/chance/fuzzing"
+	"mpiimport.org/hooks/internal/inside/entry"
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/handover"
 	"mpiimport.org/hooks/profile"
 )
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"mpiimport.org/hooks/internal/sharedlib"
+	"mpiimport.org/hooks/internal/leaves/sharedlib"
 )
 
 // loader is read where a library is looked for, which few plans do.

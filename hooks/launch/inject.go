@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"mpiimport.org/hooks/internal/fitting"
-	"mpiimport.org/hooks/internal/handover"
-	"mpiimport.org/hooks/internal/sharedlib"
+	"mpiimport.org/hooks/internal/inside/fitting"
+	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/sharedlib"
 	"mpiimport.org/hooks/profile"
 )
 

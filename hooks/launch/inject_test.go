@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mpiimport.org/hooks/internal/sharedlib"
+	"mpiimport.org/hooks/internal/leaves/sharedlib"
 )
 
 // host is a machine with these libraries, each with what it needs.

@@ -1,7 +1,7 @@
 // Package launch turns a profile and a request into a launch plan: mounts, environment, command.
 package launch
 
-import "mpiimport.org/hooks/internal/environ"
+import "mpiimport.org/hooks/internal/leaves/environ"
 
 // Places inside the container; images need not know them.
 const (

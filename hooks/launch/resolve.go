@@ -7,10 +7,10 @@ import (
 	"sort"
 	"strings"
 
-	"mpiimport.org/hooks/internal/environ"
-	"mpiimport.org/hooks/internal/handover"
-	"mpiimport.org/hooks/internal/rankenv"
-	"mpiimport.org/hooks/internal/sharedlib"
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/rankenv"
+	"mpiimport.org/hooks/internal/leaves/sharedlib"
 	"mpiimport.org/hooks/profile"
 )
 

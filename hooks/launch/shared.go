@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"mpiimport.org/hooks/internal/environ"
-	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/handover"
 	"mpiimport.org/hooks/profile"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mpiimport.org/hooks/internal/prefix"
-	"mpiimport.org/hooks/internal/runtimes"
-	"mpiimport.org/hooks/start"
+	"mpiimport.org/hooks/containerstart"
+	"mpiimport.org/hooks/internal/doors/runtimes"
+	"mpiimport.org/hooks/internal/leaves/prefix"
 )
 
 // What the runtimes are told of the plugin and its flag.
@@ -54,28 +54,28 @@ func (r Runtime) register() (err error) {
 			err = fmt.Errorf("%v", cause)
 		}
 	}()
-	commands := make([]*cobra.Command, len(start.Actions))
-	for i, action := range start.Actions {
+	commands := make([]*cobra.Command, len(containerstart.Actions))
+	for i, action := range containerstart.Actions {
 		command := r.Command(strings.ReplaceAll(action, " ", "_"))
 		switch {
 		case command == nil || command.Run == nil:
 			return fmt.Errorf("there is no command %q", action)
 		case command.Flags().Lookup("bind") == nil:
 			return fmt.Errorf("the command %q has no option --bind", action)
-		case command.Flags().Lookup(start.Flag) != nil:
-			return fmt.Errorf("the command %q has an option --%s already", action, start.Flag)
+		case command.Flags().Lookup(containerstart.Flag) != nil:
+			return fmt.Errorf("the command %q has an option --%s already", action, containerstart.Flag)
 		}
 		commands[i] = command
 	}
 	value := ""
 	r.Flag(&value, commands...)
 	for i, command := range commands {
-		flag := command.Flags().Lookup(start.Flag)
+		flag := command.Flags().Lookup(containerstart.Flag)
 		if flag == nil {
-			return fmt.Errorf("the option --%s was not accepted", start.Flag)
+			return fmt.Errorf("the option --%s was not accepted", containerstart.Flag)
 		}
 		flag.NoOptDefVal = "1"
-		command.Run = r.wrap(start.Actions[i], command.Run)
+		command.Run = r.wrap(containerstart.Actions[i], command.Run)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (r Runtime) wrap(action string, inner func(*cobra.Command, []string)) func(
 			fmt.Fprintln(os.Stderr, line)
 		}
 		if out.PerNode && out.Note == "" {
-			out.Note = start.NotShared(call.Env, "the plugin is part of a start that is under way; PREFIX/shim can share one")
+			out.Note = containerstart.NotShared(call.Env, "the plugin is part of a start that is under way; PREFIX/shim can share one")
 		}
 		if out.Note != "" {
 			fmt.Fprintln(os.Stderr, out.Note)
@@ -101,7 +101,7 @@ func (r Runtime) wrap(action string, inner func(*cobra.Command, []string)) func(
 		// In a user namespace that the runtime makes for itself it starts once more, with the environment as it is left here.
 		setEnvironment(call.Env, out.Env)
 		for _, option := range out.Options {
-			name, value := start.SplitOption(option)
+			name, value := containerstart.SplitOption(option)
 			add(command.Flags().Lookup(name), value)
 		}
 		for _, bind := range out.Binds {
@@ -112,8 +112,8 @@ func (r Runtime) wrap(action string, inner func(*cobra.Command, []string)) func(
 }
 
 // call reads what cobra has found; the runtime has put its variables into the flags by then.
-func (r Runtime) call(action string, command *cobra.Command, words []string) start.Call {
-	call := start.Call{
+func (r Runtime) call(action string, command *cobra.Command, words []string) containerstart.Call {
+	call := containerstart.Call{
 		Action: action, Options: map[string]string{},
 		Env: os.Environ(), Prefix: r.Prefix, Facts: r.facts(), Root: os.Geteuid() == 0,
 		Takes: func(option string) (takes, known bool) {
@@ -124,7 +124,7 @@ func (r Runtime) call(action string, command *cobra.Command, words []string) sta
 	if len(words) > 0 {
 		call.Image = words[0]
 	}
-	if own := start.CommandAt(action); len(words) > own {
+	if own := containerstart.CommandAt(action); len(words) > own {
 		call.Command = words[own:]
 	}
 	// Not Visit: it leaves out flags that the runtime's variables have set.
@@ -133,12 +133,12 @@ func (r Runtime) call(action string, command *cobra.Command, words []string) sta
 			call.Options[flag.Name] = flag.Value.String()
 		}
 	})
-	call.Value, call.Asked = call.Options[start.Flag], command.Flags().Lookup(start.Flag).Changed
+	call.Value, call.Asked = call.Options[containerstart.Flag], command.Flags().Lookup(containerstart.Flag).Changed
 	return call
 }
 
 // facts joins what was recorded of this program with the configuration in force. A record that cannot be read says nothing.
-func (r Runtime) facts() start.Facts {
+func (r Runtime) facts() containerstart.Facts {
 	recorded, _ := runtimes.Read(prefix.LaunchFile(r.Prefix))
 	self, _ := os.Executable()
 	facts := recorded[self]

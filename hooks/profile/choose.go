@@ -3,8 +3,8 @@ package profile
 import (
 	"fmt"
 
-	"mpiimport.org/hooks/internal/environ"
-	"mpiimport.org/hooks/internal/rankenv"
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/rankenv"
 )
 
 // Choose returns the profile called name as the launch of a caller takes it, whose environment this is.

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"strings"
 
-	"mpiimport.org/hooks/internal/handover"
+	"mpiimport.org/hooks/internal/leaves/handover"
 )
 
 // The options that do not have their key in the section service.

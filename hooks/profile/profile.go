@@ -14,7 +14,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"mpiimport.org/hooks/internal/profilefiles"
+	"mpiimport.org/hooks/internal/leaves/profilefiles"
 )
 
 const topLevel = "the profile"

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"strings"
 
-	"mpiimport.org/hooks/internal/profilefiles"
+	"mpiimport.org/hooks/internal/leaves/profilefiles"
 )
 
 // longestName is in characters.

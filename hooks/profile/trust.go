@@ -9,8 +9,8 @@ import (
 	"sync"
 	"syscall"
 
-	"mpiimport.org/hooks/internal/prefix"
-	"mpiimport.org/hooks/internal/profilefiles"
+	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/profilefiles"
 )
 
 // LoadTrusted returns a profile for a hook, which may run as root for somebody else. It takes names alone, and

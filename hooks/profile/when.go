@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"mpiimport.org/hooks/internal/environ"
-	"mpiimport.org/hooks/internal/profilefiles"
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/profilefiles"
 )
 
 // queueVariables hold the partition or queue of a job: of Slurm, PBS and LSF. Flux says it in none.

@@ -11,8 +11,8 @@ import (
 	clicallback "github.com/sylabs/singularity/v4/pkg/plugin/callback/cli"
 	"github.com/sylabs/singularity/v4/pkg/util/singularityconf"
 
+	"mpiimport.org/hooks/containerstart"
 	"mpiimport.org/hooks/plugin"
-	"mpiimport.org/hooks/start"
 )
 
 // Plugin is the name that SingularityCE looks for.
@@ -43,7 +43,7 @@ func register(manager *cmdline.CommandManager) {
 		},
 		Flag: func(value *string, commands ...*cobra.Command) {
 			manager.RegisterFlagForCmd(&cmdline.Flag{
-				ID: plugin.FlagID, Value: value, DefaultValue: "", Name: start.Flag, Usage: start.Usage, EnvKeys: plugin.EnvKeys,
+				ID: plugin.FlagID, Value: value, DefaultValue: "", Name: containerstart.Flag, Usage: containerstart.Usage, EnvKeys: plugin.EnvKeys,
 			}, commands...)
 		},
 	})

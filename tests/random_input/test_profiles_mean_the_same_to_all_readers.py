@@ -37,7 +37,7 @@ def test_profiles_mean_the_same_to_all_readers(cases: Cases) -> None:
     schema = json.loads(SCHEMA.read_text())
     validator = jsonschema.validators.validator_for(schema)(schema)
     accepted = 0
-    for case in cases("./internal/randomprofile", "FuzzProfiles", "profiles"):
+    for case in cases("./internal/chance/randomprofile", "FuzzProfiles", "profiles"):
         text = content(case["text"])
         try:
             document = yaml.load(text, OneOfEach)

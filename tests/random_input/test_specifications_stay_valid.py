@@ -23,7 +23,7 @@ def test_an_edited_configuration_is_as_valid_as_it_was(cases: Cases, go: str) ->
         {**files["config-schema.json"], "id": "config-schema.json"}, registry=registry
     )
     valid = 0
-    for case in cases("./internal/ocihook", "FuzzDamagedConfigurations", "configurations"):
+    for case in cases("./internal/doors/ocihook", "FuzzDamagedConfigurations", "configurations"):
         if validator.is_valid(json.loads(content(case["before"]))):
             valid += 1
             assert list(validator.iter_errors(json.loads(content(case["after"])))) == [], case
@@ -33,7 +33,9 @@ def test_an_edited_configuration_is_as_valid_as_it_was(cases: Cases, go: str) ->
 def test_the_library_of_cdi_takes_every_device(cases: Cases, go: str, tmp_path: Path) -> None:
     library = tmp_path / "library"
     subprocess.run([go, "build", "-o", library, "."], cwd=CDI_LIBRARY, check=True)
-    specifications = [content(case["specification"]) for case in cases("./internal/cdi", "FuzzDevices", "devices")]
+    specifications = [
+        content(case["specification"]) for case in cases("./internal/doors/cdi", "FuzzDevices", "devices")
+    ]
     assert len(specifications) > 50
     lines = b"".join(json.dumps(json.loads(text)).encode() + b"\n" for text in specifications)
     done = subprocess.run([library, tmp_path], input=lines, capture_output=True)

@@ -1,6 +1,7 @@
 """The folders of the runtime, and those of the host commands, depend on each other in one direction."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,3 +68,31 @@ def test_every_folder_has_its_floor(package: str) -> None:
 @pytest.mark.parametrize("file", FILES, ids=NAMES)
 def test_a_file_fits_what_a_reader_can_keep_in_mind(file: Path) -> None:
     assert len(file.read_text().splitlines()) <= 300
+
+
+HOOKS = ROOT / "hooks"
+# The launch side: each may import what its own set and the sets before it have.
+GO_FLOORS = (
+    "internal/leaves",
+    "internal/inside",
+    "profile",
+    "launch",
+    "containerstart",
+    "internal/doors",
+    "plugin",
+    "cmd",
+)
+OF_TESTS = "internal/chance"
+GO_FILES = [file for file in sorted(HOOKS.rglob("*.go")) if not file.name.endswith("_test.go")]
+
+
+def go_floor(path: str) -> int:
+    return next(number for number, name in enumerate(GO_FLOORS) if f"{path}/".startswith(f"{name}/"))
+
+
+@pytest.mark.parametrize("file", GO_FILES, ids=[str(file.relative_to(HOOKS)) for file in GO_FILES])
+def test_nothing_of_the_launch_side_imports_what_stands_above_it(file: Path) -> None:
+    here = str(file.relative_to(HOOKS).parent)
+    imports = re.findall(r'^(?:import )?\s*"mpiimport\.org/hooks/(.*)"$', file.read_text(), re.MULTILINE)
+    if not here.startswith(OF_TESTS):
+        assert [name for name in imports if name.startswith(OF_TESTS) or go_floor(name) > go_floor(here)] == []

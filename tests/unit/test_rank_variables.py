@@ -10,7 +10,7 @@ from mpiimport.rank_variables import VARIABLES
 from mpiimport.runtime.mpi.launcher import launch
 from tests.conftest import ROOT
 
-GO_LIST = ROOT / "hooks" / "internal" / "rankenv" / "rank_variables.txt"
+GO_LIST = ROOT / "hooks" / "internal" / "leaves" / "rankenv" / "rank_variables.txt"
 # Prints what `is_rank_process` says in this process.
 ASK = """
 import os

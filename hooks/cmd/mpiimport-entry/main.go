@@ -9,12 +9,12 @@ import (
 	"os"
 	"runtime"
 
-	"mpiimport.org/hooks/internal/adoption"
-	"mpiimport.org/hooks/internal/entry"
-	"mpiimport.org/hooks/internal/firstprocess"
-	_ "mpiimport.org/hooks/internal/ignored"
-	"mpiimport.org/hooks/internal/prefix"
-	"mpiimport.org/hooks/internal/version"
+	"mpiimport.org/hooks/internal/inside/adoption"
+	"mpiimport.org/hooks/internal/inside/entry"
+	"mpiimport.org/hooks/internal/inside/firstprocess"
+	_ "mpiimport.org/hooks/internal/leaves/ignored"
+	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/version"
 )
 
 const usage = "usage: mpiimport-entry [--init | --no-init] COMMAND [ARGUMENT...]"

@@ -9,9 +9,9 @@ import (
 	"io"
 	"os"
 
-	_ "mpiimport.org/hooks/internal/ignored"
-	"mpiimport.org/hooks/internal/ocihook"
-	"mpiimport.org/hooks/internal/version"
+	"mpiimport.org/hooks/internal/doors/ocihook"
+	_ "mpiimport.org/hooks/internal/leaves/ignored"
+	"mpiimport.org/hooks/internal/leaves/version"
 )
 
 const usage = `usage: mpiimport-hook precreate            edit the config.json on standard input (podman)

@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	_ "mpiimport.org/hooks/internal/ignored"
-	"mpiimport.org/hooks/internal/nodecontainer"
-	"mpiimport.org/hooks/internal/version"
+	"mpiimport.org/hooks/internal/doors/nodecontainer"
+	_ "mpiimport.org/hooks/internal/leaves/ignored"
+	"mpiimport.org/hooks/internal/leaves/version"
 )
 
 // The descriptor that the shim hands over, locked.

@@ -8,10 +8,10 @@ import (
 
 	specs "tags.cncf.io/container-device-interface/specs-go"
 
-	"mpiimport.org/hooks/internal/cdi"
-	"mpiimport.org/hooks/internal/environ"
-	"mpiimport.org/hooks/internal/handover"
-	"mpiimport.org/hooks/internal/publish"
+	"mpiimport.org/hooks/internal/doors/cdi"
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/publish"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
 )

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"mpiimport.org/hooks/internal/fuzzing"
-	"mpiimport.org/hooks/internal/prefix"
-	"mpiimport.org/hooks/internal/runtimes"
+	"mpiimport.org/hooks/internal/chance/fuzzing"
+	"mpiimport.org/hooks/internal/doors/runtimes"
+	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/launch"
 )
 

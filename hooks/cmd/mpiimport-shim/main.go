@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"syscall"
 
-	_ "mpiimport.org/hooks/internal/ignored"
-	"mpiimport.org/hooks/internal/prefix"
-	"mpiimport.org/hooks/internal/runtimes"
-	"mpiimport.org/hooks/internal/shim"
-	"mpiimport.org/hooks/internal/version"
-	"mpiimport.org/hooks/start"
+	"mpiimport.org/hooks/containerstart"
+	"mpiimport.org/hooks/internal/doors/runtimes"
+	"mpiimport.org/hooks/internal/doors/shim"
+	_ "mpiimport.org/hooks/internal/leaves/ignored"
+	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/version"
 )
 
 // Exit statuses where no runtime was started: as a shell's, and for a mistake in what was asked for.
@@ -78,14 +78,14 @@ func become(runtime string, call shim.Call) (int, error) {
 	}
 	if outcome.Container != nil {
 		err := outcome.Container.Run(runtime, call.Prefix, outcome.Env)
-		outcome.Note = start.NotShared(call.Env, err.Error())
+		outcome.Note = containerstart.NotShared(call.Env, err.Error())
 	}
 	if outcome.Note != "" {
 		fmt.Fprintln(os.Stderr, outcome.Note)
 	}
 	err = syscall.Exec(runtime, append([]string{runtime}, outcome.Args...), outcome.Env)
 	if errors.Is(err, syscall.E2BIG) {
-		if note := start.NotAccelerated(call.Env, "the kernel has no room for what is added to this environment; keep fewer variables in the profile"); note != "" {
+		if note := containerstart.NotAccelerated(call.Env, "the kernel has no room for what is added to this environment; keep fewer variables in the profile"); note != "" {
 			fmt.Fprintln(os.Stderr, note)
 		}
 		err = syscall.Exec(runtime, append([]string{runtime}, shim.Plain(call.Args)...), call.Env)

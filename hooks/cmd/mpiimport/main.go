@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"os"
 
-	"mpiimport.org/hooks/internal/commands"
-	"mpiimport.org/hooks/internal/entry"
-	_ "mpiimport.org/hooks/internal/ignored"
-	"mpiimport.org/hooks/internal/prefix"
-	"mpiimport.org/hooks/internal/version"
+	"mpiimport.org/hooks/internal/doors/commands"
+	"mpiimport.org/hooks/internal/inside/entry"
+	_ "mpiimport.org/hooks/internal/leaves/ignored"
+	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/version"
 )
 
 // mistake is the status after a command line that cannot be understood.

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mpiimport.org/hooks/start"
+	"mpiimport.org/hooks/containerstart"
 )
 
 // Commands returns the commands that start containers, by their words joined by _; run gets what each is run with.
 func Commands(run func(*cobra.Command, []string)) map[string]*cobra.Command {
 	out := map[string]*cobra.Command{}
-	for _, action := range start.Actions {
+	for _, action := range containerstart.Actions {
 		words := strings.Fields(action)
 		command := &cobra.Command{Use: words[len(words)-1], Run: run}
 		command.Flags().SetInterspersed(false)

@@ -1,0 +1,42 @@
+package containerstart
+
+import (
+	"slices"
+
+	"mpiimport.org/hooks/internal/inside/entry"
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/launch"
+)
+
+// start returns the whole command, and the plan with what it needs. Where a rank's command is python, the runtime itself
+// can do what the entry binary would, which saves each rank a process: it becomes the command and evaluates $$.
+func (c Call) start(plan launch.Plan, r launch.Runtime) ([]string, launch.Plan) {
+	if !c.needsEntry(plan, r) {
+		env := environ.Set(c.Env, handover.Mode, "1")
+		command, env := entry.Start(c.Command, entry.Process{Prefix: launch.Inside, Env: env})
+		if how, early := environ.Get(env, handover.Start); early {
+			plan.Environment = append(slices.Clone(plan.Environment),
+				launch.Variable{Name: handover.Pid, Change: launch.Pid},
+				launch.Variable{Name: handover.Start, Value: how, Change: launch.Set})
+			return command, plan
+		}
+	}
+	return slices.Concat(plan.Entry, c.Command), plan
+}
+
+// needsEntry says whether the binary has more to do in the container than the runtime can, or whether too little is
+// known of the environment there.
+func (c Call) needsEntry(plan launch.Plan, r launch.Runtime) bool {
+	if len(plan.Entry) == 0 || plan.PerNode || r.CleanEnv || r.NoEval || c.hasInit() {
+		return true
+	}
+	for _, name := range []string{handover.Report, handover.RankVariables, handover.Start, handover.Pid} {
+		if _, isSet := environ.Get(c.Env, name); isSet {
+			return true
+		}
+	}
+	return slices.ContainsFunc(plan.Environment, func(v launch.Variable) bool {
+		return v.Change == launch.Unset || v.Name == handover.Inject || v.Name == handover.Report || v.Name == handover.RankVariables
+	})
+}

@@ -1,0 +1,251 @@
+// Package containerstart decides what one start of a container becomes, for every door that stands in front of Apptainer or
+// SingularityCE: the same start, or one with mounts, environment and the entry binary.
+package containerstart
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/filesystems"
+	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/rankenv"
+	"mpiimport.org/hooks/launch"
+)
+
+// Flag is the option that asks for acceleration, without its hyphens.
+const Flag = "mpiimport"
+
+// Usage is what the option's line in --help says.
+const Usage = "import Python modules from what rank 0 reads once; the value names a site profile"
+
+// The subcommands that start containers.
+const (
+	Exec          = "exec"
+	Run           = "run"
+	Shell         = "shell"
+	Test          = "test"
+	InstanceStart = "instance start"
+	InstanceRun   = "instance run"
+)
+
+// Actions lists them.
+var Actions = []string{Exec, Run, Shell, Test, InstanceStart, InstanceRun}
+
+// CommandAt is how many words stand before the command: the image, and the name of an instance.
+func CommandAt(action string) int {
+	if action == InstanceStart || action == InstanceRun {
+		return 2
+	}
+	return 1
+}
+
+// Call is one start as a door sees it.
+type Call struct {
+	Action  string            // one of Actions; any other starts no container
+	Image   string            // empty where the command line has none
+	Command []string          // what follows the image, and an instance's name
+	Asked   bool              // the flag is there
+	Value   string            // the flag's value
+	Options map[string]string // long name of each option that is set, by the command line or by a variable
+	Doubt   string            // why the command line is not fully understood; empty if it is
+	Env     []string
+	Prefix  string // where mpiimport is installed
+	Facts   Facts  // of the runtime
+	Root    bool   // whether root calls
+
+	Takes func(option string) (takes, known bool) // whether the runtime's option of this name takes a value, and whether there is one
+}
+
+// Outcome is what has to change. Note says why acceleration that was asked for was not, or not fully, applied.
+type Outcome struct {
+	Options []string // --name or --name=value; what the caller says of the same option wins
+	Binds   []string // as --bind takes them
+	Command []string // what follows the image instead, and an instance's name
+	Env     []string // the whole environment of the runtime
+	PerNode bool     // the ranks of a node are to share one container
+	LeftOut []string // lines that say what of the profile is not applied
+	Note    string
+}
+
+// Decide returns what has to change. An error means that nothing may start.
+func (c Call) Decide() (Outcome, error) {
+	same := Outcome{Command: c.Command, Env: c.Env}
+	w := c.wish()
+	if w.odd != "" {
+		same.Note = c.note(w.odd)
+	}
+	if !w.wanted {
+		return same, nil
+	}
+	reason := c.unsuited()
+	if reason == "" {
+		reason = c.Facts.forbids()
+	}
+	if reason != "" {
+		if reason != silently {
+			same.Note = c.note(reason)
+		}
+		return same, nil
+	}
+	out, err := c.accelerate(w)
+	if err != nil && !w.flagged && c.nested() {
+		// The variables came from outside with the environment; what they name need not be visible in here.
+		same.Note = c.note(err.Error())
+		return same, nil
+	}
+	return out, err
+}
+
+func (c Call) accelerate(w wish) (Outcome, error) {
+	shared, leftOut, err := c.shared(w)
+	if err != nil {
+		return Outcome{}, err
+	}
+	full, reason := c.adding(shared.Plan.Options)
+	if reason == "" {
+		reason = full.unsuited()
+	}
+	if reason != "" {
+		reason += " (among container.options of the profile " + shared.Plan.Profile + ")"
+		return Outcome{Command: c.Command, Env: c.Env, Note: c.note(reason)}, nil
+	}
+	plan, err := shared.For(full.request())
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := full.apply(plan)
+	out.LeftOut = leftOut
+	return out, nil
+}
+
+// silently marks a call that starts no container.
+const silently = "-"
+
+func (c Call) unsuited() string {
+	switch {
+	case c.Has("help"):
+		return silently
+	case c.Doubt != "":
+		return c.Doubt
+	case c.Image == "":
+		return silently
+	case c.Action == Exec && len(c.Command) == 0:
+		return silently
+	case c.Action == Exec && strings.HasPrefix(c.Command[0], "-"):
+		return "the command begins with a hyphen"
+	case strings.HasPrefix(c.Image, "instance://"):
+		return "a running instance takes no new mounts; name the image itself"
+	case c.On("writable"):
+		return "with --writable nothing can be mounted where the image has no directory; use --writable-tmpfs"
+	case c.isolating() != "":
+		return "with --" + c.isolating() + " each rank has a PID namespace of its own, where ranks get the same numbers and an MPI takes one for another"
+	case c.Has("dmtcp-launch"), c.Has("dmtcp-restart"):
+		return "checkpointing owns the command line"
+	case c.On("vm"), c.On("boot"):
+		return "the command runs in another machine or under an init"
+	}
+	return ""
+}
+
+func (c Call) apply(plan launch.Plan) Outcome {
+	compat := c.On("compat") || c.On("oci")
+	runtime := launch.Runtime{
+		Flavour:  c.Facts.Flavour,
+		CleanEnv: compat || c.On("cleanenv") || c.On("containall"),
+		NoEval:   compat || c.On("no-eval"),
+	}
+	command, plan := c.start(c.placingImage(plan), runtime)
+	env, skipped := plan.ContainerEnvironment(c.environment(), runtime)
+	out := Outcome{Options: plan.Options, Command: command, Env: env, PerNode: plan.PerNode}
+	for _, m := range plan.Mounts {
+		out.Binds = append(out.Binds, m.Bind())
+	}
+	if c.hidesDevices() {
+		out.Binds = append(out.Binds, plan.Devices...)
+	}
+	if len(skipped) > 0 {
+		out.Note = c.note(fmt.Sprintf("%s cannot be changed without shell evaluation; leave out --no-eval and --compat, or use exec",
+			strings.Join(skipped, ", ")))
+	}
+	if c.Action == Run && rankenv.IsRank(c.Env) && c.hasInit() {
+		out.Note = c.note("in a PID namespace the runtime does not become the run script, so no process can be named; use exec")
+	}
+	return out
+}
+
+// placingImage tells the container where an image that is a directory lies: what is below its overlay cannot be seen
+// from inside, and only that tells whether one node reads its own disk.
+func (c Call) placingImage(plan launch.Plan) launch.Plan {
+	if c.Has("overlay") || !rankenv.IsOneNode(c.Env) {
+		return plan
+	}
+	kind := filesystems.OfDirectory(c.Image, filesystems.Mountinfo)
+	if kind == "" {
+		return plan
+	}
+	plan.Environment = append(slices.Clone(plan.Environment), launch.Variable{Name: handover.ImageOn, Value: kind, Change: launch.Set})
+	return plan
+}
+
+// hasInit says whether the runtime stays in the container as an init and starts the command as its child.
+func (c Call) hasInit() bool {
+	if c.On("no-init") || c.On("compat") {
+		return false
+	}
+	return c.On("pid") || c.On("containall") || c.Has("fusemount")
+}
+
+// isolating returns the option that keeps ranks which share a node's memory from seeing each other's processes.
+func (c Call) isolating() string {
+	if c.On("no-pid") || !rankenv.IsRank(c.Env) || rankenv.LocalRanks(c.Env) == 1 {
+		return ""
+	}
+	options := []string{"pid", "containall", "compat"}
+	if i := slices.IndexFunc(options, c.On); i >= 0 {
+		return options[i]
+	}
+	return ""
+}
+
+// nested says whether this call is made inside a container.
+func (c Call) nested() bool {
+	for _, variable := range []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"} {
+		if value, _ := environ.Get(c.Env, variable); value != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// On says whether an option that takes no value is on.
+func (c Call) On(option string) bool {
+	value, ok := c.Options[option]
+	return ok && isTrue(value)
+}
+
+// Has says whether an option is set, to whatever value.
+func (c Call) Has(option string) bool {
+	_, ok := c.Options[option]
+	return ok
+}
+
+// note says why a start is not accelerated.
+func (c Call) note(reason string) string { return NotAccelerated(c.Env, reason) }
+
+// NotAccelerated says why a start is plain.
+func NotAccelerated(env []string, reason string) string { return once(env, "not accelerated: "+reason) }
+
+// NotShared says why each rank has a container of its own.
+func NotShared(env []string, reason string) string {
+	return once(env, "the ranks of a node share no container: "+reason)
+}
+
+// once returns a line that one process of a job prints, and nothing in the others.
+func once(env []string, text string) string {
+	if !rankenv.SpeaksForJob(env) {
+		return ""
+	}
+	return "mpiimport: " + text
+}

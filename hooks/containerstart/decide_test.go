@@ -1,0 +1,152 @@
+package containerstart
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/launch"
+)
+
+func call(action string, env ...string) Call {
+	return Call{Action: action, Image: "img", Command: []string{"python"}, Env: append(env, "HOME=/none"), Prefix: "/p", Facts: Facts{Flavour: "apptainer"}, Root: true}
+}
+
+func profileOf(t *testing.T, c Call) string {
+	t.Helper()
+	out, err := c.Decide()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, _ := environ.Get(out.Env, "APPTAINERENV_MPIIMPORT_PROFILE")
+	return name
+}
+
+func TestTheStrongestWishCounts(t *testing.T) {
+	directory := t.TempDir()
+	for _, name := range []string{"a", "b", "c"} {
+		text := "schema_version: 1\nname: " + name + "\ndescription: a test\n"
+		if err := os.WriteFile(filepath.Join(directory, name+".yaml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := func(name string) string { return filepath.Join(directory, name+".yaml") }
+	for name, c := range map[string]struct {
+		flag string
+		env  []string
+		want string
+	}{
+		"nothing":                         {"none", nil, ""},
+		"the flag alone":                  {"", nil, "default"},
+		"the flag as a truth value":       {"true", nil, "default"},
+		"the flag says no":                {"false", []string{"MPIIMPORT=1"}, ""},
+		"the flag and MPIIMPORT_PROFILE":  {"1", []string{"MPIIMPORT_PROFILE=" + file("a")}, "a"},
+		"the flag beats the variables":    {file("b"), []string{"MPIIMPORT_PROFILE=" + file("a"), "APPTAINER_MPIIMPORT=" + file("c")}, "b"},
+		"Apptainer's variable":            {"none", []string{"APPTAINER_MPIIMPORT=" + file("a"), "SINGULARITY_MPIIMPORT=0"}, "a"},
+		"Singularity's variable":          {"none", []string{"SINGULARITY_MPIIMPORT=1"}, "default"},
+		"a variable that says no":         {"none", []string{"APPTAINER_MPIIMPORT=0", "MPIIMPORT=1"}, ""},
+		"an empty variable":               {"none", []string{"APPTAINER_MPIIMPORT="}, ""},
+		"MPIIMPORT alone":                 {"none", []string{"MPIIMPORT=force"}, "default"},
+		"MPIIMPORT=0 switches all off":    {file("b"), []string{"MPIIMPORT=0", "APPTAINER_MPIIMPORT=1"}, ""},
+		"an odd MPIIMPORT and the flag":   {"", []string{"MPIIMPORT=yes"}, "default"},
+		"an odd MPIIMPORT and a variable": {"none", []string{"MPIIMPORT=yes", "APPTAINER_MPIIMPORT=1"}, "default"},
+	} {
+		asked := call(Exec, c.env...)
+		asked.Asked, asked.Value = c.flag != "none", c.flag
+		if got := profileOf(t, asked); got != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestEveryActionIsAccelerated(t *testing.T) {
+	for _, action := range Actions {
+		out, err := call(action, "MPIIMPORT=1").Decide()
+		if err != nil || !slices.Equal(out.Binds, []string{"/p:/.mpiimport:ro"}) {
+			t.Errorf("%s: %v %v", action, out.Binds, err)
+		}
+		_, door := environ.Get(out.Env, "APPTAINERENV_PYTHONPATH")
+		if entry := len(out.Command) > 0 && out.Command[0] == launch.EntryPath; entry != (action == Exec) || door == entry {
+			t.Errorf("%s: command %v, door %v", action, out.Command, door)
+		}
+	}
+	if out, _ := call("instance list", "MPIIMPORT=1").Decide(); out.Binds != nil {
+		t.Error("a subcommand that starts nothing")
+	}
+}
+
+func TestAContainerIsToldWhatHoldsItsSandbox(t *testing.T) {
+	oneNode := []string{"PMI_RANK=0", "PMI_SIZE=2", "MPI_LOCALNRANKS=2"}
+	for name, c := range map[string]struct {
+		image   string
+		options map[string]string
+		env     []string
+		told    bool
+	}{
+		"a sandbox":               {t.TempDir(), nil, oneNode, true},
+		"a sandbox and a layer":   {t.TempDir(), map[string]string{"overlay": "/layer"}, oneNode, false},
+		"an image that is a file": {os.Args[0], nil, oneNode, false},
+		"two nodes":               {t.TempDir(), nil, []string{"PMI_RANK=0", "PMI_SIZE=4", "MPI_LOCALNRANKS=2"}, false},
+		"no rank":                 {t.TempDir(), nil, nil, false},
+	} {
+		asked := call(Exec, append(slices.Clone(c.env), "MPIIMPORT=1")...)
+		asked.Image, asked.Options = c.image, c.options
+		out, err := asked.Decide()
+		kind, told := environ.Get(out.Env, "APPTAINERENV_"+handover.ImageOn)
+		if err != nil || told != c.told || told != (kind != "") {
+			t.Errorf("%s: %q %v", name, kind, err)
+		}
+	}
+}
+
+// A profile that the environment names need not be visible in a container that passes the environment on.
+func TestInsideAContainerAMissingProfileIsNoError(t *testing.T) {
+	inside := []string{"APPTAINER_CONTAINER=/img", "MPIIMPORT=1", "MPIIMPORT_PROFILE=site"}
+	c := call(Exec, inside...)
+	out, err := c.Decide()
+	if err != nil || !strings.Contains(out.Note, `no profile "site"`) || out.Binds != nil || !slices.Equal(out.Command, c.Command) {
+		t.Errorf("%q %v", out.Note, err)
+	}
+	c.Asked, c.Value = true, "site"
+	if _, err := c.Decide(); err == nil {
+		t.Error("the flag was typed in here")
+	}
+	if _, err := call(Exec, inside[1:]...).Decide(); err == nil {
+		t.Error("outside of containers it is a mistake")
+	}
+}
+
+func TestAPlanInTheEnvironmentTakesThePlaceOfTheProfile(t *testing.T) {
+	plan := launch.Plan{Profile: "gone", Mounts: []launch.Mount{{Source: "/p", Target: launch.Inside, Options: "ro"}, {Source: "/s", Target: "/t", Options: "ro"}},
+		Environment: []launch.Variable{{Name: "A", Value: "b", Change: launch.Set}}}
+	text, err := launch.WriteShared(launch.Shared{Plan: plan}, launch.Key{Prefix: "/p", Profile: "gone"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := call(Exec, handover.Plan+"="+text, "MPIIMPORT=1", "MPIIMPORT_PROFILE=gone", "PYTHONPATH=/p/lib/mpiimport/door:/u")
+	out, err := c.Decide()
+	if err != nil || !slices.Equal(out.Binds, []string{"/p:/.mpiimport:ro", "/s:/t:ro"}) || out.Command[0] != launch.EntryPath {
+		t.Fatalf("%+v %v", out, err)
+	}
+	if value, _ := environ.Get(out.Env, "APPTAINERENV_A"); value != "b" {
+		t.Error("the plan's environment is missing")
+	}
+	if _, there := environ.Get(out.Env, handover.Plan); there {
+		t.Error("the plan goes on into the container")
+	}
+	if path, _ := environ.Get(out.Env, "PYTHONPATH"); path != "/u" {
+		t.Error("the door for the host's pythons goes on into the container:", path)
+	}
+	c.Asked, c.Value = true, "other"
+	if _, err := c.Decide(); err == nil {
+		t.Error("the flag names another profile, which does not exist")
+	}
+	c.Asked, c.Options = false, map[string]string{"fakeroot": "true"}
+	if _, err := c.Decide(); err == nil {
+		t.Error("a user namespace needs a plan of its own, and the profile does not exist")
+	}
+}

@@ -1,0 +1,77 @@
+package containerstart
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/handover"
+)
+
+// The variables that stand for the flag, as others do for the runtimes' own options, the strongest first.
+var variables = []string{"APPTAINER_MPIIMPORT", "SINGULARITY_MPIIMPORT"}
+
+// wish is what the caller asks for.
+type wish struct {
+	wanted  bool
+	flagged bool   // by the flag or a variable that stands for it
+	profile string // its name; empty where none is named
+	odd     string // a value that is not understood
+}
+
+// IsAsked says whether the caller has said anything about acceleration that is to be heeded.
+func (c Call) IsAsked() bool {
+	w := c.wish()
+	return w.wanted || w.odd != ""
+}
+
+// wish reads the caller's wishes: MPIIMPORT=0 beats the flag, the flag beats its variables, these beat MPIIMPORT. The
+// flag's value is the name of a profile, or a truth value.
+func (c Call) wish() wish {
+	mode, _ := environ.Get(c.Env, handover.Mode)
+	if mode == "0" || !slices.Contains(Actions, c.Action) {
+		return wish{}
+	}
+	if value, asked := c.flag(); asked {
+		switch strings.ToLower(value) {
+		case "0", "false":
+			return wish{}
+		case "", "1", "true":
+			return wish{wanted: true, flagged: true, profile: c.profileVariable()}
+		}
+		return wish{wanted: true, flagged: true, profile: value}
+	}
+	switch mode {
+	case "":
+		return wish{}
+	case "1", "force":
+		return wish{wanted: true, profile: c.profileVariable()}
+	}
+	return wish{odd: fmt.Sprintf("MPIIMPORT=%q is none of 0, 1, force", mode)}
+}
+
+func (c Call) flag() (string, bool) {
+	if c.Asked {
+		return c.Value, true
+	}
+	for _, variable := range variables {
+		if value, _ := environ.Get(c.Env, variable); value != "" {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+func (c Call) profileVariable() string {
+	name, _ := environ.Get(c.Env, handover.Profile)
+	return name
+}
+
+func isTrue(value string) bool {
+	switch strings.ToLower(value) {
+	case "", "0", "f", "false", "n", "no":
+		return false
+	}
+	return true
+}

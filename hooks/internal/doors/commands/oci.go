@@ -1,0 +1,143 @@
+package commands
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/rankenv"
+	"mpiimport.org/hooks/launch"
+	"mpiimport.org/hooks/profile"
+)
+
+// byOCI runs a command in an image of podman's or docker's, in the current directory.
+func (c Call) byOCI(name string, words []string, off bool) (Outcome, error) {
+	options, image, command := ociWords(words)
+	switch {
+	case image == "":
+		return Outcome{}, fmt.Errorf("no image given; %s", ExecUsage)
+	case strings.HasPrefix(image, "/"), strings.HasPrefix(image, "."), strings.HasSuffix(image, ".sif"):
+		return Outcome{}, fmt.Errorf("there is no image %s; mend the path", image)
+	case len(command) == 0:
+		return Outcome{}, fmt.Errorf("no command given for the image %s; %s", image, ExecUsage)
+	case rankenv.IsRank(c.Env):
+		return Outcome{}, fmt.Errorf("%s is an image of docker or podman, whose containers do not reach the launcher outside; start it inside: mpiimport exec %s mpiexec -n 4 %s",
+			image, image, strings.Join(command, " "))
+	}
+	runtime, inImage, err := c.ociRuntime(image)
+	if err != nil {
+		return Outcome{}, err
+	}
+	leftOut := []string{}
+	line := append([]string{runtime, "run", "--rm", "--interactive"}, surroundings(runtime, c.Root)...)
+	if !off {
+		chosen, err := profile.Choose(name, c.Prefix, c.Env)
+		if err != nil {
+			return Outcome{}, err
+		}
+		accelerated, err := c.ociOptions(chosen.Profile, command, inImage)
+		if err != nil {
+			return Outcome{}, err
+		}
+		leftOut = chosen.LeftOut
+		line = append(line, accelerated...)
+	} else {
+		line = append(line, "--entrypoint=")
+	}
+	line = append(append(line, options...), image)
+	return Outcome{Args: append(line, command...), Env: c.Env, LeftOut: leftOut}, nil
+}
+
+// ociWords splits a command line. Options are single words, for nobody here knows which of them take another.
+func ociWords(words []string) ([]string, string, []string) {
+	i := 0
+	for i < len(words) && strings.HasPrefix(words[i], "-") {
+		i++
+	}
+	if i == len(words) {
+		return words, "", nil
+	}
+	return words[:i], words[i], words[i+1:]
+}
+
+// ociRuntime returns the runtime that has the image, and the environment in the image; the first one on PATH, which
+// will fetch it, where none has.
+func (c Call) ociRuntime(image string) (string, []string, error) {
+	present := []string{}
+	for _, runtime := range []string{"podman", "docker"} {
+		if _, err := exec.LookPath(runtime); err != nil {
+			continue
+		}
+		present = append(present, runtime)
+		if env, ok := environmentIn(runtime, image); ok {
+			return runtime, env, nil
+		}
+	}
+	if len(present) == 0 {
+		return "", nil, fmt.Errorf("there is no file or directory %s, and neither podman nor docker, which know images by name, is on PATH", image)
+	}
+	return present[0], nil, nil
+}
+
+func environmentIn(runtime, image string) ([]string, bool) {
+	output, err := exec.Command(runtime, "image", "inspect", "--format", "{{json .Config.Env}}", image).Output()
+	if err != nil {
+		return nil, false
+	}
+	env := []string{}
+	return env, json.Unmarshal(output, &env) == nil
+}
+
+// surroundings make the container see what a person expects of a command: the current directory, the terminal, and
+// files that belong to the caller.
+func surroundings(runtime string, root bool) []string {
+	out := []string{}
+	if directory, err := os.Getwd(); err == nil && directory != "/" {
+		out = append(out, "--volume="+directory+":"+directory, "--workdir="+directory)
+	}
+	if isTerminal(0) && isTerminal(1) {
+		out = append(out, "--tty")
+	}
+	if !root && runtime == "podman" {
+		out = append(out, "--userns=keep-id")
+	} else if !root {
+		out = append(out, fmt.Sprintf("--user=%d:%d", os.Getuid(), os.Getgid()))
+	}
+	return out
+}
+
+func isTerminal(descriptor int) bool {
+	_, err := unix.IoctlGetTermios(descriptor, unix.TCGETS)
+	return err == nil
+}
+
+// ociOptions carry the plan out. Ranks are taken to be shielded from each other, as in a user namespace, for the
+// runtimes' filter of system calls may keep them from reading each other's memory.
+func (c Call) ociOptions(chosen *profile.Profile, command, inImage []string) ([]string, error) {
+	request := c.request(true, command)
+	request.Shm = launch.ShmPrivate
+	plan, err := launch.Resolve(chosen, request)
+	if err != nil {
+		return nil, err
+	}
+	out := []string{"--entrypoint=" + launch.EntryPath}
+	for _, m := range plan.Mounts {
+		out = append(out, "--volume="+m.Bind())
+	}
+	for _, device := range plan.Devices {
+		out = append(out, "--device="+device)
+	}
+	for _, target := range plan.Memory {
+		out = append(out, "--tmpfs="+target+":"+strings.Join(launch.MemoryOptions(), ","))
+	}
+	for _, v := range plan.Changes(c.Env, true) {
+		value, _ := environ.Get(v.In(inImage), v.Name)
+		out = append(out, "--env="+v.Name+"="+value)
+	}
+	return out, nil
+}

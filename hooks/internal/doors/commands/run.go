@@ -1,0 +1,86 @@
+package commands
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/launch"
+	"mpiimport.org/hooks/profile"
+)
+
+// RunUsage is how `mpiimport run` is called.
+const RunUsage = "usage: mpiimport run [--profile P] [--] LAUNCHER..., as in: mpiimport run -- srun -n 64 apptainer exec img.sif python app.py"
+
+// largestPlan is in bytes: the environment has room for one string of 128 KiB, and launchers copy it to every rank.
+const largestPlan = 32 << 10
+
+// Run resolves the profile once for all containers of a job and starts the launcher, with the shims ahead of the
+// runtimes and the sitecustomize door for pythons of the host.
+func (c Call) Run() (Outcome, error) {
+	name, line, err := c.profile()
+	if err != nil {
+		return Outcome{}, err
+	}
+	if len(line) > 0 && line[0] == "--" {
+		line = line[1:]
+	} else if len(line) > 0 && strings.HasPrefix(line[0], "-") {
+		return Outcome{}, fmt.Errorf("run has no option %s; %s", line[0], RunUsage)
+	}
+	if len(line) == 0 {
+		return Outcome{}, fmt.Errorf("no launcher given; %s", RunUsage)
+	}
+	off, err := c.off()
+	needsLauncher := strings.HasPrefix(line[0], "-")
+	if err != nil || off && !needsLauncher {
+		return Outcome{Args: line, Env: c.Env}, err
+	}
+	chosen, err := profile.Choose(name, c.Prefix, c.Env)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if needsLauncher {
+		launcher := chosen.Launcher.Prefix
+		if len(launcher) == 0 {
+			return Outcome{}, fmt.Errorf("the line begins with the option %s, and the profile %s has no launcher.prefix to put in front; name the launcher, as in: mpiimport run -- srun %s", line[0], chosen.Name, line[0])
+		}
+		line = slices.Concat(launcher, line)
+	}
+	if off {
+		return Outcome{Args: line, Env: c.Env}, nil
+	}
+	_, facts := c.runtime()
+	request := c.request(!c.Root && !facts.Setuid, nil)
+	shared, err := launch.Share(chosen.Profile, request)
+	if err != nil {
+		return Outcome{}, err
+	}
+	text, err := launch.WriteShared(shared, launch.Key{Prefix: c.Prefix, Profile: name, UserNamespace: request.UserNamespace})
+	if err != nil {
+		return Outcome{}, err
+	}
+	if len(chosen.Missing) > 0 {
+		// The launcher may set for each rank what is not set here.
+		text = ""
+	}
+	return toOtherNodes(Outcome{Args: line, Env: c.jobEnvironment(name, text)}), nil
+}
+
+func (c Call) jobEnvironment(name, plan string) []string {
+	env := environ.Unset(c.Env, handover.Plan)
+	if mode, _ := environ.Get(env, handover.Mode); mode == "" {
+		env = environ.Set(env, handover.Mode, "1")
+	}
+	if name != "" {
+		env = environ.Set(env, handover.Profile, name)
+	}
+	// Without it each start reads the profile. JSON has no way to write a path that is not UTF-8.
+	if plan != "" && len(plan) <= largestPlan && !strings.Contains(plan, `\ufffd`) {
+		env = environ.Set(env, handover.Plan, plan)
+	}
+	env = environ.PrependPath(env, "PATH", prefix.Shims(c.Prefix))
+	return environ.PrependPath(env, "PYTHONPATH", prefix.SiteDirectory(c.Prefix))
+}

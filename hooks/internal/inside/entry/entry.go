@@ -1,0 +1,98 @@
+// Package entry decides how a container's command starts, so that its python is accelerated from the outset.
+package entry
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/pythoncli"
+	"mpiimport.org/hooks/internal/leaves/rankenv"
+)
+
+// Process is what is known about the process that will become the command.
+type Process struct {
+	Prefix string   // where mpiimport lies, seen from here
+	Pid    int      // kept by exec
+	Env    []string // its environment
+}
+
+// Start returns the command line and the environment to execute.
+func Start(command []string, p Process) ([]string, []string) {
+	if off(p.Env) {
+		return command, p.Env
+	}
+	env := unsetAsked(p.Env)
+	// What an outer entry said was meant for its own process, and a plan for containers started out there.
+	for _, name := range []string{handover.Start, handover.Pid, handover.Plan} {
+		env = environ.Unset(env, name)
+	}
+	isRank := rankenv.IsRank(p.Env)
+	if isRank {
+		env = environ.Set(env, handover.Pid, strconv.Itoa(p.Pid))
+	}
+	if isRank && isPython(filepath.Base(command[0])) && !inspects(p.Env) {
+		script := prefix.StartScript(p.Prefix)
+		line := pythoncli.Parse(command[1:])
+		switch {
+		case line.Plain:
+		case line.Target[0] == script:
+			// Who started this process has done it.
+			if how, said := environ.Get(p.Env, handover.Start); said {
+				env = environ.Set(env, handover.Start, how)
+			}
+			return command, env
+		default:
+			how := "early"
+			if line.NoSite {
+				how = "early-nosite"
+			}
+			words := line.Words("-S", script)
+			return append([]string{command[0]}, words...), environ.Set(env, handover.Start, how)
+		}
+	}
+	return command, environ.PrependPath(env, "PYTHONPATH", prefix.SiteDirectory(p.Prefix))
+}
+
+// oldest is the minor version of Python 3 that is served first. Others start once if their name tells.
+const oldest = 10
+
+// isPython says whether a program of this name is python, python3 or python3.N, and may be one that is served.
+func isPython(name string) bool {
+	version, ok := strings.CutPrefix(name, "python")
+	if !ok || version == "" || version == "3" {
+		return ok
+	}
+	minor, ok := strings.CutPrefix(version, "3.")
+	if !ok || strings.Trim(minor, "0123456789") != "" {
+		return false
+	}
+	number, err := strconv.Atoi(minor)
+	return err == nil && number >= oldest
+}
+
+func off(env []string) bool {
+	mode, _ := environ.Get(env, handover.Mode)
+	return mode == "" || mode == "0"
+}
+
+// unsetAsked removes the variables that the profile wants gone. The runtime has emptied them; one that has a value got it
+// from the caller, who wins.
+func unsetAsked(env []string) []string {
+	names, _ := environ.Get(env, handover.Unset)
+	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ':' }) {
+		if value, _ := environ.Get(env, name); value == "" {
+			env = environ.Unset(env, name)
+		}
+	}
+	return environ.Unset(env, handover.Unset)
+}
+
+// inspects says whether python goes interactive after the program, as with -i.
+func inspects(env []string) bool {
+	value, _ := environ.Get(env, "PYTHONINSPECT")
+	return value != ""
+}
