@@ -16,6 +16,7 @@ from pathlib import Path
 
 from .cluster import LOGIN, Cluster
 from .filesystem import NO_CACHING, Caching, Counts, Load, SharedFileSystem
+from .provisioning import CANNOT, Unavailable
 
 
 def main() -> int:
@@ -45,9 +46,13 @@ def main() -> int:
     options.command = options.command or [os.environ.get("SHELL", "/bin/sh")]
     caching = NO_CACHING if options.no_caching else Caching()
     bandwidth = int(options.bandwidth * 1e6)
-    with SharedFileSystem(options.service_time / 1e3, bandwidth, caching, options.record) as simulated:
-        status: int = options.run(simulated, options)
-        show(simulated.load())
+    try:
+        with SharedFileSystem(options.service_time / 1e3, bandwidth, caching, options.record) as simulated:
+            status: int = options.run(simulated, options)
+            show(simulated.load())
+    except Unavailable as exc:
+        print(f"lab: {exc}", file=sys.stderr)
+        return CANNOT
     return status
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from .filesystem import SharedFileSystem, provisioned
+from .filesystem import SharedFileSystem
+from .provisioning import provision
 from .ranks import Mpi
 
 SCRIPTS = Path(__file__).resolve().parent / "nodes"
@@ -71,7 +72,7 @@ class Cluster:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Cluster":
-        provisioned()
+        provision("lab.sh")
         self.home = self._home or Path(tempfile.mkdtemp(prefix="lab-"))
         self.tools = Path(tempfile.mkdtemp(prefix=".cluster-", dir=self.home))
         shutil.copy(SCRIPTS / "rsh.sh", self.tools / "rsh")

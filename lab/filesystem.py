@@ -10,7 +10,8 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from types import TracebackType
 
-PROVISION = Path(__file__).resolve().parent.parent / "tests" / "containers" / "provision" / "lab.sh"
+from .provisioning import provision
+
 # What the clients take for ever: seconds that fit the kernel's time.
 FOREVER = 1e9
 NANOSECONDS = 1e9
@@ -115,7 +116,7 @@ class SharedFileSystem:
         caching: Caching | None = None,
         record: Path | None = None,
     ) -> None:
-        self._program = provisioned()
+        self._program = provision("lab.sh")
         self._caching = caching or Caching()
         self._record = None if record is None else os.open(record, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
         self._names: dict[str, int] = {}
@@ -233,9 +234,3 @@ def shows_client(directory: Path) -> bool:
     lines = Path("/proc/self/mountinfo").read_text().splitlines()
     types = [fields[fields.index("-") + 1] for fields in map(str.split, lines) if fields[4] == str(directory)]
     return types[-1:] == ["fuse.sharedfs"]
-
-
-def provisioned() -> Path:
-    """Return the client program, built where it is not yet. Raises CalledProcessError: 3 where it cannot be had."""
-    done = subprocess.run([PROVISION], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=True)
-    return Path(done.stdout.splitlines()[-1])

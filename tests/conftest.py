@@ -1,17 +1,16 @@
 """Fixtures that every test shares: the installed prefix, the Python tree, and the MPI implementations."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from lab import provisioning
 from lab.ranks import Mpi, Outcome, clean_environment, run
 
 ROOT = Path(__file__).resolve().parent.parent
-PROVISION = ROOT / "tests" / "containers" / "provision"
 # The minor versions of CPython that are served, and the one that runs the tests.
 SERVED = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -24,16 +23,16 @@ OPENMPI_ENVIRONMENT = {
 
 
 def provision(script: str, *arguments: str) -> Path:
-    """Run a provisioning script; its last line, if any, names what it made. Skip where it says it cannot (3)."""
-    done = subprocess.run([PROVISION / script, *arguments], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
-    if done.returncode == 3:
-        message = f"{script} cannot provide what this test needs on this machine"
+    """Run a provisioning script; its last line, if any, names what it made. Skip where it says it cannot."""
+    try:
+        return Path(provisioning.provision(script, *arguments).removeprefix("images: "))
+    except provisioning.Unavailable as exc:
+        if exc.status != provisioning.CANNOT:
+            pytest.fail(f"{script} failed with status {exc.status}: {exc.said}")
+        message = f"{script} cannot provide what this test needs on this machine: {exc}"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
-    assert done.returncode == 0, f"{script} failed with status {done.returncode}"
-    lines = done.stdout.splitlines() or [""]
-    return Path(lines[-1].removeprefix("images: "))
 
 
 def environment_with(packages: str) -> Path:

@@ -18,9 +18,10 @@ from benchmarks.demonstrations.one_node import NONE, new_table
 from benchmarks.demonstrations.path_calls import DemoError
 from benchmarks.demonstrations.preparing import Part, prepare
 from benchmarks.demonstrations.time_line import draw
-from benchmarks.measuring.containers import Containers, Unavailable, find_containers, provisioned_mpi
+from benchmarks.measuring.containers import Containers, find_containers
 from benchmarks.programs.lab_images import PYTHON_INSIDE, WAYS, Launched, Tree, launch, site_of
 from lab.cluster import python_tree
+from lab.provisioning import Unavailable, provisioned_mpi
 from lab.ranks import Mpi
 
 NODES, RANKS = 4, 8

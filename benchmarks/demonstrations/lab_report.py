@@ -5,16 +5,15 @@
 Needs root. Of the plain run only root reports; the file system of the lab counts the operations of all ranks.
 """
 
-import argparse
-import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.measuring.containers import UNAVAILABLE, Unavailable, provision, provisioned_mpi
+from benchmarks.measuring.command_line import add_service_time, end_with, options_of
 from benchmarks.measuring.contenders import SECONDS, Start, forced
 from benchmarks.workloads import WORKLOADS
 from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem
+from lab.provisioning import provision, provisioned_mpi
 from lab.ranks import Mpi, clean_environment, run
 from mpiimport.host.report.file import read_reports
 from mpiimport.host.report.page import page
@@ -28,20 +27,14 @@ MPI.COMM_WORLD.Barrier()
 """
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
-    parser.add_argument("--output", type=Path, required=True, help="the directory of the reports and the page")
+def main() -> None:
+    parser = options_of(__doc__)
     parser.add_argument("--ranks", type=int, default=64, help="(%(default)s)")
     parser.add_argument("--nodes", type=int, default=8, help="(%(default)s)")
-    parser.add_argument("--service-time", type=float, default=0.2, metavar="MS", help="of a metadata operation (0.2)")
+    add_service_time(parser)
     options = parser.parse_args()
-    try:
-        provision("lab.sh")
-        mpi = provisioned_mpi()
-    except Unavailable as exc:
-        print(f"lab_report: {exc}", file=sys.stderr)
-        return UNAVAILABLE
+    provision("lab.sh")
+    mpi = provisioned_mpi()
     options.output.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix="lab-report-") as name,
@@ -52,7 +45,7 @@ def main() -> int:
         cluster.share(shared, *python_tree().values())
         reports = []
         for way, changes in WAYS.items():
-            start = forced(options.prefix.resolve(), cluster.home / "manifests", DEADLINE=str(SECONDS), **changes)
+            start = forced(options.prefix, cluster.home / "manifests", DEADLINE=str(SECONDS), **changes)
             reports.append(options.output / f"{way}.json")
             shared.remount()
             reports[-1].write_text(reported(start, cluster, mpi, options.ranks))
@@ -60,7 +53,6 @@ def main() -> int:
     html = options.output / "page.html"
     html.write_text(page(read_reports(reports)), encoding="utf-8")
     print(html)
-    return 0
 
 
 def reported(start: Start, cluster: Cluster, mpi: Mpi, ranks: int) -> str:
@@ -76,4 +68,4 @@ def reported(start: Start, cluster: Cluster, mpi: Mpi, ranks: int) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

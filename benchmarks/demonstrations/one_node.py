@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.demonstrations.path_calls import RANKS, RUNS, Figures, Way, compare
-from benchmarks.measuring.containers import provision
+from lab.provisioning import provision
 from lab.ranks import Mpi, clean_environment
 
 TOOLS = Path(__file__).resolve().parents[2] / "lab" / "tools.sh"

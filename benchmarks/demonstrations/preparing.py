@@ -1,4 +1,4 @@
-"""What the demonstration needs of a machine, made by the provisioning scripts of the tests, with a bar of progress."""
+"""What the demonstration needs of a machine, made by the lab's scripts, with a bar of progress."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from benchmarks.measuring.containers import PROVISION, Unavailable
+from lab.provisioning import SCRIPTS, Unavailable
 
 # How often the bar moves.
 TICK = 0.25
@@ -39,7 +39,7 @@ def prepare(console: Console, *parts: Part) -> list[str]:
 def _run(part: Part, progress: Progress, bar: TaskID) -> str:
     began = time.monotonic()
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as said:
-        words = [str(PROVISION / part.words[0]), *part.words[1:]]
+        words = [str(SCRIPTS / part.words[0]), *part.words[1:]]
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=said)
         while process.poll() is None:
             time.sleep(TICK)

@@ -10,7 +10,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measuring.containers import Unavailable, provision, provisioned_images, without_lacking_capability
+from benchmarks.measuring.containers import without_lacking_capability
+from lab.provisioning import Unavailable, provision, provisioned_images
 
 PROFILE = "mpich"
 RANK = {"PMI_RANK": "0", "PMI_SIZE": "1", "MPI_LOCALNRANKS": "1"}

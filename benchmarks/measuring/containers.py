@@ -6,19 +6,11 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.provisioning import Unavailable, provision, provisioned_images
 from lab.ranks import Mpi, run
 
-PROVISION = Path(__file__).resolve().parents[2] / "tests" / "containers" / "provision"
-# The exit status of a benchmark that this machine cannot run, as of the provisioning scripts.
-UNAVAILABLE = 3
-# Building the images from nothing takes minutes.
-PROVISION_SECONDS = 1800
 # The number of the capability in capability(7) that some machines' root lacks.
 CAP_SYS_RESOURCE = 24
-
-
-class Unavailable(Exception):
-    """Something that this machine does not have; the message says what."""
 
 
 @dataclass(frozen=True)
@@ -73,26 +65,6 @@ def squashfuse_user(prefix: Path) -> str:
         return ""
     reads = run(["runuser", "-u", user, "--", "test", "-r", str(prefix / "ready")], dict(os.environ), 30)
     return user if reads.status == 0 else ""
-
-
-def provision(script: str, *arguments: str) -> str:
-    """Run a provisioning script of the tests and return its last line. Raises Unavailable with its reason."""
-    outcome = run([str(PROVISION / script), *arguments], dict(os.environ), PROVISION_SECONDS)
-    if outcome.status != 0:
-        said = outcome.stderr.splitlines() or [f"{script}: no reason given"]
-        raise Unavailable(said[-1])
-    return (outcome.stdout.splitlines() or [""])[-1]
-
-
-def provisioned_images(*names: str) -> Path:
-    """Return the directory of the images of the tests, and have those named in it. Raises Unavailable."""
-    return Path(provision("images.sh", *names).removeprefix("images: "))
-
-
-def provisioned_mpi() -> Mpi:
-    """Return the MPICH of the tests. Raises Unavailable."""
-    home = Path(provision("mpi.sh")) / "mpich"
-    return Mpi("mpich", home, home / "lib" / "libmpi.so.12")
 
 
 def without_lacking_capability(runtime: Path) -> dict[str, str]:

@@ -8,7 +8,6 @@ module, means over ranks; page faults of each; and, by runs of their own with ld
 rank looked up in its whole life, importing only and with the calls.
 """
 
-import argparse
 import json
 import os
 import re
@@ -16,12 +15,13 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.measuring.containers import UNAVAILABLE, Unavailable, provisioned_mpi
+from benchmarks.measuring.command_line import end_with, options_of
 from benchmarks.measuring.contenders import Start, forced
 from benchmarks.measuring.local_jobs import SERVED, Job, launch
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.paired import Spread, ratios, rounds, spread
 from benchmarks.workloads import prepare
+from lab.provisioning import provisioned_mpi
 from lab.ranks import Mpi
 
 BASIS = "plain"
@@ -54,24 +54,17 @@ if MPI.COMM_WORLD.rank == 0:
 RELOCATIONS = re.compile(r"final number of relocations: (\d+)")
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
-    parser.add_argument("--output", type=Path, default=Path("/dev/stdout"), help="where the JSON goes")
+def main() -> None:
+    parser = options_of(__doc__)
     parser.add_argument("--ranks", type=int, default=2, help="(2)")
     parser.add_argument("--rounds", type=int, default=11, help="(11)")
     arguments = parser.parse_args()
-    prefix = arguments.prefix.resolve()
-    try:
-        mpi = provisioned_mpi()
-    except Unavailable as exc:
-        print(f"binding: {exc}", file=sys.stderr)
-        return UNAVAILABLE
+    prefix = arguments.prefix
+    mpi = provisioned_mpi()
     machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
     ways = measure(arguments.ranks, arguments.rounds, prefix, mpi)
     result = {"machine": machine, "ranks": arguments.ranks, "load_average": os.getloadavg()[0], "ways": ways}
     arguments.output.write_text(json.dumps(result, indent=1) + "\n")
-    return 0
 
 
 def measure(ranks: int, count: int, prefix: Path, mpi: Mpi) -> dict[str, dict[str, object]]:
@@ -115,4 +108,4 @@ def final_relocations(text: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

@@ -8,23 +8,21 @@ what each is above the runtime alone, in per cent: for CPU and wall the median o
 a rank would start, ``python app.py``; that python is ``true`` under another name.
 """
 
-import argparse
 import ctypes
 import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.measuring.command_line import end_with, options_of
 from benchmarks.measuring.container_ways import Way, all_ways
-from benchmarks.measuring.containers import UNAVAILABLE, Unavailable
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.paired import ratios, rounds
+from lab.provisioning import Unavailable
 
 # In linux/prctl.h.
 PR_SET_CHILD_SUBREAPER = 36
@@ -83,30 +81,23 @@ def compared(ways: dict[str, Way], count: int) -> dict[str, dict[str, float]]:
     return found
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--prefix", type=Path, required=True, help="the installed mpiimport")
-    parser.add_argument("--output", type=Path, default=Path("/dev/stdout"), help="where the JSON goes")
+def main() -> None:
+    parser = options_of(__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=31)
     arguments = parser.parse_args()
-    prefix = arguments.prefix.resolve()
+    prefix = arguments.prefix
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     with ExitStack() as resources:
-        try:
-            ways, missing = all_ways(prefix, resources)
-        except Unavailable as exc:
-            print(f"container_start: {exc}", file=sys.stderr)
-            return UNAVAILABLE
+        ways, missing = all_ways(prefix, resources)
         if not ways:
-            return UNAVAILABLE
+            raise Unavailable("; ".join(f"{way}: {reason}" for way, reason in missing.items()))
         figures = compared(ways, arguments.rounds)
         runtimes = {
             name: [way.command[0], "--version"] for name, way in ways.items() if name in ("apptainer", "podman")
         }
         machine = describe(prefix, **runtimes)
     arguments.output.write_text(json.dumps({"machine": machine, "ways": figures, "missing": missing}, indent=2) + "\n")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

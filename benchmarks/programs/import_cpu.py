@@ -6,19 +6,19 @@ The ways take turns, on a warm local file system. Writes JSON: user and system C
 alone, and of the process from its start to their end, means over ranks; ratios are those of one round.
 """
 
-import argparse
 import json
 import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.measuring.containers import UNAVAILABLE, Unavailable, provisioned_mpi
+from benchmarks.measuring.command_line import end_with, options_of
 from benchmarks.measuring.contenders import Start, forced
 from benchmarks.measuring.local_jobs import SERVED, Job, launch
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.paired import ratios, rounds, spread
 from benchmarks.workloads import WORKLOADS, prepare
+from lab.provisioning import provisioned_mpi
 from lab.ranks import Mpi
 
 SOURCES = Path(__file__).resolve().parents[2]
@@ -46,24 +46,17 @@ INSTALL = "sys.path.insert(0, {sources!r}); from benchmarks.measuring.memory_imp
 HOLD = "sys.path.insert(0, {sources!r}); from benchmarks.measuring.memory_importer import hold; hold({held!r})"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
-    parser.add_argument("--output", type=Path, default=Path("/dev/stdout"), help="where the JSON goes")
+def main() -> None:
+    parser = options_of(__doc__)
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=["scipy", "pure", "linked"])
     parser.add_argument("--ranks", type=int, default=2, help="(2)")
     parser.add_argument("--rounds", type=int, default=21, help="(21)")
     arguments = parser.parse_args()
-    prefix = arguments.prefix.resolve()
-    try:
-        mpi = provisioned_mpi()
-    except Unavailable as exc:
-        print(f"import_cpu: {exc}", file=sys.stderr)
-        return UNAVAILABLE
+    prefix = arguments.prefix
+    mpi = provisioned_mpi()
     machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
     found = [measure(name, arguments.ranks, arguments.rounds, prefix, mpi) for name in arguments.workloads]
     arguments.output.write_text(json.dumps({"machine": machine, "workloads": found}, indent=1) + "\n")
-    return 0
 
 
 def measure(workload: str, ranks: int, count: int, prefix: Path, mpi: Mpi) -> dict[str, object]:
@@ -130,4 +123,4 @@ def line(result: dict[str, object]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

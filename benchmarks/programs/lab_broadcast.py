@@ -1,10 +1,9 @@
 """How long a snapshot takes from a shared file system to the nodes of the lab, beside reading it and sending it alone.
 
-Writes JSON. Needs root; builds what it needs by the provisioning scripts of the tests. Reading is slowed by the file
+Writes JSON. Needs root; builds what it needs by the lab's scripts. Reading is slowed by the file
 system's bandwidth, sending by the rate of the nodes' links; what overlaps takes as long as the longer of both.
 """
 
-import argparse
 import json
 import statistics
 import sys
@@ -12,10 +11,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measuring.containers import UNAVAILABLE, Unavailable, provision, provisioned_mpi
+from benchmarks.measuring.command_line import end_with, options_of
 from benchmarks.measuring.machine import describe
 from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem
+from lab.provisioning import provision, provisioned_mpi
 from lab.ranks import Mpi, clean_environment, run
 
 ALGORITHMS = ["mpi", "tree:1", "tree:2", "tree:4"]
@@ -25,23 +25,17 @@ SECONDS = 300
 LIMITS = {"reading": (True, False), "sending": (False, True), "both": (True, True)}
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
-    parser.add_argument("--output", type=Path, required=True, help="where the results go")
+def main() -> None:
+    parser = options_of(__doc__)
     parser.add_argument("--nodes", type=int, default=4, metavar="N", help="one rank on each (4)")
     parser.add_argument("--bandwidth", type=int, default=60, metavar="MB", help="of the file system, per second (60)")
     parser.add_argument("--rate", default="500mbit", help="of each link, as for tc (500mbit)")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="of which the medians are taken (3)")
     parser.add_argument("--algorithms", nargs="+", default=ALGORITHMS, metavar="NAME", help=f"({' '.join(ALGORITHMS)})")
     options = parser.parse_args()
-    try:
-        provision("lab.sh")
-        mpi = provisioned_mpi()
-    except Unavailable as exc:
-        print(f"lab_broadcast: {exc}", file=sys.stderr)
-        return UNAVAILABLE
-    prefix = options.prefix.resolve()
+    provision("lab.sh")
+    mpi = provisioned_mpi()
+    prefix = options.prefix
     runs = []
     for slowed, (reads, sends) in LIMITS.items():
         for algorithm in options.algorithms:
@@ -62,7 +56,6 @@ def main() -> int:
     machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
     setting = {name: getattr(options, name) for name in ("nodes", "bandwidth", "rate", "repeats")}
     options.output.write_text(json.dumps({"machine": machine, **setting, "runs": runs}, indent=1) + "\n")
-    return 0
 
 
 def measure(
@@ -103,4 +96,4 @@ def measure(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

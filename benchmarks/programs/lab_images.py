@@ -8,7 +8,6 @@ them does not. Writes JSON: operations and bytes, which are exact, seconds of CP
 included, and of wall from the launch to a barrier after the imports, on cold caches.
 """
 
-import argparse
 import dataclasses
 import json
 import os
@@ -22,14 +21,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measuring.containers import (
-    UNAVAILABLE,
-    Containers,
-    Unavailable,
-    find_containers,
-    provision,
-    provisioned_mpi,
-)
+from benchmarks.measuring.command_line import add_service_time, end_with, options_of
+from benchmarks.measuring.containers import Containers, find_containers
 from benchmarks.measuring.contenders import SECONDS
 from benchmarks.measuring.control_group import group, into, seconds_of
 from benchmarks.measuring.local_jobs import SERVED
@@ -37,6 +30,7 @@ from benchmarks.measuring.machine import describe
 from benchmarks.workloads import WORKLOADS
 from lab.cluster import Cluster, ClusterMpi, python_tree
 from lab.filesystem import SharedFileSystem
+from lab.provisioning import provision, provisioned_mpi
 from lab.ranks import clean_environment, run
 
 SIZES = ["2x1", "2x2", "8x1", "8x4"]
@@ -85,21 +79,14 @@ class Launched:
     moments: list[list[float]]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
-    parser.add_argument("--output", type=Path, required=True, help="where the results go")
+def main() -> None:
+    parser = options_of(__doc__)
     parser.add_argument("--sizes", nargs="+", default=SIZES, metavar="RANKSxNODES", help=f"({' '.join(SIZES)})")
-    parser.add_argument("--service-time", type=float, default=0.2, metavar="MS", help="of a metadata operation (0.2)")
+    add_service_time(parser)
     arguments = parser.parse_args()
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    prefix = arguments.prefix.resolve()
-    try:
-        provision("lab.sh")
-        containers = find_containers(prefix, provisioned_mpi())
-    except Unavailable as exc:
-        print(f"lab_images: {exc}", file=sys.stderr)
-        return UNAVAILABLE
+    prefix = arguments.prefix
+    provision("lab.sh")
+    containers = find_containers(prefix, provisioned_mpi())
     machine = describe(prefix, runtime=[containers.runtime, "--version"])
     result: dict[str, Any] = {"machine": machine, "service_time": arguments.service_time / 1e3, "runs": []}
     for size in arguments.sizes:
@@ -108,7 +95,6 @@ def main() -> int:
             result["runs"].append({"ranks": ranks, "nodes": nodes, **found})
             print(line(result["runs"][-1]), file=sys.stderr, flush=True)
             arguments.output.write_text(json.dumps(result, indent=1) + "\n")
-    return 0
 
 
 def trees(containers: Containers) -> dict[str, Tree]:
@@ -207,4 +193,4 @@ def line(found: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

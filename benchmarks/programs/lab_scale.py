@@ -1,10 +1,9 @@
 """What imports ask of a shared file system at growing numbers of ranks and nodes of the lab, in the ways compared.
 
-Writes JSON. Needs root; builds what it needs by the provisioning scripts of the tests. Counts are exact on any machine;
+Writes JSON. Needs root; builds what it needs by the lab's scripts. Counts are exact on any machine;
 walls are not, and mean something only beside each other in one run.
 """
 
-import argparse
 import dataclasses
 import json
 import os
@@ -16,13 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measuring.containers import UNAVAILABLE, Unavailable, provision, provisioned_mpi
+from benchmarks.measuring.command_line import add_service_time, end_with, options_of
 from benchmarks.measuring.contenders import ALL_WAYS, SECONDS, Contest, NotHere, Start, start
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.operations import MARK, by_rank, mean_by_place
 from benchmarks.workloads import WORKLOADS, prepare
 from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem
+from lab.provisioning import provision, provisioned_mpi
 from lab.ranks import Mpi, clean_environment, run
 
 # Ranks and nodes: of the first workload, and of the others.
@@ -76,14 +76,12 @@ class Site:
     directories: dict[str, Path]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
-    parser.add_argument("--output", type=Path, required=True, help="where the results go")
+def main() -> None:
+    parser = options_of(__doc__)
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), help="(all)")
     parser.add_argument("--sizes", nargs="+", metavar="RANKSxNODES", help=f"({' '.join(SIZES)}, fewer but for scipy)")
     parser.add_argument("--ways", nargs="+", choices=ALL_WAYS, default=ALL_WAYS, help="(all)")
-    parser.add_argument("--service-time", type=float, default=0.2, metavar="MS", help="of a metadata operation (0.2)")
+    add_service_time(parser)
     parser.add_argument(
         "--resume", action="store_true", help="leave out what is in the output, of this commit, already"
     )
@@ -91,13 +89,9 @@ def main() -> int:
     options = parser.parse_args()
     if {"later", "lazy", "tree"} & set(options.ways) and "first" not in options.ways:
         parser.error("--ways: what later runs use is learned by the first")
-    prefix = options.prefix.resolve()
-    try:
-        provision("lab.sh")
-        mpi = provisioned_mpi()
-    except Unavailable as exc:
-        print(f"lab_scale: {exc}", file=sys.stderr)
-        return UNAVAILABLE
+    prefix = options.prefix
+    provision("lab.sh")
+    mpi = provisioned_mpi()
     machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
     results: dict[str, Any] = {"machine": machine, "service_time": options.service_time / 1e3, "runs": []}
     if options.resume and options.output.exists():
@@ -110,7 +104,6 @@ def main() -> int:
             results["runs"].append(found)
             print(line(found), flush=True)
             options.output.write_text(json.dumps(results, indent=1) + "\n")
-    return 0
 
 
 def recorded_runs(results: dict[str, Any], machine: dict[str, Any]) -> list[dict[str, Any]]:
@@ -230,4 +223,4 @@ def line(found: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

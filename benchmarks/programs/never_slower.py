@@ -6,19 +6,19 @@ The ways take turns: plain Python; with mpiimport, which steps aside; with mpiim
 manifest and without one. Writes JSON: wall and CPU seconds of each job, and the ratios to plain of the same round.
 """
 
-import argparse
 import json
 import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
-from benchmarks.measuring.containers import UNAVAILABLE, Unavailable, provisioned_mpi
+from benchmarks.measuring.command_line import end_with, options_of
 from benchmarks.measuring.contenders import Start, forced, served
 from benchmarks.measuring.local_jobs import SERVED, Job, launch
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.paired import ratios, rounds
 from benchmarks.workloads import WORKLOADS
+from lab.provisioning import Unavailable, provisioned_mpi
 from lab.ranks import Mpi
 from mpiimport.runtime.file_systems import LOCAL_FILE_SYSTEMS, file_system
 
@@ -38,28 +38,21 @@ if MPI.COMM_WORLD.rank == 0:
 """
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
-    parser.add_argument("--output", type=Path, default=Path("/dev/stdout"), help="where the JSON goes")
+def main() -> None:
+    parser = options_of(__doc__)
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4, 8], help="(1 2 4 8)")
     parser.add_argument("--rounds", type=int, default=21, help="(21)")
     arguments = parser.parse_args()
-    prefix = arguments.prefix.resolve()
+    prefix = arguments.prefix
     kind = file_system(sys.prefix)
-    try:
-        if kind not in LOCAL_FILE_SYSTEMS:
-            raise Unavailable(f"{sys.prefix} lies on {kind or 'an unknown file system'}, which need not be local")
-        mpi = provisioned_mpi()
-    except Unavailable as exc:
-        print(f"never_slower: {exc}", file=sys.stderr)
-        return UNAVAILABLE
+    if kind not in LOCAL_FILE_SYSTEMS:
+        raise Unavailable(f"{sys.prefix} lies on {kind or 'an unknown file system'}, which need not be local")
+    mpi = provisioned_mpi()
     machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
     sizes = [measure(ranks, arguments.rounds, prefix, mpi) for ranks in arguments.ranks]
     arguments.output.write_text(
         json.dumps({"machine": machine, "file_system": kind, "goals": GOALS, "sizes": sizes}, indent=1) + "\n"
     )
-    return 0
 
 
 def measure(ranks: int, count: int, prefix: Path, mpi: Mpi) -> dict[str, object]:
@@ -113,4 +106,4 @@ def line(result: dict[str, object]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

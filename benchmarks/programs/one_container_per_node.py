@@ -6,7 +6,6 @@ The ways take turns, so that a machine that gets slower is slower for all. ``cpu
 mounts images included, by a control group of its own; it is null where this user cannot make one.
 """
 
-import argparse
 import itertools
 import json
 import os
@@ -16,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.measuring.containers import UNAVAILABLE, Containers, Unavailable, find_containers, provisioned_mpi
+from benchmarks.measuring.command_line import end_with, options_of
+from benchmarks.measuring.containers import Containers, find_containers
 from benchmarks.measuring.control_group import group, into, seconds_of
 from benchmarks.measuring.machine import describe
+from lab.provisioning import provisioned_mpi
 from lab.ranks import run
 
 IMAGES = {"sandbox": "py", "sif": "py.sif"}
@@ -39,21 +40,14 @@ class Case:
     program: str
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
-    parser.add_argument("--output", type=Path, default=Path("/dev/stdout"), help="where the JSON goes")
+def main() -> None:
+    parser = options_of(__doc__)
     parser.add_argument("--ranks", type=int, nargs="+", default=[16, 64])
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    prefix = arguments.prefix.resolve()
-    try:
-        mpi = provisioned_mpi()
-        containers = find_containers(prefix, mpi)
-    except Unavailable as exc:
-        print(f"one_container_per_node: {exc}", file=sys.stderr)
-        return UNAVAILABLE
+    prefix = arguments.prefix
+    mpi = provisioned_mpi()
+    containers = find_containers(prefix, mpi)
     identities = ["root"] * (os.geteuid() == 0) + ["user"] * bool(containers.user)
     cases = [Case(*values) for values in itertools.product(IMAGES, identities, arguments.ranks, PROGRAMS)]
     result = {
@@ -63,7 +57,6 @@ def main() -> int:
         "results": [measure(containers, case, arguments.rounds) for case in cases],
     }
     arguments.output.write_text(json.dumps(result, indent=2) + "\n")
-    return 0
 
 
 def measure(containers: Containers, case: Case, rounds: int) -> dict[str, object]:
@@ -96,4 +89,4 @@ def launch(containers: Containers, case: Case, way: str, directory: Path) -> dic
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

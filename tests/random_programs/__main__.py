@@ -4,12 +4,11 @@ The directories stay: see the last line.
 """
 
 import argparse
-import subprocess
 import tempfile
 from pathlib import Path
 
-from lab.ranks import Mpi
-from tests.conftest import PROVISION, ROOT, Job
+from lab.provisioning import provisioned_mpi
+from tests.conftest import ROOT, Job
 from tests.random_programs.blocks import BLOCKS
 from tests.random_programs.comparison import DOORS, Bench, differences
 from tests.random_programs.generator import program
@@ -28,9 +27,7 @@ def main() -> int:
     parser.add_argument("--directory", type=Path, help="where to work; a new directory by default")
     parser.add_argument("--twice", action="store_true", help="run plainly twice first")
     arguments = parser.parse_args()
-    done = subprocess.run([PROVISION / "mpi.sh"], stdout=subprocess.PIPE, text=True, check=True)
-    home = Path(done.stdout.splitlines()[-1].removeprefix("images: "))
-    mpi = Mpi("mpich", home / "mpich", home / "mpich" / "lib" / "libmpi.so.12")
+    mpi = provisioned_mpi()
     directory = arguments.directory or Path(tempfile.mkdtemp(prefix="random-"))
     failed = 0
     choices = [(block.name,) for block in BLOCKS] if arguments.each else [tuple(arguments.blocks)]

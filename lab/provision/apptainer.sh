@@ -83,7 +83,7 @@ provide() {
     : >"$log"
     apt_ensure "${BUILD_PACKAGES[@]}"
     # The Go of all our own programs: a plugin is compiled by the same.
-    PATH=$(dirname "$("$here/../../../hooks/go.sh")"):$PATH
+    PATH=$(dirname "$("$here/../../hooks/go.sh")"):$PATH
     build "$cache/$name.build" "$prefix"
 }
 

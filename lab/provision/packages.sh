@@ -26,7 +26,7 @@ make_environment() {
 
 main() {
     local python=$1 list=$2 requirements directory version
-    requirements=$(find "$(cd "$here/../.." && pwd)" -name "$list.txt")
+    requirements=$(find "$(cd "$here/../../tests" && pwd)" -name "$list.txt")
     [ -e "$requirements" ] || die 2 "there is not one list of packages $list.txt below tests"
     version=$("$python" -c 'import platform; print(platform.machine(), platform.python_version())')
     case $version in

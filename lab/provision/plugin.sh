@@ -5,7 +5,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh
 . "$here/lib.sh"
-root=$(cd "$here/../../.." && pwd)
+root=$(cd "$here/../.." && pwd)
 
 # The runtime finds its plugins beside its own executable, so that a copy has plugins of its own.
 make_copy() {

@@ -6,7 +6,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh
 . "$here/lib.sh"
 
-readonly SOURCES=$here/../../../lab/sharedfs
+readonly SOURCES=$here/../sharedfs
 
 make_client() {
     local directory=$1 log flags

@@ -25,7 +25,7 @@ main() {
     directory=$cache/cdi-schema-$(content_key "${BASH_SOURCE[0]}")
     lock_cache cdi-schema
     if [ ! -d "$directory" ]; then
-        go=$("$here/../../../hooks/go.sh")
+        go=$("$here/../../hooks/go.sh")
         work=$directory.partial
         rm -rf "$work"
         mkdir "$work"

@@ -6,7 +6,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh
 . "$here/lib.sh"
 
-readonly DEFINITION=$here/../../../containers/numpy-scipy.def
+readonly DEFINITION=$here/../../containers/numpy-scipy.def
 
 build() {
     local directory=$1 images=$2 work=$1.partial apptainer

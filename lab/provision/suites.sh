@@ -7,7 +7,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh
 . "$here/lib.sh"
 
-readonly REQUIREMENTS=$here/../../suites/requirements.txt VENV=$here/../../../venv.sh
+readonly REQUIREMENTS=$here/../../tests/suites/requirements.txt VENV=$here/../../venv.sh
 # pip asks an archive for its metadata even where it is only downloaded; these answer for the two.
 readonly BACKENDS=("setuptools>=77" setuptools-scm coherent.licensed cython)
 

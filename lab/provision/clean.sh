@@ -11,7 +11,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/pins.sh"
 
 readonly PACKAGES=(python3 python3-venv libstdc++6)
-readonly PROJECT=$here/../../../pyproject.toml
+readonly PROJECT=$here/../../pyproject.toml
 
 host_requirements() {
     /usr/bin/python3 -c 'import sys, tomllib
