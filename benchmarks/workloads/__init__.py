@@ -22,7 +22,7 @@ class Workload:
     generate: Callable[[Path], None] | None = None
 
 
-# Versions as in tests/corpus/corpus.txt.
+# Versions as in tests/support/corpus/corpus.txt.
 NUMBERS = ("numpy==2.4.6", "scipy==1.17.1")
 WORKLOADS = {
     "scipy": Workload("numpy", "import numpy; import scipy.interpolate"),

@@ -14,9 +14,9 @@ import (
 	"mpiimport.org/hooks/profile"
 )
 
-var update = flag.Bool("update", false, "write tests/machines/*/plans.json anew")
+var update = flag.Bool("update", false, "write tests/support/machines/*/plans.json anew")
 
-const machines = "../../tests/machines"
+const machines = "../../tests/support/machines"
 
 // condensed is a plan with one line for each mount and variable.
 type condensed struct {

@@ -10,7 +10,7 @@ import yaml
 from lab.ranks import Outcome, clean_environment, run
 from tests.conftest import ROOT
 
-MACHINES = sorted(path.parent for path in (ROOT / "tests" / "machines").glob("*/hostname"))
+MACHINES = sorted(path.parent for path in (ROOT / "tests" / "support" / "machines").glob("*/hostname"))
 SHM = "tmpfs /dev/shm tmpfs rw,nosuid,nodev{options},size={size} 0 0"
 LUSTRE = "10.0.0.1@tcp:/scratch /scratch lustre rw,noatime,flock 0 0"
 ROOT_MOUNT = "/dev/sda1 / ext4 rw 0 0"

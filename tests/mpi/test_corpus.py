@@ -16,7 +16,7 @@ from lab.modules import CLOSED_LIST, REPORT, Seen, collect
 from lab.ranks import Mpi
 from mpiimport.runtime.root.learning import OWN_LOADER
 from tests.conftest import ROOT, Job, environment_with
-from tests.corpus.programs import PROGRAMS, REPRESENTATIVE
+from tests.support.corpus.programs import PROGRAMS, REPRESENTATIVE
 
 # Of the representative packages alone, and of all.
 FIRST_RUN_SHARE = (0.97, 0.98)

@@ -20,7 +20,7 @@ PACKAGE = ROOT / "mpiimport"
 SCHEMA = PACKAGE / "profiles" / "profile.schema.json"
 VECTORS = ROOT / "hooks" / "profile" / "testdata"
 SHIPPED = sorted(PACKAGE.glob("profiles/*.yaml"))
-MACHINES = sorted(path.parent for path in (ROOT / "tests" / "machines").glob("*/hostname"))
+MACHINES = sorted(path.parent for path in (ROOT / "tests" / "support" / "machines").glob("*/hostname"))
 # Of every key that becomes an option, by the option's name: its section, a value that is not the default in YAML, and
 # the option's value.
 SAMPLES: dict[str, tuple[str, str, object]] = {
