@@ -17,6 +17,9 @@ def main():  # type: () -> None
 
 def _prepare(interpreter):  # type: (list[str]) -> Execution
     """Activate. ``interpreter``: what plain Python would have in front of the program."""
+    from mpiimport.runtime.clock import phases
+
+    phases.begin_life()
     from mpiimport.runtime.startup.command import prepare_command
 
     return prepare_command(interpreter, sys.argv[1:], before_site=False, activated=lambda: None)

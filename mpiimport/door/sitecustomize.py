@@ -22,6 +22,9 @@ def _activate():  # type: () -> None
             for name in [name for name in sys.modules if name.split(".")[0] == "mpiimport"]:
                 del sys.modules[name]
             return
+        from mpiimport.runtime.clock import phases
+
+        phases.begin_life()
         from mpiimport.runtime.startup.command import activate_interpreter
     except Exception as exc:
         if sys.stderr is not None:

@@ -6,12 +6,16 @@ FANOUT_PREFIX = "tree:"
 
 
 class Algorithm(str):
-    """How a broadcast travels: ``mpi``, by MPI's own, or ``tree:FANOUT``. Where it ``is_valid``, that is."""
+    """How a broadcast travels: ``mpi``, by MPI's own, or ``tree:FANOUT``."""
 
     __slots__ = ()
 
-    def is_valid(self) -> bool:
-        return self == "mpi" or (self.startswith(FANOUT_PREFIX) and is_count(self[len(FANOUT_PREFIX) :]))
+    @classmethod
+    def parse(cls, text: str) -> "Algorithm":
+        """Raises ValueError, which says what would be one."""
+        if text != "mpi" and not (text.startswith(FANOUT_PREFIX) and is_count(text[len(FANOUT_PREFIX) :])):
+            raise ValueError(f"mpi or {FANOUT_PREFIX}FANOUT, such as {FANOUT_PREFIX}4")
+        return cls(text)
 
     def family(self, rank: int, size: int) -> "Family | None":
         """Return the place of a rank in the tree; None where MPI finds its own ways."""
@@ -32,4 +36,4 @@ class Family:
         self.children = range(first, min(first + fanout, size)) if first < size else range(0)
 
 
-MPI_OWN = Algorithm("mpi")
+MPI_OWN = Algorithm.parse("mpi")

@@ -36,16 +36,22 @@ def read_clocks() -> tuple[int, int, int]:
 
 
 class Phases:
-    """The phases of one process.
+    """The phases of one process, from ``begin_life`` on.
 
     ``spent``: phase -> time by each of CLOCKS, up to the last ``begin``; ``current``: the phase that is on.
     """
 
     def __init__(self) -> None:
-        """Begin with the process's birth: EXEC until the entry binary became python, INTERPRETER until now."""
-        now = read_clocks()
         self.spent: dict[str, list[int]] = {name: [0] * len(CLOCKS) for name in PHASES}
         self.current = EXEC
+        self._since = (0, 0, 0)
+
+    def begin_life(self) -> None:
+        """Begin with the process's birth: EXEC until the entry binary became python, INTERPRETER until now, then LOAD.
+
+        Every door calls this first, before most modules of ours are loaded.
+        """
+        now = read_clocks()
         self._since = (min(_birth(now[0]), now[0]), 0, 0)
         started = _handed_over(self._since[0], now)
         if started is not None:
@@ -86,5 +92,5 @@ def _handed_over(birth: int, now: tuple[int, int, int]) -> tuple[int, int, int] 
     return (wall, own, waited) if birth <= wall <= now[0] and own <= now[1] and waited <= now[2] else None
 
 
-# Those of this process, from when the first modules of ours are there.
+# Those of this process.
 phases = Phases()

@@ -8,14 +8,18 @@ from . import os
 from .broadcast_tree import MPI_OWN, Algorithm
 from .size import Size, is_count
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 WORLD, SESSION, OFF = "world", "session", "off"
 CLOSURE, PACKAGE = "closure", "package"
 NOW, LAZY = "now", "lazy"
 AUTO, STAGE, DIRECT = "auto", "stage", "direct"
 THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
-
-
-STORE_SIZE = Size("50%")
+STORE_SIZE = Size.parse("50%")
+# Of the kinds whose values are more than words.
+PARSERS: "dict[type, Callable[[str], object]]" = {Size: Size.parse, Algorithm: Algorithm.parse}
 
 
 class Option:
@@ -286,14 +290,11 @@ def _value(option: Option, text: str, said: str) -> object:
         return int(text)
     if option.kind is tuple:
         return tuple(word for word in text.split(":") if word)
-    if option.kind is Size:
-        if not Size(text).is_valid():
-            raise OptionError(f"{said} takes a size such as 4GiB or 512MiB, or a share such as 50%, not {text!r}")
-        return Size(text)
-    if option.kind is Algorithm:
-        if not Algorithm(text).is_valid():
-            raise OptionError(f"{said} takes mpi or tree:FANOUT, such as tree:4, not {text!r}")
-        return Algorithm(text)
+    if option.kind in PARSERS:
+        try:
+            return PARSERS[option.kind](text)
+        except ValueError as exc:
+            raise OptionError(f"{said} takes {exc}, not {text!r}") from None
     if option.choices and text not in option.choices:
         raise OptionError(f"{said} is one of {', '.join(option.choices)}, not {text!r}")
     return text

@@ -4,13 +4,18 @@ UNITS = {"MiB": 20, "GiB": 30, "TiB": 40}
 
 
 class Size(str):
-    """Bytes in binary units, such as ``4GiB``, or a share, such as ``50%``. Where it ``is_valid``, that is."""
+    """Bytes in binary units, such as ``4GiB``, or a share, such as ``50%``."""
 
     __slots__ = ()
 
-    def is_valid(self) -> bool:
-        number, unit = (self[:-1], self[-1:]) if self.is_share() else (self[:-3], self[-3:])
-        return is_count(number) and (unit in UNITS or (self.is_share() and int(number) <= 100))
+    @classmethod
+    def parse(cls, text: str) -> "Size":
+        """Raises ValueError, which says what would be one."""
+        size = cls(text)
+        number, unit = (text[:-1], text[-1:]) if size.is_share() else (text[:-3], text[-3:])
+        if not is_count(number) or not (unit in UNITS or (size.is_share() and int(number) <= 100)):
+            raise ValueError("a size such as 4GiB or 512MiB, or a share such as 50%")
+        return size
 
     def is_share(self) -> bool:
         return self.endswith("%")

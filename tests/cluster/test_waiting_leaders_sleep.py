@@ -27,7 +27,7 @@ def messages():
     while leaders.rank == 0 and time.process_time() < before + {work}:
         pass
     yield memoryview(bytearray(1 << 20))
-carry(leaders, Algorithm({algorithm!r}), messages(), lambda message: None, lambda: True)
+carry(leaders, Algorithm.parse({algorithm!r}), messages(), lambda message: None, lambda: True)
 used = MPI.COMM_WORLD.gather(time.process_time() - before)
 if leaders.rank == 0:
     print(json.dumps(used))

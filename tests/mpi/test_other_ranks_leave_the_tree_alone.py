@@ -1,5 +1,7 @@
 """Only root reads the Python tree; what the others still do there before activation is bounded."""
 
+import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 from lab.environments import Installation
 from lab.ranks import Mpi
 from lab.syscalls import MARK, Call, Trace, on_tree, trace
-from tests.conftest import RUNNING, Job
+from tests.conftest import ROOT, RUNNING, Job
 
 PROGRAM = f"""
 import numpy; import scipy.interpolate
@@ -22,6 +24,7 @@ from mpi4py import MPI
 if MPI.COMM_WORLD.rank == 0:
     os.path.exists("{MARK}root")
 """
+PAGE = ROOT / "docs" / "installation.md"
 # For an interpreter that has nothing installed.
 SMALL = f"""
 import os
@@ -105,6 +108,19 @@ def test_path_calls_before_activation(job: Job, mpi: Mpi, tree: list[Path], pref
             causes = by_cause(on_tree(found.calls[: found.activated_at()], [*tree, prefix]), prefix)
             for cause, lines in causes.items():
                 assert len(lines) <= limits[cause], "\n".join(lines)
+
+
+def test_what_a_prefix_without_the_one_file_costs_is_documented(job: Job, mpich: Mpi, prefix: Path) -> None:
+    bare = job.directory / "bare"
+    shutil.copytree(prefix / "lib", bare / "lib", ignore=shutil.ignore_patterns("rank_path.*"))
+    (bare / "mpi4py").symlink_to(prefix / "mpi4py")
+    figures = re.findall(r"\((\d+) path calls in PREFIX for each rank, else (\d+)\)", PAGE.read_text())
+    for where, documented in zip((prefix, bare), map(int, *figures), strict=True):
+        directory = job.directory / f"{documented}"
+        directory.mkdir()
+        for found in traced(Job(where, directory), mpich, "early", SMALL):
+            if not is_root(found):
+                assert len(on_tree(found.calls[: found.activated_at()], [where])) <= documented
 
 
 def test_root_of_later_runs_makes_no_more_calls_than_a_plain_process(job: Job, mpich: Mpi, tree: list[Path]) -> None:

@@ -11,7 +11,7 @@ JOBS = st.tuples(st.integers(1, 500), st.integers(1, 20))
 
 
 def tree(size: int, fanout: int) -> list[Family]:
-    found = [Algorithm(f"tree:{fanout}").family(rank, size) for rank in range(size)]
+    found = [Algorithm.parse(f"tree:{fanout}").family(rank, size) for rank in range(size)]
     return [family for family in found if family is not None]
 
 

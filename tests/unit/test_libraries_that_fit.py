@@ -68,7 +68,7 @@ def test_nothing_is_copied_where_there_is_no_room(libraries: Libraries, pages: i
 
 
 def test_room_is_what_the_directory_and_the_chosen_size_allow(tmp_path: Path) -> None:
-    free = room(str(tmp_path), Size("100TiB"))
+    free = room(str(tmp_path), Size.parse("100TiB"))
     assert 0 < free < 100 << 40
-    assert room(str(tmp_path), Size("1MiB")) == min(free, 1 << 20)
-    assert room("/no/such/directory", Size("1MiB")) == 0
+    assert room(str(tmp_path), Size.parse("1MiB")) == min(free, 1 << 20)
+    assert room("/no/such/directory", Size.parse("1MiB")) == 0

@@ -135,9 +135,9 @@ def test_what_a_store_may_take_can_be_chosen(
     monkeypatch.setattr(memory, "file_system", lambda path: "tmpfs")
     if refusal:
         with pytest.raises(NoRoom, match=f"4 MiB are needed, {refusal}"):
-            Store.create([str(tmp_path)], {"index": 4 * MIB}, Size(most))
+            Store.create([str(tmp_path)], {"index": 4 * MIB}, Size.parse(most))
     else:
-        Store.create([str(tmp_path)], {"index": 4 * MIB}, Size(most)).leave()
+        Store.create([str(tmp_path)], {"index": 4 * MIB}, Size.parse(most)).leave()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -146,9 +146,9 @@ def test_a_place_on_disk_has_a_limit_of_its_own_and_not_that_of_memory(
 ) -> None:
     monkeypatch.setattr(memory, "memory_left", lambda: 0)
     monkeypatch.setattr(memory, "file_system", lambda path: "ext4")
-    Store.create([str(tmp_path)], {"index": 4 * MIB}, Size("1%")).leave()
+    Store.create([str(tmp_path)], {"index": 4 * MIB}, Size.parse("1%")).leave()
     with pytest.raises(NoRoom, match="MPIIMPORT_STORE_SIZE=3MiB"):
-        Store.create([str(tmp_path)], {"index": 4 * MIB}, Size("3MiB"))
+        Store.create([str(tmp_path)], {"index": 4 * MIB}, Size.parse("3MiB"))
 
 
 class Free:
@@ -163,25 +163,25 @@ def test_a_share_is_one_of_what_the_file_system_has_free(tmp_path: Path, monkeyp
     for kind, free in (("tmpfs", 9 * MIB), ("ext4", 9 * MIB)):
         monkeypatch.setattr(memory, "file_system", lambda path, kind=kind: kind)
         monkeypatch.setattr(runtime.os, "statvfs", lambda path, free=free: Free(free))
-        assert memory.excess(4 * MIB, str(tmp_path), Size("50%")) == ""
-        assert memory.excess(5 * MIB, str(tmp_path), Size("50%")) == "50% of the 9 MiB that are free there"
-        assert memory.excess(9 * MIB, str(tmp_path), Size("1GiB")) == ""
-        assert memory.excess(10 * MIB, str(tmp_path), Size("1GiB")) == "the 9 MiB that are free there"
-        assert memory.room(str(tmp_path), Size("50%")) == 9 * MIB // 2
+        assert memory.excess(4 * MIB, str(tmp_path), Size.parse("50%")) == ""
+        assert memory.excess(5 * MIB, str(tmp_path), Size.parse("50%")) == "50% of the 9 MiB that are free there"
+        assert memory.excess(9 * MIB, str(tmp_path), Size.parse("1GiB")) == ""
+        assert memory.excess(10 * MIB, str(tmp_path), Size.parse("1GiB")) == "the 9 MiB that are free there"
+        assert memory.room(str(tmp_path), Size.parse("50%")) == 9 * MIB // 2
         # Of what is taken already, too.
-        assert memory.room(str(tmp_path), Size("50%"), taken=MIB) == 4 * MIB
-        assert memory.room(str(tmp_path), Size("2MiB"), taken=MIB) == MIB
-        assert memory.room(str(tmp_path), Size("50%"), taken=10 * MIB) == 0
+        assert memory.room(str(tmp_path), Size.parse("50%"), taken=MIB) == 4 * MIB
+        assert memory.room(str(tmp_path), Size.parse("2MiB"), taken=MIB) == MIB
+        assert memory.room(str(tmp_path), Size.parse("50%"), taken=10 * MIB) == 0
 
 
 @pytest.mark.parametrize("most", ["50%", "100%", "1GiB"])
 def test_mpi_is_left_its_part_of_dev_shm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: str) -> None:
     monkeypatch.setattr(memory, "memory_left", lambda: None)
     monkeypatch.setattr(runtime.os, "statvfs", lambda path: Free(PART_OF_MPI + MIB))
-    assert memory.room(SHARED_MEMORY, Size(most)) == MIB
-    assert memory.excess(MIB, SHARED_MEMORY, Size(most)) == ""
-    assert memory.excess(MIB + 1, SHARED_MEMORY, Size(most)) == "what leaves MPI 64 MiB of the 65 MiB there"
-    assert memory.room(str(tmp_path), Size(most)) > MIB
+    assert memory.room(SHARED_MEMORY, Size.parse(most)) == MIB
+    assert memory.excess(MIB, SHARED_MEMORY, Size.parse(most)) == ""
+    assert memory.excess(MIB + 1, SHARED_MEMORY, Size.parse(most)) == "what leaves MPI 64 MiB of the 65 MiB there"
+    assert memory.room(str(tmp_path), Size.parse(most)) > MIB
 
 
 @pytest.mark.parametrize(("size", "words"), [(1, "1 KiB"), (MIB - 1, "1024 KiB"), (MIB, "1 MiB"), (5 * MIB, "5 MiB")])

@@ -17,8 +17,8 @@ SAMPLES: dict[type, tuple[str, object, str, object]] = {
     int: ("7", 7, "08", 8),
     str: ("some text", "some text", "0", "0"),
     tuple: ("one:two.three", ("one", "two.three"), ":0::", ("0",)),
-    Algorithm: ("tree:4", Algorithm("tree:4"), "tree:1", Algorithm("tree:1")),
-    Size: ("4GiB", Size("4GiB"), "7%", Size("7%")),
+    Algorithm: ("tree:4", Algorithm.parse("tree:4"), "tree:1", Algorithm.parse("tree:1")),
+    Size: ("4GiB", Size.parse("4GiB"), "7%", Size.parse("7%")),
 }
 
 
@@ -157,7 +157,7 @@ def test_a_value_that_is_no_algorithm_is_named(text: str, monkeypatch: pytest.Mo
     ],
 )
 def test_a_size_is_a_number_of_bytes(text: str, whole: int, expected: int) -> None:
-    assert Size(text).of(whole) == expected
+    assert Size.parse(text).of(whole) == expected
 
 
 @pytest.mark.parametrize("text", ["", "World", "none", "1"])

@@ -81,7 +81,7 @@ def algorithms(ranks: int) -> list[Algorithm]:
     fanouts = [1]
     while fanouts[-1] < ranks - 1:
         fanouts.append(fanouts[-1] * 2)
-    return [MPI_OWN, *(Algorithm(f"{FANOUT_PREFIX}{fanout}") for fanout in fanouts)]
+    return [MPI_OWN, *(Algorithm.parse(f"{FANOUT_PREFIX}{fanout}") for fanout in fanouts)]
 
 
 def pieces(size: int, buffers: list[memoryview]) -> Iterator[memoryview]:

@@ -4,7 +4,7 @@ import zlib
 
 from .. import os
 from ..listing import DIRECTORY
-from .counted_files import open_to_read
+from .counted_files import counted
 from .elf import NotElf, read_constants
 from .tree import Tree
 
@@ -43,7 +43,7 @@ class Constants:
 def read_module_constants(path: str) -> Constants | None:
     """Return the strings of the extension module at ``path``; None where it cannot be read."""
     try:
-        fd = open_to_read(path)
+        fd = counted.open(path)
         try:
             data = read_constants(fd)
         finally:

@@ -1,23 +1,30 @@
 """The files that root opens to read what all ranks import, counted as they are opened and read."""
 
+from _thread import allocate_lock
+
 from .. import os
 
-# A thread can add to a list at any time; a sum would need a lock.
-_opened: list[None] = []
-_read: list[int] = []
+
+class CountedFiles:
+    """Files opened by any thread. ``opened``: how often one was; ``bytes_read``: of all of them."""
+
+    __slots__ = ("_lock", "bytes_read", "opened")
+
+    def __init__(self) -> None:
+        self.opened = self.bytes_read = 0
+        self._lock = allocate_lock()
+
+    def open(self, path: str) -> int:
+        """Return a file descriptor. Raises OSError; what cannot be opened does not count."""
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        with self._lock:
+            self.opened += 1
+        return fd
+
+    def count_bytes(self, number: int) -> None:
+        with self._lock:
+            self.bytes_read += number
 
 
-def open_to_read(path: str) -> int:
-    """Return a file descriptor. Raises OSError; what cannot be opened does not count."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    _opened.append(None)
-    return fd
-
-
-def count_bytes(number: int) -> None:
-    _read.append(number)
-
-
-def counts() -> tuple[int, int]:
-    """Return how often a file was opened, and how many bytes were read of all."""
-    return len(_opened), sum(_read)
+# Those of this process.
+counted = CountedFiles()

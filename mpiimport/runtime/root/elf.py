@@ -5,7 +5,7 @@ Layout: System V ABI, generic supplement, chapters 4 and 5.
 """
 
 from .. import os
-from .counted_files import count_bytes
+from .counted_files import counted
 
 PT_LOAD, PT_DYNAMIC = 1, 2
 DT_NEEDED, DT_STRTAB, DT_STRSZ, DT_SONAME, DT_RPATH, DT_RUNPATH = 1, 5, 10, 14, 15, 29
@@ -87,7 +87,7 @@ def _section(fd: int, sections: bytes, start: int) -> bytes:
 
 def _header(fd: int) -> bytes:
     header = os.pread(fd, 64, 0)
-    count_bytes(len(header))
+    counted.count_bytes(len(header))
     if len(header) < 64 or header[:6] != b"\x7fELF\x02\x01":
         raise NotElf("not a 64-bit little-endian ELF file")
     return header
@@ -115,7 +115,7 @@ def _read(fd: int, offset: int, length: int) -> bytes:
     if offset + length > os.fstat(fd).st_size:
         raise NotElf("cut short, or an entry points outside the file")
     data = os.pread(fd, length, offset)
-    count_bytes(len(data))
+    counted.count_bytes(len(data))
     return data
 
 

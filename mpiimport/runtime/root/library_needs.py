@@ -7,7 +7,7 @@ What cannot be told for certain is left to ld.so.
 from .. import os
 from ..listing import stamp
 from ..serving.libraries import mapped_files
-from .counted_files import open_to_read
+from .counted_files import counted
 from .elf import NotElf, SharedObject, read_shared_object
 from .ldcache import cached_libraries
 
@@ -139,7 +139,7 @@ class Libraries:
         if path not in self._parsed:
             self._parsed[path] = None
             try:
-                fd = open_to_read(path)
+                fd = counted.open(path)
                 try:
                     self._parsed[path] = read_shared_object(fd)
                     self._status[path] = os.fstat(fd)

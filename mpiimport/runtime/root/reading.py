@@ -9,7 +9,7 @@ from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 from .. import os
 from ..listing import stamp
 from ..machinery import classify_pyc, loaded_code, validate_hash_pyc, validate_timestamp_pyc
-from .counted_files import count_bytes, open_to_read
+from .counted_files import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,13 +126,13 @@ def _cached_code(path: str, mtime: int, size: int) -> bytes | None:
 
 def read_file(path: str) -> bytes:
     """Return the contents of a file. Raises OSError."""
-    fd = open_to_read(path)
+    fd = counted.open(path)
     try:
         size = os.fstat(fd).st_size
         chunks = []
         while chunk := os.read(fd, size + 1):
             chunks.append(chunk)
-            count_bytes(len(chunk))
+            counted.count_bytes(len(chunk))
             size = max(size - len(chunk), 0)
         return b"".join(chunks)
     finally:

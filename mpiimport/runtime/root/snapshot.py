@@ -11,7 +11,7 @@ from ..store.index import Index
 from ..store.store import library_name
 from .breadth import MANY_NODES
 from .bytecode import words
-from .counted_files import count_bytes, counts, open_to_read
+from .counted_files import counted
 from .distributions import read_distributions
 from .environment import unseen_settings
 from .learned_manifest import Learned
@@ -77,8 +77,11 @@ class Snapshot:
 
     def effort(self) -> dict[str, int]:
         """Return what it took to read all this so far: directories listed, files opened, bytes read of them."""
-        opened, read = counts()
-        return {"directories_listed": self._listed, "files_opened": opened, "bytes_read": read}
+        return {
+            "directories_listed": self._listed,
+            "files_opened": counted.opened,
+            "bytes_read": counted.bytes_read,
+        }
 
 
 def take_snapshot(
@@ -263,13 +266,13 @@ def _writable(path: str, writable: set[str], tree: Tree) -> bool:
 
 
 def _read_into(path: str, offset: int, buffer: memoryview) -> None:
-    fd = open_to_read(path)
+    fd = counted.open(path)
     try:
         while buffer:
             count = os.preadv(fd, [buffer], offset)
             if not count:
                 raise OSError(f"{path} became shorter while it was read")
-            count_bytes(count)
+            counted.count_bytes(count)
             offset += count
             buffer = buffer[count:]
     finally:

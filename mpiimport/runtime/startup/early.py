@@ -114,6 +114,9 @@ class EarlyStart:
         """``bundle``: the marshalled code of our own modules, by their files."""
         self._imports = EarlyImports(bundle)
         self._imports.install()
+        from ..clock import phases
+
+        phases.begin_life()
         from .command import prepare_command
 
         self._prepare_command = prepare_command
