@@ -114,8 +114,11 @@ class Job:
         return path
 
     def environment(self, mpi: Mpi, **changes: str) -> dict[str, str]:
-        own = {"MPI4PY_LIBMPI": str(mpi.library), "XDG_CACHE_HOME": str(self.directory / "cache")}
+        own = {"MPI4PY_LIBMPI": str(mpi.library), **self._own()}
         return clean_environment(**{**mpi.environment, **own, **changes})
+
+    def _own(self) -> dict[str, str]:
+        return {"XDG_CACHE_HOME": str(self.directory / "cache")}
 
     def python(self, door: str) -> list[str]:
         """The start of the command line of each door; `plain` and `sitecustomize` are unchanged pythons."""
@@ -134,6 +137,11 @@ class Job:
         # The machine's own file system stands for a shared one.
         switches = {} if door == "plain" else {"MPIIMPORT": "force", "MPIIMPORT_LIBRARIES": "stage"}
         return {**switches, **({"PYTHONPATH": path[door]} if door in path else {})}
+
+    def keep(self, *words: str | Path, door: str = "early", **environment: str) -> Outcome:
+        """Fill the kept store for a program, as `mpiimport session start` does."""
+        variables = clean_environment(**{**self._own(), **self.switches(door), **environment, "MPIIMPORT_KEEP": "fill"})
+        return run([*self.python(door), *map(str, words)], variables, 60, self.directory)
 
     def run(
         self,

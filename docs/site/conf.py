@@ -15,6 +15,7 @@ ENTRANCES = {
     "For scientists": [
         "docs/containers",
         "docs/workflows",
+        "docs/kept-stores",
         "docs/behaviour",
         "docs/messages",
         "docs/options",

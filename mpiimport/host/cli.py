@@ -15,6 +15,7 @@ from .commands import (
     plugin,
     profile,
     report,
+    session,
     shim_path,
     workflow,
 )
@@ -74,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         doctor,
         bench,
         report,
+        session,
         workflow,
         shim_path,
     ):

@@ -1,187 +1,16 @@
-"""The one table of options: command-line flags, environment variables and their documentation come from it.
-
-``MPIIMPORT`` itself is the switch (``1``, ``0`` or ``force``); every option is also read from
-``MPIIMPORT_<NAME>``, and a flag beats the variable.
-"""
+"""The values of options in force, from the environment and the command line. A flag beats its variable."""
 
 from . import os
-from .broadcast_tree import MPI_OWN, Algorithm
+from .broadcast_tree import Algorithm
+from .option_table import OPTIONS, Option
 from .size import Size, is_count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-WORLD, SESSION, OFF = "world", "session", "off"
-CLOSURE, PACKAGE = "closure", "package"
-NOW, LAZY = "now", "lazy"
-AUTO, STAGE, DIRECT = "auto", "stage", "direct"
-THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
-STORE_SIZE = Size.parse("50%")
 # Of the kinds whose values are more than words.
 PARSERS: "dict[type, Callable[[str], object]]" = {Size: Size.parse, Algorithm: Algorithm.parse}
-
-
-class Option:
-    """One option: ``flag`` is None where only the environment sets it; ``metavar`` None marks a switch.
-
-    ``kind``: of its value; a tuple is written as a colon list.
-
-    ``choices``: the values it takes; empty where it takes any of its kind.
-    """
-
-    __slots__ = ("choices", "default", "flag", "kind", "meaning", "metavar", "name")
-
-    def __init__(
-        self,
-        name: str,
-        flag: str | None,
-        metavar: str | None,
-        kind: type,
-        default: object,
-        meaning: str,
-        choices: tuple[str, ...] = (),
-    ) -> None:
-        self.name = name
-        self.flag = flag
-        self.metavar = metavar
-        self.kind = kind
-        self.default = default
-        self.meaning = meaning
-        self.choices = choices
-
-    @property
-    def variable(self) -> str:
-        return "MPIIMPORT_" + self.name.upper()
-
-
-OPTIONS = (
-    Option("verbose", "-v", None, bool, False, "say on every rank how each module was imported"),
-    Option("debug", "-d", None, bool, False, "import everything locally, with no communication"),
-    Option(
-        "profile",
-        "-I",
-        "PROFILE",
-        str,
-        "",
-        "apply a site profile; the variable names that of container starts",
-    ),
-    Option("store", "-T", "DIR", str, "", "put the store into DIR (default: /dev/shm, then $TMPDIR, then /tmp)"),
-    Option(
-        "store_size",
-        None,
-        "SIZE",
-        Size,
-        STORE_SIZE,
-        "the most that the store may take: a size such as 4GiB, or a share of what its file system has free and, in "
-        "memory, the job's limit leaves; of /dev/shm 64 MiB are always left to MPI",
-    ),
-    Option(
-        "libraries",
-        None,
-        "WAY",
-        str,
-        AUTO,
-        "where ranks load shared libraries from: a copy in the store (`stage`), where they lie (`direct`), or a copy "
-        "unless one node reads its own file system (`auto`)",
-        (AUTO, STAGE, DIRECT),
-    ),
-    Option(
-        "direct",
-        None,
-        "NAMES",
-        tuple,
-        (),
-        "libraries that are loaded from where they lie in any case: names of files, or of directories with all below "
-        "them, a * at the end for any rest; between colons",
-    ),
-    Option(
-        "report",
-        "--report",
-        "FILE",
-        str,
-        "",
-        "write to FILE, as JSON, what the job spent its time on; - shows a table on standard error at its end",
-    ),
-    Option(
-        "manifests",
-        None,
-        "DIR",
-        str,
-        "",
-        "keep in DIR what programs imported, for their next runs "
-        "(default: $XDG_CACHE_HOME/mpiimport/manifests); - keeps nothing",
-    ),
-    Option(
-        "record", None, "DIR", str, "", "serve nothing, but record what is imported in DIR, as `mpiimport bake` does"
-    ),
-    Option("deadline", None, "SECONDS", int, 300, "abort the job when the start-up takes longer"),
-    Option("readers", None, "N", int, 16, "threads with which root reads a tree that it waits for"),
-    Option(
-        "broadcast",
-        None,
-        "ALGORITHM",
-        Algorithm,
-        MPI_OWN,
-        "how the snapshot gets to the nodes: `mpi` (MPI's own broadcast), or `tree:FANOUT` (each node passes it on to "
-        "so many others); `mpiimport bench bcast` compares them",
-    ),
-    Option(
-        "breadth",
-        None,
-        "BREADTH",
-        str,
-        AUTO,
-        "what is read before anything is learned: `closure` (what the program's imports lead to), `package` (the "
-        "packages they reach as a whole, tests left out), or as much of the closure as pays on so many nodes (`auto`)",
-        (AUTO, CLOSURE, PACKAGE),
-    ),
-    Option(
-        "leave_alone",
-        None,
-        "NAMES",
-        tuple,
-        (),
-        "modules, and packages with all in them, that are imported the ordinary way; between colons",
-    ),
-    Option(
-        "preload",
-        None,
-        "LIBRARIES",
-        tuple,
-        (),
-        "libraries whose symbols every later one sees, before MPI starts: a path is loaded before mpi4py, a file name "
-        "means the copy that mpi4py loaded; between colons",
-    ),
-    Option(
-        "binding",
-        None,
-        "TIME",
-        str,
-        "",
-        "look the functions of extension modules up at once (`now`), as Python does, or at their first call (`lazy`)",
-        (NOW, LAZY),
-    ),
-    Option(
-        "rank_variables",
-        None,
-        "NAMES",
-        str,
-        "",
-        "the variables by which an unknown launcher tells rank, number of ranks and ranks on the node; between colons",
-    ),
-    Option("thread_level", None, "LEVEL", str, "multiple", "MPI thread level to start with", THREAD_LEVELS),
-    Option(
-        "init",
-        None,
-        "POLICY",
-        str,
-        WORLD,
-        "how MPI is started: `world` (MPI_Init, which the program then takes over), `session` (an MPI session that is "
-        "over before the program begins; MPICH 5), `off` (not at all: plain Python)",
-        (WORLD, SESSION, OFF),
-    ),
-)
 
 
 class OptionError(ValueError):
@@ -200,6 +29,7 @@ class Options:
     profile: str
     store: str
     store_size: Size
+    keep: str
     libraries: str
     direct: tuple[str, ...]
     report: str

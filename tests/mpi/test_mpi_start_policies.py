@@ -3,7 +3,7 @@
 import pytest
 
 from lab.ranks import Mpi
-from mpiimport.runtime.options import OFF, SESSION, WORLD
+from mpiimport.runtime.option_table import OFF, SESSION, WORLD
 from tests.conftest import Job
 
 LOADERS = "import json, sys; print(type(json.__loader__).__name__, 'mpi4py.MPI' in sys.modules)"

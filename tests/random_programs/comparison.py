@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +15,10 @@ DOORS = ("early", "module", "sitecustomize")
 SECONDS = 40
 # Plain Python with mpi4py loaded, which keeps some modules past the end of the interpreter.
 WITH_MPI4PY = "with mpi4py"
+# The early start, from a kept store.
+KEPT = "kept"
+# Seconds for which a tree must have been left alone before a store of it is kept.
+SETTLED = 2.1
 LOADING = "import mpi4py\nmpi4py.rc.initialize = mpi4py.rc.finalize = False\nimport mpi4py.MPI\n"
 # What objects say that die with the program's variables, which mpi4py may keep past the end of the interpreter.
 LAST_WORDS = r"(?m)^(died .*|globals: .*|imported 4|ImportError)\n"
@@ -51,7 +56,12 @@ class Bench:
         self.program.write(work)
         output = base / f"{keep}.streams"
         output.mkdir()
-        switches = self.job.switches(door) if door != WITH_MPI4PY else {"PYTHONPATH": str(self._loads_mpi4py())}
+        if door == WITH_MPI4PY:
+            switches = {"PYTHONPATH": str(self._loads_mpi4py())}
+        else:
+            switches = self.job.switches("early" if door == KEPT else door)
+        if door == KEPT:
+            switches |= {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(self._place())}
         variables = self.job.environment(self.mpi, **{**switches, **self.program.environment})
         path = [switches.get("PYTHONPATH"), str(work / "lib")]
         variables.update(
@@ -61,7 +71,7 @@ class Bench:
             STREAMS=str(output),
         )
         shell = f'{NAMES}; unset STREAMS; exec "$@" {self.program.redirection}'
-        interpreter, *ours = self.job.python("plain" if door == WITH_MPI4PY else door)
+        interpreter, *ours = self.job.python({WITH_MPI4PY: "plain", KEPT: "early"}.get(door, door))
         words = [word.replace("{HERE}", str(work)) for word in self.program.words]
         command = [
             *self.mpi.command(RANKS),
@@ -74,6 +84,11 @@ class Bench:
             *ours,
             *words,
         ]
+        if door == KEPT:
+            time.sleep(SETTLED)
+            filling = [interpreter, *self.program.flags, *ours, *words]
+            filled = run(filling, {**variables, "MPIIMPORT_KEEP": "fill"}, SECONDS, work)
+            assert filled.status == 0 or "standard input" in filled.stderr, filled.stderr
         outcome = run(command, variables, SECONDS, work)
         streams = {path.name: path.read_bytes().decode(errors="backslashreplace") for path in sorted(output.iterdir())}
         (output / "launcher").write_text(outcome.stdout + outcome.stderr)
@@ -81,6 +96,11 @@ class Bench:
         work.rename(kept)
         takes_part = any("replaced" in block or "hook" in block for block in self.program.blocks)
         return Result(outcome.status, streams, dict(_left(kept)), takes_part)
+
+    def _place(self) -> Path:
+        directory = self.job.directory / "stores"
+        directory.mkdir()
+        return directory
 
     def _loads_mpi4py(self) -> Path:
         directory = self.job.directory / "loads-mpi4py"

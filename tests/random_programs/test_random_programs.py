@@ -8,7 +8,7 @@ import pytest
 from lab.ranks import Mpi
 from tests.conftest import Job
 from tests.random_programs.blocks import BLOCKS
-from tests.random_programs.comparison import DOORS, WITH_MPI4PY, Bench, differences
+from tests.random_programs.comparison import DOORS, KEPT, WITH_MPI4PY, Bench, differences
 from tests.random_programs.generator import Program, program
 
 SEEDS = range(500)
@@ -82,6 +82,11 @@ def test_what_differed_once_comes_out_as_plainly(job: Job, mpich: Mpi, name: str
 @pytest.mark.parametrize(("seed", "door"), [(seed, DOORS[place % 3]) for place, seed in enumerate(sample())])
 def test_a_program_of_the_sample_comes_out_as_plainly(job: Job, mpich: Mpi, seed: int, door: str) -> None:
     compare(job, mpich, program(seed), (door,))
+
+
+@pytest.mark.parametrize("seed", sample())
+def test_a_random_program_comes_out_plainly_from_a_kept_store(job: Job, mpich: Mpi, seed: int) -> None:
+    compare(job, mpich, program(seed), (KEPT,))
 
 
 @pytest.mark.full

@@ -5,7 +5,8 @@ import os
 import pytest
 
 from mpiimport.runtime.broadcast_tree import Algorithm
-from mpiimport.runtime.options import OPTIONS, Option, OptionError, Options, from_environment, split_flags
+from mpiimport.runtime.option_table import OPTIONS, Option
+from mpiimport.runtime.options import OptionError, Options, from_environment, split_flags
 from mpiimport.runtime.size import Size
 from tests.conftest import ROOT
 

@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from lab.ranks import clean_environment
-from mpiimport.runtime.options import OPTIONS, Option, from_environment
+from mpiimport.runtime.option_table import OPTIONS, Option
+from mpiimport.runtime.options import from_environment
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "mpiimport"

@@ -21,8 +21,10 @@ import pytest
 from mpiimport import runtime
 from mpiimport.runtime.c_functions import LOCK_EX, flock
 from mpiimport.runtime.digest import Damaged, digest
+from mpiimport.runtime.store import lock as lock_module
 from mpiimport.runtime.store import store as store_module
-from mpiimport.runtime.store.store import ABANDONED_SECONDS, STORE_PREFIX, NoRoom, Store, sweep
+from mpiimport.runtime.store.lock import ABANDONED_SECONDS, STORE_PREFIX, sweep
+from mpiimport.runtime.store.store import NoRoom, Store
 from tests.conftest import ROOT
 
 LIBRARY = "lib/opt/tree/numpy.libs/libopenblas.so"
@@ -461,8 +463,8 @@ def test_a_store_that_is_being_removed_is_not_joined(tmp_path: Path, monkeypatch
         refused.append(Store.join(directory))
         real(directory)
 
-    real = store_module._remove
-    monkeypatch.setattr(store_module, "_remove", remove)
+    real = lock_module.remove
+    monkeypatch.setattr(lock_module, "remove", remove)
     store.leave()
     assert refused == [None]
     assert not lock.exists()
@@ -487,7 +489,7 @@ def test_a_place_where_nothing_can_be_locked_is_passed_over(tmp_path: Path, monk
     def refuse(descriptor: int, operation: int) -> None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
-    monkeypatch.setattr(store_module, "flock", refuse)
+    monkeypatch.setattr(lock_module, "flock", refuse)
     with pytest.raises(NoRoom, match=rf"{tmp_path}: no file can be locked there \(flock: Function not implemented\)"):
         create(tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -608,7 +610,7 @@ def test_a_place_that_cannot_be_mapped_from_holds_no_libraries(tmpfs: Callable[[
 
 def sweep_elsewhere(parent: Path) -> None:
     """Sweep as the user's next job would."""
-    program = "import sys; from mpiimport.runtime.store.store import sweep; sweep(sys.argv[1:])"
+    program = "import sys; from mpiimport.runtime.store.lock import sweep; sweep(sys.argv[1:])"
     subprocess.run([sys.executable, "-c", program, str(parent)], check=True, cwd=ROOT)
 
 

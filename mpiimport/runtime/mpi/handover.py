@@ -12,7 +12,7 @@ from _frozen_importlib_external import FileFinder
 from .. import open, os
 from ..machinery import as_importlib, call_with_frames_removed
 from ..messages import say
-from ..options import THREAD_LEVELS
+from ..option_table import THREAD_LEVELS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -54,6 +54,11 @@ def is_rank_process(launch: Launch) -> bool:
     return b"\0" + os.fsencode(launch.rank_variable) + b"=" not in b"\0" + environment
 
 
+def is_on_one_node(launch: Launch | None) -> bool:
+    """Tell whether no other node takes part: all ranks of a job come to the same answer. So does what is no rank."""
+    return launch is None or (launch.size is not None and launch.size == launch.local_size)
+
+
 def number(variable: str) -> int | None:
     """Return what a variable of the launcher says; None where it does not say a number."""
     text = os.environ.get(variable, "") if variable else ""

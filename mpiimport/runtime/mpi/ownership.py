@@ -8,7 +8,7 @@ from _frozen_importlib_external import spec_from_file_location
 
 from .. import os
 from ..c_functions import address, call_interpreter, open_library
-from ..options import SESSION, THREAD_LEVELS
+from ..option_table import SESSION, THREAD_LEVELS
 from .error_handlers import handle_as_mpi, handle_as_mpi4py, handle_at_exit
 from .exit_of_program import finalize_once, take_handlers
 from .extension import complete

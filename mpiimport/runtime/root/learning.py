@@ -115,6 +115,15 @@ class Learning:
             pass
         return misses
 
+    def add(self, imported: set[str]) -> None:
+        """Save that these modules were imported, where that can be saved."""
+        found = Learned(self._program.identity(), self._tree)
+        found.imported = {name for name in imported if is_module_name(name)}
+        try:
+            self._save(found)
+        except OSError:
+            pass
+
     def _imported_as(self, path: str) -> list[str]:
         """Return the name of the module that was imported from a file, or all that it may have been."""
         names = self._names.get(path, [])

@@ -4,7 +4,7 @@ import sys
 
 from .. import os
 from ..digest import digest
-from ..options import AUTO, WORLD
+from ..option_table import AUTO, WORLD
 from ..serving.metadata import METADATA_MODULES
 from ..size import in_words
 from ..store.index import Index
@@ -23,6 +23,7 @@ from .rehearsal import CUSTOMISED
 from .staging import are_local, leave_direct, make_fit
 from .static_manifest import Manifest
 from .tree import EXTENSION, Tree
+from .witnesses import witnesses_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Snapshot:
 
     ``sizes``: bytes of each file of the store by its name there; ``uncached``: source files without a valid
     pyc, whose pyc root writes when it imports them, as plain Python would; ``learning``: to be told at the end what
-    was imported; ``complaints``: lines for the user.
+    was imported; ``complaints``: lines for the user; ``witnesses``: as the index has them.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Snapshot:
         complaints: list[str],
     ) -> None:
         self._listed = len(index.listings)
+        self.witnesses = index.witnesses
         self.uncached = uncached
         self.learning = learning
         self.complaints = complaints
@@ -92,13 +94,15 @@ def take_snapshot(
     nodes: int = MANY_NODES,
     room: "Callable[[], int] | None" = None,
     site: "Rehearsal | None" = None,
+    wanted: set[str] | None = None,
 ) -> Snapshot:
     """Read what ``program`` will import: ``loaded`` are the modules that every rank has already.
 
     ``nodes``: how many there are; ``room``: tells the bytes that every node has for its store; ``site``: entered, where
-    it has still to run.
+    it has still to run; ``wanted``: of a kept store alone, the modules that processes have missed.
     """
     learning = Learning.of(program, options.manifests)
+    learning.known.imported |= wanted or set()
     before = set(sys.modules)
     manifest = resolve(program, options, loaded, learning.known, nodes, site)
     hide_modules(before)
@@ -107,7 +111,7 @@ def take_snapshot(
     first = program.search_entry()
     searched = {place for places in learning.known.searched.values() for place in places}
     writable = {os.getcwd(), first or os.getcwd(), *searched}
-    snapshot = _pack(manifest, writable, answers, learning, options, nodes == 1, room)
+    snapshot = _pack(manifest, writable, answers, learning, options, nodes == 1, room, wanted is not None)
     if options.init == WORLD:
         snapshot.complaints += unseen_settings(program, manifest)
     return snapshot
@@ -194,6 +198,7 @@ def _pack(
     options: "Options",
     one_node: bool,
     room: "Callable[[], int] | None",
+    kept: bool,
 ) -> Snapshot:
     tree = manifest.tree
     records = _Records()
@@ -213,6 +218,8 @@ def _pack(
         },
         answers=answers.known,
         aliases={},
+        expected=[],
+        witnesses={},
     )
     code = records.joined()
     complaints = list(learning.complaints)
@@ -227,6 +234,9 @@ def _pack(
             )
     index.libraries = libraries.stamps()
     index.aliases = libraries.aliases()
+    if kept:
+        index.expected = learning.known.imported
+        index.witnesses = witnesses_of(index)
     uncached = frozenset(path for path, read in manifest.code.items() if not read.cached)
     return Snapshot(index, code, libraries.staged, uncached, learning, complaints)
 

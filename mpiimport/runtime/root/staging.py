@@ -2,7 +2,7 @@
 
 from .. import os
 from ..file_systems import LOCAL_FILE_SYSTEMS, file_system
-from ..options import DIRECT
+from ..option_table import DIRECT
 
 # Images: each container mounts its own, with a cache of its own.
 SHARED_CACHE = LOCAL_FILE_SYSTEMS - {"erofs", "squashfs"}

@@ -14,7 +14,7 @@ import _imp
 import sys
 
 from .. import os
-from ..options import AUTO, CLOSURE, PACKAGE
+from ..option_table import AUTO, CLOSURE, PACKAGE
 from ..serving.metadata import METADATA_MODULES
 from .breadth import MANY_NODES, STEPS, steps_for
 from .bytecode import ImportStatement, attribute_statements, import_statements, later_statements, words

@@ -4,7 +4,7 @@ import sys
 
 from .. import open, os
 from ..c_functions import open_library
-from ..options import LAZY
+from ..option_table import LAZY
 from ..store.store import library_name
 from .link_map import LinkMap
 

@@ -5,7 +5,8 @@ import sys
 from .. import os
 from ..messages import say
 from ..mpi.abrupt_ends import before_abrupt_ends
-from ..mpi.launcher import Launch, is_rank_process, launch
+from ..mpi.launcher import Launch, is_on_one_node, is_rank_process, launch
+from ..option_table import FILL, NEVER
 from ..options import Options
 from ..program import Program
 from ..serving.path_hook import ask_before_importlib
@@ -27,10 +28,19 @@ def activate(
     """Start the service where this process is a rank of a job that asked for it; return it if MPI was started.
 
     ``explicit``: the command line names mpiimport, so that being asked needs no further evidence. Never raises;
-    where the service does not start, root says why in one line.
+    where the service does not start, root says why in one line. Does not return where it is only to fill a kept store.
     """
     here = launch(options.rank_variables)
     at_exit = ExitHandlers()
+    if options.keep != NEVER and not (options.switch == "0" or options.debug or options.record):
+        from .kept import fill_now, import_from_kept
+
+        if options.keep == FILL:
+            fill_now(options, program, answers, before_site)
+        if is_on_one_node(here):
+            report = _new_report(options.report, here, program, at_exit) if options.report else None
+            import_from_kept(options, program, answers, before_site, report)
+            return None
     if options.switch != "0" and options.record and (here is None or here.rank == 0):
         _record(options, program, answers, before_site, at_exit)
     if options.switch == "0" or options.debug or options.record or here is None:
@@ -70,13 +80,13 @@ def activate(
     return service
 
 
-def _new_report(path: str, here: Launch, program: Program, at_exit: ExitHandlers) -> "Report":
+def _new_report(path: str, here: Launch | None, program: Program, at_exit: ExitHandlers) -> "Report":
     """Begin a report, which is written at the exit of the process at the latest."""
     from ..report.measured import Report
 
-    report = Report(path, here.rank)
+    report = Report(path, here.rank if here is not None else 0)
     report.facts.update(program=program.label(), python=sys.version.split()[0])
-    if here.size is not None:
+    if here is not None and here.size is not None:
         report.facts["ranks"] = here.size
     at_exit.add(report.finish)
     return report

@@ -4,7 +4,7 @@ import sys
 
 from .. import os
 from ..file_systems import LOCAL_FILE_SYSTEMS, file_system
-from ..options import OFF
+from ..option_table import OFF
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from ..digest import DIGEST_SIZE, Damaged, digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..listing import Stamp
+    from ..listing import Stamp, Witness
 
 
 class Index:
@@ -24,9 +24,23 @@ class Index:
     needs      library -> paths of the libraries to load before it, in order
     metadata   ``*.dist-info`` directory -> {file name: (offset, length, digest), None where it does not exist}
     answers    what ``site_answers.Answers`` recorded on root
+    expected   of a kept store: the modules that earlier processes are known to have imported
+    witnesses  of a kept store: every path that it speaks of -> the ``witness`` of it, None of one that does not exist
     """
 
-    __slots__ = ("absent", "aliases", "answers", "code", "libraries", "listings", "metadata", "needs", "writable")
+    __slots__ = (
+        "absent",
+        "aliases",
+        "answers",
+        "code",
+        "expected",
+        "libraries",
+        "listings",
+        "metadata",
+        "needs",
+        "witnesses",
+        "writable",
+    )
 
     def __init__(
         self,
@@ -39,6 +53,8 @@ class Index:
         metadata: dict[str, dict[str, tuple[int, int, bytes] | None]],
         answers: dict[tuple[str, str], object],
         aliases: dict[str, str],
+        expected: list[str],
+        witnesses: "dict[str, Witness | None]",
     ) -> None:
         self.listings = listings
         self.writable = set(writable)
@@ -49,6 +65,8 @@ class Index:
         self.metadata = metadata
         self.answers = answers
         self.aliases = aliases
+        self.expected = set(expected)
+        self.witnesses = witnesses
 
     def pack(self) -> bytes:
         fields = [getattr(self, name) for name in self.__slots__]

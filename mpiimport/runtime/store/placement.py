@@ -2,7 +2,8 @@
 
 from .. import os
 from .late_records import make_room
-from .store import Store, room_for_store, sweep
+from .lock import sweep
+from .store import Store, room_for_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

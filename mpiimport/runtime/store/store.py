@@ -11,18 +11,15 @@ late/... what the ranks add, see `late_records`
 """
 
 from .. import open, os, time
-from ..c_functions import LOCK_EX, LOCK_NB, LOCK_SH, flock
+from ..c_functions import LOCK_NB, LOCK_SH, flock
 from ..digest import FORMAT, Damaged, digest
 from ..open_file import OpenFile
-from ..options import STORE_SIZE
+from ..option_table import STORE_SIZE
 from ..size import Size, in_words
+from .lock import LOCK, new_lock, open_lock, own_prefix, remove, remove_if_unused
 from .memory import excess, room
 
-STORE_PREFIX = "mpiimport-"
-LOCK, NEW_LOCK = "lock", "lock.new"
 LIBRARIES = "lib"
-# A store this old without a lock was left by a process that died within its first instants.
-ABANDONED_SECONDS = 600
 # The nanoseconds of a sealed file's modification time.
 SEAL = 462_770_900 + FORMAT
 SECOND = 10**9
@@ -40,9 +37,13 @@ def room_for_store(candidates: list[str], most: Size = STORE_SIZE) -> int:
 class Store:
     """An open store. ``directory``: where it is; ``executable``: libraries may be mapped from it."""
 
-    def __init__(self, directory: str, lock: int) -> None:
-        """``lock``: the descriptor of the lock, locked; each process has opened it by itself."""
+    def __init__(self, directory: str, lock: int, kept: bool = False) -> None:
+        """``lock``: the descriptor of the lock, locked; each process has opened it by itself.
+
+        ``kept``: it outlives its users; see ``place``.
+        """
         self.directory = directory
+        self.kept = kept
         self._lock: OpenFile | None = OpenFile(lock)
         self._pid = os.getpid()
         self._code: OpenFile | None = None
@@ -58,7 +59,7 @@ class Store:
         tried = []
         needed = sum(sizes.values())
         for parent in candidates:
-            directory = os.path.join(parent, _own_prefix() + os.urandom(16).hex())
+            directory = os.path.join(parent, own_prefix() + os.urandom(16).hex())
             try:
                 limit = excess(needed, parent, most)
                 if limit:
@@ -66,9 +67,9 @@ class Store:
                     continue
                 os.mkdir(directory, 0o700)
                 try:
-                    store = cls(directory, _new_lock(directory))
+                    store = cls(directory, new_lock(directory))
                 except OSError:
-                    _remove(directory)
+                    remove(directory)
                     raise
             except OSError as exc:
                 tried.append(f"{parent}: {exc.strerror}")
@@ -82,13 +83,13 @@ class Store:
         raise NoRoom("no place for the store: " + "; ".join(tried) + "; name one with MPIIMPORT_STORE")
 
     @classmethod
-    def join(cls, directory: str) -> "Store | None":
+    def join(cls, directory: str, kept: bool = False) -> "Store | None":
         """Open a neighbour's store; None where this process cannot see or lock it, or it is not this user's own."""
         try:
             status = os.lstat(directory)
             if status.st_uid != os.geteuid() or status.st_mode & 0o77:
                 return None
-            lock = _open_lock(directory)
+            lock = open_lock(directory)
         except OSError:
             return None
         store = None
@@ -96,7 +97,7 @@ class Store:
             # Who has it alone is removing the store.
             flock(lock, LOCK_SH | LOCK_NB)
             if os.path.samestat(os.fstat(lock), os.lstat(os.path.join(directory, LOCK))):
-                store = cls(directory, lock)
+                store = cls(directory, lock, kept)
         except OSError:
             pass
         finally:
@@ -160,6 +161,10 @@ class Store:
         with open(self.path("index"), "rb") as stream:
             return stream.read()
 
+    def filled(self) -> float:
+        """Return when it was complete, in seconds since the epoch. Raises OSError."""
+        return os.stat(self.path("code")).st_mtime
+
     def is_used_by_this_process(self) -> bool:
         """Tell whether this process keeps the store from being removed, as a forked child does not."""
         return self._lock is not None and os.getpid() == self._pid
@@ -173,16 +178,19 @@ class Store:
             return
         held, self._lock = self._lock, None
         try:
-            lock = held.descriptor if held.is_open() else _open_lock(self.directory)
-            _remove_if_unused(self.directory, lock)
+            lock = held.descriptor if held.is_open() else open_lock(self.directory)
+            if self.kept:
+                os.close(lock)
+            else:
+                remove_if_unused(self.directory, lock)
         except OSError:
             pass
 
     def discard(self) -> None:
         """Remove the store whoever uses it, for the job is about to be ended. Never raises."""
-        if os.getpid() == self._pid:
+        if os.getpid() == self._pid and not self.kept:
             try:
-                _remove(self.directory)
+                remove(self.directory)
             except OSError:
                 pass
 
@@ -204,84 +212,3 @@ class Store:
 def library_name(path: str) -> str:
     """Return where a store keeps the library with the absolute path ``path``."""
     return LIBRARIES + path
-
-
-def sweep(parents: list[str]) -> None:
-    """Remove this user's stores that no process uses: those of jobs that were killed. Never raises."""
-    mine = _own_prefix()
-    for parent in parents:
-        try:
-            names = [name for name in os.listdir(parent) if name.startswith(mine)]
-        except OSError:
-            continue
-        for name in names:
-            _sweep_one(os.path.join(parent, name))
-
-
-def _own_prefix() -> str:
-    """Return how the names of this user's stores begin; those that are locked otherwise than here differ in this."""
-    return f"{STORE_PREFIX}{os.geteuid()}."
-
-
-def _sweep_one(directory: str) -> None:
-    try:
-        status = os.lstat(directory)
-        if status.st_uid != os.geteuid() or status.st_mode & 0o170000 != 0o040000:
-            return
-        try:
-            lock = _open_lock(directory)
-        except FileNotFoundError:
-            if os.stat(directory).st_mtime + ABANDONED_SECONDS < time.time():
-                _remove(directory)
-            return
-        _remove_if_unused(directory, lock)
-    except OSError:
-        return
-
-
-def _new_lock(directory: str) -> int:
-    """Create the lock file already locked: a sweeper must never find it free. Raises OSError."""
-    fresh = os.path.join(directory, NEW_LOCK)
-    lock = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        flock(lock, LOCK_SH | LOCK_NB)
-    except OSError as exc:
-        os.close(lock)
-        raise OSError(exc.errno, f"no file can be locked there (flock: {exc.strerror})") from None
-    os.rename(fresh, os.path.join(directory, LOCK))
-    return lock
-
-
-def _open_lock(directory: str) -> int:
-    """Open the lock of a store. Raises OSError."""
-    return os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-
-
-def _remove_if_unused(directory: str, lock: int) -> None:
-    """Remove a store whose lock nobody else holds, and close ``lock``. Raises OSError.
-
-    Nobody joins meanwhile. Where another holds it, what this process held of it is given up.
-    """
-    try:
-        flock(lock, LOCK_EX | LOCK_NB)
-        _remove(directory)
-    finally:
-        os.close(lock)
-
-
-def _fail(exc: OSError) -> None:
-    raise exc
-
-
-def _remove(directory: str) -> None:
-    """Remove a store, the lock last, by which what is left after a failure is seen to be unused. Raises OSError."""
-    for parent, directories, files in os.walk(directory, topdown=False, onerror=_fail):
-        for name in files:
-            if name != LOCK or parent != directory:
-                os.unlink(os.path.join(parent, name))
-        for name in directories:
-            os.rmdir(os.path.join(parent, name))
-    lock = os.path.join(directory, LOCK)
-    if os.path.lexists(lock):
-        os.unlink(lock)
-    os.rmdir(directory)

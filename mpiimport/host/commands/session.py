@@ -1,0 +1,98 @@
+"""``mpiimport session start|status|stop``: the stores that this user keeps on this node."""
+
+import argparse
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from mpiimport.runtime.option_table import FILL
+from mpiimport.runtime.options import from_environment
+from mpiimport.runtime.size import in_words
+from mpiimport.runtime.store.lock import LOCK
+from mpiimport.runtime.store.place import PROGRAM, Place, size_of
+
+from ..complaint import Complaint
+
+LOCKS = Path("/proc/locks")
+
+
+def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    kinds = commands.add_parser("session", help="keep a program's modules on this node, for many jobs").add_subparsers(
+        required=True, metavar="ACTION"
+    )
+    parser = kinds.add_parser("start", help="fill the store of the program that the command behind -- starts")
+    parser.set_defaults(run=lambda given, command: start(command), takes_command=True)
+    parser = kinds.add_parser("status", help="list the stores")
+    parser.set_defaults(run=lambda given, command: status())
+    parser = kinds.add_parser("stop", help="remove the stores; status 1 where processes still use some")
+    parser.set_defaults(run=lambda given, command: stop())
+
+
+def start(command: list[str]) -> int:
+    """Start a command so that its program has its store filled, and is not run. Raises Complaint."""
+    before = _filled()
+    environment = {**os.environ, "MPIIMPORT_KEEP": FILL, "MPIIMPORT": os.environ.get("MPIIMPORT") or "1"}
+    try:
+        ended = subprocess.run(command, env=environment, check=False)
+    except OSError as exc:
+        raise Complaint(f"{command[0]} cannot be started: {exc.strerror}") from None
+    if ended.returncode == 0 and _filled() == before:
+        raise Complaint(
+            f"{command[0]} ended, and filled no store: its python has to be started through mpiimport, as in "
+            "mpiimport session start -- python -m mpiimport app.py; see docs/kept-stores.md"
+        )
+    return ended.returncode
+
+
+def status() -> int:
+    """Print a line for each store. Status 1 where there is none."""
+    place = _place()
+    stores = place.stores() if place is not None else []
+    if place is None or not stores:
+        print("no stores are kept on this node")
+        return 1
+    print(f"{place.directory}: {in_words(place.size())}")
+    for store in stores:
+        directory = Path(store)
+        used = time.time() - directory.stat().st_mtime
+        filled = time.time() - (directory / "code").stat().st_mtime
+        program = (directory / PROGRAM).read_text(encoding="utf-8", errors="surrogateescape")
+        print(
+            f"  {ascii(program)[1:-1]}: {in_words(size_of(store))}, filled {_ago(filled)}, last process {_ago(used)}, "
+            f"{users(directory)} now"
+        )
+    return 0
+
+
+def stop() -> int:
+    """Remove the stores of this user on this node."""
+    place = _place()
+    left = place.remove() if place is not None else []
+    for store in left:
+        count = users(Path(store))
+        print(f"{store} is left: {count} processes use it; stop them, and call this again")
+    return 1 if left else 0
+
+
+def users(store: Path) -> int:
+    """Return how many processes hold a store's lock, as far as they can be seen from here (proc_locks(5))."""
+    inode = str((store / LOCK).stat().st_ino)
+    lines = (line.split() for line in LOCKS.read_text().splitlines())
+    return sum(1 for line in lines if len(line) > 5 and line[1] == "FLOCK" and line[5].rpartition(":")[2] == inode)
+
+
+def _place() -> Place | None:
+    return Place.find(from_environment().store_places())
+
+
+def _filled() -> set[str]:
+    place = _place()
+    return set(place.stores()) if place is not None else set()
+
+
+def _ago(seconds: float) -> str:
+    for size, name in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {name} ago"
+    return f"{max(seconds, 0):.0f} seconds ago"

@@ -1,0 +1,55 @@
+"""Filling a kept store: what one process of a program would import, read in a process that does nothing else."""
+
+import sys
+
+from .. import time
+from .learning import Learning
+from .rehearsal import Rehearsal
+from .snapshot import take_snapshot
+from .witnesses import check_settled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..options import Options
+    from ..program import Program
+    from ..serving.site_answers import Answers
+    from ..store.place import Place
+    from ..store.store import Store
+    from .snapshot import Snapshot
+
+# Bytes that are copied at once.
+PIECE = 8 << 20
+
+
+def fill(
+    place: "Place", key: str, program: "Program", options: "Options", answers: "Answers", before_site: bool
+) -> None:
+    """Read what ``program`` will import, and publish a store of it under ``key``.
+
+    Raises what reading, and a file system, may raise; NoRoom; and Unsettled. Nothing is left of the store then.
+    """
+    began = time.time_ns()
+    wanted = place.take_wanted(key)
+    if wanted:
+        Learning.of(program, options.manifests).add(wanted)
+    loaded = set(sys.modules)
+    with Rehearsal(answers, before_site) as site:
+        snapshot = take_snapshot(program, options, loaded, answers, nodes=1, site=site, wanted=wanted)
+    check_settled(snapshot.witnesses, began)
+    store = place.create(snapshot.sizes, options)
+    try:
+        _write(snapshot, store)
+        place.publish(key, store, program.identity())
+    finally:
+        store.leave()
+
+
+def _write(snapshot: "Snapshot", store: "Store") -> None:
+    for name, size in snapshot.sizes.items():
+        if not store.holds(name):
+            continue
+        for offset in range(0, size, PIECE):
+            part = memoryview(bytearray(min(PIECE, size - offset)))
+            snapshot.fill(name, offset, part)
+            store.write(name, offset, part)
+        store.seal(name)

@@ -1,0 +1,98 @@
+"""The lock of a store (flock(2)): whoever uses the store holds it shared, whoever removes the store holds it alone."""
+
+from .. import os, time
+from ..c_functions import LOCK_EX, LOCK_NB, LOCK_SH, flock
+
+STORE_PREFIX = "mpiimport-"
+LOCK, NEW_LOCK = "lock", "lock.new"
+# A store this old without a lock was left by a process that died within its first instants.
+ABANDONED_SECONDS = 600
+
+
+def sweep(parents: list[str]) -> None:
+    """Remove this user's stores that no process uses: those of jobs that were killed. Never raises."""
+    mine = own_prefix()
+    for parent in parents:
+        try:
+            names = [name for name in os.listdir(parent) if name.startswith(mine)]
+        except OSError:
+            continue
+        for name in names:
+            _sweep_one(os.path.join(parent, name))
+
+
+def own_prefix() -> str:
+    """Return how the names of this user's stores begin; those that are locked otherwise than here differ in this."""
+    return f"{STORE_PREFIX}{os.geteuid()}."
+
+
+def _sweep_one(directory: str) -> None:
+    try:
+        status = os.lstat(directory)
+        if status.st_uid != os.geteuid() or status.st_mode & 0o170000 != 0o040000:
+            return
+        try:
+            lock = open_lock(directory)
+        except FileNotFoundError:
+            if os.stat(directory).st_mtime + ABANDONED_SECONDS < time.time():
+                remove(directory)
+            return
+        remove_if_unused(directory, lock)
+    except OSError:
+        return
+
+
+def new_lock(directory: str) -> int:
+    """Create the lock file already locked: a sweeper must never find it free. Raises OSError."""
+    fresh = os.path.join(directory, NEW_LOCK)
+    lock = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        flock(lock, LOCK_SH | LOCK_NB)
+    except OSError as exc:
+        os.close(lock)
+        raise OSError(exc.errno, f"no file can be locked there (flock: {exc.strerror})") from None
+    os.rename(fresh, os.path.join(directory, LOCK))
+    return lock
+
+
+def open_lock(directory: str) -> int:
+    """Open the lock of a store. Raises OSError."""
+    return os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+
+
+def remove_if_unused(directory: str, lock: int) -> None:
+    """Remove a store whose lock nobody else holds, and close ``lock``. Raises OSError.
+
+    Nobody joins meanwhile. Where another holds it, what this process held of it is given up.
+    """
+    try:
+        flock(lock, LOCK_EX | LOCK_NB)
+        remove(directory)
+    finally:
+        os.close(lock)
+
+
+def remove_unless_used(directory: str) -> None:
+    """Remove a store, complete or not, unless some process uses it. Never raises."""
+    try:
+        remove_if_unused(directory, open_lock(directory))
+    except OSError:
+        pass
+
+
+def _fail(exc: OSError) -> None:
+    raise exc
+
+
+def remove(directory: str) -> None:
+    """Remove a store, the lock last, by which what is left after a failure is seen to be unused. Raises OSError."""
+    for parent, directories, files in os.walk(directory, topdown=False, onerror=_fail):
+        for name in files:
+            if name != LOCK or parent != directory:
+                os.unlink(os.path.join(parent, name))
+        for name in directories:
+            os.rmdir(os.path.join(parent, name))
+    lock = os.path.join(directory, LOCK)
+    if os.path.lexists(lock):
+        os.unlink(lock)
+    os.rmdir(directory)

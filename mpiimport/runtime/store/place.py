@@ -1,0 +1,241 @@
+"""Where kept stores lie: one directory per user and node. Their users come and go; nobody waits, and no daemon runs.
+
+stores/<name>   a store (see ``store``), complete and never changed. Its lock is held by each of its users, and its
+                modification time says when the last of them came
+programs/<key>  a symbolic link to the store for a program, put there by renaming
+wanted/<key>    what processes of a program imported that its store lacks, a name in a line: another store is wanted
+filling/<key>   locked by the process that fills a store for this key, as long as it lives (flock(2))
+"""
+
+import sys
+
+from .. import open, os, time
+from ..c_functions import LOCK_EX, LOCK_NB, flock
+from ..digest import FORMAT, digest
+from ..file_systems import file_system
+from .lock import remove_unless_used
+from .memory import room
+from .store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..options import Options
+    from ..program import Program
+
+STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "filling"
+# In a store: what it is for.
+PROGRAM = "program"
+NAME = "mpiimport-kept."
+# Seconds in which a store that is being filled gets its program.
+SETTLING = 600
+# In a batch job what is kept would take the next job's memory, unless the job script starts a session and ends it.
+BATCH_JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "JOB_ID")
+
+
+def batch_job() -> str:
+    """Return the identifier of the batch job that this process is part of; empty outside one."""
+    return next((found for found in map(os.environ.get, BATCH_JOBS) if found), "")
+
+
+class Place:
+    """The directory of this user's kept stores on this node."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+
+    @classmethod
+    def find(cls, parents: list[str]) -> "Place | None":
+        """Return the place in the first of the directories that has one, which nobody else can have made."""
+        for parent in parents:
+            directory = os.path.join(parent, _own_name())
+            try:
+                status = os.lstat(directory)
+            except OSError:
+                continue
+            is_directory = status.st_mode & 0o170000 == 0o040000
+            if is_directory and status.st_uid == os.geteuid() and not status.st_mode & 0o77:
+                return cls(directory)
+        return None
+
+    @classmethod
+    def make(cls, parents: list[str]) -> "Place | None":
+        """Return the place, made in the first directory that can be written to; None where none can."""
+        for parent in parents:
+            directory = os.path.join(parent, _own_name())
+            try:
+                os.mkdir(directory, 0o700)
+                for name in (STORES, PROGRAMS, WANTED, FILLING):
+                    os.mkdir(os.path.join(directory, name), 0o700)
+            except OSError:
+                continue
+            return cls(directory)
+        return None
+
+    def path(self, *names: str) -> str:
+        return os.path.join(self.directory, *names)
+
+    def attach(self, key: str) -> Store | None:
+        """Return the store for a key, from now on used by this process; None where there is none."""
+        # Another may come into its place, and it be removed, while this process looks.
+        for _ in range(2):
+            try:
+                name = os.readlink(self.path(PROGRAMS, key))
+            except OSError:
+                return None
+            store = Store.join(self.path(STORES, os.path.basename(name)), kept=True)
+            if store is not None:
+                os.utime(store.directory)
+                return store
+        return None
+
+    def begin_filling(self, key: str) -> int | None:
+        """Return a descriptor that tells everybody, while it is open, that a store for this key is being filled.
+
+        None where somebody else does that.
+        """
+        try:
+            descriptor = os.open(self.path(FILLING, key), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError:
+            return None
+        try:
+            flock(descriptor, LOCK_EX | LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            return None
+        return descriptor
+
+    def create(self, sizes: dict[str, int], options: "Options") -> Store:
+        """Reserve a store, for which others that nobody uses make room. Raises NoRoom."""
+        parent = self.path(STORES)
+        needed = sum(sizes.values())
+        idle = self._by_last_use()
+        while idle and room(parent, options.store_size, self.size()) < needed:
+            remove_unless_used(idle.pop(0))
+        return Store.create([parent], sizes, options.store_size)
+
+    def publish(self, key: str, store: Store, program: str) -> None:
+        """Let whoever comes attach to a complete store, instead of to the one that there may be. Raises OSError.
+
+        ``program``: for people, what it is a store for.
+        """
+        store.kept = True
+        with open(store.path(PROGRAM), "x", encoding="utf-8", errors="surrogateescape") as stream:
+            stream.write(program)
+        fresh = self.path(PROGRAMS, f"{key}.{os.getpid()}")
+        before = self._target(key)
+        os.symlink(os.path.join("..", STORES, os.path.basename(store.directory)), fresh)
+        os.rename(fresh, self.path(PROGRAMS, key))
+        if before:
+            remove_unless_used(before)
+
+    def want(self, key: str, modules: "Iterable[str]") -> None:
+        """Let whoever comes next see to another store for a key, which has these modules too. Raises OSError."""
+        lines = "".join(f"{name}\n" for name in modules if name.isprintable())
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(self.path(WANTED, key), flags, 0o600)
+        try:
+            os.write(descriptor, lines.encode(errors="surrogateescape"))
+        finally:
+            os.close(descriptor)
+
+    def is_wanted(self, key: str) -> bool:
+        return os.path.exists(self.path(WANTED, key))
+
+    def take_wanted(self, key: str) -> set[str]:
+        """Return what is wanted for a key, which the caller sees to."""
+        try:
+            with open(self.path(WANTED, key), encoding="utf-8", errors="surrogateescape") as stream:
+                wanted = set(stream.read().split("\n")) - {""}
+            os.unlink(self.path(WANTED, key))
+        except OSError:
+            return set()
+        return wanted
+
+    def size(self) -> int:
+        """Return the bytes that all stores take. Raises OSError."""
+        return sum(map(size_of, self._by_last_use()))
+
+    def stores(self) -> list[str]:
+        """Return the directories of the stores that processes can attach to. Raises OSError."""
+        found = {self._target(key) for key in os.listdir(self.path(PROGRAMS))}
+        return [directory for directory in self._by_last_use() if directory in found]
+
+    def remove(self) -> list[str]:
+        """Remove all stores, and the place, unless some process uses one: return those. Raises OSError."""
+        for kind in (PROGRAMS, WANTED):
+            for name in os.listdir(self.path(kind)):
+                os.unlink(self.path(kind, name))
+        for directory in self._by_last_use():
+            remove_unless_used(directory)
+        left = self._by_last_use()
+        if not left:
+            for name in os.listdir(self.path(FILLING)):
+                os.unlink(self.path(FILLING, name))
+            for kind in (STORES, PROGRAMS, WANTED, FILLING):
+                os.rmdir(self.path(kind))
+            os.rmdir(self.directory)
+        return left
+
+    def sweep(self, seconds: int) -> None:
+        """Remove the stores that nobody has come to for so long, and those that no program leads to. Never raises."""
+        try:
+            wanted = {self._target(key) for key in os.listdir(self.path(PROGRAMS))}
+            for directory in self._by_last_use():
+                idle = time.time() - os.stat(directory).st_mtime
+                if idle > seconds or (directory not in wanted and idle > SETTLING):
+                    remove_unless_used(directory)
+        except OSError:
+            pass
+
+    def _target(self, key: str) -> str:
+        try:
+            return self.path(STORES, os.path.basename(os.readlink(self.path(PROGRAMS, key))))
+        except OSError:
+            return ""
+
+    def _by_last_use(self) -> list[str]:
+        """Return the stores, first the one to which nobody has come for longest. Raises OSError."""
+        found = [self.path(STORES, name) for name in os.listdir(self.path(STORES))]
+        return sorted(found, key=lambda directory: os.stat(directory).st_mtime)
+
+
+def size_of(directory: str) -> int:
+    """Return the bytes that a store takes, as far as it is still there."""
+    total = 0
+    for parent, _, files in os.walk(directory):
+        total += sum(_bytes_of(os.path.join(parent, name)) for name in files)
+    return total
+
+
+def _bytes_of(path: str) -> int:
+    try:
+        return os.lstat(path).st_blocks * 512
+    except FileNotFoundError:
+        return 0
+
+
+def key_of(program: "Program", options: "Options", before_site: bool) -> str:
+    """Return what must be the same for two processes to import from one store; empty for a program without a name.
+
+    Raises OSError where the interpreter's own tree cannot be looked at.
+    """
+    identity = program.identity()
+    if not identity:
+        return ""
+    facts = (
+        identity,
+        (sys.version, sys.hexversion, sys.implementation.cache_tag, tuple(sys.flags), sorted(sys._xoptions.items())),
+        (sys.executable, sys.prefix, sys.base_prefix, sys.path, program.search_entry()),
+        os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
+        file_system(sys.prefix),
+        (__file__, FORMAT, before_site),
+        (options.leave_alone, options.libraries, options.direct, options.breadth, options.manifests),
+    )
+    return digest(repr(facts).encode(errors="surrogateescape")).hex()
+
+
+def _own_name() -> str:
+    job = "".join(letter if letter.isalnum() else "_" for letter in batch_job())
+    return f"{NAME}{os.geteuid()}" + (f".{job}" if job else "")

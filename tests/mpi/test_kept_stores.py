@@ -1,0 +1,251 @@
+"""Kept stores: processes import from them without MPI, and are otherwise plain Python."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from lab.ranks import Mpi, Outcome, run
+from tests.conftest import Job
+from tests.mpi.test_programs_without_mpi4py import ENDS, FAILING, GUARDED_PROGRAMS, RANK, UNGUARDED, WAITS
+
+DOORS = ["early", "module", "sitecustomize"]
+# Whether a module came from a store, and what this process has mapped.
+SHOW = """
+import numpy, sys
+served = type(getattr(numpy.__loader__, "source", None)).__name__ == "Imports"
+with open("/proc/self/maps") as maps:
+    has_mpi = "libmpi" in maps.read()
+print("served" if served else "plain", "MPI" if has_mpi else "no MPI", flush=True)
+"""
+USES_MPI = f"""
+from mpi4py import MPI
+{SHOW}
+print(MPI.COMM_WORLD.allreduce(1), MPI.Query_thread() == MPI.THREAD_MULTIPLE, MPI.COMM_WORLD.Get_errhandler() ==
+      MPI.ERRORS_RETURN, flush=True)
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    """A directory for stores of this test alone."""
+    path = tmp_path / "stores"
+    path.mkdir()
+    return str(path)
+
+
+def kept(job: Job, mpi: Mpi, ranks: int, script: Path, store: str, door: str = "early", **variables: str) -> Outcome:
+    """Fill the store for a script, and run that from it."""
+    words = {"MPIIMPORT_STORE": store, **variables}
+    filled = job.keep(script, door=door, **words)
+    assert (filled.status, filled.stdout, filled.ours()) == (0, "", []), filled.stderr
+    return job.run(mpi, ranks, script, door=door, MPIIMPORT_KEEP="auto", **words)
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_ranks_import_from_a_kept_store_without_mpi(job: Job, mpich: Mpi, store: str, door: str) -> None:
+    script = job.script(SHOW)
+    outcome = kept(job, mpich, 2, script, store, door)
+    assert (outcome.status, outcome.lines(), outcome.stderr) == (0, ["served no MPI"] * 2, "")
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_the_first_process_is_plain_and_has_a_store_filled_for_the_next(
+    job: Job, mpich: Mpi, store: str, door: str
+) -> None:
+    script = job.script(SHOW)
+    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_KEEP": "auto"}
+    first = job.run(mpich, 1, script, door=door, **variables)
+    assert (first.status, first.lines(), first.stderr) == (0, ["plain no MPI"], "")
+    wait_for(lambda: list(Path(store).glob("*/programs/*")))
+    second = job.run(mpich, 2, script, door=door, **variables)
+    assert (second.status, second.lines(), second.stderr) == (0, ["served no MPI"] * 2, "")
+
+
+def test_a_program_starts_its_own_mpi_as_plainly(job: Job, mpi: Mpi, store: str) -> None:
+    script = job.script(USES_MPI)
+    plain = job.run(mpi, 2, script, door="plain")
+    outcome = kept(job, mpi, 2, script, store)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == [line.replace("plain", "served") for line in plain.lines()]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_programs_end_as_without_us(job: Job, mpich: Mpi, store: str, end: str) -> None:
+    assert_as_plain(job, mpich, f"print('here', rank, flush=True)\n{ENDS[end]}", store)
+
+
+@pytest.mark.parametrize("program", [*GUARDED_PROGRAMS.values(), UNGUARDED, FAILING, WAITS])
+def test_libraries_find_mpi_as_without_us(job: Job, mpi: Mpi, store: str, program: str) -> None:
+    assert_as_plain(job, mpi, program, store)
+
+
+def assert_as_plain(job: Job, mpi: Mpi, text: str, store: str) -> None:
+    for left in job.directory.glob("pid-*"):
+        left.unlink()
+    script = job.script(RANK + text)
+    plain = job.run(mpi, 2, script, door="plain")
+    for left in job.directory.glob("pid-*"):
+        left.unlink()
+    served = kept(job, mpi, 2, script, store)
+    assert served.status == plain.status, served.stderr
+    assert plain.status or served.lines() == plain.lines(), served.stderr
+    assert served.ours() == []
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "another text": lambda package: (package / "part.py").write_text("value = 'another text'\n"),
+    "another text of one length": lambda package: (package / "part.py").write_text("value = 'nav'\n"),
+    "a module in its place": lambda package: (package / "part.py").rename(package / "other.py"),
+    "a package in its place": lambda package: make(package / "part" / "__init__.py", "value = 'package'\n"),
+    "a module before it": lambda package: make(package.parent.parent / "first" / "pack" / "__init__.py", "value = 1\n"),
+}
+
+
+def make(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_has_changed_since_is_imported_as_it_is(job: Job, mpich: Mpi, store: str, change: str) -> None:
+    package = job.directory / "lib" / "pack"
+    make(package / "__init__.py", "")
+    make(package / "part.py", "value = 'old'\n")
+    (job.directory / "first").mkdir()
+    settle(job.directory)
+    script = job.script(
+        "import pack\ntry:\n from pack import part\n print(part.value)\nexcept ImportError as exc:\n print(exc)"
+    )
+    path = {"PYTHONPATH": f"{job.directory}/first:{job.directory}/lib"}
+    before = kept(job, mpich, 1, script, store, **path)
+    assert before.lines() == ["old"], before.stderr
+    CHANGES[change](package)
+    plain = job.run(mpich, 1, script, door="plain", **path)
+    after = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto", **path)
+    assert (after.status, after.lines()) == (0, plain.lines()), after.stderr
+
+
+def settle(directory: Path) -> None:
+    """Wait until nothing below has just changed, as a tree is that somebody has installed."""
+    wait_for(lambda: all(time.time() - path.stat().st_ctime > 2.1 for path in directory.rglob("*")))
+
+
+MISSES = """
+import sys
+name = "colorsys"
+module = __import__(name)
+print(type(getattr(module.__loader__, "source", None)).__name__)
+"""
+
+
+@pytest.mark.parametrize("manifests", ["", "-"])
+def test_what_a_store_lacks_is_in_the_next(job: Job, mpich: Mpi, store: str, manifests: str) -> None:
+    script = job.script(MISSES)
+    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_KEEP": "auto", "MPIIMPORT_MANIFESTS": manifests}
+    first = kept(job, mpich, 2, script, store, MPIIMPORT_MANIFESTS=manifests)
+    (link,) = Path(store).glob("*/programs/*")
+    before = link.readlink()
+    second = job.run(mpich, 1, script, **variables)
+    wait_for(lambda: link.readlink() != before)
+    third = job.run(mpich, 1, script, **variables)
+    # A module that the store lacks is read the ordinary way by whoever needs it.
+    assert (first.status, second.status, third.status) == (0, 0, 0), third.stderr
+    newest = link.readlink()
+    assert not list(Path(store).glob("*/wanted/*")) and newest != before
+    assert "colorsys" in listing(Path(store), newest)
+
+
+def listing(store: Path, link: Path) -> str:
+    """What lies in the code of a store, as text."""
+    (place,) = store.glob("mpiimport-kept.*")
+    return (place / "stores" / link.name / "code").read_bytes().decode("latin-1")
+
+
+BRUTAL = "import os, signal; import numpy; os.kill(os.getpid(), signal.SIGKILL)"
+
+
+def test_processes_that_are_killed_leave_a_store_that_goes_on_serving(job: Job, mpich: Mpi, store: str) -> None:
+    killed = job.script(BRUTAL)
+    for _ in range(3):
+        assert kept(job, mpich, 1, killed, store).status
+    outcome = kept(job, mpich, 2, job.script(SHOW, "show.py"), store)
+    assert outcome.lines() == ["served no MPI"] * 2, outcome.stderr
+    environment = job.environment(mpich, MPIIMPORT_STORE=store)
+    stopped = run([str(job.prefix / "bin" / "mpiimport"), "session", "stop"], environment, 60)
+    assert (stopped.status, list(Path(store).iterdir())) == (0, []), stopped.stderr
+
+
+@pytest.mark.parametrize("part", ["index", "code"])
+def test_damage_leads_to_ordinary_imports(job: Job, mpich: Mpi, store: str, part: str) -> None:
+    script = job.script("import numpy, json, email.message; print(json.dumps([1]))")
+    assert kept(job, mpich, 1, script, store).lines() == ["[1]"]
+    (file,) = Path(store).glob(f"*/stores/*/{part}")
+    content = bytearray(file.read_bytes())
+    for position in range(0, len(content), 97):
+        content[position] ^= 0xFF
+    file.write_bytes(content)
+    outcome = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto")
+    assert (outcome.status, outcome.lines()) == (0, ["[1]"]), outcome.stderr
+    assert len(outcome.ours()) == 1
+
+
+def test_a_session_is_started_shown_and_stopped(job: Job, mpich: Mpi, store: str) -> None:
+    script = job.script(SHOW)
+    command = str(job.prefix / "bin" / "mpiimport")
+    environment = job.environment(mpich, **{**job.switches("module"), "MPIIMPORT_STORE": store})
+    nothing = run([command, "session", "status"], environment, 60)
+    assert (nothing.status, nothing.stdout) == (1, "no stores are kept on this node\n"), nothing.stderr
+    started = run(
+        [command, "session", "start", "--", *job.python("module"), str(script)], environment, 60, job.directory
+    )
+    assert (started.status, started.stdout, started.stderr) == (0, "", "")
+    shown = run([command, "session", "status"], environment, 60)
+    assert shown.status == 0 and f"script {script}: " in shown.stdout and "0 now" in shown.stdout, shown.stderr
+    outcome = job.run(mpich, 2, script, door="module", MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto")
+    assert outcome.lines() == ["served no MPI"] * 2, outcome.stderr
+    plain = run([command, "session", "start", "--", *job.python("plain"), "-c", "pass"], environment, 60)
+    assert plain.status == 1 and "filled no store" in plain.stderr
+    stopped = run([command, "session", "stop"], environment, 60)
+    assert (stopped.status, stopped.stdout, list(Path(store).iterdir())) == (0, "", [])
+
+
+def test_a_batch_job_keeps_nothing_unless_it_asks_for_it(job: Job, mpich: Mpi, store: str) -> None:
+    script = job.script(SHOW)
+    variables = {"MPIIMPORT_STORE": store, "SLURM_JOB_ID": "77"}
+    outcome = job.run(mpich, 1, script, MPIIMPORT_KEEP="auto", **variables)
+    assert (outcome.lines(), list(Path(store).iterdir())) == (["plain no MPI"], [])
+    assert kept(job, mpich, 1, script, store, SLURM_JOB_ID="77").lines() == ["served no MPI"]
+    (place,) = Path(store).iterdir()
+    assert place.name.endswith(".77")
+
+
+def test_a_report_names_the_store(job: Job, mpich: Mpi, store: str) -> None:
+    script = job.script(SHOW)
+    file = job.directory / "run.json"
+    outcome = kept(job, mpich, 2, script, store, MPIIMPORT_REPORT=str(file))
+    assert outcome.lines() == ["served no MPI"] * 2, outcome.stderr
+    report = json.loads(file.read_text())
+    schema = json.loads((job.prefix / "lib" / "mpiimport" / "host" / "report.schema.json").read_text())
+    jsonschema.validate(report, schema)
+    assert report["kept_store"]["directory"].startswith(store) and report["answered"]["python_modules"]["root"] > 50
+
+
+def test_a_job_on_several_nodes_is_served_as_always(job: Job, mpich: Mpi, store: str) -> None:
+    """A launcher that does not say how many ranks are on this node stands for one that starts some elsewhere."""
+    script = job.script(SHOW)
+    assert kept(job, mpich, 2, script, store).lines() == ["served no MPI"] * 2
+    hidden = ["env", "-u", "MPI_LOCALNRANKS", *job.python("early"), str(script)]
+    variables = job.environment(mpich, **job.switches("early"), MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto")
+    outcome = run([*mpich.command(2), *hidden], variables, 60, job.directory)
+    assert outcome.lines() == ["served MPI"] * 2, outcome.stderr

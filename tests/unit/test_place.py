@@ -1,0 +1,252 @@
+"""The place of kept stores: whoever comes gets a complete store at once or none, and none is removed that is used."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mpiimport.runtime.options import Options, switched_off
+from mpiimport.runtime.size import Size
+from mpiimport.runtime.store.place import FILLING, PROGRAM, PROGRAMS, STORES, Place, batch_job
+from mpiimport.runtime.store.store import NoRoom, Store
+from tests.conftest import ROOT
+
+KEY, OTHER = "0123456789abcdef", "fedcba9876543210"
+OTHER_USER = 65534
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+
+
+@pytest.fixture(autouse=True)
+def no_batch_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    made = Place.make([str(tmp_path)])
+    assert made is not None
+    return made
+
+
+def publish(place: Place, key: str, content: bytes = b"content", options: Options | None = None) -> str:
+    store = place.create({"index": len(content), "code": len(content)}, options or switched_off())
+    for name in ("index", "code"):
+        store.write(name, 0, memoryview(content))
+    place.publish(key, store, "script /app.py")
+    store.leave()
+    return store.directory
+
+
+def attached(place: Place, key: str) -> Store:
+    store = place.attach(key)
+    assert store is not None
+    return store
+
+
+def stores(place: Place) -> list[str]:
+    return sorted(str(path) for path in Path(place.path(STORES)).iterdir())
+
+
+def test_a_place_is_made_once_and_found_by_everybody(tmp_path: Path) -> None:
+    assert Place.find([str(tmp_path)]) is None
+    made = Place.make([str(tmp_path / "none"), str(tmp_path)])
+    found = Place.find([str(tmp_path / "none"), str(tmp_path)])
+    assert made is not None and found is not None and made.directory == found.directory
+    assert Path(found.directory).stat().st_mode & 0o777 == 0o700
+
+
+def test_a_place_that_others_may_write_to_is_ignored(place: Place, tmp_path: Path) -> None:
+    Path(place.directory).chmod(0o770)
+    assert Place.find([str(tmp_path)]) is None
+
+
+def test_a_link_to_a_place_is_ignored(place: Place, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    Path(place.directory).rename(elsewhere)
+    Path(place.directory).symlink_to(elsewhere)
+    assert Place.find([str(tmp_path)]) is None
+
+
+@as_root
+def test_a_place_of_another_user_is_ignored(place: Place, tmp_path: Path) -> None:
+    os.chown(place.directory, OTHER_USER, OTHER_USER)
+    assert Place.find([str(tmp_path)]) is None
+    assert Place.make([str(tmp_path)]) is None
+
+
+def test_batch_jobs_have_places_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Place.make([str(tmp_path)])
+    monkeypatch.setenv("SLURM_JOB_ID", "12/../3")
+    assert batch_job() == "12/../3"
+    assert Place.find([str(tmp_path)]) is None
+    made = Place.make([str(tmp_path)])
+    assert made is not None and Path(made.directory).name == f"mpiimport-kept.{os.geteuid()}.12____3"
+
+
+def test_nothing_is_there_before_it_is_published(place: Place) -> None:
+    assert place.attach(KEY) is None
+    store = place.create({"index": 1, "code": 1}, switched_off())
+    assert place.attach(KEY) is None
+    store.leave()
+    assert stores(place) == []
+
+
+def test_a_store_outlives_its_users(place: Place) -> None:
+    directory = publish(place, KEY)
+    for _ in range(2):
+        store = attached(place, KEY)
+        assert store.read_index() == b"content"
+        store.leave()
+    assert stores(place) == [directory]
+    assert Path(directory, PROGRAM).read_text() == "script /app.py"
+
+
+def test_a_newer_store_takes_the_place_of_one_that_is_still_used(place: Place) -> None:
+    old = publish(place, KEY, b"old")
+    user = attached(place, KEY)
+    new = publish(place, KEY, b"new")
+    assert stores(place) == sorted([old, new])
+    assert (user.read_index(), attached(place, KEY).read_index()) == (b"old", b"new")
+    user.leave()
+    place.sweep(3600)
+    os.utime(old, (0, 0))
+    place.sweep(10**10)
+    assert stores(place) == [new]
+
+
+def test_a_newer_store_removes_one_that_nobody_uses(place: Place) -> None:
+    publish(place, KEY, b"old")
+    new = publish(place, KEY, b"new")
+    assert stores(place) == [new]
+
+
+def test_what_nobody_comes_to_any_more_is_swept(place: Place) -> None:
+    idle, used = publish(place, KEY), publish(place, OTHER)
+    user = attached(place, OTHER)
+    for directory in (idle, used):
+        os.utime(directory, (0, time.time() - 100))
+    place.sweep(3600)
+    assert stores(place) == sorted([idle, used])
+    place.sweep(50)
+    assert stores(place) == [used]
+    user.leave()
+    assert place.attach(KEY) is None
+
+
+def test_coming_to_a_store_counts_as_its_use(place: Place) -> None:
+    directory = publish(place, KEY)
+    os.utime(directory, (0, 0))
+    attached(place, KEY).leave()
+    place.sweep(50)
+    assert stores(place) == [directory]
+
+
+def test_the_stores_not_used_for_longest_make_room_but_none_that_is_used(place: Place) -> None:
+    options = switched_off()
+    options.store_size = Size.parse("40MiB")
+    content = bytes(6 << 20)
+    directories = [publish(place, f"{number:016x}", content, options) for number in range(3)]
+    for age, directory in enumerate(directories):
+        os.utime(directory, (0, 1000 + age))
+    oldest = attached(place, f"{0:016x}")
+    os.utime(directories[0], (0, 0))
+    new = publish(place, KEY, content, options)
+    assert stores(place) == sorted([directories[0], directories[2], new])
+    oldest.leave()
+
+
+def test_a_store_for_which_there_is_no_room_is_refused_and_leaves_nothing(place: Place) -> None:
+    options = switched_off()
+    options.store_size = Size.parse("1MiB")
+    with pytest.raises(NoRoom):
+        place.create({"index": 2 << 20, "code": 0}, options)
+    assert stores(place) == []
+
+
+def test_one_process_fills_and_nobody_waits_for_it(place: Place) -> None:
+    filling = place.begin_filling(KEY)
+    assert filling is not None
+    other = (
+        "import sys\n"
+        "from mpiimport.runtime.store.place import Place\n"
+        "print(Place(sys.argv[1]).begin_filling(sys.argv[2]))"
+    )
+    command = [sys.executable, "-c", other, place.directory, KEY]
+    said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert said == "None\n"
+    os.close(filling)
+    said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert said != "None\n"
+
+
+def test_what_a_killed_filler_left_is_swept(place: Place) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "from mpiimport.runtime.options import switched_off\n"
+        "from mpiimport.runtime.store.place import Place\n"
+        "Place(sys.argv[1]).create({'index': 1000, 'code': 1000}, switched_off())\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", program, place.directory], cwd=ROOT, check=False)
+    (left,) = stores(place)
+    os.utime(left, (0, 0))
+    place.sweep(10**10)
+    assert stores(place) == []
+
+
+def test_stopping_removes_everything_but_what_is_used(place: Place) -> None:
+    publish(place, KEY)
+    used = publish(place, OTHER)
+    user = attached(place, OTHER)
+    assert place.remove() == [used]
+    assert place.attach(OTHER) is None
+    user.leave()
+    assert place.remove() == []
+    assert not Path(place.directory).exists()
+
+
+# Publishes and attaches by turns, and checks that what it gets is whole.
+CHANGING = """
+import os, random, sys
+from mpiimport.runtime.options import switched_off
+from mpiimport.runtime.store.place import Place
+place, key, seed = Place(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+choice = random.Random(seed)
+attached = 0
+for number in range(150):
+    if choice.random() < 0.3:
+        filling = place.begin_filling(key)
+        if filling is None:
+            continue
+        content = bytes([choice.randrange(256)]) * 5000
+        store = place.create({"index": 5000, "code": 5000}, switched_off())
+        for name in ("index", "code"):
+            store.write(name, 0, memoryview(content))
+        place.publish(key, store, "script")
+        store.leave()
+        os.close(filling)
+    elif choice.random() < 0.05:
+        place.sweep(10**10)
+    else:
+        store = place.attach(key)
+        if store is not None:
+            index = store.read_index()
+            assert len(index) == 5000 and len(set(index)) == 1
+            store.open_code()
+            attached += 1
+            store.leave()
+assert attached > 20, attached
+"""
+
+
+def test_processes_that_publish_attach_and_sweep_at_random_always_find_whole_stores(place: Place) -> None:
+    commands = [[sys.executable, "-c", CHANGING, place.directory, KEY, str(seed)] for seed in range(6)]
+    running = [subprocess.Popen(command, cwd=ROOT) for command in commands]
+    assert [process.wait(60) for process in running] == [0] * len(running)
+    place.sweep(0)
+    assert len(stores(place)) <= 1
+    assert list(Path(place.path(PROGRAMS)).glob("*.*")) == []
+    assert {path.name for path in Path(place.path(FILLING)).iterdir()} == {KEY}
