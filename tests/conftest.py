@@ -140,7 +140,7 @@ class Job:
 
     def keep(self, *words: str | Path, door: str = "early", **environment: str) -> Outcome:
         """Fill the kept store for a program, as `mpiimport session start` does."""
-        variables = clean_environment(**{**self._own(), **self.switches(door), **environment, "MPIIMPORT_KEEP": "fill"})
+        variables = clean_environment(**{**self._own(), **self.switches(door), **environment, "MPIIMPORT_FILL": "1"})
         return run([*self.python(door), *map(str, words)], variables, 60, self.directory)
 
     def run(

@@ -11,7 +11,7 @@ WORLD, SESSION, OFF = "world", "session", "off"
 CLOSURE, PACKAGE = "closure", "package"
 NOW, LAZY = "now", "lazy"
 AUTO, STAGE, DIRECT = "auto", "stage", "direct"
-NEVER, FILL = "never", "fill"
+NEVER = "never"
 THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
 STORE_SIZE = Size.parse("50%")
 
@@ -77,9 +77,16 @@ OPTIONS = (
         str,
         NEVER,
         "keep a store on this node, from which later processes of the program import without MPI: not at all "
-        "(`never`); filled in the background, by the first process that finds none (`auto`); filled now, instead of "
-        "running the program (`fill`)",
-        (NEVER, AUTO, FILL),
+        "(`never`), or one that the first process has filled in the background (`auto`)",
+        (NEVER, AUTO),
+    ),
+    Option(
+        "fill",
+        None,
+        None,
+        bool,
+        False,
+        "fill the kept store of the program now, and do not run that, as `mpiimport session start` does",
     ),
     Option(
         "libraries",

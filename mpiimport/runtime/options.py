@@ -30,6 +30,7 @@ class Options:
     store: str
     store_size: Size
     keep: str
+    fill: bool
     libraries: str
     direct: tuple[str, ...]
     report: str

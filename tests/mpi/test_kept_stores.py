@@ -236,7 +236,7 @@ def test_a_report_names_the_store(job: Job, mpich: Mpi, store: str) -> None:
     outcome = kept(job, mpich, 2, script, store, MPIIMPORT_REPORT=str(file))
     assert outcome.lines() == ["served no MPI"] * 2, outcome.stderr
     report = json.loads(file.read_text())
-    schema = json.loads((job.prefix / "lib" / "mpiimport" / "host" / "report.schema.json").read_text())
+    schema = json.loads((job.prefix / "lib" / "mpiimport" / "host" / "report" / "report.schema.json").read_text())
     jsonschema.validate(report, schema)
     assert report["kept_store"]["directory"].startswith(store) and report["answered"]["python_modules"]["root"] > 50
 

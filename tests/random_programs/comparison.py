@@ -87,7 +87,7 @@ class Bench:
         if door == KEPT:
             time.sleep(SETTLED)
             filling = [interpreter, *self.program.flags, *ours, *words]
-            filled = run(filling, {**variables, "MPIIMPORT_KEEP": "fill"}, SECONDS, work)
+            filled = run(filling, {**variables, "MPIIMPORT_FILL": "1"}, SECONDS, work)
             assert filled.status == 0 or "standard input" in filled.stderr, filled.stderr
         outcome = run(command, variables, SECONDS, work)
         streams = {path.name: path.read_bytes().decode(errors="backslashreplace") for path in sorted(output.iterdir())}

@@ -29,6 +29,7 @@ SAMPLES: dict[str, tuple[str, str, object]] = {
     "store_size": ("service", "store_size: 4GiB", "4GiB"),
     "libraries": ("service", "libraries: direct", "direct"),
     "direct": ("service", "direct: [torch, 'libopenblas*']", ("torch", "libopenblas*")),
+    "keep": ("service", "keep: auto", "auto"),
     "breadth": ("service", "breadth: package", "package"),
     "leave_alone": ("service", "leave_alone: [torch, scipy.io]", ("torch", "scipy.io")),
     "deadline": ("service", "deadline: 17", 17),

@@ -6,7 +6,6 @@ import subprocess
 import time
 from pathlib import Path
 
-from mpiimport.runtime.option_table import FILL
 from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.lock import LOCK
@@ -32,7 +31,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def start(command: list[str]) -> int:
     """Start a command so that its program has its store filled, and is not run. Raises Complaint."""
     before = _filled()
-    environment = {**os.environ, "MPIIMPORT_KEEP": FILL, "MPIIMPORT": os.environ.get("MPIIMPORT") or "1"}
+    environment = {**os.environ, "MPIIMPORT_FILL": "1", "MPIIMPORT": os.environ.get("MPIIMPORT") or "1"}
     try:
         ended = subprocess.run(command, env=environment, check=False)
     except OSError as exc:

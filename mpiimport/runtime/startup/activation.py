@@ -6,13 +6,13 @@ from .. import os
 from ..messages import say
 from ..mpi.abrupt_ends import before_abrupt_ends
 from ..mpi.launcher import Launch, is_on_one_node, is_rank_process, launch
-from ..option_table import FILL, NEVER
+from ..option_table import NEVER
 from ..options import Options
 from ..program import Program
 from ..serving.path_hook import ask_before_importlib
 from ..serving.site_answers import Answers
 from .closed_streams import ClosedStreamsKept
-from .decision import why_not
+from .decision import unserved_interpreter, why_not
 from .exit_handlers import ExitHandlers
 
 TYPE_CHECKING = False
@@ -32,15 +32,9 @@ def activate(
     """
     here = launch(options.rank_variables)
     at_exit = ExitHandlers()
-    if options.keep != NEVER and not (options.switch == "0" or options.debug or options.record):
-        from .kept import fill_now, import_from_kept
-
-        if options.keep == FILL:
-            fill_now(options, program, answers, before_site)
-        if is_on_one_node(here):
-            report = _new_report(options.report, here, program, at_exit) if options.report else None
-            import_from_kept(options, program, answers, before_site, report)
-            return None
+    if _takes_kept(here, options):
+        _import_from_kept(here, options, program, answers, before_site, at_exit)
+        return None
     if options.switch != "0" and options.record and (here is None or here.rank == 0):
         _record(options, program, answers, before_site, at_exit)
     if options.switch == "0" or options.debug or options.record or here is None:
@@ -78,6 +72,29 @@ def activate(
         return None
     _arrange_exit(here.rank, service, service.ownership, at_exit)
     return service
+
+
+def _takes_kept(here: Launch | None, options: Options) -> bool:
+    """Tell whether this process imports from a kept store or plainly. All ranks of a job come to the same answer."""
+    if options.switch == "0" or options.debug or options.record or unserved_interpreter():
+        return False
+    return options.fill or (options.keep != NEVER and is_on_one_node(here))
+
+
+def _import_from_kept(
+    here: Launch | None,
+    options: Options,
+    program: Program,
+    answers: Answers,
+    before_site: bool,
+    at_exit: ExitHandlers,
+) -> None:
+    from .kept import fill_now, import_from_kept
+
+    if options.fill:
+        fill_now(options, program, answers, before_site)
+    report = _new_report(options.report, here, program, at_exit) if options.report else None
+    import_from_kept(options, program, answers, before_site, report)
 
 
 def _new_report(path: str, here: Launch | None, program: Program, at_exit: ExitHandlers) -> "Report":

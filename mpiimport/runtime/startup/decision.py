@@ -17,11 +17,8 @@ OVERLAY, IMAGE_ON = "overlay", "MPIIMPORT_IMAGE_ON"
 
 def why_not(launch: "Launch", options: "Options") -> str:
     """Return why the job had better run as plain Python, with what would change that; empty where it need not."""
-    if sys.implementation.name != "cpython":
-        return "only CPython is served"
-    # Whether its lock is switched on or not.
-    if "t" in sys.abiflags:
-        return "the free-threaded build is not served yet"
+    if unserved_interpreter():
+        return unserved_interpreter()
     if options.init == OFF:
         return "MPI is not to be started (MPIIMPORT_INIT=off, or init in the site profile)"
     if launch.programs > 1:
@@ -33,6 +30,14 @@ def why_not(launch: "Launch", options: "Options") -> str:
         if kind in LOCAL_FILE_SYSTEMS:
             return nothing_gained(kind)
     return ""
+
+
+def unserved_interpreter() -> str:
+    """Return why this interpreter is not served; empty where it is."""
+    if sys.implementation.name != "cpython":
+        return "only CPython is served"
+    # Whether its lock is switched on or not.
+    return "the free-threaded build is not served yet" if "t" in sys.abiflags else ""
 
 
 def nothing_gained(kind: str) -> str:
