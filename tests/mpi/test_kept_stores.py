@@ -1,6 +1,7 @@
 """Kept stores: processes import from them without MPI, and are otherwise plain Python."""
 
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -156,6 +157,8 @@ def test_what_a_store_lacks_is_in_the_next(job: Job, mpich: Mpi, store: str, man
     first = kept(job, mpich, 2, script, store, MPIIMPORT_MANIFESTS=manifests)
     (link,) = Path(store).glob("*/programs/*")
     before = link.readlink()
+    (filling,) = Path(store).glob("*/filling/*")
+    os.utime(filling, (0, 0))
     second = job.run(mpich, 1, script, **variables)
     wait_for(lambda: link.readlink() != before)
     third = job.run(mpich, 1, script, **variables)
@@ -249,3 +252,41 @@ def test_a_job_on_several_nodes_is_served_as_always(job: Job, mpich: Mpi, store:
     variables = job.environment(mpich, **job.switches("early"), MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto")
     outcome = run([*mpich.command(2), *hidden], variables, 60, job.directory)
     assert outcome.lines() == ["served MPI"] * 2, outcome.stderr
+
+
+POOL = """
+import multiprocessing, sys
+def served(_):
+    import numpy
+    return type(getattr(numpy.__loader__, "source", None)).__name__
+if __name__ == "__main__":
+    import numpy
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        print(*pool.map(served, range(4)))
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_children_import_from_the_store_and_leave_it(job: Job, mpich: Mpi, store: str, method: str) -> None:
+    script = job.script(POOL)
+    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_KEEP": "auto"}
+    assert job.keep(script, method, MPIIMPORT_STORE=store).status == 0
+    for _ in range(2):
+        outcome = job.run(mpich, 1, script, method, **variables)
+        assert outcome.lines() == ["Imports Imports Imports Imports"], outcome.stderr
+    assert len(list(Path(store).glob("*/stores/*"))) == 1
+
+
+# Which copies of libraries of the tree are mapped.
+COPIES = """
+import numpy, sys
+with open("/proc/self/maps") as maps:
+    print(*sorted({"copy" if "/stores/" in line else "original" for line in maps if "/numpy" in line}))
+"""
+
+
+def test_libraries_are_left_to_the_linker_where_that_may_find_others(job: Job, mpich: Mpi, store: str) -> None:
+    script = job.script(COPIES)
+    assert kept(job, mpich, 1, script, store).lines() == ["copy"]
+    other = {"LD_LIBRARY_PATH": str(job.directory), "MPIIMPORT_STORE": store, "MPIIMPORT_KEEP": "auto"}
+    assert job.run(mpich, 1, script, **other).lines() == ["original"]

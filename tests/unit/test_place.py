@@ -166,7 +166,7 @@ def test_a_store_for_which_there_is_no_room_is_refused_and_leaves_nothing(place:
     assert stores(place) == []
 
 
-def test_one_process_fills_and_nobody_waits_for_it(place: Place) -> None:
+def test_one_process_fills_and_nobody_waits_for_it_or_fills_again_at_once(place: Place) -> None:
     filling = place.begin_filling(KEY)
     assert filling is not None
     other = (
@@ -178,6 +178,9 @@ def test_one_process_fills_and_nobody_waits_for_it(place: Place) -> None:
     said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert said == "None\n"
     os.close(filling)
+    said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert said == "None\n"
+    os.utime(place.path(FILLING, KEY), (0, 0))
     said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert said != "None\n"
 
@@ -218,7 +221,7 @@ choice = random.Random(seed)
 attached = 0
 for number in range(150):
     if choice.random() < 0.3:
-        filling = place.begin_filling(key)
+        filling = place.begin_filling(key, rest=0)
         if filling is None:
             continue
         content = bytes([choice.randrange(256)]) * 5000

@@ -7,7 +7,7 @@ from ..digest import digest
 from ..option_table import AUTO, WORLD
 from ..serving.metadata import METADATA_MODULES
 from ..size import in_words
-from ..store.index import Index
+from ..store.index import LIBRARY_PATH, Index
 from ..store.store import library_name
 from .breadth import MANY_NODES
 from .bytecode import words
@@ -218,6 +218,7 @@ def _pack(
         },
         answers=answers.known,
         aliases={},
+        searched="",
         expected=[],
         witnesses={},
     )
@@ -235,6 +236,7 @@ def _pack(
     index.libraries = libraries.stamps()
     index.aliases = libraries.aliases()
     if kept:
+        index.searched = os.environ.get(LIBRARY_PATH, "")
         index.expected = learning.known.imported
         index.witnesses = witnesses_of(index)
     uncached = frozenset(path for path, read in manifest.code.items() if not read.cached)

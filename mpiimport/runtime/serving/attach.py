@@ -12,10 +12,13 @@ from .imports import Imports
 from .site_answers import Answers
 
 
-def attach(directory: str) -> None:
-    """Import from the store in ``directory`` from now on. Raises OSError or Damaged, and is then not attached."""
+def attach(directory: str, kept: bool) -> None:
+    """Import from the store in ``directory`` from now on. Raises OSError or Damaged, and is then not attached.
+
+    ``kept``: it outlives its users.
+    """
     sys.orig_argv[:] = own_words(sys.orig_argv)
-    store = Store.join(directory)
+    store = Store.join(directory, kept)
     if store is None:
         return
     try:

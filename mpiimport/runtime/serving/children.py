@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+    from ..store.store import Store
+
 # What multiprocessing tells such a child to run begins so. Its resource tracker, which outlives the others, does not.
 BEGINNINGS = ("from multiprocessing.spawn import ", "from multiprocessing.forkserver import ")
 # Run ahead of that, and without a name of ours in the child's __main__. Whatever fails, the child is a plain one.
@@ -18,7 +20,7 @@ import sys
 sys.path.insert(0, {0!r})
 try:
     from mpiimport.runtime.serving.attach import attach
-    attach({1!r})
+    attach({1!r}, {2!r})
 except Exception:
     pass
 finally:
@@ -27,15 +29,15 @@ finally:
 """
 
 
-def attach_children(module: "ModuleType", directory: str, wanted: "Callable[[], bool]") -> None:
+def attach_children(module: "ModuleType", store: "Store", wanted: "Callable[[], bool]") -> None:
     """Make the pythons that ``module``, a freshly executed ``multiprocessing.util``, starts attach to a store.
 
-    ``directory``: the store's; ``wanted``: whether what it holds is still what a new process would find.
+    ``wanted``: whether what it holds is still what a new process would find.
     """
     start: Any = getattr(module, "spawnv_passfds", None)
     if start is None:
         return
-    ahead = f"exec({ATTACH.format(os.path.dirname(PACKAGE_DIRECTORY), directory)!r}, {{}}); "
+    ahead = f"exec({ATTACH.format(os.path.dirname(PACKAGE_DIRECTORY), store.directory, store.kept)!r}, {{}}); "
 
     def spawnv_passfds(path: "Any", args: "Any", passfds: "Any") -> "Any":
         words = list(args)

@@ -173,7 +173,7 @@ class Imports(Source):
         elif module.__name__ == "_ctypes":
             self.libraries.redirect_ctypes()
         elif module.__name__ == "multiprocessing.util":
-            attach_children(module, self._store.directory, lambda: not self._invalidated)
+            attach_children(module, self._store, lambda: not self._invalidated)
 
     def handover(self, name: str) -> "ModuleSpec | None":
         return self._ownership.spec(name) if self._ownership is not None else None

@@ -12,7 +12,7 @@ from ..listing import witness
 from ..messages import say
 from ..serving.account import Account, file_of
 from ..serving.imports import Imports
-from ..store.index import Index
+from ..store.index import LIBRARY_PATH, Index
 from ..store.place import Place, batch_job, key_of
 
 TYPE_CHECKING = False
@@ -54,7 +54,7 @@ def _fill_here(options: "Options", program: "Program", answers: "Answers", befor
         raise NotFilled("the program is read from standard input; give it a file of its own")
     if place is None:
         raise NotFilled(f"none of {', '.join(parents)} can be written to; name another directory with MPIIMPORT_STORE")
-    if place.begin_filling(key) is None:
+    if place.begin_filling(key, rest=0) is None:
         raise NotFilled("another process is filling it; wait for that")
     _fill(place, key, options, program, answers, before_site)
 
@@ -97,6 +97,8 @@ def _find(place: Place, key: str) -> "tuple[Store, Index] | None":
     if not _is_fresh(index):
         store.leave()
         return None
+    if index.searched != os.environ.get(LIBRARY_PATH, ""):
+        index.leave_libraries()
     return store, index
 
 

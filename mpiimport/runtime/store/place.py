@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from ..program import Program
 
 STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "filling"
+# The image that a process runs in.
+IMAGE = ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER")
+# Seconds between two fillings for one program: of a tree that changes all the time nothing can be kept.
+REST = 10
 # In a store: what it is for.
 PROGRAM = "program"
 NAME = "mpiimport-kept."
@@ -90,10 +94,10 @@ class Place:
                 return store
         return None
 
-    def begin_filling(self, key: str) -> int | None:
+    def begin_filling(self, key: str, rest: int = REST) -> int | None:
         """Return a descriptor that tells everybody, while it is open, that a store for this key is being filled.
 
-        None where somebody else does that.
+        None where somebody else does that, or has done it less than ``rest`` seconds ago.
         """
         try:
             descriptor = os.open(self.path(FILLING, key), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -101,6 +105,11 @@ class Place:
             return None
         try:
             flock(descriptor, LOCK_EX | LOCK_NB)
+            status = os.fstat(descriptor)
+            if status.st_size and time.time() - status.st_mtime < rest:
+                raise BlockingIOError
+            # Whatever comes of it.
+            os.pwrite(descriptor, b"1", 0)
         except OSError:
             os.close(descriptor)
             return None
@@ -230,6 +239,7 @@ def key_of(program: "Program", options: "Options", before_site: bool) -> str:
         (sys.executable, sys.prefix, sys.base_prefix, sys.path, program.search_entry()),
         os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
         file_system(sys.prefix),
+        [os.environ.get(name) for name in IMAGE],
         (__file__, FORMAT, before_site),
         (options.leave_alone, options.libraries, options.direct, options.breadth, options.manifests),
     )
