@@ -57,11 +57,11 @@ class Manager:
     def example(self, name: str, *words: str | Path, **changes: str) -> Outcome:
         return self.run(self.python, name, *words, **changes)
 
-    def flow(self, text: str, **changes: str) -> list[str]:
-        """Run a workflow with the image as its argument; return the lines that it prints."""
+    def flow(self, text: str, *words: str, **changes: str) -> list[str]:
+        """Run a workflow with the image and the words as its arguments; return the lines that it prints."""
         script = self.directory / "flow.py"
         script.write_text(text)
-        outcome = self.run(self.python, script, self.image, **changes)
+        outcome = self.run(self.python, script, self.image, *words, **changes)
         assert outcome.status == 0, outcome.stderr
         return outcome.stdout.splitlines()
 
