@@ -2,12 +2,15 @@
 
 What is read: ``start,end`` or ``start,end,own`` as CSV (Unix times in seconds, or ISO 8601; ``own`` is the time of the
 program itself); a benchmark file of Snakemake (its manual, "Benchmark rules"), or a directory of such; the monitoring
-database of Parsl (its user guide, "Monitoring"), an SQLite file.
+database of Parsl (its user guide, "Monitoring"), an SQLite file; the event log of Balsam as JSON, as ``balsam.events``
+writes it; what ``balsam ls --history`` of Balsam 0.5 prints.
 """
 
 import csv
+import json
+import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +22,12 @@ from mpiimport.host.complaint import Complaint
 SQLITE = b"SQLite format 3\0"
 TRIES = "SELECT task_try_time_running, task_try_time_returned FROM try WHERE task_try_time_returned IS NOT NULL"
 SECONDS = "s"
-REMEDY = "give CSV with the columns start,end, Snakemake's benchmark files, or Parsl's monitoring.db"
+# Of Balsam: the state of a task that runs; the heading of a job's history, and a line of it.
+RUNNING = "RUNNING"
+HEADING = re.compile(r"Job .*\[([0-9a-f-]{36})\]$")
+STATE = re.compile(r"\s*\[(\d\d-\d\d-\d{4} [\d:.]+)\s+(\w+)\s*\]")
+STAMP = "%m-%d-%Y %H:%M:%S.%f"
+REMEDY = "give CSV with the columns start,end, Snakemake's benchmark files, Parsl's monitoring.db, or Balsam's events or history"
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,12 @@ def _tasks(file: Path) -> Iterator[Task]:
     with file.open(newline="") as text:
         first = text.readline()
         text.seek(0)
+        if first.lstrip()[:1] in ("[", "{"):
+            yield from _of_states(_events(text.read()))
+            return
+        if HEADING.match(first.rstrip()):
+            yield from _of_states(_history(text))
+            return
         rows = csv.DictReader(text, delimiter="\t" if "\t" in first else ",")
         names = rows.fieldnames or []
         if "start" in names and "end" in names:
@@ -79,6 +93,35 @@ def _of_parsl(file: Path) -> Iterator[Task]:
         raise ValueError("it does not say when tasks began to run; set resource_monitoring_enabled=True")
     # A task that never ran has failed before.
     yield from (Task(_moment(running), _moment(returned)) for running, returned in tries if running)
+
+
+def _events(text: str) -> Iterator[tuple[str, float, str]]:
+    found = json.loads(text)
+    try:
+        # The server's own answers have a frame.
+        for event in found["results"] if isinstance(found, dict) else found:
+            yield str(event["job_id"]), _moment(event["timestamp"]), event["to_state"]
+    except (KeyError, TypeError, AttributeError) as exc:
+        raise ValueError(f"it is no event log of Balsam ({exc!r})") from None
+
+
+def _history(lines: Iterable[str]) -> Iterator[tuple[str, float, str]]:
+    job = ""
+    for line in lines:
+        if heading := HEADING.match(line.rstrip()):
+            job = heading[1]
+        elif state := STATE.match(line):
+            yield job, datetime.strptime(state[1], STAMP).timestamp(), state[2]
+
+
+def _of_states(events: Iterable[tuple[str, float, str]]) -> Iterator[Task]:
+    """Return a task for each time that a job ran, tries that failed too."""
+    began: dict[str, float] = {}
+    for job, moment, state in sorted(events, key=lambda event: event[1]):
+        if state == RUNNING:
+            began.setdefault(job, moment)
+        elif job in began:
+            yield Task(began.pop(job), moment)
 
 
 def _moment(text: str | None) -> float:

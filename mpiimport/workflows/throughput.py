@@ -35,7 +35,11 @@ HEAD = ["", "tasks", "seconds", "at once", "tasks/s", "overhead mean", "p50", "p
 def add_action(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = kinds.add_parser("throughput", help="show how many tasks were done when, and the overhead of each")
     parser.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="CSV, Snakemake's benchmarks, Parsl's database"
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="CSV, Snakemake's benchmarks, Parsl's database, Balsam's events or history",
     )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the tasks done over time into a .svg or .png")
     parser.set_defaults(run=lambda given, _: show(given.files, given.plot))

@@ -1,7 +1,9 @@
 """What the tasks of a workflow cost beside their own work is computed from when they ran."""
 
+import json
 import sqlite3
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
@@ -62,6 +64,39 @@ def test_every_kind_of_file_is_read(tmp_path: Path) -> None:
         read_tasks(tmp_path / "monitoring.db")
 
 
+HISTORY = """Job a [{0}]
+------------------------------------------------
+
+[11-22-2026 20:33:44.000000 CREATED]
+[11-22-2026 20:33:45.000000 RUNNING] Not scheduled by service
+[11-22-2026 20:33:46.000000 RUN_ERROR] [01-01-2026 00:00:00.0 RUNNING] of a program
+[11-22-2026 20:33:46.500000 RESTART_READY] mpiimport: the image was busy; try 2 of 3
+[11-22-2026 20:33:46.500000 RESTART_READY]
+[11-22-2026 20:33:47.000000 RUNNING]
+[11-22-2026 20:33:50.500000 RUN_DONE]
+
+Job b [{1}]
+------------------------------------------------
+[11-22-2026 20:33:48.000000 RUNNING]
+"""
+
+
+def test_balsams_own_records_are_read(tmp_path: Path) -> None:
+    states = [
+        (1, "10:00:03", "RUN_DONE"),
+        (2, "10:00:01", "RUNNING"),
+        (1, "10:00:01.5", "RUNNING"),
+        (3, "10:00:01", "FAILED"),
+    ]
+    events = [{"job_id": job, "timestamp": f"2026-11-22T{time}", "to_state": state} for job, time, state in states]
+    for content in (events, {"count": 4, "results": events}):
+        (tmp_path / "events.json").write_text(json.dumps(content))
+        (task,) = read_tasks(tmp_path / "events.json")
+        assert task.end - task.start == 1.5
+    (tmp_path / "history").write_text(HISTORY.format(uuid4(), uuid4()))
+    assert [task.end - task.start for task in read_tasks(tmp_path / "history")] == [1, 3.5]
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -74,6 +109,10 @@ def test_every_kind_of_file_is_read(tmp_path: Path) -> None:
         ("start,end\n3,2\n", "a task that starts at 3 ends before, at 2"),
         ("SQLite format 3\0 and no more", "is not understood"),
         ("s\th:m:s\nx\t0\n", "is not understood"),
+        ("[1]", "it is no event log of Balsam"),
+        ('{"count": 1}', "it is no event log of Balsam"),
+        ("[", "is not understood"),
+        ("[]", "has no task that has ended"),
     ],
 )
 def test_what_holds_no_times_is_refused(tmp_path: Path, text: str, complaint: str) -> None:

@@ -3,30 +3,36 @@
 import json
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.containers.cells import Site
-from tests.containers.workflows.daemons import Daemons
-from tests.containers.workflows.manager import SECONDS, Manager
-from tests.lab.ranks import Mpi, Outcome, run
+from tests.containers.workflows.daemons import Apart, Daemons
+from tests.containers.workflows.manager import Manager
+from tests.lab.ranks import Mpi
 
 PORT = 8111
 ADDRESS = f"http://localhost:{PORT}"
 # The package lacks the template of redis' configuration and the migrations, which `balsam server deploy` needs.
 # Its tables ask for an index in words that PostgreSQL does not take.
-TABLES = "from balsam.server.models import Base, create_tables; Base.metadata.tables['jobs'].indexes.clear(); create_tables()"
+TABLES = """
+from balsam.server.models import Base, create_tables
+Base.metadata.tables["jobs"].indexes.clear()
+create_tables()
+"""
 # It answers when it is up.
 ASK = f"from urllib.request import urlopen; urlopen('{ADDRESS}/docs')"
 USER = "from balsam.server.utils.user_tools import cli; cli()"
 
 
 @dataclass(frozen=True)
-class Balsam(Manager):
-    """A manager with a server; what it runs has the network of its daemons."""
+class Balsam(Apart):
+    """Balsam with its site."""
 
-    daemons: Daemons
+    @property
+    def tasks(self) -> Path:
+        return self.place / "data"
 
     @property
     def place(self) -> Path:
@@ -35,28 +41,13 @@ class Balsam(Manager):
     def environment(self, **changes: str) -> dict[str, str]:
         found = super().environment()
         path = f"{found['PYTHONPATH']}:{self.directory}"
-        own = {"BALSAM_SITE_PATH": str(self.place), "PYTHONPATH": path}
-        return {**found, **own, **changes}
-
-    def run(self, *words: str | Path, **changes: str) -> Outcome:
-        command = [*self.daemons.inside, *map(str, words)]
-        return run(command, self.environment(**changes), SECONDS, self.directory)
-
-    def processes(self) -> list[str]:
-        """What still runs of tasks."""
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if process.joinpath("cwd").readlink().is_relative_to(self.place / "data"):
-                    found.append(process.joinpath("cmdline").read_text().replace("\0", " "))
-        return found
+        return {**found, "BALSAM_SITE_PATH": str(self.place), "PYTHONPATH": path, **changes}
 
 
 @contextmanager
 def balsam_server(site: Site, mpi: Mpi, daemons: Daemons) -> Iterator[Balsam]:
     """Balsam from its parts, with a user who has logged in and a site that waits for jobs."""
-    of = Manager.of(site, mpi, "balsam")
-    manager = Balsam(of.site, of.mpi, of.python, of.directory, daemons)
+    manager = Balsam.apart(Manager.of(site, mpi, "balsam"), daemons)
     shutil.copy(Path(__file__).with_name("balsam_site.py"), manager.directory)
     database = f"postgresql://postgres@/balsam?host={daemons.postgresql('balsam')}"
     redis = json.dumps({"unix_socket_path": str(daemons.redis())})

@@ -7,10 +7,13 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from tests.conftest import provision
-from tests.lab.ranks import clean_environment
+from tests.containers.workflows import manager
+from tests.lab.ranks import Outcome, clean_environment, run
 
 SECONDS = 60
 DATABASE_USER = "postgres"
@@ -85,3 +88,31 @@ class Daemons:
         self.start("redis", ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", ""], {})
         self.wait(socket.exists, "redis")
         return socket
+
+
+@dataclass(frozen=True)
+class Apart(manager.Manager):
+    """A manager that runs in the network of its daemons; its tasks run below a directory of their own."""
+
+    daemons: Daemons
+
+    @classmethod
+    def apart(cls, plain: manager.Manager, daemons: Daemons) -> Self:
+        return cls(plain.site, plain.mpi, plain.python, plain.directory, daemons)
+
+    @property
+    def tasks(self) -> Path:
+        raise NotImplementedError
+
+    def run(self, *words: str | Path, **changes: str) -> Outcome:
+        command = [*self.daemons.inside, *map(str, words)]
+        return run(command, self.environment(**changes), manager.SECONDS, self.directory)
+
+    def processes(self) -> list[str]:
+        """What still runs of tasks."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if process.joinpath("cwd").readlink().is_relative_to(self.tasks):
+                    found.append(process.joinpath("cmdline").read_text().replace("\0", " "))
+        return found

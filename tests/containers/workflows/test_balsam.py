@@ -1,6 +1,5 @@
 """Balsam with its server runs jobs in containers, in MPI mode and in serial mode."""
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from tests.containers.cells import Site
 from tests.containers.workflows.balsam_server import Balsam, balsam_server
 from tests.containers.workflows.daemons import Daemons
+from tests.containers.workflows.overlays import overlay
 from tests.lab.ranks import Mpi
 
 pytestmark = pytest.mark.full
@@ -145,9 +145,7 @@ def test_a_start_that_fails_on_a_nodes_whim_is_tried_again_but_not_for_ever(bals
 @pytest.mark.parametrize("mode", ["mpi", "serial"])
 def test_what_is_cancelled_leaves_nothing(balsam: Balsam, mode: str) -> None:
     mounts = Path("/proc/self/mounts").read_text()
-    assert balsam.flow(CONFIGURED + CANCELLED, mode) == [
-        "mpiimport: the allocation ended before the task; try 2 of 3"
-    ]
+    assert balsam.flow(CONFIGURED + CANCELLED, mode) == ["mpiimport: the allocation ended before the task; try 2 of 3"]
     assert balsam.is_clean(), balsam.processes()
     assert Path("/proc/self/mounts").read_text() == mounts
 
@@ -159,14 +157,10 @@ def test_tasks_of_serial_mode_are_no_ranks(balsam: Balsam) -> None:
 def test_what_cannot_be_started_is_refused_before_anything_is_submitted(balsam: Balsam) -> None:
     *refused, submitted = balsam.flow(CONFIGURED + REFUSED)
     assert submitted == "0"
-    told = ("2 ranks per node do not divide", "/no/such.sif, which does not exist", "none-such", "has one; give mode='mpi'")
+    told = (
+        "2 ranks per node do not divide",
+        "/no/such.sif, which does not exist",
+        "none-such",
+        "has one; give mode='mpi'",
+    )
     assert [part in line for part, line in zip(told, refused, strict=True)] == [True] * 4
-
-
-def overlay(file: Path) -> None:
-    """An image for the upper layer of a container."""
-    layers = file.with_suffix(".layers")
-    for name in ("upper", "work"):
-        (layers / name).mkdir(parents=True)
-    command = ["mkfs.ext3", "-q", "-d", layers, file, "8M"]
-    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)

@@ -1,0 +1,203 @@
+"""Balsam 0.5, the one of ALCF's article, runs jobs in containers, in MPI mode and in serial mode."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.containers.cells import Site
+from tests.containers.workflows.daemons import Apart, Daemons
+from tests.containers.workflows.manager import Manager
+from tests.containers.workflows.overlays import overlay
+from tests.lab.ranks import Mpi
+
+pytestmark = pytest.mark.full
+
+# For a machine of one node without a scheduler.
+SETTINGS = {"MPI_RUN_TEMPLATE": "MPICHCommand", "WORKER_DETECTION_TYPE": "DEFAULT", "SERIAL_CORES_PER_NODE": 2}
+DEFAULTS = "import balsam.django_config as at; print(at.__path__[0])"
+MIGRATIONS = "from balsam.scripts.init import run_migrations; run_migrations()"
+CONFIGURED = """
+import fcntl, os, signal, subprocess, sys, time
+from pathlib import Path
+from mpiimport.workflows import Job
+from mpiimport.workflows.balsam_classic import balsam_job
+from mpiimport.host.complaint import Complaint
+
+def job(program="simulation.py", **others):
+    fields = {"name": "simulate", "image": sys.argv[1], "profile": "mpich", **others}
+    return Job(program=("python3", os.path.abspath(program)), **fields)
+
+def launcher(mode, workflow):
+    command = ["balsam", "launcher", "--wf-filter", workflow, "--job-mode", mode, "--time-limit-minutes", "10"]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+def ended(task, states=("JOB_FINISHED", "FAILED", "USER_KILLED")):
+    task.refresh_from_db()
+    while task.state not in states:
+        time.sleep(0.5)
+        task.refresh_from_db()
+    return task.state
+
+def stop(process):
+    process.terminate()
+    process.wait(60)
+
+"""
+MPI_MODE = """
+tasks = [balsam_job(job(ranks=2), "2000", workflow="mpi"), balsam_job(job(name="alone"), "2000", workflow="mpi")]
+pilot = launcher("mpi", "mpi")
+print(*[ended(task) for task in tasks])
+stop(pilot)
+for task in tasks:
+    print(task.read_file_in_workdir(task.name + ".out").splitlines()[0])
+Path("parallel.out").write_text(tasks[0].read_file_in_workdir("simulate.out"))
+"""
+FAILING = """
+task = balsam_job(job(ranks=2), "-5", workflow="failing")
+pilot = launcher("mpi", "failing")
+print(ended(task))
+stop(pilot)
+told = task.state_history
+print("mpiimport: the program failed" in told, "simulation.py: -5 is below 0" in told, told.count(" RUNNING]"))
+"""
+BUSY = """
+images = [open(name, "r+b") for name in ("a.img", "b.img")]
+for image in images:
+    fcntl.lockf(image, fcntl.LOCK_EX)
+tasks = [balsam_job(job(options=("--overlay", f"{os.path.abspath(image.name)}:ro")), "2000", workflow="busy") for image in images]
+pilot = launcher("mpi", "busy")
+while "the image was busy; try 2 of 3" not in tasks[0].state_history:
+    time.sleep(0.5)
+    tasks[0].refresh_from_db()
+images[0].close()
+print(ended(tasks[0]), ended(tasks[1]))
+stop(pilot)
+print("mpiimport: the image was busy, 3 times" in tasks[1].state_history)
+"""
+CANCELLED = """
+mode = sys.argv[2]
+Path("endless.py").write_text(
+    f"from mpi4py import MPI\\nimport time, numpy\\nopen('{os.getcwd()}/began-{mode}', 'w')\\ntime.sleep(600)\\n"
+)
+task = balsam_job(job("endless.py", ranks=2), mode=mode, workflow=f"cancelled-{mode}")
+pilot = launcher(mode, task.workflow)
+while not Path(f"began-{mode}").exists():
+    time.sleep(0.2)
+task.refresh_from_db()
+task.update_state("USER_KILLED")
+if mode == "serial":
+    stop(pilot)
+else:
+    time.sleep(15)
+    stop(pilot)
+print(ended(task))
+"""
+REFUSED = """
+from balsam.core.models import BalsamJob
+before = BalsamJob.objects.count()
+changes = ({"ranks": 5, "ranks_per_node": 2}, {"image": "/no/such.sif"}, {"profile": "none-such"}, {"options": ("--pwd", "/a  b")})
+for change in changes:
+    try:
+        balsam_job(job(**change))
+    except Complaint as exc:
+        print(exc)
+print(BalsamJob.objects.count() - before)
+"""
+
+
+@dataclass(frozen=True)
+class Classic(Apart):
+    """Balsam with its database."""
+
+    @property
+    def place(self) -> Path:
+        return self.directory / "database"
+
+    @property
+    def tasks(self) -> Path:
+        return self.place / "data"
+
+    def environment(self, **changes: str) -> dict[str, str]:
+        # The image of the tests has its MPI elsewhere.
+        own = {"BALSAM_DB_PATH": str(self.place), "LOGNAME": "root", "APPTAINERENV_PREPEND_PATH": "/opt/mpich/bin"}
+        return {**super().environment(), **own, **changes}
+
+
+@pytest.fixture(scope="module")
+def classic(site: Site, mpis: dict[str, Mpi]) -> Iterator[Classic]:
+    daemons = Daemons(site.workspace("root"))
+    try:
+        manager = Classic.apart(Manager.of(site, mpis["mpich"], "balsam-classic"), daemons)
+        # Balsam starts the database itself; but not as root.
+        server = {"host": str(daemons.postgresql("balsam")), "port": "5432"}
+        manager.place.mkdir()
+        (manager.place / "server-info").write_text(json.dumps(server))
+        home = manager.directory / ".balsam"
+        home.mkdir()
+        defaults = manager.run(manager.python, "-c", DEFAULTS).stdout.strip()
+        settings = json.loads((Path(defaults) / "default_settings.json").read_text())
+        (home / "settings.json").write_text(json.dumps({**settings, **SETTINGS}))
+        made = manager.run(manager.python, "-c", MIGRATIONS)
+        assert made.status == 0, made.stderr
+        yield manager
+    finally:
+        daemons.stop()
+
+
+def test_the_example_runs_jobs_of_which_mpi_is_the_images_own(classic: Classic) -> None:
+    outcome = classic.example("balsam_classic_jobs.py", classic.image)
+    assert outcome.status == 0, outcome.stderr
+    balsam = classic.python.with_name("balsam")
+    launcher = ["launcher", "--consume-all", "--job-mode", "serial", "--time-limit-minutes", "2"]
+    assert classic.run(balsam, *launcher).status == 0
+    history = classic.run(balsam, "ls", "--history").stdout
+    (classic.directory / "history.txt").write_text(history)
+    assert len(re.findall("JOB_FINISHED]", history)) == 2
+    outputs = sorted(classic.tasks.glob("demo/*/simulation.out"))
+    assert sorted(file.read_text().splitlines()[0] for file in outputs) == ["1 ranks: 1999000", "4 ranks: 1999000"]
+    (parallel,) = [file for file in outputs if "4 ranks" in file.read_text()]
+    assert classic.was_served(str(parallel), ranks=4)
+    assert classic.throughput("history.txt")[0] == "2"
+
+
+def test_mpi_mode_starts_the_ranks(classic: Classic) -> None:
+    assert classic.flow(CONFIGURED + MPI_MODE) == [
+        "JOB_FINISHED JOB_FINISHED",
+        "2 ranks: 1999000",
+        "1 ranks: 1999000",
+    ]
+    assert classic.was_served("parallel.out", ranks=2)
+
+
+def test_a_program_that_fails_fails_its_job_at_once(classic: Classic) -> None:
+    assert classic.flow(CONFIGURED + FAILING) == ["FAILED", "True True 1"]
+
+
+def test_a_start_that_fails_on_a_nodes_whim_is_tried_again_but_not_for_ever(classic: Classic) -> None:
+    for name in ("a.img", "b.img"):
+        overlay(classic.directory / name)
+    assert classic.flow(CONFIGURED + BUSY) == ["JOB_FINISHED FAILED", "True"]
+
+
+@pytest.mark.parametrize("mode", ["mpi", "serial"])
+def test_what_is_cancelled_leaves_nothing(classic: Classic, mode: str) -> None:
+    mounts = Path("/proc/self/mounts").read_text()
+    assert classic.flow(CONFIGURED + CANCELLED, mode) == ["USER_KILLED"]
+    assert classic.is_clean(), classic.processes()
+    assert Path("/proc/self/mounts").read_text() == mounts
+
+
+def test_what_cannot_be_started_is_refused_before_anything_is_submitted(classic: Classic) -> None:
+    *refused, submitted = classic.flow(CONFIGURED + REFUSED)
+    assert submitted == "0"
+    told = (
+        "2 ranks per node do not divide",
+        "/no/such.sif, which does not exist",
+        "none-such",
+        "'/a  b', in which Balsam",
+    )
+    assert [part in line for part, line in zip(told, refused, strict=True)] == [True] * 4
