@@ -15,9 +15,8 @@ HERE = Path(__file__).resolve().parent
 def simulation(nproc: int) -> Job:
     program = ("python3", "/input/simulation.py")
     launched = {"ranks": nproc, "launcher_inside": nproc > 1}
-    return Job(
-        "simulation", program, image=sys.argv[1], profile="mpich", options=("-B", f"{HERE}:/input:ro"), **launched
-    )
+    bind = ("-B", f"{HERE}:/input:ro")
+    return Job("simulation", program, image=sys.argv[1], profile="mpich", options=bind, **launched)
 
 
 if __name__ == "__main__":

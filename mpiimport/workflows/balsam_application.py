@@ -24,7 +24,7 @@ class _Definitions(type(ApplicationDefinition)):  # type: ignore[misc]
 
 
 class Application(ApplicationDefinition, metaclass=_Definitions):  # type: ignore[misc]
-    """Runs a job: ``definition``, in ``mode`` mpi or serial, up to ``tries`` times. Those that derive name a ``site``."""
+    """Runs the job ``definition`` in ``mode`` mpi or serial, up to ``tries`` times. A class of one's own names them."""
 
     site: Any = ""
     definition: Job

@@ -5,9 +5,9 @@ Throughput". For Balsam 0.7 see ``balsam.py``.
 """
 
 import getpass
-import os.path
 import shlex
 import sys
+from os.path import expanduser
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ def _who_asks() -> str:
 def _line(job: Job, words: list[str]) -> str:
     line = shlex.join(words)
     # What Balsam makes of it.
-    read = shlex.split(" ".join(os.path.expanduser(word) for word in line.split()))
+    read = shlex.split(" ".join(expanduser(word) for word in line.split()))  # noqa: PTH111
     if read != words:
         (changed, *_) = [word for word, found in zip(words, [*read, *words], strict=False) if word != found]
         raise Complaint(

@@ -5,6 +5,7 @@ Balsam runs it in the job's directory, with nearly no environment, after each jo
 
 import os
 import sys
+from pathlib import Path
 
 FAILED, TIMEOUT = "BALSAM_JOB_ERROR", "BALSAM_JOB_TIMEOUT"
 # Of the job's history, as Balsam writes it.
@@ -15,7 +16,7 @@ LAST = 10_000
 
 def main() -> None:
     # In the place of this directory, in which balsam is another module.
-    sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    sys.path[0] = str(Path(__file__).resolve().parents[2])
     from balsam.launcher.dag import current_job
 
     from mpiimport.workflows.transient import TRIES, passing_failure, tail

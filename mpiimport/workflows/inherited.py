@@ -13,5 +13,5 @@ PREFIXES = "PMI_", "PMIX_", "HYDI_", "OMPI_COMM_WORLD_", "OMPI_MCA_ess_", "OMPI_
 def without_rank(words: list[str]) -> list[str]:
     """Return a command that runs the words as no rank, whatever has started it."""
     others = [name for row in VARIABLES for name in row if name and not name.startswith(PREFIXES)]
-    names = [*(f"${{!{prefix}@}}" for prefix in PREFIXES), *others]
+    names = [*(f"${{!{prefix}@}}" for prefix in PREFIXES), *dict.fromkeys(others)]
     return ["bash", "-c", f'unset {" ".join(names)}; exec "$@"', "bash", *words]

@@ -27,7 +27,10 @@ RUNNING = "RUNNING"
 HEADING = re.compile(r"Job .*\[([0-9a-f-]{36})\]$")
 STATE = re.compile(r"\s*\[(\d\d-\d\d-\d{4} [\d:.]+)\s+(\w+)\s*\]")
 STAMP = "%m-%d-%Y %H:%M:%S.%f"
-REMEDY = "give CSV with the columns start,end, Snakemake's benchmark files, Parsl's monitoring.db, or Balsam's events or history"
+REMEDY = (
+    "give CSV with the columns start,end, Snakemake's benchmark files, Parsl's monitoring.db, "
+    "or Balsam's events or history"
+)
 
 
 @dataclass(frozen=True)

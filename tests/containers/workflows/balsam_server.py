@@ -49,7 +49,7 @@ def balsam_server(site: Site, mpi: Mpi, daemons: Daemons) -> Iterator[Balsam]:
     """Balsam from its parts, with a user who has logged in and a site that waits for jobs."""
     manager = Balsam.apart(Manager.of(site, mpi, "balsam"), daemons)
     shutil.copy(Path(__file__).with_name("balsam_site.py"), manager.directory)
-    database = f"postgresql://postgres@/balsam?host={daemons.postgresql('balsam')}"
+    database = f"postgresql://root@/balsam?host={daemons.postgresql('balsam')}"
     redis = json.dumps({"unix_socket_path": str(daemons.redis())})
     server = {"balsam_database_url": database, "balsam_redis_params": redis}
     python = str(manager.python)

@@ -5,6 +5,7 @@ python balsam_site.py DIRECTORY
 
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 from balsam.config import site_builder
 from balsam.platform.compute_node import DefaultNode
@@ -18,7 +19,7 @@ CHANGES = {
 
 
 class Node(DefaultNode):  # type: ignore[misc]
-    cpu_ids = list(range(8))
+    cpu_ids: ClassVar[list[int]] = list(range(8))
 
 
 if __name__ == "__main__":

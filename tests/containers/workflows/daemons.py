@@ -16,13 +16,14 @@ from tests.containers.workflows import manager
 from tests.lab.ranks import Outcome, clean_environment, run
 
 SECONDS = 60
+# PostgreSQL does not run as root.
 DATABASE_USER = "postgres"
 # The machine's name must be one that the network knows.
 NETWORK = "ip link set lo up && hostname localhost && touch up && exec sleep infinity"
 
 
 class Daemons:
-    """Started in a directory, ended by ``stop`` in reverse order. ``inside``: words before a command that runs there."""
+    """Started in a directory, ended by ``stop`` in reverse order. ``inside``: words before one that runs there."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -72,14 +73,14 @@ class Daemons:
         shutil.chown(home, DATABASE_USER, DATABASE_USER)
         as_user = ["setpriv", f"--reuid={DATABASE_USER}", f"--regid={DATABASE_USER}", "--clear-groups"]
         run = {"check": True, "stdout": subprocess.DEVNULL, "cwd": home}
-        create = [programs / "initdb", "--auth=trust", "--no-sync", f"--pgdata={home / 'data'}"]
+        create = [programs / "initdb", "--auth=trust", "--username=root", "--no-sync", f"--pgdata={home / 'data'}"]
         subprocess.run([*as_user, *create], **run)  # type: ignore[call-overload]
         server = [str(programs / "postgres"), "-D", str(home / "data"), "-k", str(home), "-h", "localhost"]
         # Open connections do not hold it up.
         self.start("postgres", [*as_user, *server], {}, signal.SIGINT)
         socket = home / ".s.PGSQL.5432"
         self.wait(socket.exists, "postgres")
-        subprocess.run([programs / "createdb", "-h", home, "-U", DATABASE_USER, database], check=True)
+        subprocess.run([programs / "createdb", "-h", home, "-U", "root", database], check=True)
         return home
 
     def redis(self) -> Path:

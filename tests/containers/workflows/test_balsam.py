@@ -88,13 +88,14 @@ print(again[0]["message"])
 task.delete()
 """
 VARIABLES = """
-Path("variables.py").write_text("import os\\nprint(sorted(name for name in os.environ if name.startswith(('PMI', 'HYD'))))")
+Path("variables.py").write_text("import os\\nprint([name for name in os.environ if name.startswith(('PMI', 'HYD'))])")
 task = submitted("variables", "serial", job("variables.py"))
 pilot("variables", "serial")
 print(ended(task), (task.resolve_workdir(site_config.data_path) / "job.out").read_text())
 """
 REFUSED = """
-for change in ({"ranks": 5, "ranks_per_node": 2}, {"image": "/no/such.sif"}, {"profile": "none-such"}, {"ranks": 4, "ranks_per_node": 2}):
+nodes = {"ranks": 4, "ranks_per_node": 2}
+for change in ({**nodes, "ranks": 5}, {"image": "/no/such.sif"}, {"profile": "none-such"}, nodes):
     try:
         submitted("refused", "serial", job(**change))
     except Complaint as exc:

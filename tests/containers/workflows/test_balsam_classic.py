@@ -68,7 +68,8 @@ BUSY = """
 images = [open(name, "r+b") for name in ("a.img", "b.img")]
 for image in images:
     fcntl.lockf(image, fcntl.LOCK_EX)
-tasks = [balsam_job(job(options=("--overlay", f"{os.path.abspath(image.name)}:ro")), "2000", workflow="busy") for image in images]
+busy = [job(options=("--overlay", f"{os.path.abspath(image.name)}:ro")) for image in images]
+tasks = [balsam_job(each, "2000", workflow="busy") for each in busy]
 pilot = launcher("mpi", "busy")
 while "the image was busy; try 2 of 3" not in tasks[0].state_history:
     time.sleep(0.5)
@@ -99,8 +100,8 @@ print(ended(task))
 REFUSED = """
 from balsam.core.models import BalsamJob
 before = BalsamJob.objects.count()
-changes = ({"ranks": 5, "ranks_per_node": 2}, {"image": "/no/such.sif"}, {"profile": "none-such"}, {"options": ("--pwd", "/a  b")})
-for change in changes:
+blanks = {"options": ("--pwd", "/a  b")}
+for change in ({"ranks": 5, "ranks_per_node": 2}, {"image": "/no/such.sif"}, {"profile": "none-such"}, blanks):
     try:
         balsam_job(job(**change))
     except Complaint as exc:
