@@ -29,7 +29,7 @@ def application(job: Job, site: Any, mode: str = MPI, tries: int = TRIES) -> Any
     """
     base = installed("mpiimport.workflows.balsam_application", PACKAGES).Application
     fields = {"definition": job, "site": site, "mode": mode, "tries": tries, "__doc__": job.line()}
-    return type(base)(re.sub(r"\W", "_", job.name), (base,), fields).checked()
+    return type(base)(_identifier(job), (base,), fields).checked()
 
 
 def checked(job: Job, mode: str) -> None:
@@ -70,11 +70,15 @@ def shown(job: Job) -> str:
     return "\n".join(_class(job, mode) for mode in (MODES if job.is_launched_outside else (MPI,)))
 
 
+def _identifier(job: Job) -> str:
+    return re.sub(r"\W", "_", job.name)
+
+
 def _class(job: Job, mode: str) -> str:
     # Balsam takes the command for a template; the shell does not see two quotes that end and begin.
     template = re.sub(r"\{(?=[{%#])", "{''", command(job, mode))
     given = ", ".join(f"{name}={value}" for name, value in resources(job, mode).items())
-    name = re.sub(r"\W", "_", job.name)
+    name = f"{_identifier(job)}_{mode}"
     return (
         f"# {mode} mode: {name}.submit(workdir, {given})\n"
         f"class {name}(ApplicationDefinition):\n    site = 'SITE'\n    command_template = {template!r}\n"

@@ -7,11 +7,12 @@ from balsam.api import ApplicationDefinition, JobState
 
 from . import balsam
 from .job import Job
-from .transient import TRIES, passing_failure, tail
+from .transient import TRIES, passing_failure, tail, was_interrupted
 
 OUTPUT = "job.out"
 # Characters of it that an event keeps: what the program and mpiimport said, and what mpiexec said then.
 LAST = 10_000
+ENDED = "the allocation ended before the task"
 # Where tries are counted, in a job's data.
 TRIED = "mpiimport_tries"
 
@@ -56,12 +57,13 @@ class Application(ApplicationDefinition, metaclass=_Definitions):  # type: ignor
 
     def handle_error(self) -> None:
         output = tail(OUTPUT)
-        failure = passing_failure(output)
+        # The end of the allocation may reach the ranks before Balsam.
+        failure = passing_failure(output) or (ENDED if was_interrupted(output) else "")
         self._tried_again(failure, output) if failure else self._failed("the program failed", output)
 
     def handle_timeout(self) -> None:
         output = tail(OUTPUT)
-        self._tried_again(passing_failure(output) or "the allocation ended before the task", output)
+        self._tried_again(passing_failure(output) or ENDED, output)
 
     def _tried_again(self, failure: str, output: str) -> None:
         tried = self.job.data.get(TRIED, 0) + 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 FAILED, TIMEOUT = "BALSAM_JOB_ERROR", "BALSAM_JOB_TIMEOUT"
 # Of the job's history, as Balsam writes it.
-STARTED = " RUNNING]"
+STARTED, KILLED = " RUNNING]", " USER_KILLED]"
 # Characters of the output that the history keeps.
 LAST = 10_000
 
@@ -19,11 +19,15 @@ def main() -> None:
     sys.path[0] = str(Path(__file__).resolve().parents[2])
     from balsam.launcher.dag import current_job
 
-    from mpiimport.workflows.transient import TRIES, passing_failure, tail
+    from mpiimport.workflows.transient import TRIES, passing_failure, tail, was_interrupted
 
+    if KILLED in current_job.state_history:
+        # Its processes ended later, which Balsam takes for a failure.
+        return current_job.update_state(KILLED.strip(" ]"))
     output = tail(f"{current_job.name}.out")
     failure = passing_failure(output)
-    if not failure and os.environ.get(TIMEOUT):
+    # The end of the allocation may reach the ranks before Balsam.
+    if not failure and (os.environ.get(TIMEOUT) or was_interrupted(output)):
         failure = "the allocation ended before the job"
     tried = current_job.state_history.count(STARTED)
     if failure and tried < TRIES:
@@ -31,6 +35,7 @@ def main() -> None:
     else:
         said = f"{failure}, {tried} times" if failure else "the program failed"
         current_job.update_state("FAILED", f"mpiimport: {said}\n{output[-LAST:]}")
+    return None
 
 
 if __name__ == "__main__" and (os.environ.get(FAILED) or os.environ.get(TIMEOUT)):

@@ -18,12 +18,19 @@ FAILURES = (
     (RUNTIME + r"(?:loop device|no loop devices)", "the node had no loop device free for the image"),
     (RUNTIME + r"(?:squashfuse|fuse2fs|fuse-overlayfs|fusermount)", "the node refused a FUSE mount"),
 )
+# What MPICH's and Open MPI's mpiexec say when SIGTERM has ended the ranks.
+INTERRUPTED = re.compile(r"EXIT STRING: Terminated \(signal 15\)|exited on signal 15 \(Terminated\)")
 _PATTERNS = [(re.compile(pattern, re.MULTILINE), meaning) for pattern, meaning in FAILURES]
 
 
 def passing_failure(output: str) -> str:
     """Return what happened, if the output of a failed task tells of a failure that passes; empty if it does not."""
     return next((meaning for pattern, meaning in _PATTERNS if pattern.search(output)), "")
+
+
+def was_interrupted(output: str) -> bool:
+    """Tell whether ranks were told to end, as they are where an allocation ends before its tasks."""
+    return INTERRUPTED.search(output) is not None
 
 
 def tail(output: str | Path) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiimport.workflows.transient import TAIL, passing_failure, tail
+from mpiimport.workflows.transient import TAIL, passing_failure, tail, was_interrupted
 
 # As Apptainer 1.4.5 printed them.
 MOUNT = (
@@ -50,6 +50,19 @@ def test_a_start_that_failed_on_a_nodes_whim_is_known(line: str, meaning: str) -
 )
 def test_another_failure_is_a_real_one(output: str) -> None:
     assert passing_failure(output) == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Terminated (signal 15)",
+        "mpirun noticed that process rank 1 with PID 9 on node a exited on signal 15 (Terminated).",
+    ],
+)
+def test_ranks_that_were_told_to_end_are_no_failure_of_the_start(line: str) -> None:
+    assert was_interrupted(f"a\n{line}\nb")
+    assert not was_interrupted(line.replace("15", "9"))
+    assert passing_failure(line) == ""
 
 
 def test_of_a_long_output_the_end_is_read(tmp_path: Path) -> None:

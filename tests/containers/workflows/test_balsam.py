@@ -1,5 +1,6 @@
 """Balsam with its server runs jobs in containers, in MPI mode and in serial mode."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,6 +94,19 @@ task = submitted("variables", "serial", job("variables.py"))
 pilot("variables", "serial")
 print(ended(task), (task.resolve_workdir(site_config.data_path) / "job.out").read_text())
 """
+PASTED = """
+from balsam.api import ApplicationDefinition, BatchJob, site_config
+from balsam.api import Job as Task
+
+{shown}
+for app in (parallel_mpi, parallel_serial):
+    app.site = site_config.site_id
+ranks = parallel_mpi.submit("pasted", num_nodes=1, ranks_per_node=2, tags={{"flow": "pasted"}})
+pilot = {{"project": "local", "queue": "local", "num_nodes": 1, "wall_time_min": 10}}
+BatchJob.objects.create(site_id=site_config.site_id, job_mode="mpi", filter_tags={{"flow": "pasted"}}, **pilot)
+(task,) = Task.objects.as_completed([ranks])
+print(task.state.value, (task.resolve_workdir(site_config.data_path) / "job.out").read_text().splitlines()[0])
+"""
 REFUSED = """
 nodes = {"ranks": 4, "ranks_per_node": 2}
 for change in ({**nodes, "ranks": 5}, {"image": "/no/such.sif"}, {"profile": "none-such"}, nodes):
@@ -153,6 +167,15 @@ def test_what_is_cancelled_leaves_nothing(balsam: Balsam, mode: str) -> None:
 
 def test_tasks_of_serial_mode_are_no_ranks(balsam: Balsam) -> None:
     assert balsam.flow(CONFIGURED + VARIABLES)[0] == "JOB_FINISHED []"
+
+
+def test_what_is_shown_runs_when_it_is_pasted(balsam: Balsam) -> None:
+    program = "print('{{'); import runpy; runpy.run_path('simulation.py')"
+    job = {"name": "parallel", "program": ["python3", "-c", program], "image": str(balsam.image), "ranks": 2}
+    (balsam.directory / "job.yaml").write_text(json.dumps({**job, "options": ["--pwd", str(balsam.directory)]}))
+    shown = balsam.run(balsam.site.prefix / "bin" / "mpiimport", "workflow", "show", "balsam", "job.yaml")
+    assert shown.status == 0, shown.stderr
+    assert balsam.flow(PASTED.format(shown=shown.stdout))[0] == "JOB_FINISHED {{"
 
 
 def test_what_cannot_be_started_is_refused_before_anything_is_submitted(balsam: Balsam) -> None:

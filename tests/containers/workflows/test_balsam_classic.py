@@ -91,11 +91,26 @@ while not Path(f"began-{mode}").exists():
 task.refresh_from_db()
 task.update_state("USER_KILLED")
 if mode == "serial":
+    # There, a launcher lets a job run that is killed; when it ends itself, another one finds out what became of the job.
     stop(pilot)
-else:
-    time.sleep(15)
-    stop(pilot)
+    pilot = launcher("mpi", task.workflow)
+while subprocess.run(["pgrep", "-f", "endless[.]py"]).returncode == 0:
+    time.sleep(0.5)
+time.sleep(5)
 print(ended(task))
+stop(pilot)
+"""
+ARTICLE = """
+from balsam.core.models import ApplicationDefinition, BalsamJob
+name = "as-in-the-article"
+ApplicationDefinition.objects.get_or_create(name=name, executable="singularity exec --mpiimport=mpich")
+task = BalsamJob(name=name, workflow=name, application=name, num_nodes=1, ranks_per_node=1)
+task.args = f"-B {os.getcwd()}:/input:ro {sys.argv[1]} mpirun -n 2 python3 /input/simulation.py 2000"
+task.save()
+pilot = launcher("mpi", name)
+print(ended(task))
+stop(pilot)
+Path("article.out").write_text(task.read_file_in_workdir(name + ".out"))
 """
 REFUSED = """
 from balsam.core.models import BalsamJob
@@ -172,6 +187,12 @@ def test_mpi_mode_starts_the_ranks(classic: Classic) -> None:
         "1 ranks: 1999000",
     ]
     assert classic.was_served("parallel.out", ranks=2)
+
+
+def test_the_articles_own_definition_needs_one_word_more(classic: Classic) -> None:
+    path = f"{classic.site.prefix / 'shim'}:{classic.environment()['PATH']}"
+    assert classic.flow(CONFIGURED + ARTICLE, PATH=path) == ["JOB_FINISHED"]
+    assert classic.was_served("article.out", ranks=2)
 
 
 def test_a_program_that_fails_fails_its_job_at_once(classic: Classic) -> None:
