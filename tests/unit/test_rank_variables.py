@@ -102,6 +102,17 @@ def test_a_process_is_a_rank_where_its_parent_is_none(variable: str) -> None:
     assert ask({**rank, **path}, rank) == "False"
 
 
+@pytest.mark.parametrize(("rank", "size"), [(rank, size) for rank, size, _ in VARIABLES if size])
+def test_a_launcher_that_a_rank_of_another_job_has_started_starts_ranks(rank: str, size: str) -> None:
+    outer = {"PATH": os.environ["PATH"], rank: "0", size: "1"}
+    assert ask(outer, {rank: "0", size: "2"}) == "True"
+    assert ask(outer, {rank: "0", size: "1"}) == "False"
+    assert ask({**outer, size: "12"}, {rank: "0", size: "1"}) == "True"
+    # All ranks of a job say the same, so one that may be a script's child is none.
+    assert ask({**outer, rank: "3"}, {rank: "0", size: "1"}) == "False"
+    assert ask({"PATH": outer["PATH"], rank: "0"}, {rank: "0", size: "1"}) == "False"
+
+
 def test_variables_that_only_look_alike_do_not_count() -> None:
     path = {"PATH": os.environ["PATH"]}
     assert ask({**path, "XPMI_RANK": "1", "PMI_RANK_X": "1", "X": "PMI_RANK=1"}, {"PMI_RANK": "1"}) == "True"

@@ -21,7 +21,7 @@ from mpiimport.runtime.store.memory import memory_left
 from mpiimport.runtime.store.store import NoRoom, Store
 
 LIBRARY = re.compile(r"libmpi(ch|_abi)?\.so")
-ONE_NODE, SEVERAL_NODES = Launch("", 0, 2, 2, 1), Launch("", 0, 2, 1, 1)
+ONE_NODE, SEVERAL_NODES = Launch(("", ""), 0, 2, 2, 1), Launch(("", ""), 0, 2, 1, 1)
 
 Facts = dict[str, object]
 

@@ -10,10 +10,12 @@ SPAWNED = ("PMI_SPAWNED", "OMPI_PARENT_PORT")
 class Launch:
     """The launcher's word: ``rank``; ``size`` and ``local_size`` are None where it does not say."""
 
-    __slots__ = ("local_size", "programs", "rank", "rank_variable", "size")
+    __slots__ = ("local_size", "programs", "rank", "rank_variable", "size", "size_variable")
 
-    def __init__(self, rank_variable: str, rank: int, size: int | None, local_size: int | None, programs: int) -> None:
-        self.rank_variable = rank_variable
+    def __init__(
+        self, variables: tuple[str, str], rank: int, size: int | None, local_size: int | None, programs: int
+    ) -> None:
+        self.rank_variable, self.size_variable = variables
         self.rank = rank
         self.size = size
         self.local_size = local_size
@@ -32,7 +34,7 @@ def launch(named: str = "") -> Launch | None:
         rank = number(rank_variable)
         if rank is not None:
             programs = number("OMPI_NUM_APP_CTX") or 1
-            return Launch(rank_variable, rank, number(size), number(local_size), programs)
+            return Launch((rank_variable, size), rank, number(size), number(local_size), programs)
     return None
 
 
@@ -40,8 +42,9 @@ def is_rank_process(launch: Launch) -> bool:
     """Tell whether this is the process that the launcher's rank became, not a child of it.
 
     The container's entry binary names the process by ``MPIIMPORT_PID``. Elsewhere the parent tells: a
-    launcher's daemon has no rank of its own, while a shell or script that was started as the rank has. A
-    parent that cannot be looked at belongs to another user or pid namespace, as slurmstepd does: a launcher.
+    launcher's daemon has no rank of its own, while a shell or script that was started as the rank has. If a rank
+    of another job has started the launcher, its daemon has that one's, but not this job's size. A parent that
+    cannot be looked at belongs to another user or pid namespace, as slurmstepd does: a launcher.
     """
     named = os.environ.get("MPIIMPORT_PID")
     if named:
@@ -51,7 +54,11 @@ def is_rank_process(launch: Launch) -> bool:
             environment = stream.read()
     except OSError:
         return True
-    return b"\0" + os.fsencode(launch.rank_variable) + b"=" not in b"\0" + environment
+    words = b"\0" + environment + b"\0"
+    if b"\0" + os.fsencode(launch.rank_variable) + b"=" not in words:
+        return True
+    size = b"\0" + os.fsencode(launch.size_variable) + b"="
+    return launch.size is not None and size in words and size + b"%d\0" % launch.size not in words
 
 
 def is_on_one_node(launch: Launch | None) -> bool:
