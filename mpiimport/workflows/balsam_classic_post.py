@@ -23,7 +23,8 @@ def main() -> None:
 
     if KILLED in current_job.state_history:
         # Its processes ended later, which Balsam takes for a failure.
-        return current_job.update_state(KILLED.strip(" ]"))
+        current_job.update_state(KILLED.strip(" ]"))
+        return
     output = tail(f"{current_job.name}.out")
     failure = passing_failure(output)
     # The end of the allocation may reach the ranks before Balsam.
@@ -35,7 +36,6 @@ def main() -> None:
     else:
         said = f"{failure}, {tried} times" if failure else "the program failed"
         current_job.update_state("FAILED", f"mpiimport: {said}\n{output[-LAST:]}")
-    return None
 
 
 if __name__ == "__main__" and (os.environ.get(FAILED) or os.environ.get(TIMEOUT)):

@@ -91,12 +91,11 @@ while not Path(f"began-{mode}").exists():
 task.refresh_from_db()
 task.update_state("USER_KILLED")
 if mode == "serial":
-    # There, a launcher lets a job run that is killed; when it ends itself, another one finds out what became of the job.
+    # There, a launcher lets a job run that is killed; when it ends, another one finds out what became of the job.
     stop(pilot)
     pilot = launcher("mpi", task.workflow)
-while subprocess.run(["pgrep", "-f", "endless[.]py"]).returncode == 0:
-    time.sleep(0.5)
-time.sleep(5)
+# As long as a launcher waits for ranks that it has told to end.
+time.sleep(15)
 print(ended(task))
 stop(pilot)
 """
