@@ -108,6 +108,9 @@ def test_a_launcher_that_a_rank_of_another_job_has_started_starts_ranks(rank: st
     assert ask(outer, {rank: "0", size: "2"}) == "True"
     assert ask(outer, {rank: "0", size: "1"}) == "False"
     assert ask({**outer, size: "12"}, {rank: "0", size: "1"}) == "True"
+    # A container's entry has named the process that the outer rank became.
+    assert ask(outer, {rank: "0", size: "2", "MPIIMPORT_PID": "1"}) == "True"
+    assert ask(outer, {rank: "0", size: "1", "MPIIMPORT_PID": "1"}) == "False"
     # All ranks of a job say the same, so one that may be a script's child is none.
     assert ask({**outer, rank: "3"}, {rank: "0", size: "1"}) == "False"
     assert ask({"PATH": outer["PATH"], rank: "0"}, {rank: "0", size: "1"}) == "False"

@@ -47,18 +47,17 @@ def is_rank_process(launch: Launch) -> bool:
     cannot be looked at belongs to another user or pid namespace, as slurmstepd does: a launcher.
     """
     named = os.environ.get("MPIIMPORT_PID")
-    if named:
-        return named == str(os.getpid())
+    if named == str(os.getpid()):
+        return True
     try:
         with open(f"/proc/{os.getppid()}/environ", "rb") as stream:
-            environment = stream.read()
+            parent = b"\0" + stream.read() + b"\0"
     except OSError:
-        return True
-    words = b"\0" + environment + b"\0"
-    if b"\0" + os.fsencode(launch.rank_variable) + b"=" not in words:
-        return True
+        return not named
     size = b"\0" + os.fsencode(launch.size_variable) + b"="
-    return launch.size is not None and size in words and size + b"%d\0" % launch.size not in words
+    if launch.size is not None and size in parent and size + b"%d\0" % launch.size not in parent:
+        return True
+    return not named and b"\0" + os.fsencode(launch.rank_variable) + b"=" not in parent
 
 
 def is_on_one_node(launch: Launch | None) -> bool:
