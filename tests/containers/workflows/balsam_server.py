@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.ranks import Mpi
 from tests.containers.cells import Site
 from tests.containers.workflows.daemons import Apart, Daemons
 from tests.containers.workflows.manager import Manager
-from tests.lab.ranks import Mpi
 
 PORT = 8111
 ADDRESS = f"http://localhost:{PORT}"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from lab.ranks import Outcome, clean_environment, run
 from tests.conftest import provision
 from tests.containers.workflows import manager
-from tests.lab.ranks import Outcome, clean_environment, run
 
 SECONDS = 60
 # PostgreSQL does not run as root.

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.containers.cells import Site
 from tests.containers.workflows.balsam_server import Balsam, balsam_server
 from tests.containers.workflows.daemons import Daemons
 from tests.containers.workflows.overlays import overlay
-from tests.lab.ranks import Mpi
 
 pytestmark = pytest.mark.full
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.containers.cells import Site
 from tests.containers.workflows.daemons import Apart, Daemons
 from tests.containers.workflows.manager import Manager
 from tests.containers.workflows.overlays import overlay
-from tests.lab.ranks import Mpi
 
 pytestmark = pytest.mark.full
 
