@@ -27,9 +27,10 @@ def application(job: Job, site: Any, mode: str = MPI, tries: int = TRIES) -> Any
     tried again, and so is a task that the end of its allocation has interrupted: ``tries`` times in all. Raises
     Complaint where the job cannot be started.
     """
+    checked(job, mode)
     base = installed("mpiimport.workflows.balsam_application", PACKAGES).Application
     fields = {"definition": job, "site": site, "mode": mode, "tries": tries, "__doc__": job.line()}
-    return type(base)(_identifier(job), (base,), fields).checked()
+    return type(base)(_identifier(job), (base,), fields)
 
 
 def checked(job: Job, mode: str) -> None:

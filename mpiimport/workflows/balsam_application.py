@@ -35,14 +35,9 @@ class Application(ApplicationDefinition, metaclass=_Definitions):  # type: ignor
     parameters: ClassVar[dict[str, Any]] = {}
 
     @classmethod
-    def checked(cls) -> Any:
-        """Return this class. Raises Complaint where its job cannot be started."""
-        balsam.checked(cls.definition, cls.mode)
-        return cls
-
-    @classmethod
     def sync(cls, *others: Any, **options: Any) -> None:
-        cls.checked()
+        """Tell the server of this class. Raises Complaint where its job cannot be started."""
+        balsam.checked(cls.definition, cls.mode)
         super().sync(*others, **options)
 
     @classmethod
