@@ -20,6 +20,6 @@ def test_a_task_starts_ranks_of_its_own(job: Job, mpi: Mpi) -> None:
 
 
 def outer(job: Job, mpi: Mpi, task: list[str]) -> Outcome:
-    """The task, started by a process that is a rank and goes on."""
-    worker = ["sh", "-c", '"$@"; true', "sh"]
+    """The task, started by a rank that keeps its connection to the launcher to itself."""
+    worker = [*job.python("plain"), "-c", "import subprocess, sys; subprocess.run(sys.argv[1:])"]
     return run([*mpi.command(1), *worker, *task], job.environment(mpi), 60, job.directory)
