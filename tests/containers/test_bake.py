@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -65,5 +66,23 @@ def test_an_image_stays_as_it_was_when_the_program_fails(site: Site, mpich: Mpi)
     ]
     baked = run(command, site.environment(cell, mpich), 120)
     assert baked.status == 1
-    assert "no_such_module" in baked.stdout and "ended with status 1" in baked.stderr
+    assert "no_such_module" in baked.stderr and "ended with status 1" in baked.stderr
     assert image.stat().st_mtime_ns == before.st_mtime_ns
+
+
+@pytest.mark.parametrize("changes", [{}, {"MPIIMPORT": "1"}], ids=["plainly", "where jobs are accelerated"])
+def test_a_program_is_shown_as_it_speaks_under_any_name_of_the_runtime(
+    site: Site, mpich: Mpi, tmp_path: Path, changes: dict[str, str]
+) -> None:
+    (tmp_path / "apptainer").symlink_to(site.runtime)
+    environment = site.environment(Cell("shim", "sandbox", "root", "hybrid", "mpich"), mpich, **changes)
+    program = r"printf 'caf\351'; echo to the other >&2; exit 3"
+    baked = subprocess.run(
+        [site.prefix / "bin" / "mpiimport", "bake", site.images / "py", "--", "sh", "-c", program],
+        env={**environment, "PATH": f"{site.prefix / 'shim'}:{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        timeout=SECONDS,
+    )
+    assert baked.stdout == b"caf\xe9"
+    assert baked.stderr.startswith(b"to the other\n") and baked.stderr.count(b"\n") == 2, baked.stderr
+    assert b"ended with status 3" in baked.stderr

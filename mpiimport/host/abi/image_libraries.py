@@ -1,6 +1,7 @@
 """The shared libraries of an image, read out of it by the container runtime."""
 
 import io
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -8,10 +9,9 @@ from pathlib import Path
 from mpiimport.runtime.root.ldcache import CACHE, cached_libraries
 
 from ..complaint import Complaint
-from ..machine.trees import container_runtime
+from ..machine.containers import answer, exec_line, last_words
 from .shared_libraries import Library, NotALibrary, read_library
 
-SECONDS = 120
 # What LD_LIBRARY_PATH of the image's own environment leads to.
 LIST = 'IFS=:; for d in $LD_LIBRARY_PATH; do for f in "$d"/*.so*; do [ ! -e "$f" ] || echo "$f"; done; done'
 
@@ -23,7 +23,7 @@ class ImageLibraries:
         """Raises Complaint where the image cannot be read, or is not of glibc."""
         self._image = image
         self._known: dict[str, Library | None] = {}
-        self._runtime = container_runtime()
+        self._start = exec_line(image, [], "--cleanenv")
         with tempfile.NamedTemporaryFile() as copy:
             Path(copy.name).write_bytes(self._read(CACHE))
             self._paths = cached_libraries(copy.name)
@@ -53,10 +53,8 @@ class ImageLibraries:
     def _read(self, path: str) -> bytes:
         done = self._run("cat", path)
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            raise Complaint(f"cannot read {path} in {self._image}: {said[-1] if said else 'no reason given'}")
+            raise Complaint(f"cannot read {path} in {self._image}: {last_words(done)}")
         return done.stdout
 
     def _run(self, *command: str) -> "subprocess.CompletedProcess[bytes]":
-        line = [self._runtime, "--silent", "exec", "--cleanenv", self._image, *command]
-        return subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS)
+        return answer([*self._start, *command], {**os.environ, "MPIIMPORT": "0"}, self._image)

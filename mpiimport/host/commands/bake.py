@@ -7,15 +7,12 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mpiimport.runtime import PACKAGE_DIRECTORY
 from mpiimport.runtime.root.learned_manifest import BAKED, SUFFIX, Learned
 
 from ..complaint import Complaint
-
-if TYPE_CHECKING:
-    from ..images import Image
+from ..machine.images import open_image
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ def bake(image: str | None, output: Path | None, command: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="mpiimport-bake-") as directory:
         records = Path(directory)
         package = Path(PACKAGE_DIRECTORY)
-        opened = _open(image) if image is not None else None
+        opened = open_image(image) if image is not None else None
         status = opened.run(command, package, records) if opened else _run_here(command, package, records)
         if status:
             raise Complaint(f"nothing is baked: {' '.join(command)} ended with status {status}")
@@ -65,13 +62,6 @@ def bake(image: str | None, output: Path | None, command: list[str]) -> int:
         for record in found:
             print(f"baked {record.destination}: {record.modules} modules")
     return 0
-
-
-def _open(image: str) -> "Image":
-    # It needs spython, and a bake without an image does not.
-    from ..images import open_image
-
-    return open_image(image)
 
 
 def _run_here(command: list[str], package: Path, records: Path) -> int:

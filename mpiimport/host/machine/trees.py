@@ -1,8 +1,8 @@
 """What a Python tree of this machine, or of an image, would use: asked of its own Python by ``probe/answer.py``."""
 
 import json
+import os
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,11 +12,10 @@ from mpiimport.runtime import PACKAGE_DIRECTORY, PREFIX
 
 from ..complaint import Complaint
 from ..probe.answer import MARK
-from .doors import FLAGGED, SHIM, path_without_shim
+from .containers import answer, exec_line, last_words
 
 # Where a container start mounts the installation.
 INSIDE = "/.mpiimport"
-SECONDS = 120
 
 
 @dataclass(frozen=True)
@@ -83,35 +82,14 @@ def command_here(python: str, profile: str) -> list[str]:
 def command_in_image(image: str, python: str, profile: str) -> list[str]:
     """The command line that asks there. Raises Complaint."""
     flag = f"--mpiimport={profile}" if profile else "--mpiimport"
-    return [
-        str(SHIM / container_runtime()),
-        "exec",
-        flag,
-        image,
-        python,
-        f"{INSIDE}/lib/mpiimport/host/probe/answer.py",
-    ]
-
-
-def container_runtime() -> str:
-    """The name by which Apptainer or SingularityCE can be called. Raises Complaint where there is none."""
-    for name in FLAGGED:
-        if shutil.which(name, path=path_without_shim()):
-            return name
-    raise Complaint("no apptainer or singularity was found: load the module that brings it")
+    return exec_line(image, [python, f"{INSIDE}/lib/mpiimport/host/probe/answer.py"], flag)
 
 
 def _ask(command: list[str], who: str) -> Tree:
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS)
-    except OSError as exc:
-        raise Complaint(f"cannot run {command[0]}: {exc.strerror}") from None
-    except subprocess.TimeoutExpired:
-        raise Complaint(f"{who} has not answered within {SECONDS} seconds") from None
-    for found in answers(done.stdout):
+    done = answer(command, os.environ, who)
+    for found in answers(done.stdout.decode(errors="replace")):
         return Tree(**{**found, "stores": [Place(**place) for place in found.get("stores", [])]})
-    said = [line for line in done.stderr.splitlines() if line.strip()]
-    raise Complaint(f"{who} cannot be asked (status {done.returncode}): {said[-1] if said else 'it says nothing'}")
+    raise Complaint(f"{who} cannot be asked (status {done.returncode}): {last_words(done)}")
 
 
 def answers(output: str) -> list[dict[str, Any]]:

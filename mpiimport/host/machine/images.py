@@ -1,16 +1,14 @@
 """Images of Apptainer and SingularityCE: running a command in one, and adding files to it."""
 
 import os
-import shutil
 import subprocess
 import tempfile
 from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Protocol
 
-from spython.main import Client
-
-from .complaint import Complaint
+from ..complaint import Complaint
+from .containers import build_line, exec_line
 
 # Where the container sees what is bound for a recording.
 PACKAGE_IN_IMAGE, RECORDS_IN_IMAGE = "/mpiimport-bake/lib/mpiimport", "/mpiimport-bake/records"
@@ -38,8 +36,6 @@ def open_image(name: str) -> Image:
         )
     if not path.exists():
         raise Complaint(f"there is no image {path}")
-    if not shutil.which("singularity"):
-        raise Complaint("no singularity command was found: load the module of Apptainer or SingularityCE")
     return Sandbox(path) if path.is_dir() else ImageFile(path)
 
 
@@ -50,18 +46,12 @@ class ImageFile:
         self.path = path
 
     def run(self, command: list[str], package: Path, records: Path) -> int:
-        binds = [f"{package}:{PACKAGE_IN_IMAGE}:ro", f"{records}:{RECORDS_IN_IMAGE}"]
+        binds = [f"--bind={package}:{PACKAGE_IN_IMAGE}:ro", f"--bind={records}:{RECORDS_IN_IMAGE}"]
         settings = {"MPIIMPORT": "1", "MPIIMPORT_RECORD": RECORDS_IN_IMAGE, "PYTHONPATH": PYTHONPATH}
         prefixed = {
             f"{tool}ENV_{name}": value for tool in ("APPTAINER", "SINGULARITY") for name, value in settings.items()
         }
-        done = Client.execute(
-            str(self.path), command, bind=binds, environ={**os.environ, **prefixed}, return_result=True, quiet=True
-        )
-        for text in done["message"]:
-            print(text, end="")
-        status: int = done["return_code"]
-        return status
+        return _run(exec_line(str(self.path), command, *binds), **prefixed)
 
     def add(self, files: dict[Path, Path], output: Path | None) -> None:
         output = output or self.path
@@ -86,9 +76,13 @@ class Sandbox(ImageFile):
 
 def _build(option: str, made: Path, source: Path) -> None:
     """Convert between image file and directory. Raises Complaint."""
-    # spython keeps the words of a failed build to itself.
-    if subprocess.run(["singularity", "--quiet", "build", option, made, source]).returncode:
+    if _run(build_line(made, source, option)):
         raise Complaint(f"no image could be built from {source}, as said above")
+
+
+def _run(line: list[str], **settings: str) -> int:
+    # Nothing is accelerated: the image is as it was.
+    return subprocess.run(line, env={**os.environ, "MPIIMPORT": "0", **settings}).returncode
 
 
 def _add_file(root: Path, destination: PurePath, content: bytes) -> None:
