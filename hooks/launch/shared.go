@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/handover"
@@ -83,6 +84,32 @@ func (s Shared) For(r Request) (Plan, error) {
 		plan.Entry = []string{EntryPath}
 	}
 	return plan, nil
+}
+
+// largestText is in bytes: the environment has room for one string of 128 KiB, and launchers copy it to every rank.
+const largestText = 32 << 10
+
+// ForJob resolves a profile once for all container starts of a job. The first result is what MPIIMPORT_PLAN is to hold.
+// Where it is empty the second says why no text can, and each start has to resolve the profile itself.
+func ForJob(chosen profile.Chosen, asked string, r Request) (text, why string, err error) {
+	shared, err := Share(chosen.Profile, r)
+	if err != nil {
+		return "", "", err
+	}
+	text, err = WriteShared(shared, Key{Prefix: r.Prefix, Profile: asked, UserNamespace: r.UserNamespace})
+	switch {
+	case err != nil:
+		return "", "", err
+	case len(chosen.Missing) > 0:
+		// The launcher may set for each rank what is not set here.
+		return "", fmt.Sprintf("the profile %s refers to %s, which is not set here", chosen.Name, chosen.Missing[0]), nil
+	case len(text) > largestText:
+		return "", fmt.Sprintf("the plan of the profile %s has %d bytes, more than the %d that a job can carry", chosen.Name, len(text), largestText), nil
+	case strings.Contains(text, `\ufffd`):
+		// JSON has no way to write it.
+		return "", fmt.Sprintf("the plan of the profile %s has a path or a value that is not UTF-8", chosen.Name), nil
+	}
+	return text, "", nil
 }
 
 // envelope is how something shared travels in the environment, which launchers may cut and change on the way.

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"mpiimport.org/hooks/profile"
 )
 
 func TestASharedPlanIsThePlanThatEachStartWouldMake(t *testing.T) {
@@ -80,5 +82,33 @@ func TestAPlanForOtherStartsIsNotUsed(t *testing.T) {
 		if _, ok := ReadShared(given.text, given.key); ok {
 			t.Error(name)
 		}
+	}
+}
+
+func TestAPlanThatCannotBeHandedOnIsNotMade(t *testing.T) {
+	for lines, want := range map[string]string{
+		"environment: {set: {A: '${NO_SUCH}'}}\n":                              "refers to NO_SUCH, which is not set here",
+		"environment: {set: {A: '" + strings.Repeat("x", largestText) + "'}}\n": "more than the",
+		"environment: {set: {A: '${LATIN}'}}\n":                                "not UTF-8",
+		"environment: {set: {A: '${TEXT}'}}\n":                                 "",
+	} {
+		chosen, err := parse(t, lines).For([]string{"LATIN=caf\xe9", "TEXT=caf\u00e9"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, why, err := ForJob(chosen, "site", Request{Prefix: "/p"})
+		if err != nil || !strings.Contains(why, want) || (text == "") != (want != "") {
+			t.Errorf("%.60s: %q, %q, %v", lines, text, why, err)
+		}
+	}
+}
+
+func TestAPlanForAJobIsReadByItsStarts(t *testing.T) {
+	text, _, err := ForJob(profile.Chosen{Profile: profile.Default()}, "", Request{Prefix: "/p", UserNamespace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := ReadShared(text, Key{Prefix: "/p", UserNamespace: true}); !ok {
+		t.Error(text)
 	}
 }

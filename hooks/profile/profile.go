@@ -1,4 +1,15 @@
 // Package profile reads site profiles: finds them by name, checks them strictly and merges what they extend.
+//
+// A profile takes four forms on its way, and each is there for what the next one has lost:
+//
+//   - The text becomes nodes of YAML (Parse). They are checked here (check) beside the one table of the format (shape):
+//     nodes know line, quotes and anchors, so a mistake is named with its place, and 'no' is told from no.
+//   - The nodes become values (values), one for each thing that is said, with file and line. Files are merged, compared and
+//     locked (merge, together, obey), variables put into their places (For), and provenance is shown by values:
+//     a struct could not tell what is said from what is left out, nor who said it.
+//   - The values become one node again (document), as if the merged profile had been written in one file.
+//   - The library decodes that node into the struct Profile (decode), by which launches are planned. So the struct's tags
+//     are the only code that knows where a key's value goes. It is done once more for what holds in user namespaces.
 package profile
 
 import (

@@ -172,19 +172,14 @@ func share(name, installed string, userns bool) error {
 	if err != nil {
 		return err
 	}
-	if len(chosen.Missing) > 0 {
-		return fmt.Errorf("the profile %s refers to %s, which is not set here, so no plan holds for a whole job; set it, or leave the profile to each start",
-			chosen.Name, chosen.Missing[0])
+	text, why, err := launch.ForJob(chosen, name, request(installed, userns, nil))
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		return fmt.Errorf("%s, so no plan holds for a whole job; change that, or leave the profile to each start", why)
 	}
 	say(chosen.LeftOut)
-	shared, err := launch.Share(chosen.Profile, request(installed, userns, nil))
-	if err != nil {
-		return err
-	}
-	text, err := launch.WriteShared(shared, launch.Key{Prefix: installed, Profile: name, UserNamespace: userns})
-	if err != nil {
-		return err
-	}
 	fmt.Println(text)
 	return nil
 }

@@ -15,9 +15,6 @@ import (
 // RunUsage is how `mpiimport run` is called.
 const RunUsage = "usage: mpiimport run [--profile P] [--] LAUNCHER..., as in: mpiimport run -- srun -n 64 apptainer exec img.sif python app.py"
 
-// largestPlan is in bytes: the environment has room for one string of 128 KiB, and launchers copy it to every rank.
-const largestPlan = 32 << 10
-
 // Run resolves the profile once for all containers of a job and starts the launcher, with the shims ahead of the
 // runtimes and the sitecustomize door for pythons of the host.
 func (c Call) Run() (Outcome, error) {
@@ -53,20 +50,16 @@ func (c Call) Run() (Outcome, error) {
 		return Outcome{Args: line, Env: c.Env}, nil
 	}
 	_, facts := c.runtime()
-	request := c.request(!c.Root && !facts.Setuid, nil)
-	shared, err := launch.Share(chosen.Profile, request)
+	text, _, err := launch.ForJob(chosen, name, c.request(!c.Root && !facts.Setuid, nil))
 	if err != nil {
 		return Outcome{}, err
 	}
-	text, err := launch.WriteShared(shared, launch.Key{Prefix: c.Prefix, Profile: name, UserNamespace: request.UserNamespace})
-	if err != nil {
-		return Outcome{}, err
+	job := Outcome{Args: line, Env: c.jobEnvironment(name, text)}
+	if text != "" {
+		// The starts that read the plan know no more of it.
+		job.LeftOut = chosen.LeftOut
 	}
-	if len(chosen.Missing) > 0 {
-		// The launcher may set for each rank what is not set here.
-		text = ""
-	}
-	return toOtherNodes(Outcome{Args: line, Env: c.jobEnvironment(name, text)}), nil
+	return toOtherNodes(job), nil
 }
 
 func (c Call) jobEnvironment(name, plan string) []string {
@@ -77,8 +70,8 @@ func (c Call) jobEnvironment(name, plan string) []string {
 	if name != "" {
 		env = environ.Set(env, handover.Profile, name)
 	}
-	// Without it each start reads the profile. JSON has no way to write a path that is not UTF-8.
-	if plan != "" && len(plan) <= largestPlan && !strings.Contains(plan, `\ufffd`) {
+	// Without it each start reads the profile.
+	if plan != "" {
 		env = environ.Set(env, handover.Plan, plan)
 	}
 	env = environ.PrependPath(env, "PATH", prefix.Shims(c.Prefix))

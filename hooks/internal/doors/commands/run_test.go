@@ -106,7 +106,7 @@ func TestAPlanThatCannotBeCarriedStaysHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, more := range map[string]string{
-		"too long":  "environment: {set: {A: '" + strings.Repeat("x", largestPlan) + "'}}\nmounts: [",
+		"too long":  "environment: {set: {A: '" + strings.Repeat("x", 32<<10) + "'}}\nmounts: [",
 		"not UTF-8": "mounts: [{source: '" + filepath.Dir(odd) + "/*'}, ",
 	} {
 		if err := os.WriteFile(filepath.Join(c.Prefix, "profiles", "site.yaml"), []byte(strings.Replace(site, "mounts: [", more, 1)), 0o644); err != nil {
@@ -115,6 +115,20 @@ func TestAPlanThatCannotBeCarriedStaysHome(t *testing.T) {
 		job, err := c.with("--profile site mpiexec app", "MPIIMPORT_PLAN=old").Run()
 		if _, there := environ.Get(job.Env, "MPIIMPORT_PLAN"); there || err != nil {
 			t.Errorf("%s: %v %v", name, there, err)
+		}
+	}
+}
+
+func TestWhatAPlanLeavesOutIsSaidWhereItIsMade(t *testing.T) {
+	c := installed(t, nil)
+	text := site + "environment: {default: {A: '${TEXT}'}}\nservice: {store: '${TEXT}/s'}\n"
+	if err := os.WriteFile(filepath.Join(c.Prefix, "profiles", "site.yaml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for value, says := range map[string]int{"TEXT=relative": 1, "TEXT=/tmp": 0, "X=": 0} {
+		job, err := c.with("--profile site mpiexec app", value).Run()
+		if err != nil || len(job.LeftOut) != says {
+			t.Errorf("%s: %q %v", value, job.LeftOut, err)
 		}
 	}
 }
