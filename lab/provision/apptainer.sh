@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Prints the path of an Apptainer (last line of stdout), building one from Debian's source package if
-# the machine has none. Exit status 3: this machine cannot have one; 4: the pinned version is gone.
+# apptainer.sh [setuid]: prints the path of an Apptainer (last line of stdout), building one from Debian's source package
+# if the machine has none. One with setuid programs is always built. Exit status 3: this machine cannot have one; 4: the
+# pinned version is gone.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh
@@ -32,12 +33,16 @@ find_on_path() {
     return 1
 }
 
-# Fetches the source package and unpacks it below $1.
+# Fetches the source package, unless the other build has kept it, and unpacks it below $1.
 fetch_source() {
-    local directory=$1
-    fetch_debian_source "$directory" sid "$PACKAGE"
+    local directory=$1 archive=apptainer_$VERSION.orig.tar.gz kept
+    kept=$(find "$cache" -path "$cache/apptainer-$VERSION-$REVISION-*.build/$archive" -print -quit)
+    if [ -z "$kept" ]; then
+        fetch_debian_source "$directory" sid "$PACKAGE"
+        kept=$directory/$archive
+    fi
     # Upstream's tarball without Debian's patches: those replace pinned modules by Debian's own Go packages.
-    tar -C "$directory" -xzf "$directory/apptainer_$VERSION.orig.tar.gz" --one-top-level=source --strip-components=1
+    tar -C "$directory" -xzf "$kept" --one-top-level=source --strip-components=1
 }
 
 # Chained, since bash ignores errexit in what stands before "||".
@@ -48,7 +53,7 @@ compile() {
         # Both ask for 1.23.6 as what other distributions have; Debian backports stop at 1.23.5.
         sed -i "s/^go 1\.23\.6$/go $GO_MINIMUM/" go.mod &&
         sed -i "s/^hstgo_version=.*/hstgo_version=$GO_MINIMUM/" mconfig &&
-        ./mconfig --without-suid --without-network --prefix="$prefix" -b builddir &&
+        ./mconfig "--$suid-suid" --without-network --prefix="$prefix" -b builddir &&
         # By this file make believes that it has emptied the Go build cache. The two programs share most packages.
         touch builddir/.clean-starter &&
         # No -j: Go uses all cores by itself. Each manual page and completion would compile the program once more.
@@ -65,10 +70,14 @@ build() {
     # A build cache of its own, which goes when it is done.
     export GOCACHE=$work/gocache GOFLAGS="-mod=mod -buildvcs=false" GOTOOLCHAIN=local
     (compile "$work" "$prefix") >>"$log" 2>&1 </dev/null || fail "the build of Apptainer $VERSION failed in $work/source"
-    "$work/stage$prefix/bin/apptainer" --version >>"$log" 2>&1 || fail "the Apptainer just built does not start"
     printf 'GOFLAGS=%s\nGO=%s\n' "$GOFLAGS" "$(go version)" >"$work/stage$prefix/mpiimport-build"
     rm -rf "$prefix"
     mv "$work/stage$prefix" "$prefix"
+    # One with setuid programs starts in its own place alone.
+    "$prefix/bin/apptainer" --version >>"$log" 2>&1 || {
+        mv "$prefix" "$work/broken"
+        fail "the Apptainer just built does not start"
+    }
     rm -rf "$work/gocache" "$work/stage" "$work/apt"
 }
 
@@ -89,12 +98,17 @@ provide() {
 
 main() {
     local found name prefix
-    if found=$(find_on_path); then
+    if [ "${1:-}" != setuid ] && found=$(find_on_path); then
         printf '%s\n' "$found"
         return 0
     fi
     cache=$(cache_dir)
     name=apptainer-$VERSION-$REVISION-$(uname -m)
+    suid=without
+    if [ "${1:-}" = setuid ]; then
+        name+=-setuid
+        suid=with
+    fi
     prefix=$cache/$name
     log=$cache/$name.log
     if ! { [ -x "$prefix/bin/apptainer" ] && apt_has "${RUN_PACKAGES[@]}"; }; then
