@@ -28,8 +28,10 @@ func (c Call) shared(w wish) (launch.Shared, []string, error) {
 	if err != nil {
 		return launch.Shared{}, nil, err
 	}
-	full, _ := c.adding(chosen.Container.Options)
-	shared, err := launch.Share(chosen.Profile, full.request())
+	shared, chosen, err := launch.ShareChosen(chosen, func(options []string) launch.Request {
+		full, _ := c.adding(options)
+		return full.request()
+	})
 	return shared, chosen.LeftOut, err
 }
 

@@ -52,6 +52,20 @@ func Share(p *profile.Profile, r Request) (Shared, error) {
 	return Shared{Plan: plan, Locks: p.Locks}, nil
 }
 
+// ShareChosen resolves the profile that was chosen for a caller, or the built-in one where it cannot be used on this host
+// and nobody asked for it; it returns the one that was resolved. The request may depend on a profile's options.
+func ShareChosen(chosen profile.Chosen, request func(options []string) Request) (Shared, profile.Chosen, error) {
+	shared, err := Share(chosen.Profile, request(chosen.Container.Options))
+	if err == nil {
+		return shared, chosen, nil
+	}
+	if chosen, err = chosen.Instead(err); err != nil {
+		return Shared{}, chosen, err
+	}
+	shared, err = Share(chosen.Profile, request(nil))
+	return shared, chosen, err
+}
+
 // For returns the plan of one start.
 func (s Shared) For(r Request) (Plan, error) {
 	options, others := []Variable{}, []Variable{}
@@ -89,27 +103,37 @@ func (s Shared) For(r Request) (Plan, error) {
 // largestText is in bytes: the environment has room for one string of 128 KiB, and launchers copy it to every rank.
 const largestText = 32 << 10
 
-// ForJob resolves a profile once for all container starts of a job. The first result is what MPIIMPORT_PLAN is to hold.
-// Where it is empty the second says why no text can, and each start has to resolve the profile itself.
-func ForJob(chosen profile.Chosen, asked string, r Request) (text, why string, err error) {
-	shared, err := Share(chosen.Profile, r)
+// JobPlan is what all container starts of a job read in MPIIMPORT_PLAN. Where there is no text, Why says what it cannot
+// hold, and each start has to resolve the profile itself. LeftOut has the lines that say what the plan leaves out.
+type JobPlan struct {
+	Text    string
+	Why     string
+	LeftOut []string
+}
+
+// ForJob resolves a profile once for a job.
+func ForJob(chosen profile.Chosen, asked string, r Request) (JobPlan, error) {
+	shared, chosen, err := ShareChosen(chosen, func([]string) Request { return r })
 	if err != nil {
-		return "", "", err
+		return JobPlan{}, err
 	}
-	text, err = WriteShared(shared, Key{Prefix: r.Prefix, Profile: asked, UserNamespace: r.UserNamespace})
+	text, err := WriteShared(shared, Key{Prefix: r.Prefix, Profile: asked, UserNamespace: r.UserNamespace})
+	plan := JobPlan{LeftOut: chosen.LeftOut}
 	switch {
 	case err != nil:
-		return "", "", err
+		return JobPlan{}, err
 	case len(chosen.Missing) > 0:
 		// The launcher may set for each rank what is not set here.
-		return "", fmt.Sprintf("the profile %s refers to %s, which is not set here", chosen.Name, chosen.Missing[0]), nil
+		plan.Why = fmt.Sprintf("the profile %s refers to %s, which is not set here", chosen.Name, chosen.Missing[0])
 	case len(text) > largestText:
-		return "", fmt.Sprintf("the plan of the profile %s has %d bytes, more than the %d that a job can carry", chosen.Name, len(text), largestText), nil
+		plan.Why = fmt.Sprintf("the plan of the profile %s has %d bytes, more than the %d that a job can carry", chosen.Name, len(text), largestText)
 	case strings.Contains(text, `\ufffd`):
 		// JSON has no way to write it.
-		return "", fmt.Sprintf("the plan of the profile %s has a path or a value that is not UTF-8", chosen.Name), nil
+		plan.Why = fmt.Sprintf("the plan of the profile %s has a path or a value that is not UTF-8", chosen.Name)
+	default:
+		plan.Text = text
 	}
-	return text, "", nil
+	return plan, nil
 }
 
 // envelope is how something shared travels in the environment, which launchers may cut and change on the way.

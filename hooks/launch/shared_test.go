@@ -87,28 +87,28 @@ func TestAPlanForOtherStartsIsNotUsed(t *testing.T) {
 
 func TestAPlanThatCannotBeHandedOnIsNotMade(t *testing.T) {
 	for lines, want := range map[string]string{
-		"environment: {set: {A: '${NO_SUCH}'}}\n":                              "refers to NO_SUCH, which is not set here",
+		"environment: {set: {A: '${NO_SUCH}'}}\n":                               "refers to NO_SUCH, which is not set here",
 		"environment: {set: {A: '" + strings.Repeat("x", largestText) + "'}}\n": "more than the",
-		"environment: {set: {A: '${LATIN}'}}\n":                                "not UTF-8",
-		"environment: {set: {A: '${TEXT}'}}\n":                                 "",
+		"environment: {set: {A: '${LATIN}'}}\n":                                 "not UTF-8",
+		"environment: {set: {A: '${TEXT}'}}\n":                                  "",
 	} {
 		chosen, err := parse(t, lines).For([]string{"LATIN=caf\xe9", "TEXT=caf\u00e9"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, why, err := ForJob(chosen, "site", Request{Prefix: "/p"})
-		if err != nil || !strings.Contains(why, want) || (text == "") != (want != "") {
-			t.Errorf("%.60s: %q, %q, %v", lines, text, why, err)
+		plan, err := ForJob(chosen, "site", Request{Prefix: "/p"})
+		if err != nil || !strings.Contains(plan.Why, want) || (plan.Text == "") != (want != "") {
+			t.Errorf("%.60s: %+v, %v", lines, plan, err)
 		}
 	}
 }
 
 func TestAPlanForAJobIsReadByItsStarts(t *testing.T) {
-	text, _, err := ForJob(profile.Chosen{Profile: profile.Default()}, "", Request{Prefix: "/p", UserNamespace: true})
+	plan, err := ForJob(profile.Chosen{Profile: profile.Default()}, "", Request{Prefix: "/p", UserNamespace: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := ReadShared(text, Key{Prefix: "/p", UserNamespace: true}); !ok {
-		t.Error(text)
+	if _, ok := ReadShared(plan.Text, Key{Prefix: "/p", UserNamespace: true}); !ok {
+		t.Error(plan.Text)
 	}
 }

@@ -7,29 +7,43 @@ import (
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 )
 
-// Choose returns the profile called name as the launch of a caller takes it, whose environment this is.
+// Choose returns the profile called name as the launch of a caller takes it, whose environment this is. Where the caller
+// names none, the first that fits is taken.
 func Choose(name, installed string, caller []string) (Chosen, error) {
-	p, err := Find(name, installed, caller)
+	p, candidates, err := find(name, installed, caller)
 	if err != nil {
 		return Chosen{}, err
 	}
-	return p.For(caller)
+	chosen, err := p.For(caller)
+	chosen.isNamed, chosen.speaks = name != "", rankenv.SpeaksForJob(caller)
+	lines := chosen.LeftOut
+	chosen.LeftOut = nil
+	for _, c := range candidates {
+		if c.broken != nil {
+			chosen.passOver(c.broken)
+		}
+	}
+	chosen.LeftOut = append(chosen.LeftOut, lines...)
+	return chosen, err
 }
 
-// Find returns the same as it is written. Where the caller names none, the first that fits is taken.
+// Find returns the same as it is written.
 func Find(name, installed string, caller []string) (*Profile, error) {
-	if name == "" {
-		candidates, err := Unnamed(installed, caller)
-		if err != nil {
-			return nil, err
-		}
-		taken := candidates[len(candidates)-1]
-		if taken.File == "" {
-			return Default(), nil
-		}
-		name = taken.Profile
+	p, _, err := find(name, installed, caller)
+	return p, err
+}
+
+// find returns the candidates, too, where none is named.
+func find(name, installed string, caller []string) (*Profile, []Candidate, error) {
+	if name != "" {
+		p, err := Load(name, Directories(installed, caller))
+		return p, nil, err
 	}
-	return Load(name, Directories(installed, caller))
+	candidates, err := Unnamed(installed, caller)
+	if err != nil {
+		return nil, nil, err
+	}
+	return candidates[len(candidates)-1].said, candidates, nil
 }
 
 // Chosen is a profile as the launch of one caller takes it.
@@ -40,6 +54,26 @@ type Chosen struct {
 	// LeftOut has a line for each entry that cannot be used for this caller, where the caller speaks for the job. Of what is
 	// optional and lacks a variable nothing is said.
 	LeftOut []string
+
+	isNamed, speaks bool
+}
+
+// Instead returns the built-in profile in the place of one that cannot be used here. It is an error where the caller has
+// asked for that one by its name.
+func (c Chosen) Instead(why error) (Chosen, error) {
+	if c.isNamed || len(c.Files) == 0 {
+		return Chosen{}, why
+	}
+	c.Profile, c.Missing = Default(), nil
+	c.passOver(why)
+	return c, nil
+}
+
+// passOver says why a profile is not taken that nobody has named.
+func (c *Chosen) passOver(why error) {
+	if c.speaks {
+		c.LeftOut = append(c.LeftOut, fmt.Sprintf("mpiimport: a profile that nobody named is passed over: %s", oneLine(why)))
+	}
 }
 
 // For puts the caller's variables into their places.

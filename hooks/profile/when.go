@@ -1,10 +1,10 @@
 package profile
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,43 +21,75 @@ type Candidate struct {
 	File    string `json:"file"` // empty for the built-in default
 	Taken   bool   `json:"taken"`
 	Why     string `json:"why"`
+
+	said   *Profile // of the one that is taken
+	broken error
 }
 
 // Unnamed lists the profiles that are looked at for a caller who names none, up to the one that is taken, which is the last.
+// Nobody has asked for any of them, so one that is broken is passed over.
 func Unnamed(installed string, caller []string) ([]Candidate, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("cannot tell the name of this host: %w; name a profile", err)
 	}
-	return unnamed(Directories(installed, caller), host, caller)
+	return unnamed(Directories(installed, caller), host, caller), nil
 }
 
-func unnamed(directories []string, host string, caller []string) ([]Candidate, error) {
+func unnamed(directories []string, host string, caller []string) []Candidate {
+	out, masked := []Candidate{}, map[string]bool{}
 	found, err := profilefiles.Unnamed(directories)
 	if err != nil {
-		return nil, err
+		out = append(out, passedOver("profiles", "", err))
 	}
-	out := []Candidate{}
-	for _, file := range found {
-		p, err := readFile(file)
-		if err != nil {
-			return nil, err
-		}
-		conditions := slices.DeleteFunc(slices.Clone(p.Values), func(v Value) bool { return !strings.HasPrefix(v.Key, whenPart) })
-		if len(conditions) == 0 && p.Name != DefaultName {
+	for _, candidate := range found {
+		name := strings.TrimSuffix(filepath.Base(candidate.File), ".yaml")
+		if masked[name] {
 			continue
 		}
-		why := misfit(conditions, host, caller)
-		c := Candidate{p.Name, file, why == "", cmp.Or(why, "all of its `when` fits")}
-		if len(conditions) == 0 {
-			c.Why = "for nothing else is named"
+		c, isOne, err := consider(name, candidate, directories, host, caller)
+		if err != nil {
+			out = append(out, passedOver(name, candidate.File, err))
+			continue
+		}
+		masked[name] = true
+		if !isOne {
+			continue
 		}
 		if out = append(out, c); c.Taken {
-			return out, nil
+			return out
 		}
 	}
-	return append(out, Candidate{DefaultName, "", true, "for nothing else is named"}), nil
+	return append(out, Candidate{Profile: DefaultName, Taken: true, Why: "for nothing else is named", said: Default()})
 }
+
+// consider reads a profile. The second result says whether it is one that may be taken unnamed.
+func consider(name string, candidate profilefiles.Candidate, directories []string, host string, caller []string) (Candidate, bool, error) {
+	p, err := readFile(candidate.File)
+	if err != nil {
+		return Candidate{}, false, err
+	}
+	conditions := slices.DeleteFunc(slices.Clone(p.Values), func(v Value) bool { return !strings.HasPrefix(v.Key, whenPart) })
+	if len(conditions) == 0 && name != DefaultName {
+		return Candidate{}, false, nil
+	}
+	c := Candidate{Profile: name, File: candidate.File, Why: misfit(conditions, host, caller)}
+	if c.Why != "" {
+		return c, true, nil
+	}
+	c.Taken, c.Why = true, "all of its `when` fits"
+	if len(conditions) == 0 {
+		c.Why = "for nothing else is named"
+	}
+	c.said, err = search{directories: directories[:candidate.Places]}.load(name, nil)
+	return c, true, err
+}
+
+func passedOver(name, file string, why error) Candidate {
+	return Candidate{Profile: name, File: file, Why: "it is broken: " + oneLine(why), broken: why}
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 const whenPart = "when."
 

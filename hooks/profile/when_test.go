@@ -38,9 +38,9 @@ func TestTheFirstProfileThatFitsIsTakenAndEachSaysWhy(t *testing.T) {
 		"one of two": {"login1", []string{"KIND=big/big", "SITE=t"}, []string{"mine: ", "a-gpu: ", `c-both: SITE is "t"`, "default: "}},
 		"one's own":  {"login1", []string{"MINE=", "PBS_QUEUE=gpu"}, []string{"mine: all"}},
 	} {
-		got, err := unnamed([]string{shipped, site, own}, c.host, c.env)
-		if err != nil || len(got) != len(c.want) {
-			t.Errorf("%s: %+v %v", name, got, err)
+		got := unnamed([]string{shipped, site, own}, c.host, c.env)
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %+v", name, got)
 			continue
 		}
 		for i, want := range c.want {
@@ -77,11 +77,32 @@ func TestADefaultWithAConditionThatDoesNotHoldIsNotTaken(t *testing.T) {
 	}
 }
 
-func TestAMistakeAmongThoseThatAreLookedAtIsNamed(t *testing.T) {
-	site := t.TempDir()
+func TestWhatIsBrokenIsPassedOverWhereNobodyNamedIt(t *testing.T) {
+	shipped, site, own := t.TempDir(), t.TempDir(), t.TempDir()
 	write(t, site, "a", "when: {host: [a]}")
-	if _, err := unnamed([]string{t.TempDir(), site}, "a", nil); err == nil || !strings.Contains(err.Error(), site+"/a.yaml:4: when has no key") {
-		t.Error(err)
+	write(t, site, "b", "when: {hosts: [a]}\nextends: lost")
+	write(t, site, "c", "when: {hosts: [a]}\nenvironment: {set: {A: c}}")
+	write(t, site, "default", "environment: {set: {A: site}}")
+	write(t, own, "c", "when: {hosts: [a]}\nenvironment: {st: {A: own}}")
+	write(t, own, "default", "mount: []")
+	for host, want := range map[string][]string{
+		"a": {"c: it is broken: " + own + "/c.yaml:5: environment has no key", "default: it is broken: " + own + "/default.yaml:4: ",
+			"a: it is broken: " + site + "/a.yaml:4: when has no key", "b: it is broken: there is no profile \"lost\"", "c: all of"},
+		"b": {"c: it is broken: ", "default: it is broken: ", "a: it is broken: ", "b: this host is b", "c: this host is b", "default: for nothing"},
+	} {
+		got := unnamed([]string{shipped, site, own}, host, nil)
+		if len(got) != len(want) {
+			t.Errorf("%s: %+v", host, got)
+			continue
+		}
+		for i, c := range got {
+			if !strings.HasPrefix(c.Profile+": "+c.Why, want[i]) || strings.Contains(c.Why, "\n") || c.Taken != (i == len(got)-1) {
+				t.Errorf("%s: %+v, want %s", host, c, want[i])
+			}
+		}
+		if value := got[len(got)-1].said.Environment.Set["A"]; value != map[string]string{"a": "c", "b": "site"}[host] {
+			t.Errorf("%s: A is %q", host, value)
+		}
 	}
 }
 

@@ -149,15 +149,75 @@ def test_a_persons_own_masks_it_as_far_as_its_locks_allow(machine: Machine) -> N
     command = [machine.shim, "exec", "--mpiimport", machine.image, "env"]
     assert seen(machine.run(*command)) == APPLIED | {"SITE": "mine"}
     path.write_text(path.read_text() + "service: {store_size: 2GiB}\n")
-    refused = machine.run(*command)
+    passed_over = machine.run(*command)
+    # The site's is the next one.
+    assert seen(passed_over) == APPLIED
+    assert f"changes service.store_size, which {DEFAULT} locks" in passed_over.stderr
+    refused = machine.run(*[word.replace("--mpiimport", "--mpiimport=default") for word in command])
     assert (refused.status, refused.stdout) == (2, "")
     assert f"changes service.store_size, which {DEFAULT} locks" in refused.stderr
 
 
-def test_a_mistake_in_it_names_the_file(machine: Machine) -> None:
-    outcome = machine.run(machine.shim, "exec", "--mpiimport", machine.image, "env", text=TEXT.replace("set:", "sett:"))
-    assert (outcome.status, outcome.stdout) == (2, "")
-    assert f"mpiimport: {DEFAULT}:5: environment has no key" in outcome.stderr
+BROKEN = TEXT.replace("set:", "sett:")
+
+
+def test_a_mistake_in_it_ends_only_a_launch_that_names_it(machine: Machine) -> None:
+    start = [machine.shim, "exec"]
+    named = machine.run(*start, "--mpiimport=default", machine.image, "env", text=BROKEN)
+    assert (named.status, named.stdout) == (2, "")
+    assert f"mpiimport: {DEFAULT}:5: environment has no key" in named.stderr
+    found = machine.run(*start, "--mpiimport", machine.image, "env", text=BROKEN)
+    assert seen(found) == {"MPIIMPORT_PROFILE": "default"}
+    (line,) = found.stderr.splitlines()
+    assert line.startswith(f"mpiimport: a profile that nobody named is passed over: {DEFAULT}:5: environment has no key")
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        ("when: {hots: [x]}", "site/a-gpu.yaml:4: when has no key"),
+        ("when: {hosts: ['*']}\nextends: lost", 'there is no profile "lost"'),
+        ("when: {hosts: ['*']}\nextends: [b-one, b-two]", "these two contradict each other"),
+        ("when: {hosts: ['*']}\nmounts: [{source: /no/such/place}]", "the mount source /no/such/place does not exist"),
+    ],
+    ids=["no profile", "extends nothing", "contradicts itself", "not for this host"],
+)
+@pytest.mark.parametrize("door", ["shim", "plugin", "run", "exec", "entry"])
+def test_a_broken_file_of_the_sites_ends_no_launch(root: Machine, door: str, broken: str, why: str) -> None:
+    mounts = "mounts" in broken
+    root.others_are(a_gpu=broken, b_one="environment: {set: {A: '1'}}", b_two="environment: {set: {A: '2'}}")
+    command = {
+        "shim": [root.shim, "exec", "--mpiimport", root.image, "env"],
+        "plugin": [str(plugin.runtime(root.site.prefix)), "exec", "--mpiimport", root.image, "env"],
+        "run": [root.program("mpiimport"), "run", "--", "apptainer", "exec", root.image, "env"],
+        "exec": [root.program("mpiimport"), "exec", root.image, "env"],
+        "entry": [root.program("mpiimport-entry"), "env"],
+    }[door]
+    outcome = root.run(*command, **({"MPIIMPORT": "1"} if door == "entry" else {}))
+    if door == "entry" and mounts:
+        # Mounts are for those who start containers.
+        assert (outcome.status, outcome.stderr) == (0, "")
+        return
+    expected = {"MPIIMPORT_PROFILE": "default"} if mounts else APPLIED
+    assert seen(outcome) == expected
+    (line,) = outcome.stderr.splitlines()
+    assert why.removeprefix("site/") in line
+    silent = root.run(*command, MPIIMPORT="1", PMI_RANK="1", PMI_SIZE="2")
+    assert (silent.status, silent.stderr) == (0, "")
+
+
+def test_those_who_keep_profiles_are_told_of_a_broken_one(machine: Machine) -> None:
+    machine.others_are(a_gpu="when: {hots: [x]}")
+    profile = [machine.program("mpiimport"), "profile"]
+    file = DEFAULT.replace("default", "a-gpu")
+    listed = machine.run(*profile, "list")
+    assert listed.status == 1 and f"{file}:4: when has no key" in listed.stderr
+    checked = machine.run(*profile, "check", file)
+    assert checked.status == 1 and f"{file}:4: when has no key" in checked.stdout + checked.stderr
+    detected = machine.run(*profile, "detect")
+    assert f"{file}:4: when has no key" in detected.stdout + detected.stderr
+    first, *_ = machine.run(*profile, "show", "--why").stdout.splitlines()
+    assert first.startswith(f"# not a-gpu, it is broken: {file}:4: when has no key") and first.endswith(f": {file}")
 
 
 @pytest.mark.parametrize("home", ["/dev/null", "/none", ""])

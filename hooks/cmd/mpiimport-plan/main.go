@@ -172,15 +172,15 @@ func share(name, installed string, userns bool) error {
 	if err != nil {
 		return err
 	}
-	text, why, err := launch.ForJob(chosen, name, request(installed, userns, nil))
+	plan, err := launch.ForJob(chosen, name, request(installed, userns, nil))
 	if err != nil {
 		return err
 	}
-	if why != "" {
-		return fmt.Errorf("%s, so no plan holds for a whole job; change that, or leave the profile to each start", why)
+	if plan.Why != "" {
+		return fmt.Errorf("%s, so no plan holds for a whole job; change that, or leave the profile to each start", plan.Why)
 	}
-	say(chosen.LeftOut)
-	fmt.Println(text)
+	say(plan.LeftOut)
+	fmt.Println(plan.Text)
 	return nil
 }
 

@@ -40,11 +40,11 @@ func (c Call) byOCI(name string, words []string, off bool) (Outcome, error) {
 		if err != nil {
 			return Outcome{}, err
 		}
-		accelerated, err := c.ociOptions(chosen.Profile, command, inImage)
+		accelerated, lines, err := c.ociOptions(chosen, command, inImage)
 		if err != nil {
 			return Outcome{}, err
 		}
-		leftOut = chosen.LeftOut
+		leftOut = lines
 		line = append(line, accelerated...)
 	} else {
 		line = append(line, "--entrypoint=")
@@ -117,13 +117,17 @@ func isTerminal(descriptor int) bool {
 }
 
 // ociOptions carry the plan out. Ranks are taken to be shielded from each other, as in a user namespace, for the
-// runtimes' filter of system calls may keep them from reading each other's memory.
-func (c Call) ociOptions(chosen *profile.Profile, command, inImage []string) ([]string, error) {
+// runtimes' filter of system calls may keep them from reading each other's memory. The second result says what is left out.
+func (c Call) ociOptions(chosen profile.Chosen, command, inImage []string) ([]string, []string, error) {
 	request := c.request(true, command)
 	request.Shm = launch.ShmPrivate
-	plan, err := launch.Resolve(chosen, request)
+	shared, chosen, err := launch.ShareChosen(chosen, func([]string) launch.Request { return request })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	plan, err := shared.For(request)
+	if err != nil {
+		return nil, nil, err
 	}
 	out := []string{"--entrypoint=" + launch.EntryPath}
 	for _, m := range plan.Mounts {
@@ -139,5 +143,5 @@ func (c Call) ociOptions(chosen *profile.Profile, command, inImage []string) ([]
 		value, _ := environ.Get(v.In(inImage), v.Name)
 		out = append(out, "--env="+v.Name+"="+value)
 	}
-	return out, nil
+	return out, chosen.LeftOut, nil
 }

@@ -50,14 +50,14 @@ func (c Call) Run() (Outcome, error) {
 		return Outcome{Args: line, Env: c.Env}, nil
 	}
 	_, facts := c.runtime()
-	text, _, err := launch.ForJob(chosen, name, c.request(!c.Root && !facts.Setuid, nil))
+	plan, err := launch.ForJob(chosen, name, c.request(!c.Root && !facts.Setuid, nil))
 	if err != nil {
 		return Outcome{}, err
 	}
-	job := Outcome{Args: line, Env: c.jobEnvironment(name, text)}
-	if text != "" {
+	job := Outcome{Args: line, Env: c.jobEnvironment(name, plan.Text)}
+	if plan.Text != "" {
 		// The starts that read the plan know no more of it.
-		job.LeftOut = chosen.LeftOut
+		job.LeftOut = plan.LeftOut
 	}
 	return toOtherNodes(job), nil
 }

@@ -21,7 +21,7 @@ func Profiled(command []string, p Process) []string {
 	case off(p.Env), isApplied && (name == "" || name == applied):
 		return nil
 	case name == "":
-		// What cannot be looked for ends the program that would read it, with the cause.
+		// What cannot be looked for is named by the program that would read it.
 		files, err := profilefiles.Unnamed(profilefiles.Directories(p.Prefix, p.Env))
 		if len(files) == 0 && err == nil {
 			return nil

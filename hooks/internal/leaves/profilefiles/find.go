@@ -49,10 +49,18 @@ func Find(name string, directories []string) (string, int, error) {
 	return "", 0, nil
 }
 
-// Unnamed lists the files of the profiles that a start may take which names none, in their order: from the strongest
-// directory on those with a condition, by name, and then the default. Those that are shipped have no condition.
-func Unnamed(directories []string) ([]string, error) {
-	out, seen := []string{}, map[string]bool{}
+// Candidate is the file of a profile that a start may take which names none. Places says how many of the directories are
+// not stronger than its own.
+type Candidate struct {
+	File   string
+	Places int
+}
+
+// Unnamed lists these in their order: from the strongest directory on those that may have a condition, by name, and then
+// the default. Those that are shipped have no condition. A file that surely has none is not listed, and masks as ever;
+// whether another one masks shows when it is read.
+func Unnamed(directories []string) ([]Candidate, error) {
+	out, masked := []Candidate{}, map[string]bool{}
 	for place := len(directories) - 1; place >= 0; place-- {
 		names := []string{defaultFile}
 		if place > 0 {
@@ -61,21 +69,21 @@ func Unnamed(directories []string) ([]string, error) {
 				return nil, err
 			}
 		}
-		found, defaults := []string{}, []string{}
+		found, defaults := []Candidate{}, []Candidate{}
 		for _, name := range names {
-			file := filepath.Join(directories[place], name)
-			info, err := os.Stat(file)
+			c := Candidate{filepath.Join(directories[place], name), place + 1}
+			info, err := os.Stat(c.File)
 			switch {
 			case err != nil && !holdsNone(err):
-				return nil, fmt.Errorf("cannot look for the profile %s: %w", file, err)
-			case err != nil || seen[name]:
-				continue
+				return nil, fmt.Errorf("cannot look for the profile %s: %w", c.File, err)
+			case err != nil || masked[name]:
 			case name == defaultFile:
-				defaults = append(defaults, file)
-			case info.Mode().IsRegular() && mayHaveCondition(file):
-				found = append(found, file)
+				defaults = append(defaults, c)
+			case info.Mode().IsRegular() && mayHaveCondition(c.File):
+				found = append(found, c)
+			default:
+				masked[name] = true
 			}
-			seen[name] = true
 		}
 		out = append(append(out, found...), defaults...)
 	}
