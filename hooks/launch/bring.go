@@ -5,25 +5,30 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"mpiimport.org/hooks/profile"
 )
 
 // What a container gets of the host's files: mounts and devices.
 
-// unbindable are the characters that no path may have which a runtime binds.
-const unbindable = ":,\"'\\\n"
+// bindable says whether the runtimes can bind a path as it is.
+func bindable(path string) bool {
+	return utf8.ValidString(path) && !strings.ContainsAny(path, ":,\"'\\\n")
+}
+
+const unbindable = "a path that is not UTF-8 or has one of : , \" ' \\ in it"
 
 func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
-	if strings.ContainsAny(r.Prefix, unbindable) {
-		return nil, fmt.Errorf("mpiimport is installed in %s, and container runtimes cannot bind a path with one of : , \" ' \\ in it; install it elsewhere", r.Prefix)
+	if !bindable(r.Prefix) {
+		return nil, fmt.Errorf("mpiimport is installed in %q, and container runtimes cannot bind %s; install it elsewhere", r.Prefix, unbindable)
 	}
 	mounts := []Mount{{Source: r.Prefix, Target: Inside, Options: "ro"}}
 	for _, wanted := range p.Mounts {
 		place := fmt.Sprintf("%s:%d", wanted.File, wanted.Line)
 		sources := []string{wanted.Source}
 		if wanted.Target == "" {
-			found, err := r.glob(place, wanted.Source)
+			found, err := r.brought(place, wanted.Source)
 			if err != nil {
 				return nil, err
 			}
@@ -64,7 +69,7 @@ func resolveDevices(p *profile.Profile, r Request) ([]string, error) {
 	devices := []string{}
 	for _, wanted := range p.Devices {
 		place := fmt.Sprintf("%s:%d", wanted.File, wanted.Line)
-		found, err := r.glob(place, wanted.Path)
+		found, err := r.brought(place, wanted.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -88,6 +93,17 @@ func (r Request) glob(place, pattern string) ([]string, error) {
 		return nil, fmt.Errorf("%s: the pattern %s is not understood: %w; mend it", place, pattern, err)
 	}
 	return found, nil
+}
+
+// brought returns the same for what the container is to have under the same path.
+func (r Request) brought(place, pattern string) ([]string, error) {
+	found, err := r.glob(place, pattern)
+	for _, file := range found {
+		if !bindable(file) {
+			return nil, fmt.Errorf("%s: %s fits %q, and container runtimes cannot bind %s; write a pattern that leaves it out", place, pattern, file, unbindable)
+		}
+	}
+	return found, err
 }
 
 func missing(place, what string) error {

@@ -6,7 +6,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strings"
 
 	"mpiimport.org/hooks/internal/inside/fitting"
 	"mpiimport.org/hooks/internal/leaves/handover"
@@ -187,8 +186,8 @@ func (s *search) add(l Injected) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w; mpi.inject brings it: mend that, or name another directory", s.place, err)
 	}
-	if strings.ContainsAny(library.Path, unbindable) {
-		return fmt.Errorf("%s: container runtimes cannot bind %s, which has one of : , \" ' \\ in it; rename it", s.place, library.Path)
+	if !bindable(library.Path) {
+		return fmt.Errorf("%s: mpi.inject brings %q, and container runtimes cannot bind %s; rename it", s.place, library.Path, unbindable)
 	}
 	l.Source, l.CVersions = library.Path, sharedlib.WithoutImplied(library.Needs[sharedlib.CLibrary])
 	s.read = append(s.read, library)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
-	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/handover"
@@ -127,9 +126,6 @@ func ForJob(chosen profile.Chosen, asked string, r Request) (JobPlan, error) {
 		plan.Why = fmt.Sprintf("the profile %s refers to %s, which is not set here", chosen.Name, chosen.Missing[0])
 	case len(text) > largestText:
 		plan.Why = fmt.Sprintf("the plan of the profile %s has %d bytes, more than the %d that a job can carry", chosen.Name, len(text), largestText)
-	case strings.Contains(text, `\ufffd`):
-		// JSON has no way to write it.
-		plan.Why = fmt.Sprintf("the plan of the profile %s has a path or a value that is not UTF-8", chosen.Name)
 	default:
 		plan.Text = text
 	}

@@ -48,6 +48,9 @@ func TestTheCallersVariablesTakeTheirPlacesOnce(t *testing.T) {
 		"a dollar and a variable":    {"$$${A}", []string{"A=1"}, "$1"},
 		"what a variable holds":      {"${A}", []string{"A=${B}$$$(id)", "B=1"}, "${B}$$$(id)"},
 		"the variable itself":        {"/site:${A}", []string{"A=/mine"}, "/site:/mine"},
+		"a dollar in a default":      {"${A:-a$$b}${A:-$$}", nil, "a$b$"},
+		"no variable in a default":   {"${A:-$${B}}", []string{"B=b"}, "${B}"},
+		"a dollar that is held":      {"${A:-x}", []string{"A=$$"}, "$$"},
 		"signs in a default":         {`${A:-b: "c" {d}`, nil, `b: "c" {d`},
 	} {
 		said, leftOut := valuesFor(t, "environment: {set: {A: '"+c.value+"'}}", c.caller...)
@@ -80,6 +83,10 @@ func TestWhatCannotBeUsedForACallerIsLeftOutWithALine(t *testing.T) {
 			"6: mounts, ${A}, is left out: A has one of * ? [ in it",
 			"7: mounts, ${A}/b, is left out: A has one of * ? [ in it",
 		}},
+		"not UTF-8": {[]string{"A=/caf\xe9"}, kept, []string{
+			`4: environment.set.A is left out: it becomes "/caf\xe9", which is not UTF-8`, "4: environment.append.C is left out: ", "6: mounts, ${A}, is left out: ",
+			"7: mounts, ${A}/b, is left out: ", "9: service.store is left out: ",
+		}},
 		"another rank speaks": {[]string{"PMI_RANK=1"}, kept, nil},
 	} {
 		said, leftOut := valuesFor(t, body, c.caller...)
@@ -98,6 +105,25 @@ func TestWhatCannotBeUsedForACallerIsLeftOutWithALine(t *testing.T) {
 	}
 }
 
+func TestAnMPIIsBroughtFromWhereTheCallersVariablesSay(t *testing.T) {
+	body := "mpi: {inject: {from: '${MPI}/lib', search: ['${FABRIC:-/opt/fabric/*}/lib64', '${MORE}']}}\n"
+	for name, c := range map[string]struct {
+		caller  []string
+		said    []string
+		leftOut string
+	}{
+		"set":       {[]string{"MPI=/opt/cray", "MORE=/m"}, []string{"mpi.inject.from=/opt/cray/lib", "mpi.inject.search=/opt/fabric/*/lib64", "mpi.inject.search=/m"}, ""},
+		"unset":     {[]string{"MORE=/m"}, []string{"mpi.inject.search=/opt/fabric/*/lib64", "mpi.inject.search=/m"}, "4: mpi.inject.from is left out: MPI is not set"},
+		"a pattern": {[]string{"MPI=/opt/*", "MORE=/m"}, []string{"mpi.inject.search=/opt/fabric/*/lib64", "mpi.inject.search=/m"}, "4: mpi.inject.from is left out: MPI has one of * ? ["},
+		"no path":   {[]string{"MPI=/opt", "MORE=m"}, []string{"mpi.inject.from=/opt/lib", "mpi.inject.search=/opt/fabric/*/lib64"}, `4: mpi.inject.search, ${MORE}, is left out: it becomes "m"`},
+	} {
+		said, leftOut := valuesFor(t, body, c.caller...)
+		if got := strings.Join(leftOut, "\n"); !reflect.DeepEqual(said, c.said) || !strings.HasPrefix(got, c.leftOut) || len(leftOut) > 1 {
+			t.Errorf("%s: %q %q", name, said, leftOut)
+		}
+	}
+}
+
 // A bind is three words between colons: a value must not become more of them.
 func TestNoVariableAddsAWordToABind(t *testing.T) {
 	for _, value := range []string{"/a:/etc:rw", "/a,/b", "/a\n/b", `/a"`, "", "/", "a"} {
@@ -112,6 +138,7 @@ func TestAProfileForAllRefersToNobodysVariables(t *testing.T) {
 	for body, want := range map[string]string{
 		"environment: {set: {A: '$${A} $$'}}":      "",
 		"environment: {set: {A: '${A}'}}":          "site.yaml:4: environment.set.A refers to the variable A of a caller",
+		"mpi: {inject: {from: '${B}'}}":            "site.yaml:4: mpi.inject.from refers to the variable B of a caller",
 		"mounts: [{source: '/a/${B:-b}'}]":         "site.yaml:4: mounts, /a/${B:-b}, refers to the variable B of a caller",
 		"container: {options: ['--home=${HOME}']}": "site.yaml:4: container.options, --home=${HOME}, refers to the variable HOME of a caller",
 	} {

@@ -39,6 +39,9 @@ func (s *shape) schema() map[string]any {
 	case s.kind == list:
 		out["items"] = s.values.schema()
 	}
+	if s.some {
+		out[map[kind]string{mapping: "minProperties", list: "minItems"}[s.kind]] = 1
+	}
 	if s.pattern != "" {
 		out["pattern"] = s.pattern
 	}

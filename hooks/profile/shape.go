@@ -18,6 +18,7 @@ type shape struct {
 	whole       bool     // an extending profile replaces this list or free mapping instead of adding to it
 	only        int      // the one value an integer may have
 	several     bool     // of a string: a list of such may stand in its place
+	some        bool     // of a mapping or a list: it must not be empty
 	variables   bool     // of a string: it may refer to variables of the caller
 	written     string   // pattern of such a string in a file; it has to match the other one with the variables in their places
 	glob        bool     // of such a string: it may be a pattern, and what variables hold must not make it one
@@ -91,6 +92,12 @@ func several(s *shape) *shape {
 	return s
 }
 
+// some marks what would say nothing if it were empty.
+func some(s *shape) *shape {
+	s.some = true
+	return s
+}
+
 func section(description string, keys ...key) *shape {
 	return &shape{kind: mapping, description: description, keys: keys}
 }
@@ -125,12 +132,12 @@ var identity = []key{
 	{name: "name", required: true, shape: word("The profile's name; the same as its file name without .yaml.", namePattern, nameHint)},
 	{name: "description", required: true, shape: word("One sentence for a person who chooses a profile.", `\S`, "some words")},
 	{name: "extends", shape: several(word("The profile this one adds to, or a list of such: mappings are merged, lists appended.", namePattern, nameHint))},
-	{name: "when", shape: section("Where this profile is taken if the caller names none: all of this has to fit.",
-		key{name: "hosts", shape: whole(listOf("One of these is the name of the host.", hostName))},
-		key{name: "variables", shape: variables("The caller has each of these variables.", word("The value, or a glob pattern of it.", `\S`, "some text"))},
-		key{name: "partition", shape: whole(listOf("One of these is the job's partition or queue, as Slurm, PBS or LSF tell it.",
-			word("A name or a glob pattern.", `\S`, "some text")))},
-	)},
+	{name: "when", shape: some(section("Where this profile is taken if the caller names none: all of this has to fit.",
+		key{name: "hosts", shape: some(whole(listOf("One of these is the name of the host.", hostName)))},
+		key{name: "variables", shape: some(variables("The caller has each of these variables.", word("The value, or a glob pattern of it.", `\S`, "some text")))},
+		key{name: "partition", shape: some(whole(listOf("One of these is the job's partition or queue, as Slurm, PBS or LSF tell it.",
+			word("A name or a glob pattern.", `\S`, "some text"))))},
+	))},
 }
 
 var hostName = word("A host name or a glob pattern.", `^[A-Za-z0-9._*?\[\]-]+$`, "a host name, in which * ? and [ ] may stand")
@@ -163,9 +170,9 @@ var sections = []key{
 			library("A path in the container is loaded before mpi4py; of a file name the copy is meant that mpi4py loaded."))},
 		key{name: "binding", shape: choice("When the functions of extension modules are looked up: at once or at their first call.", "now", "lazy")},
 		key{name: "inject", shape: section("The host's MPI library, which takes the place of the image's, with what it needs of the host.",
-			key{name: "from", required: true, shape: absolutePath("The directory of the library; of those that a glob pattern fits, the newest by version.")},
+			key{name: "from", required: true, shape: pattern(pathWithVariables("The directory of the library; of those that a glob pattern fits, the newest by version."))},
 			key{name: "search", shape: listOf("Where else on the host libraries are looked for that it needs.",
-				absolutePath("A directory, or a glob pattern of such."))},
+				pattern(pathWithVariables("A directory, or a glob pattern of such.")))},
 		)},
 	)},
 	{name: "launcher", shape: section("How jobs are started on the machine.",

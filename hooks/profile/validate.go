@@ -25,6 +25,9 @@ func check(file, place string, node *yaml.Node, s *shape) error {
 			return fail(node, "%s is an empty list; name one, or remove it", place)
 		}
 	}
+	if s.some && (node.Kind == yaml.MappingNode || node.Kind == yaml.SequenceNode) && len(node.Content) == 0 {
+		return fail(node, "%s lists nothing, so nothing could ever fit it; write what has to fit, or remove it (a profile for all is default.yaml)", place)
+	}
 	switch s.kind {
 	case mapping:
 		if node.Kind != yaml.MappingNode {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -16,9 +17,9 @@ var references = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}`)
 })
 
-// reference is the pattern of a variable in its place; the characters are those that its default may have.
+// reference is the pattern of a variable in its place; the characters are those that its default may have, beside $$.
 func reference(characters string) string {
-	return `\$\{[A-Za-z_][A-Za-z0-9_]*(:-` + characters + `*)?\}`
+	return `\$\{[A-Za-z_][A-Za-z0-9_]*(:-(` + characters + `|\$\$)*)?\}`
 }
 
 // anyOf is the pattern of one of these characters, a $ as it is written, or a variable.
@@ -134,7 +135,7 @@ func (s *shape) fill(written string, caller lookup) (string, error) {
 		value, isSet := caller(name)
 		switch {
 		case value == "" && at[4] >= 0:
-			value = written[at[4]:at[5]]
+			value = strings.ReplaceAll(written[at[4]:at[5]], "$$", "$")
 		case !isSet:
 			return "", unusable{name, fmt.Sprintf("%s is not set; set it, or give it a default there, as in ${%s:-VALUE}", name, name)}
 		case s.glob && isGlob(value):
@@ -143,6 +144,9 @@ func (s *shape) fill(written string, caller lookup) (string, error) {
 		out.WriteString(value)
 	}
 	out.WriteString(written[rest:])
+	if !utf8.ValidString(out.String()) {
+		return "", unusable{"", fmt.Sprintf("it becomes %s, which is not UTF-8, and container runtimes change such bytes; give its variables other values", quoted(out.String()))}
+	}
 	if s.pattern != "" && !matches(s.pattern, out.String()) {
 		return "", unusable{"", fmt.Sprintf("it becomes %s, which is not %s; give its variables other values", quoted(out.String()), s.hint)}
 	}

@@ -70,6 +70,20 @@ def cray(site: Site, mpich: Mpi) -> Cray:
     return Cray(site, mpich)
 
 
+def test_the_callers_module_may_say_which_mpi_is_brought(cray: Cray) -> None:
+    profile = cray.profile()
+    pattern = str(cray.directory("*")).replace("/12.3/", "/*/")
+    named = pattern.replace(str(cray.root / "pe" / "mpich" / "*"), "${MPICH_DIR}")
+    profile.write_text(profile.read_text().replace(pattern, f"'{named}'"))
+    outcome = cray.ranks(MPICH_DIR=str(cray.root / "pe" / "mpich" / OLD))
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.stdout.count("sum 3 of 2") == 2
+    assert outcome.stdout.count(f"{INSIDE}/libmpi.so.12") == 2
+    shown = [str(cray.site.prefix / "bin" / "mpiimport-plan"), "show", "--profile", str(profile)]
+    found = run(shown, cray.environment(MPICH_DIR=str(cray.root / "pe" / "mpich" / OLD)), 60, Path("/"))
+    assert json.loads(found.stdout)["inject"]["from"] == str(cray.directory(OLD))
+
+
 @pytest.mark.parametrize("image", ["py", "py.sif"])
 def test_ranks_load_the_newest_mpi_of_the_host(cray: Cray, image: str) -> None:
     cray.profile()

@@ -1,4 +1,4 @@
-"""A runtime with setuid programs starts a user's ranks without user namespaces, so nothing is switched off for these."""
+"""A runtime with setuid programs starts a user's ranks without user namespaces: nothing is switched off for these."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -169,7 +169,9 @@ def test_a_mistake_in_it_ends_only_a_launch_that_names_it(machine: Machine) -> N
     found = machine.run(*start, "--mpiimport", machine.image, "env", text=BROKEN)
     assert seen(found) == {"MPIIMPORT_PROFILE": "default"}
     (line,) = found.stderr.splitlines()
-    assert line.startswith(f"mpiimport: a profile that nobody named is passed over: {DEFAULT}:5: environment has no key")
+    assert line.startswith(
+        f"mpiimport: a profile that nobody named is passed over: {DEFAULT}:5: environment has no key"
+    )
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,52 @@ def test_run_leaves_to_each_start_what_only_the_launcher_sets(caller: Caller) ->
     assert (seen(outcome), said(outcome)) == ({"TEXT": "7"}, [])
 
 
+@pytest.mark.parametrize("door", ["shim", "plugin", "run"])
+def test_what_is_not_utf8_is_left_out_for_runtimes_would_change_it(caller: Caller, door: str) -> None:
+    # What Latin-1 calls an e with an accent.
+    latin = "caf\udce9"
+    prefix, image = caller.site.prefix, str(caller.site.images / "py")
+    caller.profile.write_text(
+        f"{HEAD}mounts: [{{source: '${{DATA}}/${{ODD}}', target: /data}}]\nenvironment: {{set: {{TEXT: '${{ODD}}'}}}}\n"
+    )
+    (caller.directory / latin).mkdir()
+    flag = f"--mpiimport={caller.profile}"
+    start = {
+        "shim": [str(prefix / "shim" / "apptainer"), "exec", flag, image],
+        "plugin": [str(plugin.runtime(prefix)), "exec", flag, image],
+        "run": [
+            str(prefix / "bin" / "mpiimport"),
+            "run",
+            "--profile",
+            str(caller.profile),
+            "--",
+            "apptainer",
+            "exec",
+            image,
+        ],
+    }[door]
+    outcome = caller.start(*start, "sh", "-c", 'echo "TEXT=${TEXT-unset}"', ODD=latin)
+    assert seen(outcome) == {"TEXT": "unset"}
+    mount, text = said(outcome)
+    assert f"{caller.profile}:4: mounts, ${{DATA}}/${{ODD}}, is left out: it becomes" in mount and "not UTF-8" in mount
+    assert f"{caller.profile}:5: environment.set.TEXT is left out: it becomes" in text
+    check = [str(prefix / "bin" / "mpiimport"), "profile", "check", str(caller.profile)]
+    checked = caller.start(*check, ODD=latin)
+    assert checked.status == 0 and "left out: it becomes" in checked.stdout, checked.stderr
+
+
+def test_a_file_that_no_runtime_can_bind_is_named(caller: Caller) -> None:
+    caller.profile.write_text(HEAD + "mounts: [{source: '${DATA}/of-*'}]\n")
+    command = [str(caller.site.prefix / "shim" / "apptainer"), "exec", f"--mpiimport={caller.profile}"]
+    for name, shown in (("of-a:b", "of-a:b"), ("of-caf\udce9", r"of-caf\xe9")):
+        (caller.directory / name).mkdir()
+        outcome = caller.start(*command, str(caller.site.images / "py"), "echo", "ran")
+        (caller.directory / name).rmdir()
+        assert (outcome.status, outcome.stdout) == (2, "")
+        assert f"{caller.profile}:4: " in outcome.stderr and shown in outcome.stderr
+        assert "write a pattern that leaves it out" in outcome.stderr
+
+
 def test_no_plan_holds_for_a_job_whose_ranks_may_differ(caller: Caller) -> None:
     plan = str(caller.site.prefix / "bin" / "mpiimport-plan")
     outcome = caller.start(plan, "share", "--profile", str(caller.profile))
