@@ -62,6 +62,29 @@ def test_a_profile_holds_in_the_container(site: Site, mpich: Mpi, identity: str)
     )
 
 
+NAMES = "import os, sys; print(*(f'{k}={v}' for k, v in sorted(os.environ.items()) if 'MPIIMPORT' in k))"
+
+
+@pytest.mark.parametrize("mode", ["force", "1"], ids=["served", "stepped aside"])
+@pytest.mark.parametrize("door", ["early start", "through a shell", "report", "run"])
+def test_a_rank_sees_the_switch_and_the_options_alone(site: Site, mpich: Mpi, door: str, mode: str) -> None:
+    cell = Cell("shim", "sandbox", "root", "hybrid", "mpich")
+    workspace = site.workspace("root")
+    report = {"MPIIMPORT_REPORT": str(workspace / "report.json")} if door == "report" else {}
+    environment = site.environment(cell, mpich, MPIIMPORT=mode, MPIIMPORT_READERS="3", **report)
+    python = ["sh", "-c", 'exec python3 -c "$0"', NAMES] if door == "through a shell" else ["python3", "-c", NAMES]
+    program = [str(site.images / "py"), *python]
+    if door == "run":
+        job = [str(site.prefix / "bin" / "mpiimport"), "run", "--profile", "mpich", "--"]
+        command = [*job, *mpich.command(2), "apptainer", "exec", *program]
+    else:
+        command = [*mpich.command(2), str(site.prefix / "shim" / "apptainer"), "exec", "--mpiimport=mpich", *program]
+    outcome = run(command, environment, 60, workspace)
+    assert outcome.status == 0, outcome.stderr
+    options = "".join(f" {name}={value}" for name, value in sorted({"MPIIMPORT_READERS": "3", **report}.items()))
+    assert outcome.stdout == 2 * f"MPIIMPORT=0{options}\n"
+
+
 LISTS = """
 schema_version: 1
 name: lists

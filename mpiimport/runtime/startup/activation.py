@@ -3,6 +3,7 @@
 import sys
 
 from .. import os
+from ..clock import NAMED, STARTED
 from ..messages import say
 from ..mpi.abrupt_ends import before_abrupt_ends
 from ..mpi.launcher import Launch, is_on_one_node, is_rank_process, launch
@@ -12,9 +13,11 @@ from ..program import Program
 from ..serving.path_hook import ask_before_importlib
 from ..serving.site_answers import Answers
 from .closed_streams import ClosedStreamsKept
-from .decision import unserved_interpreter, why_not
+from .decision import IMAGE_ON, unserved_interpreter, why_not
 from .exit_handlers import ExitHandlers
 
+# What our programs tell each other on the way to a rank, which the program need not know.
+HANDED_OVER = (NAMED, STARTED, IMAGE_ON, "MPIIMPORT_APPLIED", "MPIIMPORT_PLAN", "MPIIMPORT_PROFILE")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..mpi.ownership import Ownership
@@ -47,6 +50,16 @@ def activate(
         return None
     # Children of a rank must neither start MPI nor wait for us.
     os.environ["MPIIMPORT"] = "0"
+    try:
+        return _activate_rank(here, options, program, answers, before_site, at_exit)
+    finally:
+        for name in HANDED_OVER:
+            os.environ.pop(name, None)
+
+
+def _activate_rank(
+    here: Launch, options: Options, program: Program, answers: Answers, before_site: bool, at_exit: ExitHandlers
+) -> "Service | None":
     report = _new_report(options.report, here, program, at_exit) if options.report else None
     reason = why_not(here, options)
     if reason:
