@@ -156,6 +156,9 @@ def test_of_a_list_that_is_partly_the_sites_that_part_stays(configure: Configure
         ("docker", "{// a comment\n}\n", "is not understood"),
         ("docker", '{"features": {}, "features": {}}', "a key stands there twice"),
         ("docker", "[]\n", "is no table of settings"),
+        ("docker", '{"a": NaN}', "is not understood"),
+        ("docker", r'{"a": "\uFDD05"}', "is not understood"),
+        ("docker", "[" * 20000, "is not understood"),
         ("containerd", "[plugins.cri]\nenable_tls = false\n", "has no version 2 or 3"),
         ("containerd", "version = 2\nplugins = 1\n", "plugins is no table"),
         ("cri-o", "\x00", "is not understood"),
@@ -213,6 +216,31 @@ def test_settings_in_any_form_are_kept_and_restored(configure: Configure, tmp_pa
     configure("podman", file, "--write")
     assert configure("podman", file, "--undo", "--write").status == 0
     assert file.read_bytes() == text.encode()
+
+
+@pytest.mark.parametrize("name", ["daemon.json", "daemon.conf", "daemon"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["Unix", "Windows"])
+def test_dockers_file_keeps_numbers_characters_and_line_ends(
+    configure: Configure, tmp_path: Path, name: str, end: str
+) -> None:
+    kept = [
+        '"max-concurrent-downloads": 12345678901234567890123',
+        '"odd": [1.10, 1E400, -0, 1e5, 0.10000000000000000555]',
+        '"lone": "\\ud800"',
+        '"text": "1.10 \\\\ \\" ä \\u0000"',
+    ]
+    text = end.join(["{", *(f"\t{line}," for line in kept[:-1]), f"\t{kept[-1]}", "}", ""]).replace("[", f"[{end}\t\t")
+    text = text.replace("]", f"{end}\t]").replace(", ", f",{end}\t\t")
+    file = tmp_path / name
+    file.write_bytes(text.encode())
+    made = configure("docker", file, "--write")
+    assert made.status == 0, made.stderr
+    changed = file.read_bytes().decode()
+    added = f',{end}\t"features": {{{end}\t\t"cdi": true{end}\t}}{end}}}{end}'
+    assert changed == text.removesuffix(f"{end}}}{end}") + added
+    file.write_bytes(changed.replace("1.10,", "1.100,").encode())
+    assert configure("docker", file, "--undo", "--write").status == 0
+    assert file.read_bytes().decode() == text.replace("1.10,", "1.100,")
 
 
 def test_a_file_behind_a_link_is_changed_and_the_link_stays(configure: Configure, tmp_path: Path) -> None:

@@ -56,14 +56,14 @@ def configure(name: str, config: Path | None, undo: bool, write: bool) -> int:
 
 def _with(runtime: Runtime, path: Path, text: str) -> str:
     """The text with what the runtime has to be told; the same where that is there."""
-    settings = Settings(path, text)
+    settings = Settings(path, text, is_json=runtime.is_json)
     wanted = runtime.settings(path, settings)
 
     def change(found: Settings) -> None:
         for setting in wanted:
             found.add(setting)
 
-    return _changed(path, text, change)
+    return _changed(runtime, path, text, change)
 
 
 def _without(runtime: Runtime, path: Path, text: str | None) -> str | None:
@@ -74,26 +74,26 @@ def _without(runtime: Runtime, path: Path, text: str | None) -> str | None:
         return text
     if _with(runtime, path, before or "") == text:
         return before
-    wanted = runtime.settings(path, Settings(path, text))
-    earlier = Settings(path, before) if before is not None else None
+    wanted = runtime.settings(path, Settings(path, text, is_json=runtime.is_json))
+    earlier = Settings(path, before, is_json=runtime.is_json) if before is not None else None
 
     def change(found: Settings) -> None:
         for setting in wanted:
             found.remove(setting, earlier)
 
-    return _changed(path, text, change)
+    return _changed(runtime, path, text, change)
 
 
-def _changed(path: Path, text: str, change: Callable[[Settings], None]) -> str:
+def _changed(runtime: Runtime, path: Path, text: str, change: Callable[[Settings], None]) -> str:
     """Change a text as its meaning is changed. Raises Complaint where it would come to mean something else."""
-    settings = Settings(path, text)
+    settings = Settings(path, text, is_json=runtime.is_json)
     meant = settings.twin()
     change(meant)
     if meant.plain() == settings.plain():
         return text
     change(settings)
     new = settings.text()
-    if Settings(path, new).plain() != meant.plain():
+    if Settings(path, new, is_json=runtime.is_json).plain() != meant.plain():
         raise Complaint(f"{path} cannot be changed without changing its sense; it was left as it is: edit it by hand")
     return new
 

@@ -27,6 +27,7 @@ class Runtime:
     file: Callable[[], Path]
     settings: Callable[[Path, Settings], list[Setting]]
     notes: list[str] = field(default_factory=list)
+    is_json: bool = False
 
 
 def _podman_file() -> Path:
@@ -96,6 +97,7 @@ RUNTIMES = {
             lambda: Path("/etc/docker/daemon.json"),
             _docker,
             ["Docker 25 and newer know devices; an older one does not look at this", "then restart it", CDI_NEXT],
+            is_json=True,
         ),
         Runtime(
             "containerd",

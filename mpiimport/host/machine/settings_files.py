@@ -30,12 +30,13 @@ class Setting:
 class Settings:
     """The text of one file, understood. Raises Complaint where it is not."""
 
-    def __init__(self, path: Path, text: str) -> None:
+    def __init__(self, path: Path, text: str, *, is_json: bool = False) -> None:
         self._path = path
-        self._is_json = path.suffix == ".json"
-        # As wide as the first line that is indented; JSON has no comments, so that is all there is to keep.
+        self._is_json = is_json
+        # As wide as the first line that is indented; JSON has no comments, so that and the line ends are all to keep.
         indented = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
         self._indent = indented[1] if indented else "  "
+        self._line_end = "\r\n" if re.match(r"[^\n]*\r\n", text) else "\n"
         try:
             self.root: Table = self._parsed(text)
         except (ValueError, RecursionError) as exc:
@@ -45,7 +46,7 @@ class Settings:
 
     def text(self) -> str:
         if self._is_json:
-            return json.dumps(self.root, indent=self._indent, ensure_ascii=False) + "\n"
+            return _json_of(self.root, self._indent).replace("\n", self._line_end)
         # Not needed by other commands.
         import tomlkit
 
@@ -123,10 +124,36 @@ class Settings:
 
     def _parsed(self, text: str) -> Any:
         if self._is_json:
-            return json.loads(text, object_pairs_hook=_without_doubles) if text.strip() else {}
+            return _parsed_json(text) if text.strip() else {}
         import tomlkit
 
         return tomlkit.parse(text)
+
+
+# In front of a number, which is kept as it is written: no text may have this character, by the rules of Unicode.
+NUMBER = "\ufdd0"
+
+
+def _parsed_json(text: str) -> Any:
+    def number(written: str) -> str:
+        return NUMBER + written
+
+    if NUMBER in text or "\\ufdd0" in text.lower():
+        raise ValueError("it has a character that no text may have")
+    return json.loads(
+        text, object_pairs_hook=_without_doubles, parse_int=number, parse_float=number, parse_constant=_refused
+    )
+
+
+def _json_of(root: Table, indent: str) -> str:
+    text = json.dumps(root, indent=indent, ensure_ascii=False) + "\n"
+    text = re.sub(f'"{NUMBER}([^"]*)"', r"\1", text)
+    # Half a character can only be written as an escape.
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+def _refused(written: str) -> None:
+    raise ValueError(f"{written} is no number in JSON")
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
