@@ -1,6 +1,8 @@
 """The command ``mpiimport``: its subcommands and their options."""
 
 import argparse
+import errno
+import os
 import sys
 
 from mpiimport import __version__
@@ -24,12 +26,18 @@ from .complaint import Complaint
 USAGE_STATUS, FAILURE_STATUS = 2, 1
 
 
+# Of standard output that nobody can write to: a full disk, a limit, a reader that has gone.
+OUTPUT_FAILS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE}
+
+
 def main(words: list[str] | None = None) -> int:
     """Run one subcommand and return the exit status: 1 after a complaint, 2 for a command line not understood."""
     words = sys.argv[1:] if words is None else words
     try:
         arguments, command = understand(words)
         status: int = arguments.run(arguments, command)
+        # What cannot be written shows here, and not when the interpreter ends.
+        sys.stdout.flush()
     except Complaint as exc:
         print(f"mpiimport: {exc}", file=sys.stderr)
         return FAILURE_STATUS
@@ -38,6 +46,14 @@ def main(words: list[str] | None = None) -> int:
         if (exc.name or __package__).startswith("mpiimport"):
             raise
         print(f"mpiimport: {exc}; install mpiimport[host]", file=sys.stderr)
+        return FAILURE_STATUS
+    except OSError as exc:
+        if exc.filename is not None or exc.errno not in OUTPUT_FAILS:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # A reader that has seen enough need not be told.
+        if exc.errno != errno.EPIPE:
+            print(f"mpiimport: the output cannot be written: {exc.strerror}", file=sys.stderr)
         return FAILURE_STATUS
     return status
 

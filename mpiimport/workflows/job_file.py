@@ -23,6 +23,13 @@ def read_job(file: Path) -> Job:
         raise Complaint(f"cannot read the job {file}: {exc.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as exc:
         raise Complaint(f"{file} is no YAML: {' '.join(str(exc).split())}") from None
+    except RecursionError:
+        raise Complaint(f"{file} is nested too deeply, so it is no job") from None
+    try:
+        json.dumps(content, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as exc:
+        half = exc.object[exc.start]
+        raise Complaint(f"{file} has half a character, {half!r}, which no program can get; write a whole one") from None
     schema = json.loads(SCHEMA.read_text())
     error = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(content))
     if error is not None:

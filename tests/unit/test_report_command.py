@@ -1,12 +1,15 @@
 """`mpiimport report`: what reports say, alone and side by side, and why others cannot be read."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mpiimport.host.cli import main
+from tests.conftest import ROOT
 from tests.unit.test_report_figures import facts, row
 
 
@@ -64,6 +67,8 @@ def test_reports_of_one_name_are_told_apart(tmp_path: Path, capsys: pytest.Captu
         ('{"report_version": 2}', "version 2, and this command reads version 3: run the job again"),
         ('{"report_version": 4}', "version 4, and this command reads version 3: use the mpiimport that wrote it"),
         ('{"report_version": 3}', "is damaged: $: "),
+        ("[" * 100_000, "is nested too deeply"),
+        (f'{{"report_version": 3, "missed": {"[" * 900}{"]" * 900}}}', "is damaged: $: "),
     ],
 )
 def test_what_cannot_be_read_is_said_in_one_line(
@@ -112,3 +117,41 @@ def test_a_damaged_field_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     path.write_text(json.dumps(found))
     assert main(["report", str(path)]) == 1
     assert "$.phases.main.wall.median" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--html", "--trace"])
+def test_no_report_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str) -> None:
+    files = [keep(tmp_path / name) for name in ("a.json", "b.json")]
+    before = [file.read_text() for file in files]
+    link = tmp_path / "link"
+    link.symlink_to(files[1])
+    for target in (files[0], link):
+        assert main(["report", *map(str, files), option, str(target)]) == 1
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err == f"mpiimport: {option} {target} is one of the reports; name another file\n"
+    assert [file.read_text() for file in files] == before
+
+
+@pytest.mark.parametrize("words", [[], ["--importtime"]], ids=["tables", "importtime"])
+def test_output_that_cannot_be_written_is_said_in_one_line(tmp_path: Path, words: list[str]) -> None:
+    # More than fits into a buffer.
+    imports = {"name": ["a"] * 2000, "depth": [0] * 2000} | {key: [0.1] * 2000 for key in ("began", "own", "wall")}
+    file = keep(tmp_path / "r.json", **({"imports": imports} if words else {}))
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "mpiimport.host", "report", str(file), *words],
+            stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, timeout=60,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "mpiimport: the output cannot be written: No space left on device\n")
+
+
+def test_a_reader_that_has_seen_enough_ends_the_command(tmp_path: Path) -> None:
+    file = keep(tmp_path / "r.json")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mpiimport.host", "report", str(file)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+    )  # fmt: skip
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.communicate(timeout=60)[1] == ""

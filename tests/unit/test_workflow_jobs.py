@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mpiimport.host import planner
+from mpiimport.host.cli import main
 from mpiimport.host.commands.workflow import MANAGERS, shown_for
 from mpiimport.host.complaint import Complaint
 from mpiimport.workflows import Job
@@ -147,3 +148,24 @@ def test_the_documentations_job_is_read(tmp_path: Path) -> None:
     file = tmp_path / "job.yaml"
     file.write_text(re.sub("^    ", "", text, flags=re.MULTILINE))
     assert read_job(file) == Job("parallel", PYTHON, image="img.sif", ranks=4, profile="mpich")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"name: caf\xe9\n", "is no YAML"),
+        (b'name: "a\\ud800"\nprogram: [python3]\n', "has half a character"),
+        (b'name: app\nprogram: [python3, "\\udc80"]\n', "has half a character"),
+        (b'name: app\nprogram: [python3]\nenvironment: {A: "\\udfff"}\n', "has half a character"),
+        (b"[" * 20000, "is nested too deeply"),
+    ],
+)
+def test_what_is_no_text_is_said_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, reason: str
+) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_bytes(content)
+    assert main(["workflow", "show", "shell", str(file)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1
+    assert captured.err.startswith(f"mpiimport: {file} ") and reason in captured.err

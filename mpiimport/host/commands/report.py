@@ -35,6 +35,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def report(given: argparse.Namespace) -> int:
     """Print tables of ``given.files``, and write what else is asked for. Raises Complaint."""
+    for option, path in (("--html", given.html), ("--trace", given.trace)):
+        if path is not None and path.exists() and any(path.samefile(file) for file in given.files if file.exists()):
+            raise Complaint(f"{option} {path} is one of the reports; name another file")
     # Not needed where only `bake` is used, as in an image.
     try:
         from ..report.file import read_reports

@@ -46,6 +46,8 @@ def _read(path: Path) -> dict[str, Any]:
         raise Complaint(f"{path}: {exc.strerror}") from None
     except ValueError as exc:
         raise Complaint(f"{path} is damaged, or no report: {exc}; --report FILE writes one") from None
+    except RecursionError:
+        raise Complaint(f"{path} is nested too deeply, so it is no report; --report FILE writes one") from None
     version = facts.get("report_version") if isinstance(facts, dict) else None
     if not isinstance(version, int):
         raise Complaint(f"{path} is no report of mpiimport; --report FILE writes one")
