@@ -173,7 +173,16 @@ def test_variables_stand_in_values_that_vary_and_not_in_names_and_choices(schema
     assert places(schema) == {
         *changes,
         *(f"user_namespace.{change}" for change in changes),
-        *("mounts.source", "mounts.target", "mpi.library", "mpi.preload", "service.store", "container.options"),
+        *(
+            "mounts.source",
+            "mounts.target",
+            "mpi.library",
+            "mpi.preload",
+            "mpi.inject.from",
+            "mpi.inject.search",
+            "service.store",
+            "container.options",
+        ),
     }
 
 
