@@ -1,6 +1,7 @@
 """The JSON Schema of profiles, the launch side and the runtime agree on what a profile may say."""
 
 import json
+import re
 import subprocess
 import textwrap
 from collections.abc import Callable
@@ -166,6 +167,31 @@ def places(schema: dict[str, Any], at: str = "") -> set[str]:
         inner = {"NAME": schema["additionalProperties"]}
     own = {at} if schema.get("x-variables") else set()
     return own | {place for key, part in inner.items() for place in places(part, f"{at}.{key}".strip("."))}
+
+
+# A section with the comments directly above it.
+SECTION = re.compile(r"^((?:#.*\n)*)(\w+):((?:.*\n)(?:(?: .*)?\n)*)", re.MULTILINE)
+IDENTITY = {"schema_version", "name", "description", "extends", "hosts", "host_variables"}
+
+
+PARTS = [path for path in SHIPPED if 'description: "Part: ' in path.read_text()]
+
+
+@pytest.mark.parametrize("path", PARTS, ids=lambda path: str(path.stem))
+def test_each_section_of_a_part_has_its_source_in_a_comment(path: Path) -> None:
+    sections = [found for found in SECTION.findall(path.read_text()) if found[1] not in IDENTITY]
+    assert sections
+    assert [name for above, name, body in sections if "#" not in above + body] == []
+
+
+def test_the_parts_are_those_of_the_documentation() -> None:
+    table = (ROOT / "docs" / "profiles.md").read_text().partition("| name | what it brings |")[2].partition("\n\n")[0]
+    assert sorted(re.findall(r"`([a-z-]+)`(?=[^|]*\|[^|]*\|$)", table, re.MULTILINE)) == [path.stem for path in PARTS]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.stem))
+def test_each_shipped_profile_begins_with_what_it_is_of(path: Path) -> None:
+    assert path.read_text().startswith("# ")
 
 
 def test_variables_stand_in_values_that_vary_and_not_in_names_and_choices(schema: dict[str, Any]) -> None:

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"mpiimport.org/hooks/internal/leaves/prefix"
 )
 
 func (s site) record(t *testing.T, text string) {
@@ -43,9 +45,15 @@ func TestARecordThatCannotBeReadEndsNoStart(t *testing.T) {
 	for text, note := range map[string]string{
 		"runtimes: {" + s.real + "/singularity: {flavour: apptainer, newer: yes}}\nnewer: [1]\n": "",
 		"runtimes: {singularity: {path: /usr/bin/singularity, flavour: apptainer}}\n":            "",
-		"runtimes: [1]\n": "launch.yaml", "{": "launch.yaml", "\x00": "launch.yaml",
+		"runtimes: [1]\n": "launch.yaml", "{": "launch.yaml", "\x00": "launch.yaml", "a directory": "launch.yaml",
 	} {
-		s.record(t, text)
+		file := prefix.LaunchFile(s.prefix)
+		must(t, os.RemoveAll(file))
+		if text == "a directory" {
+			must(t, os.Mkdir(file, 0o755))
+		} else {
+			s.record(t, text)
+		}
 		for _, line := range []string{"singularity exec img true", "singularity exec --mpiimport img true"} {
 			must(t, os.RemoveAll(s.log))
 			status, stderr, log := s.run(t, line)
