@@ -30,10 +30,11 @@ AccountingStorageType=accounting_storage/none
 SwitchType=switch/none
 MpiDefault=none
 ReturnToService=2
-NodeName={host} NodeAddr=127.0.0.1 CPUs={processors} State=UNKNOWN
+NodeName={host} NodeAddr=127.0.0.1 CPUs={processors} RealMemory={memory} State=UNKNOWN
 PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
 """
 SECONDS = 30
+MEGABYTE = 1 << 20
 
 
 class Slurm:
@@ -59,6 +60,7 @@ class Slurm:
                 controller=controller,
                 daemon=daemon,
                 processors=os.cpu_count(),
+                memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MEGABYTE,
             )
         )
         files = [f"--{kind}-file={self.directory}/munge.{kind}" for kind in ("key", "pid", "log", "seed")]

@@ -4,10 +4,12 @@ Parsl's user guide, "Apps", "MPI and Multi-node Apps"; ``parsl.executors.HighThr
 """
 
 import json
+import math
 import shlex
 from typing import Any
 
 from .job import Job, started_early
+from .transient import passing_failure, tail
 
 # The launcher with its nodes and ranks, which Parsl's MPIExecutor puts into a task's environment.
 PREFIX = "$PARSL_MPI_PREFIX"
@@ -45,6 +47,20 @@ def serve_workers(executor: Any) -> Any:
     _, _, arguments = executor.launch_cmd.partition(" ")
     executor.launch_cmd = f"{shlex.join(started_early(['python3', '-m', POOL]))} {arguments}"
     return executor
+
+
+def retry_handler(failure: Exception, task: Any) -> float:
+    """Return what a failure takes off ``retries``; for ``Config(retries=2, retry_handler=retry_handler)``.
+
+    A container's start that fails on a node's whim takes one, a program that fails all: it fails its task at once.
+    Where the app has no ``stderr`` nobody can tell.
+    """
+    from parsl.app.errors import BashExitFailure
+
+    errors = task["kwargs"].get("stderr")
+    errors = errors[0] if isinstance(errors, tuple) else errors
+    may_pass = not isinstance(failure, BashExitFailure) or not errors or passing_failure(tail(errors))
+    return 1 if may_pass else math.inf
 
 
 def shown(job: Job) -> str:

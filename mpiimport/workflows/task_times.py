@@ -1,9 +1,9 @@
 """When the tasks of a workflow ran, as its manager wrote it down.
 
 What is read: ``start,end`` or ``start,end,own`` as CSV (Unix times in seconds, or ISO 8601; ``own`` is the time of the
-program itself); a benchmark file of Snakemake (its manual, "Benchmark rules"), or a directory of such; the monitoring
-database of Parsl (its user guide, "Monitoring"), an SQLite file; the event log of Balsam as JSON, as ``balsam.events``
-writes it; what ``balsam ls --history`` of Balsam 0.5 prints.
+program itself); a benchmark file of Snakemake (its manual, "Benchmark rules"), or a directory of such; the job log of
+GNU parallel (``--joblog``); the monitoring database of Parsl (its user guide, "Monitoring"), an SQLite file; the event
+log of Balsam as JSON, as ``balsam.events`` writes it; what ``balsam ls --history`` of Balsam 0.5 prints.
 """
 
 import csv
@@ -22,13 +22,14 @@ from mpiimport.host.complaint import Complaint
 SQLITE = b"SQLite format 3\0"
 TRIES = "SELECT task_try_time_running, task_try_time_returned FROM try WHERE task_try_time_returned IS NOT NULL"
 SECONDS = "s"
+JOB_START, JOB_SECONDS = "Starttime", "JobRuntime"
 # Of Balsam: the state of a task that runs; the heading of a job's history, and a line of it.
 RUNNING = "RUNNING"
 HEADING = re.compile(r"Job .*\[([0-9a-f-]{36})\]$")
 STATE = re.compile(r"\s*\[(\d\d-\d\d-\d{4} [\d:.]+)\s+(\w+)\s*\]")
 STAMP = "%m-%d-%Y %H:%M:%S.%f"
 REMEDY = (
-    "give CSV with the columns start,end, Snakemake's benchmark files, Parsl's monitoring.db, "
+    "give CSV with the columns start,end, Snakemake's benchmark files, GNU parallel's job log, Parsl's monitoring.db, "
     "or Balsam's events or history"
 )
 
@@ -74,6 +75,10 @@ def _tasks(file: Path) -> Iterator[Task]:
         names = rows.fieldnames or []
         if "start" in names and "end" in names:
             yield from map(_of_row, rows)
+        elif JOB_START in names and JOB_SECONDS in names:
+            for row in rows:
+                start = float(row[JOB_START])
+                yield Task(start, start + float(row[JOB_SECONDS]))
         elif names[:1] == [SECONDS]:
             # A benchmark is written when its job ends.
             end = file.stat().st_mtime

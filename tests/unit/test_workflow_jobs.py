@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,12 @@ from mpiimport.workflows import Job
 from mpiimport.workflows.job import MPIIMPORT, START
 from mpiimport.workflows.job_file import SCHEMA, read_job
 from tests.conftest import ROOT
+from tests.containers.workflows.story import PAGE, Story, stories
 
-PAGE = ROOT / "docs" / "workflows.md"
 EXAMPLES = ROOT / "examples" / "workflows"
 PYTHON = ("python3", "app.py")
+# Lines of a section.
+SCREEN = 45
 
 
 def job_in(directory: Path, **changes: object) -> Path:
@@ -135,19 +138,33 @@ def test_the_documentation_has_the_fields_of_the_schema() -> None:
     assert sorted(properties) == sorted(Job.__dataclass_fields__)
 
 
-def test_the_documentations_code_is_that_of_the_examples() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    # Those may stand further in.
-    examples = [re.sub("^ +", "", file.read_text(), flags=re.MULTILINE) for file in EXAMPLES.glob("*.py")]
-    assert blocks
-    assert [block for block in blocks if not any(block in example for example in examples)] == []
+@pytest.mark.parametrize("story", stories(), ids=lambda story: story.heading)
+def test_what_is_to_be_pasted_stands_in_an_example(story: Story) -> None:
+    examples = [flush(file.read_text()) for file in EXAMPLES.iterdir()]
+    assert [text for text in story.pasted if not any(flush(text) in example for example in examples)] == []
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.iterdir()), ids=lambda file: file.name)
+def test_an_example_is_run_by_a_command_of_the_documentation(example: Path) -> None:
+    users = [story.script for story in stories()]
+    users += [file.read_text() for file in EXAMPLES.iterdir() if file != example]
+    assert any(example.name in text or f"from {example.stem} import" in text for text in users)
+
+
+@pytest.mark.parametrize("story", stories(), ids=lambda story: story.heading)
+def test_a_manager_takes_one_screen(story: Story) -> None:
+    assert story.length <= SCREEN
+
+
+def flush(text: str) -> str:
+    """A part may stand further in than on the page."""
+    return re.sub("^ +", "", text, flags=re.MULTILINE)
 
 
 def test_the_documentations_job_is_read(tmp_path: Path) -> None:
-    (text,) = re.findall(r"(    name: parallel\n(?:    .*\n)+)", PAGE.read_text())
-    file = tmp_path / "job.yaml"
-    file.write_text(re.sub("^    ", "", text, flags=re.MULTILINE))
-    assert read_job(file) == Job("parallel", PYTHON, image="img.sif", ranks=4, profile="mpich")
+    file = shutil.copy(EXAMPLES / "app.yaml", tmp_path)
+    words = ("python3", "simulation.py", "2000")
+    assert read_job(Path(file)) == Job("parallel", words, image="img.sif", ranks=4, profile="mpich")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A workflow manager in a virtual environment of its own, started as its users start it."""
 
 import shutil
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ PATIENCE = 20
 
 @dataclass(frozen=True)
 class Manager:
-    """``python``: of its environment; ``directory``: where its files and those of its jobs go."""
+    """``python``: of its environment, or of the tests where it needs no packages; ``directory``: where its files and
+    those of its jobs go."""
 
     site: Site
     mpi: Mpi
@@ -31,7 +33,7 @@ class Manager:
         directory = site.workspace("root")
         # Where containers see it.
         shutil.copytree(EXAMPLES, directory, dirs_exist_ok=True)
-        return cls(site, mpi, environment_with(packages), directory)
+        return cls(site, mpi, environment_with(packages) if packages else Path(sys.executable), directory)
 
     @property
     def image(self) -> Path:
