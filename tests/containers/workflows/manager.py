@@ -14,6 +14,8 @@ from tests.containers.cells import Cell, Site
 EXAMPLES = ROOT / "examples" / "workflows"
 CELL = Cell("shim", "sif", "root", "hybrid", "mpich")
 SECONDS = 240
+# A user whom the machine does not know: Apptainer refuses to start a container, as on a node that cannot ask.
+STRANGER = "setpriv --reuid=54321 --clear-groups"
 # Of ranks that are told to end, and of the keeper of a store.
 PATIENCE = 20
 
@@ -66,6 +68,15 @@ class Manager:
         outcome = self.run(self.python, script, self.image, *words, **changes)
         assert outcome.status == 0, outcome.stderr
         return outcome.stdout.splitlines()
+
+    def with_a_runtime_that_fails_once(self) -> dict[str, str]:
+        """What has the real runtime fail at the first container, as it does where the user database is not there."""
+        runtime, tried = self.directory / "runtime" / "apptainer", self.directory / "tried"
+        runtime.parent.mkdir()
+        once = f'case $1 in exec) mkdir "{tried}" 2>/dev/null && exec {STRANGER} {self.site.runtime} "$@" ;; esac'
+        runtime.write_text(f'#!/bin/sh\n{once}\nexec {self.site.runtime} "$@"\n')
+        runtime.chmod(0o755)
+        return {"PATH": f"{runtime.parent}:{self.environment()['PATH']}"}
 
     def throughput(self, times: str) -> list[str]:
         """The figures of the tasks of a file that the manager has written: how many, and the others; drawn as well."""

@@ -16,7 +16,7 @@ from parsl.executors import HighThroughputExecutor, MPIExecutor
 from parsl.launchers import MpiExecLauncher, SimpleLauncher
 from parsl.providers import LocalProvider
 from mpiimport.workflows import Job
-from mpiimport.workflows.parsl import bash_app, mpi_app, serve_workers
+from mpiimport.workflows.parsl import bash_app, mpi_app, retry_handler, serve_workers
 
 def job(program="simulation.py", **others):
     return Job("simulate", ("python3", os.path.abspath(program)), image=sys.argv[1], profile="mpich", **others)
@@ -37,6 +37,20 @@ FAILING = """
 with with_executor(HighThroughputExecutor(max_workers_per_node=1)):
     task = bash_app(job(ranks=2))("-5", stdout="bad.out", stderr="bad.err")
     print(type(task.exception()).__name__, task.exception().exitcode)
+"""
+RETRIED = """
+tries = []
+
+def counted(failure, task):
+    tries.append(retry_handler(failure, task))
+    return tries[-1]
+
+executor = HighThroughputExecutor(max_workers_per_node=1)
+with parsl.load(Config(executors=[executor], retries=2, retry_handler=counted, usage_tracking=0)):
+    app = bash_app(job(ranks=2))
+    app("2000", stdout="good.out", stderr="good.err").result()
+    task = app("-5", stdout="bad.out", stderr="bad.err")
+    print(type(task.exception()).__name__, tries)
 """
 TOO_LONG = """
 open("endless.py", "w").write("from mpi4py import MPI\\nimport time, numpy\\nopen('began', 'w')\\ntime.sleep(600)\\n")
@@ -87,13 +101,6 @@ def flow(manager: Manager, text: str, **changes: str) -> list[str]:
     return manager.flow(CONFIGURED + body, **changes)
 
 
-def test_the_example_runs_a_parallel_and_a_serial_job(manager: Manager) -> None:
-    outcome = manager.example("parsl_jobs.py", manager.image)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.stdout.splitlines() == ["parallel 4 ranks: 1999000", "serial 1 ranks: 1999000"]
-    assert manager.was_served("parallel.err", ranks=4)
-
-
 def test_parsls_own_mpi_mode_starts_the_ranks(manager: Manager) -> None:
     nodes = manager.directory / "nodes"
     nodes.write_text("localhost\n")
@@ -104,6 +111,13 @@ def test_parsls_own_mpi_mode_starts_the_ranks(manager: Manager) -> None:
 def test_a_job_that_fails_fails_its_task(manager: Manager) -> None:
     assert flow(manager, FAILING) == ["BashExitFailure 1"]
     assert "simulation.py: -5 is below 0" in (manager.directory / "bad.err").read_text()
+
+
+def test_a_container_that_does_not_start_is_tried_again_and_a_program_that_fails_is_not(manager: Manager) -> None:
+    assert flow(manager, RETRIED, **manager.with_a_runtime_that_fails_once()) == ["BashExitFailure [1, inf]"]
+    assert (manager.directory / "good.out").read_text() == "2 ranks: 1999000\n"
+    errors = (manager.directory / "good.err").read_text()
+    assert "unknown userid" in errors and manager.was_served("good.err", ranks=2)
 
 
 def test_a_task_that_takes_too_long_leaves_nothing(manager: Manager) -> None:

@@ -41,16 +41,6 @@ def manager(site: Site, mpich: Mpi) -> Manager:
     return Manager.of(site, mpich, "psij")
 
 
-def test_the_example_runs_a_parallel_and_a_serial_job(manager: Manager) -> None:
-    outcome = manager.example("psij_jobs.py", manager.image)
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.stdout.splitlines() == [
-        "parallel COMPLETED 4 ranks: 1999000",
-        "serial COMPLETED 1 ranks: 1999000",
-    ]
-    assert manager.was_served("parallel.err", ranks=4)
-
-
 def test_jobs_go_through_slurm(manager: Manager, slurm: Slurm) -> None:
     assert manager.flow(CONFIGURED + BY_SLURM, **slurm.environment) == ["COMPLETED"]
     assert (manager.directory / "task.out").read_text() == "2 ranks: 1999000\n"
