@@ -1,0 +1,234 @@
+"""Many short tasks of a workflow, each in a container of its own, plainly and with mpiimport asked for.
+
+    python -m benchmarks.programs.workflow_tasks --prefix build/prefix --output results.json --resume
+
+The tasks of a setting are done in rounds: each round runs one batch of them in each way, and begins with the next way.
+The image lies on this machine's own disk, or on the lab's file system, whose client begins each batch with cold caches
+and counts its operations. Writes JSON after each batch; ``--resume`` goes on where it ended. Needs root.
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measuring.containers import (
+    UNAVAILABLE,
+    Containers,
+    Unavailable,
+    find_containers,
+    provision,
+    provisioned_mpi,
+)
+from benchmarks.measuring.control_group import group, into, seconds_of
+from benchmarks.measuring.local_jobs import SERVED
+from benchmarks.measuring.machine import describe
+from benchmarks.measuring.workflow_managers import MANAGERS, Batch, Way
+from benchmarks.programs.lab_scale import recorded_runs
+from benchmarks.workloads import WORKLOADS
+from lab.filesystem import SharedFileSystem
+from lab.ranks import clean_environment, run
+
+SECONDS = 1800
+TREES = {"SIF": "py.sif", "sandbox": "py"}
+DISK, LAB = "local disk", "lab"
+LAUNCHER = "/opt/mpich/bin/mpiexec"
+# What a task computes is short beside what it imports.
+PROGRAM = f"""
+import json, sys, time
+{WORKLOADS["scipy"].imports}
+world = None
+if sys.argv[1] != "1":
+    from mpi4py import MPI
+    world = MPI.COMM_WORLD
+    world.Barrier()
+{SERVED}
+begun = time.perf_counter()
+knots = numpy.linspace(0, 10, 1000)
+scipy.interpolate.CubicSpline(knots, numpy.sin(knots))(numpy.linspace(0, 10, 100000)).sum()
+own = time.perf_counter() - begun
+if world is None or world.rank == 0:
+    print(json.dumps({{"own": own, "served": is_served("numpy")}}))
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """``place``: where the image lies; ``tree``: what it is; ``ranks``: of each task, started in its container."""
+
+    manager: str
+    place: str
+    tree: str
+    ranks: int
+
+
+def ways(prefix: Path) -> dict[str, Way]:
+    """Return what is compared, the plain way first."""
+    return {"plain": Way(), "served": Way(("--mpiimport=mpich",), (prefix / "shim",))}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
+    parser.add_argument("--output", type=Path, required=True, help="where the results go")
+    parser.add_argument("--managers", nargs="+", choices=MANAGERS, default=list(MANAGERS), help="(all)")
+    parser.add_argument("--places", nargs="+", choices=[DISK, LAB], default=[DISK, LAB], help="(all)")
+    parser.add_argument("--trees", nargs="+", choices=TREES, default=list(TREES), help="(all)")
+    parser.add_argument("--ranks", nargs="+", type=_positive, default=[1, 4], help="of a task (1 4)")
+    parser.add_argument("--tasks", type=_positive, default=200, help="of a setting, in each way (200)")
+    parser.add_argument("--rounds", type=_positive, default=10, help="(10)")
+    parser.add_argument("--service-time", type=float, default=0.2, metavar="MS", help="of a metadata operation (0.2)")
+    parser.add_argument("--resume", action="store_true", help="leave out the rounds that the output has already")
+    options = parser.parse_args()
+    if options.tasks % options.rounds:
+        parser.error(f"--tasks: {options.rounds} rounds do not divide {options.tasks} tasks")
+    # What is mounted and started is to be taken away.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    prefix = options.prefix.resolve()
+    try:
+        provision("lab.sh")
+        containers = find_containers(prefix, provisioned_mpi())
+    except Unavailable as exc:
+        print(f"workflow_tasks: {exc}", file=sys.stderr)
+        return UNAVAILABLE
+    measure_all(options, containers)
+    return 0
+
+
+def measure_all(options: argparse.Namespace, containers: Containers) -> None:
+    machine = describe(containers.prefix, runtime=[containers.runtime, "--version"])
+    batch = options.tasks // options.rounds
+    made = {"machine": {**machine, "batch": batch}, "service_time": options.service_time / 1e3}
+    earlier = json.loads(options.output.read_text()) if options.resume and options.output.exists() else None
+    runs = recorded_runs(earlier, made["machine"]) if earlier else []
+    for setting in settings(options):
+        with site_of(setting, options.service_time / 1e3, containers) as site:
+            for number in range(options.rounds):
+                if is_complete(setting, number, ways(containers.prefix), runs):
+                    continue
+                runs = [found for found in runs if not belongs(found, setting, number)]
+                for found in measure_round(setting, number, batch, site, containers):
+                    runs.append(found)
+                    print(line(found), file=sys.stderr, flush=True)
+                    write(options.output, {**made, "runs": runs})
+
+
+def settings(options: argparse.Namespace) -> Iterator[Setting]:
+    """Yield all: tasks of several ranks by the first manager alone, for the others do nothing else with them."""
+    for ranks in options.ranks:
+        for manager in options.managers if ranks == 1 else options.managers[:1]:
+            for place in options.places:
+                for tree in options.trees:
+                    yield Setting(manager, place, tree, ranks)
+
+
+def belongs(found: dict[str, Any], setting: Setting, number: int) -> bool:
+    wanted = {**dataclasses.asdict(setting), "round": number}
+    return all(found[name] == value for name, value in wanted.items())
+
+
+def is_complete(setting: Setting, number: int, wanted: dict[str, Way], runs: list[dict[str, Any]]) -> bool:
+    """Tell whether a round was measured in all ways; a part is no use, for ways are compared within a round."""
+    return wanted.keys() <= {found["way"] for found in runs if belongs(found, setting, number)}
+
+
+@contextmanager
+def site_of(
+    setting: Setting, service_time: float, containers: Containers
+) -> Iterator[tuple[Path, SharedFileSystem | None]]:
+    """Make the place of the images; yield theirs, and the file system where it counts."""
+    with ExitStack() as resources:
+        if setting.place == DISK:
+            yield containers.images, None
+            return
+        place = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="workflow-tasks-lab-")))
+        shared = resources.enter_context(SharedFileSystem(service_time))
+        shared.mount("node", containers.images, place)
+        yield place, shared
+
+
+def measure_round(
+    setting: Setting, number: int, count: int, site: tuple[Path, SharedFileSystem | None], containers: Containers
+) -> Iterator[dict[str, Any]]:
+    """Run a batch in each way."""
+    compared = ways(containers.prefix)
+    names = list(compared)
+    first = number % len(names)
+    for name in [*names[first:], *names[:first]]:
+        found = measure(setting, compared[name], count, site, containers)
+        yield {**dataclasses.asdict(setting), "round": number, "way": name, **found}
+
+
+def measure(
+    setting: Setting, way: Way, count: int, site: tuple[Path, SharedFileSystem | None], containers: Containers
+) -> dict[str, Any]:
+    """Run one batch, and return what its tasks cost."""
+    images, shared = site
+    with tempfile.TemporaryDirectory(prefix="workflow-tasks-") as name:
+        directory = Path(name)
+        (directory / "task.py").write_text(PROGRAM)
+        launcher = (LAUNCHER, "-n", str(setting.ranks)) if setting.ranks > 1 else ()
+        program = (*launcher, "python3", str(directory / "task.py"), str(setting.ranks))
+        slots = max((os.cpu_count() or 1) // setting.ranks, 1)
+        batch = Batch(way, images / TREES[setting.tree], program, count, slots, directory)
+        batch.lay_out()
+        command = MANAGERS[setting.manager](batch)
+        if shared:
+            shared.remount()
+        with group() as members:
+            environment = clean_environment(**batch.environment(command, containers.environment("root")))
+            outcome = run([*into(members), *command], environment, SECONDS, directory)
+            if outcome.status != 0:
+                sys.exit(f"workflow_tasks: {setting}: status {outcome.status}\n{outcome.stderr[-4000:]}")
+            cpu = round(seconds_of(members), 3) if members else None
+        tasks = batch.tasks()
+    began = tasks[0][0].start
+    counts = shared.load().total if shared else None
+    return {
+        "slots": slots,
+        "served": sum(served for _, served in tasks),
+        "cpu": cpu,
+        "metadata": counts.metadata if counts else None,
+        "reads": counts.reads if counts else None,
+        "read_bytes": counts.read_bytes if counts else None,
+        "load_average": os.getloadavg()[0],
+        # Of each its start and its end, since the first task began, and the seconds of its program.
+        "tasks": [[round(at, 3) for at in (task.start - began, task.end - began, task.own or 0)] for task, _ in tasks],
+    }
+
+
+def write(output: Path, result: dict[str, Any]) -> None:
+    """Write a line for each batch, whole or not at all."""
+    runs = ",\n".join(json.dumps(found) for found in result["runs"])
+    head = json.dumps({name: value for name, value in result.items() if name != "runs"}, indent=1)
+    unfinished = output.with_name(f"{output.name}.part")
+    unfinished.write_text(f'{head[:-2]},\n "runs": [\n{runs}\n]}}\n')
+    unfinished.replace(output)
+
+
+def line(found: dict[str, Any]) -> str:
+    where = f"{found['manager']}, {found['tree']} on {found['place']}, {found['ranks']} ranks"
+    wall = max(end for _, end, _ in found["tasks"])
+    operations = "" if found["metadata"] is None else f", {found['metadata']:,} operations"
+    return (
+        f"{where}, round {found['round']}, {found['way']}: {len(found['tasks'])} tasks in {wall:.1f} s, "
+        f"CPU {found['cpu']} s{operations}, {found['served']} served"
+    )
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no whole number above 0")
+    return int(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
