@@ -175,13 +175,20 @@ func (c Call) apply(plan launch.Plan) Outcome {
 	return out
 }
 
-// placingImage tells the container where an image that is a directory lies: what is below its overlay cannot be seen
-// from inside, and only that tells whether one node reads its own disk.
+// placingImage tells the container where its tree lies: what is below its overlay cannot be seen from inside, and only
+// that tells whether one node reads what it holds itself.
 func (c Call) placingImage(plan launch.Plan) launch.Plan {
-	if c.Has("overlay") || !rankenv.IsOneNode(c.Env) {
+	if c.Has("overlay") {
 		return plan
 	}
-	kind := filesystems.OfDirectory(c.Image, filesystems.Mountinfo)
+	kind := ""
+	switch {
+	case rankenv.IsOneNode(c.Env):
+		kind = filesystems.OfDirectory(c.Image, filesystems.Mountinfo)
+	case !rankenv.IsRank(c.Env):
+		// Ranks that a launcher starts inside share the mounts of this one container.
+		kind = filesystems.OfImage(c.Image, filesystems.Mountinfo)
+	}
 	if kind == "" {
 		return plan
 	}

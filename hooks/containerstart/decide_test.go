@@ -87,11 +87,14 @@ func TestAContainerIsToldWhatHoldsItsSandbox(t *testing.T) {
 		env     []string
 		told    bool
 	}{
-		"a sandbox":               {t.TempDir(), nil, oneNode, true},
-		"a sandbox and a layer":   {t.TempDir(), map[string]string{"overlay": "/layer"}, oneNode, false},
-		"an image that is a file": {os.Args[0], nil, oneNode, false},
-		"two nodes":               {t.TempDir(), nil, []string{"PMI_RANK=0", "PMI_SIZE=4", "MPI_LOCALNRANKS=2"}, false},
-		"no rank":                 {t.TempDir(), nil, nil, false},
+		"a sandbox":                                     {t.TempDir(), nil, oneNode, true},
+		"a sandbox and a layer":                         {t.TempDir(), map[string]string{"overlay": "/layer"}, oneNode, false},
+		"an image that is a file":                       {os.Args[0], nil, oneNode, false},
+		"two nodes":                                     {t.TempDir(), nil, []string{"PMI_RANK=0", "PMI_SIZE=4", "MPI_LOCALNRANKS=2"}, false},
+		"a launcher inside, a sandbox":                  {t.TempDir(), nil, nil, true},
+		"a launcher inside, an image that is a file":    {os.Args[0], nil, nil, true},
+		"a launcher inside, a file and a layer":         {os.Args[0], map[string]string{"overlay": "/layer"}, nil, false},
+		"a launcher inside, an image yet to be fetched": {"docker://py", nil, nil, false},
 	} {
 		asked := call(Exec, append(slices.Clone(c.env), "MPIIMPORT=1")...)
 		asked.Image, asked.Options = c.image, c.options

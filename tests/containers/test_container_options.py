@@ -225,3 +225,13 @@ def test_a_sandbox_on_a_disk_of_the_one_node_gains_nothing(place: Place) -> None
     assert (outcome.status, outcome.lines()) == (0, ran(PLAIN)), outcome.stderr
     (line,) = outcome.ours()
     assert "one node reads its own" in line and "MPIIMPORT=force" in line
+
+
+@with_mpich
+@pytest.mark.parametrize("image", ["py", "py.sif"])
+def test_ranks_that_share_a_container_on_one_node_gain_nothing(place: Place, image: str) -> None:
+    """A launcher inside starts them; the node reads a directory from its disk, or an image file through one mount."""
+    outcome = place.start(image=place.site.images / image, contained=True, MPIIMPORT="1")
+    assert (outcome.status, outcome.lines()) == (0, ran(PLAIN)), outcome.stderr
+    (line,) = outcome.ours()
+    assert "one node reads its own" in line and "MPIIMPORT=force" in line

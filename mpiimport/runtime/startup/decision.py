@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..mpi.launcher import Launch
     from ..options import Options
 
-# What lies below an overlay cannot be seen from inside a container; who starts one says it of an image's directory.
+# What lies below an overlay cannot be seen from inside a container; who starts one says it of the image.
 OVERLAY, IMAGE_ON = "overlay", "MPIIMPORT_IMAGE_ON"
 
 

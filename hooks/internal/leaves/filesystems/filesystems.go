@@ -11,6 +11,9 @@ import (
 // Mountinfo lists the mounts that this process sees: proc(5).
 const Mountinfo = "/proc/self/mountinfo"
 
+// What images that are files hold.
+const squashfs = "squashfs"
+
 // OfDirectory returns the kind of the file system that holds a directory, such as ext4 or nfs4. It is empty for other
 // files, and where the kind cannot be told.
 func OfDirectory(path, mountinfo string) string {
@@ -29,6 +32,15 @@ func OfDirectory(path, mountinfo string) string {
 		return ""
 	}
 	return holding(real, string(text))
+}
+
+// OfImage returns the kind of the file system that a container of the image reads: that of a directory, or the one that
+// a file brings. Whatever holds the file, the node mounts it once and keeps what was read.
+func OfImage(path, mountinfo string) string {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		return squashfs
+	}
+	return OfDirectory(path, mountinfo)
 }
 
 // holding returns the kind of the last and longest mount that a path lies below.

@@ -15,7 +15,7 @@ const (
 	Parent  = "MPIIMPORT_PARENT"   // descriptor and pid of who becomes the parent of the process in the container
 	Plan    = "MPIIMPORT_PLAN"     // a launch plan that holds for all container starts of a job
 	Inject  = "MPIIMPORT_INJECT"   // what an injected MPI needs of the image (internal/fitting)
-	ImageOn = "MPIIMPORT_IMAGE_ON" // the kind of file system that holds the directory that is the container's image
+	ImageOn = "MPIIMPORT_IMAGE_ON" // the kind of file system from which the container's image is read
 )
 
 // Depth says how many shims have run one after the other. The runtimes keep what begins so out of containers.
