@@ -187,7 +187,9 @@ func (c Call) placingImage(plan launch.Plan) launch.Plan {
 		kind = filesystems.OfDirectory(c.Image, filesystems.Mountinfo)
 	case !rankenv.IsRank(c.Env):
 		// Ranks that a launcher starts inside share the mounts of this one container.
-		kind = filesystems.OfImage(c.Image, filesystems.Mountinfo)
+		if kind = filesystems.OfImage(c.Image, filesystems.Mountinfo); kind != "" {
+			kind += handover.ForAllRanks
+		}
 	}
 	if kind == "" {
 		return plan

@@ -103,6 +103,9 @@ func TestAContainerIsToldWhatHoldsItsSandbox(t *testing.T) {
 		if err != nil || told != c.told || told != (kind != "") {
 			t.Errorf("%s: %q %v", name, kind, err)
 		}
+		if told && strings.HasSuffix(kind, handover.ForAllRanks) != (c.env == nil) {
+			t.Errorf("%s: %q", name, kind)
+		}
 	}
 }
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # What lies below an overlay cannot be seen from inside a container; who starts one says it of the image.
 OVERLAY, IMAGE_ON = "overlay", "MPIIMPORT_IMAGE_ON"
+# Behind a colon there, if a launcher in the container has started all ranks: they are told the same.
+ALL = "all"
 
 
 def why_not(launch: "Launch", options: "Options") -> str:
@@ -27,6 +29,9 @@ def why_not(launch: "Launch", options: "Options") -> str:
         return "the job has one rank, so nobody to share the reading with"
     if options.switch != "force" and launch.size is not None and launch.local_size == launch.size:
         kind = file_system(sys.prefix)
+        told, _, whom = os.environ.get(IMAGE_ON, "").partition(":")
+        if kind == OVERLAY and whom == ALL:
+            kind = told
         if kind in LOCAL_FILE_SYSTEMS:
             return nothing_gained(kind)
     return ""
@@ -51,5 +56,5 @@ def own_file_system() -> str:
     """
     kind = file_system(sys.prefix)
     if kind == OVERLAY:
-        kind = os.environ.get(IMAGE_ON, kind)
+        kind = os.environ.get(IMAGE_ON, kind).partition(":")[0]
     return kind if kind in LOCAL_FILE_SYSTEMS else ""

@@ -18,6 +18,9 @@ const (
 	ImageOn = "MPIIMPORT_IMAGE_ON" // the kind of file system from which the container's image is read
 )
 
+// ForAllRanks ends ImageOn where a launcher in the container starts the ranks, which are then all told the same.
+const ForAllRanks = ":all"
+
 // Depth says how many shims have run one after the other. The runtimes keep what begins so out of containers.
 const Depth = "SINGULARITY_MPIIMPORT_DEPTH"
 
