@@ -50,7 +50,8 @@ test-full: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready $(BUILD)/dist
 
 # Each benchmark is done once: `make bench` goes on where it was interrupted, and begins anew when the directory of its
 # marks, build/bench or build/bench-quick, is gone. One that this machine cannot run says so and ends with status 3.
-BENCHMARKS := lab_scale lab_images lab_broadcast never_slower import_cpu binding container_start one_container_per_node
+BENCHMARKS := lab_scale lab_images lab_broadcast never_slower import_cpu binding container_start one_container_per_node \
+	workflow_tasks
 ifdef QUICK
 MARKS := $(BUILD)/bench-quick
 RESULTS := $(MARKS)
@@ -63,10 +64,12 @@ import_cpu := --workloads scipy --rounds 3
 binding := --rounds 3
 container_start := --rounds 3
 one_container_per_node := --ranks 4 --rounds 1
+workflow_tasks := --managers xargs --tasks 4 --rounds 2 --ranks 1
 else
 MARKS := $(BUILD)/bench
 RESULTS := benchmarks/results
 lab_scale := --resume
+workflow_tasks := --resume
 endif
 
 bench: $(BENCHMARKS:%=$(MARKS)/%.done) ## all benchmarks, and the page that shows them; QUICK=1: a small part (hours; minutes)

@@ -10,11 +10,14 @@ from matplotlib.figure import Figure
 from benchmarks.page import model
 from benchmarks.page.recorded import lab_runs
 from benchmarks.page.tables import HEADINGS, latest
+from benchmarks.page.workflow_tasks import PATTERN, done_over_time, label, of_settings
 
-COLOURS = {"plain": "#d95f02", "first": "#7570b3", "later": "#1b9e77", "unforced": "#e7298a"}
+COLOURS = {"plain": "#d95f02", "first": "#7570b3", "later": "#1b9e77", "unforced": "#e7298a", "served": "#1b9e77"}
 # Files that do not differ where the figures do not.
 matplotlib.rcParams |= {"svg.hashsalt": "mpiimport", "svg.fonttype": "none"}
 METADATA = {"Date": None}
+# Of settings, in a row.
+PANELS = 4
 
 
 def draw(results: Path, directory: Path) -> list[Path]:
@@ -25,6 +28,8 @@ def draw(results: Path, directory: Path) -> list[Path]:
     jobs, kinds = latest("never_slower*.json", results), latest("lab_images*.json", results)
     figures |= {"slower": slower(jobs["sizes"])} if jobs else {}
     figures |= {"trees": trees(kinds["runs"])} if kinds else {}
+    workflows = latest(PATTERN, results)
+    figures |= {"tasks": tasks(workflows)} if workflows else {}
     paths = []
     for name, figure in figures.items():
         paths.append(directory / f"{name}.svg")
@@ -51,6 +56,26 @@ def slower(sizes: Sequence[dict[str, Any]]) -> Figure:
     axes.set_xticks(range(len(sizes)), [str(size["ranks"]) for size in sizes])
     axes.set(xlabel="ranks on one node, warm local file system", ylabel="wall of the job, to plain")
     axes.legend()
+    return figure
+
+
+def tasks(result: dict[str, Any]) -> Figure:
+    """Tasks done over time, a panel for each setting."""
+    settings = of_settings(result)
+    rows = -(-len(settings) // PANELS)
+    figure = Figure(figsize=(10, 1 + 2.2 * rows), layout="constrained")
+    panels = figure.subplots(rows, PANELS, squeeze=False).flat
+    for axes, (setting, found) in zip(panels, settings.items(), strict=False):
+        for way, batches in found.items():
+            axes.step(*done_over_time(batches), where="post", color=COLOURS.get(way), label=HEADINGS.get(way, way))
+        axes.set_title(label(setting), fontsize="small")
+        axes.tick_params(labelsize="x-small")
+        axes.grid(alpha=0.3)
+    for axes in list(panels)[len(settings) :]:
+        axes.set_axis_off()
+    figure.supxlabel("seconds")
+    figure.supylabel("tasks done")
+    figure.axes[0].legend(fontsize="x-small")
     return figure
 
 

@@ -13,6 +13,7 @@ from benchmarks.measuring.contenders import ALL_WAYS
 from benchmarks.page import model, tables
 from benchmarks.page.recorded import RESULTS, lab_runs
 from benchmarks.page.tables import HEADINGS, source, table
+from benchmarks.page.workflow_tasks import workflow_tasks
 from benchmarks.workloads import WORKLOADS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
@@ -52,6 +53,8 @@ def written(directory: Path = RESULTS) -> str:
         parts += [heading, text] if text else []
     containers = [tables.container_start(directory), tables.one_container_per_node(directory)]
     parts += ["## Containers", *containers] if any(containers) else []
+    tasks = workflow_tasks(directory)
+    parts += ["## Tasks of workflows", tasks, "![Tasks done over time](benchmarks/tasks.svg)"] if tasks else []
     parts += at_scale(lab_runs(directory))
     return "\n" + "\n\n".join(filter(None, parts)) + "\n"
 

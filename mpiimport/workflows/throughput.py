@@ -23,7 +23,7 @@ class Throughput:
 
     @property
     def row(self) -> list[str]:
-        middle, high = _quantile(self.overheads, 50), _quantile(self.overheads, 95)
+        middle, high = quantile(self.overheads, 50), quantile(self.overheads, 95)
         rate = self.tasks / self.seconds if self.seconds else 0.0
         spread = [f"{value:.3f}" for value in (mean(self.overheads), middle, high)]
         return [self.label, str(self.tasks), f"{self.seconds:.1f}", str(self.slots), f"{rate:.2f}", *spread]
@@ -106,5 +106,6 @@ def draw(runs: dict[str, list[Task]], path: Path) -> None:
         raise Complaint(f"cannot draw {path}: {exc}; name a file that ends with .svg or .png") from None
 
 
-def _quantile(values: list[float], percent: int) -> float:
+def quantile(values: list[float], percent: int) -> float:
+    """Return the value below which so many per cent lie."""
     return quantiles(values, n=100, method="inclusive")[percent - 1] if len(values) > 1 else values[0]

@@ -6,7 +6,18 @@ from lab.ranks import Mpi
 from tests.containers.cells import Site
 from tests.containers.workflows.manager import Manager
 
-COMMAND = ("-m", "snakemake", "--sdm", "apptainer", "--apptainer-args=--mpiimport=mpich", "--retries", "2", "--cores", "4", "--config")
+COMMAND = (
+    "-m",
+    "snakemake",
+    "--sdm",
+    "apptainer",
+    "--apptainer-args=--mpiimport=mpich",
+    "--retries",
+    "2",
+    "--cores",
+    "4",
+    "--config",
+)
 
 
 @pytest.fixture
