@@ -52,7 +52,7 @@ def spread(values: Sequence[float]) -> Spread:
 def interval(values: Sequence[float], level: float = 0.95) -> Interval:
     """Return the median with its narrowest interval of order statistics that holds the true one at that level.
 
-    It supposes nothing of how the values are distributed. Fewer than six reach no 95 %: ``level`` says what was reached.
+    It supposes nothing of how values are distributed. Fewer than six reach no 95 %: ``level`` says what they reach.
     Conover, "Practical Nonparametric Statistics", 3.2. Raises statistics.StatisticsError where there are no values.
     """
     ordered, count = sorted(values), len(values)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from benchmarks.page import model
 from benchmarks.page.recorded import lab_runs
 from benchmarks.page.tables import HEADINGS, latest
-from benchmarks.page.workflow_tasks import PATTERN, done_over_time, label, of_settings
+from benchmarks.page.workflow_tasks import PATTERN, done_over_time, name_of, of_settings
 
 COLOURS = {"plain": "#d95f02", "first": "#7570b3", "later": "#1b9e77", "unforced": "#e7298a", "served": "#1b9e77"}
 # Files that do not differ where the figures do not.
@@ -68,7 +68,7 @@ def tasks(result: dict[str, Any]) -> Figure:
     for axes, (setting, found) in zip(panels, settings.items(), strict=False):
         for way, batches in found.items():
             axes.step(*done_over_time(batches), where="post", color=COLOURS.get(way), label=HEADINGS.get(way, way))
-        axes.set_title(label(setting), fontsize="small")
+        axes.set_title(name_of(setting), fontsize="small")
         axes.tick_params(labelsize="x-small")
         axes.grid(alpha=0.3)
     for axes in list(panels)[len(settings) :]:

@@ -42,7 +42,7 @@ def workflow_tasks(result: dict[str, Any]) -> str:
     settings = of_settings(result)
     loads = [run["load_average"] for run in result["runs"]]
     ways = list(next(iter(settings.values())))
-    rows = [[label(setting), *map(overheads, found.values()), *compared(found)] for setting, found in settings.items()]
+    rows = [[name_of(one), *map(overheads, found.values()), *compared(found)] for one, found in settings.items()]
     headings = ["manager, image, ranks of a task", *(f"{HEADINGS.get(way, way)}: mean; p50; p95" for way in ways)]
     for way in ways[1:]:
         headings += [f"{HEADINGS.get(way, way)}, to plain: wall, goal {GOAL}", "CPU"]
@@ -51,7 +51,7 @@ def workflow_tasks(result: dict[str, Any]) -> str:
     return f"{where}\n\n{table(headings, rows)}"
 
 
-def label(setting: tuple[Any, ...]) -> str:
+def name_of(setting: tuple[Any, ...]) -> str:
     manager, tree, place, ranks = setting
     return f"{manager}, {tree} on {place}, {ranks}"
 

@@ -11,10 +11,14 @@ from typing import Any
 import pytest
 
 from benchmarks.measuring.control_group import group, into, seconds_of
+from benchmarks.measuring.workflow_managers import Way
 from benchmarks.page import tables
+from benchmarks.page.workflow_tasks import done_over_time, workflow_tasks
 from benchmarks.page.write import written
 from benchmarks.programs.binding import final_relocations
 from benchmarks.programs.lab_scale import Setting, is_complete, recorded_runs
+from benchmarks.programs.workflow_tasks import Setting as TaskSetting
+from benchmarks.programs.workflow_tasks import is_complete as round_is_complete
 
 MACHINE = {"date": "2026-02-01T00:00", "mpiimport": "1", "commit": "c", "python": "3.11", "cpus": 2}
 ONE = {"median": 1.0, "low": 1.0, "high": 1.0}
@@ -119,3 +123,35 @@ def test_only_what_was_measured_whole_and_with_the_same_is_left_out() -> None:
     earlier = {"machine": MACHINE, "runs": runs}
     assert recorded_runs(earlier, {**MACHINE, "date": "later"}) == runs
     assert recorded_runs(earlier, {**MACHINE, "commit": "d"}) == []
+
+
+def batch(way: str, number: int, ends: list[float], **changes: Any) -> dict[str, Any]:
+    setting = {"manager": "xargs", "tree": "SIF", "place": "lab", "ranks": 1}
+    tasks = [[end - 1, end, 0.5] for end in ends]
+    costs = {"cpu": 2.0, "metadata": 38, "load_average": 1.0, "tasks": tasks}
+    return {**setting, "way": way, "round": number, **costs, **changes}
+
+
+def test_tasks_of_workflows_are_compared_round_by_round(tmp_path: Path) -> None:
+    runs = [batch("served", number, [1.0, 2.2], metadata=20) for number in range(6)]
+    runs += [batch("plain", number, [1.0, 2.0], cpu=1.6) for number in range(6)]
+    # A round that was interrupted.
+    runs.append(batch("plain", 6, [9.0]))
+    record(tmp_path, "workflow_tasks", service_time=2e-4, runs=runs)
+    (row,) = cells(workflow_tasks(tmp_path))
+    assert row[:3] == ["xargs, SIF on lab, 1", "0.50 s; 0.50 s; 0.50 s", "0.60 s; 0.60 s; 0.70 s"]
+    assert row[3:] == ["1.10 (1.10 to 1.10, 97 %)", "1.25 (1.25 to 1.25, 97 %)", "19.0, 10.0"]
+
+
+def test_batches_are_drawn_one_behind_the_other() -> None:
+    moments, done = done_over_time([batch("plain", 0, [2.0, 1.0]), batch("plain", 1, [1.5])])
+    assert (moments, done) == ([0, 1.0, 2.0, 3.5], [0, 1, 2, 3])
+
+
+def test_a_round_of_tasks_is_done_again_unless_it_has_all_ways() -> None:
+    setting = TaskSetting("xargs", "lab", "SIF", 1)
+    runs = [batch("plain", 0, [1.0]), batch("served", 0, [1.0]), batch("plain", 1, [1.0])]
+    wanted = {"plain": Way(), "served": Way()}
+    assert round_is_complete(setting, 0, wanted, runs)
+    assert not round_is_complete(setting, 1, wanted, runs)
+    assert not round_is_complete(setting, 0, {**wanted, "kept": Way()}, runs)

@@ -48,9 +48,8 @@ def test_every_kind_of_file_is_read(tmp_path: Path) -> None:
     for name in "ab":
         (benchmarks / name).write_text("s\th:m:s\tmax_rss\n1.5\t0:00:01\t-\n")
     assert [task.end - task.start for task in read_tasks(benchmarks)] == [1.5, 1.5]
-    (tmp_path / "job.log").write_text(
-        "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n1\t:\t5.25\t     0.5\t0\t2\t0\t0\tsleep\n"
-    )
+    head = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
+    (tmp_path / "job.log").write_text(head + "1\t:\t5.25\t     0.5\t0\t2\t0\t0\tsleep\n")
     assert read_tasks(tmp_path / "job.log") == [Task(5.25, 5.75)]
     with sqlite3.connect(tmp_path / "monitoring.db") as database:
         database.execute("CREATE TABLE try (task_try_time_running, task_try_time_returned)")

@@ -5,11 +5,11 @@ import subprocess
 
 import pytest
 
+from lab.ranks import Mpi
 from tests.conftest import PROVISION, provision
 from tests.containers.cells import Site
 from tests.containers.workflows.manager import Manager
 from tests.containers.workflows.story import PREFIX, Story, stories
-from lab.ranks import Mpi
 
 # These run with every `make test`; all others take long.
 EVERYDAY = {"The job", "Parsl", "PSI/J", "IPython Parallel", "Snakemake", "GNU parallel", "How fast tasks are done"}
