@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from typing import cast
 
 import pytest
 
@@ -27,7 +28,7 @@ def cases() -> list[object]:
 def test_a_reader_who_pastes_the_blocks_sees_what_the_page_says(
     story: Story, site: Site, mpich: Mpi, request: pytest.FixtureRequest
 ) -> None:
-    manager = Manager.of(site, mpich, story.packages)
+    manager = with_servers(story, request) or Manager.of(site, mpich, story.packages)
     changes = told(story, manager, request)
     said = ""
     for text, expected in story.commands:
@@ -42,6 +43,16 @@ def test_a_reader_who_pastes_the_blocks_sees_what_the_page_says(
         assert f" on {ranks} ranks; figures of all ranks" in said
         assert "other ranks, python modules from memory" in said
     assert manager.is_clean(), manager.processes()
+
+
+def with_servers(story: Story, request: pytest.FixtureRequest) -> Manager | None:
+    """The manager of the fixture ``LIST_with_servers``, where the packages of that list need servers."""
+    if not story.packages:
+        return None
+    try:
+        return cast(Manager, request.getfixturevalue(f"{story.packages.replace('-', '_')}_with_servers"))
+    except pytest.FixtureLookupError:
+        return None
 
 
 def told(story: Story, manager: Manager, request: pytest.FixtureRequest) -> dict[str, str]:
