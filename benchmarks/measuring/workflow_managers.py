@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from benchmarks.measuring.containers import provision
+from lab.provisioning import provision
 from mpiimport.workflows.task_times import Task, read_tasks
 
 FLOW = """

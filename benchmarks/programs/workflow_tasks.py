@@ -19,14 +19,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measuring.containers import (
-    UNAVAILABLE,
-    Containers,
-    Unavailable,
-    find_containers,
-    provision,
-    provisioned_mpi,
-)
+from benchmarks.measuring.command_line import add_service_time, end_with, options_of
+from benchmarks.measuring.containers import Containers, find_containers
 from benchmarks.measuring.control_group import group, into, seconds_of
 from benchmarks.measuring.local_jobs import SERVED
 from benchmarks.measuring.machine import describe
@@ -34,6 +28,7 @@ from benchmarks.measuring.workflow_managers import MANAGERS, Batch, Way
 from benchmarks.programs.lab_scale import recorded_runs
 from benchmarks.workloads import WORKLOADS
 from lab.filesystem import SharedFileSystem
+from lab.provisioning import Unavailable, provision, provisioned_mpi
 from lab.ranks import clean_environment, run
 
 SECONDS = 1800
@@ -74,41 +69,34 @@ def ways(prefix: Path) -> dict[str, Way]:
     return {"plain": Way(), "served": Way(("--mpiimport=mpich",), (prefix / "shim",))}
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
-    parser.add_argument("--output", type=Path, required=True, help="where the results go")
+def main() -> None:
+    parser = options_of(__doc__)
     parser.add_argument("--managers", nargs="+", choices=MANAGERS, default=list(MANAGERS), help="(all)")
     parser.add_argument("--places", nargs="+", choices=[DISK, LAB], default=[DISK, LAB], help="(all)")
     parser.add_argument("--trees", nargs="+", choices=TREES, default=list(TREES), help="(all)")
     parser.add_argument("--ranks", nargs="+", type=_positive, default=[1, 4], help="of a task (1 4)")
     parser.add_argument("--tasks", type=_positive, default=200, help="of a setting, in each way (200)")
     parser.add_argument("--rounds", type=_positive, default=10, help="(10)")
-    parser.add_argument("--service-time", type=float, default=0.2, metavar="MS", help="of a metadata operation (0.2)")
+    add_service_time(parser)
     parser.add_argument("--resume", action="store_true", help="leave out the rounds that the output has already")
     options = parser.parse_args()
     if options.tasks % options.rounds:
         parser.error(f"--tasks: {options.rounds} rounds do not divide {options.tasks} tasks")
+    if not options.output.parent.is_dir():
+        parser.error(f"--output: there is no directory {options.output.parent}")
+    if os.geteuid():
+        raise Unavailable("only root can mount the lab's file system and count the CPU of a batch")
     # What is mounted and started is to be taken away.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    prefix = options.prefix.resolve()
-    try:
-        provision("lab.sh")
-        containers = find_containers(prefix, provisioned_mpi())
-    except Unavailable as exc:
-        print(f"workflow_tasks: {exc}", file=sys.stderr)
-        return UNAVAILABLE
-    measure_all(options, containers)
-    return 0
+    provision("lab.sh")
+    measure_all(options, find_containers(options.prefix, provisioned_mpi()))
 
 
 def measure_all(options: argparse.Namespace, containers: Containers) -> None:
     machine = describe(containers.prefix, runtime=[containers.runtime, "--version"])
     batch = options.tasks // options.rounds
     made = {"machine": {**machine, "batch": batch}, "service_time": options.service_time / 1e3}
-    earlier = json.loads(options.output.read_text()) if options.resume and options.output.exists() else None
-    runs = recorded_runs(earlier, made["machine"]) if earlier else []
+    runs = earlier_runs(options.output, made["machine"]) if options.resume else []
     for setting in settings(options):
         with site_of(setting, options.service_time / 1e3, containers) as site:
             for number in range(options.rounds):
@@ -119,6 +107,16 @@ def measure_all(options: argparse.Namespace, containers: Containers) -> None:
                     runs.append(found)
                     print(line(found), file=sys.stderr, flush=True)
                     write(options.output, {**made, "runs": runs})
+
+
+def earlier_runs(output: Path, machine: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what the output has already of this commit. Ends the process where it is damaged."""
+    try:
+        return recorded_runs(json.loads(output.read_text()), machine)
+    except FileNotFoundError:
+        return []
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        sys.exit(f"workflow_tasks: {output} is no result ({exc!r}); remove it, or leave out --resume")
 
 
 def settings(options: argparse.Namespace) -> Iterator[Setting]:
@@ -231,4 +229,4 @@ def _positive(text: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(main)

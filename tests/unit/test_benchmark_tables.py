@@ -18,6 +18,7 @@ from benchmarks.page.write import written
 from benchmarks.programs.binding import final_relocations
 from benchmarks.programs.lab_scale import Setting, is_complete, recorded_runs
 from benchmarks.programs.workflow_tasks import Setting as TaskSetting
+from benchmarks.programs.workflow_tasks import earlier_runs
 from benchmarks.programs.workflow_tasks import is_complete as round_is_complete
 
 MACHINE = {"date": "2026-02-01T00:00", "mpiimport": "1", "commit": "c", "python": "3.11", "cpus": 2}
@@ -146,6 +147,15 @@ def test_tasks_of_workflows_are_compared_round_by_round(tmp_path: Path) -> None:
 def test_batches_are_drawn_one_behind_the_other() -> None:
     moments, done = done_over_time([batch("plain", 0, [2.0, 1.0]), batch("plain", 1, [1.5])])
     assert (moments, done) == ([0, 1.0, 2.0, 3.5], [0, 1, 2, 3])
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"machine": {}}'])
+def test_a_damaged_result_is_not_gone_on_with(tmp_path: Path, text: str) -> None:
+    output = tmp_path / "tasks.json"
+    assert earlier_runs(output, {}) == []
+    output.write_text(text)
+    with pytest.raises(SystemExit, match="is no result"):
+        earlier_runs(output, {})
 
 
 def test_a_round_of_tasks_is_done_again_unless_it_has_all_ways() -> None:

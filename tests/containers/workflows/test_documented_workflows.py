@@ -6,8 +6,9 @@ from typing import cast
 
 import pytest
 
+from lab import provisioning
 from lab.ranks import Mpi
-from tests.conftest import PROVISION, provision
+from tests.conftest import provision
 from tests.containers.cells import Site
 from tests.containers.workflows.manager import Manager
 from tests.containers.workflows.story import PREFIX, Story, stories
@@ -70,7 +71,7 @@ def told(story: Story, manager: Manager, request: pytest.FixtureRequest) -> dict
         changes["APPTAINERENV_PYTHONPATH"] = str(next(packages.glob("lib/python3*/site-packages")))
     for program in sorted(set(re.findall(r"^(?:\w+=\S+ )*([\w-]+)", story.script, re.MULTILINE))):
         if not is_known(program, changes["PATH"]):
-            if not (PROVISION / f"{program}.sh").exists():
+            if not (provisioning.SCRIPTS / f"{program}.sh").exists():
                 # Only the manager itself may be missing.
                 assert program == story.heading.lower(), f"{program} is no command"
                 pytest.skip(f"{program} is not on PATH, and the archives that this machine uses do not have it")
