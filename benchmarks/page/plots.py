@@ -64,14 +64,14 @@ def tasks(result: dict[str, Any]) -> Figure:
     settings = of_settings(result)
     rows = -(-len(settings) // PANELS)
     figure = Figure(figsize=(10, 1 + 2.2 * rows), layout="constrained")
-    panels = figure.subplots(rows, PANELS, squeeze=False).flat
+    panels = list(figure.subplots(rows, PANELS, squeeze=False).flat)
     for axes, (setting, found) in zip(panels, settings.items(), strict=False):
         for way, batches in found.items():
             axes.step(*done_over_time(batches), where="post", color=COLOURS.get(way), label=HEADINGS.get(way, way))
         axes.set_title(name_of(setting), fontsize="small")
         axes.tick_params(labelsize="x-small")
         axes.grid(alpha=0.3)
-    for axes in list(panels)[len(settings) :]:
+    for axes in panels[len(settings) :]:
         axes.set_axis_off()
     figure.supxlabel("seconds")
     figure.supylabel("tasks done")
