@@ -27,21 +27,22 @@ def application(job: Job, site: Any, mode: str = MPI, tries: int = TRIES) -> Any
     tried again, and so is a task that the end of its allocation has interrupted: ``tries`` times in all. Raises
     Complaint where the job cannot be started.
     """
-    checked(job, mode)
+    job = checked(job, mode)
     base = installed("mpiimport.workflows.balsam_application", PACKAGES).Application
     fields = {"definition": job, "site": site, "mode": mode, "tries": tries, "__doc__": job.line()}
     return type(base)(_identifier(job), (base,), fields)
 
 
-def checked(job: Job, mode: str) -> None:
-    """Raise Complaint where the job cannot be started in that mode."""
-    job.check()
+def checked(job: Job, mode: str) -> Job:
+    """Return the job with its image by an absolute path. Raises Complaint where it cannot be started in that mode."""
+    job = job.check()
     if mode not in MODES:
         raise Complaint(f"job {job.name} is for the mode {mode}; Balsam has {' and '.join(MODES)}")
     if mode == SERIAL and job.nodes > 1:
         raise Complaint(f"job {job.name} has {job.nodes} nodes, and a task of serial mode has one; give mode='mpi'")
     if mode == SERIAL:
         job.check_launcher()
+    return job
 
 
 def resources(job: Job, mode: str) -> dict[str, int]:

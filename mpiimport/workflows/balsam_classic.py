@@ -28,7 +28,7 @@ def application(job: Job, mode: str = MPI) -> Any:
 
     Raises Complaint where the job cannot be started.
     """
-    checked(job, mode)
+    job = checked(job, mode)
     definitions = installed(MODELS, PACKAGES).ApplicationDefinition.objects
     return definitions.update_or_create(name=job.name, defaults=_definition(job, mode))[0]
 
@@ -39,6 +39,7 @@ def balsam_job(job: Job, *arguments: str, mode: str = MPI, workflow: str = "", *
     A start that fails on a node's whim is tried again, and so is a job that the end of its allocation has interrupted.
     ``others``: fields of a BalsamJob. Raises Complaint where the job cannot be started.
     """
+    job = checked(job, mode)
     made = application(job, mode)
     fields = {"workflow": workflow, **_fields(job, mode, arguments), "application": made.name, **others}
     task = installed(MODELS, PACKAGES).BalsamJob(**fields)

@@ -4,7 +4,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
 from mpiimport.host import planner
@@ -52,7 +52,7 @@ class Job:
         return self.ranks > 1 and not self.launcher_inside
 
     def check(self) -> "Job":
-        """Return this job, if it can be started from here. Raises Complaint."""
+        """Return this job, its image by an absolute path, if it can be started from here. Raises Complaint."""
         for name in ("program", "launcher", "options"):
             if isinstance(getattr(self, name), str):
                 raise Complaint(f"job {self.name} has a text as {name}; give a tuple of words, such as ('mpiexec',)")
@@ -71,13 +71,15 @@ class Job:
             )
         if self.launcher_inside and not self.image:
             raise Complaint(f"job {self.name} has launcher_inside, but no image; name the image that has the launcher")
-        if self.image and not self.image.startswith(REFERENCES) and not Path(self.image).exists():
+        is_file = self.image != "" and not self.image.startswith(REFERENCES)
+        if is_file and not Path(self.image).exists():
             raise Complaint(
                 f"job {self.name} has the image {self.image}, which does not exist; build or fetch it first"
             )
         if self.profile:
             planner.values(self.profile)
-        return self
+        # Managers start tasks in directories of their own.
+        return replace(self, image=str(Path(self.image).absolute())) if is_file else self
 
     def check_launcher(self) -> "Job":
         """Return this job, if its launcher can be found here. Raises Complaint."""

@@ -93,6 +93,14 @@ def test_a_job_that_cannot_be_started_is_refused(tmp_path: Path, changes: dict[s
         read_job(job_in(tmp_path, **changes)).check().check_launcher()
 
 
+def test_an_image_is_found_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Managers start tasks in directories of their own."""
+    (tmp_path / "img.sif").touch()
+    monkeypatch.chdir(tmp_path)
+    assert Job("app", PYTHON, image="img.sif").check().words()[2] == str(tmp_path / "img.sif")
+    assert Job("app", PYTHON, image="docker://py").check().words()[2] == "docker://py"
+
+
 def test_an_unknown_profile_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def values(profile: str) -> None:
         raise Complaint(f"there is no profile {profile}")

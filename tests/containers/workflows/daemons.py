@@ -33,6 +33,12 @@ class Daemons:
         self.wait(lambda: (directory / "up").exists(), "network")
         self.inside = ["nsenter", "--target", str(network), "--net", "--uts", "--"]
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def start(
         self, name: str, command: list[str], environment: dict[str, str], ending: int = signal.SIGTERM, where: str = ""
     ) -> int:

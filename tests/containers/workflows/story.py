@@ -5,15 +5,19 @@ part of an example that the section's commands name.
 """
 
 import re
+import shlex
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+
+import tomllib
 
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs" / "workflows.md"
 LISTS = Path(__file__).resolve().parent
 PRINTED = "text"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 BLOCK = re.compile(r"^```(\w*)\n((?s:.*?))^```$|^((?: {4}.*\n)+)", re.MULTILINE)
 # What stands in for the reader's own.
 PREFIX = "PREFIX"
@@ -55,11 +59,30 @@ class Story:
     @property
     def packages(self) -> str:
         """The list of packages, of those beside this file, that has what the section installs; empty for none."""
-        wanted = {name for words in re.findall(r"pip install ([\w. -]+)", self.script) for name in words.split()}
-        lists = {file.stem: set(re.findall(r"^([\w.-]+)==", file.read_text(), re.M)) for file in LISTS.glob("*.txt")}
+        wanted = {name for words in re.findall(r"pip install (.+)", self.script) for name in shlex.split(words)}
+        wanted = {package(each) for name in wanted for each in extra(name) or [name]}
+        lines = {file.stem: file.read_text().splitlines() for file in LISTS.glob("*.txt")}
+        lists = {stem: {package(line) for line in pinned} for stem, pinned in lines.items()}
         found = sorted((len(names), stem) for stem, names in lists.items() if wanted <= names)
         assert found or not wanted, f"no list of packages beside {__file__} has {wanted}"
         return found[0][1] if wanted else ""
+
+
+def package(requirement: str) -> str:
+    """Return the name of what is required, as the packaging guide normalises it."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", requirement)[0]).lower()
+
+
+def extra(requirement: str) -> list[str]:
+    """Return what an extra of this project requires; nothing for another requirement."""
+    name = requirement.removeprefix(f"{PROJECT['name']}[").removesuffix("]")
+    return list(PROJECT["optional-dependencies"][name]) if name != requirement else []
+
+
+def with_extras_resolved(script: str) -> str:
+    """Name what an extra requires, for there is no package of this project to be had yet."""
+    named = rf"""['"]?({PROJECT["name"]}\[[\w-]+\])['"]?"""
+    return re.sub(named, lambda found: shlex.join(extra(found[1])), script)
 
 
 def stories() -> list[Story]:

@@ -1,15 +1,11 @@
 """Balsam with its server runs jobs in containers, in MPI mode and in serial mode."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi
-from tests.containers.cells import Site
-from tests.containers.workflows.balsam_server import Balsam, balsam_server
-from tests.containers.workflows.daemons import Daemons
+from tests.containers.workflows.balsam_server import Balsam
 from tests.containers.workflows.overlays import overlay
 
 pytestmark = pytest.mark.full
@@ -119,13 +115,8 @@ print(len(Task.objects.filter(tags=["flow:refused"])))
 
 
 @pytest.fixture(scope="module")
-def balsam(site: Site, mpis: dict[str, Mpi]) -> Iterator[Balsam]:
-    daemons = Daemons(site.workspace("root"))
-    try:
-        with balsam_server(site, mpis["mpich"], daemons) as started:
-            yield started
-    finally:
-        daemons.stop()
+def balsam(balsam_with_servers: Balsam) -> Balsam:
+    return balsam_with_servers
 
 
 @pytest.mark.parametrize("mode", ["mpi", "serial"])

@@ -1,25 +1,15 @@
 """Balsam 0.5, the one of ALCF's article, runs jobs in containers, in MPI mode and in serial mode."""
 
-import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi
-from tests.containers.cells import Site
-from tests.containers.workflows.daemons import Apart, Daemons
-from tests.containers.workflows.manager import Manager
+from tests.containers.workflows.balsam_database import Classic
 from tests.containers.workflows.overlays import overlay
 
 pytestmark = pytest.mark.full
 
-# For a machine of one node without a scheduler.
-SETTINGS = {"MPI_RUN_TEMPLATE": "MPICHCommand", "WORKER_DETECTION_TYPE": "DEFAULT", "SERIAL_CORES_PER_NODE": 2}
-DEFAULTS = "import balsam.django_config as at; print(at.__path__[0])"
-MIGRATIONS = "from balsam.scripts.init import run_migrations; run_migrations()"
 CONFIGURED = """
 import fcntl, os, signal, subprocess, sys, time
 from pathlib import Path
@@ -124,43 +114,9 @@ print(BalsamJob.objects.count() - before)
 """
 
 
-@dataclass(frozen=True)
-class Classic(Apart):
-    """Balsam with its database."""
-
-    @property
-    def place(self) -> Path:
-        return self.directory / "database"
-
-    @property
-    def tasks(self) -> Path:
-        return self.place / "data"
-
-    def environment(self, **changes: str) -> dict[str, str]:
-        # The image of the tests has its MPI elsewhere.
-        own = {"BALSAM_DB_PATH": str(self.place), "LOGNAME": "root", "APPTAINERENV_PREPEND_PATH": "/opt/mpich/bin"}
-        return {**super().environment(), **own, **changes}
-
-
 @pytest.fixture(scope="module")
-def classic(site: Site, mpis: dict[str, Mpi]) -> Iterator[Classic]:
-    daemons = Daemons(site.workspace("root"))
-    try:
-        manager = Classic.apart(Manager.of(site, mpis["mpich"], "balsam-classic"), daemons)
-        # Balsam starts the database itself; but not as root.
-        server = {"host": str(daemons.postgresql("balsam")), "port": "5432"}
-        manager.place.mkdir()
-        (manager.place / "server-info").write_text(json.dumps(server))
-        home = manager.directory / ".balsam"
-        home.mkdir()
-        defaults = manager.run(manager.python, "-c", DEFAULTS).stdout.strip()
-        settings = json.loads((Path(defaults) / "default_settings.json").read_text())
-        (home / "settings.json").write_text(json.dumps({**settings, **SETTINGS}))
-        made = manager.run(manager.python, "-c", MIGRATIONS)
-        assert made.status == 0, made.stderr
-        yield manager
-    finally:
-        daemons.stop()
+def classic(balsam_classic_with_servers: Classic) -> Classic:
+    return balsam_classic_with_servers
 
 
 def test_the_example_runs_jobs_of_which_mpi_is_the_images_own(classic: Classic) -> None:

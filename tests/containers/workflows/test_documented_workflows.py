@@ -11,7 +11,7 @@ from lab.ranks import Mpi
 from tests.conftest import provision
 from tests.containers.cells import Site
 from tests.containers.workflows.manager import Manager
-from tests.containers.workflows.story import PREFIX, Story, stories
+from tests.containers.workflows.story import PREFIX, Story, stories, with_extras_resolved
 
 # These run with every `make test`; all others take long.
 EVERYDAY = {"The job", "Parsl", "PSI/J", "IPython Parallel", "Snakemake", "GNU parallel", "How fast tasks are done"}
@@ -34,12 +34,12 @@ def test_a_reader_who_pastes_the_blocks_sees_what_the_page_says(
     said = ""
     for text, expected in story.commands:
         script = manager.directory / "pasted.sh"
-        script.write_text("set -euo pipefail\n" + text.replace(PREFIX, str(site.prefix)))
+        script.write_text("set -euo pipefail\n" + with_extras_resolved(text).replace(PREFIX, str(site.prefix)))
         outcome = manager.run("bash", script, **changes)
         assert outcome.status == 0, outcome.stdout + outcome.stderr
         said += outcome.stdout + outcome.stderr
         assert lines(expected) <= lines(outcome.stdout), outcome.stdout
-    said += "".join(file.read_text() for file in manager.directory.glob("*.err"))
+    said += "".join(file.read_text() for kind in ("*.err", "*.out") for file in manager.directory.rglob(kind))
     for ranks in set(re.findall(r"([2-9]\d*) ranks: ", said)):
         assert f" on {ranks} ranks; figures of all ranks" in said
         assert "other ranks, python modules from memory" in said
@@ -60,7 +60,7 @@ def told(story: Story, manager: Manager, request: pytest.FixtureRequest) -> dict
     """What the reader's machine has: the image, the manager's programs, their place in the image as well."""
     (manager.directory / "img.sif").symlink_to(manager.image)
     path = f"{manager.environment()['PATH']}:{manager.site.prefix / 'bin'}"
-    changes = {"PATH": path, "PIP_NO_INDEX": "1", "APPTAINERENV_PREPEND_PATH": "/opt/mpich/bin"}
+    changes = {"PATH": path, "PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "APPTAINERENV_PREPEND_PATH": "/opt/mpich/bin"}
     changes |= {"APPTAINER_BIND": str(manager.site.images), "COLUMNS": "120"}
     words = set(re.findall(r"[\w./-]+", story.script))
     if words & SLURM:
