@@ -16,7 +16,7 @@ from rich.console import Console
 from benchmarks.demonstrations import one_node
 from benchmarks.demonstrations.one_node import NONE, new_table
 from benchmarks.demonstrations.path_calls import DemoError
-from benchmarks.demonstrations.preparing import Part, prepare
+from benchmarks.demonstrations.preparing import NICENESS, Part, begun, finish, prepare
 from benchmarks.demonstrations.time_line import draw
 from benchmarks.measuring.containers import Containers, find_containers
 from benchmarks.programs.lab_images import PYTHON_INSIDE, WAYS, Launched, Tree, launch, site_of
@@ -26,9 +26,11 @@ from lab.ranks import Mpi
 
 NODES, RANKS = 4, 8
 SERVICE_TIME = 0.0004
-LAB = Part("simulated file system", ("lab.sh",), 30), Part("MPICH", ("mpi.sh",), 30)
+LAB = Part("simulated file system", ("lab.sh",), 30)
+MPI = Part("MPICH", ("mpi.sh",), 30)
 RUNTIME = Part("Apptainer, from Debian's source", ("apptainer.sh",), 180)
-IMAGES = Part("image with numpy and scipy", ("images.sh", "py", "py.sif"), 90)
+SANDBOX = Part("sandbox with numpy and scipy", ("images.sh", "py"), 60)
+IMAGE_FILE = Part("the same as an image file", ("images.sh", "py.sif"), 20)
 PODMAN = Part("podman and its image", ("podman.sh",), 120)
 ROWS: dict[str, Callable[[dict[str, float]], str]] = {
     "operations on the shared file system": lambda found: f"{found['metadata']:,}",
@@ -77,19 +79,25 @@ def show_cluster(console: Console, prefix: Path, picture: Path) -> None:
         f"simulated shared file system with {SERVICE_TIME * 1e3:g} ms for each metadata operation.",
         highlight=False,
     )
-    prepare(console, *LAB)
-    mpi = provisioned_mpi()
-    bare = Containers(prefix, mpi, Path(), Path(), "")
-    launches = {"host Python": show(console, "host Python", Tree(), bare, *python_tree().values())}
-    try:
-        prepare(console, RUNTIME, IMAGES)
-        containers = find_containers(prefix, mpi)
-    except Unavailable as exc:
-        console.print(f"No Apptainer here, so podman: {exc}", markup=False)
-        show_podman(console, prefix, mpi)
-    else:
-        for kind, tree in kinds(containers).items():
-            launches[kind] = show(console, kind, tree, containers, containers.images)
+    prepare(console, LAB)
+    # What takes longest begins first, and stands still while others are measured.
+    with begun(RUNTIME, NICENESS) as runtime:
+        prepare(console, MPI)
+        mpi = provisioned_mpi()
+        bare = Containers(prefix, mpi, Path(), Path(), "")
+        with runtime.held():
+            launches = {"host Python": show(console, "host Python", Tree(), bare, *python_tree().values())}
+        try:
+            with begun(SANDBOX) as sandbox:
+                finish(console, runtime, sandbox)
+            prepare(console, IMAGE_FILE)
+            containers = find_containers(prefix, mpi)
+        except Unavailable as exc:
+            console.print(f"No Apptainer here, so podman: {exc}", markup=False)
+            show_podman(console, prefix, mpi)
+        else:
+            for kind, tree in kinds(containers).items():
+                launches[kind] = show(console, kind, tree, containers, containers.images)
     moments = {
         kind: {TITLES[way].replace("\n", ", "): found.moments for way, found in done.items()}
         for kind, done in launches.items()

@@ -79,14 +79,18 @@ apt_ensure() {
     mapfile -t missing < <(apt_missing "$@")
     [ ${#missing[@]} -gt 0 ] || return 0
     [ "$(id -u)" = 0 ] || die "$EXIT_CANNOT" "not root, and these packages are missing: ${missing[*]}"
-    say "installing ${missing[*]}"
-    local log
-    log=$(cache_dir)/apt.log
-    if ! { apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y \
-        --no-install-recommends -o DPkg::Lock::Timeout=300 "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
-        tail -n 20 "$log" >&2
-        die 1 "apt could not install ${missing[*]}; the whole log is $log"
-    fi
+    # Of two that update apt's lists at the same time one would fail.
+    (
+        lock_cache apt
+        say "installing ${missing[*]}"
+        said=$(cache_dir)/apt.log
+        # Daemons that packages start are not to hold the lock.
+        if ! { apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y \
+            --no-install-recommends -o DPkg::Lock::Timeout=300 "${missing[@]}"; } >"$said" 2>&1 </dev/null {lock_fd}>&-; then
+            tail -n 20 "$said" >&2
+            die 1 "apt could not install ${missing[*]}; the whole log is $said"
+        fi
+    ) || exit $?
 }
 
 # Asks apt with lists, sources and package state of its own under $1, so that the machine's apt never hears of sid.
