@@ -3,7 +3,6 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.NOTPARALLEL: bench
 
 PYTHON ?= python3
 PREFIX ?= /opt/mpiimport
@@ -72,7 +71,9 @@ lab_scale := --resume
 workflow_tasks := --resume
 endif
 
-bench: $(BENCHMARKS:%=$(MARKS)/%.done) ## all benchmarks, and the page that shows them; QUICK=1: a small part (hours; minutes)
+# One after another, whatever -j says.
+bench: ## all benchmarks, and the page that shows them; QUICK=1: a small part (hours; minutes)
+	@$(MAKE) --no-print-directory -j1 $(BENCHMARKS:%=$(MARKS)/%.done)
 	$(BUILD)/bench-venv/bin/python -m benchmarks.page.write $(PAGE)
 
 $(MARKS)/%.done: benchmarks/programs/%.py | $(BUILD)/bench-venv/ready $(BUILD)/prefix/ready
