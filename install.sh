@@ -104,7 +104,7 @@ compile_package() {
     done
 }
 
-# The host commands have a Python environment of their own; a relative path file leads it to the one copy of ours.
+# The host commands have a Python environment of their own; a relative path file leads it to the one copy of our package.
 install_host() {
     local old=$2/host/bin/python python site wanted pip
     python=$(python_for_all)

@@ -30,7 +30,7 @@ LAB = Part("simulated file system", ("lab.sh",), 30)
 MPI = Part("MPICH", ("mpi.sh",), 30)
 RUNTIME = Part("Apptainer, from Debian's source", ("apptainer.sh",), 180)
 SANDBOX = Part("sandbox with numpy and scipy", ("images.sh", "py"), 60)
-IMAGE_FILE = Part("the same as an image file", ("images.sh", "py.sif"), 20)
+IMAGE_FILE = Part("image file of that sandbox", ("images.sh", "py.sif"), 20)
 PODMAN = Part("podman and its image", ("podman.sh",), 120)
 ROWS: dict[str, Callable[[dict[str, float]], str]] = {
     "operations on the shared file system": lambda found: f"{found['metadata']:,}",

@@ -31,7 +31,7 @@ class NotHere(Exception):
 @dataclass(frozen=True)
 class Start:
     """``python``: words that start Python; ``launcher``: words in front of the launcher; ``on_each_node``: a command
-    that one process per node runs before the job."""
+    that a process per node runs before the job."""
 
     python: list[str] = field(default_factory=lambda: [sys.executable])
     environment: dict[str, str] = field(default_factory=dict)

@@ -31,7 +31,7 @@ class Assumptions:
     # One metadata server of Lustre: 29,000 creates and 544,000 stats a second (Dell, "HPC Lustre Storage solution with
     # Mellanox InfiniBand EDR", mdtest, figure 12). Imports look up, open and close, which lies between.
     metadata_rate: float = 100_000
-    # One thread alone gets 2,000 stats a second (Dell, the same "with Intel Omni-Path", figure 13).
+    # One thread alone gets 2,000 stats a second (Dell, its paper "with Intel Omni-Path", figure 13).
     metadata_latency: float = 0.5e-3
     # Root's threads (MPIIMPORT_READERS).
     readers: int = 16
@@ -89,11 +89,11 @@ class Phases:
         return self.metadata + self.data + self.root + self.broadcast + self.imports
 
 
-# What was published, of start-ups of this kind; what it measured is not always the same.
+# What was published, of start-ups of this kind; not all of it measured one thing.
 RECORDS = (
     (16_384, "NERSC (SC22), Pynamic, 256 nodes, bare metal, cold: import", "31"),
-    (16_384, "the same, Shifter: import; launch and import", "4.3; 44 to 49"),
-    (16_384, "the same, one podman container per node: import; launch and import", "2.8 to 3.0; 21 to 23"),
+    (16_384, "NERSC, Shifter: import; launch and import", "4.3; 44 to 49"),
+    (16_384, "NERSC, one podman container per node: import; launch and import", "2.8 to 3.0; 21 to 23"),
     (16_384, "numpy, plain; the first mpiimport, 512 nodes", "416; 124"),
     (16_384, "numpy.fft and scipy.interpolate, plain; the first mpiimport", "530; 221"),
     (24_576, "torch, Copper, cold: plain; Copper", "120; 60"),

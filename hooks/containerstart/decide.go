@@ -1,5 +1,5 @@
 // Package containerstart decides what one start of a container becomes, for every door that stands in front of Apptainer or
-// SingularityCE: the same start, or one with mounts, environment and the entry binary.
+// SingularityCE: the start as it was asked for, or one with mounts, environment and the entry binary.
 package containerstart
 
 import (

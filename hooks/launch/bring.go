@@ -54,7 +54,7 @@ func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
 	return mounts, nil
 }
 
-// ours returns the place of ours that a mount target has to do with, "" where there is none.
+// ours returns the place of mpiimport that a mount target has to do with, "" where there is none.
 func ours(target string) string {
 	below := func(place, top string) bool { return strings.HasPrefix(place+"/", strings.TrimSuffix(top, "/")+"/") }
 	for _, own := range []string{Inside, StorePath, MPIPath} {

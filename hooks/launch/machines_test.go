@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write tests/support/machines/*/plans.js
 
 const machines = "../../tests/support/machines"
 
-// condensed is a plan with one line for each mount and variable.
+// condensed is a plan as one line for each mount and variable.
 type condensed struct {
 	Mounts      []string `json:"mounts"`
 	Devices     []string `json:"devices"`

@@ -65,7 +65,7 @@ func (plan *Plan) placeStore(shm Shm) {
 }
 
 // HostEnvironment is what a profile changes in the environment of a program that runs where the caller does, in no
-// container of ours, with final values. Options that the caller has set stay as they are.
+// container that mpiimport starts, with final values. Options that the caller has set stay as they are.
 func HostEnvironment(p *profile.Profile, caller []string, userNamespace bool) ([]Variable, error) {
 	out, err := withCallers(profileOptions(p), p.Locks, caller)
 	if err != nil {

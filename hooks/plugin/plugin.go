@@ -40,7 +40,7 @@ type Runtime struct {
 const usageStatus = 2
 
 // Register adds the flag to the commands. A runtime that is not built as this plugin expects keeps its commands as
-// they are, with one line.
+// they are, and one line says so.
 func Register(r Runtime) {
 	if err := r.register(); err != nil {
 		fmt.Fprintf(os.Stderr, "mpiimport: the plugin does nothing: %v; compile it anew for this %s, or use PREFIX/shim\n", err, r.Flavour)

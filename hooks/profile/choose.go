@@ -27,7 +27,7 @@ func Choose(name, installed string, caller []string) (Chosen, error) {
 	return chosen, err
 }
 
-// Find returns the same as it is written.
+// Find returns that profile as it is written.
 func Find(name, installed string, caller []string) (*Profile, error) {
 	p, _, err := find(name, installed, caller)
 	return p, err

@@ -57,7 +57,7 @@ func (p *Profile) obey(locks []Lock) error {
 			}
 		}
 		if len(now) != len(lock.held) {
-			return fmt.Errorf("%s: %s is not what %s says and locks; extend that profile, or say the same of %s",
+			return fmt.Errorf("%s: %s is not what %s says and locks; extend that profile, or repeat what it says of %s",
 				p.Files[len(p.Files)-1], lock.Key, lock.File, lock.Key)
 		}
 	}

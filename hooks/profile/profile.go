@@ -41,7 +41,7 @@ type Profile struct {
 	Service   Service   `yaml:"service"`
 	Container Container `yaml:"container"`
 
-	// Values say the same one by one, each with its place; empty for the built-in default.
+	// Values are its contents one by one, each with its place; empty for the built-in default.
 	Values []Value `yaml:"-"`
 	// Locks hold whatever extends or masks the profile, and the caller.
 	Locks []Lock `yaml:"-"`

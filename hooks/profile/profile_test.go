@@ -242,7 +242,7 @@ func TestADirectoryThatCannotBeHoldsNoProfile(t *testing.T) {
 	}
 }
 
-// What is accepted means the same when it is put together from its values, as merging does.
+// What is accepted keeps its meaning when it is put together from its values, as merging does.
 func FuzzParse(f *testing.F) {
 	for _, directory := range []string{"accept", "reject", "reject-text"} {
 		found, _ := filepath.Glob(filepath.Join("testdata", directory, "*.yaml"))

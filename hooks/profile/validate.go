@@ -137,7 +137,7 @@ func join(place, name string) string {
 // minutes or seconds, for a time, or for the key of a default.
 const typedElsewhere = `^((?i:yes|no|on|off)|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?|=)$`
 
-// looksTyped finds such words where a text is meant, so that a profile means the same to every reader.
+// looksTyped finds such words where a text is meant, so that all readers understand a profile alike.
 func looksTyped(node *yaml.Node, k kind) bool {
 	return k == text && node.Style == 0 && matches(typedElsewhere, node.Value)
 }

@@ -29,7 +29,7 @@ struct server *server_map(int fd);
 /* Count one metadata operation of a client and wait until the server has done it. */
 void server_metadata(struct server *server, unsigned client, enum counter operation);
 
-/* The same, without waiting: nobody waits for the end of a close. */
+/* Without waiting: nobody waits for the end of a close. */
 void server_metadata_later(struct server *server, unsigned client, enum counter operation);
 
 /* Count one read of so many bytes and wait until the server has sent them. */

@@ -1,4 +1,4 @@
-"""The error that ends a command of ours: what was wrong, where, and what to do."""
+"""The error that ends a host command: what was wrong, where, and what to do."""
 
 
 class Complaint(Exception):

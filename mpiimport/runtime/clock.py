@@ -49,7 +49,7 @@ class Phases:
     def begin_life(self) -> None:
         """Begin with the process's birth: EXEC until the entry binary became python, INTERPRETER until now, then LOAD.
 
-        Every door calls this first, before most modules of ours are loaded.
+        Every door calls this first, before most of our modules are loaded.
         """
         now = read_clocks()
         self._since = (min(_birth(now[0]), now[0]), 0, 0)

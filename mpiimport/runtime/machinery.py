@@ -75,7 +75,7 @@ def _is_importlibs(function: object) -> bool:
 def finder_of(path: str) -> object:
     """Return the finder of a directory: the one in ``sys.path_importer_cache``, else one made by the path hooks.
 
-    Nothing here refers to PathFinder itself: modules of ours outlive the interpreter, held by mpi4py, and with them all
+    Nothing here refers to PathFinder itself: our modules outlive the interpreter, held by mpi4py, and with them all
     that a program has put in the place of its methods.
     """
     return _external.PathFinder._path_importer_cache(path)

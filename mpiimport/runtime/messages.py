@@ -1,4 +1,4 @@
-"""Lines of ours for people, which go to standard error and nowhere else."""
+"""Our lines for people, which go to standard error and nowhere else."""
 
 import sys
 

@@ -1,5 +1,5 @@
-"""Charliecloud's ch-run hands in the environment and mounts nothing of ours. An image's entry serves, and so does a
-prefix that the caller binds."""
+"""Charliecloud's ch-run hands in the environment and mounts nothing for mpiimport. An image's entry serves, and so does
+a prefix that the caller binds."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Several profiles hold together: those that a launch names between commas, and those that one extends."""
+"""Several profiles hold together: those that a launch names between commas, and those that a profile extends."""
 
 import os
 from pathlib import Path

@@ -74,7 +74,7 @@ def test_the_image_is_found_behind_every_option(site: Site, shim: Path, action: 
     name = ["name"] if action.startswith("instance") else []
     entry = ["/.mpiimport/bin/mpiimport-entry"] if action == "exec" else []
     bind = ["--bind", f"{shim.parent.parent}:/.mpiimport:ro"]
-    # These make a start unfit for acceleration; the option of ours is taken out all the same.
+    # These make a start unfit for acceleration; our option is taken out anyway.
     unfit = ("--writable", "-w", "--boot", "--dmtcp")
     environment = {"HOME": "/none", "PMI_RANK": "1", "MPI_LOCALNRANKS": "1"}
     for words in [*options(site, action), *hidden(site)]:

@@ -1,4 +1,4 @@
-"""What is installed works where nothing else of ours is: a wheel, a tarball, and a site's module file."""
+"""What is installed works where nothing else of mpiimport is: a wheel, a tarball, and a site's module file."""
 
 import copy
 import shlex

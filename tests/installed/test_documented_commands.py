@@ -1,4 +1,4 @@
-"""Every command line of ours in the documentation is one that is understood."""
+"""Every command line of mpiimport in the documentation is understood."""
 
 import importlib.util
 import re
@@ -23,7 +23,7 @@ LINES = sorted(
     for line in set(re.findall(r"^ {4,8}(?:/\S+/)?(mpiimport .*)", TEXT, re.MULTILINE))
     if not any(sign in line.partition(" || ")[0] for sign in UNREADABLE)
 )
-# In running text: the subcommand, and that one's own.
+# In running text: the subcommand, and its own.
 MENTIONED = sorted(set(re.findall(r"[`(]mpiimport ((?:profile |plugin |manifest )?[a-z-]+)\b", TEXT)))
 PROGRAMS = sorted(set(re.findall(r"^ {4}\S*python -m ((?:benchmarks|lab|tests)\b.*)", TEXT, re.MULTILINE)))
 BINARIES = sorted(set(re.findall(r"\b(mpiimport-(?:plan|hook) [a-z].*?)(?=  |[`)#]|$)", TEXT, re.MULTILINE)))

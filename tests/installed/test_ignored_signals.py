@@ -1,4 +1,4 @@
-"""What is started through a program of ours ignores the signals that it would ignore plainly, and no other."""
+"""What is started through one of our programs ignores the signals that it would ignore plainly, and no other."""
 
 import signal
 import sys

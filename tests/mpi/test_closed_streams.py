@@ -1,4 +1,4 @@
-"""A process that is started without a standard stream has none, and its children have no file of ours for it."""
+"""A process that is started without a standard stream has none, and its children have none of our files for it."""
 
 import json
 

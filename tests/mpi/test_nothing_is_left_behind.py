@@ -1,4 +1,4 @@
-"""No file of ours outlives the job, or the user's next job on the node; and without opt-in there is no trace of us."""
+"""None of our files outlives the job, or the user's next job on the node; and without opt-in there is no trace of us."""
 
 from collections.abc import Callable
 from pathlib import Path

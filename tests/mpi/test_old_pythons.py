@@ -1,4 +1,4 @@
-"""A Python that is too old to be served runs the program as ever, through each door; rank 0 says so, once."""
+"""A Python that is too old to be served runs the program plainly, through each door; rank 0 says so, once."""
 
 import json
 from pathlib import Path

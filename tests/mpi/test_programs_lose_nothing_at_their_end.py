@@ -1,4 +1,4 @@
-"""Files that a program leaves open are written, and its objects are deleted, for nothing of ours holds ``__main__``."""
+"""Files that a program leaves open are written, and its objects are deleted, for none of our objects holds ``__main__``."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Where the service cannot or had better not start, the job runs as plain Python with one line that says why."""
+"""Where the service cannot or had better not start, the job runs as plain Python, and one line says why."""
 
 import os
 import shutil

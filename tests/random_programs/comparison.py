@@ -140,7 +140,7 @@ DOCUMENTED: tuple[tuple[str, str, str], ...] = (
         r"(?m)^\[(\('<frozen runpy>', '_run_module_as_main'\), \('<frozen runpy>', '_run_code'\), "
         r"\('__main__\.py', '<module>'\), )+",
         "[",
-        "Under `python -m mpiimport` there are that one and the two of `runpy`",
+        "Under `python -m mpiimport` there are this frame and the two of `runpy`",
     ),
     (
         r"(?m)^.*/lib/mpiimport/(start|__main__)\.py:\d+: (\w+Warning: .*\n)  execution\.begin\(\)\(\)\n",

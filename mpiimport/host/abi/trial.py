@@ -1,4 +1,4 @@
-"""Ranks started for a trial: the launcher and MPI must say the same of each."""
+"""Ranks started for a trial: what the launcher and MPI say of each must agree."""
 
 import os
 import shlex

@@ -111,7 +111,7 @@ def _describe_pmi(report: Report, tree: Tree, started_by: list[Launcher]) -> Non
             facts.append(f"{SLURM} offers {', '.join(offered.ways)}" + (f": {SLURM} --mpi={ways[0]}" if ways else ""))
         else:
             facts.append(f"{offered.launcher} speaks {offered.ways['']}")
-    # Whoever has another launcher, too, uses that one.
+    # Whoever has another launcher, too, uses the other.
     if offers and not any(fitting_ways(offered, wanted) for offered in offers):
         report.wrong(
             f"no launcher here speaks what {tree.libmpi} does, {wanted}: every rank would be 0 of 1; "

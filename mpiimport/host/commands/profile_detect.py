@@ -108,7 +108,7 @@ def _made_for(machine: Machine, known: list[str]) -> tuple[str, list[str]]:
     best = [(profile, signs) for profile, signs in found if signs and len(signs) == most]
     if len(best) > 1:
         several = ", ".join(profile for profile, _ in best)
-        return "", [f"{machine.hostname} could be a host of {several}: if it is, extend that one"]
+        return "", [f"{machine.hostname} could be a host of {several}: if it is, extend its profile"]
     return best[0] if best else ("", [])
 
 

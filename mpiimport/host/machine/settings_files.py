@@ -1,4 +1,4 @@
-"""Files of settings of other programs, TOML or JSON: one value more, or that one less, and all else as it was."""
+"""Files of settings of other programs, TOML or JSON: one value more, or one less, and all else as it was."""
 
 import copy
 import json

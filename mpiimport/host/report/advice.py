@@ -74,7 +74,7 @@ _SLOW = {
         "let the ranks of a node share one: container.per_node in the site profile",
     ),
     INTERPRETER: (
-        "python takes long until it runs a first module of ours",
+        "python takes long until it runs mpiimport's first module",
         "put the interpreter and its libraries into an image or on a disk of the node; remove .pth files that import",
     ),
     INIT: (

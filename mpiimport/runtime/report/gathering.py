@@ -1,7 +1,7 @@
 """What all ranks imported, and measured of it, brought to root once, when MPI is about to be finalised.
 
 MPI_Finalize waits for all ranks anyway; nothing is ever gathered before. Where the start-up ran in a session that is
-over, there is no MPI of ours left to finalise, and root knows of itself alone.
+over, no MPI that we started is left to finalise, and root knows of itself alone.
 """
 
 from .. import os

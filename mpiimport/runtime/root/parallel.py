@@ -141,7 +141,7 @@ class _Ahead:
 def map_ahead(function: "Callable[[Item, int], Result]", items: "Sequence[Item]", threads: int) -> "Iterator[Result]":
     """Yield ``function(item, turn)`` for each item in order, computed by as many threads.
 
-    ``turn``: which of the threads computes it. That one goes on only when the next result is asked for: so what belongs
+    ``turn``: which of the threads computes it, and goes on only when the next result is asked for: so what belongs
     to a turn is the caller's until then, while all others compute ahead. An exception is raised in its place.
     """
     results: dict[int, Result] = {}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # What multiprocessing tells such a child to run begins so. Its resource tracker, which outlives the others, does not.
 BEGINNINGS = ("from multiprocessing.spawn import ", "from multiprocessing.forkserver import ")
-# Run ahead of that, and without a name of ours in the child's __main__. Whatever fails, the child is a plain one.
+# Run ahead of that, and without any of our names in the child's __main__. Whatever fails, the child is a plain one.
 ATTACH = """\
 import sys
 sys.path.insert(0, {0!r})

@@ -39,7 +39,7 @@ class Source:
     """Source files whose pyc this process is to write, as plain Python would."""
 
     observed: "frozenset[str]" = frozenset()
-    """Modules whose body ``execute`` is to run; the tracebacks and warnings of the others show no frame of ours."""
+    """Modules whose body ``execute`` is to run; the tracebacks and warnings of the others show none of our frames."""
 
     absences = 0
     """How often a listing was all it took to know that a directory lacks a module."""
@@ -179,7 +179,7 @@ class StoreLoader:
         return loader
 
     def __reduce__(self) -> "tuple[Any, ...]":
-        """Make copies, and what is pickled, importlib's own: other processes may have none of ours."""
+        """Make copies, and what is pickled, importlib's own: other processes may not have ours."""
         return self.ordinary, (self.name, self.path)
 
     def __eq__(self, other: "Any") -> bool:

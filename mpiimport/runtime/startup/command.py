@@ -33,9 +33,9 @@ class Execution:
         with execution:
             execution.begin()()
 
-    The call is the caller's, so that hardly a frame of ours lies below the program's. That is more than looks: Python
+    The call is the caller's, so that hardly any of our frames lies below the program's. That is more than looks: Python
     3.11 and newer keep frames in pieces of 16 KiB, and where the calls of a program go to and fro over the end of a
-    piece, each costs two system calls; frames of ours would move that end.
+    piece, each costs two system calls; our frames would move that end.
     """
 
     def __init__(self, program: Program, service: "Service | None") -> None:
@@ -50,7 +50,7 @@ class Execution:
         return self._program.prepare()
 
     def __exit__(self, kind: object, exc: BaseException | None, traceback: "Any") -> None:
-        """Where nothing has caught an exception, the interpreter prints it and ends as ever, less our frames."""
+        """Have the interpreter print an exception that nothing has caught, less our frames, and end as it would."""
         if exc is None:
             self._program.forget_file()
         elif not isinstance(exc, SystemExit) or sys.flags.inspect:
@@ -130,7 +130,7 @@ def prepare_command(
 
 
 def _replace_main() -> None:
-    """Give the program a ``__main__`` of its own, as Python makes it, so that nothing of ours refers to its namespace.
+    """Give the program a ``__main__`` of its own, as Python makes it: none of our objects is to refer to its namespace.
 
     Files that are left open are written, and objects deleted, when nothing holds them any more.
     """

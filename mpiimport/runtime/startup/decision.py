@@ -46,7 +46,7 @@ def unserved_interpreter() -> str:
 
 
 def nothing_gained(kind: str) -> str:
-    return f"one node reads its own {kind} file system, so nothing is gained; MPIIMPORT=force serves all the same"
+    return f"one node reads its own {kind} file system, so nothing is gained; MPIIMPORT=force serves anyway"
 
 
 def own_file_system() -> str:

@@ -87,7 +87,7 @@ var pieces = []string{
 	"-c", "--config", "--config=/c", "", "-h", "--no-mount=tmp", "--dmtcp-launch", "-W", "-o", "x,y",
 }
 
-// compare fails where both readers understand a line and do not mean the same. It says whether they do understand it.
+// compare fails where both readers understand a line and take it for different things. It says whether they do understand it.
 func compare(t *testing.T, args []string) bool {
 	t.Helper()
 	want, got := reference(args), Parse(args)

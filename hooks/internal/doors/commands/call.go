@@ -58,7 +58,7 @@ func (c Call) profile() (string, []string, error) {
 	return absolute(name), words, nil
 }
 
-// absolute lets the paths of profiles mean the same wherever the ranks start.
+// absolute makes the paths of profiles independent of where the ranks start.
 func absolute(name string) string {
 	parts := strings.Split(name, ",")
 	for i, part := range parts {

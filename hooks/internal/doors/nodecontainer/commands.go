@@ -13,7 +13,7 @@ import (
 )
 
 // Options that say what the container is: they go to `instance start` alone. Of those not named in either list the
-// ranks keep containers of their own: what they mean for a shared one is not known, or not the same.
+// ranks keep containers of their own: what they mean for a shared one is not known, or differs.
 var ofContainer = set(`authfile bind contain containlibs disable-cache docker-host docker-password docker-username fakeroot
 	home mount no-home no-mount no-nv no-rocm no-tmp-sandbox nv overlay rocm scratch tmp-sandbox tmpdir underlay unsquash
 	userns workdir writable-tmpfs`)
@@ -56,7 +56,7 @@ func Split(line apptainercli.Line, binds, command, env []string) (Commands, stri
 	for _, option := range line.Given() {
 		word := fmt.Sprintf("--%s=%s", option.Name, option.Value)
 		if !isKnown(option.Name) {
-			return c, fmt.Sprintf("the option --%s is not known to mean the same in a shared one", option.Name)
+			return c, fmt.Sprintf("the option --%s may mean something else in a shared one", option.Name)
 		}
 		if !ofProcess[option.Name] {
 			c.start = append(c.start, word)
@@ -66,7 +66,7 @@ func Split(line apptainercli.Line, binds, command, env []string) (Commands, stri
 		}
 	}
 	if name := unsuited(env); name != "" {
-		return c, fmt.Sprintf("%s is set, and it is not known to mean the same in a shared one", name)
+		return c, fmt.Sprintf("%s is set, and it may mean something else in a shared one", name)
 	}
 	c.back = command
 	return c, ""

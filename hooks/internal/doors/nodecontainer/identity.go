@@ -47,7 +47,7 @@ func identity(start []string, env []string) (string, error) {
 
 // launcher names the launcher's daemon on this node: the nearest process above that is no rank itself. Every
 // launcher has one for each job or step, whatever it calls them. One that cannot be looked at, as slurmstepd, is none
-// of ours and so it is one, too.
+// of mpiimport's and so it is one, too.
 func launcher() string {
 	pid := os.Getppid()
 	for pid > 1 {

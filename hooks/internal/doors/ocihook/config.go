@@ -13,7 +13,7 @@ import (
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// ProfileAnnotation names the profile of a container; without it a container is none of ours.
+// ProfileAnnotation names the profile of a container; without it a container is left alone.
 const ProfileAnnotation = "org.mpiimport.profile"
 
 // config is a container's config.json. What is not edited is kept as the text it came as, so that nothing is lost

@@ -67,11 +67,11 @@ func checkWhole(t *testing.T, text []byte) (changed bool) {
 	return true
 }
 
-// changedVariables are those that the plans of these tests change, and those of ours.
+// changedVariables are those that the plans of these tests change, and mpiimport's own.
 var changedVariables = []string{"A", "B", "U", "LD_LIBRARY_PATH", "PYTHONPATH", "MPIIMPORT", "MPIIMPORT_PROFILE", "MPIIMPORT_APPLIED",
 	"MPIIMPORT_PID", "MPIIMPORT_START", "MPIIMPORT_STORE", "MPIIMPORT_PLAN", "MPIIMPORT_UNSET"}
 
-// withDevice is the same with a device.
+// withDevice adds a device to it.
 var withDevice = site[:len(site)-1] + ", devices: [{path: /dev/null}]}"
 
 // hasDevice says whether a configuration lets the container use the device.
@@ -101,7 +101,7 @@ func withoutDevices(whole map[string]any) {
 	}
 }
 
-// isStarted says whether something of ours is in the command's way: the entry binary, the start script or sitecustomize.
+// isStarted says whether something of mpiimport is in the command's way: the entry binary, the start script or sitecustomize.
 func isStarted(c *config) bool {
 	path, _ := environ.Get(c.env, "PYTHONPATH")
 	return slices.Contains(c.args, launch.EntryPath) || slices.Contains(c.args, startScript) || strings.HasPrefix(path, launch.SitePath)

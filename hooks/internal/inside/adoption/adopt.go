@@ -69,7 +69,7 @@ func Run(words, env []string) error {
 	return nil
 }
 
-// Descriptors of ours are put above those that programs expect to get.
+// Our descriptors are put above those that programs expect to get.
 const lowestDescriptor = 100
 
 // KeepOpen moves a descriptor out of the way, to where it stays open in what this process becomes or starts.
