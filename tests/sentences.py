@@ -1,10 +1,12 @@
-"""Counts the sentences of the documentation that are hard to read: ``python tests/sentences.py [WORD_OF_A_PAGE_NAME]``.
+"""Looks for what is hard to read: ``python tests/sentences.py [WORD_OF_A_PAGE_NAME]``.
 
-Ends with status 1 where more than MOST per cent of all have more than LONGEST words. With a word it shows those of the
-pages whose names contain it. Code, commands and what programs write are left out; a link counts by its text.
+Ends with status 1 where more than MOST per cent of the documentation's sentences have more than LONGEST words. With a
+word it shows those of the pages whose names contain it. Code, commands and what programs write are left out; a link
+counts by its text. Phrases of which a reader has to guess the meaning are not allowed, neither in pages nor in sources.
 """
 
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,16 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md")), ROOT / "te
 LEFT_OUT = {"CHANGELOG.md"}
 WRITTEN_BY_PROGRAMS = "<!-- What follows is written by"
 LONGEST, MOST = 30, 2
+# Say whose it is, what it is like, who prints a line; and spell as the British do.
+IN_PAGES = "|".join(
+    (
+        r"\bthat one(?= is\b| and\b| or\b| the\b|[.,;:)]|$)",
+        r"(?<!is )(?<!are )(?<!be )\bthe same(?= for\b|[.,;:)]|$)",
+        r"\b(?:initial|final|custom|optim|recogn|normal|organ)iz\w+|\bcolors?\b|\bcenters?\b",
+    )
+)
+ANYWHERE = r"\bof ours\b|\bas ever\b|\bwith one line\b(?! for each)|\b[Bb]ehavior"
+SOURCES = ("*.md", "*.py", "*.go", "*.sh", "*.yaml", "*.c", "*.h", "Makefile")
 # Shorter ones are labels and cells of tables.
 SHORTEST = 3
 
@@ -26,7 +38,23 @@ def main(shown: str = "") -> int:
             print(f"{page.relative_to(ROOT)}: {words(sentence)} words: {sentence}\n")
     share = 100 * len(long) / len(sentences)
     print(f"{len(long)} of {len(sentences)} sentences ({share:.1f} %) have more than {LONGEST} words")
-    return int(share > MOST)
+    unclear = [
+        f"{page.relative_to(ROOT)}: {found}" for page in PAGES for found in unclear_in(page)
+    ] + unclear_anywhere()
+    print(*unclear, sep="\n", end="\n" * bool(unclear))
+    return int(share > MOST or bool(unclear))
+
+
+def unclear_in(page: Path) -> Iterator[str]:
+    for sentence in sentences_of(page):
+        if found := re.search(IN_PAGES, sentence):
+            yield f"{found[0]!r} in: {sentence}"
+
+
+def unclear_anywhere() -> list[str]:
+    """The lines of all sources that have what is allowed nowhere, but for this file."""
+    words = ["git", "grep", "-nIP", ANYWHERE, "--", *SOURCES, ":!tests/sentences.py", ":!tests/support/corpus"]
+    return subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout.splitlines()
 
 
 def sentences_of(page: Path) -> Iterator[str]:

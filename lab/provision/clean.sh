@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the machines that packages are tested on and prints their directory (last line of stdout):
-#   DIR/modules/  Debian, its Python with venv, Environment Modules; nothing of ours
+#   DIR/modules/  Debian, its Python with venv, Environment Modules; nothing of mpiimport
 #   DIR/lmod/     the same with Lmod, which cannot be beside it
 #   DIR/wheels/   what pip is to find there, for there is no network: mpi4py, MPICH, and what the host commands need
 set -euo pipefail

@@ -46,7 +46,7 @@ lock_cache() {
     fi
 }
 
-# os_release KEY: read, not sourced, since it would set variables of ours.
+# os_release KEY: read, not sourced, since it would set our variables.
 os_release() { sed -n "s/^$1=//p" /etc/os-release 2>/dev/null | tr -d '"'; }
 
 is_debian() { [ "$(os_release ID)" = debian ]; }
