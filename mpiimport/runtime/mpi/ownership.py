@@ -38,14 +38,13 @@ class Ownership:
     """The MPI that this process has initialised.
 
     ``mpi``: the module ``mpi4py.MPI``; ``path``: its file; ``read_at_load``: the settings it was loaded with;
-    ``session``: the MPI session, while there is one; ``given``: the module that user code got, ``mpi`` or a copy of
-    it; ``adopted``: user code has taken MPI over; ``of_the_tree``: it finds the same mpi4py.
+    ``given``: the module that user code got, ``mpi`` or a copy of it; ``adopted``: user code has taken MPI over;
+    ``of_the_tree``: it finds the same mpi4py.
     """
 
     def __init__(self, before_site: bool, preload: tuple[str, ...]) -> None:
         """Import mpi4py without starting MPI; the arguments are those of ``import_privately``. Raises NoMpi."""
         self._pid = os.getpid()
-        self.session: Any = None
         self.adopted = False
         self._started = self._finalize = self._aborting = self._left_to_heir = False
         self._provided = 0
@@ -58,15 +57,18 @@ class Ownership:
         self.path: str = self.mpi.__file__ or ""
         self.of_the_tree = not self.path.startswith(own_packages() + "/")
 
-    def start(self, policy: str, level: str) -> None:
-        """Start MPI as ``policy`` says, WORLD with the thread level named ``level``, or SESSION. Raises NoMpi."""
+    def start(self, policy: str, level: str) -> "Any":
+        """Start MPI as ``policy`` says, WORLD with the thread level named ``level``, or SESSION. Raises NoMpi.
+
+        Return the session; None for WORLD.
+        """
         if self._is_initialized():
             raise NoMpi("MPI is already initialised in this process")
         if policy == SESSION:
-            self.session = open_session(self.mpi)
-        else:
-            self._provided = self.mpi.Init_thread(_level(self.mpi, level))
-            self._started = self._finalize = True
+            return open_session(self.mpi)
+        self._provided = self.mpi.Init_thread(_level(self.mpi, level))
+        self._started = self._finalize = True
+        return None
 
     def spec(self, name: str) -> "ModuleSpec | None":
         """Return the spec of ``mpi4py.MPI``, for which mpi4py need not look for MPI; None for other names."""
@@ -86,9 +88,8 @@ class Ownership:
         """Tell whether this process, not a forked child, has MPI between Init and Finalize."""
         return os.getpid() == self._pid and self._is_initialized() and not self.mpi.Is_finalized()
 
-    def end_startup(self) -> None:
+    def end_startup(self, session: "Any") -> None:
         """Leave MPI to the program: after a session as if it had never been started, else as MPI_Init leaves it."""
-        session, self.session = self.session, None
         if session is not None:
             session.Finalize()
         elif self._started:

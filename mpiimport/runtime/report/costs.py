@@ -34,7 +34,8 @@ class Costs:
 
     def __init__(self, one_by_one: bool) -> None:
         self.modules: dict[str, Cost] = {}
-        self.ended: list[Ended] | None = [] if one_by_one else None
+        self.ended: list[Ended] = []
+        self._one_by_one = one_by_one
         self._importing: dict[int, list[list[int]]] = {}
         self._main_thread = get_ident()
 
@@ -54,7 +55,7 @@ class Costs:
         cost = self.modules.setdefault(loader.path, Cost(loader.name))
         cost.own += own - inner_own
         cost.wall += wall - inner_wall
-        if self.ended is not None:
+        if self._one_by_one:
             self.ended.append((thread, len(self._importing[thread]), loader.name, loader.path, wall_since, own, wall))
         if self._importing[thread]:
             around = self._importing[thread][-1]

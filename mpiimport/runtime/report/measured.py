@@ -8,11 +8,11 @@ from .costs import measure_imports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..mpi.transport import Transport
     from ..serving.imports import Imports
-    from .costs import Costs
+    from .costs import Cost, Ended
     from .document import Value
 
 # The file name that means: no file, but a table on standard error.
@@ -33,23 +33,27 @@ class Report:
         self._path = path if path == TABLE else os.path.abspath(path)
         self._rank = rank
         self._pid = os.getpid()
-        self._costs: Costs | None = None
-        self._imports: Imports | None = None
-        self._gathered: tuple[Sequence[int], dict[str, int]] | None = None
+        # Of what was imported before anything was measured.
+        self._answered: Callable[[], dict[str, int]] = dict
+        self._modules: dict[str, Cost] = {}
+        self._ended: list[Ended] = []
+        # The rows of all ranks and the largest costs, once, where they were gathered.
+        self._gathered: list[tuple[Sequence[int], dict[str, int]]] = []
         self._whole = False
 
     def measure(self, imports: "Imports") -> None:
         """Measure ``imports``, those of this process, from here on."""
-        self._imports = imports
+        self._answered = imports.answered
         # The file shows root's imports in their order; the others have no use for theirs.
-        self._costs = measure_imports(one_by_one=self._rank == 0)
+        costs = measure_imports(one_by_one=self._rank == 0)
+        self._modules, self._ended = costs.modules, costs.ended
 
     def measured(self, paths: list[str]) -> tuple[list[int], list[int]]:
         """Return what this process measured up to here, as many numbers on every rank, for ``gather``.
 
         ``paths``: those of ``Imports.paths``. Must not raise: the other ranks wait.
         """
-        modules = self._costs.modules if self._costs is not None else {}
+        modules = self._modules
         return self._row(), [modules[path].own if path in modules else 0 for path in paths]
 
     def gather(self, transport: "Transport", paths: list[str], measured: tuple[list[int], list[int]]) -> None:
@@ -58,7 +62,7 @@ class Report:
         rows = transport.table(row)
         _, largest = transport.extremes(costs)
         if rows is not None:
-            self._gathered = rows, dict(zip(paths, largest, strict=True))
+            self._gathered = [(rows, dict(zip(paths, largest, strict=True)))]
 
     def write_startup(self) -> None:
         """On root, write what is known before the program begins, in case that nothing comes after."""
@@ -74,8 +78,8 @@ class Report:
 
     def write_gathered(self) -> None:
         """On root, write the figures of all ranks, where they were gathered."""
-        if self._gathered is not None:
-            self._fill(ALL, *self._gathered)
+        for rows, largest in self._gathered:
+            self._fill(ALL, rows, largest)
             self._write()
 
     def _write(self) -> None:
@@ -98,7 +102,7 @@ class Report:
         # What is on goes on, but is counted up to here.
         phases.begin(phases.current)
         times = [phases.spent[phase][clock] for phase in PHASES for clock in range(len(CLOCKS))]
-        counts = self._imports.answered() if self._imports is not None else {}
+        counts = self._answered()
         return times + [counts.get(name, 0) for name in ANSWERED]
 
     def _fill(self, scope: str, rows: "Sequence[int]", largest: dict[str, int]) -> None:
@@ -110,9 +114,9 @@ class Report:
         self.facts["scope"] = scope
         self.facts.update(summary.phases(rows, WIDTH))
         self.facts.update(summary.answered(ANSWERED, rows, WIDTH))
-        self.facts["modules"] = summary.modules(self._costs.modules if self._costs is not None else {}, largest)
-        if self._costs is not None and self._costs.ended:
-            self.facts["imports"] = imports(self._costs.ended, _birth())
+        self.facts["modules"] = summary.modules(self._modules, largest)
+        if self._ended:
+            self.facts["imports"] = imports(self._ended, _birth())
 
 
 def _birth() -> int:

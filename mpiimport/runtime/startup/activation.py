@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def activate(
     options: Options, program: Program, answers: Answers, before_site: bool, explicit: bool
 ) -> "Service | None":
-    """Start the service where this process is a rank of a job that asked for it; return it if MPI was started.
+    """Start the service where this process is a rank of a job that asked for it; return it if MPI was loaded.
 
     ``explicit``: the command line names mpiimport, so that being asked needs no further evidence. Never raises;
     where the service does not start, root says why in one line. Does not return where it is only to fill a kept store.
@@ -68,11 +68,17 @@ def _activate_rank(
     try:
         # Most of the rank path, which a process that steps aside does without.
         from .agreement import SteppedAside
-        from .service import Service
+        from .service import Service, load_mpi
     except Exception as exc:
         _say(here.rank, f"mpiimport does not load ({exc!r}); is its installation complete?", report)
         return None
-    service = Service(options, program, answers, before_site, report)
+    try:
+        with ClosedStreamsKept():
+            ownership = load_mpi(before_site, options)
+    except SteppedAside as exc:
+        _say(here.rank, str(exc), report)
+        return None
+    service = Service(ownership, options, program, answers, before_site, report)
     try:
         with ClosedStreamsKept():
             service.start()
@@ -81,9 +87,7 @@ def _activate_rank(
     except Exception as exc:
         # There is nothing outside the phases that could fail but MPI itself.
         _say(0, f"rank {here.rank}: {exc!r}", report)
-    if service.ownership is None:
-        return None
-    _arrange_exit(here.rank, service, service.ownership, at_exit)
+    _arrange_exit(here.rank, service, ownership, at_exit)
     return service
 
 
@@ -147,19 +151,19 @@ def _arrange_exit(rank: int, service: "Service", ownership: "Ownership", at_exit
     alone(rank, service.left_open.begin)
     alone(rank, before_abrupt_ends, end_at_once)
     alone(rank, hand_over_by_any_loader, ownership)
-    if service.imports is None:
+    if not service.serves:
         alone(rank, ask_before_importlib, ownership.find)
 
 
 def abort_at_exit(service: "Service | None", exc: BaseException) -> None:
     """Let ``exc``, which no one has caught, end the whole job at the end of this process."""
-    if service is not None and service.ownership is not None:
+    if service is not None:
         service.ownership.abort_at_exit(130 if isinstance(exc, KeyboardInterrupt) else 1)
 
 
 def abort_on_uncaught(service: "Service | None") -> None:
     """Let an exception that the interpreter prints end the whole job, where its frames are all the program's."""
-    if service is None or service.ownership is None:
+    if service is None:
         return
     show = sys.excepthook
 

@@ -28,9 +28,11 @@ from .left_open import LeftOpen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from ..options import Options
     from ..program import Program
-    from ..report.document import Value
     from ..report.measured import Report
     from ..root.snapshot import Snapshot
     from ..serving.site_answers import Answers
@@ -40,28 +42,45 @@ if TYPE_CHECKING:
 MOMENT = 1
 
 
+def load_mpi(before_site: bool, options: "Options") -> Ownership:
+    """Import mpi4py, without starting MPI. Raises SteppedAside."""
+    phases.begin(INIT)
+    try:
+        return Ownership(before_site, options.preload)
+    except Exception as exc:
+        raise _no_mpi(exc) from None
+
+
 class Service:
     """The one service of a process.
 
-    ``ownership``: the MPI it initialised, None before that; ``imports``: set once the store serves; ``left_open``: the
-    files of the program, to begin with that.
+    ``ownership``: the MPI that it starts; ``serves``: the store answers imports; ``left_open``: the files of the
+    program, to begin with that.
     """
 
     def __init__(
-        self, options: "Options", program: "Program", answers: "Answers", before_site: bool, report: "Report | None"
+        self,
+        ownership: "Ownership",
+        options: "Options",
+        program: "Program",
+        answers: "Answers",
+        before_site: bool,
+        report: "Report | None",
     ) -> None:
         """``report``: to be told what the start-up did."""
+        self.ownership = ownership
         self.options = options
-        self.ownership: Ownership | None = None
-        self.imports: Imports | None = None
+        self.serves = False
         self.left_open = LeftOpen()
         self._report = report
+        self._facts = report.facts if report is not None else {}
         self._program = program
         self._answers = answers
         self._before_site = before_site
         self._placement = Placement(options)
-        self._transport: Transport | None = None
-        self._gathering: Gathering | None = None
+        # Until the phases have come to their end.
+        self._gather: Callable[[], None] = lambda: None
+        self._all_fail: Callable[[float], bool] = _wait_alone
 
     def start(self) -> None:
         """Run the phases on every rank. Raises SteppedAside on every rank, or on none."""
@@ -73,13 +92,12 @@ class Service:
 
     def write_out(self) -> None:
         """At exit, where this rank is to wait for others, make the files complete that the program has left open."""
-        if self.ownership is not None and (self.ownership.will_finalize() or self.ownership.aborts()):
+        if self.ownership.will_finalize() or self.ownership.aborts():
             self.left_open.write_out()
 
     def gather(self) -> None:
         """At exit, bring what all ranks imported to root, unless MPI is not to be finalised here. Collective."""
-        if self._gathering is not None:
-            self._gathering.run_at_exit()
+        self._gather()
 
     def leave(self) -> None:
         """Stop using the store."""
@@ -91,40 +109,38 @@ class Service:
         Where all ranks do, none has to end the job for the others. Else this one is about to, by which launchers kill:
         nothing is to be left by those that have not failed. Never raises.
         """
-        ownership = self.ownership
-        if ownership is None or not ownership.aborts():
+        if not self.ownership.aborts():
             return
         self._placement.discard()
         try:
-            if self._transport is None:
-                time.sleep(MOMENT)
-            elif self._transport.all_fail(MOMENT):
-                ownership.end_without_abort()
+            if self._all_fail(MOMENT):
+                self.ownership.end_without_abort()
         except BaseException:
             # As of a signal: the moment is over.
             pass
 
     def _take_part(self) -> None:
         """Run the phases, and end what they began of MPI where all ranks have come to the same end."""
-        ownership, transport = self.init_mpi()
+        transport, session = self.init_mpi()
+        # The communicator stays where it is to gather, which no session outlives.
+        gathers = None if session else transport
         try:
-            imports, gathering = self._run_phases(ownership, transport)
+            imports, gathering = self._run_phases(transport, gathers)
         except SteppedAside:
             transport.free()
-            alone(transport.rank, ownership.end_startup)
+            alone(transport.rank, self.ownership.end_startup, session)
             raise
         gathering.begin()
-        self._gathering = gathering
-        # The communicator stays where it is to gather, which no session outlives.
-        if ownership.session is None:
-            transport.free_parts()
-            self._transport = transport
-        else:
+        self._gather = gathering.run_at_exit
+        if gathers is None:
             transport.free()
-        alone(transport.rank, ownership.end_startup)
+        else:
+            transport.free_parts()
+            self._all_fail = gathers.all_fail
+        alone(transport.rank, self.ownership.end_startup, session)
         alone(transport.rank, self.serve, imports)
 
-    def _run_phases(self, ownership: Ownership, transport: Transport) -> tuple[Imports, Gathering]:
+    def _run_phases(self, transport: Transport, gathers: Transport | None) -> tuple[Imports, Gathering]:
         """Alternate work, which is local and may fail, with bare exchanges, which are collective and hold no work."""
         phase = Agreement(transport).phase
         facts, values = phase("handshake", HANDSHAKE, self.state_facts, transport)
@@ -135,38 +151,33 @@ class Service:
         nodes = transport.totals(first)
         snapshot, listed = phase("read", READ, self.read_tree, nodes, rooms)
         listed = transport.broadcast(listed)
-        sizes, place = phase("reserve", STORE, self.reserve_store, neighbours, listed)
+        sizes, own, place = phase("reserve", STORE, self.reserve_store, neighbours, listed)
         place = neighbours.broadcast(place)
-        store, leads = phase("join", STORE, self.join_store, place, sizes)
+        store, leads = phase("join", STORE, self.join_store, own, place, sizes)
         leaders = transport.among(leads)
         cargo = phase("load", BROADCAST, self.load_cargo, leaders, store, sizes, snapshot)
         copies = cargo.travel(leaders)
         phase("broadcast", BROADCAST, self.end_broadcast, leaders, cargo, copies, snapshot)
-        return phase("attach", STORE, self.attach_store, transport, ownership, store, snapshot)
+        return phase("attach", STORE, self.attach_store, transport, gathers, store, snapshot)
 
-    def init_mpi(self) -> tuple[Ownership, Transport]:
-        """Initialise MPI and make a communicator of our own.
+    def init_mpi(self) -> "tuple[Transport, Any]":
+        """Initialise MPI and make a communicator of our own. Return it, and the session if MPI was started so.
 
         Raises SteppedAside. No agreement is possible here: ranks that come further wait for one that does not.
         """
-        phases.begin(INIT)
+        mpi = self.ownership.mpi
         try:
-            ownership = Ownership(self._before_site, self.options.preload)
-            self.ownership = ownership
-            ownership.supports()
-            ownership.start(self.options.init, self.options.thread_level)
-            mpi, session = ownership.mpi, ownership.session
-            return ownership, Transport.over_session(mpi, session) if session else Transport.over_world(mpi)
-        except NoMpi as exc:
-            raise SteppedAside(str(exc)) from None
+            self.ownership.supports()
+            session = self.ownership.start(self.options.init, self.options.thread_level)
+            return Transport.over_session(mpi, session) if session else Transport.over_world(mpi), session
         except Exception as exc:
-            raise SteppedAside(f"MPI does not start on this rank: {exc or type(exc).__name__}") from None
+            raise _no_mpi(exc) from None
 
     def state_facts(self, transport: Transport) -> tuple[dict[str, int], list[int]]:
         """State what must be the same on all ranks, and as numbers alone."""
         if transport.size == 1:
             raise SteppedAside("the job has one rank, so nobody to share the reading with")
-        self._state(ranks=transport.size)
+        self._facts.update(ranks=transport.size)
         facts = own_facts(self.options, self._program, self._before_site)
         facts["MPMD program"] = transport.program()
         return facts, list(facts.values())
@@ -212,14 +223,14 @@ class Service:
             say(f"mpiimport: {complaint}")
         return snapshot, pack_sizes(snapshot.sizes)
 
-    def reserve_store(self, neighbours: Transport, listed: bytes) -> tuple[dict[str, int], bytes]:
-        """Return the sizes of the files of the store and, on the first rank of a node, where that is."""
+    def reserve_store(self, neighbours: Transport, listed: bytes) -> "tuple[dict[str, int], Store | None, bytes]":
+        """Return the sizes of the files of the store and, on the first rank of a node, the store and where that is."""
         sizes = unpack_sizes(listed)
-        return sizes, self._placement.reserve(neighbours.rank == 0, sizes)
+        return sizes, *self._placement.reserve(neighbours.rank == 0, sizes)
 
-    def join_store(self, place: bytes, sizes: dict[str, int]) -> "tuple[Store, bool]":
+    def join_store(self, own: "Store | None", place: bytes, sizes: dict[str, int]) -> "tuple[Store, bool]":
         """Return this rank's store, and whether root is to send the snapshot to this rank."""
-        return self._placement.join(place, sizes)
+        return self._placement.join(own, place, sizes)
 
     def load_cargo(
         self, leaders: Transport | None, store: "Store", sizes: dict[str, int], snapshot: "Snapshot | None"
@@ -239,27 +250,26 @@ class Service:
         cargo.check()
         if leaders is not None and snapshot is not None:
             total = sum(snapshot.sizes.values())
-            self._state(copies=copies, bytes_stored=total, bytes_broadcast=total if leaders.size > 1 else 0)
-            self._state(root_read=snapshot.effort())
+            self._facts.update(copies=copies, bytes_stored=total, bytes_broadcast=total if leaders.size > 1 else 0)
+            self._facts.update(root_read=snapshot.effort())
 
     def attach_store(
-        self, transport: Transport, ownership: Ownership, store: "Store", snapshot: "Snapshot | None"
+        self, transport: Transport, gathers: Transport | None, store: "Store", snapshot: "Snapshot | None"
     ) -> tuple[Imports, Gathering]:
         """Check what the store holds, and make ready to import from it and to gather at the end what was imported."""
         index = Index.unpack(store.read_index())
         store.open_code()
-        self._state(modules_stored=len(index.code) + len(index.needs))
+        self._facts.update(modules_stored=len(index.code) + len(index.needs))
         uncached = snapshot.uncached if snapshot else frozenset()
         account = Account(set(sys.modules), transport.rank, self.options.verbose)
-        imports = Imports(index, store, ownership, self._answers, uncached, account)
+        imports = Imports(index, store, self.ownership, self._answers, uncached, account)
         finish = (lambda served, missed: self._learn(snapshot, imports, served, missed)) if snapshot else None
-        gathers = transport if ownership.session is None else None
-        return imports, Gathering(gathers, ownership, imports, self._report, finish)
+        return imports, Gathering(gathers, self.ownership, imports, self._report, finish)
 
     def serve(self, imports: Imports) -> None:
         """Import from the store from now on."""
         imports.install()
-        self.imports = imports
+        self.serves = True
         bind_functions(self.options.binding)
         if self._report is not None:
             self._report.measure(imports)
@@ -269,14 +279,21 @@ class Service:
         """On root, save what was imported for the next run, and say what this one missed where that was asked for."""
         misses = snapshot.learning.finish(served, missed)
         imports.leave_pycs([path for path in snapshot.uncached if served.get(path)])
-        self._state(
+        self._facts.update(
             modules_served=sum(1 for ranks in served.values() if ranks),
             missed=[{"name": miss.name, "ranks": miss.ranks, "why": miss.why} for miss in misses],
         )
         for miss in misses if self.options.verbose else ():
             say(f"mpiimport: missed {miss.name} on {miss.ranks} ranks: {miss.why}")
 
-    def _state(self, **facts: "Value") -> None:
-        """Put facts into the report, where one is asked for."""
-        if self._report is not None:
-            self._report.facts.update(facts)
+
+def _no_mpi(exc: Exception) -> SteppedAside:
+    return SteppedAside(
+        str(exc) if isinstance(exc, NoMpi) else f"MPI does not start on this rank: {exc or type(exc).__name__}"
+    )
+
+
+def _wait_alone(seconds: float) -> bool:
+    """Where ranks cannot ask each other whether all of them fail, let them have their time."""
+    time.sleep(seconds)
+    return False

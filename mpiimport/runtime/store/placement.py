@@ -14,11 +14,12 @@ ANY_ROOM = 1 << 61
 
 
 class Placement:
-    """This rank's part in it. ``store``: the rank's, None before it has one."""
+    """This rank's part in it."""
 
     def __init__(self, options: "Options") -> None:
-        self.store: Store | None = None
         self._options = options
+        # What this rank has to leave: its store, once it has one.
+        self._stores: list[Store] = []
 
     def survey(self, first: bool, rank: int) -> int:
         """On the ``first`` rank of each node, remove what killed jobs have left. Return the room there is for a store.
@@ -33,37 +34,42 @@ class Placement:
         """Return, on root, the bytes that a store may take on every node: ``others`` is the least of those surveyed."""
         return min(self._room_here(), others)
 
-    def reserve(self, first: bool, sizes: dict[str, int]) -> bytes:
-        """On the first rank of each node, make room for files of these sizes; return where. Raises NoRoom."""
-        return os.fsencode(self._create_store(sizes).directory) if first else b""
+    def reserve(self, first: bool, sizes: dict[str, int]) -> tuple[Store | None, bytes]:
+        """On the first rank of each node, return a store for files of these sizes, and where it is. Raises NoRoom."""
+        if not first:
+            return None, b""
+        store = self._create_store(sizes)
+        return store, os.fsencode(store.directory)
 
-    def join(self, place: bytes, sizes: dict[str, int]) -> tuple[Store, bool]:
+    def join(self, own: Store | None, place: bytes, sizes: dict[str, int]) -> tuple[Store, bool]:
         """Return the rank's store, and whether it has to be filled for this rank: whether it is of its own making.
 
-        A rank that has none joins the one in ``place``; where that cannot be seen, as from a container, it makes one.
+        A rank without its own joins that in ``place``; where it cannot be seen, as from a container, it makes one.
         """
-        if self.store is not None:
-            return self.store, True
-        self.store = Store.join(os.fsdecode(place))
-        if self.store is not None:
-            return self.store, False
+        if own is not None:
+            return own, True
+        joined = Store.join(os.fsdecode(place))
+        if joined is not None:
+            self._stores.append(joined)
+            return joined, False
         sweep(self._options.store_places())
         return self._create_store(sizes), True
 
     def leave(self) -> None:
         """Stop using the store."""
-        if self.store is not None:
-            self.store.leave()
+        for store in self._stores:
+            store.leave()
 
     def discard(self) -> None:
         """Remove the store, though neighbours may use it."""
-        if self.store is not None:
-            self.store.discard()
+        for store in self._stores:
+            store.discard()
 
     def _room_here(self) -> int:
         return room_for_store(self._options.store_places(), self._options.store_size)
 
     def _create_store(self, sizes: dict[str, int]) -> Store:
-        self.store = Store.create(self._options.store_places(), sizes, self._options.store_size)
-        make_room(self.store, sum(sizes.values()), self._options.store_size)
-        return self.store
+        store = Store.create(self._options.store_places(), sizes, self._options.store_size)
+        self._stores.append(store)
+        make_room(store, sum(sizes.values()), self._options.store_size)
+        return store
