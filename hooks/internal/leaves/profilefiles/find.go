@@ -57,7 +57,7 @@ type Candidate struct {
 }
 
 // Unnamed lists these in their order: from the strongest directory on those that may have a condition, by name, and then
-// the default. Those that are shipped have no condition. A file that surely has none is not listed, and masks as ever;
+// the default. Those that are shipped have no condition. A file that surely has none is not listed, and masks as others do;
 // whether another one masks shows when it is read.
 func Unnamed(directories []string) ([]Candidate, error) {
 	out, masked := []Candidate{}, map[string]bool{}
