@@ -13,6 +13,7 @@ import pytest
 from mpiimport.runtime.broadcast_tree import MPI_OWN
 from mpiimport.runtime.mpi.transport import Transport
 from mpiimport.runtime.root.parallel import map_ahead
+from mpiimport.runtime.root.read_ahead import AHEAD, read_ahead
 from mpiimport.runtime.store import broadcast as streaming
 from mpiimport.runtime.store.store import Store
 
@@ -41,12 +42,12 @@ class SlowWire:
     def fill(self, name: str, offset: int, buffer: memoryview) -> None:
         assert threading.get_ident() != threading.main_thread().ident
         # One that is on its way, and those ahead of it.
-        assert len(self.read) <= len(self.sent) + streaming.AHEAD
+        assert len(self.read) <= len(self.sent) + AHEAD
         self.read.append(name)
         buffer[:] = name.ljust(len(buffer)).encode()
 
     def broadcast_into(self, buffer: memoryview) -> None:
-        until(lambda: len(self.read) >= min(len(self.sent) + 1 + streaming.AHEAD, len(SIZES)))
+        until(lambda: len(self.read) >= min(len(self.sent) + 1 + AHEAD, len(SIZES)))
         self.sent.append(bytes(buffer[:PIECE]))
 
     def totals(self, values: list[int]) -> list[int]:
@@ -59,7 +60,7 @@ def test_pieces_are_read_while_a_broadcast_blocks_and_only_a_few(
     monkeypatch.setattr(streaming, "PIECE", PIECE)
     wire = SlowWire()
     store = Store.create([str(tmp_path)], SIZES)
-    cargo = streaming.Cargo(SIZES, store, MPI_OWN, wire.fill, map_ahead)
+    cargo = streaming.Cargo(SIZES, store, MPI_OWN, read_ahead(SIZES, wire.fill, PIECE))
     assert cargo.travel(cast(Transport, wire)) == 1
     expected = [name.ljust(PIECE).encode() for name in SIZES]
     assert wire.sent == expected
@@ -79,7 +80,7 @@ def test_a_read_that_fails_is_raised_when_all_have_taken_part(tmp_path: Path, mo
     wire: Any = type("Wire", (), {"rank": 0, "size": 2, "totals": staticmethod(lambda values: values)})
     wire.broadcast_into = staticmethod(lambda buffer: sent.append(len(buffer)))
     store = Store.create([str(tmp_path)], SIZES)
-    cargo = streaming.Cargo(SIZES, store, MPI_OWN, fill, map_ahead)
+    cargo = streaming.Cargo(SIZES, store, MPI_OWN, read_ahead(SIZES, fill, PIECE))
     cargo.travel(wire)
     with pytest.raises(OSError, match="file7 became shorter"):
         cargo.check()

@@ -28,7 +28,7 @@ from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.mpi.transport import Transport
 from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.program import COMMAND, Program
-from mpiimport.runtime.root.parallel import map_ahead
+from mpiimport.runtime.root.read_ahead import read_ahead
 from mpiimport.runtime.root.snapshot import Snapshot, take_snapshot
 from mpiimport.runtime.serving.account import Account
 from mpiimport.runtime.serving.finder import Source, StoreLoader
@@ -173,7 +173,7 @@ def read(tree: Path, modules: list[str]) -> Snapshot:
 
 def fill(parent: Path, snapshot: Snapshot, leaders: Any = Alone) -> Store:
     store = Store.create([str(parent)], snapshot.sizes)
-    cargo = Cargo(snapshot.sizes, store, MPI_OWN, snapshot.fill, map_ahead)
+    cargo = Cargo(snapshot.sizes, store, MPI_OWN, read_ahead(snapshot.sizes, snapshot.fill))
     cargo.travel(cast(Transport, leaders))
     cargo.check()
     return store

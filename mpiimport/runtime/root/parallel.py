@@ -7,7 +7,7 @@ from ..clock import read_clocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from typing import Any, TypeVar
 
     Item = TypeVar("Item")
@@ -138,7 +138,9 @@ class _Ahead:
         ended.release()
 
 
-def map_ahead(function: "Callable[[Item, int], Result]", items: "Sequence[Item]", threads: int) -> "Iterator[Result]":
+def map_ahead(
+    function: "Callable[[Item, int], Result]", items: "Sequence[Item]", threads: int
+) -> "Generator[Result, None, None]":
     """Yield ``function(item, turn)`` for each item in order, computed by as many threads.
 
     ``turn``: which of the threads computes it, and goes on only when the next result is asked for: so what belongs

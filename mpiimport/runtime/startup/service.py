@@ -239,9 +239,9 @@ class Service:
         sizes = sizes if leaders else {}
         if snapshot is None:
             return Cargo(sizes, store, self.options.broadcast)
-        from ..root.parallel import map_ahead
+        from ..root.read_ahead import read_ahead
 
-        return Cargo(sizes, store, self.options.broadcast, snapshot.fill, map_ahead)
+        return Cargo(sizes, store, self.options.broadcast, read_ahead(sizes, snapshot.fill))
 
     def end_broadcast(
         self, leaders: Transport | None, cargo: Cargo, copies: int | None, snapshot: "Snapshot | None"

@@ -5,24 +5,18 @@ not received into a mapping of it: making a page accessible costs more than copy
 """
 
 from .. import os
-from .pieces import Segment, cut, length_of
+from .pieces import cut, length_of, parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from ..broadcast_tree import Algorithm
     from ..mpi.transport import Transport
     from .store import Store
 
-    Fill = Callable[[str, int, memoryview], None]
-    Load = Callable[[list[Segment], int], memoryview]
-    Ahead = Callable[[Load, list[list[Segment]], int], Iterator[memoryview]]
-
 # Bytes of the largest piece: enough for bandwidth, and what a rank can spare a few times.
 PIECE = 8 << 20
-# Pieces that root reads while another is on its way.
-AHEAD = 4
 # Buffers of another rank: one that is passed on, one that comes.
 IN_USE = 2
 
@@ -68,23 +62,21 @@ class Cargo:
         sizes: dict[str, int],
         store: "Store",
         algorithm: "Algorithm",
-        fill: "Fill | None" = None,
-        ahead: "Ahead | None" = None,
+        contents: "Generator[memoryview, None, None] | None" = None,
     ) -> None:
-        """Make ready to write every file of ``sizes`` into ``store``. The last two are given on root alone.
+        """Make ready to write every file of ``sizes`` into ``store``.
 
-        ``fill(name, offset, buffer)`` puts content into the buffer; ``ahead(load, pieces, buffers)`` yields
-        ``load(piece, buffer)`` for each piece in order, called ahead by threads.
+        ``contents``, on root alone: yields that of each piece, in order, valid until the next is asked for.
         """
         self.failure: Exception | None = None
         self._store = store
-        self._fill = fill
-        self._ahead = ahead
+        self._contents = contents
         self._algorithm = algorithm
         self._pieces = cut(sizes, PIECE)
         self._arriving = iter(self._pieces)
-        # They take turns: root reads ahead, the others pass on one while another comes.
-        self._buffers = [_buffer() for _ in range(min(IN_USE if fill is None else AHEAD + 1, len(self._pieces)))]
+        # They take turns: one is passed on while another comes. On root one stands in for what cannot be read.
+        count = IN_USE if contents is None else 1
+        self._buffers = [memoryview(bytearray(PIECE)) for _ in range(min(count, len(self._pieces)))]
 
     def travel(self, leaders: "Transport | None") -> int | None:
         """Bring all from root to each of ``leaders``; return, on root, how many of them have all of it. Collective.
@@ -98,48 +90,33 @@ class Cargo:
     def check(self) -> None:
         """At the end, raise the first exception that this rank had on the way."""
         self._buffers.clear()
+        if self._contents is not None:
+            self._contents.close()
         if self.failure is not None:
             raise self.failure
 
     def _messages(self) -> "Iterator[memoryview]":
-        """Yield each piece, on root; elsewhere the buffer for it."""
-        if self._ahead is not None:
-            yield from self._ahead(self._load, self._pieces, len(self._buffers))
-            return
+        """Yield each piece, on root; elsewhere the buffer for it. On root, too, once something has failed."""
         for number, piece in enumerate(self._pieces):
-            yield self._buffers[number % IN_USE][: length_of(piece)]
+            buffer = self._buffers[number % len(self._buffers)][: length_of(piece)]
+            yield buffer if self._contents is None or self.failure is not None else self._read(self._contents, buffer)
 
-    def _load(self, piece: list[Segment], turn: int) -> memoryview:
-        """On root, read a piece, unless something failed before."""
-        buffer = self._buffers[turn]
+    def _read(self, contents: "Iterator[memoryview]", instead: memoryview) -> memoryview:
         try:
-            if self.failure is None and self._fill is not None:
-                for segment, part in _parts(piece, buffer):
-                    self._fill(segment.name, segment.offset, part)
+            return next(contents)
         except Exception as exc:
-            self.failure = self.failure or exc
-        return buffer[: length_of(piece)]
+            self.failure = exc
+            return instead
 
     def unload(self, message: memoryview) -> None:
         """Write the piece that has come next into the store."""
         piece = next(self._arriving)
         try:
             if self.failure is None:
-                for segment, part in _parts(piece, message):
+                for segment, part in parts(piece, message):
                     if self._store.holds(segment.name):
                         self._store.write(segment.name, segment.offset, part)
                         if segment.ends:
                             self._store.seal(segment.name)
         except Exception as exc:
             self.failure = self.failure or exc
-
-
-def _buffer() -> memoryview:
-    return memoryview(bytearray(PIECE))
-
-
-def _parts(piece: list[Segment], buffer: memoryview) -> "Iterator[tuple[Segment, memoryview]]":
-    start = 0
-    for segment in piece:
-        yield segment, buffer[start : start + segment.length]
-        start += segment.length

@@ -1,5 +1,9 @@
 """The files of a store, one after another, cut into the pieces in which they travel."""
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 class Segment:
     """The part of a file that lies in a piece. ``offset``: in the file; ``ends``: whether the file ends with it."""
@@ -35,3 +39,11 @@ def cut(sizes: dict[str, int], piece: int) -> list[list[Segment]]:
 
 def length_of(piece: list[Segment]) -> int:
     return sum(segment.length for segment in piece)
+
+
+def parts(piece: list[Segment], buffer: memoryview) -> "Iterator[tuple[Segment, memoryview]]":
+    """Yield each segment of a piece with its part of the buffer that holds the piece."""
+    start = 0
+    for segment in piece:
+        yield segment, buffer[start : start + segment.length]
+        start += segment.length
