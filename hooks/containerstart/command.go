@@ -5,7 +5,7 @@ import (
 
 	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/launch"
 )
 
@@ -13,12 +13,12 @@ import (
 // can do what the entry binary would, which saves each rank a process: it becomes the command and evaluates $$.
 func (c Call) start(plan launch.Plan, r launch.Runtime) ([]string, launch.Plan) {
 	if !c.needsEntry(plan, r) {
-		env := environ.Set(c.Env, handover.Mode, "1")
+		env := environ.Set(c.Env, ourvars.Mode, "1")
 		command, env := entry.Start(c.Command, entry.Process{Prefix: launch.Inside, Env: env})
-		if how, early := environ.Get(env, handover.Start); early {
+		if how, early := environ.Get(env, ourvars.Start); early {
 			plan.Environment = append(slices.Clone(plan.Environment),
-				launch.Variable{Name: handover.Pid, Change: launch.Pid},
-				launch.Variable{Name: handover.Start, Value: how, Change: launch.Set})
+				launch.Variable{Name: ourvars.Pid, Change: launch.Pid},
+				launch.Variable{Name: ourvars.Start, Value: how, Change: launch.Set})
 			return command, plan
 		}
 	}
@@ -31,12 +31,12 @@ func (c Call) needsEntry(plan launch.Plan, r launch.Runtime) bool {
 	if len(plan.Entry) == 0 || plan.PerNode || r.CleanEnv || r.NoEval || c.hasInit() {
 		return true
 	}
-	for _, name := range []string{handover.Report, handover.RankVariables, handover.Start, handover.Pid} {
+	for _, name := range []string{ourvars.Report, ourvars.RankVariables, ourvars.Start, ourvars.Pid} {
 		if _, isSet := environ.Get(c.Env, name); isSet {
 			return true
 		}
 	}
 	return slices.ContainsFunc(plan.Environment, func(v launch.Variable) bool {
-		return v.Change == launch.Unset || v.Name == handover.Inject || v.Name == handover.Report || v.Name == handover.RankVariables
+		return v.Change == launch.Unset || v.Name == ourvars.Inject || v.Name == ourvars.Report || v.Name == ourvars.RankVariables
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/filesystems"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/launch"
 )
@@ -188,13 +188,13 @@ func (c Call) placingImage(plan launch.Plan) launch.Plan {
 	case !rankenv.IsRank(c.Env):
 		// Ranks that a launcher starts inside share the mounts of this one container.
 		if kind = filesystems.OfImage(c.Image, filesystems.Mountinfo); kind != "" {
-			kind += handover.ForAllRanks
+			kind += ourvars.ForAllRanks
 		}
 	}
 	if kind == "" {
 		return plan
 	}
-	plan.Environment = append(slices.Clone(plan.Environment), launch.Variable{Name: handover.ImageOn, Value: kind, Change: launch.Set})
+	plan.Environment = append(slices.Clone(plan.Environment), launch.Variable{Name: ourvars.ImageOn, Value: kind, Change: launch.Set})
 	return plan
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/launch"
 )
 
@@ -99,11 +99,11 @@ func TestAContainerIsToldWhatHoldsItsSandbox(t *testing.T) {
 		asked := call(Exec, append(slices.Clone(c.env), "MPIIMPORT=1")...)
 		asked.Image, asked.Options = c.image, c.options
 		out, err := asked.Decide()
-		kind, told := environ.Get(out.Env, "APPTAINERENV_"+handover.ImageOn)
+		kind, told := environ.Get(out.Env, "APPTAINERENV_"+ourvars.ImageOn)
 		if err != nil || told != c.told || told != (kind != "") {
 			t.Errorf("%s: %q %v", name, kind, err)
 		}
-		if told && strings.HasSuffix(kind, handover.ForAllRanks) != (c.env == nil) {
+		if told && strings.HasSuffix(kind, ourvars.ForAllRanks) != (c.env == nil) {
 			t.Errorf("%s: %q", name, kind)
 		}
 	}
@@ -133,7 +133,7 @@ func TestAPlanInTheEnvironmentTakesThePlaceOfTheProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := call(Exec, handover.Plan+"="+text, "MPIIMPORT=1", "MPIIMPORT_PROFILE=gone", "PYTHONPATH=/p/lib/mpiimport/door:/u")
+	c := call(Exec, ourvars.Plan+"="+text, "MPIIMPORT=1", "MPIIMPORT_PROFILE=gone", "PYTHONPATH=/p/lib/mpiimport/door:/u")
 	out, err := c.Decide()
 	if err != nil || !slices.Equal(out.Binds, []string{"/p:/.mpiimport:ro", "/s:/t:ro"}) || out.Command[0] != launch.EntryPath {
 		t.Fatalf("%+v %v", out, err)
@@ -141,7 +141,7 @@ func TestAPlanInTheEnvironmentTakesThePlaceOfTheProfile(t *testing.T) {
 	if value, _ := environ.Get(out.Env, "APPTAINERENV_A"); value != "b" {
 		t.Error("the plan's environment is missing")
 	}
-	if _, there := environ.Get(out.Env, handover.Plan); there {
+	if _, there := environ.Get(out.Env, ourvars.Plan); there {
 		t.Error("the plan goes on into the container")
 	}
 	if path, _ := environ.Get(out.Env, "PYTHONPATH"); path != "/u" {

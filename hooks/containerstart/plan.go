@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
@@ -16,7 +16,7 @@ import (
 // shared returns what the environment holds for the starts of a job if it was made for such as this one, else
 // resolves the profile. The second result says what is left out of that.
 func (c Call) shared(w wish) (launch.Shared, []string, error) {
-	if text, ok := environ.Get(c.Env, handover.Plan); ok {
+	if text, ok := environ.Get(c.Env, ourvars.Plan); ok {
 		key := launch.Key{Prefix: c.Prefix, Profile: w.profile, UserNamespace: c.userNamespace()}
 		if found, ok := launch.ReadShared(text, key); ok {
 			if full, _ := c.adding(found.Plan.Options); full.userNamespace() == key.UserNamespace {
@@ -97,5 +97,5 @@ func (c Call) userNamespace() bool {
 // environment keeps out of containers what is meant for processes out here: the job's plan, and the door through which
 // pythons of the host activate.
 func (c Call) environment() []string {
-	return environ.DropPath(environ.Unset(c.Env, handover.Plan), "PYTHONPATH", prefix.SiteDirectory(c.Prefix))
+	return environ.DropPath(environ.Unset(c.Env, ourvars.Plan), "PYTHONPATH", prefix.SiteDirectory(c.Prefix))
 }

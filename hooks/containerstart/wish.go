@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 )
 
 // The variables that stand for the flag, as others do for the runtimes' own options, the strongest first.
@@ -29,7 +29,7 @@ func (c Call) IsAsked() bool {
 // wish reads the caller's wishes: MPIIMPORT=0 beats the flag, the flag beats its variables, these beat MPIIMPORT. The
 // flag's value is the name of a profile, or a truth value.
 func (c Call) wish() wish {
-	mode, _ := environ.Get(c.Env, handover.Mode)
+	mode, _ := environ.Get(c.Env, ourvars.Mode)
 	if mode == "0" || !slices.Contains(Actions, c.Action) {
 		return wish{}
 	}
@@ -64,7 +64,7 @@ func (c Call) flag() (string, bool) {
 }
 
 func (c Call) profileVariable() string {
-	name, _ := environ.Get(c.Env, handover.Profile)
+	name, _ := environ.Get(c.Env, ourvars.Profile)
 	return name
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/profile"
 )
 
@@ -91,7 +91,7 @@ func (p Plan) Changes(env []string, cleaned bool) []Variable {
 	}
 	out = append(out, kept...)
 	if len(unset) > 0 {
-		out = append(out, Variable{handover.Unset, strings.Join(unset, ":"), Set})
+		out = append(out, Variable{ourvars.Unset, strings.Join(unset, ":"), Set})
 	}
 	return out
 }

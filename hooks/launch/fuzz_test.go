@@ -12,7 +12,7 @@ import (
 	"mpiimport.org/hooks/internal/chance/fuzzing"
 	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/profile"
 )
 
@@ -127,14 +127,14 @@ func (r Runtime) container(t *testing.T, caller, image []string) map[string]stri
 // entered is the same after the entry binary, which removes what is to be removed.
 func (r Runtime) entered(t *testing.T, caller, image []string) map[string]string {
 	t.Helper()
-	env := []string{handover.Mode + "=1"}
+	env := []string{ourvars.Mode + "=1"}
 	for name, value := range r.container(t, caller, image) {
 		env = append(env, name+"="+value)
 	}
 	_, env = entry.Start([]string{"sh"}, entry.Process{Prefix: Inside, Env: env})
 	out := map[string]string{}
 	for _, e := range env {
-		if name, value, _ := strings.Cut(e, "="); name != handover.Mode && name != "PYTHONPATH" {
+		if name, value, _ := strings.Cut(e, "="); name != ourvars.Mode && name != "PYTHONPATH" {
 			out[name] = value
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"mpiimport.org/hooks/internal/inside/fitting"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/sharedlib"
 	"mpiimport.org/hooks/profile"
 )
@@ -220,7 +220,7 @@ func (i *Injection) changes(library string) []Variable {
 		}
 		needs = append(needs, need)
 	}
-	return append(out, Variable{handover.Inject, fitting.Write(needs), Set}, Variable{"LD_LIBRARY_PATH", MPIPath, Prepend})
+	return append(out, Variable{ourvars.Inject, fitting.Write(needs), Set}, Variable{"LD_LIBRARY_PATH", MPIPath, Prepend})
 }
 
 func (i *Injection) mounts() []Mount {

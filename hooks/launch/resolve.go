@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/sharedlib"
 	"mpiimport.org/hooks/profile"
@@ -102,7 +102,7 @@ func withCallers(options []Variable, locks []profile.Lock, caller []string) ([]V
 	}
 	for _, entry := range caller {
 		name, value, _ := strings.Cut(entry, "=")
-		if !handover.IsOption(name) {
+		if !ourvars.IsOption(name) {
 			continue
 		}
 		if lock := profile.LockOn(locks, profile.KeyOf(name)); lock != nil && value != values[name] {
@@ -175,12 +175,12 @@ func doorVariables(r Request, own []Variable) []Variable {
 	out := []Variable{{"PYTHONPATH", SitePath, Prepend}}
 	env := r.Environ
 	for _, v := range own {
-		if v.Name == handover.RankVariables {
+		if v.Name == ourvars.RankVariables {
 			env = environ.Set(env, v.Name, v.Value)
 		}
 	}
 	if rankenv.IsRank(env) {
-		out = append(out, Variable{handover.Pid, "", Pid})
+		out = append(out, Variable{ourvars.Pid, "", Pid})
 	}
 	return out
 }

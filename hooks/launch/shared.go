@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/profile"
 )
 
@@ -69,7 +69,7 @@ func ShareChosen(chosen profile.Chosen, request func(options []string) Request) 
 func (s Shared) For(r Request) (Plan, error) {
 	options, others := []Variable{}, []Variable{}
 	for _, v := range s.Plan.Environment {
-		if handover.IsOption(v.Name) {
+		if ourvars.IsOption(v.Name) {
 			options = append(options, v)
 		} else {
 			others = append(others, v)
@@ -80,12 +80,12 @@ func (s Shared) For(r Request) (Plan, error) {
 		return Plan{}, err
 	}
 	mode := "1"
-	if asked, _ := environ.Get(r.Environ, handover.Mode); asked == "force" {
+	if asked, _ := environ.Get(r.Environ, ourvars.Mode); asked == "force" {
 		mode = "force"
 	}
 	plan := s.Plan
 	// By name, because a container may start with a clean environment.
-	own := []Variable{{handover.Mode, mode, Set}, {handover.Profile, plan.Profile, Set}, {handover.Applied, plan.Profile, Set}}
+	own := []Variable{{ourvars.Mode, mode, Set}, {ourvars.Profile, plan.Profile, Set}, {ourvars.Applied, plan.Profile, Set}}
 	plan.Environment = slices.Concat(own, options, others)
 	if r.Shm != ShmHost {
 		plan.placeStore(r.Shm)

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"strings"
 
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 )
 
 // The options that do not have their key in the section service.
@@ -22,7 +22,7 @@ func (p *Profile) Options() map[string]string {
 	out := map[string]string{}
 	for name, value := range values {
 		if value != "" {
-			out[handover.OptionPrefix+strings.ToUpper(name)] = value
+			out[ourvars.OptionPrefix+strings.ToUpper(name)] = value
 		}
 	}
 	return out
@@ -30,7 +30,7 @@ func (p *Profile) Options() map[string]string {
 
 // KeyOf returns the key of a profile that sets an option, which is named by its variable; "" when there is none.
 func KeyOf(variable string) string {
-	name := strings.ToLower(strings.TrimPrefix(variable, handover.OptionPrefix))
+	name := strings.ToLower(strings.TrimPrefix(variable, ourvars.OptionPrefix))
 	if key, elsewhere := optionKeys[name]; elsewhere {
 		return key
 	}

@@ -12,7 +12,7 @@ from .job import Job, started_early
 from .transient import passing_failure, tail
 
 # The launcher with its nodes and ranks, which Parsl's MPIExecutor puts into a task's environment.
-PREFIX = "$PARSL_MPI_PREFIX"
+LAUNCHER = "$PARSL_MPI_PREFIX"
 POOL = "parsl.executors.high_throughput.process_worker_pool"
 
 
@@ -72,7 +72,7 @@ def shown(job: Job) -> str:
 
 
 def _mpi_line(job: Job) -> str:
-    return f"{PREFIX} {job.rank_line()}"
+    return f"{LAUNCHER} {job.rank_line()}"
 
 
 def _app(line: str, name: str, options: dict[str, Any], resources: dict[str, int] | None = None) -> Any:

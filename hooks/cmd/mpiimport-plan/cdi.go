@@ -10,7 +10,7 @@ import (
 
 	"mpiimport.org/hooks/internal/doors/cdi"
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/publish"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
@@ -93,6 +93,6 @@ func cdiDevice(name string, directories []string, r launch.Request) (specs.Devic
 
 // switchOnly leaves what a device for everybody may take from the environment of the one who writes it.
 func switchOnly(env []string) []string {
-	mode, _ := environ.Get(env, handover.Mode)
-	return environ.Set(nil, handover.Mode, mode)
+	mode, _ := environ.Get(env, ourvars.Mode)
+	return environ.Set(nil, ourvars.Mode, mode)
 }

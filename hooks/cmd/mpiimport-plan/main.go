@@ -14,8 +14,8 @@ import (
 	"mpiimport.org/hooks/internal/doors/runtimes"
 	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/inside/fitting"
-	"mpiimport.org/hooks/internal/leaves/handover"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/version"
@@ -65,7 +65,7 @@ func run(args []string) error {
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.Usage = func() { fmt.Fprintln(os.Stderr, usage) }
 	installed := flags.String("prefix", "", "the installation; the one this binary lies in by default")
-	name := flags.String("profile", os.Getenv(handover.Profile), "a profile's name, or a path with a slash")
+	name := flags.String("profile", os.Getenv(ourvars.Profile), "a profile's name, or a path with a slash")
 	provenance := flags.Bool("provenance", false, "the profile itself instead of a plan")
 	// A CDI device serves everybody on the machine, rootless podman included.
 	userns := flags.Bool("userns", os.Geteuid() != 0 || args[0] == "cdi", "the container runs in a user namespace")

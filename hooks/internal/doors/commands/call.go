@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/launch"
 )
 
@@ -28,19 +28,19 @@ type Outcome struct {
 
 // off says whether mpiimport is switched off; an odd switch is an error.
 func (c Call) off() (bool, error) {
-	switch mode, _ := environ.Get(c.Env, handover.Mode); mode {
+	switch mode, _ := environ.Get(c.Env, ourvars.Mode); mode {
 	case "0":
 		return true, nil
 	case "", "1", "force":
 		return false, nil
 	default:
-		return false, fmt.Errorf("%s=%q is none of 0, 1, force", handover.Mode, mode)
+		return false, fmt.Errorf("%s=%q is none of 0, 1, force", ourvars.Mode, mode)
 	}
 }
 
 // profile takes our option off the front. It returns the profile's name, empty where none is named, and the rest.
 func (c Call) profile() (string, []string, error) {
-	name, _ := environ.Get(c.Env, handover.Profile)
+	name, _ := environ.Get(c.Env, ourvars.Profile)
 	words := c.Args
 	for len(words) > 0 {
 		value, attached := strings.CutPrefix(words[0], "--profile=")

@@ -12,7 +12,7 @@ import (
 
 	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 )
 
 // openmpiList names variables for other nodes. Open MPI 4 refuses a job that has both this and -x.
@@ -58,10 +58,10 @@ func ours(env []string) []string {
 	names := []string{}
 	for _, entry := range env {
 		switch name, _, _ := strings.Cut(entry, "="); name {
-		case "PATH", "PYTHONPATH", handover.Mode, handover.Profile, handover.Plan:
+		case "PATH", "PYTHONPATH", ourvars.Mode, ourvars.Profile, ourvars.Plan:
 			names = append(names, name)
 		default:
-			if handover.IsOption(name) {
+			if ourvars.IsOption(name) {
 				names = append(names, name)
 			}
 		}

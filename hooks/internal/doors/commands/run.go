@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
@@ -63,16 +63,16 @@ func (c Call) Run() (Outcome, error) {
 }
 
 func (c Call) jobEnvironment(name, plan string) []string {
-	env := environ.Unset(c.Env, handover.Plan)
-	if mode, _ := environ.Get(env, handover.Mode); mode == "" {
-		env = environ.Set(env, handover.Mode, "1")
+	env := environ.Unset(c.Env, ourvars.Plan)
+	if mode, _ := environ.Get(env, ourvars.Mode); mode == "" {
+		env = environ.Set(env, ourvars.Mode, "1")
 	}
 	if name != "" {
-		env = environ.Set(env, handover.Profile, name)
+		env = environ.Set(env, ourvars.Profile, name)
 	}
 	// Without it each start reads the profile.
 	if plan != "" {
-		env = environ.Set(env, handover.Plan, plan)
+		env = environ.Set(env, ourvars.Plan, plan)
 	}
 	env = environ.PrependPath(env, "PATH", prefix.Shims(c.Prefix))
 	return environ.PrependPath(env, "PYTHONPATH", prefix.SiteDirectory(c.Prefix))

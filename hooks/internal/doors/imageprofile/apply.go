@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
@@ -19,7 +19,7 @@ import (
 // mounts are for those who start containers. What is set stays, for the image's values cannot be told from those that
 // the caller gave. The second result has lines that say what of the profile is not applied.
 func Apply(installed string, env []string) ([]string, []string, error) {
-	named, _ := environ.Get(env, handover.Profile)
+	named, _ := environ.Get(env, ourvars.Profile)
 	chosen, err := profile.Choose(named, installed, env)
 	if err != nil {
 		return nil, nil, err
@@ -29,7 +29,7 @@ func Apply(installed string, env []string) ([]string, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	env = environ.Set(environ.Set(env, handover.Profile, name), handover.Applied, name)
+	env = environ.Set(environ.Set(env, ourvars.Profile, name), ourvars.Applied, name)
 	for _, v := range changes {
 		_, isSet := environ.Get(env, v.Name)
 		switch {

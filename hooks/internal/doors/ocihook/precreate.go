@@ -11,7 +11,7 @@ import (
 
 	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/launch"
 )
@@ -57,7 +57,7 @@ func Precreate(text []byte, h Host) ([]byte, error) {
 // wanted says whether the container asks for mpiimport and has not switched it off.
 func (c *config) wanted() bool {
 	_, named := c.annotations[ProfileAnnotation]
-	mode, _ := environ.Get(c.env, handover.Mode)
+	mode, _ := environ.Get(c.env, ourvars.Mode)
 	return named && mode != "0"
 }
 
@@ -89,8 +89,8 @@ func (c *config) command() ([]string, []string) {
 // would do in the container is done at once, unless that takes the command's process id, which is not known, or the clocks
 // in there.
 func (c *config) start(init, entryBinary, command []string) {
-	_, reports := environ.Get(c.env, handover.Report)
-	_, injects := environ.Get(c.env, handover.Inject)
+	_, reports := environ.Get(c.env, ourvars.Report)
+	_, injects := environ.Get(c.env, ourvars.Inject)
 	switch {
 	case len(entryBinary) == 0:
 		// It is there: the image's own, or by this hook, which has run before.

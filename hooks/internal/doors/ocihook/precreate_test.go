@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
 )
@@ -186,7 +186,7 @@ func TestHowTheCommandStarts(t *testing.T) {
 			}
 		})
 		got := edited(t, text, host(""))
-		if pid, _ := environ.Get(got.env, handover.Pid); !slices.Equal(got.args, c.want) || pid != c.wantPid {
+		if pid, _ := environ.Get(got.env, ourvars.Pid); !slices.Equal(got.args, c.want) || pid != c.wantPid {
 			t.Errorf("%s: %q, process %s", name, got.args, pid)
 		}
 		once, _ := Precreate(text, host(""))

@@ -10,7 +10,7 @@ import (
 
 	"mpiimport.org/hooks/containerstart"
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 )
 
@@ -111,14 +111,14 @@ const deepest = 8
 // Deeper counts this shim in the environment; it is an error when the real runtime keeps leading back here.
 func Deeper(env []string, runtime string) ([]string, error) {
 	depth := 0
-	if value, ok := environ.Get(env, handover.Depth); ok {
+	if value, ok := environ.Get(env, ourvars.Depth); ok {
 		if _, err := fmt.Sscanf(value, "%d", &depth); err != nil {
 			depth = 0
 		}
 	}
 	if depth >= deepest {
 		return nil, fmt.Errorf("the mpiimport shim was called by itself %d times: %s is a script that comes back here; put the real %s ahead of it on PATH, or unset %s",
-			depth, runtime, filepath.Base(runtime), handover.Depth)
+			depth, runtime, filepath.Base(runtime), ourvars.Depth)
 	}
-	return environ.Set(env, handover.Depth, fmt.Sprint(depth+1)), nil
+	return environ.Set(env, ourvars.Depth, fmt.Sprint(depth+1)), nil
 }

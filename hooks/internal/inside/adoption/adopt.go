@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 )
 
 // ErrNotStarted: the runtime ended before the command was there.
@@ -46,7 +46,7 @@ func Run(words, env []string) error {
 		return err
 	}
 	for _, prefix := range []string{"APPTAINERENV_", "SINGULARITYENV_"} {
-		env = environ.Set(env, prefix+handover.Parent, fmt.Sprintf("%d:%d", theirs, os.Getpid()))
+		env = environ.Set(env, prefix+ourvars.Parent, fmt.Sprintf("%d:%d", theirs, os.Getpid()))
 	}
 	between := exec.Command(words[0], words[1:]...)
 	between.Stdin, between.Stdout, between.Stderr, between.Env = os.Stdin, os.Stdout, os.Stderr, env

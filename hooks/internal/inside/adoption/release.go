@@ -7,20 +7,20 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 )
 
 // Release hands this process over to who waits for it, if somebody does. It must run on the main thread, which will
 // become the command. It returns the environment without what was meant for it. An error says that nobody is left.
 func Release(env []string) ([]string, error) {
-	text, asked := environ.Get(env, handover.Parent)
+	text, asked := environ.Get(env, ourvars.Parent)
 	if !asked {
 		return env, nil
 	}
-	env = environ.Unset(env, handover.Parent)
+	env = environ.Unset(env, ourvars.Parent)
 	var fd, parent int
 	if _, err := fmt.Sscanf(text, "%d:%d", &fd, &parent); err != nil {
-		return env, fmt.Errorf("%s=%s is not understood", handover.Parent, text)
+		return env, fmt.Errorf("%s=%s is not understood", ourvars.Parent, text)
 	}
 	line := os.NewFile(uintptr(fd), "parent")
 	defer func() { _ = line.Close() }()

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/pythoncli"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
@@ -27,12 +27,12 @@ func Start(command []string, p Process) ([]string, []string) {
 	}
 	env := unsetAsked(p.Env)
 	// What an outer entry said was meant for its own process, and a plan for containers started out there.
-	for _, name := range []string{handover.Start, handover.Pid, handover.Plan} {
+	for _, name := range []string{ourvars.Start, ourvars.Pid, ourvars.Plan} {
 		env = environ.Unset(env, name)
 	}
 	isRank := rankenv.IsRank(p.Env)
 	if isRank {
-		env = environ.Set(env, handover.Pid, strconv.Itoa(p.Pid))
+		env = environ.Set(env, ourvars.Pid, strconv.Itoa(p.Pid))
 	}
 	if isRank && isPython(filepath.Base(command[0])) && !inspects(p.Env) {
 		script := prefix.StartScript(p.Prefix)
@@ -41,8 +41,8 @@ func Start(command []string, p Process) ([]string, []string) {
 		case line.Plain:
 		case line.Target[0] == script:
 			// Who started this process has done it.
-			if how, said := environ.Get(p.Env, handover.Start); said {
-				env = environ.Set(env, handover.Start, how)
+			if how, said := environ.Get(p.Env, ourvars.Start); said {
+				env = environ.Set(env, ourvars.Start, how)
 			}
 			return command, env
 		default:
@@ -51,7 +51,7 @@ func Start(command []string, p Process) ([]string, []string) {
 				how = "early-nosite"
 			}
 			words := line.Words("-S", script)
-			return append([]string{command[0]}, words...), environ.Set(env, handover.Start, how)
+			return append([]string{command[0]}, words...), environ.Set(env, ourvars.Start, how)
 		}
 	}
 	return command, environ.PrependPath(env, "PYTHONPATH", prefix.SiteDirectory(p.Prefix))
@@ -75,20 +75,20 @@ func isPython(name string) bool {
 }
 
 func off(env []string) bool {
-	mode, _ := environ.Get(env, handover.Mode)
+	mode, _ := environ.Get(env, ourvars.Mode)
 	return mode == "" || mode == "0"
 }
 
 // unsetAsked removes the variables that the profile wants gone. The runtime has emptied them; one that has a value got it
 // from the caller, who wins.
 func unsetAsked(env []string) []string {
-	names, _ := environ.Get(env, handover.Unset)
+	names, _ := environ.Get(env, ourvars.Unset)
 	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ':' }) {
 		if value, _ := environ.Get(env, name); value == "" {
 			env = environ.Unset(env, name)
 		}
 	}
-	return environ.Unset(env, handover.Unset)
+	return environ.Unset(env, ourvars.Unset)
 }
 
 // inspects says whether python goes interactive after the program, as with -i.

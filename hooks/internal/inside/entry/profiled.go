@@ -2,7 +2,7 @@ package entry
 
 import (
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/profilefiles"
 )
@@ -12,9 +12,9 @@ import (
 // unless this is an image with mpiimport inside.
 // Profiles are for a program of their own, because most starts need none and pay for what the binary holds.
 func Profiled(command []string, p Process) []string {
-	name, _ := environ.Get(p.Env, handover.Profile)
-	applied, isApplied := environ.Get(p.Env, handover.Applied)
-	_, injected := environ.Get(p.Env, handover.Inject)
+	name, _ := environ.Get(p.Env, ourvars.Profile)
+	applied, isApplied := environ.Get(p.Env, ourvars.Applied)
+	_, injected := environ.Get(p.Env, ourvars.Inject)
 	switch {
 	case !off(p.Env) && injected:
 		// The same program fits the host's MPI and the image together.

@@ -7,22 +7,22 @@ import (
 	"time"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 )
 
 func TestTheClocksAreHandedOverOnlyWhereAReportIsWanted(t *testing.T) {
-	own := fmt.Sprintf("%s=%d", handover.Pid, os.Getpid())
+	own := fmt.Sprintf("%s=%d", ourvars.Pid, os.Getpid())
 	for name, env := range map[string][]string{
 		"no report":         {own, "MPIIMPORT_STARTED=1 2 3"},
 		"another's process": {"MPIIMPORT_PID=1", "MPIIMPORT_REPORT=r", "MPIIMPORT_STARTED=1 2 3"},
 		"no rank":           {"MPIIMPORT_REPORT=r"},
 	} {
-		if value, ok := environ.Get(stamp(env), handover.Started); ok {
+		if value, ok := environ.Get(stamp(env), ourvars.Started); ok {
 			t.Errorf("%s: %q", name, value)
 		}
 	}
 	before := time.Now().UnixNano()
-	value, _ := environ.Get(stamp([]string{own, "MPIIMPORT_REPORT=r"}), handover.Started)
+	value, _ := environ.Get(stamp([]string{own, "MPIIMPORT_REPORT=r"}), ourvars.Started)
 	var real, used, waited int64
 	if _, err := fmt.Sscanf(value, "%d %d %d", &real, &used, &waited); err != nil {
 		t.Fatalf("%q: %v", value, err)

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/sharedlib"
 )
 
@@ -58,11 +58,11 @@ func listed(text string) []string {
 
 // Check returns the environment in which the host's MPI is loaded, or why it cannot be loaded here.
 func Check(env []string) ([]string, error) {
-	said, ok := environ.Get(env, handover.Inject)
+	said, ok := environ.Get(env, ourvars.Inject)
 	if !ok {
 		return env, nil
 	}
-	return check(environ.Unset(env, handover.Inject), read(said), finder(env))
+	return check(environ.Unset(env, ourvars.Inject), read(said), finder(env))
 }
 
 // check looks at each need. has returns the versions of the image's library with a name; false where it has none that is known.

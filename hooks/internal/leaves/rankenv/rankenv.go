@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/handover"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 )
 
 // The list is a file of its own because the Python runtime has a twin of it and a test compares the two.
@@ -18,7 +18,7 @@ var list string
 // Variables returns the names to look for in env: the one that the option names for a launcher not known here,
 // then one per launcher family.
 func Variables(env []string) []string {
-	option, _ := environ.Get(env, handover.RankVariables)
+	option, _ := environ.Get(env, ourvars.RankVariables)
 	return append(strings.Fields(strings.Split(option, ":")[0]), strings.Fields(list)...)
 }
 

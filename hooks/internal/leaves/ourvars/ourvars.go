@@ -1,5 +1,5 @@
-// Package handover names the variables by which mpiimport's programs tell each other something.
-package handover
+// Package ourvars names the variables by which mpiimport's programs tell each other something.
+package ourvars
 
 import "strings"
 
@@ -14,7 +14,7 @@ const (
 	Unset   = "MPIIMPORT_UNSET"    // colon list of variables that the entry binary removes
 	Parent  = "MPIIMPORT_PARENT"   // descriptor and pid of who becomes the parent of the process in the container
 	Plan    = "MPIIMPORT_PLAN"     // a launch plan that holds for all container starts of a job
-	Inject  = "MPIIMPORT_INJECT"   // what an injected MPI needs of the image (internal/fitting)
+	Inject  = "MPIIMPORT_INJECT"   // what an injected MPI needs of the image (internal/inside/fitting)
 	ImageOn = "MPIIMPORT_IMAGE_ON" // the kind of file system from which the container's image is read
 )
 
