@@ -71,7 +71,7 @@ lab_scale := --resume
 workflow_tasks := --resume
 endif
 
-# One after another, whatever -j says.
+# One after another, whatever -j says. In make before 4.4 .NOTPARALLEL would have all other targets wait, too.
 bench: ## all benchmarks, and the page that shows them; QUICK=1: a small part (hours; minutes)
 	@$(MAKE) --no-print-directory -j1 $(BENCHMARKS:%=$(MARKS)/%.done)
 	$(BUILD)/bench-venv/bin/python -m benchmarks.page.write $(PAGE)
