@@ -3,7 +3,6 @@
 Python and images lie on the simulated shared file system. Where there can be no cluster, on one node instead.
 """
 
-import argparse
 import io
 import os
 import sys
@@ -18,6 +17,7 @@ from benchmarks.demonstrations.one_node import NONE, new_table
 from benchmarks.demonstrations.path_calls import DemoError
 from benchmarks.demonstrations.preparing import NICENESS, Part, begun, finish, prepare
 from benchmarks.demonstrations.time_line import draw
+from benchmarks.measuring.command_line import with_prefix
 from benchmarks.measuring.containers import Containers, find_containers
 from benchmarks.programs.lab_images import PYTHON_INSIDE, WAYS, Launched, Tree, launch, site_of
 from lab.cluster import python_tree
@@ -49,8 +49,7 @@ Counts are exact. Walls are of this machine, whose cores all nodes share. More: 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
+    parser = with_prefix(__doc__)
     parser.add_argument("--picture", type=Path, required=True, metavar="PNG", help="where the time line goes")
     options = parser.parse_args()
     # Trees without pycs are compiled at every start, which is not what users have.
@@ -58,7 +57,7 @@ def main() -> int:
     # Figures are shown as they come, in a pipe too.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)
-    console, prefix = Console(soft_wrap=True), options.prefix.resolve()
+    console, prefix = Console(soft_wrap=True), options.prefix
     try:
         try:
             show_cluster(console, prefix, options.picture)

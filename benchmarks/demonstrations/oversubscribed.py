@@ -5,7 +5,6 @@ Virtualization", EuroMPI/USA'20): a benchmark that divides its work by the wall 
 the number of ranks on it, though each rank computes as fast as before while it has the core.
 """
 
-import argparse
 import json
 import os
 import sys
@@ -18,6 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.measuring.command_line import with_prefix
 from lab.ranks import Mpi, clean_environment, run
 
 RANKS = (1, 2, 4)
@@ -34,9 +34,7 @@ for _ in range({OPERATIONS} // 2000):
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--prefix", type=Path, required=True, help="an installed mpiimport (make install)")
-    prefix = parser.parse_args().prefix.resolve()
+    prefix = with_prefix(__doc__).parse_args().prefix
     mpi = Mpi("mpich", Path(sys.prefix), Path(sys.prefix) / "lib" / "libmpi.so.12")
     table = Table("ranks on one core", title="main phase, median over ranks (s)", title_justify="left")
     for column in ("wall", "own", "waited for a core", "Mflop/s by wall", "Mflop/s by own time"):

@@ -10,10 +10,16 @@ from typing import NoReturn
 from lab.provisioning import CANNOT, Unavailable
 
 
-def options_of(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser that knows the prefix, and where the results go. A benchmark adds what is its own."""
+def with_prefix(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser that knows what is measured, or shown."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--prefix", type=_resolved, required=True, help="an installed mpiimport (make install)")
+    return parser
+
+
+def options_of(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser that knows where the results go, too. A benchmark adds what is its own."""
+    parser = with_prefix(description)
     parser.add_argument("--output", type=Path, required=True, help="where the results go")
     return parser
 
