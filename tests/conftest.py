@@ -167,6 +167,7 @@ def stores() -> Callable[[], list[Path]]:
     """Lists the stores that lie in the usual places now."""
 
     def present() -> list[Path]:
-        return [path for parent in ("/dev/shm", "/tmp") for path in Path(parent).glob("mpiimport-*")]
+        found = [path for parent in ("/dev/shm", "/tmp") for path in Path(parent).glob("mpiimport-*")]
+        return [path for path in found if not path.name.startswith("mpiimport-kept.")]
 
     return present

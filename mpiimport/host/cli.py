@@ -64,7 +64,7 @@ def understand(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     own, command = _split(words)
     arguments = parser.parse_args(own)
     if arguments.takes_command and not command:
-        parser.error("give the command to run after --, as in: mpiimport bake IMAGE -- python app.py")
+        parser.error(f"give the command to run after --: mpiimport {' '.join(own)} -- COMMAND")
     if command and not (arguments.takes_command or arguments.may_take_command):
         parser.error(f"unexpected: -- {' '.join(command)}")
     return arguments, command

@@ -120,6 +120,10 @@ class Program:
         """Tell whether its text is read here as the interpreter reads it; else that is to run it by itself."""
         return self.kind != SCRIPT or self._is_container() or self._read().is_readable()
 
+    def is_there(self) -> bool:
+        """Tell whether a script or the text of ``-c`` can be read and compiled; of other programs it is not known."""
+        return self.kind not in (SCRIPT, COMMAND) or self._is_container() or self.code() is not None
+
     def text(self) -> bytes:
         """Return the text of a script or of ``-c``, which is read once; nothing of other programs."""
         if self.kind == COMMAND:

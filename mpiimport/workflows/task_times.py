@@ -62,7 +62,7 @@ def _tasks(file: Path) -> Iterator[Task]:
         if stream.read(len(SQLITE)) == SQLITE:
             yield from _of_parsl(file)
             return
-    with file.open(newline="") as text:
+    with file.open(newline="", encoding="utf-8-sig") as text:
         first = text.readline()
         text.seek(0)
         if first.lstrip()[:1] in ("[", "{"):
@@ -71,7 +71,7 @@ def _tasks(file: Path) -> Iterator[Task]:
         if HEADING.match(first.rstrip()):
             yield from _of_states(_history(text))
             return
-        rows = csv.DictReader(text, delimiter="\t" if "\t" in first else ",")
+        rows = csv.DictReader(text, delimiter="\t" if "\t" in first else ",", skipinitialspace=True)
         names = rows.fieldnames or []
         if "start" in names and "end" in names:
             yield from map(_of_row, rows)

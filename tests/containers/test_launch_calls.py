@@ -15,6 +15,8 @@ from tests.containers.doors import plugin
 PSEUDO = ("/proc/", "/sys/")
 ENTRY = "/.mpiimport/bin/mpiimport-entry"
 MOST = 3
+# One of several on two nodes.
+RANK = {"PMI_RANK": "0", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "2"}
 
 
 def outside(calls: list[Call], prefix: Path) -> list[str]:
@@ -46,7 +48,7 @@ def plan(site: Site) -> str:
     ids=["profile", "plan in the environment", "no profile named"],
 )
 def test_the_shim_and_the_entry_ask_for_little(site: Site, mpich: Mpi, flag: str, shared: bool) -> None:
-    changes = {"MPIIMPORT_PLAN": plan(site)} if shared else {}
+    changes = {**RANK, **({"MPIIMPORT_PLAN": plan(site)} if shared else {})}
     shim = site.prefix / "shim" / "apptainer"
     workspace = traced(site, mpich, start(site, shim, flag), **changes)
     ours = outside(calls_of(workspace, str(shim)), site.prefix)
@@ -57,6 +59,14 @@ def test_the_shim_and_the_entry_ask_for_little(site: Site, mpich: Mpi, flag: str
     ours.remove(str(site.runtime))
     assert len(ours) <= (0 if shared else MOST), ours
     assert shared or ours
+
+
+def test_a_start_by_no_rank_looks_at_its_image_once(site: Site, mpich: Mpi) -> None:
+    """So it knows what holds the image before it tells all ranks of a launcher inside."""
+    shim = site.prefix / "shim" / "apptainer"
+    workspace = traced(site, mpich, start(site, shim, "--mpiimport=mpich"), MPIIMPORT_PLAN=plan(site))
+    ours = outside(calls_of(workspace, str(shim)), site.prefix)
+    assert [path for path in ours if path != str(site.runtime)] == [str(site.images / "py")]
 
 
 def test_the_plugin_asks_for_little(site: Site, mpich: Mpi) -> None:

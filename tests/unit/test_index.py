@@ -36,7 +36,6 @@ def sample(number_of_modules: int) -> dict[str, Any]:
             ("content", "/opt/tree/absent.pth"): (2, "No such file or directory"),
         },
         "aliases": {"/opt/tree/package.libs/libneed.so.1.0": "/opt/tree/package.libs/libneed.so"},
-        "searched": "/opt/tree/lib:/usr/lib",
         "expected": ["package.module_0"],
         "witnesses": {"/opt/tree": (1, 2, 3), "/opt/none": None},
     }

@@ -6,7 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from mpiimport.runtime.options import from_environment
+from mpiimport.runtime.options import OptionError, from_environment
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.lock import LOCK
 from mpiimport.runtime.store.place import PROGRAM, Place, size_of
@@ -30,6 +30,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 def start(command: list[str]) -> int:
     """Start a command so that its program has its store filled, and is not run. Raises Complaint."""
+    if os.environ.get("MPIIMPORT") == "0":
+        raise Complaint("MPIIMPORT=0 switches everything off, so no store would be filled; unset it")
     before = _filled()
     environment = {**os.environ, "MPIIMPORT_FILL": "1", "MPIIMPORT": os.environ.get("MPIIMPORT") or "1"}
     try:
@@ -53,15 +55,22 @@ def status() -> int:
         return 1
     print(f"{place.directory}: {in_words(place.size())}")
     for store in stores:
-        directory = Path(store)
-        used = time.time() - directory.stat().st_mtime
-        filled = time.time() - (directory / "code").stat().st_mtime
-        program = (directory / PROGRAM).read_text(encoding="utf-8", errors="surrogateescape")
-        print(
-            f"  {ascii(program)[1:-1]}: {in_words(size_of(store))}, filled {_ago(filled)}, last process {_ago(used)}, "
-            f"{users(directory)} now"
-        )
+        print(f"  {_described(Path(store))}")
     return 0
+
+
+def _described(store: Path) -> str:
+    try:
+        used = time.time() - store.stat().st_mtime
+        filled = time.time() - (store / PROGRAM).stat().st_mtime
+        program = (store / PROGRAM).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as exc:
+        # Removed meanwhile, or by hand.
+        return f"{store}: {exc.strerror}"
+    return (
+        f"{ascii(program)[1:-1]}: {in_words(size_of(str(store)))}, filled {_ago(filled)}, last process {_ago(used)}, "
+        f"{users(store)} now"
+    )
 
 
 def stop() -> int:
@@ -82,7 +91,10 @@ def users(store: Path) -> int:
 
 
 def _place() -> Place | None:
-    return Place.find(from_environment().store_places())
+    try:
+        return Place.find(from_environment().store_places())
+    except OptionError as exc:
+        raise Complaint(str(exc)) from None
 
 
 def _filled() -> set[str]:

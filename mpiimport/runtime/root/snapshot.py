@@ -7,7 +7,7 @@ from ..digest import digest
 from ..option_table import AUTO, WORLD
 from ..serving.metadata import METADATA_MODULES
 from ..size import in_words
-from ..store.index import LIBRARY_PATH, Index
+from ..store.index import Index
 from ..store.store import library_name
 from .breadth import MANY_NODES
 from .bytecode import words
@@ -204,7 +204,7 @@ def _pack(
     records = _Records()
     table = {path: (*records.add(read.marshalled or b""), read.stamp) for path, read in manifest.code.items()}
     changeable = {path for path in tree.listings if _writable(path, writable, tree)}
-    libraries = _libraries(manifest, changeable, options, one_node)
+    libraries = _libraries(manifest, changeable, options, one_node, kept)
     index = Index(
         listings={path: names for path, names in tree.listings.items() if names is not None and path not in changeable},
         writable=list(changeable),
@@ -218,7 +218,6 @@ def _pack(
         },
         answers=answers.known,
         aliases={},
-        searched="",
         expected=[],
         witnesses={},
     )
@@ -236,14 +235,13 @@ def _pack(
     index.libraries = libraries.stamps()
     index.aliases = libraries.aliases()
     if kept:
-        index.searched = os.environ.get(LIBRARY_PATH, "")
         index.expected = learning.known.imported
         index.witnesses = witnesses_of(index)
     uncached = frozenset(path for path, read in manifest.code.items() if not read.cached)
     return Snapshot(index, code, libraries.staged, uncached, learning, complaints)
 
 
-def _libraries(manifest: Manifest, changeable: set[str], options: "Options", one_node: bool) -> Libraries:
+def _libraries(manifest: Manifest, changeable: set[str], options: "Options", one_node: bool, kept: bool) -> Libraries:
     """Return the libraries of the modules to be imported, but for those in directories that may change."""
     libraries = Libraries(manifest.tree.path)
     extensions = [
@@ -251,8 +249,9 @@ def _libraries(manifest: Manifest, changeable: set[str], options: "Options", one
         for module in manifest.modules.values()
         if module.kind == EXTENSION and module.path and os.path.dirname(module.path) not in changeable
     ]
-    if options.libraries == AUTO and one_node and are_local(extensions):
-        # Its page cache holds one copy for all ranks anyway, and a search in it costs little.
+    # For a later process ld.so may find others. On one node the page cache holds one copy for all ranks anyway, and a
+    # search in it costs little.
+    if kept or (options.libraries == AUTO and one_node and are_local(extensions)):
         libraries.needs = {path: [] for path in extensions}
         return libraries
     for path in extensions:

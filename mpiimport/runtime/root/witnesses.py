@@ -1,6 +1,7 @@
 """What a process asks before it believes a kept store: whether each path that the store speaks of is as it was."""
 
 from .. import os
+from ..file_systems import LOCAL_FILE_SYSTEMS, file_system
 from ..listing import witness
 
 TYPE_CHECKING = False
@@ -13,8 +14,13 @@ SECOND = 10**9
 SETTLED = 2 * SECOND
 
 
+# File systems on which no file changes without the time of its inode. In images that is the time that their maker
+# wrote, and what is below an overlay cannot be seen.
+TELLING = (LOCAL_FILE_SYSTEMS - {"erofs", "squashfs"}) | {"beegfs", "ceph", "gpfs", "lustre", "nfs", "nfs4"}
+
+
 class Unsettled(Exception):
-    """Something changed while it was read, or just before: the message names it."""
+    """What was read may change, or have changed, unseen: the message names it."""
 
 
 def witnesses_of(index: "Index") -> "dict[str, Witness | None]":
@@ -26,7 +32,12 @@ def witnesses_of(index: "Index") -> "dict[str, Witness | None]":
 
 
 def check_settled(witnesses: "dict[str, Witness | None]", began: int) -> None:
-    """Raise Unsettled where a path has changed since ``began`` (ns), or so shortly before that it may change unseen."""
+    """Raise Unsettled where a path has changed since ``began`` (ns), or shortly before, or may change unseen."""
     for path, found in witnesses.items():
         if found is not None and max(found[:2]) > began - SETTLED:
-            raise Unsettled(f"{path} has just changed")
+            raise Unsettled(f"{path} has just changed; try again")
+    places = {os.stat(path).st_dev: path for path, found in witnesses.items() if found is not None}
+    for path in places.values():
+        kind = file_system(os.path.realpath(path))
+        if kind not in TELLING:
+            raise Unsettled(f"{path} lies on {kind or 'a file system of unknown kind'}, where files may change unseen")

@@ -8,11 +8,12 @@ import atexit
 import sys
 
 from .. import os, time
+from ..digest import Damaged
 from ..listing import witness
 from ..messages import say
 from ..serving.account import Account, file_of
 from ..serving.imports import Imports
-from ..store.index import LIBRARY_PATH, Index
+from ..store.index import Index
 from ..store.place import Place, batch_job, key_of
 
 TYPE_CHECKING = False
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 NONE_YET = "no store is kept for this program as it is now; one is being filled for the next process (MPIIMPORT_KEEP)"
 # Of the filler: it takes what nobody else wants.
 IDLE = 19
+# Seconds between two looks at whether another has filled it.
+LOOK_AGAIN = 0.05
 # Seconds after which a store is given up that nobody has come to.
 LEASE = 24 * 3600
 
@@ -54,9 +57,25 @@ def _fill_here(options: "Options", program: "Program", answers: "Answers", befor
         raise NotFilled("the program is read from standard input; give it a file of its own")
     if place is None:
         raise NotFilled(f"none of {', '.join(parents)} can be written to; name another directory with MPIIMPORT_STORE")
-    if place.begin_filling(key, rest=0) is None:
-        raise NotFilled("another process is filling it; wait for that")
-    _fill(place, key, options, program, answers, before_site)
+    if not program.is_there():
+        raise NotFilled(f"{program.target} cannot be read or compiled; name a program that runs")
+    filling = place.begin_filling(key, rest=0)
+    if filling is not None:
+        _fill(place, key, options, program, answers, before_site)
+    elif not _others_fill(place, key, options.deadline):
+        raise NotFilled("another process has been filling it, and has not come to an end; look for that")
+
+
+def _others_fill(place: Place, key: str, seconds: int) -> bool:
+    """Wait for the process that fills a store, another rank of this job say. Tell whether there is one then."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        filling = place.begin_filling(key, rest=0)
+        if filling is not None:
+            os.close(filling)
+            return _find(place, key) is not None
+        time.sleep(LOOK_AGAIN)
+    return False
 
 
 def import_from_kept(
@@ -93,12 +112,16 @@ def _find(place: Place, key: str) -> "tuple[Store, Index] | None":
     store = place.attach(key)
     if store is None:
         return None
-    index = Index.unpack(store.read_index())
+    try:
+        index = Index.unpack(store.read_index())
+        store.open_code()
+    except (Damaged, OSError):
+        # It is as good as none.
+        place.withdraw(key, store)
+        return None
     if not _is_fresh(index):
         store.leave()
         return None
-    if index.searched != os.environ.get(LIBRARY_PATH, ""):
-        index.leave_libraries()
     return store, index
 
 
@@ -112,7 +135,6 @@ def _attach(
     answers: "Answers",
     report: "Report | None",
 ) -> None:
-    store.open_code()
     account = Account(set(sys.modules), rank=0, verbose=options.verbose)
     imports = Imports(index, store, None, answers, frozenset(), account)
     imports.install()

@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from ..listing import Stamp, Witness
 
 
-# The variable of ld.so(8).
-LIBRARY_PATH = "LD_LIBRARY_PATH"
-
-
 class Index:
     """The table of one store.
 
@@ -28,7 +24,6 @@ class Index:
     needs      library -> paths of the libraries to load before it, in order
     metadata   ``*.dist-info`` directory -> {file name: (offset, length, digest), None where it does not exist}
     answers    what ``site_answers.Answers`` recorded on root
-    searched   of a kept store: where ld.so looked first for the libraries, LD_LIBRARY_PATH
     expected   of a kept store: the modules that earlier processes are known to have imported
     witnesses  of a kept store: every path that it speaks of -> the ``witness`` of it, None of one that does not exist
     """
@@ -43,7 +38,6 @@ class Index:
         "listings",
         "metadata",
         "needs",
-        "searched",
         "witnesses",
         "writable",
     )
@@ -59,7 +53,6 @@ class Index:
         metadata: dict[str, dict[str, tuple[int, int, bytes] | None]],
         answers: dict[tuple[str, str], object],
         aliases: dict[str, str],
-        searched: str,
         expected: list[str],
         witnesses: "dict[str, Witness | None]",
     ) -> None:
@@ -72,15 +65,8 @@ class Index:
         self.metadata = metadata
         self.answers = answers
         self.aliases = aliases
-        self.searched = searched
         self.expected = set(expected)
         self.witnesses = witnesses
-
-    def leave_libraries(self) -> None:
-        """Leave it to ld.so where libraries are found: it may find others for this process."""
-        self.libraries = {}
-        self.aliases = {}
-        self.needs = {path: [] for path in self.needs}
 
     def pack(self) -> bytes:
         fields = [getattr(self, name) for name in self.__slots__]

@@ -139,6 +139,13 @@ class Place:
         if before:
             remove_unless_used(before)
 
+    def withdraw(self, key: str, store: Store) -> None:
+        """Leave a store that is damaged, and let nobody else come to it. Raises OSError."""
+        store.leave()
+        if self._target(key) == store.directory:
+            os.unlink(self.path(PROGRAMS, key))
+        remove_unless_used(store.directory)
+
     def want(self, key: str, modules: "Iterable[str]") -> None:
         """Let whoever comes next see to another store for a key, which has these modules too. Raises OSError."""
         lines = "".join(f"{name}\n" for name in modules if name.isprintable())

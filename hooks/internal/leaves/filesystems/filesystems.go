@@ -11,19 +11,48 @@ import (
 // Mountinfo lists the mounts that this process sees: proc(5).
 const Mountinfo = "/proc/self/mountinfo"
 
-// What images that are files hold.
-const squashfs = "squashfs"
+const (
+	// What images that are files hold.
+	squashfs = "squashfs"
+	// O_PATH of open(2): the file system that holds a file is not asked to open it.
+	openPath = 0x200000
+)
 
 // OfDirectory returns the kind of the file system that holds a directory, such as ext4 or nfs4. It is empty for other
 // files, and where the kind cannot be told.
 func OfDirectory(path, mountinfo string) string {
-	// One question, however many links the path leads through.
-	directory, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	directory, err := os.OpenFile(path, openPath|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return ""
 	}
 	defer directory.Close()
-	real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", directory.Fd()))
+	return of(directory, mountinfo)
+}
+
+// OfImage returns the kind of the file system that a container of the image reads: that of a directory, or the one that
+// a file brings. Whatever holds the file, the node mounts it once and keeps what was read.
+func OfImage(path, mountinfo string) string {
+	image, err := os.OpenFile(path, openPath, 0)
+	if err != nil {
+		return ""
+	}
+	defer image.Close()
+	info, err := image.Stat()
+	switch {
+	case err != nil:
+		return ""
+	case info.Mode().IsRegular():
+		return squashfs
+	case info.IsDir():
+		return of(image, mountinfo)
+	}
+	return ""
+}
+
+// of returns the kind of the file system that holds what is open. Its path is asked for nothing more, however many links
+// it leads through.
+func of(open *os.File, mountinfo string) string {
+	real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", open.Fd()))
 	if err != nil {
 		return ""
 	}
@@ -32,15 +61,6 @@ func OfDirectory(path, mountinfo string) string {
 		return ""
 	}
 	return holding(real, string(text))
-}
-
-// OfImage returns the kind of the file system that a container of the image reads: that of a directory, or the one that
-// a file brings. Whatever holds the file, the node mounts it once and keeps what was read.
-func OfImage(path, mountinfo string) string {
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-		return squashfs
-	}
-	return OfDirectory(path, mountinfo)
 }
 
 // holding returns the kind of the last and longest mount that a path lies below.
