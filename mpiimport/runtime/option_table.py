@@ -11,6 +11,7 @@ WORLD, SESSION, OFF = "world", "session", "off"
 CLOSURE, PACKAGE = "closure", "package"
 NOW, LAZY = "now", "lazy"
 AUTO, STAGE, DIRECT = "auto", "stage", "direct"
+ALL, LISTINGS = "all", "listings"
 NEVER = "never"
 THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
 STORE_SIZE = Size.parse("50%")
@@ -87,6 +88,16 @@ OPTIONS = (
         bool,
         False,
         "fill the kept store of the program now, and do not run that, as `mpiimport session start` does",
+    ),
+    Option(
+        "serve",
+        None,
+        "WHAT",
+        str,
+        ALL,
+        "what ranks take from the store: what they import (`all`), or listings of directories alone (`listings`), with "
+        "which they find modules without a search and read each file themselves",
+        (ALL, LISTINGS),
     ),
     Option(
         "libraries",

@@ -31,6 +31,7 @@ class Options:
     store_size: Size
     keep: str
     fill: bool
+    serve: str
     libraries: str
     direct: tuple[str, ...]
     report: str

@@ -28,6 +28,7 @@ MACHINES = sorted(path.parent for path in (ROOT / "tests" / "support" / "machine
 SAMPLES: dict[str, tuple[str, str, object]] = {
     "store": ("service", "store: /dev/shm", "/dev/shm"),
     "store_size": ("service", "store_size: 4GiB", "4GiB"),
+    "serve": ("service", "serve: listings", "listings"),
     "libraries": ("service", "libraries: direct", "direct"),
     "direct": ("service", "direct: [torch, 'libopenblas*']", ("torch", "libopenblas*")),
     "keep": ("service", "keep: auto", "auto"),

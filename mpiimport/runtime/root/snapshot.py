@@ -4,7 +4,7 @@ import sys
 
 from .. import os
 from ..digest import digest
-from ..option_table import AUTO, WORLD
+from ..option_table import ALL, AUTO, WORLD
 from ..serving.metadata import METADATA_MODULES
 from ..size import in_words
 from ..store.index import Index
@@ -202,9 +202,13 @@ def _pack(
 ) -> Snapshot:
     tree = manifest.tree
     records = _Records()
-    table = {path: (*records.add(read.marshalled or b""), read.stamp) for path, read in manifest.code.items()}
+    # Else ranks read each file themselves.
+    with_contents = options.serve == ALL
+    code_read = manifest.code if with_contents else {}
+    table = {path: (*records.add(read.marshalled or b""), read.stamp) for path, read in code_read.items()}
     changeable = {path for path in tree.listings if _writable(path, writable, tree)}
-    libraries = _libraries(manifest, changeable, options, one_node, kept)
+    libraries = _libraries(manifest, changeable, options, one_node, kept) if with_contents else Libraries(tree.path)
+    metadata = _read_metadata(manifest, writable) if with_contents else {}
     index = Index(
         listings={path: names for path, names in tree.listings.items() if names is not None and path not in changeable},
         writable=list(changeable),
@@ -214,7 +218,7 @@ def _pack(
         needs=libraries.needs,
         metadata={
             directory: {name: None if content is None else records.add(content) for name, content in files.items()}
-            for directory, files in _read_metadata(manifest, writable).items()
+            for directory, files in metadata.items()
         },
         answers=answers.known,
         aliases={},
@@ -237,7 +241,7 @@ def _pack(
     if kept:
         index.expected = learning.known.imported
         index.witnesses = witnesses_of(index)
-    uncached = frozenset(path for path, read in manifest.code.items() if not read.cached)
+    uncached = frozenset(path for path, read in code_read.items() if not read.cached)
     return Snapshot(index, code, libraries.staged, uncached, learning, complaints)
 
 

@@ -13,6 +13,7 @@ from ..messages import say
 from ..mpi.loading import NoMpi
 from ..mpi.ownership import Ownership
 from ..mpi.transport import Transport
+from ..option_table import ALL
 from ..report.gathering import Gathering
 from ..serving.account import Account
 from ..serving.imports import Imports
@@ -278,6 +279,9 @@ class Service:
     def _learn(self, snapshot: "Snapshot", imports: Imports, served: dict[str, int], missed: dict[str, int]) -> None:
         """On root, save what was imported for the next run, and say what this one missed where that was asked for."""
         misses = snapshot.learning.finish(served, missed)
+        if self.options.serve != ALL:
+            # All modules are.
+            misses = []
         imports.leave_pycs([path for path in snapshot.uncached if served.get(path)])
         self._facts.update(
             modules_served=sum(1 for ranks in served.values() if ranks),

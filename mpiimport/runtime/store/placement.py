@@ -1,6 +1,7 @@
 """Where the snapshot comes to lie: what room each node has, and the store that its ranks share. All of it is local."""
 
 from .. import os
+from ..option_table import ALL
 from .late_records import make_room
 from .lock import sweep
 from .store import Store, room_for_store
@@ -71,5 +72,6 @@ class Placement:
     def _create_store(self, sizes: dict[str, int]) -> Store:
         store = Store.create(self._options.store_places(), sizes, self._options.store_size)
         self._stores.append(store)
-        make_room(store, sum(sizes.values()), self._options.store_size)
+        if self._options.serve == ALL:
+            make_room(store, sum(sizes.values()), self._options.store_size)
         return store
