@@ -14,16 +14,17 @@ UNWANTED = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONUNBUFFERED", "PYTHON
 
 @dataclass(frozen=True)
 class Mpi:
-    """An MPI implementation in a prefix of its own."""
+    """An MPI implementation in a prefix of its own, with the launcher that is used of it."""
 
     name: str
     prefix: Path
     library: Path
     options: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
+    launcher: str = field(default="mpiexec", kw_only=True)
 
     def command(self, ranks: int) -> list[str]:
-        return [str(self.prefix / "bin" / "mpiexec"), *self.options, "-n", str(ranks)]
+        return [str(self.prefix / "bin" / self.launcher), *self.options, "-n", str(ranks)]
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,30 @@ def mpich(mpis: dict[str, Mpi]) -> Mpi:
     return mpis["mpich"]
 
 
+class OpenShmem:
+    """A real OpenSHMEM, Open MPI's of Debian, with shmem4py: on the host, and as an image."""
+
+    def __init__(self, home: Path) -> None:
+        self.python = home / "venv" / "bin" / "python"
+        self.image = home / "image"
+        self.tests = home / "test"
+        prefix = self.image / "usr"
+        # docs/known-issues.md says why the second is needed.
+        self.anywhere = {**OPENMPI_ENVIRONMENT, "OMPI_MCA_opal_common_ucx_opal_mem_hooks": "0"}
+        places = {
+            "OPAL_PREFIX": str(prefix),
+            "OPAL_LIBDIR": str(prefix / "lib" / "x86_64-linux-gnu" / "openmpi" / "lib"),
+            "LD_LIBRARY_PATH": str(home / "lib"),
+        }
+        library = home / "lib" / "libmpi.so.40"
+        self.mpi = Mpi("oshmem", prefix, library, ("--oversubscribe",), {**self.anywhere, **places}, launcher="oshrun")
+
+
+@pytest.fixture(scope="session")
+def openshmem() -> OpenShmem:
+    return OpenShmem(provision("oshmem.sh", getattr(sys, "_base_executable", sys.executable)))
+
+
 class Job:
     """Launches programs as MPI jobs, plainly or served, on the tree of the tests or that of another ``python``."""
 

@@ -53,6 +53,24 @@ def two_integers(function: int) -> tuple[int, int]:
     return first.value, second.value
 
 
+def put_integer(function: int) -> int:
+    """Return what the function at this address, ``void f(int *)``, puts there."""
+    library = ctypes_core()
+    integer = type("integer", (library._SimpleCData,), {"_type_": "i"})
+    prototype = type("function", (library.CFuncPtr,), {"_flags_": library.FUNCFLAG_CDECL, "_restype_": None})
+    number = integer(0)
+    prototype(function)(library.byref(number))
+    found: int = number.value
+    return found
+
+
+def byte_at(place: int) -> int:
+    """Return the byte at this address."""
+    byte: Any = type("byte", (ctypes_core()._SimpleCData,), {"_type_": "B"})
+    found: int = byte.from_address(place).value
+    return found
+
+
 def call_interpreter(name: str, kinds: str, *arguments: "Any") -> None:
     """Call a function of the interpreter's C interface, which returns nothing that matters.
 

@@ -14,6 +14,7 @@ from .exit_of_program import finalize_once, take_handlers
 from .extension import complete
 from .handover import MPI_MODULE, HandoverFinder
 from .loading import NoMpi, import_privately, own_packages
+from .openshmem import is_open, thread_level
 from .pmi import Connection
 
 TYPE_CHECKING = False
@@ -47,7 +48,7 @@ class Ownership:
         self._pid = os.getpid()
         self.adopted = False
         self._started = self._finalize = self._aborting = self._left_to_heir = False
-        self._provided = 0
+        self._provided = self._status = 0
         self._launcher = Connection()
         self.mpi: ModuleType
         self.mpi, self.read_at_load = import_privately(before_site, preload)
@@ -104,35 +105,44 @@ class Ownership:
         self.given = module
         if module is self.mpi:
             complete(module)
-        if self._started and settings.initialize:
+        if self._started and is_open():
+            # OpenSHMEM started it, as the program sees it, and ends it.
+            self._adopt(False, THREAD_LEVELS[thread_level()])
+        elif self._started and settings.initialize:
             self._adopt(settings.finalize, settings.level)
         elif self._started:
-            self._defer(settings.finalize)
+            self._defer(settings)
+            return
         elif module is self.mpi:
             self._start_for_user(settings)
         if self.active():
             handle_as_mpi4py(self.mpi, settings.errors)
 
     def will_finalize(self) -> bool:
-        """Tell whether this process is to finalise MPI at its exit.
+        """Tell whether this process is to finalise MPI at its exit, by itself or with OpenSHMEM.
 
         User code may keep that for itself; a forked child and a job about to be aborted are left alone.
         """
-        return self._finalize and self.active() and not self._aborting
+        return self.active() and not self._aborting and (self._finalize or is_open())
 
     def begin_exit(self) -> None:
         """At exit, behind the program's exit handlers, and before this rank waits for others."""
         if self.will_finalize() or self.aborts():
-            take_handlers(waits_plainly=self.adopted)
+            take_handlers(waits_plainly=self._is_in_use())
 
     def finish(self) -> None:
-        """At exit, after all other exit handlers, see to MPI_Finalize."""
+        """At exit, after all other exit handlers, see to MPI_Finalize, unless OpenSHMEM does."""
+        shared = is_open()
         if self.will_finalize():
             if self.given is None:
                 handle_at_exit(self.mpi)
             else:
                 finalize_once(self.given)
-            _finalize_after_interpreter(self.path)
+            if not shared:
+                _finalize_after_interpreter(self.path)
+        elif self.aborts() and shared:
+            # Its end would come before that of mpi4py, and wait for all.
+            self.mpi.COMM_WORLD.Abort(self._status)
 
     def finish_at_once(self, becomes: bool) -> None:
         """Before ``os._exit``, or ``exec`` as ``becomes`` tells, finalise where user code never touched MPI.
@@ -142,7 +152,7 @@ class Ownership:
         """
         if os.getpid() != self._pid:
             return
-        if self.adopted or (self._is_initialized() and not self._started):
+        if self._is_in_use() or (self._is_initialized() and not self._started):
             if self.mpi.Is_finalized() and not becomes:
                 self._launcher.end()
             return
@@ -154,6 +164,10 @@ class Ownership:
             self._finalize_now()
             self._launcher.end()
 
+    def _is_in_use(self) -> bool:
+        """Tell whether user code has taken over the MPI that we started, or OpenSHMEM has."""
+        return self.adopted or is_open()
+
     def _finalize_now(self) -> None:
         if self._started and self.active():
             self.mpi.Finalize()
@@ -161,7 +175,7 @@ class Ownership:
     def abort_at_exit(self, status: int) -> None:
         """Make the end of this process end the job, as ``python -m mpi4py`` does after an exception."""
         if self.active():
-            self._aborting = True
+            self._aborting, self._status = True, status
             self.mpi._set_abort_status(status)
 
     def aborts(self) -> bool:
@@ -195,12 +209,15 @@ class Ownership:
             self._provided = asked
             mpi.Query_thread = lambda: asked
 
-    def _defer(self, finalize: bool) -> None:
+    def _defer(self, settings: "Settings") -> None:
         """Make MPI look uninitialised until user code calls Init or Init_thread, which then adopts it."""
         mpi: Any = self.given
-        real = {name: getattr(mpi, name) for name in ("Init", "Init_thread", "Is_initialized")}
+        real = {name: getattr(mpi, name) for name in ("Init", "Init_thread", "Is_initialized", "Query_thread")}
 
         def adopt(required: int) -> int:
+            if is_open():
+                # It ends the job.
+                real["Init"]()
             names = [THREAD_LEVELS[_order(mpi, level)] for level in (self._provided, required)]
             if _order(mpi, required) > _order(mpi, self._provided):
                 raise RuntimeError(
@@ -209,7 +226,8 @@ class Ownership:
                 )
             for name, function in real.items():
                 setattr(mpi, name, function)
-            self._adopt(finalize, names[1])
+            self._adopt(settings.finalize, names[1])
+            handle_as_mpi4py(self.mpi, settings.errors)
             return self._provided
 
         def init() -> None:
@@ -220,7 +238,8 @@ class Ownership:
 
         mpi.Init = init
         mpi.Init_thread = init_thread
-        mpi.Is_initialized = lambda: False
+        mpi.Is_initialized = is_open
+        mpi.Query_thread = lambda: thread_level() if is_open() else real["Query_thread"]()
 
 
 def open_session(mpi: "Any") -> "Any":

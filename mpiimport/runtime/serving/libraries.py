@@ -4,9 +4,9 @@ import sys
 
 from .. import open, os
 from ..c_functions import open_library
+from ..link_map import LinkMap
 from ..option_table import LAZY
 from ..store.store import library_name
-from .link_map import LinkMap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

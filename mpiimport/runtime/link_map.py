@@ -1,7 +1,7 @@
 """What ld.so tells of the libraries that it has mapped into this process: their names (dlinfo(3), link.h)."""
 
-from .. import os
-from ..c_functions import address, ctypes_core, open_library
+from . import os
+from .c_functions import address, ctypes_core, open_library
 
 # dlinfo(3): the entry that belongs to a handle.
 RTLD_DI_LINKMAP = 2
