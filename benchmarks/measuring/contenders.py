@@ -102,6 +102,10 @@ def _tree_broadcast(contest: Contest) -> Start:
     return _served(contest, BROADCAST="tree:4")
 
 
+def _listings(contest: Contest) -> Start:
+    return _served(contest, SERVE="listings")
+
+
 def _tar(contest: Contest) -> Start:
     archive, place = contest.archives / "tree.tar", BROUGHT["tar"]
     _check_room(_tree(contest), contest.nodes)
@@ -182,6 +186,7 @@ WAYS: dict[str, Callable[[Contest], Start]] = {
     "plain": _plain,
     "first": _served,
     "later": _served,
+    "listings": _listings,
     "lazy": _lazy,
     "tree": _tree_broadcast,
     "zip": _zip,

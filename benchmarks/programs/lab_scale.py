@@ -87,7 +87,7 @@ def main() -> None:
     )
     parser.add_argument("--tree-alone", action="store_true", help="leave out settings in which MPI is shared, too")
     options = parser.parse_args()
-    if {"later", "lazy", "tree"} & set(options.ways) and "first" not in options.ways:
+    if {"later", "listings", "lazy", "tree"} & set(options.ways) and "first" not in options.ways:
         parser.error("--ways: what later runs use is learned by the first")
     prefix = options.prefix
     provision("lab.sh")

@@ -2,9 +2,9 @@
 
 import pytest
 
+from lab.ranks import run
 from tests.conftest import OpenShmem
 from tests.containers.cells import Cell, Site
-from tests.lab.ranks import run
 
 PES = 4
 PROGRAM = """

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from lab.syscalls import MARK, on_tree, trace
 from tests.conftest import Job, OpenShmem
-from tests.lab.syscalls import MARK, on_tree, trace
 
 PES = 4
 START = """

@@ -1,4 +1,4 @@
-"""Runs a test suite as a job of two ranks, plainly and served, and compares how every test ended on each rank."""
+"""Runs a test suite as a job of a few ranks, plainly and served, and compares how every test ended on each rank."""
 
 import json
 import sys
@@ -37,18 +37,18 @@ def pytest_suite(python: Path, *selection: str, path: tuple[Path, ...] = ()) -> 
     return Suite(words, (PROGRAMS, *path), python)
 
 
-def run_suite(job: Job, mpi: Mpi, suite: Suite, door: str, package: str, seconds: float) -> list[Outcomes]:
+def run_suite(job: Job, mpi: Mpi, suite: Suite, door: str, package: str, seconds: float, ranks: int) -> list[Outcomes]:
     """Run a suite through a door; return how its tests ended on each rank."""
     # A name that no test imports: the program's directory is on sys.path.
     directory = job.directory / f"{door}-ranks"
     path = ":".join([*filter(None, [package]), *map(str, suite.path)])
     environment = job.environment(mpi, **{**job.switches(door), **suite.environment, "PYTHONPATH": path})
     start = [str(PROGRAMS / "rank.sh"), str(directory), str(suite.python), *job.python(door)[1:]]
-    outcome = run([*mpi.command(RANKS), *start, *suite.words], environment, seconds, job.directory)
+    outcome = run([*mpi.command(ranks), *start, *suite.words], environment, seconds, job.directory)
     assert outcome.status is not None, f"{door}: not done after {seconds} s"
     assert outcome.ours() == []
     ended = []
-    for rank in range(RANKS):
+    for rank in range(ranks):
         file = directory / str(rank) / "outcomes.json"
         assert file.exists(), f"{door}: rank {rank} ended before its tests did\n{outcome.stderr[-3000:]}"
         report = json.loads(file.read_text())
@@ -57,12 +57,12 @@ def run_suite(job: Job, mpi: Mpi, suite: Suite, door: str, package: str, seconds
     return ended
 
 
-def compare(job: Job, mpi: Mpi, suite: Suite, door: str, least: int, seconds: float = 1200) -> None:
+def compare(job: Job, mpi: Mpi, suite: Suite, door: str, least: int, seconds: float = 1200, ranks: int = RANKS) -> None:
     """Fail where a test ends otherwise when served, unless it is known; and where fewer than ``least`` tests pass."""
     # The variable is the same in all runs: tests look at it, and start pythons with it.
     package = job.switches(door).get("PYTHONPATH", "")
-    plain = run_suite(job, mpi, suite, "plain", package, seconds)
-    served = run_suite(job, mpi, suite, door, package, seconds)
+    plain = run_suite(job, mpi, suite, "plain", package, seconds, ranks)
+    served = run_suite(job, mpi, suite, door, package, seconds, ranks)
     unstable = {name: ends for name, ends in differing(*plain).items() if name not in UNSTABLE}
     assert not unstable, listed("end differently in two plain runs side by side", unstable)
     for expected, found in zip(plain, served, strict=True):
