@@ -1,5 +1,6 @@
 """Functions of C libraries, without the Python part of ctypes: that is five more files of the tree on every rank."""
 
+import sys
 from errno import EINTR
 
 from . import os
@@ -9,6 +10,7 @@ LOCK_SH, LOCK_EX, LOCK_NB, LOCK_UN = 1, 2, 4, 8
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _imported: "list[Any]" = []
@@ -55,20 +57,35 @@ def two_integers(function: int) -> tuple[int, int]:
 
 def put_integer(function: int) -> int:
     """Return what the function at this address, ``void f(int *)``, puts there."""
+    place = area_at(None, 4)
+    bind(function, "", "P")(ctypes_core().addressof(place.obj))
+    return int.from_bytes(place, sys.byteorder, signed=True)
+
+
+def area_at(place: int | None, size: int) -> memoryview:
+    """Return the memory at this address, at a new one for None."""
     library = ctypes_core()
-    integer = type("integer", (library._SimpleCData,), {"_type_": "i"})
-    prototype = type("function", (library.CFuncPtr,), {"_flags_": library.FUNCFLAG_CDECL, "_restype_": None})
-    number = integer(0)
-    prototype(function)(library.byref(number))
-    found: int = number.value
-    return found
+    byte = type("byte", (library._SimpleCData,), {"_type_": "B"})
+    area: Any = type("area", (library.Array,), {"_type_": byte, "_length_": size})
+    return memoryview(area() if place is None else area.from_address(place)).cast("B")
 
 
-def byte_at(place: int) -> int:
-    """Return the byte at this address."""
-    byte: Any = type("byte", (ctypes_core()._SimpleCData,), {"_type_": "B"})
-    found: int = byte.from_address(place).value
-    return found
+def bind(function: int, returned: str, kinds: str) -> "Callable[..., Any]":
+    """Return the C function at this address. Other threads run while it does.
+
+    ``returned``: a letter for what it returns, as ctypes' types have it, none for nothing; ``kinds``: of arguments.
+    """
+    library = ctypes_core()
+    types = {kind: type(kind, (library._SimpleCData,), {"_type_": kind}) for kind in kinds + returned}
+    restype = types[returned] if returned else None
+    prototype = type("function", (library.CFuncPtr,), {"_flags_": library.FUNCFLAG_CDECL, "_restype_": restype})
+    called = prototype(function)
+
+    def call(*arguments: "Any") -> "Any":
+        found = called(*(types[kind](value) for kind, value in zip(kinds, arguments, strict=True)))
+        return found.value if returned and hasattr(found, "value") else found
+
+    return call
 
 
 def call_interpreter(name: str, kinds: str, *arguments: "Any") -> None:

@@ -11,6 +11,7 @@ WORLD, SESSION, OFF = "world", "session", "off"
 CLOSURE, PACKAGE = "closure", "package"
 NOW, LAZY = "now", "lazy"
 AUTO, STAGE, DIRECT = "auto", "stage", "direct"
+MPI, SHMEM = "mpi", "shmem"
 ALL, LISTINGS = "all", "listings"
 NEVER = "never"
 THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
@@ -140,6 +141,16 @@ OPTIONS = (
     ),
     Option("deadline", None, "SECONDS", int, 300, "abort the job when the start-up takes longer"),
     Option("readers", None, "N", int, 16, "threads with which root reads a tree that it waits for"),
+    Option(
+        "transport",
+        None,
+        "WAY",
+        str,
+        AUTO,
+        "what the ranks start and communicate by: `mpi`, `shmem` (OpenSHMEM, for programs that use no MPI), or MPI "
+        "and, where there is none, OpenSHMEM (`auto`)",
+        (AUTO, MPI, SHMEM),
+    ),
     Option(
         "broadcast",
         None,

@@ -39,6 +39,7 @@ class Options:
     record: str
     deadline: int
     readers: int
+    transport: str
     broadcast: Algorithm
     breadth: str
     leave_alone: tuple[str, ...]

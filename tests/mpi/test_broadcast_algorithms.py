@@ -2,12 +2,13 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import Mpi, Outcome, run
-from tests.conftest import Job
+from tests.conftest import Job, OpenShmem
 
 RANKS = 8
 ALGORITHMS = ["mpi", "tree:1", "tree:3"]
@@ -49,6 +50,16 @@ if world.rank == 0:
                  for name in (files[0] if files else ()) if name.startswith("lib/")}
     print(json.dumps({"loaders": loaders, "files": files, "originals": originals}))
 """
+
+
+@pytest.fixture(params=["mpich", "openmpi", "openshmem"])
+def mpi(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Mpi:
+    """What carries the bytes: each MPI in turn, and OpenSHMEM."""
+    if request.param != "openshmem":
+        return mpis[request.param]
+    openshmem: OpenShmem = request.getfixturevalue("openshmem")
+    own = openshmem.mpi
+    return replace(own, environment={**own.environment, "MPIIMPORT_TRANSPORT": "shmem"})
 
 
 def launch(job: Job, mpi: Mpi, prefix: Path, algorithm: str, failing: int | None = None) -> Outcome:

@@ -9,8 +9,27 @@ from tests.suites.outcomes import compare, unittest_suite
 
 # It hangs on three PEs and more without mpiimport, too: docs/known-issues.md.
 TWO_ALONE = "test_sync"
-# Of what all may use: memory, puts, reductions.
-REPRESENTATIVE = ["test_alloc", "test_rc", "test_reduce", "test_rma"]
+# Each file is a job of its own, as its authors run them.
+FILES = {
+    "test_alloc",
+    "test_amo",
+    "test_buf",
+    "test_coll",
+    "test_ctx",
+    "test_info",
+    "test_lock",
+    "test_prof",
+    "test_ptr",
+    "test_query",
+    "test_rc",
+    "test_reduce",
+    "test_rma",
+    "test_signal",
+    TWO_ALONE,
+    "test_team",
+}
+CASES = [(file, pes) for file in sorted(FILES) for pes in (2, 4) if pes == 2 or file != TWO_ALONE]
+QUICK = {("test_rma", 2), ("test_reduce", 2)}
 
 
 @pytest.fixture
@@ -18,20 +37,17 @@ def shmem_job(prefix: Path, tmp_path: Path, openshmem: OpenShmem) -> Job:
     return Job(prefix, tmp_path, openshmem.python)
 
 
-def run(job: Job, openshmem: OpenShmem, modules: list[str], pes: int, least: int) -> None:
-    suite = unittest_suite(job, modules, openshmem.python, openshmem.tests)
-    compare(job, openshmem.mpi, suite, "early", least, seconds=600, ranks=pes)
+def test_these_are_all_files(openshmem: OpenShmem) -> None:
+    assert {path.stem for path in openshmem.tests.glob("test_*.py")} == FILES
 
 
-def test_as_without_mpiimport(shmem_job: Job, openshmem: OpenShmem) -> None:
-    run(shmem_job, openshmem, REPRESENTATIVE, 2, least=20)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("pes", [2, 4])
-def test_all_as_without_mpiimport(shmem_job: Job, openshmem: OpenShmem, pes: int) -> None:
-    modules = sorted(path.stem for path in openshmem.tests.glob("test_*.py"))
-    assert len(modules) == 16
-    if pes > 2:
-        modules.remove(TWO_ALONE)
-    run(shmem_job, openshmem, modules, pes, least=100)
+@pytest.mark.parametrize(
+    ("file", "pes"),
+    [
+        pytest.param(*case, id="-".join(map(str, case)), marks=() if case in QUICK else pytest.mark.full)
+        for case in CASES
+    ],
+)
+def test_as_without_mpiimport(shmem_job: Job, openshmem: OpenShmem, file: str, pes: int) -> None:
+    suite = unittest_suite(shmem_job, [file], openshmem.python, openshmem.tests)
+    compare(shmem_job, openshmem.mpi, suite, "early", least=1, seconds=300, ranks=pes)

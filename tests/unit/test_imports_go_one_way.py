@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 PACKAGE = ROOT / "mpiimport"
 # Each folder may import what stands before it, and nothing that stands after it. A package's own files are its ground.
 FLOORS = {
-    "runtime": ("ground", "mpi", "store", "serving", "root", "report", "startup"),
+    "runtime": ("ground", "mpi", "shmem", "store", "serving", "root", "report", "startup"),
     "host": ("ground", "probe", "machine", "abi", "report", "commands"),
 }
 # Where a command line begins leads to everything.

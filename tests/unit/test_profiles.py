@@ -36,6 +36,7 @@ SAMPLES: dict[str, tuple[str, str, object]] = {
     "leave_alone": ("service", "leave_alone: [torch, scipy.io]", ("torch", "scipy.io")),
     "deadline": ("service", "deadline: 17", 17),
     "readers": ("service", "readers: 3", 3),
+    "transport": ("service", "transport: shmem", "shmem"),
     "broadcast": ("service", "broadcast: tree:4", "tree:4"),
     "thread_level": ("service", "thread_level: funneled", "funneled"),
     "init": ("service", "init: 'off'", "off"),

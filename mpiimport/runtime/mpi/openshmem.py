@@ -5,7 +5,7 @@ that ends MPI before it crashes.
 """
 
 from .. import os
-from ..c_functions import address, byte_at, open_library, put_integer
+from ..c_functions import address, area_at, open_library, put_integer
 from ..link_map import LinkMap
 
 # Open MPI's, versions 2 to 5, and its variable that is not 0 from shmem_init to shmem_finalize.
@@ -15,7 +15,7 @@ LIBRARY, INITIALIZED = "liboshmem.so.40", "oshmem_shmem_initialized"
 def is_open() -> bool:
     """Tell whether the program has started OpenSHMEM, by whichever way, and not ended it."""
     place = _find(INITIALIZED)
-    return place != 0 and byte_at(place) != 0
+    return place != 0 and area_at(place, 1)[0] != 0
 
 
 def thread_level() -> int:

@@ -16,6 +16,7 @@ from .handover import MPI_MODULE, HandoverFinder
 from .loading import NoMpi, import_privately, own_packages
 from .openshmem import is_open, thread_level
 from .pmi import Connection
+from .transport import Transport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ class Ownership:
         self._started = self._finalize = True
         return None
 
+    def transport(self, session: "Any") -> Transport:
+        """Return what all ranks communicate by."""
+        return Transport.over_session(self.mpi, session) if session else Transport.over_world(self.mpi)
+
     def spec(self, name: str) -> "ModuleSpec | None":
         """Return the spec of ``mpi4py.MPI``, for which mpi4py need not look for MPI; None for other names."""
         return spec_from_file_location(name, self.path) if name == MPI_MODULE and self.of_the_tree else None
@@ -124,6 +129,15 @@ class Ownership:
         User code may keep that for itself; a forked child and a job about to be aborted are left alone.
         """
         return self.active() and not self._aborting and (self._finalize or is_open())
+
+    def before_finalize(self, work: "Callable[[], None]") -> None:
+        """Have ``work`` done where MPI_Finalize is called: that first deletes what COMM_SELF carries (MPI 11.2.4)."""
+        mpi: Any = self.mpi
+
+        def deleted(communicator: "Any", keyval: int, value: object) -> None:
+            work()
+
+        mpi.COMM_SELF.Set_attr(mpi.Comm.Create_keyval(delete_fn=deleted), None)
 
     def begin_exit(self) -> None:
         """At exit, behind the program's exit handlers, and before this rank waits for others."""

@@ -197,6 +197,10 @@ class Transport:
     def _tell_failure(self, rank: int) -> "Any":
         return self._comm.Isend([bytearray(1), self._mpi.BYTE], rank, FAILED)
 
+    def resume(self) -> bool:
+        """Make ready for the end of the program, after ``free_parts``; tell whether that was possible. Collective."""
+        return True
+
     def free_parts(self) -> None:
         """Free the transports that came of this one."""
         while self._parts:

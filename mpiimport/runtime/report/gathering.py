@@ -10,7 +10,6 @@ from ..messages import say
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from ..mpi.ownership import Ownership
     from ..mpi.transport import Transport
@@ -45,7 +44,7 @@ class Gathering:
         self._done = True
         self._pid = os.getpid()
         if transport is not None:
-            self._watch_finalize(transport)
+            ownership.before_finalize(lambda: self._run(transport))
 
     def begin(self) -> None:
         """From here on, take part where MPI is finalised. No rank may do so unless all ranks do."""
@@ -66,6 +65,8 @@ class Gathering:
         if self._done or not self._ownership.active():
             return
         self._done = True
+        if not transport.resume():
+            return
         paths = self._imports.paths()
         measured = self._report.measured(paths) if self._report is not None else None
         served, missed = self._used()
@@ -103,16 +104,6 @@ class Gathering:
                 self._report.write_gathered()
         except Exception as exc:
             say(f"mpiimport: nothing was learned from this run: {exc!r}")
-
-    def _watch_finalize(self, transport: "Transport") -> None:
-        """Come along where the program calls MPI_Finalize: that first deletes what COMM_SELF carries (MPI 11.2.4)."""
-        mpi: Any = self._ownership.mpi
-
-        def deleted(communicator: "Any", keyval: int, value: object) -> None:
-            self._run(transport)
-
-        keyval = mpi.Comm.Create_keyval(delete_fn=deleted)
-        mpi.COMM_SELF.Set_attr(keyval, None)
 
 
 def _text(names: set[str]) -> bytes:

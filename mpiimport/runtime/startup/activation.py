@@ -68,7 +68,8 @@ def _activate_rank(
     try:
         # Most of the rank path, which a process that steps aside does without.
         from .agreement import SteppedAside
-        from .service import Service, load_mpi
+        from .service import Service
+        from .starting import load_mpi
     except Exception as exc:
         _say(here.rank, f"mpiimport does not load ({exc!r}); is its installation complete?", report)
         return None

@@ -8,10 +8,8 @@ itself can fail there. Nor can what MPI is started with be agreed upon: the dead
 import sys
 
 from .. import time
-from ..clock import BROADCAST, HANDSHAKE, INIT, READ, STORE, phases
+from ..clock import BROADCAST, HANDSHAKE, READ, STORE
 from ..messages import say
-from ..mpi.loading import NoMpi
-from ..mpi.ownership import Ownership
 from ..mpi.transport import Transport
 from ..option_table import ALL
 from ..report.gathering import Gathering
@@ -26,12 +24,14 @@ from .deadline import run_before_deadline
 from .decision import nothing_gained, own_file_system
 from .handshake import differing, own_facts
 from .left_open import LeftOpen
+from .starting import start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from ..mpi.ownership import Ownership
     from ..options import Options
     from ..program import Program
     from ..report.measured import Report
@@ -41,15 +41,6 @@ if TYPE_CHECKING:
 
 # Seconds that a rank that has failed gives the others, to fail too.
 MOMENT = 1
-
-
-def load_mpi(before_site: bool, options: "Options") -> Ownership:
-    """Import mpi4py, without starting MPI. Raises SteppedAside."""
-    phases.begin(INIT)
-    try:
-        return Ownership(before_site, options.preload)
-    except Exception as exc:
-        raise _no_mpi(exc) from None
 
 
 class Service:
@@ -162,17 +153,11 @@ class Service:
         return phase("attach", STORE, self.attach_store, transport, gathers, store, snapshot)
 
     def init_mpi(self) -> "tuple[Transport, Any]":
-        """Initialise MPI and make a communicator of our own. Return it, and the session if MPI was started so.
+        """Initialise MPI, or OpenSHMEM. Return what to communicate by, and the session if MPI was started so.
 
         Raises SteppedAside. No agreement is possible here: ranks that come further wait for one that does not.
         """
-        mpi = self.ownership.mpi
-        try:
-            self.ownership.supports()
-            session = self.ownership.start(self.options.init, self.options.thread_level)
-            return Transport.over_session(mpi, session) if session else Transport.over_world(mpi), session
-        except Exception as exc:
-            raise _no_mpi(exc) from None
+        return start(self.ownership, self.options)
 
     def state_facts(self, transport: Transport) -> tuple[dict[str, int], list[int]]:
         """State what must be the same on all ranks, and as numbers alone."""
@@ -289,12 +274,6 @@ class Service:
         )
         for miss in misses if self.options.verbose else ():
             say(f"mpiimport: missed {miss.name} on {miss.ranks} ranks: {miss.why}")
-
-
-def _no_mpi(exc: Exception) -> SteppedAside:
-    return SteppedAside(
-        str(exc) if isinstance(exc, NoMpi) else f"MPI does not start on this rank: {exc or type(exc).__name__}"
-    )
 
 
 def _wait_alone(seconds: float) -> bool:

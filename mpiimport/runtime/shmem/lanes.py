@@ -1,0 +1,194 @@
+"""Messages along a tree of PEs: bytes down from root, numbers up to it, by puts and flags in symmetric memory.
+
+What is put comes before its flag, with a fence between (OpenSHMEM 1.4, 9.10).
+"""
+
+import sys
+
+from .. import time
+from .library import WORD, lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..broadcast_tree import Family
+    from .library import Library, Memory
+
+# Bytes of a chunk: enough for bandwidth.
+CHUNK = 1 << 20
+# Numbers that go up at a time, and children of a PE in the tree along which they do.
+NUMBERS, FANOUT = 64, 4
+# Of Open MPI's shmem.h.
+EQUAL = 0
+SHORTEST_SLEEP, LONGEST_SLEEP, GROWTH = 0.0002, 0.005, 1.05
+# Bytes that go to root at a time.
+PART = 1 << 16
+# Bytes that each kind of lane takes of a memory.
+WORDS_IN, BUFFERS_IN = 2 * lines(WORD), 2 * PART
+WORDS_DOWN, BUFFERS_DOWN = 3 * lines(WORD), 2 * CHUNK
+WORDS_UP, BUFFERS_UP = lines(WORD) + lines(FANOUT * WORD), lines((FANOUT + 1) * NUMBERS * WORD)
+
+
+class _Lane:
+    """A lane without neighbours until it has a tree to follow."""
+
+    def __init__(self, library: "Library", memory: "Memory") -> None:
+        self._library = library
+        self._memory = memory
+        self._parent: int | None = None
+        self._children: list[int] = []
+
+    def follow(self, family: "Family", members: list[int]) -> None:
+        """Go along this tree from here on. The ranks in it are those of ``members``, which are PEs.
+
+        Between two trees all ranks wait for each other by other means.
+        """
+        self._parent = None if family.parent is None else members[family.parent]
+        self._children = [members[child] for child in family.children]
+
+    def _wait(self, place: int, at_least: int) -> None:
+        """Wait until a number of this PE's memory has grown so far, asleep: PEs may share a core."""
+        sleep = SHORTEST_SLEEP
+        while self._memory.word(place) < at_least:
+            # No number is that: so it looks after what others put here and get from here.
+            self._library.call("int64_test", place, EQUAL, -1)
+            time.sleep(sleep)
+            sleep = min(sleep * GROWTH, LONGEST_SLEEP)
+
+
+class Downward(_Lane):
+    """Bytes from root to all. Two buffers take turns: a PE passes one on while the next one comes.
+
+    A buffer is filled again when all children have said that they are done with it.
+    """
+
+    def __init__(self, library: "Library", memory: "Memory") -> None:
+        super().__init__(library, memory)
+        self._flag = memory.words(1)
+        self._done = memory.words(1), memory.words(1)
+        self._buffers = memory.buffer(CHUNK), memory.buffer(CHUNK)
+        self._moved = 0
+        self._expected = [0, 0]
+
+    def bring(self, message: memoryview) -> None:
+        """Bring root's message to all; elsewhere ``message``, of the same length, is filled."""
+        for start in range(0, len(message), CHUNK):
+            self._bring(message[start : start + CHUNK])
+
+    def _bring(self, part: memoryview) -> None:
+        turn = self._moved % 2
+        self._moved += 1
+        here = self._buffers[turn]
+        # Its own buffer is written by this PE's parent alone, which asks in its turn.
+        self._wait(self._done[turn], self._expected[turn])
+        if self._parent is None:
+            self._memory.view(here, len(part))[:] = part
+        else:
+            self._wait(self._flag, self._moved)
+            part[:] = self._memory.view(here, len(part))
+        call = self._library.call
+        for child in self._children:
+            call("putmem", here, here, len(part), child)
+        call("fence")
+        for child in self._children:
+            call("int64_p", self._flag, self._moved, child)
+        self._expected[turn] += len(self._children)
+        if self._parent is not None:
+            call("int64_atomic_add", self._done[turn], 1, self._parent)
+
+
+class Upward(_Lane):
+    """Numbers from all to root, combined on the way, along a tree of FANOUT.
+
+    ``place``: which of its parent's children this PE is.
+    """
+
+    def __init__(self, library: "Library", memory: "Memory", place: int) -> None:
+        super().__init__(library, memory)
+        self._place = place
+        self._may_put = memory.words(1)
+        self._arrived = memory.words(FANOUT)
+        # A slot for each child, and this PE's own.
+        self._slots = memory.buffer((FANOUT + 1) * NUMBERS * WORD)
+        self._rounds = 0
+
+    def combine(self, values: list[int], by: "Callable[[int, int], int]") -> list[int]:
+        """Return, on root, the values of all ranks, combined one by one."""
+        found: list[int] = []
+        for start in range(0, len(values), NUMBERS):
+            found += self._combine(values[start : start + NUMBERS], by)
+        return found
+
+    def _combine(self, values: list[int], by: "Callable[[int, int], int]") -> list[int]:
+        call = self._library.call
+        self._rounds += 1
+        size = len(values) * WORD
+        for place, child in enumerate(self._children):
+            self._wait(self._arrived + place * WORD, self._rounds)
+            values = list(map(by, values, unpack(self._memory.view(self._slot(place), size))))
+            call("int64_p", self._may_put, self._rounds, child)
+        if self._parent is not None:
+            # Its parent has read what this PE put there before.
+            self._wait(self._may_put, self._rounds - 1)
+            own = self._slot(FANOUT)
+            self._memory.view(own, size)[:] = pack(values)
+            call("putmem", self._slot(self._place), own, size, self._parent)
+            call("fence")
+            call("int64_p", self._arrived + self._place * WORD, self._rounds, self._parent)
+        return values
+
+    def _slot(self, place: int) -> int:
+        return self._slots + place * NUMBERS * WORD
+
+
+class Inward(_Lane):
+    """Bytes of every rank to root, one rank after the other as root calls them.
+
+    Nothing is got: that may wait for its PE.
+    """
+
+    def __init__(self, library: "Library", memory: "Memory", members: list[int]) -> None:
+        super().__init__(library, memory)
+        self._members = members
+        self._called, self._came = memory.words(1), memory.words(1)
+        self._own, self._theirs = memory.buffer(PART), memory.buffer(PART)
+        self._calls = 0
+
+    def bring(self, rank: int, data: bytes) -> list[bytes]:
+        """Return every rank's ``data``, of one length, on root; nothing elsewhere."""
+        rows = [bytearray() for _ in self._members] if rank == 0 else []
+        for start in range(0, len(data), PART):
+            part = data[start : start + PART]
+            if rank:
+                self._give(rank, part)
+            for row, theirs in zip(rows, self._take(part) if rank == 0 else (), strict=True):
+                row += theirs
+        return [bytes(row) for row in rows]
+
+    def _take(self, part: bytes) -> "Iterator[bytes]":
+        yield part
+        for pe in self._members[1:]:
+            self._calls += 1
+            self._library.call("int64_p", self._called, self._calls, pe)
+            self._wait(self._came, self._calls)
+            yield bytes(self._memory.view(self._theirs, len(part)))
+
+    def _give(self, rank: int, part: bytes) -> None:
+        # Its turns, of all that root calls.
+        turn = self._calls + rank
+        self._calls += len(self._members) - 1
+        self._wait(self._called, turn)
+        self._memory.view(self._own, len(part))[:] = part
+        self._library.call("putmem", self._theirs, self._own, len(part), self._members[0])
+        self._library.call("fence")
+        self._library.call("int64_p", self._came, turn, self._members[0])
+
+
+def pack(values: list[int]) -> bytes:
+    return b"".join(value.to_bytes(WORD, sys.byteorder, signed=True) for value in values)
+
+
+def unpack(data: "bytes | bytearray | memoryview") -> list[int]:
+    numbers = range(0, len(data), WORD)
+    return [int.from_bytes(data[start : start + WORD], sys.byteorder, signed=True) for start in numbers]

@@ -1,0 +1,57 @@
+"""MPI loaded and started, or OpenSHMEM in its place, with what ranks communicate by."""
+
+from ..clock import INIT, phases
+from ..mpi.loading import NoMpi
+from ..mpi.ownership import Ownership
+from ..option_table import AUTO, SHMEM
+from .agreement import SteppedAside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..mpi.transport import Transport
+    from ..options import Options
+
+
+def load_mpi(before_site: bool, options: "Options") -> Ownership:
+    """Import mpi4py, or load OpenSHMEM, without starting either. Raises SteppedAside."""
+    phases.begin(INIT)
+    try:
+        if options.transport == SHMEM:
+            return _load_shmem()
+        return Ownership(before_site, options.preload)
+    except NoMpi as exc:
+        if options.transport != AUTO:
+            raise _no_mpi(exc) from None
+        try:
+            return _load_shmem()
+        except NoMpi:
+            raise _no_mpi(exc) from None
+    except Exception as exc:
+        raise _no_mpi(exc) from None
+
+
+def start(ownership: Ownership, options: "Options") -> "tuple[Transport, Any]":
+    """Start what was loaded. Return what to communicate by, and the session if MPI was started so.
+
+    Raises SteppedAside.
+    """
+    try:
+        ownership.supports()
+        session = ownership.start(options.init, options.thread_level)
+        return ownership.transport(session), session
+    except Exception as exc:
+        raise _no_mpi(exc) from None
+
+
+def _load_shmem() -> Ownership:
+    from ..shmem.ownership import ShmemOwnership
+
+    return ShmemOwnership()
+
+
+def _no_mpi(exc: Exception) -> SteppedAside:
+    return SteppedAside(
+        str(exc) if isinstance(exc, NoMpi) else f"MPI does not start on this rank: {exc or type(exc).__name__}"
+    )
