@@ -168,3 +168,14 @@ used = time.process_time() - before
 print(used < 0.75, world.rank)
 """
     assert carried(shmem_job, openshmem, prefix, text, 2) == ["False 0", "True 1"]
+
+
+def test_bench_bcast_compares_it_with_mpi(shmem_job: Job, openshmem: OpenShmem, prefix: Path) -> None:
+    words = [str(prefix / "bin" / "mpiimport"), "bench", "bcast", "--python", str(openshmem.python)]
+    command = [*openshmem.mpi.command(3), *words, "--shmem", "--sizes", "1", "9", "--repeats", "1"]
+    outcome = run(command, shmem_job.environment(openshmem.mpi), 120, shmem_job.directory)
+    assert outcome.status == 0, outcome.stderr
+    _, _, *rows, _, _, _ = outcome.stdout.splitlines()
+    names = ["mpi", "tree:1", "tree:2", "shmem", "shmem tree:1", "shmem tree:2"]
+    assert [row[:12].strip() for row in rows] == names
+    assert all(float(number) > 0 for row in rows for number in row[12:].split())

@@ -45,6 +45,13 @@ def test_the_line_for_the_profile_is_one_and_the_table_fits_a_screen() -> None:
     jsonschema.validate(profile, yaml.safe_load(SCHEMA.read_text()))
 
 
+def test_what_is_the_fastest_over_openshmem_is_a_line_for_the_profile_too() -> None:
+    for name, algorithm in (("shmem", "mpi"), ("shmem tree:2", "tree:2")):
+        found = {**medians((1, 2), (1, 1)), name: {1: 1.0, 64: 0.5}}
+        profile = yaml.safe_load(report(found, 8, 8, 5)[-1])
+        assert profile["service"] == {"transport": "shmem", "broadcast": algorithm}
+
+
 def test_a_size_is_sent_in_the_pieces_of_a_snapshot() -> None:
     buffers = [memoryview(bytearray(PIECE))] * 2
     assert [len(piece) for piece in pieces(2 * PIECE + 5, buffers)] == [PIECE, PIECE, 5]

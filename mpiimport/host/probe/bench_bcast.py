@@ -1,6 +1,7 @@
 """One rank of ``mpiimport bench bcast``; root prints what all of them measured.
 
-Run by its path, with the number of repeats and the sizes (MB) behind it, by the Python of a job: needs mpi4py alone.
+Run by its path by the Python of a job: needs mpi4py alone. Its arguments: SHMEM where OpenSHMEM is compared too, the
+number of repeats, and the sizes (MB).
 """
 
 import statistics
@@ -13,9 +14,12 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from mpiimport.runtime.broadcast_tree import FANOUT_PREFIX, MPI_OWN, Algorithm
+from mpiimport.runtime.c_functions import bind
 from mpiimport.runtime.mpi.loading import NoMpi, import_privately
 from mpiimport.runtime.mpi.transport import Transport
 from mpiimport.runtime.options import from_environment
+from mpiimport.runtime.shmem.library import Library, NoShmem
+from mpiimport.runtime.shmem.transport import ShmemTransport
 from mpiimport.runtime.store.broadcast import IN_USE, PIECE, carry
 
 MB = 1_000_000
@@ -24,55 +28,85 @@ WORTH_IT = 0.9
 # Of rounds of one size: seconds after which no further one is begun.
 ENOUGH = 20
 
-# By algorithm, then by size (MB): seconds.
-Medians = dict[Algorithm, dict[int, float]]
+# The first word, and the name of each way, where the bytes go by OpenSHMEM.
+SHMEM = "shmem"
+# By the name of a way, then by size (MB): seconds.
+Medians = dict[str, dict[int, float]]
+# Who takes part, and how.
+Ways = dict[str, tuple[Transport, Algorithm]]
 
 
 def main() -> int:
-    repeats, *sizes = map(int, sys.argv[1:])
+    words = sys.argv[1:]
+    with_shmem = words[0] == SHMEM
+    repeats, *sizes = map(int, words[with_shmem:])
     try:
         mpi, _ = import_privately(before_site=False, preload=from_environment().preload)
-    except NoMpi as exc:
+        mpi.Init()
+        # OpenSHMEM takes the MPI that is started, and ends it.
+        library = start_shmem() if with_shmem else None
+    except (NoMpi, NoShmem) as exc:
         print(f"mpiimport: {exc}", file=sys.stderr)
         return 1
-    mpi.Init()
     world = Transport.over_world(mpi)
-    leaders = world.among(world.neighbours().rank == 0)
-    _, (nodes,) = world.extremes([leaders.size if leaders else 0])
-    taking_part = leaders if nodes > 1 else world
+    leads = world.neighbours().rank == 0
+    worlds = {"": world, **({SHMEM: ShmemTransport.over_all(library)} if library else {})}
+    leaders = {name: ranks.among(leads) for name, ranks in worlds.items()}
+    _, (nodes,) = world.extremes([leaders[""].size if leaders[""] else 0])
+    taking_part = leaders if nodes > 1 else worlds
     if world.size == 1:
         print("mpiimport: there is one rank, so nothing to broadcast: is this launcher of the MPI's?", file=sys.stderr)
-    elif taking_part:
-        medians = measure(taking_part, sizes, repeats)
-        if taking_part.rank == 0:
-            print("\n".join(report(medians, taking_part.size, nodes, repeats)), flush=True)
+    elif taking_part[""]:
+        found = {name: ranks for name, ranks in taking_part.items() if ranks is not None}
+        medians = measure(ways(found), sizes, repeats)
+        if world.rank == 0:
+            print("\n".join(report(medians, found[""].size, nodes, repeats)), flush=True)
     # Asleep, until the last has measured.
     world.extremes([0])
-    mpi.Finalize()
+    if library is None:
+        mpi.Finalize()
+    else:
+        bind(library.finalize, "", "")()
     return 1 if world.size == 1 else 0
 
 
-def measure(ranks: Transport, sizes: list[int], repeats: int) -> Medians:
-    """Time every algorithm with every size, in turns, from root's first piece until all have acknowledged the last."""
+def start_shmem() -> Library:
+    """Raises NoShmem."""
+    library = Library()
+    library.call("init")
+    return library
+
+
+def ways(taking_part: dict[str, Transport]) -> Ways:
+    """Return each algorithm over each transport. ``taking_part``: by the word that stands before the algorithm's."""
+    found: Ways = {}
+    for word, ranks in taking_part.items():
+        for algorithm in algorithms(ranks.size):
+            name = algorithm if not word else word if algorithm == MPI_OWN else f"{word} {algorithm}"
+            found[name] = ranks, algorithm
+    return found
+
+
+def measure(compared: Ways, sizes: list[int], repeats: int) -> Medians:
+    """Time every way with every size, in turns, from root's first piece until all have acknowledged the last."""
     buffers = [memoryview(bytearray(PIECE)) for _ in range(IN_USE)]
-    found: Medians = {}
-    for algorithm in algorithms(ranks.size):
-        found[algorithm] = {}
+    first, _ = compared[MPI_OWN]
+    found: Medians = {name: {} for name in compared}
     for size in sizes:
-        times: dict[Algorithm, list[float]] = {algorithm: [] for algorithm in found}
+        times: dict[str, list[float]] = {name: [] for name in compared}
         started = time.perf_counter()
         goes_on = True
         while goes_on:
-            for algorithm, taken in times.items():
+            for name, (ranks, algorithm) in compared.items():
                 ranks.extremes([0])
                 began = time.perf_counter()
                 carry(ranks, algorithm, pieces(size * MB, buffers), lambda _: None, lambda: True)
-                taken.append(time.perf_counter() - began)
+                times[name].append(time.perf_counter() - began)
             goes_on = len(times[MPI_OWN]) <= repeats and time.perf_counter() < started + ENOUGH
-            goes_on = ranks.broadcast(b"yes" if goes_on else b"no") == b"yes"
-        for algorithm, taken in times.items():
+            goes_on = first.broadcast(b"yes" if goes_on else b"no") == b"yes"
+        for name, taken in times.items():
             # The first round sets up what connections need.
-            found[algorithm][size] = statistics.median(taken[1:] or taken)
+            found[name][size] = statistics.median(taken[1:] or taken)
     return found
 
 
@@ -90,10 +124,10 @@ def pieces(size: int, buffers: list[memoryview]) -> Iterator[memoryview]:
         yield buffers[number % len(buffers)][: min(PIECE, size - offset)]
 
 
-def best(medians: Medians) -> Algorithm:
+def best(medians: Medians) -> str:
     """Return what is the fastest for the largest size, which is the most like a snapshot; MPI's own where in doubt."""
     largest = max(medians[MPI_OWN])
-    fastest = min(medians, key=lambda algorithm: medians[algorithm][largest])
+    fastest = min(medians, key=lambda name: medians[name][largest])
     return fastest if medians[fastest][largest] <= WORTH_IT * medians[MPI_OWN][largest] else MPI_OWN
 
 
@@ -103,18 +137,26 @@ def report(medians: Medians, ranks: int, nodes: int, repeats: int) -> list[str]:
     where = (
         f"{nodes} nodes, one rank on each" if nodes > 1 else f"{ranks} ranks of ONE node: this says little of others"
     )
+    width = max(10, *(len(name) for name in medians))
     rows = [
-        f"{algorithm:<10}" + "".join(f"{1e3 * taken[size]:10.1f}" for size in sizes)
-        for algorithm, taken in medians.items()
+        f"{name:<{width}}" + "".join(f"{1e3 * taken[size]:10.1f}" for size in sizes) for name, taken in medians.items()
     ]
     return [
         f"{where}; milliseconds, medians of up to {repeats}",
-        " " * 10 + "".join(f"{f'{size} MB':>10}" for size in sizes),
+        " " * width + "".join(f"{f'{size} MB':>10}" for size in sizes),
         *rows,
         "",
         "the best, for a site profile:",
-        f"service: {{broadcast: {best(medians)}}}",
+        f"service: {{{settings(best(medians))}}}",
     ]
+
+
+def settings(name: str) -> str:
+    """Return the keys of a profile that choose a way."""
+    word, _, algorithm = name.rpartition(" ")
+    if name == SHMEM:
+        word, algorithm = SHMEM, MPI_OWN
+    return f"transport: {SHMEM}, broadcast: {algorithm}" if word else f"broadcast: {algorithm}"
 
 
 if __name__ == "__main__":
