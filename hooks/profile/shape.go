@@ -203,7 +203,7 @@ var sections = []key{
 		key{name: "deadline", shape: count("Seconds after which an activation that has not finished is given up.")},
 		key{name: "readers", shape: count("How many files root reads at the same time.")},
 		key{name: "transport", shape: choice("What the ranks start and communicate by: MPI, OpenSHMEM, or MPI and, where there is none, OpenSHMEM.",
-			"auto", "mpi", "shmem")},
+			"mpi", "shmem", "auto")},
 		key{name: "broadcast", shape: word("How the snapshot gets to the nodes: MPI's own broadcast, or a tree in which each node passes it on to so many others.",
 			`^(mpi|tree:[1-9][0-9]*)$`, "mpi, or tree: with the number of nodes to pass on to, such as tree:4")},
 		key{name: "thread_level", shape: choice("The thread level that MPI is initialised with.", "single", "funneled", "serialized", "multiple")},

@@ -146,10 +146,10 @@ OPTIONS = (
         None,
         "WAY",
         str,
-        AUTO,
+        MPI,
         "what the ranks start and communicate by: `mpi`, `shmem` (OpenSHMEM, for programs that use no MPI), or MPI "
         "and, where there is none, OpenSHMEM (`auto`)",
-        (AUTO, MPI, SHMEM),
+        (MPI, SHMEM, AUTO),
     ),
     Option(
         "broadcast",
