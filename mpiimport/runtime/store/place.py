@@ -248,7 +248,7 @@ def key_of(program: "Program", options: "Options", before_site: bool) -> str:
         file_system(sys.prefix),
         [os.environ.get(name) for name in IMAGE],
         (__file__, FORMAT, before_site),
-        (options.leave_alone, options.libraries, options.direct, options.breadth, options.manifests),
+        (options.leave_alone, options.serve, options.libraries, options.direct, options.breadth, options.manifests),
     )
     return digest(repr(facts).encode(errors="surrogateescape")).hex()
 
