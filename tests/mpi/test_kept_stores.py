@@ -332,3 +332,16 @@ def test_a_program_that_cannot_run_has_no_store(job: Job, store: str, program: s
     job.script("def", "broken.py")
     filled = job.keep(program, MPIIMPORT_STORE=store)
     assert filled.status == 1 and f"{program} cannot be read or compiled" in filled.stderr
+
+
+THREADED = "import threading, time; threading.Thread(target=time.sleep, args=(1,)).start()"
+
+
+def test_a_process_that_has_threads_already_is_not_forked(job: Job, mpich: Mpi, store: str) -> None:
+    job.script(THREADED, "site/sitecustomize.py")
+    script = job.script(SHOW)
+    path = f"{job.prefix / 'lib'}:{job.directory / 'site'}"
+    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_KEEP": "auto", "PYTHONPATH": path, "PYTHONWARNINGS": "error"}
+    outcome = job.run(mpich, 1, script, door="module", **variables)
+    assert (outcome.lines(), outcome.stderr) == (["plain no MPI"], "")
+    assert not list(Path(store).glob("*/filling/*"))

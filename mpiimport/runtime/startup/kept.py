@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 NONE_YET = "no store is kept for this program as it is now; one is being filled for the next process (MPIIMPORT_KEEP)"
 # Of the filler: it takes what nobody else wants.
 IDLE = 19
+THREADS = "/proc/self/task"
 # Seconds between two looks at whether another has filled it.
 LOOK_AGAIN = 0.05
 # Seconds after which a store is given up that nobody has come to.
@@ -175,8 +176,11 @@ def _is_fresh(index: Index) -> bool:
 def _leave_filler(
     place: Place, key: str, options: "Options", program: "Program", answers: "Answers", before_site: bool
 ) -> None:
-    """Leave a process behind that fills the store, unless one does, and go on without waiting for it."""
-    filling = place.begin_filling(key)
+    """Leave a process behind that fills the store, unless one does, and go on without waiting for it.
+
+    One that ``sitecustomize`` has given threads is not to be forked.
+    """
+    filling = place.begin_filling(key) if len(os.listdir(THREADS)) == 1 else None
     if filling is None:
         return
     child = os.fork()
