@@ -67,7 +67,7 @@ def _write_all() -> None:
     kinds = {_io.TextIOWrapper, *BUFFERS}
     files: list[Any] = [item for item in gc.get_objects() if type(item) in kinds]
     # A program that has no sys.stdout any more may have printed before. What it holds itself goes before that.
-    files.sort(key=lambda file: file is sys.__stdout__ or file is sys.__stderr__)
+    files.sort(key=lambda file: file is sys.__stdout__)
     # What text they hold goes to their buffers first.
     for file in files:
         if type(file) is _io.TextIOWrapper and _is_written(file):
