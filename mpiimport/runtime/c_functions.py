@@ -45,21 +45,11 @@ def address(handle: int, name: str) -> int:
     return found
 
 
-def two_integers(function: int) -> tuple[int, int]:
-    """Return what the function at this address, ``int f(int *, int *)``, puts there."""
-    library = ctypes_core()
-    integer = type("integer", (library._SimpleCData,), {"_type_": "i"})
-    prototype = type("function", (library.CFuncPtr,), {"_flags_": library.FUNCFLAG_CDECL, "_restype_": integer})
-    first, second = integer(0), integer(0)
-    prototype(function)(library.byref(first), library.byref(second))
-    return first.value, second.value
-
-
-def put_integer(function: int) -> int:
-    """Return what the function at this address, ``void f(int *)``, puts there."""
-    place = area_at(None, 4)
-    bind(function, "", "P")(ctypes_core().addressof(place.obj))
-    return int.from_bytes(place, sys.byteorder, signed=True)
+def integers(function: int, count: int) -> list[int]:
+    """Return what the function at this address, whose arguments are so many ``int *``, puts there."""
+    places = [area_at(None, 4) for _ in range(count)]
+    bind(function, "", "P" * count)(*(ctypes_core().addressof(place.obj) for place in places))
+    return [int.from_bytes(place, sys.byteorder, signed=True) for place in places]
 
 
 def area_at(place: int | None, size: int) -> memoryview:
@@ -82,8 +72,7 @@ def bind(function: int, returned: str, kinds: str) -> "Callable[..., Any]":
     called = prototype(function)
 
     def call(*arguments: "Any") -> "Any":
-        found = called(*(types[kind](value) for kind, value in zip(kinds, arguments, strict=True)))
-        return found.value if returned and hasattr(found, "value") else found
+        return called(*(types[kind](value) for kind, value in zip(kinds, arguments, strict=True)))
 
     return call
 

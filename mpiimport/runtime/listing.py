@@ -8,9 +8,8 @@ FILE, DIRECTORY = 1, 2
 # Endings of the files that importing, or importlib.metadata, looks for.
 KEPT = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES, ".egg", ".egg-info", ".dist-info")
 
-# Of a file: see ``stamp``; and of a file or directory: see ``witness``.
+# Of a file: see ``stamp``.
 Stamp = tuple[int, int, int, int]
-Witness = tuple[int, int, int]
 
 
 def stamp(status: os.stat_result) -> Stamp:
@@ -24,19 +23,6 @@ def stamp_of(path: str) -> Stamp | None:
         return stamp(os.stat(path))
     except OSError:
         return None
-
-
-def witness(path: str) -> Witness | None:
-    """Return what tells a file or directory from what it may become; None where there is none.
-
-    Times (ns) of content and inode, and size. The number of the inode is left out: each container gives a directory of
-    an overlay another.
-    """
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
 
 
 def list_directory(path: str) -> dict[str, int] | None:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.processes import running
 from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import Cell, Site
 
@@ -109,16 +110,11 @@ class Node:
 
     def kill(self, keeper: bool) -> None:
         """Kill what the job has in its directory: launcher, shims, ranks; not the instance."""
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                name = process.joinpath("cmdline").read_text().partition("\0")[0]
-                spared = name.startswith("appinit") or (name.endswith("mpiimport-keeper") and not keeper)
-                if not spared and process.joinpath("cwd").readlink() == self.workspace:
-                    found.append(int(process.name))
-        for pid in found:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        for pid, line in list(running(lambda place: place == self.workspace)):
+            name = line.partition("\0")[0]
+            if not name.startswith("appinit") and (keeper or not name.endswith("mpiimport-keeper")):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def environment(self, **changes: str) -> dict[str, str]:
         return self.site.environment(self.cell, self.mpi, **changes)

@@ -19,7 +19,8 @@ def test_the_store_is_gone_after_the_job(job: Job, mpi: Mpi, stores: Stores) -> 
 
 def test_the_store_is_gone_after_ranks_that_end_in_every_way(job: Job, mpich: Mpi, stores: Stores) -> None:
     ends = "rank = int(os.environ['PMI_RANK']); os._exit(0) if rank == 1 else sys.exit(rank) if rank == 2 else None"
-    job.run(mpich, 4, job.script("import os, sys, numpy\n" + ends))
+    outcome = job.run(mpich, 4, job.script("import os, sys, numpy\n" + ends))
+    assert outcome.status == 2, outcome
     assert stores() == []
 
 

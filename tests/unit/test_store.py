@@ -557,6 +557,30 @@ def test_sweep_does_not_follow_links_inside_a_dead_store(tmp_path: Path) -> None
     assert (outside / "precious").exists()
 
 
+@pytest.mark.parametrize("function", ["rename", "unlink", "rmdir"])
+def test_what_a_process_leaves_that_is_killed_while_it_removes_a_store_is_swept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str
+) -> None:
+    real = getattr(runtime.os, function)
+    ends = 0
+    for number in range(10):
+        calls = iter(range(number))
+
+        def killed(*paths: str, calls: Iterator[int] = calls) -> None:
+            if next(calls, None) is None:
+                raise OSError(errno.EINTR, "killed here")
+            real(*paths)
+
+        store = create(tmp_path)
+        with monkeypatch.context() as patch:
+            patch.setattr(runtime.os, function, killed)
+            store.leave()
+        ends += any(tmp_path.iterdir())
+        sweep_elsewhere(tmp_path)
+        assert list(tmp_path.iterdir()) == []
+    assert ends > 0
+
+
 def test_sweep_spares_a_store_that_is_being_made_but_not_an_abandoned_one(tmp_path: Path) -> None:
     fresh, abandoned = (tmp_path / f"{STORE_PREFIX}{os.geteuid()}.{name}" for name in ("fresh", "abandoned"))
     for directory in (fresh, abandoned):

@@ -152,7 +152,7 @@ def _variant(directory: str, before_site: bool) -> str:
         return ""
     library = _first_mpi(candidates)
     version = c_functions.address(library, STANDARD) if library else 0
-    if not library or c_functions.address(library, INTEL) or (version and c_functions.two_integers(version)[0] > 0):
+    if not library or c_functions.address(library, INTEL) or (version and c_functions.integers(version, 2)[0] > 0):
         return ""
     return OPENMPI_ABI if c_functions.address(library, OPENMPI) else MPICH_ABI
 

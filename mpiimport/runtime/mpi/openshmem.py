@@ -5,7 +5,7 @@ that ends MPI before it crashes.
 """
 
 from .. import os
-from ..c_functions import address, area_at, open_library, put_integer
+from ..c_functions import address, area_at, integers, open_library
 from ..link_map import LinkMap
 
 # Open MPI's, versions 2 to 5, and its variable that is not 0 from shmem_init to shmem_finalize.
@@ -20,7 +20,7 @@ def is_open() -> bool:
 
 def thread_level() -> int:
     """Return the level that OpenSHMEM has, while it is open. Open MPI counts as for MPI."""
-    return put_integer(_find("shmem_query_thread"))
+    return integers(_find("shmem_query_thread"), 1)[0]
 
 
 def _find(name: str) -> int:

@@ -78,24 +78,24 @@ class Transport:
 
     def extremes(self, values: list[int]) -> tuple[list[int], list[int]]:
         """Return the smallest and the largest of each value over all ranks (values below 2**62)."""
-        send = _pack([*values, *(-value for value in values)])
+        send = pack([*values, *(-value for value in values)])
         receive = bytearray(len(send))
         kind = self._mpi.INT64_T
         self._wait(self._comm.Iallreduce([send, kind], [receive, kind], self._mpi.MAX))
-        found = _unpack(receive)
+        found = unpack(receive)
         return [-value for value in found[len(values) :]], found[: len(values)]
 
     def totals(self, values: list[int]) -> list[int] | None:
         """Return the sum of each value over all ranks, on root; None elsewhere."""
-        send = _pack(values)
+        send = pack(values)
         receive = bytearray(len(send))
         kind = self._mpi.INT64_T
         self._wait(self._comm.Ireduce([send, kind], [receive, kind], self._mpi.SUM, 0))
-        return _unpack(receive) if self.rank == 0 else None
+        return unpack(receive) if self.rank == 0 else None
 
     def table(self, values: list[int]) -> "memoryview | None":
         """Return every rank's values, as many of each, one rank after another, on root; None elsewhere."""
-        send = _pack(values)
+        send = pack(values)
         receive = bytearray(len(send) * self.size if self.rank == 0 else 0)
         kind = self._mpi.INT64_T
         self._wait(self._comm.Igather([send, len(values), kind], [receive, len(values), kind], 0))
@@ -110,9 +110,9 @@ class Transport:
 
     def broadcast(self, data: bytes, root: int = 0) -> bytes:
         """Return root's ``data``; elsewhere ``data`` is ignored."""
-        length = bytearray(_pack([len(data)]))
+        length = bytearray(pack([len(data)]))
         self._wait(self._comm.Ibcast([length, self._mpi.BYTE], root))
-        buffer = bytearray(data if self.rank == root else _unpack(length)[0])
+        buffer = bytearray(data if self.rank == root else unpack(length)[0])
         for start in range(0, len(buffer), CHUNK):
             self._comm.Bcast([memoryview(buffer)[start : start + CHUNK], self._mpi.BYTE], root)
         return bytes(buffer)
@@ -169,10 +169,10 @@ class Transport:
         byte = self._mpi.BYTE
         for child, answer in zip(family.children, answers, strict=True):
             self._wait(self._comm.Irecv([answer, byte], child, COUNT))
-        total = count + sum(_unpack(b"".join(answers)))
+        total = count + sum(unpack(b"".join(answers)))
         if family.parent is None:
             return total
-        self._wait(self._comm.Isend([_pack([total]), byte], family.parent, COUNT))
+        self._wait(self._comm.Isend([pack([total]), byte], family.parent, COUNT))
         return None
 
     def all_fail(self, seconds: float) -> bool:
@@ -215,16 +215,20 @@ class Transport:
         return self._parts[-1]
 
     def _wait(self, request: "Any", longest: float = LONGEST_SLEEP) -> None:
-        """Wait for a request asleep: ranks may share a core with the one they wait for. ``longest``: seconds."""
-        sleep = SHORTEST_SLEEP
-        while not request.Test():
-            time.sleep(sleep)
-            sleep = min(sleep * GROWTH, longest)
+        wait_until(request.Test, longest)
 
 
-def _pack(values: list[int]) -> bytes:
+def wait_until(done: "Callable[[], bool]", longest: float = LONGEST_SLEEP) -> None:
+    """Wait asleep: ranks may share a core with the one they wait for. ``longest``: seconds between two looks."""
+    sleep = SHORTEST_SLEEP
+    while not done():
+        time.sleep(sleep)
+        sleep = min(sleep * GROWTH, longest)
+
+
+def pack(values: list[int]) -> bytes:
     return b"".join(value.to_bytes(8, sys.byteorder, signed=True) for value in values)
 
 
-def _unpack(data: bytes | bytearray) -> list[int]:
+def unpack(data: bytes | bytearray | memoryview) -> list[int]:
     return [int.from_bytes(data[start : start + 8], sys.byteorder, signed=True) for start in range(0, len(data), 8)]

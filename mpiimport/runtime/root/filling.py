@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from ..store.store import Store
     from .snapshot import Snapshot
 
-# Bytes that are copied at once.
-PIECE = 8 << 20
-
 
 def fill(
     place: "Place", key: str, program: "Program", options: "Options", answers: "Answers", before_site: bool
@@ -45,11 +42,9 @@ def fill(
 
 
 def _write(snapshot: "Snapshot", store: "Store") -> None:
+    # The index and the code; libraries are not kept.
     for name, size in snapshot.sizes.items():
-        if not store.holds(name):
-            continue
-        for offset in range(0, size, PIECE):
-            part = memoryview(bytearray(min(PIECE, size - offset)))
-            snapshot.fill(name, offset, part)
-            store.write(name, offset, part)
+        content = memoryview(bytearray(size))
+        snapshot.fill(name, 0, content)
+        store.write(name, 0, content)
         store.seal(name)

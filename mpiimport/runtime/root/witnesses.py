@@ -2,11 +2,11 @@
 
 from .. import os
 from ..file_systems import LOCAL_FILE_SYSTEMS, file_system
-from ..listing import witness
+from ..listing import stamp_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..listing import Witness
+    from ..listing import Stamp
     from ..store.index import Index
 
 SECOND = 10**9
@@ -23,15 +23,15 @@ class Unsettled(Exception):
     """What was read may change, or have changed, unseen: the message names it."""
 
 
-def witnesses_of(index: "Index") -> "dict[str, Witness | None]":
+def witnesses_of(index: "Index") -> "dict[str, Stamp | None]":
     """Return what each path is like from which an index was made."""
     metadata = [os.path.join(directory, name) for directory, files in index.metadata.items() for name in files]
     asked = [path for _, path in index.answers]
     paths = [*index.listings, *index.absent, *index.code, *index.needs, *index.libraries, *metadata, *asked]
-    return {path: witness(path) for path in dict.fromkeys(paths)}
+    return {path: stamp_of(path) for path in dict.fromkeys(paths)}
 
 
-def check_settled(witnesses: "dict[str, Witness | None]", began: int) -> None:
+def check_settled(witnesses: "dict[str, Stamp | None]", began: int) -> None:
     """Raise Unsettled where a path has changed since ``began`` (ns), or shortly before, or may change unseen."""
     for path, found in witnesses.items():
         if found is not None and max(found[:2]) > began - SETTLED:

@@ -3,9 +3,7 @@
 What is put comes before its flag, with a fence between (OpenSHMEM 1.4, 9.10).
 """
 
-import sys
-
-from .. import time
+from ..mpi.transport import pack, unpack, wait_until
 from .library import WORD, lines
 
 TYPE_CHECKING = False
@@ -21,7 +19,6 @@ CHUNK = 1 << 20
 NUMBERS, FANOUT = 64, 4
 # Of Open MPI's shmem.h.
 EQUAL = 0
-SHORTEST_SLEEP, LONGEST_SLEEP, GROWTH = 0.0002, 0.005, 1.05
 # Bytes that go to root at a time.
 PART = 1 << 16
 # Bytes that each kind of lane takes of a memory.
@@ -49,12 +46,15 @@ class _Lane:
 
     def _wait(self, place: int, at_least: int) -> None:
         """Wait until a number of this PE's memory has grown so far, asleep: PEs may share a core."""
-        sleep = SHORTEST_SLEEP
-        while self._memory.word(place) < at_least:
+
+        def has_grown() -> bool:
+            if self._memory.word(place) >= at_least:
+                return True
             # No number is that: so it looks after what others put here and get from here.
             self._library.call("int64_test", place, EQUAL, -1)
-            time.sleep(sleep)
-            sleep = min(sleep * GROWTH, LONGEST_SLEEP)
+            return False
+
+        wait_until(has_grown)
 
 
 class Downward(_Lane):
@@ -183,12 +183,3 @@ class Inward(_Lane):
         self._library.call("putmem", self._theirs, self._own, len(part), self._members[0])
         self._library.call("fence")
         self._library.call("int64_p", self._came, turn, self._members[0])
-
-
-def pack(values: list[int]) -> bytes:
-    return b"".join(value.to_bytes(WORD, sys.byteorder, signed=True) for value in values)
-
-
-def unpack(data: "bytes | bytearray | memoryview") -> list[int]:
-    numbers = range(0, len(data), WORD)
-    return [int.from_bytes(data[start : start + WORD], sys.byteorder, signed=True) for start in numbers]

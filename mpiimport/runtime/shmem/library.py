@@ -3,14 +3,13 @@
 from .. import os
 from ..c_functions import address, area_at, bind, open_library
 from ..mpi.loading import NoMpi
+from ..mpi.openshmem import LIBRARY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-# Open MPI's, versions 2 to 5.
-LIBRARY = "liboshmem.so.40"
 # By name: what each returns and takes, as ctypes' types have it; P a pointer, L a size, i an int, q 64 bits.
 FUNCTIONS = {
     "shmem_init": ("", ""),

@@ -7,7 +7,7 @@ import operator
 
 from .. import time
 from ..broadcast_tree import Family
-from ..mpi.transport import Transport
+from ..mpi.transport import Transport, pack, unpack
 from .lanes import (
     BUFFERS_DOWN,
     BUFFERS_IN,
@@ -19,8 +19,6 @@ from .lanes import (
     Downward,
     Inward,
     Upward,
-    pack,
-    unpack,
 )
 from .library import Memory, NoShmem
 

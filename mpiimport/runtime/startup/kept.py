@@ -9,7 +9,7 @@ import sys
 
 from .. import os, time
 from ..digest import Damaged
-from ..listing import witness
+from ..listing import stamp_of
 from ..messages import say
 from ..serving.account import Account, file_of
 from ..serving.imports import Imports
@@ -170,7 +170,7 @@ def _tell(place: Place, key: str, index: Index, account: Account) -> None:
 def _is_fresh(index: Index) -> bool:
     """Tell whether all that the store speaks of is as it was. What the job may write to it does not speak of."""
     here = os.getcwd()
-    return here not in index.listings and all(witness(path) == seen for path, seen in index.witnesses.items())
+    return here not in index.listings and all(stamp_of(path) == seen for path, seen in index.witnesses.items())
 
 
 def _leave_filler(

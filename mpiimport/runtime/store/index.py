@@ -9,7 +9,7 @@ from ..digest import DIGEST_SIZE, Damaged, digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..listing import Stamp, Witness
+    from ..listing import Stamp
 
 
 class Index:
@@ -25,7 +25,7 @@ class Index:
     metadata   ``*.dist-info`` directory -> {file name: (offset, length, digest), None where it does not exist}
     answers    what ``site_answers.Answers`` recorded on root
     expected   of a kept store: the modules that earlier processes are known to have imported
-    witnesses  of a kept store: every path that it speaks of -> the ``witness`` of it, None of one that does not exist
+    witnesses  of a kept store: every path that it speaks of -> its ``stamp``, None of one that does not exist
     """
 
     __slots__ = (
@@ -54,7 +54,7 @@ class Index:
         answers: dict[tuple[str, str], object],
         aliases: dict[str, str],
         expected: list[str],
-        witnesses: "dict[str, Witness | None]",
+        witnesses: "dict[str, Stamp | None]",
     ) -> None:
         self.listings = listings
         self.writable = set(writable)

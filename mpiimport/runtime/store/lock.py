@@ -5,6 +5,8 @@ from ..c_functions import LOCK_EX, LOCK_NB, LOCK_SH, flock
 
 STORE_PREFIX = "mpiimport-"
 LOCK, NEW_LOCK = "lock", "lock.new"
+# How the name ends that a store gets before its first file is removed: nobody is to find it by any other.
+REMOVED = ".removed"
 # A store this old without a lock was left by a process that died within its first instants.
 ABANDONED_SECONDS = 600
 
@@ -31,13 +33,11 @@ def _sweep_one(directory: str) -> None:
         status = os.lstat(directory)
         if status.st_uid != os.geteuid() or status.st_mode & 0o170000 != 0o040000:
             return
-        try:
-            lock = open_lock(directory)
-        except FileNotFoundError:
-            if os.stat(directory).st_mtime + ABANDONED_SECONDS < time.time():
-                remove(directory)
-            return
-        remove_if_unused(directory, lock)
+        is_old = status.st_mtime + ABANDONED_SECONDS < time.time()
+        if is_old and not os.path.lexists(os.path.join(directory, LOCK)):
+            remove(directory)
+        else:
+            remove_unless_used(directory)
     except OSError:
         return
 
@@ -73,26 +73,31 @@ def remove_if_unused(directory: str, lock: int) -> None:
 
 
 def remove_unless_used(directory: str) -> None:
-    """Remove a store, complete or not, unless some process uses it. Never raises."""
+    """Remove a store, complete or not, or what is left of it, unless some process uses it. Never raises."""
     try:
-        remove_if_unused(directory, open_lock(directory))
+        if directory.endswith(REMOVED):
+            remove(directory)
+        else:
+            remove_if_unused(directory, open_lock(directory))
     except OSError:
         pass
 
 
-def _fail(exc: OSError) -> None:
-    raise exc
-
-
 def remove(directory: str) -> None:
-    """Remove a store, the lock last, by which what is left after a failure is seen to be unused. Raises OSError."""
-    for parent, directories, files in os.walk(directory, topdown=False, onerror=_fail):
+    """Remove a store. Raises OSError.
+
+    It gets another name first: nobody joins or adds to it any more, and what a process leaves that is killed meanwhile
+    is known to be nobody's.
+    """
+    removed = directory.removesuffix(REMOVED) + REMOVED
+    os.rename(directory, removed)
+    for parent, directories, files in os.walk(removed, topdown=False, onerror=_fail):
         for name in files:
-            if name != LOCK or parent != directory:
-                os.unlink(os.path.join(parent, name))
+            os.unlink(os.path.join(parent, name))
         for name in directories:
             os.rmdir(os.path.join(parent, name))
-    lock = os.path.join(directory, LOCK)
-    if os.path.lexists(lock):
-        os.unlink(lock)
-    os.rmdir(directory)
+    os.rmdir(removed)
+
+
+def _fail(exc: OSError) -> None:
+    raise exc

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from lab.processes import running
 from lab.ranks import Outcome, clean_environment, run
 from tests.conftest import provision
 from tests.containers.workflows import manager
@@ -117,9 +118,4 @@ class Apart(manager.Manager):
 
     def processes(self) -> list[str]:
         """What still runs of tasks."""
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if process.joinpath("cwd").readlink().is_relative_to(self.tasks):
-                    found.append(process.joinpath("cmdline").read_text().replace("\0", " "))
-        return found
+        return [line.replace("\0", " ") for _, line in running(lambda place: place.is_relative_to(self.tasks))]

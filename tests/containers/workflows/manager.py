@@ -3,10 +3,10 @@
 import shutil
 import sys
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.processes import running
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import ROOT, environment_with
 from tests.containers.cells import Cell, Site
@@ -101,12 +101,7 @@ class Manager:
 
     def processes(self) -> list[str]:
         """What still runs in this directory."""
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if process.joinpath("cwd").readlink() == self.directory:
-                    found.append(process.joinpath("cmdline").read_text().replace("\0", " "))
-        return found
+        return [line.replace("\0", " ") for _, line in running(lambda place: place == self.directory)]
 
     def is_clean(self) -> bool:
         """Tell whether no process is left, after a moment, and no store that the next job does not remove."""
