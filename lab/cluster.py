@@ -33,8 +33,17 @@ def _prrte(agent: str, nodes: list[str], ranks: int) -> list[str]:
     return ["--prtemca", "plm_ssh_agent", agent, "--host", hosts, "--map-by", f"ppr:{ranks}:node:oversubscribe"]
 
 
+def _orte(agent: str, nodes: list[str], ranks: int) -> list[str]:
+    hosts = ",".join(f"{node}:{ranks}" for node in nodes)
+    return ["--mca", "plm_rsh_agent", agent, "--host", hosts, "--map-by", f"ppr:{ranks}:node"]
+
+
 # How each MPI's launcher is told of the nodes, and how many ranks come on one before the next is filled.
-PLACEMENT: dict[str, Callable[[str, list[str], int], list[str]]] = {"mpich": _hydra, "openmpi": _prrte}
+PLACEMENT: dict[str, Callable[[str, list[str], int], list[str]]] = {
+    "mpich": _hydra,
+    "openmpi": _prrte,
+    "oshmem": _orte,
+}
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,8 @@ class Cluster:
         names = self.nodes if nodes is None else self.nodes[:nodes]
         agent = self.tools / "rsh"
         enter = self.on(LOGIN, directory=directory)
-        return ClusterMpi(mpi.name, mpi.prefix, mpi.library, mpi.options, mpi.environment, names, agent, enter)
+        own = (mpi.name, mpi.prefix, mpi.library, mpi.options, mpi.environment)
+        return ClusterMpi(*own, names, agent, enter, launcher=mpi.launcher)
 
     def share(self, filesystem: SharedFileSystem, *directories: Path) -> None:
         """Show directories on every node, in their own places, as if they lay on ``filesystem``; not on ``login``."""

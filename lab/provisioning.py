@@ -1,8 +1,10 @@
 """What tests, benchmarks and the demonstration need of a machine, had by the scripts in ``provision``."""
 
 import os
+import sys
 from pathlib import Path
 
+from .mpis import OpenShmem, mpich_in
 from .ranks import Mpi, run
 
 SCRIPTS = Path(__file__).resolve().parent / "provision"
@@ -39,5 +41,9 @@ def provisioned_images(*names: str) -> Path:
 
 def provisioned_mpi() -> Mpi:
     """Return MPICH. Raises Unavailable."""
-    home = Path(provision("mpi.sh")) / "mpich"
-    return Mpi("mpich", home, home / "lib" / "libmpi.so.12")
+    return mpich_in(Path(provision("mpi.sh")))
+
+
+def provisioned_openshmem() -> OpenShmem:
+    """Raises Unavailable."""
+    return OpenShmem(Path(provision("oshmem.sh", getattr(sys, "_base_executable", sys.executable))))

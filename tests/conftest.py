@@ -8,18 +8,13 @@ from pathlib import Path
 import pytest
 
 from lab import provisioning
+from lab.mpis import OpenShmem, mpich_in, openmpi_in
 from lab.ranks import Mpi, Outcome, clean_environment, run
 
 ROOT = Path(__file__).resolve().parent.parent
 # The minor versions of CPython that are served, and the one that runs the tests.
 SERVED = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
-OPENMPI_ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-}
 
 
 def provision(script: str, *arguments: str) -> Path:
@@ -75,16 +70,7 @@ def tree() -> list[Path]:
 @pytest.fixture(scope="session")
 def mpis() -> dict[str, Mpi]:
     home = provision("mpi.sh")
-    return {
-        "mpich": Mpi("mpich", home / "mpich", home / "mpich" / "lib" / "libmpi.so.12"),
-        "openmpi": Mpi(
-            "openmpi",
-            home / "openmpi",
-            home / "openmpi" / "lib" / "libmpi.so.40",
-            ("--oversubscribe",),
-            OPENMPI_ENVIRONMENT,
-        ),
-    }
+    return {"mpich": mpich_in(home), "openmpi": openmpi_in(home)}
 
 
 @pytest.fixture(scope="session", params=["mpich", "openmpi"])
@@ -98,28 +84,22 @@ def mpich(mpis: dict[str, Mpi]) -> Mpi:
     return mpis["mpich"]
 
 
-class OpenShmem:
-    """A real OpenSHMEM, Open MPI's of Debian, with shmem4py: on the host, and as an image."""
-
-    def __init__(self, home: Path) -> None:
-        self.python = home / "venv" / "bin" / "python"
-        self.image = home / "image"
-        self.tests = home / "test"
-        prefix = self.image / "usr"
-        # docs/known-issues.md says why the second is needed.
-        self.anywhere = {**OPENMPI_ENVIRONMENT, "OMPI_MCA_opal_common_ucx_opal_mem_hooks": "0"}
-        places = {
-            "OPAL_PREFIX": str(prefix),
-            "OPAL_LIBDIR": str(prefix / "lib" / "x86_64-linux-gnu" / "openmpi" / "lib"),
-            "LD_LIBRARY_PATH": str(home / "lib"),
-        }
-        library = home / "lib" / "libmpi.so.40"
-        self.mpi = Mpi("oshmem", prefix, library, ("--oversubscribe",), {**self.anywhere, **places}, launcher="oshrun")
-
-
 @pytest.fixture(scope="session")
 def openshmem() -> OpenShmem:
     return OpenShmem(provision("oshmem.sh", getattr(sys, "_base_executable", sys.executable)))
+
+
+@pytest.fixture(scope="session")
+def carrier(mpis: dict[str, Mpi], request: pytest.FixtureRequest) -> Callable[[str], Mpi]:
+    """What carries a snapshot, by name: an MPI implementation, or OpenSHMEM for one that has it."""
+
+    def named(name: str) -> Mpi:
+        if name != "openshmem":
+            return mpis[name]
+        openshmem: OpenShmem = request.getfixturevalue("openshmem")
+        return openshmem.transport()
+
+    return named
 
 
 class Job:

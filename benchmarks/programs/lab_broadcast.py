@@ -15,7 +15,7 @@ from benchmarks.measuring.command_line import end_with, options_of
 from benchmarks.measuring.machine import describe
 from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem
-from lab.provisioning import provision, provisioned_mpi
+from lab.provisioning import provision, provisioned_mpi, provisioned_openshmem
 from lab.ranks import Mpi, clean_environment, run
 
 ALGORITHMS = ["mpi", "tree:1", "tree:2", "tree:4"]
@@ -23,6 +23,8 @@ PROGRAM = "import numpy; import scipy.interpolate\n"
 SECONDS = 300
 # Of each measurement: whether the file system is slowed, and whether the links are.
 LIMITS = {"reading": (True, False), "sending": (False, True), "both": (True, True)}
+# By what the bytes go, and what is slowed when they do.
+MPICH, OPENMPI, OPENSHMEM = "MPICH", "Open MPI 4.1", "its OpenSHMEM"
 
 
 def main() -> None:
@@ -34,26 +36,33 @@ def main() -> None:
     parser.add_argument("--algorithms", nargs="+", default=ALGORITHMS, metavar="NAME", help=f"({' '.join(ALGORITHMS)})")
     options = parser.parse_args()
     provision("lab.sh")
-    mpi = provisioned_mpi()
-    prefix = options.prefix
+    mpich, openshmem = provisioned_mpi(), provisioned_openshmem()
+    carriers = {
+        MPICH: (mpich, LIMITS),
+        OPENMPI: (openshmem.mpi, ["sending"]),
+        OPENSHMEM: (openshmem.transport(), ["sending"]),
+    }
     runs = []
-    for slowed, (reads, sends) in LIMITS.items():
-        for algorithm in options.algorithms:
-            found = measure(
-                prefix,
-                mpi,
-                options.nodes,
-                options.bandwidth * 10**6 if reads else 0,
-                options.rate if sends else "",
-                algorithm,
-                options.repeats,
-            )
-            runs.append({"slowed": slowed, "algorithm": algorithm, **found})
-            print(
-                f"{slowed:8} {algorithm:8} {found['broadcast']:6.2f} s, {found['bytes_broadcast'] / 1e6:.0f} MB",
-                flush=True,
-            )
-    machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
+    for carrier, (mpi, measured) in carriers.items():
+        for slowed in measured:
+            reads, sends = LIMITS[slowed]
+            for algorithm in options.algorithms:
+                found = measure(
+                    options.prefix,
+                    mpi,
+                    options.nodes,
+                    options.bandwidth * 10**6 if reads else 0,
+                    options.rate if sends else "",
+                    algorithm,
+                    options.repeats,
+                )
+                runs.append({"carrier": carrier, "slowed": slowed, "algorithm": algorithm, **found})
+                print(
+                    f"{carrier:14} {slowed:8} {algorithm:8} {found['broadcast']:6.2f} s,"
+                    f" {found['bytes_broadcast'] / 1e6:.0f} MB",
+                    flush=True,
+                )
+    machine = describe(options.prefix, mpi=[mpich.prefix / "bin" / "mpichversion"])
     setting = {name: getattr(options, name) for name in ("nodes", "bandwidth", "rate", "repeats")}
     options.output.write_text(json.dumps({"machine": machine, **setting, "runs": runs}, indent=1) + "\n")
 
@@ -72,6 +81,7 @@ def measure(
         cluster.share(shared, *python_tree().values())
         spread = cluster.mpi(mpi)
         environment = clean_environment(
+            **mpi.environment,
             MPI4PY_LIBMPI=str(mpi.library),
             MPIIMPORT="force",
             MPIIMPORT_BROADCAST=algorithm,

@@ -6,8 +6,10 @@ IPython Parallel's manual, "Starting the IPython controller and engines"; ``MPIE
 from dataclasses import replace
 from typing import Any
 
+from .installed import installed
 from .job import Job
 
+PACKAGES = "'mpiimport[ipyparallel]'"
 ENGINE = "-m", "ipyparallel.engine"
 LAUNCHER = "MPIEngineSetLauncher"
 
@@ -18,9 +20,8 @@ def engines(job: Job) -> Any:
     Of the job's program the first word is taken, the Python of the engines. Raises Complaint where the job cannot be
     started.
     """
-    from traitlets.config import Config
-
-    return Config({LAUNCHER: _traits(job.check().check_launcher())})
+    configuration = installed("traitlets.config", PACKAGES)
+    return configuration.Config({LAUNCHER: _traits(job.check().check_launcher())})
 
 
 def shown(job: Job) -> str:

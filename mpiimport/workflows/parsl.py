@@ -8,9 +8,11 @@ import math
 import shlex
 from typing import Any
 
+from .installed import installed
 from .job import Job, started_early
 from .transient import passing_failure, tail
 
+PACKAGES = "'mpiimport[parsl]'"
 # The launcher with its nodes and ranks, which Parsl's MPIExecutor puts into a task's environment.
 LAUNCHER = "$PARSL_MPI_PREFIX"
 POOL = "parsl.executors.high_throughput.process_worker_pool"
@@ -76,7 +78,7 @@ def _mpi_line(job: Job) -> str:
 
 
 def _app(line: str, name: str, options: dict[str, Any], resources: dict[str, int] | None = None) -> Any:
-    import parsl
+    manager = installed("parsl", PACKAGES)
 
     # Workers get it by value: they need no mpiimport.
     def start(*arguments: str, stdout: Any = None, stderr: Any = None, walltime: Any = None, **other: Any) -> str:
@@ -87,7 +89,7 @@ def _app(line: str, name: str, options: dict[str, Any], resources: dict[str, int
         return f"{ending}{line} {shlex.join(arguments)}".rstrip()
 
     start.__name__ = name
-    app = parsl.bash_app(start, **options)
+    app = manager.bash_app(start, **options)
     if resources is None:
         return app
 

@@ -7,8 +7,10 @@ import json
 from pathlib import PurePath
 from typing import Any
 
+from .installed import installed
 from .job import Job
 
+PACKAGES = "'mpiimport[psij]'"
 # PSI/J's launchers, by the programs that they start; ``single`` starts one process.
 LAUNCHERS = {"mpirun": "mpirun", "mpiexec": "mpirun", "srun": "srun", "aprun": "aprun", "jsrun": "jsrun"}
 SINGLE = "single"
@@ -20,8 +22,7 @@ def job_spec(job: Job, *arguments: str, **others: Any) -> Any:
     ``others``: what a specification has beside, such as ``stdout_path`` and ``attributes``. Raises Complaint where the
     job cannot be started.
     """
-    import psij
-
+    psij = installed("psij", PACKAGES)
     fields = _fields(job.check(), arguments)
     resources = psij.ResourceSpecV1(**fields.pop("resources"))
     return psij.JobSpec(**{**fields, "resources": resources, **others})

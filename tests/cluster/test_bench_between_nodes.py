@@ -1,6 +1,7 @@
 """`mpiimport bench bcast` measures between nodes, by one rank on each, however it is started."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,17 @@ ROWS = ["mpi", "tree:1", "tree:2"]
 
 
 @pytest.mark.parametrize("ranks_per_node", [1, 2])
+@pytest.mark.parametrize("name", ["mpich", "openmpi", "openshmem"])
 def test_one_rank_of_each_node_takes_part(
-    cluster: Cluster, job: Job, mpi: Mpi, prefix: Path, ranks_per_node: int
+    cluster: Cluster, job: Job, carrier: Callable[[str], Mpi], prefix: Path, name: str, ranks_per_node: int
 ) -> None:
+    mpi = carrier(name)
     words = [str(prefix / "bin" / "mpiimport"), "bench", "bcast", "--python", sys.executable, "--sizes", "1", "9"]
     words += ["--repeats", "1"]
+    ways = {row: f"broadcast: {row}" for row in ROWS}
+    if name == "openshmem":
+        words += ["--shmem"]
+        ways |= {f"shmem {row}": f"transport: shmem, broadcast: {row}" for row in ROWS}
     spread = cluster.mpi(mpi, NODES, job.directory)
     launcher = spread.command(NODES * ranks_per_node)
     # Started by the launcher, and starting it.
@@ -28,10 +35,11 @@ def test_one_rank_of_each_node_takes_part(
     heading, sizes, *rows, empty, _, line = outcome.stdout.splitlines()
     assert heading.startswith(f"{NODES} nodes, one rank on each; milliseconds")
     assert sizes.split() == ["1", "MB", "9", "MB"]
-    assert [row.split()[0] for row in rows] == ROWS
-    assert all(float(number) > 0 for row in rows for number in row.split()[1:])
+    named = [row.rsplit(maxsplit=2) for row in rows]
+    assert [name for name, *_ in named] == [way.replace("shmem mpi", "shmem") for way in ways]
+    assert all(float(number) > 0 for _, *numbers in named for number in numbers)
     assert empty == ""
-    assert line in [f"service: {{broadcast: {algorithm}}}" for algorithm in ROWS]
+    assert line in [f"service: {{{settings}}}" for settings in ways.values()]
 
 
 def test_ranks_of_one_node_are_said_to_be_that(job: Job, mpich: Mpi, prefix: Path) -> None:

@@ -2,13 +2,13 @@
 
 import json
 import sys
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import Mpi, Outcome, run
-from tests.conftest import Job, OpenShmem
+from tests.conftest import Job
 
 RANKS = 8
 ALGORITHMS = ["mpi", "tree:1", "tree:3"]
@@ -53,13 +53,9 @@ if world.rank == 0:
 
 
 @pytest.fixture(params=["mpich", "openmpi", "openshmem"])
-def mpi(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Mpi:
-    """What carries the bytes: each MPI in turn, and OpenSHMEM."""
-    if request.param != "openshmem":
-        return mpis[request.param]
-    openshmem: OpenShmem = request.getfixturevalue("openshmem")
-    own = openshmem.mpi
-    return replace(own, environment={**own.environment, "MPIIMPORT_TRANSPORT": "shmem"})
+def mpi(request: pytest.FixtureRequest, carrier: Callable[[str], Mpi]) -> Mpi:
+    """What carries the bytes."""
+    return carrier(request.param)
 
 
 def launch(job: Job, mpi: Mpi, prefix: Path, algorithm: str, failing: int | None = None) -> Outcome:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.mpis import OpenShmem
 from lab.syscalls import MARK, on_tree, trace
-from tests.conftest import Job, OpenShmem
+from tests.conftest import Job
 
 PES = 4
 START = """

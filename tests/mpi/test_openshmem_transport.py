@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.mpis import OpenShmem
 from lab.ranks import Mpi, run
-from tests.conftest import Job, OpenShmem
+from tests.conftest import Job
 from tests.mpi.test_openshmem import PROGRAMS, RAISES
 
 PES = 4

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Job, OpenShmem
+from lab.mpis import OpenShmem
+from tests.conftest import Job
 from tests.suites.outcomes import compare, unittest_suite
 
 # It hangs on three PEs and more without mpiimport, too: docs/known-issues.md.

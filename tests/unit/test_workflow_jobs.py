@@ -4,6 +4,8 @@ import json
 import re
 import shlex
 import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from mpiimport.host import planner
 from mpiimport.host.cli import main
 from mpiimport.host.commands.workflow import MANAGERS, shown_for
 from mpiimport.host.complaint import Complaint
-from mpiimport.workflows import Job
+from mpiimport.workflows import Job, balsam, balsam_classic, ipyparallel, parsl, psij
 from mpiimport.workflows.job import MPIIMPORT, START
 from mpiimport.workflows.job_file import SCHEMA, read_job
 from tests.conftest import ROOT
@@ -194,3 +196,25 @@ def test_what_is_no_text_is_said_in_one_line(
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1
     assert captured.err.startswith(f"mpiimport: {file} ") and reason in captured.err
+
+
+@pytest.mark.parametrize(
+    ("make", "module", "extra"),
+    [
+        (parsl.bash_app, "parsl", "parsl"),
+        (psij.job_spec, "psij", "psij"),
+        (ipyparallel.engines, "traitlets", "ipyparallel"),
+        (lambda job: balsam.application(job, 1, "serial"), "balsam", "balsam"),
+        (lambda job: balsam_classic.application(job, "serial"), "balsam", "balsam-classic"),
+    ],
+)
+def test_a_manager_that_is_not_installed_is_named_with_what_brings_it(
+    monkeypatch: pytest.MonkeyPatch, make: Callable[[Job], object], module: str, extra: str
+) -> None:
+    for loaded in [name for name in sys.modules if name.split(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setattr(sys, "path", [str(ROOT)])
+    monkeypatch.setattr(sys, "path_importer_cache", {})
+    with pytest.raises(Complaint) as caught:
+        make(Job(name="app", program=(sys.executable, "app.py")))
+    assert str(caught.value) == f"this Python has no {module}; pip install 'mpiimport[{extra}]'"

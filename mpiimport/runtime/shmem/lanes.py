@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 CHUNK = 1 << 20
 # Numbers that go up at a time, and children of a PE in the tree along which they do.
 NUMBERS, FANOUT = 64, 4
-# Of Open MPI's shmem.h.
-EQUAL = 0
 # Bytes that go to root at a time.
 PART = 1 << 16
 # Bytes that each kind of lane takes of a memory.
@@ -50,8 +48,7 @@ class _Lane:
         def has_grown() -> bool:
             if self._memory.word(place) >= at_least:
                 return True
-            # No number is that: so it looks after what others put here and get from here.
-            self._library.call("int64_test", place, EQUAL, -1)
+            self._library.progress()
             return False
 
         wait_until(has_grown)

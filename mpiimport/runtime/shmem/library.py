@@ -21,14 +21,14 @@ FUNCTIONS = {
     "shmem_putmem": ("", "PPLi"),
     "shmem_int64_p": ("", "Pqi"),
     "shmem_int64_atomic_add": ("", "Pqi"),
-    "shmem_int64_test": ("i", "Piq"),
     "shmem_fence": ("", ""),
     "shmem_barrier_all": ("", ""),
     "shmem_global_exit": ("", "i"),
 }
 # Some of them may be the library's macros.
 OTHERWISE = {"shmem_int64_atomic_add": "shmem_long_atomic_add"}
-
+# Open MPI's own, for which OpenSHMEM has no name.
+PROGRESS = "opal_progress"
 
 REMEDY = "set MPIIMPORT_TRANSPORT=mpi (or transport in the site profile)"
 WORD, LINE = 8, 64
@@ -39,7 +39,10 @@ class NoShmem(NoMpi):
 
 
 class Library:
-    """The functions of the library, and its ``finalize`` by address. Raises NoShmem."""
+    """The functions of the library, and its ``finalize`` by address. Raises NoShmem.
+
+    ``progress``: looks after what other nodes put here. No function of OpenSHMEM that returns at once does that.
+    """
 
     def __init__(self) -> None:
         try:
@@ -56,6 +59,10 @@ class Library:
                 raise NoShmem(f"{LIBRARY} has no {name}; {REMEDY}")
             self._functions[name] = bind(where, returned, kinds)
         self.finalize = address(handle, "shmem_finalize")
+        progress = address(handle, PROGRESS)
+        if not progress:
+            raise NoShmem(f"{LIBRARY} has no {PROGRESS}; {REMEDY}")
+        self.progress = bind(progress, "", "")
 
     def call(self, name: str, *arguments: int) -> int:
         """Call ``shmem_`` + ``name``; return what it returns, 0 for nothing."""
