@@ -65,6 +65,8 @@ def _tasks(file: Path) -> Iterator[Task]:
     with file.open(newline="", encoding="utf-8-sig") as text:
         first = text.readline()
         text.seek(0)
+        if not first:
+            raise ValueError(f"{file.name} is empty")
         if first.lstrip()[:1] in ("[", "{"):
             yield from _of_states(_events(text.read()))
             return
@@ -109,8 +111,8 @@ def _events(text: str) -> Iterator[tuple[str, float, str]]:
         # The server's own answers have a frame.
         for event in found["results"] if isinstance(found, dict) else found:
             yield str(event["job_id"]), _moment(event["timestamp"]), event["to_state"]
-    except (KeyError, TypeError, AttributeError) as exc:
-        raise ValueError(f"it is no event log of Balsam ({exc!r})") from None
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError("it is no event log of Balsam, a list of job_id, timestamp and to_state") from None
 
 
 def _history(lines: Iterable[str]) -> Iterator[tuple[str, float, str]]:

@@ -105,6 +105,7 @@ def test_balsams_own_records_are_read(tmp_path: Path) -> None:
     [
         ("", "is not understood"),
         ("begin,end\n1,2\n", "begins with 'begin,end'"),
+        ("", "is empty"),
         ("start,end\n", "has no task that has ended"),
         ("start,end\n1,\n", "is not understood"),
         ("start,end\n0,1\n2\n", "is not understood"),
