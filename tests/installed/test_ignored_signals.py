@@ -53,6 +53,15 @@ def test_what_was_ignored_stays_ignored(prefix: Path, tmp_path: Path, door: str,
     assert (ours.status, ignored(ours.stdout)) == (0, ignored(plain.stdout)), ours.stderr
 
 
+def test_a_command_that_ends_at_once_leaves_its_status(prefix: Path) -> None:
+    """However long the process in front of it takes to see to its signals."""
+    slowly = ["strace", "-o", "/dev/null", "-e", "inject=rt_sigaction:delay_enter=5000"]
+    ignoring = [sys.executable, "-c", IGNORING, " ".join(map(str, ALL))]
+    command = [str(prefix / "bin" / "mpiimport-entry"), "--init", "/bin/sh", "-c", "exit 7"]
+    outcome = run([*slowly, *ignoring, *command], clean_environment(MPIIMPORT="0"), 60)
+    assert outcome.status == 7, outcome.stderr
+
+
 def ignored(text: str) -> int:
     """The mask that the kernel shows, less the C library's own signals, which who starts the tests may ignore."""
     return int(text.split()[1], 16) & ~(1 << 31 | 1 << 32)

@@ -65,6 +65,14 @@ print(me, flag, shmem.atomic_fetch(count, 0), flush=True)
 shmem.finalize()
 print(me, "after", flush=True)
 """,
+    "finalised by itself on one PE": START
+    + """
+if me == 0:
+    shmem.finalize()
+    print("after", flush=True)
+""",
+    "memory that nobody has written to": START
+    + "print(np.count_nonzero(shmem.empty(1 << 17, dtype='i8')), flush=True)",
     "with threads": """
 import shmem4py
 shmem4py.rc.threads = True
@@ -107,6 +115,12 @@ from mpi4py import MPI
 print(MPI.COMM_WORLD.allreduce(1), flush=True)
 """,
     "not used": "print('here', flush=True)",
+    "not used, and one leaves at once": """
+import os
+print("here", flush=True)
+if os.environ["OMPI_COMM_WORLD_RANK"] == "1":
+    os._exit(0)
+""",
     "with different ends": START
     + """
 import time

@@ -30,10 +30,9 @@ def test_programs_end_as_without_us(shmem_job: Job, openshmem: OpenShmem, progra
     assert served.lines() == plain.lines(), served.stderr
     assert served.ours() == []
     report = json.loads((shmem_job.directory / "report.json").read_text())
-    # One store for all, so all have found each other; and all tell root what they imported, if their end is left to us.
+    # One store for all, so all have found each other. At their end they do not meet.
     assert report["copies"] == 1
-    left_to_us = not any(word in PROGRAMS[program] for word in ("finalize()", "raise "))
-    assert (report["scope"] == "all") == left_to_us
+    assert report["scope"] != "all"
 
 
 def test_an_exception_on_one_pe_ends_the_job(shmem_job: Job, openshmem: OpenShmem) -> None:
@@ -126,33 +125,22 @@ def test_exchanges_are_those_of_mpi(shmem_job: Job, openshmem: OpenShmem, prefix
 values = [world.rank * 7 - number for number in range(150)]
 print("extremes", world.extremes(values) == ([-n for n in range(150)], [7 * (world.size - 1) - n for n in range(150)]))
 print("totals", world.totals([1, world.rank]))
-table = world.table([world.rank, -1] * 5000)
-print("table", None if table is None else list(table) == [v for rank in range(world.size) for v in [rank, -1] * 5000])
-print("collect", world.collect(b"x" * world.rank, 9))
 print("from all", [world.broadcast(f"from {{world.rank}}".encode() * 50, root)[:7] for root in range(world.size)])
 odd = world.among(world.rank % 2 == 1)
 print("among", odd and (odd.rank, odd.size, odd.totals([world.rank]), odd.broadcast(b"%d" % world.rank)))
 near = world.neighbours()
 print("neighbours", near.size, near.broadcast(b"n" if near.rank == 0 else b""))
-world.free()
-print("resumed", world.resume(), world.totals([1]))
 """.replace("{{", "{").replace("}}", "}")
     lines = carried(shmem_job, openshmem, prefix, text)
     expected = [
         *["extremes True"] * 4,
         "totals [4, 6]",
         *["totals None"] * 3,
-        "table True",
-        *["table None"] * 3,
-        "collect [b'', b'x', b'xx', b'xxx']",
-        *["collect []"] * 3,
         *["from all [b'from 0f', b'from 1f', b'from 2f', b'from 3f']"] * 4,
         "among (0, 2, [4], b'1')",
         "among (1, 2, None, b'1')",
         *["among None"] * 2,
         *["neighbours 4 b'n'"] * 4,
-        "resumed True [4]",
-        *["resumed True None"] * 3,
     ]
     assert lines == sorted(expected)
 

@@ -10,6 +10,8 @@ from tests.suites.outcomes import compare, unittest_suite
 
 # It hangs on three PEs and more without mpiimport, too: docs/known-issues.md.
 TWO_ALONE = "test_sync"
+# OpenSHMEM 1.4 has no signals: its tests are left out.
+NONE_PASSES = "test_signal"
 # Each file is a job of its own, as its authors run them.
 FILES = {
     "test_alloc",
@@ -25,7 +27,7 @@ FILES = {
     "test_rc",
     "test_reduce",
     "test_rma",
-    "test_signal",
+    NONE_PASSES,
     TWO_ALONE,
     "test_team",
 }
@@ -51,4 +53,5 @@ def test_these_are_all_files(openshmem: OpenShmem) -> None:
 )
 def test_as_without_mpiimport(shmem_job: Job, openshmem: OpenShmem, file: str, pes: int) -> None:
     suite = unittest_suite(shmem_job, [file], openshmem.python, openshmem.tests)
-    compare(shmem_job, openshmem.mpi, suite, "early", least=1, seconds=300, ranks=pes)
+    least = 0 if file == NONE_PASSES else 1
+    compare(shmem_job, openshmem.mpi, suite, "early", least, seconds=300, ranks=pes)

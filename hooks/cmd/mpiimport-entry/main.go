@@ -26,6 +26,9 @@ func init() {
 func main() {
 	version.Print()
 	command := os.Args[1:]
+	if len(command) > 2 && command[0] == firstprocess.IgnoringChildren {
+		entry.Exit(firstprocess.Ignore(command[1:]))
+	}
 	stays := os.Getpid() == 1
 	if len(command) > 0 && (command[0] == "--init" || command[0] == "--no-init") {
 		stays, command = command[0] == "--init", command[1:]

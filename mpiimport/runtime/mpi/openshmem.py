@@ -10,12 +10,20 @@ from ..link_map import LinkMap
 
 # Open MPI's, versions 2 to 5, and its variable that is not 0 from shmem_init to shmem_finalize.
 LIBRARY, INITIALIZED = "liboshmem.so.40", "oshmem_shmem_initialized"
+# Its communicator, a pointer: 0 before shmem_init, and never again.
+WORLD, POINTER = "oshmem_comm_world", 8
 
 
 def is_open() -> bool:
     """Tell whether the program has started OpenSHMEM, by whichever way, and not ended it."""
     place = _find(INITIALIZED)
     return place != 0 and area_at(place, 1)[0] != 0
+
+
+def has_been_open() -> bool:
+    """Tell whether the program has started OpenSHMEM, which all ranks of a job do or none."""
+    place = _find(WORLD)
+    return place != 0 and any(area_at(place, POINTER))
 
 
 def thread_level() -> int:

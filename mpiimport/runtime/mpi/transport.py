@@ -29,8 +29,11 @@ FAILED = 3
 class Transport:
     """The ranks of one communicator.
 
-    ``rank``, ``size``: as in MPI. Every method is collective over the communicator.
+    ``rank``, ``size``: as in MPI; ``lasts``: it can be kept until the program ends. Every method is collective over the
+    communicator.
     """
+
+    lasts = True
 
     def __init__(self, mpi: "ModuleType", communicator: "Any") -> None:
         self._mpi = mpi
@@ -196,10 +199,6 @@ class Transport:
 
     def _tell_failure(self, rank: int) -> "Any":
         return self._comm.Isend([bytearray(1), self._mpi.BYTE], rank, FAILED)
-
-    def resume(self) -> bool:
-        """Make ready for the end of the program, after ``free_parts``; tell whether that was possible. Collective."""
-        return True
 
     def free_parts(self) -> None:
         """Free the transports that came of this one."""

@@ -1,11 +1,16 @@
 """What all ranks imported, and measured of it, brought to root once, when MPI is about to be finalised.
 
 MPI_Finalize waits for all ranks anyway; nothing is ever gathered before. Where the start-up ran in a session that is
-over, no MPI that we started is left to finalise, and root knows of itself alone.
+over, no MPI that we started is left to finalise, and where the program has OpenSHMEM, the end of that waits for all
+ranks before MPI's does: there root knows of itself alone.
 """
+
+import sys
 
 from .. import os
 from ..messages import say
+from ..mpi.openshmem import has_been_open
+from ..serving.account import file_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,19 +59,18 @@ class Gathering:
         """Gather where this process is to finalise MPI. Every other rank comes here too, or its MPI_Finalize does."""
         if self._done or os.getpid() != self._pid:
             return
-        if self._transport is None:
-            served, missed = self._used()
+        if self._transport is None or has_been_open():
+            self._done = True
+            served, missed = self._used(alone=True)
             self._tell(dict.fromkeys(served, 1), dict.fromkeys(missed, 1))
         elif self._ownership.will_finalize():
             self._run(self._transport)
 
     def _run(self, transport: "Transport") -> None:
         """Gather, once. Collective. Never raises: what could fail is done before the exchanges or after them."""
-        if self._done or not self._ownership.active():
+        if self._done or has_been_open() or not self._ownership.active():
             return
         self._done = True
-        if not transport.resume():
-            return
         paths = self._imports.paths()
         measured = self._report.measured(paths) if self._report is not None else None
         served, missed = self._used()
@@ -89,9 +93,13 @@ class Gathering:
                 ranks[name] = ranks.get(name, 0) + 1
         self._tell(dict(zip(paths, counts, strict=False)), ranks)
 
-    def _used(self) -> tuple[set[str], set[str]]:
+    def _used(self, alone: bool = False) -> tuple[set[str], set[str]]:
         try:
             served, missed = self._imports.account.used()
+            if alone:
+                # What root had imported for itself, others need from the store.
+                loaded = {file_of(module) for module in list(sys.modules.values())}
+                served |= loaded.intersection(self._imports.paths())
         except Exception:
             return set(), set()
         return served, {name for name in missed if name.isprintable()}

@@ -8,7 +8,7 @@ from .library import WORD, lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from ..broadcast_tree import Family
     from .library import Library, Memory
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 CHUNK = 1 << 20
 # Numbers that go up at a time, and children of a PE in the tree along which they do.
 NUMBERS, FANOUT = 64, 4
-# Bytes that go to root at a time.
-PART = 1 << 16
 # Bytes that each kind of lane takes of a memory.
-WORDS_IN, BUFFERS_IN = 2 * lines(WORD), 2 * PART
 WORDS_DOWN, BUFFERS_DOWN = 3 * lines(WORD), 2 * CHUNK
 WORDS_UP, BUFFERS_UP = lines(WORD) + lines(FANOUT * WORD), lines((FANOUT + 1) * NUMBERS * WORD)
 
@@ -137,46 +134,3 @@ class Upward(_Lane):
 
     def _slot(self, place: int) -> int:
         return self._slots + place * NUMBERS * WORD
-
-
-class Inward(_Lane):
-    """Bytes of every rank to root, one rank after the other as root calls them.
-
-    Nothing is got: that may wait for its PE.
-    """
-
-    def __init__(self, library: "Library", memory: "Memory", members: list[int]) -> None:
-        super().__init__(library, memory)
-        self._members = members
-        self._called, self._came = memory.words(1), memory.words(1)
-        self._own, self._theirs = memory.buffer(PART), memory.buffer(PART)
-        self._calls = 0
-
-    def bring(self, rank: int, data: bytes) -> list[bytes]:
-        """Return every rank's ``data``, of one length, on root; nothing elsewhere."""
-        rows = [bytearray() for _ in self._members] if rank == 0 else []
-        for start in range(0, len(data), PART):
-            part = data[start : start + PART]
-            if rank:
-                self._give(rank, part)
-            for row, theirs in zip(rows, self._take(part) if rank == 0 else (), strict=True):
-                row += theirs
-        return [bytes(row) for row in rows]
-
-    def _take(self, part: bytes) -> "Iterator[bytes]":
-        yield part
-        for pe in self._members[1:]:
-            self._calls += 1
-            self._library.call("int64_p", self._called, self._calls, pe)
-            self._wait(self._came, self._calls)
-            yield bytes(self._memory.view(self._theirs, len(part)))
-
-    def _give(self, rank: int, part: bytes) -> None:
-        # Its turns, of all that root calls.
-        turn = self._calls + rank
-        self._calls += len(self._members) - 1
-        self._wait(self._called, turn)
-        self._memory.view(self._own, len(part))[:] = part
-        self._library.call("putmem", self._theirs, self._own, len(part), self._members[0])
-        self._library.call("fence")
-        self._library.call("int64_p", self._came, turn, self._members[0])

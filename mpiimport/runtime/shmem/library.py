@@ -32,6 +32,8 @@ PROGRESS = "opal_progress"
 
 REMEDY = "set MPIIMPORT_TRANSPORT=mpi (or transport in the site profile)"
 WORD, LINE = 8, 64
+# Bytes that are cleared at a time.
+PART = 1 << 16
 
 
 class NoShmem(NoMpi):
@@ -78,8 +80,11 @@ class Memory:
         self._library = library
         self.start = library.call("malloc", words + buffers)
         if not self.start:
-            needed = (words + buffers) >> 20
-            raise NoShmem(f"the symmetric heap has no {needed} MiB left; set SHMEM_SYMMETRIC_SIZE to more")
+            needed = -(-(words + buffers) >> 20)
+            raise NoShmem(
+                f"the symmetric heap has no {needed} MiB left; set SHMEM_SYMMETRIC_HEAP_SIZE (Open MPI 4) or "
+                "SHMEM_SYMMETRIC_SIZE to more"
+            )
         self._content = area_at(self.start, words + buffers)
         # Pages of buffers that are not used are never touched.
         self._content[:words] = bytes(words)
@@ -108,7 +113,12 @@ class Memory:
         return found
 
     def free(self) -> None:
-        """Collective."""
+        """Give it back as it was, all zero. Collective."""
+        # Nothing that another PE has put is still on its way.
+        self._library.call("barrier_all")
+        for offset in range(0, len(self._content), PART):
+            part = self._content[offset : offset + PART]
+            part[:] = bytes(len(part))
         self._library.call("free", self.start)
 
 

@@ -16,7 +16,6 @@ from .transport import ShmemTransport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from ..machinery import Details
@@ -61,9 +60,6 @@ class ShmemOwnership(Ownership):
 
     def will_finalize(self) -> bool:
         return self.active() and not self._aborting
-
-    def before_finalize(self, work: "Callable[[], None]") -> None:
-        """OpenSHMEM tells nobody."""
 
     def begin_exit(self) -> None:
         if self.active():

@@ -5,22 +5,18 @@ OpenSHMEM 1.4 has no teams. So ranks that share a node, or lead one, are lists o
 
 import operator
 
-from .. import time
 from ..broadcast_tree import Family
 from ..mpi.transport import Transport, pack, unpack
 from .lanes import (
     BUFFERS_DOWN,
-    BUFFERS_IN,
     BUFFERS_UP,
     FANOUT,
     WORDS_DOWN,
-    WORDS_IN,
     WORDS_UP,
     Downward,
-    Inward,
     Upward,
 )
-from .library import Memory, NoShmem
+from .library import Memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,15 +26,17 @@ if TYPE_CHECKING:
 
 # Of all ranks, of those of a node, of leaders; each of them once.
 PARTS = 3
-# Of each part: numbers, messages along the same tree, messages along a tree that is asked for, and all ranks' own.
-WORDS = WORDS_UP + 2 * WORDS_DOWN + WORDS_IN
-BUFFERS = BUFFERS_UP + 2 * BUFFERS_DOWN + BUFFERS_IN
+# Of each part: numbers, messages along the same tree, and messages along a tree that is asked for.
+WORDS = WORDS_UP + 2 * WORDS_DOWN
+BUFFERS = BUFFERS_UP + 2 * BUFFERS_DOWN
 # Bits of a number that tells which ranks are members.
 BITS = 62
 
 
 class ShmemTransport(Transport):
-    """The ranks of a list of PEs, in its order."""
+    """The ranks of a list of PEs, in its order. It ends with the start-up, for the symmetric heap is the program's."""
+
+    lasts = False
 
     def __init__(self, library: "Library", members: list[int], memory: Memory | None) -> None:
         """``memory``: what all PEs have made; None to make it. Raises NoShmem. Collective over all PEs."""
@@ -48,49 +46,34 @@ class ShmemTransport(Transport):
         self.size = len(members)
         pe = library.call("my_pe")
         self.rank = members.index(pe) if pe in members else -1
-        self._memory: Memory | None = None
-        self._take(Memory(library, PARTS * WORDS, PARTS * BUFFERS) if memory is None else memory)
+        self._memory = Memory(library, PARTS * WORDS, PARTS * BUFFERS) if memory is None else memory
+        self._up = Upward(library, self._memory, (self.rank - 1) % FANOUT)
+        self._down = Downward(library, self._memory)
+        self._along = Downward(library, self._memory)
+        # One of those that are no members has no part in it but the places.
+        if self.rank >= 0:
+            family = Family(self.rank, self.size, FANOUT)
+            self._up.follow(family, members)
+            self._down.follow(family, members)
 
     @classmethod
     def over_all(cls, library: "Library") -> "ShmemTransport":
         return cls(library, list(range(library.call("n_pes"))), None)
-
-    def _take(self, memory: Memory) -> None:
-        self._memory = memory
-        self._up = Upward(self._library, memory, (self.rank - 1) % FANOUT)
-        self._down = Downward(self._library, memory)
-        self._along = Downward(self._library, memory)
-        self._in = Inward(self._library, memory, self._members)
-        # One of those that are no members has no part in it but the places.
-        if self.rank >= 0:
-            family = Family(self.rank, self.size, FANOUT)
-            self._up.follow(family, self._members)
-            self._down.follow(family, self._members)
-
-    def resume(self) -> bool:
-        try:
-            if self._memory is None:
-                self._take(Memory(self._library, PARTS * WORDS, PARTS * BUFFERS))
-        except NoShmem:
-            return False
-        return True
 
     def program(self) -> int:
         """OpenSHMEM has one program in a launch."""
         return 0
 
     def neighbours(self) -> "ShmemTransport":
-        memory = self._symmetric()
-        place = memory.start
-        call = self._library.call
-        return ShmemTransport(self._library, [pe for pe in self._members if call("ptr", place, pe)], memory)
+        near = [pe for pe in self._members if self._library.call("ptr", self._memory.start, pe)]
+        return ShmemTransport(self._library, near, self._memory)
 
     def among(self, member: bool) -> "ShmemTransport | None":
         bits = [0] * -(-self.size // BITS)
         bits[self.rank // BITS] = int(member) << self.rank % BITS
         bits = self._all(bits, operator.or_)
         members = [pe for rank, pe in enumerate(self._members) if bits[rank // BITS] >> rank % BITS & 1]
-        part = ShmemTransport(self._library, members, self._symmetric())
+        part = ShmemTransport(self._library, members, self._memory)
         return part if member else None
 
     def extremes(self, values: list[int]) -> tuple[list[int], list[int]]:
@@ -101,13 +84,6 @@ class ShmemTransport(Transport):
         # Truth values among them count.
         found = self._up.combine([int(value) for value in values], operator.add)
         return found if self.rank == 0 else None
-
-    def table(self, values: list[int]) -> "memoryview | None":
-        rows = self._in.bring(self.rank, pack(values))
-        return memoryview(b"".join(rows)).cast("q") if self.rank == 0 else None
-
-    def collect(self, data: bytes, room: int) -> list[bytes]:
-        return [row.rstrip(b"\0") for row in self._in.bring(self.rank, data.ljust(room, b"\0"))]
 
     def broadcast(self, data: bytes, root: int = 0) -> bytes:
         if root:
@@ -136,23 +112,10 @@ class ShmemTransport(Transport):
         totals = self.totals([count])
         return totals[0] if totals else None
 
-    def all_fail(self, seconds: float) -> bool:
-        """Nobody is told: the program has the symmetric heap. The others have their moment to say why they fail."""
-        time.sleep(seconds)
-        return False
-
-    def free_parts(self) -> None:
-        """Give the program its symmetric heap; ``resume`` takes of it again. Collective."""
-        if self._memory is not None and self._is_whole:
-            self._memory.free()
-        self._memory = None
-
     def free(self) -> None:
-        self.free_parts()
-
-    def _symmetric(self) -> Memory:
-        assert self._memory is not None
-        return self._memory
+        """Give the program its symmetric heap. Collective over all PEs."""
+        if self._is_whole:
+            self._memory.free()
 
     def _all(self, values: list[int], by: "Callable[[int, int], int]") -> list[int]:
         """Return, on every rank, the values of all, combined one by one."""

@@ -115,7 +115,7 @@ class Service:
         """Run the phases, and end what they began of MPI where all ranks have come to the same end."""
         transport, session = self.init_mpi()
         # The communicator stays where it is to gather, which no session outlives.
-        gathers = None if session else transport
+        gathers = transport if transport.lasts and not session else None
         try:
             imports, gathering = self._run_phases(transport, gathers)
         except SteppedAside:

@@ -12,12 +12,20 @@ import (
 	"mpiimport.org/hooks/internal/leaves/ignored"
 )
 
+// IgnoringChildren is the first argument with which Run starts its own program, which is to call Ignore.
+const IgnoringChildren = "--ignoring-children"
+
 // Run starts file and returns the status to exit with: the command's own, or 128 and the number of the signal that
 // ended it. The command is a process group of its own and has the terminal, if there is one.
 func Run(file string, argv, env []string) (int, error) {
 	// Before the start, so that no signal is lost. What is ignored the command is to be started with.
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals, ignored.Others()...)
+	if signal.Ignored(syscall.SIGCHLD) {
+		// A command that ended before this process looked after its children would leave no status: it ignores them itself.
+		signal.Notify(signals, syscall.SIGCHLD)
+		file, argv = "/proc/self/exe", append([]string{argv[0], IgnoringChildren, file}, argv...)
+	}
 	if os.Getpid() != 1 {
 		// Orphans below this process come to it, as all of a container's come to the first.
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -38,6 +46,13 @@ func Run(file string, argv, env []string) (int, error) {
 	}
 	go forward(signals, child, terminal)
 	return wait(child, terminal), nil
+}
+
+// Ignore makes this process a command that ignores the end of its children: a file and its arguments. It returns only if
+// that failed.
+func Ignore(command []string) error {
+	signal.Ignore(syscall.SIGCHLD)
+	return &os.PathError{Op: "exec", Path: command[0], Err: syscall.Exec(command[0], command[1:], os.Environ())}
 }
 
 // forward hands on every signal that this process was sent.
