@@ -8,8 +8,8 @@ from lab.mpis import OpenShmem
 from tests.conftest import Job
 from tests.suites.outcomes import compare, unittest_suite
 
-# It hangs on three PEs and more without mpiimport, too: docs/known-issues.md.
-TWO_ALONE = "test_sync"
+# These hang without mpiimport, too: docs/known-issues.md. The first does so in most runs.
+HANGS = {("test_lock", 2), ("test_sync", 4)}
 # OpenSHMEM 1.4 has no signals: its tests are left out.
 NONE_PASSES = "test_signal"
 # Each file is a job of its own, as its authors run them.
@@ -28,10 +28,10 @@ FILES = {
     "test_reduce",
     "test_rma",
     NONE_PASSES,
-    TWO_ALONE,
+    "test_sync",
     "test_team",
 }
-CASES = [(file, pes) for file in sorted(FILES) for pes in (2, 4) if pes == 2 or file != TWO_ALONE]
+CASES = [(file, pes) for file in sorted(FILES) for pes in (2, 4) if (file, pes) not in HANGS]
 QUICK = {("test_rma", 2), ("test_reduce", 2)}
 
 
