@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 TABLE = "-"
 # Whose figures a report holds: root's, until the program begins or to the end; or all ranks' to the end.
 STARTUP, ROOT, ALL = "start-up", "root", "all"
+REGULAR, KIND = 0o100000, 0o170000
 WIDTH = len(PHASES) * len(CLOCKS) + len(ANSWERED)
 
 
@@ -39,7 +40,7 @@ class Report:
         self._ended: list[Ended] = []
         # The rows of all ranks and the largest costs, once, where they were gathered.
         self._gathered: list[tuple[Sequence[int], dict[str, int]]] = []
-        self._whole = False
+        self._whole = self._written = False
 
     def measure(self, imports: "Imports") -> None:
         """Measure ``imports``, those of this process, from here on."""
@@ -92,8 +93,11 @@ class Report:
                 return
             from .document import as_json
 
-            with open(self._path, "w", encoding="utf-8") as stream:
-                stream.write(as_json(self.facts))
+            text = as_json(self.facts)
+            if not (self._written and _replaced(self._path, text)):
+                with open(self._path, "w", encoding="utf-8") as stream:
+                    stream.write(text)
+            self._written = True
         except (OSError, ValueError) as exc:
             say(f"mpiimport: the report cannot be written: {exc}")
 
@@ -123,3 +127,22 @@ def _birth() -> int:
     """Return when this process was born, by the clock of the imports."""
     phases.begin(phases.current)
     return time.perf_counter_ns() - sum(spent[0] for spent in phases.spent.values())
+
+
+def _replaced(path: str, text: str) -> bool:
+    """Replace a file as a whole, so that its former content stays where this process is killed; not a link or device.
+
+    Tell whether that was possible.
+    """
+    fresh = f"{path}.{os.getpid()}"
+    try:
+        if os.lstat(path).st_mode & KIND != REGULAR:
+            return False
+        with open(fresh, "x", encoding="utf-8") as stream:
+            stream.write(text)
+        os.rename(fresh, path)
+    except OSError:
+        if os.path.lexists(fresh):
+            os.unlink(fresh)
+        return False
+    return True
