@@ -12,7 +12,7 @@ STRACE = ["strace", "-f", "-ff", "-ttt", "-qq", "-s", "4096", "-e", "trace=%file
 NEW_THREAD = re.compile(r"clone3?\(.*CLONE_THREAD.* = (\d+)$")
 EXECUTED = re.compile(r"(execve\(|<\.\.\. execve resumed>).* = 0$")
 # What a signal has interrupted is called again; what another thread than the first executes has its end elsewhere.
-UNDECIDED = re.compile(r".* = \? ERESTART|execve\(.* <unfinished \.\.\.>$")
+UNDECIDED = re.compile(r".* = \? ERESTART|execve\(.* <(unfinished|pid changed to \d+) \.\.\.>$")
 NEW_PROCESS = re.compile(r"v?fork\(|execve\(|clone3?\((?!.*CLONE_THREAD)")
 # The program under test stats this path, which never exists, to mark where its imports end.
 MARK = "/import-mark/"
