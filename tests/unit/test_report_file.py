@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mpiimport.runtime.report import measured
+from mpiimport.runtime import whole_file
 from mpiimport.runtime.report.measured import ROOT, STARTUP, Report
 
 
@@ -33,7 +33,7 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_former_report(
             stream.write("{")
         raise Killed
 
-    monkeypatch.setattr(measured, "open", killed)
+    monkeypatch.setattr(whole_file, "open", killed)
     with pytest.raises(Killed):
         report.finish()
     assert scope(tmp_path) == STARTUP
@@ -63,6 +63,6 @@ def test_a_file_in_a_directory_that_nothing_can_be_made_in_is_written_to(
             raise PermissionError(13, "refused")
         return Path(path).open(mode, **named)
 
-    monkeypatch.setattr(measured, "open", refused)
+    monkeypatch.setattr(whole_file, "open", refused)
     report.finish()
     assert scope(tmp_path) == ROOT

@@ -49,7 +49,7 @@ class Gathering:
         self._done = True
         self._pid = os.getpid()
         if transport is not None:
-            ownership.before_finalize(lambda: self._run(transport))
+            ownership.before_finalize(lambda: None if has_been_open() else self._run(transport))
 
     def begin(self) -> None:
         """From here on, take part where MPI is finalised. No rank may do so unless all ranks do."""
@@ -68,7 +68,7 @@ class Gathering:
 
     def _run(self, transport: "Transport") -> None:
         """Gather, once. Collective. Never raises: what could fail is done before the exchanges or after them."""
-        if self._done or has_been_open() or not self._ownership.active():
+        if self._done or not self._ownership.active():
             return
         self._done = True
         paths = self._imports.paths()

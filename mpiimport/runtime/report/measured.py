@@ -4,6 +4,7 @@ from .. import open, os, time
 from ..clock import CLOCKS, PHASES, phases
 from ..messages import say
 from ..serving.imports import ANSWERED
+from ..whole_file import replace_text
 from .costs import measure_imports
 
 TYPE_CHECKING = False
@@ -130,19 +131,11 @@ def _birth() -> int:
 
 
 def _replaced(path: str, text: str) -> bool:
-    """Replace a file as a whole, so that its former content stays where this process is killed; not a link or device.
-
-    Tell whether that was possible.
-    """
-    fresh = f"{path}.{os.getpid()}"
+    """Replace a file, not a link or device, as a whole. Tell whether that was possible."""
     try:
         if os.lstat(path).st_mode & KIND != REGULAR:
             return False
-        with open(fresh, "x", encoding="utf-8") as stream:
-            stream.write(text)
-        os.rename(fresh, path)
+        replace_text(path, text)
     except OSError:
-        if os.path.lexists(fresh):
-            os.unlink(fresh)
         return False
     return True

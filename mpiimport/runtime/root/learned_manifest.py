@@ -20,6 +20,7 @@ import sys
 
 from .. import open, os
 from ..digest import digest
+from ..whole_file import replace_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,15 +94,7 @@ class Learned:
     def write(self, path: str) -> None:
         """Replace the file at once, so that jobs that end together cannot mix their lines. Raises OSError."""
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        fresh = f"{path}.{os.urandom(8).hex()}"
-        try:
-            with open(fresh, "x", encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
-                stream.write(self.text())
-            os.replace(fresh, path)
-        except OSError:
-            if os.path.lexists(fresh):
-                os.unlink(fresh)
-            raise
+        replace_text(path, self.text())
 
     def merge(self, other: "Learned") -> None:
         """Add what ``other`` knows. What either saw imported is not skipped, nor are the packages it lies in."""

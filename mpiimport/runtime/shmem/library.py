@@ -24,11 +24,11 @@ FUNCTIONS = {
     "shmem_fence": ("", ""),
     "shmem_barrier_all": ("", ""),
     "shmem_global_exit": ("", "i"),
+    # Open MPI's own, for which OpenSHMEM has no name.
+    "opal_progress": ("", ""),
 }
 # Some of them may be the library's macros.
 OTHERWISE = {"shmem_int64_atomic_add": "shmem_long_atomic_add"}
-# Open MPI's own, for which OpenSHMEM has no name.
-PROGRESS = "opal_progress"
 
 REMEDY = "set MPIIMPORT_TRANSPORT=mpi (or transport in the site profile)"
 WORD, LINE = 8, 64
@@ -61,10 +61,7 @@ class Library:
                 raise NoShmem(f"{LIBRARY} has no {name}; {REMEDY}")
             self._functions[name] = bind(where, returned, kinds)
         self.finalize = address(handle, "shmem_finalize")
-        progress = address(handle, PROGRESS)
-        if not progress:
-            raise NoShmem(f"{LIBRARY} has no {PROGRESS}; {REMEDY}")
-        self.progress = bind(progress, "", "")
+        self.progress = self._functions["opal_progress"]
 
     def call(self, name: str, *arguments: int) -> int:
         """Call ``shmem_`` + ``name``; return what it returns, 0 for nothing."""
