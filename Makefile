@@ -26,12 +26,23 @@ GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.s' -o -name '*.txt' -o
 HOOKS := $(wildcard hooks/hooks.d/*/*.json)
 BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper)
 
+# Warm images are for x86_64, and need a C compiler here: without, all else is installed.
+ifeq ($(shell command -v $(CC) >/dev/null && uname -m),x86_64)
+WARM := $(addprefix $(BUILD)/warm/,mpiimport-warm warm-recorder freeze.so variables.so)
+endif
+WARM_FLAGS := -O2 -std=gnu11 -Wall -Wextra -Werror
+WARM_HEADERS := $(wildcard warm/*.h)
+# No interpreter, library, heap or stack lies here: see warm/process.h.
+STARTER_FLAGS := -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none -mgeneral-regs-only \
+	-fpie -nostdlib -static -no-pie -Wl,-Ttext-segment=0x100000000000,-z,noexecstack,-z,norelro,--build-id=none
+STARTER := $(addprefix warm/,start.c fresh.c process.c image.c key.c place.c machine.c text.c)
+
 .PHONY: help check demo docs test test-full bench lint install uninstall tarball packages wheel go-test plugin clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @
 
-check: $(BUILD)/lint-venv/ready $(BINARIES) ## what needs no root, no containers and, once set up, no network: in about a minute
+check: $(BUILD)/lint-venv/ready $(BINARIES) $(WARM) ## what needs no root, no containers and, once set up, no network: in about a minute
 	@began=$$SECONDS; $(MAKE) --no-print-directory lint go-test; $(BUILD)/lint-venv/bin/python -m pytest -q tests/unit; \
 	echo "make check: all is well, in $$((SECONDS - began)) s"
 
@@ -104,7 +115,7 @@ go-test: ## the tests in Go
 plugin: ## the plugin: APPTAINER=PROGRAM APPTAINER_SOURCE=DIR PREFIX=DIR
 	PATH=$$(dirname "$$(hooks/go.sh)"):$$PATH plugin/build.sh "$(APPTAINER)" "$(APPTAINER_SOURCE)" "$(PREFIX)" $(BUILD)/plugin.sif
 
-install: $(BINARIES) $(WHEELS)/.here.fetched ## one relocatable directory: PREFIX=DIR
+install: $(BINARIES) $(WARM) $(WHEELS)/.here.fetched ## one relocatable directory: PREFIX=DIR
 	PARTS=$(BUILD) PYTHON=$(LAYOUT)/bin/python ./install.sh "$(PREFIX)"
 
 uninstall: ## take it away: PREFIX=DIR
@@ -126,7 +137,23 @@ $(BINARIES) &: $(GO_SOURCES) mpiimport/__init__.py
 	if [ -e internal/leaves/ignored/start_$$("$$go" env GOARCH).s ]; then flags+=' -E mpiimport.org/hooks/internal/leaves/ignored.start'; fi; \
 	CGO_ENABLED=0 "$$go" build -trimpath -ldflags="$$flags" -o "$$out" ./cmd/...
 
-$(BUILD)/prefix/ready: $(BINARIES) $(PACKAGE) $(HOOKS) install.sh $(WHEELS)/.here.fetched
+$(BUILD)/warm/mpiimport-warm: $(STARTER) $(WARM_HEADERS)
+	mkdir -p $(@D)
+	$(CC) $(WARM_FLAGS) $(STARTER_FLAGS) -o $@ $(STARTER)
+
+$(BUILD)/warm/warm-recorder: warm/recorder.c
+	mkdir -p $(@D)
+	$(CC) $(WARM_FLAGS) -o $@ $^
+
+$(BUILD)/warm/freeze.so: warm/freeze.c warm/machine.c $(WARM_HEADERS)
+	mkdir -p $(@D)
+	$(CC) $(WARM_FLAGS) -fPIC -shared -fvisibility=hidden -o $@ warm/freeze.c warm/machine.c
+
+$(BUILD)/warm/variables.so: warm/variables.c
+	mkdir -p $(@D)
+	$(CC) $(WARM_FLAGS) -fPIC -shared -o $@ $^ -ldl
+
+$(BUILD)/prefix/ready: $(BINARIES) $(WARM) $(PACKAGE) $(HOOKS) install.sh $(WHEELS)/.here.fetched
 	rm -f $@
 	PARTS=$(BUILD) PYTHON=$(LAYOUT)/bin/python ./install.sh $(BUILD)/prefix
 	touch $@
@@ -141,12 +168,12 @@ $(WHEELS)/.all.fetched: $(WHEELS)/.here.fetched
 	./wheels.sh $(LAYOUT)/bin/python $(WHEELS) "$(MPI4PY)" "$(MINORS)" "$(HOST_MINORS)"
 	touch $@
 
-$(BUILD)/dist/tarball: $(BINARIES) $(PACKAGE) $(HOOKS) install.sh tarball.sh $(wildcard docs/*.md) README.md CHANGELOG.md $(WHEELS)/.all.fetched
+$(BUILD)/dist/tarball: $(BINARIES) $(WARM) $(PACKAGE) $(HOOKS) install.sh tarball.sh $(wildcard docs/*.md) README.md CHANGELOG.md $(WHEELS)/.all.fetched
 	rm -f $(BUILD)/dist/*.tar.gz
 	./tarball.sh $(BUILD) $(BUILD)/dist
 	touch $@
 
-$(BUILD)/dist/ready: $(BINARIES) $(PACKAGE) install.sh hatch_build.py pyproject.toml README.md $(VENV)/ready
+$(BUILD)/dist/ready: $(BINARIES) $(WARM) $(PACKAGE) install.sh hatch_build.py pyproject.toml README.md $(VENV)/ready
 	rm -rf $(BUILD)/wheel $(BUILD)/dist/*.whl
 	PARTS=$(BUILD) PYTHON=$(VENV)/bin/python PATH="$$PWD/$(VENV)/bin:$$PATH" ./install.sh --wheel $(BUILD)/wheel/mpiimport.prefix
 	echo mpiimport.prefix/lib > $(BUILD)/wheel/mpiimport.pth

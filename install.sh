@@ -67,6 +67,14 @@ copy_package() {
     mv "$1/lib/mpiimport/profiles" "$1/profiles"
 }
 
+# Built for x86_64 alone.
+copy_warm() {
+    if [[ -d $parts/warm ]]; then
+        install -m 755 "$parts/warm/mpiimport-warm" "$1/bin"
+        install -m 755 "$parts/warm/"{warm-recorder,freeze.so,variables.so} "$1/lib/mpiimport/warm"
+    fi
+}
+
 # -B: the pycs of a wheel are pip's to make.
 bundle_rank_path() {
     local interpreter
@@ -199,6 +207,7 @@ install_site() {
     if [[ -d $place/etc ]]; then cp -a "$place/etc" "$new/etc"; fi
     copy_binaries "$new"
     copy_package "$new"
+    copy_warm "$new"
     bundle_rank_path "$new"
     write_hooks "$new" "$named"
     unpack_mpi4py "$new"
@@ -240,6 +249,7 @@ case ${1:-} in
     find_pythons
     copy_binaries "$2"
     copy_package "$2"
+    copy_warm "$2"
     bundle_rank_path "$2"
     ;;
 '' | -*)

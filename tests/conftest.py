@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,6 +40,19 @@ def environment_with(packages: str) -> Path:
 def interpreter(version: str) -> Path:
     """The Python that runs the tests, or the machine's or Debian's of another version."""
     return Path(sys.executable) if version == RUNNING else provision("python.sh", version)
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
+    """Wait until a condition holds, which it has to within so many seconds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def settle(*paths: Path) -> None:
+    """Wait until these paths are no news, as those of a tree are that somebody has installed: nothing else is kept."""
+    wait_for(lambda: all(time.time() - path.stat().st_ctime > 2.1 for path in paths))
 
 
 @pytest.fixture(scope="session", params=SERVED, ids="python{}".format)

@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 # No launch takes longer.
@@ -31,12 +31,14 @@ class NotHere(Exception):
 @dataclass(frozen=True)
 class Start:
     """``python``: words that start Python; ``launcher``: words in front of the launcher; ``on_each_node``: a command
-    that a process per node runs before the job."""
+    that a process per node runs before the job; ``steps_aside``: mpiimport is asked for, and is to leave the job alone.
+    """
 
     python: list[str] = field(default_factory=lambda: [sys.executable])
     environment: dict[str, str] = field(default_factory=dict)
     launcher: list[str] = field(default_factory=list)
     on_each_node: list[str] = field(default_factory=list)
+    steps_aside: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,21 @@ def _served(contest: Contest, **options: str) -> Start:
         **options,
     )
     return Start(served_start.python, {**contest.searched, **served_start.environment})
+
+
+def _asked(contest: Contest) -> Start:
+    """Return the start that users get."""
+    asked = served(contest.prefix, MANIFESTS=str(_learned(contest)), DEADLINE=str(SECONDS))
+    return Start(asked.python, {**contest.searched, **asked.environment})
+
+
+def _learned(contest: Contest) -> Path:
+    return contest.home / "manifests of asked"
+
+
+def _learned_from(contest: Contest) -> Start:
+    shutil.rmtree(_learned(contest), ignore_errors=True)
+    return replace(_asked(contest), steps_aside=True)
 
 
 def _lazy(contest: Contest) -> Start:
@@ -186,6 +203,8 @@ WAYS: dict[str, Callable[[Contest], Start]] = {
     "plain": _plain,
     "first": _served,
     "later": _served,
+    "asked": _learned_from,
+    "second": _asked,
     "listings": _listings,
     "lazy": _lazy,
     "tree": _tree_broadcast,

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lab.provisioning import provision
+from mpiimport.workflows.inherited import without_rank
 from mpiimport.workflows.task_times import Task, read_tasks
 
-FLOW = """
+PARSL = """
 import parsl
 from parsl.config import Config
 from parsl.executors import HighThroughputExecutor
@@ -25,6 +26,55 @@ with parsl.load(Config(executors=[executor], usage_tracking=0)):
     for started in [task(number) for number in range({count})]:
         started.result()
 """
+PSIJ = """
+from concurrent.futures import ThreadPoolExecutor
+import psij
+
+executor = psij.JobExecutor.get_instance("local")
+
+def ended(number):
+    task = psij.Job(psij.JobSpec("{directory}/task.sh", [str(number)], launcher="single"))
+    executor.submit(task)
+    return task.wait()
+
+with ThreadPoolExecutor({slots}) as pool:
+    for status in pool.map(ended, range({count})):
+        assert status.state is psij.JobState.COMPLETED, status
+"""
+BALSAM = """
+import os, shutil, time
+from balsam.api import ApplicationDefinition, BatchJob, Job, site_config
+
+class Task(ApplicationDefinition):
+    site = site_config.site_id
+    command_template = {command!r}
+    # Tasks would have the site's environment alone.
+    environment_variables = dict(os.environ)
+
+batch = {directory!r}
+name = os.path.basename(batch)
+fields = dict(tags=dict(batch=name), node_packing_count={slots}, threads_per_rank={threads}, save=False)
+tasks = [Task.submit(f"{{name}}/{{number}}", number=number, **fields) for number in range({count})]
+tasks = Job.objects.bulk_create(tasks)
+where = dict(site_id=site_config.site_id, project="local", queue="local", num_nodes=1)
+pilot = BatchJob.objects.create(wall_time_min={minutes}, job_mode="serial", filter_tags=dict(batch=name), **where)
+ended = Job.objects.wait(tasks).done
+pilot.refresh_from_db()
+pilot.state = "pending_deletion"
+pilot.save()
+while pilot.state != "finished":
+    time.sleep(0.2)
+    pilot.refresh_from_db()
+for task in ended:
+    said = task.resolve_workdir(site_config.data_path) / "job.out"
+    assert task.state == "JOB_FINISHED", (task, said.read_text())
+pilot.delete()
+# With its jobs.
+site_config.client.App.objects.get(id=Task.__app_id__).delete()
+shutil.rmtree(site_config.data_path / name)
+"""
+# Longer than any batch.
+MINUTES = 60
 SNAKEFILE = """
 rule all:
     input: expand("own/{{number}}", number=range({count}))
@@ -96,8 +146,24 @@ def by_xargs(batch: Batch) -> list[str]:
 
 def by_parsl(batch: Batch) -> list[str]:
     flow = batch.directory / "flow.py"
-    flow.write_text(FLOW.format(directory=batch.directory, slots=batch.slots, count=batch.count))
-    return [str(_python("parsl")), str(flow)]
+    flow.write_text(PARSL.format(directory=batch.directory, slots=batch.slots, count=batch.count))
+    return [str(python_of("parsl")), str(flow)]
+
+
+def by_psij(batch: Batch) -> list[str]:
+    flow = batch.directory / "flow.py"
+    flow.write_text(PSIJ.format(directory=batch.directory, slots=batch.slots, count=batch.count))
+    return [str(python_of("psij")), str(flow)]
+
+
+def by_balsam(batch: Batch) -> list[str]:
+    flow = batch.directory / "flow.py"
+    # A task of serial mode inherits the variables of a rank.
+    command = shlex.join(without_rank([f"{batch.directory}/task.sh"])) + " {{number}}"
+    fields = {"threads": max((os.cpu_count() or 1) // batch.slots, 1), "minutes": MINUTES, "command": command}
+    where = {"directory": str(batch.directory), "slots": batch.slots, "count": batch.count}
+    flow.write_text(BALSAM.format(**where, **fields))
+    return [str(python_of("balsam")), str(flow)]
 
 
 def by_snakemake(batch: Batch) -> list[str]:
@@ -105,18 +171,20 @@ def by_snakemake(batch: Batch) -> list[str]:
     text = SNAKEFILE.format(count=batch.count, image=str(batch.image), program=program)
     (batch.directory / "Snakefile").write_text(text)
     flags = [f"--apptainer-args={shlex.join(batch.way.flags)}"] if batch.way.flags else []
-    return [str(_python("snakemake")), "-m", "snakemake", "--sdm", "apptainer", *flags, "--cores", str(batch.slots)]
+    return [str(python_of("snakemake")), "-m", "snakemake", "--sdm", "apptainer", *flags, "--cores", str(batch.slots)]
 
 
 # The first is the barest: what others add to it is theirs.
 MANAGERS: dict[str, Callable[[Batch], list[str]]] = {
     "xargs": by_xargs,
     "parsl": by_parsl,
+    "psij": by_psij,
     "snakemake": by_snakemake,
+    "balsam": by_balsam,
 }
 
 
-def _python(packages: str) -> Path:
+def python_of(packages: str) -> Path:
     """Return the Python of a manager's own environment, made where it is not yet. Raises Unavailable."""
     base = getattr(sys, "_base_executable", sys.executable)
     return Path(provision("packages.sh", base, packages), "bin", "python")

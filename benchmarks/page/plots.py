@@ -5,14 +5,22 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.page import model
-from benchmarks.page.recorded import lab_runs
+from benchmarks.page import model, recorded
 from benchmarks.page.tables import HEADINGS, latest
-from benchmarks.page.workflow_tasks import PATTERN, done_over_time, name_of, of_settings
+from benchmarks.page.workflow_tasks import PATTERN, Settings, done_over_time, name_of, of_settings
 
-COLOURS = {"plain": "#d95f02", "first": "#7570b3", "later": "#1b9e77", "unforced": "#e7298a", "served": "#1b9e77"}
+COLOURS = {
+    "plain": "#d95f02",
+    "first": "#7570b3",
+    "later": "#1b9e77",
+    "unforced": "#e7298a",
+    "served": "#1b9e77",
+    "kept": "#7570b3",
+}
 # Files that do not differ where the figures do not.
 matplotlib.rcParams |= {"svg.hashsalt": "mpiimport", "svg.fonttype": "none"}
 METADATA = {"Date": None}
@@ -23,13 +31,15 @@ PANELS = 4
 def draw(results: Path, directory: Path) -> list[Path]:
     """Draw what is in a directory of results into ``directory``, and return what was written."""
     directory.mkdir(exist_ok=True)
-    runs = lab_runs(results)
+    runs = recorded.lab_runs(results)
     figures = {"operations": operations(runs), "model": start_up(runs)} if model.can_be_fitted(runs) else {}
     jobs, kinds = latest("never_slower*.json", results), latest("lab_images*.json", results)
     figures |= {"slower": slower(jobs["sizes"])} if jobs else {}
     figures |= {"trees": trees(kinds["runs"])} if kinds else {}
-    workflows = latest(PATTERN, results)
-    figures |= {"tasks": tasks(workflows)} if workflows else {}
+    settings: Settings = {}
+    for result in recorded.results(PATTERN, results):
+        settings |= of_settings(result)
+    figures |= {"tasks": tasks(settings)} if settings else {}
     paths = []
     for name, figure in figures.items():
         paths.append(directory / f"{name}.svg")
@@ -59,9 +69,8 @@ def slower(sizes: Sequence[dict[str, Any]]) -> Figure:
     return figure
 
 
-def tasks(result: dict[str, Any]) -> Figure:
+def tasks(settings: Settings) -> Figure:
     """Tasks done over time, a panel for each setting."""
-    settings = of_settings(result)
     rows = -(-len(settings) // PANELS)
     figure = Figure(figsize=(10, 1 + 2.2 * rows), layout="constrained")
     panels = list(figure.subplots(rows, PANELS, squeeze=False).flat)
@@ -75,8 +84,14 @@ def tasks(result: dict[str, Any]) -> Figure:
         axes.set_axis_off()
     figure.supxlabel("seconds")
     figure.supylabel("tasks done")
-    figure.axes[0].legend(fontsize="x-small")
+    figure.legend(*_of_all_panels(panels), loc="outside right upper", fontsize="small")
     return figure
+
+
+def _of_all_panels(panels: Sequence[Axes]) -> tuple[list[Artist], list[str]]:
+    """Return what a legend shows: each way once, whichever panels it is in."""
+    shown = {label: line for axes in panels for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    return list(shown.values()), list(shown)
 
 
 def trees(runs: Sequence[dict[str, Any]]) -> Figure:

@@ -10,6 +10,8 @@ from benchmarks.workloads import WORKLOADS
 HEADINGS = {
     "first": "first run",
     "later": "later runs",
+    "asked": "first run, not forced",
+    "second": "the run after it",
     "lazy": "later runs, lazy binding",
     "tree": "later runs, `broadcast: tree:4`",
     "unforced": "steps aside",

@@ -1,26 +1,29 @@
-"""Tasks of workflows, of the latest result of ``workflow_tasks.py``: what each cost, and how ways compare by rounds."""
+"""Tasks of workflows, of all results of ``workflow_tasks.py``: what each cost, and how ways compare by rounds."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from benchmarks.measuring.paired import interval
-from benchmarks.page.tables import HEADINGS, of_latest, source, table
+from benchmarks.page.recorded import results
+from benchmarks.page.tables import HEADINGS, source, table
 from mpiimport.workflows.task_times import Task
 from mpiimport.workflows.throughput import figures, quantile
 
 PATTERN = "workflow_tasks*.json"
 BASIS, GOAL = "plain", 1.05
 SETTING = ("manager", "tree", "place", "ranks")
-# Of the rounds of one way.
+# The batches of one way, in the order of their rounds; and those of each setting, by way.
 Rounds = list[dict[str, Any]]
+Settings = dict[tuple[Any, ...], dict[str, Rounds]]
 
 
-def of_settings(result: dict[str, Any]) -> dict[tuple[Any, ...], dict[str, Rounds]]:
+def of_settings(result: dict[str, Any]) -> Settings:
     """Return the batches by setting and way, in the order of their rounds; rounds that miss a way are left out."""
     runs = sorted(result["runs"], key=lambda run: run["round"])
     ways = list(dict.fromkeys(run["way"] for run in sorted(runs, key=lambda run: run["way"] != BASIS)))
-    found: dict[tuple[Any, ...], dict[str, Rounds]] = {}
+    found: Settings = {}
     for run in runs:
         setting = tuple(run[name] for name in SETTING)
         beside = {other["way"] for other in runs if is_beside(other, run)}
@@ -37,8 +40,12 @@ def wall(batch: dict[str, Any]) -> float:
     return float(max(end for _, end, _ in batch["tasks"]))
 
 
-@of_latest(PATTERN)
-def workflow_tasks(result: dict[str, Any]) -> str:
+def workflow_tasks(directory: Path) -> str:
+    """Return a table for each result in a directory; nothing where there is none."""
+    return "\n\n".join(map(of_result, results(PATTERN, directory)))
+
+
+def of_result(result: dict[str, Any]) -> str:
     settings = of_settings(result)
     loads = [run["load_average"] for run in result["runs"]]
     ways = list(next(iter(settings.values())))

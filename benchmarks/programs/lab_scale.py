@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,15 @@ from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem
 from lab.provisioning import provision, provisioned_mpi
 from lab.ranks import Mpi, clean_environment, run
+from mpiimport.runtime.startup.decision import SERVED_AT_ONCE
 
 # Ranks and nodes: of the first workload, and of the others.
 SIZES = ["1x1", "2x1", "8x1", "8x8", "32x8", "64x8", "64x64"]
 OTHER_SIZES = ["8x8", "32x8"]
 # Where MPI is shared too, that tells nothing new of the others.
 EVERYTHING = ("plain", "first", "later")
+# What learns for others.
+LEARNED = {"first": {"later", "listings", "lazy", "tree"}, "asked": {"second"}}
 # From where on it matters by which ways the snapshot gets to the nodes.
 MANY_NODES = 32
 # Asks for a path that tells where user code begins, imports, meets, and says when that was.
@@ -61,7 +65,8 @@ class Setting:
         """Return what is compared: of one rank, which mpiimport leaves alone, only the plain start."""
         if self.ranks == 1:
             return ["plain"]
-        odd = {"lazy": self.workload != "linked", "tree": self.nodes < MANY_NODES}
+        many = self.ranks >= SERVED_AT_ONCE
+        odd = {"lazy": self.workload != "linked", "tree": self.nodes < MANY_NODES, "asked": many, "second": many}
         kept = [way for way in ALL_WAYS if not odd.get(way)]
         return [way for way in kept if way in EVERYTHING or not self.everything]
 
@@ -87,8 +92,9 @@ def main() -> None:
     )
     parser.add_argument("--tree-alone", action="store_true", help="leave out settings in which MPI is shared, too")
     options = parser.parse_args()
-    if {"later", "listings", "lazy", "tree"} & set(options.ways) and "first" not in options.ways:
-        parser.error("--ways: what later runs use is learned by the first")
+    for first, later in LEARNED.items():
+        if later & set(options.ways) and first not in options.ways:
+            parser.error(f"--ways: what {', '.join(sorted(later))} use is learned by {first}")
     prefix = options.prefix
     provision("lab.sh")
     mpi = provisioned_mpi()
@@ -131,7 +137,22 @@ def settings(workloads: list[str], sizes: list[str] | None, service_time: float)
 
 
 def measure(setting: Setting, ways: list[str], prefix: Path, mpi: Mpi, cache: Path) -> Iterator[dict[str, Any]]:
-    """Run the program in each of the ways on cold caches; those that cannot be say why under ``missing``.
+    """Run the program in each of the ways on cold caches; those that cannot be say why under ``missing``."""
+    with laid_out(setting, prefix, mpi, cache) as (site, contest):
+        for way in setting.ways():
+            if way not in ways:
+                continue
+            try:
+                began = start(way, contest)
+            except NotHere as exc:
+                yield {**dataclasses.asdict(setting), "way": way, "missing": str(exc)}
+                continue
+            yield {**dataclasses.asdict(setting), "way": way, **launch(setting.ranks, began, site)}
+
+
+@contextmanager
+def laid_out(setting: Setting, prefix: Path, mpi: Mpi, cache: Path) -> Iterator[tuple[Site, Contest]]:
+    """Lay out what a setting needs, with its program as ``app.py``.
 
     ``cache``: where workloads are made and kept. It must not lie in /tmp, of which each node has its own.
     """
@@ -149,17 +170,7 @@ def measure(setting: Setting, ways: list[str], prefix: Path, mpi: Mpi, cache: Pa
         directories = {**python_tree(), "archives": Path(archives), **({"own": own} if own else {})}
         directories |= {"mpiimport": prefix, "mpi": mpi.prefix} if setting.everything else {}
         cluster.share(shared, *directories.values())
-        site = Site(shared, cluster, mpi, directories)
-        contest = Contest(own, Path(archives), prefix, cluster.home, setting.nodes)
-        for way in setting.ways():
-            if way not in ways:
-                continue
-            try:
-                began = start(way, contest)
-            except NotHere as exc:
-                yield {**dataclasses.asdict(setting), "way": way, "missing": str(exc)}
-                continue
-            yield {**dataclasses.asdict(setting), "way": way, **launch(setting.ranks, began, site)}
+        yield Site(shared, cluster, mpi, directories), Contest(own, Path(archives), prefix, cluster.home, setting.nodes)
 
 
 def launch(ranks: int, start: Start, site: Site) -> dict[str, Any]:
@@ -176,7 +187,7 @@ def launch(ranks: int, start: Start, site: Site) -> dict[str, Any]:
         commands = [site.cluster.on(node, start.on_each_node) for node in mpi.nodes]
         with ThreadPoolExecutor(len(commands)) as pool:
             list(pool.map(lambda one: checked(one, clean_environment(), home), commands))
-    said = json.loads(checked([*command, *start.python, str(home / "app.py")], environment, home))
+    said = json.loads(checked([*command, *start.python, str(home / "app.py")], environment, home, start.steps_aside))
     load, operations = site.shared.load(), site.shared.operations()
     first, *others = by_rank(operations, said["pids"])
     report = json.loads((home / "report").read_text()) if (home / "report").exists() else {}
@@ -201,10 +212,10 @@ def launch(ranks: int, start: Start, site: Site) -> dict[str, Any]:
     }
 
 
-def checked(command: list[str], environment: dict[str, str], directory: Path) -> str:
-    """Run a command on the cluster and return what it printed."""
+def checked(command: list[str], environment: dict[str, str], directory: Path, steps_aside: bool = False) -> str:
+    """Run a command on the cluster and return what it printed. Ends the process where it is not as it has to be."""
     outcome = run(command, environment, SECONDS, directory)
-    if outcome.status != 0 or outcome.ours():
+    if outcome.status != 0 or bool(outcome.ours()) != steps_aside:
         raise SystemExit(f"status {outcome.status}: {outcome.stdout[-1000:]}{outcome.stderr[-4000:]}")
     return outcome.stdout
 

@@ -15,7 +15,8 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +26,18 @@ from benchmarks.measuring.control_group import group, into, seconds_of
 from benchmarks.measuring.local_jobs import SERVED
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.workflow_managers import MANAGERS, Batch, Way
+from benchmarks.measuring.workflow_site import PLACES, Site, placed, site_of
 from benchmarks.programs.lab_scale import recorded_runs
 from benchmarks.workloads import WORKLOADS
-from lab.filesystem import SharedFileSystem
 from lab.provisioning import Unavailable, provision, provisioned_mpi
 from lab.ranks import clean_environment, run
 
 SECONDS = 1800
+# The plain way is the first.
+WAYS = ("plain", "served", "kept")
 TREES = {"SIF": "py.sif", "sandbox": "py"}
-DISK, LAB = "local disk", "lab"
+# Seen in containers, too.
+MEMORY = "/dev/shm"
 LAUNCHER = "/opt/mpich/bin/mpiexec"
 # What a task computes is short beside what it imports.
 PROGRAM = f"""
@@ -64,17 +68,22 @@ class Setting:
     ranks: int
 
 
-def ways(prefix: Path) -> dict[str, Way]:
-    """Return what is compared, the plain way first."""
-    return {"plain": Way(), "served": Way(("--mpiimport=mpich",), (prefix / "shim",))}
+def ways(names: list[str], prefix: Path) -> dict[str, Way]:
+    """Return what is compared."""
+    flags, programs = ("--mpiimport=mpich",), (prefix / "shim",)
+    # The lab's file system hands the times of inodes on.
+    keeping = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_KEEP_ON": "fuse.sharedfs"}
+    known = dict(zip(WAYS, (Way(), Way(flags, programs), Way(flags, programs, keeping)), strict=True))
+    return {name: known[name] for name in names}
 
 
 def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("--managers", nargs="+", choices=MANAGERS, default=list(MANAGERS), help="(all)")
-    parser.add_argument("--places", nargs="+", choices=[DISK, LAB], default=[DISK, LAB], help="(all)")
+    parser.add_argument("--places", nargs="+", choices=PLACES, default=list(PLACES), help="(all)")
     parser.add_argument("--trees", nargs="+", choices=TREES, default=list(TREES), help="(all)")
     parser.add_argument("--ranks", nargs="+", type=_positive, default=[1, 4], help="of a task (1 4)")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS), help="(all)")
     parser.add_argument("--tasks", type=_positive, default=200, help="of a setting, in each way (200)")
     parser.add_argument("--rounds", type=_positive, default=10, help="(10)")
     add_service_time(parser)
@@ -97,16 +106,21 @@ def measure_all(options: argparse.Namespace, containers: Containers) -> None:
     batch = options.tasks // options.rounds
     made = {"machine": {**machine, "batch": batch}, "service_time": options.service_time / 1e3}
     runs = earlier_runs(options.output, made["machine"]) if options.resume else []
-    for setting in settings(options):
-        with site_of(setting, options.service_time / 1e3, containers) as site:
-            for number in range(options.rounds):
-                if is_complete(setting, number, ways(containers.prefix), runs):
-                    continue
-                runs = [found for found in runs if not belongs(found, setting, number)]
-                for found in measure_round(setting, number, batch, site, containers):
-                    runs.append(found)
-                    print(line(found), file=sys.stderr, flush=True)
-                    write(options.output, {**made, "runs": runs})
+    rounds = [(setting, number) for setting in settings(options) for number in range(options.rounds)]
+    compared = ways(options.ways, containers.prefix)
+    missing = [one for one in rounds if not is_complete(*one, compared, runs)]
+    runs = [found for found in runs if not any(belongs(found, *one) for one in missing)]
+    # Servers that idle would burden the batches of other managers.
+    for manager, own in groupby(missing, key=lambda one: one[0].manager):
+        with site_of(manager, containers) as site:
+            for setting, numbers in groupby(own, key=itemgetter(0)):
+                with placed(setting.place, options.service_time / 1e3, site) as place:
+                    for found in chain.from_iterable(
+                        measure_round(setting, number, compared, batch, place) for _, number in numbers
+                    ):
+                        runs.append(found)
+                        print(line(found), file=sys.stderr, flush=True)
+                        write(options.output, {**made, "runs": runs})
 
 
 def earlier_runs(output: Path, machine: dict[str, Any]) -> list[dict[str, Any]]:
@@ -138,58 +152,45 @@ def is_complete(setting: Setting, number: int, wanted: dict[str, Way], runs: lis
     return wanted.keys() <= {found["way"] for found in runs if belongs(found, setting, number)}
 
 
-@contextmanager
-def site_of(
-    setting: Setting, service_time: float, containers: Containers
-) -> Iterator[tuple[Path, SharedFileSystem | None]]:
-    """Make the place of the images; yield theirs, and the file system where it counts."""
-    with ExitStack() as resources:
-        if setting.place == DISK:
-            yield containers.images, None
-            return
-        place = Path(resources.enter_context(tempfile.TemporaryDirectory(prefix="workflow-tasks-lab-")))
-        shared = resources.enter_context(SharedFileSystem(service_time))
-        shared.mount("node", containers.images, place)
-        yield place, shared
-
-
 def measure_round(
-    setting: Setting, number: int, count: int, site: tuple[Path, SharedFileSystem | None], containers: Containers
+    setting: Setting, number: int, compared: dict[str, Way], count: int, site: Site
 ) -> Iterator[dict[str, Any]]:
     """Run a batch in each way."""
-    compared = ways(containers.prefix)
     names = list(compared)
     first = number % len(names)
     for name in [*names[first:], *names[:first]]:
-        found = measure(setting, compared[name], count, site, containers)
+        found = measure(setting, compared[name], count, site)
         yield {**dataclasses.asdict(setting), "round": number, "way": name, **found}
 
 
-def measure(
-    setting: Setting, way: Way, count: int, site: tuple[Path, SharedFileSystem | None], containers: Containers
-) -> dict[str, Any]:
+def measure(setting: Setting, way: Way, count: int, site: Site) -> dict[str, Any]:
     """Run one batch, and return what its tasks cost."""
-    images, shared = site
-    with tempfile.TemporaryDirectory(prefix="workflow-tasks-") as name:
+    with (
+        tempfile.TemporaryDirectory(prefix="batch-", dir=site.directory, ignore_cleanup_errors=True) as name,
+        # What is kept for one batch is not there for the next.
+        tempfile.TemporaryDirectory(prefix="workflow-tasks-", dir=MEMORY, ignore_cleanup_errors=True) as store,
+    ):
         directory = Path(name)
         (directory / "task.py").write_text(PROGRAM)
         launcher = (LAUNCHER, "-n", str(setting.ranks)) if setting.ranks > 1 else ()
         program = (*launcher, "python3", str(directory / "task.py"), str(setting.ranks))
         slots = max((os.cpu_count() or 1) // setting.ranks, 1)
-        batch = Batch(way, images / TREES[setting.tree], program, count, slots, directory)
+        batch = Batch(way, site.images / TREES[setting.tree], program, count, slots, directory)
         batch.lay_out()
         command = MANAGERS[setting.manager](batch)
-        if shared:
-            shared.remount()
+        if site.shared:
+            site.shared.remount()
         with group() as members:
-            environment = clean_environment(**batch.environment(command, containers.environment("root")))
-            outcome = run([*into(members), *command], environment, SECONDS, directory)
+            own = batch.environment(command, {**site.containers.environment("root"), "MPIIMPORT_STORE": store})
+            environment = clean_environment(**own, **site.servers.environment)
+            before = site.servers.cpu()
+            outcome = run([*into(members), *site.servers.inside, *command], environment, SECONDS, directory)
             if outcome.status != 0:
                 sys.exit(f"workflow_tasks: {setting}: status {outcome.status}\n{outcome.stderr[-4000:]}")
-            cpu = round(seconds_of(members), 3) if members else None
+            cpu = round(seconds_of(members) + site.servers.cpu() - before, 3) if members else None
         tasks = batch.tasks()
     began = tasks[0][0].start
-    counts = shared.load().total if shared else None
+    counts = site.shared.load().total if site.shared else None
     return {
         "slots": slots,
         "served": sum(served for _, served in tasks),

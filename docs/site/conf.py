@@ -16,6 +16,7 @@ ENTRANCES = {
         "docs/containers",
         "docs/workflows",
         "docs/kept-stores",
+        "docs/warm-images",
         "docs/behaviour",
         "docs/messages",
         "docs/options",

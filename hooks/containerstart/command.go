@@ -16,10 +16,9 @@ func (c Call) start(plan launch.Plan, r launch.Runtime) ([]string, launch.Plan) 
 		env := environ.Set(c.Env, ourvars.Mode, "1")
 		command, env := entry.Start(c.Command, entry.Process{Prefix: launch.Inside, Env: env})
 		if how, early := environ.Get(env, ourvars.Start); early {
-			plan.Environment = append(slices.Clone(plan.Environment),
+			return command, plan.With(
 				launch.Variable{Name: ourvars.Pid, Change: launch.Pid},
 				launch.Variable{Name: ourvars.Start, Value: how, Change: launch.Set})
-			return command, plan
 		}
 	}
 	return slices.Concat(plan.Entry, c.Command), plan

@@ -3,6 +3,8 @@
 package containerstart
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,6 +46,7 @@ func CommandAt(action string) int {
 // Call is one start as a door sees it.
 type Call struct {
 	Action  string            // one of Actions; any other starts no container
+	Words   []string          // all that the caller says of the container, in front of the image
 	Image   string            // empty where the command line has none
 	Command []string          // what follows the image, and an instance's name
 	Asked   bool              // the flag is there
@@ -156,7 +159,7 @@ func (c Call) apply(plan launch.Plan) Outcome {
 		CleanEnv: compat || c.On("cleanenv") || c.On("containall"),
 		NoEval:   compat || c.On("no-eval"),
 	}
-	command, plan := c.start(c.placingImage(plan), runtime)
+	command, plan := c.start(c.identifyingImage(c.placingImage(plan)), runtime)
 	env, skipped := plan.ContainerEnvironment(c.environment(), runtime)
 	out := Outcome{Options: plan.Options, Command: command, Env: env, PerNode: plan.PerNode}
 	for _, m := range plan.Mounts {
@@ -194,8 +197,36 @@ func (c Call) placingImage(plan launch.Plan) launch.Plan {
 	if kind == "" {
 		return plan
 	}
-	plan.Environment = append(slices.Clone(plan.Environment), launch.Variable{Name: ourvars.ImageOn, Value: kind, Change: launch.Set})
-	return plan
+	return plan.With(launch.Variable{Name: ourvars.ImageOn, Value: kind, Change: launch.Set})
+}
+
+// identifyingImage tells the container which image it is made of, where a store is kept: in it files of two images may
+// look the same. What lies below layers of their own is not known. Behind the image stands what tells the mounts of two
+// starts from each other.
+func (c Call) identifyingImage(plan launch.Plan) launch.Plan {
+	if !launch.Keeps(plan.Environment) || c.Has("overlay") {
+		return plan
+	}
+	identity := filesystems.Identity(c.Image, filesystems.Mountinfo)
+	if identity == "" {
+		return plan
+	}
+	return plan.With(launch.Variable{Name: ourvars.Image, Value: identity + " " + c.mounts(), Change: launch.Set})
+}
+
+// mounts returns a digest of all by which the caller may mount something: options, and the runtimes' own variables.
+func (c Call) mounts() string {
+	said := slices.Clone(c.Words)
+	for _, entry := range c.Env {
+		name, _, _ := strings.Cut(entry, "=")
+		own := strings.HasPrefix(name, "APPTAINER_") || strings.HasPrefix(name, "SINGULARITY_")
+		if own && name != ourvars.Depth || name == "HOME" {
+			said = append(said, entry)
+		}
+	}
+	slices.Sort(said)
+	sum := sha256.Sum256([]byte(strings.Join(said, "\x00")))
+	return hex.EncodeToString(sum[:8])
 }
 
 // hasInit says whether the runtime stays in the container as an init and starts the command as its child.

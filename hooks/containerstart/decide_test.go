@@ -109,6 +109,58 @@ func TestAContainerIsToldWhatHoldsItsSandbox(t *testing.T) {
 	}
 }
 
+func TestAContainerIsToldItsImageWhereAStoreIsKept(t *testing.T) {
+	for name, c := range map[string]struct {
+		image   string
+		options map[string]string
+		keep    string
+		begins  string
+	}{
+		"a file":                     {os.Args[0], nil, "KEEP=auto", "file:"},
+		"a file, filled":             {os.Args[0], nil, "FILL=1", "file:"},
+		"a file, nothing kept":       {os.Args[0], nil, "KEEP=never", ""},
+		"a sandbox":                  {"/proc/self", nil, "KEEP=auto", "proc:"},
+		"a sandbox and a layer":      {"/proc/self", map[string]string{"overlay": "/layer"}, "KEEP=auto", ""},
+		"an image yet to be fetched": {"docker://py", nil, "KEEP=auto", ""},
+	} {
+		asked := call(Exec, "MPIIMPORT=1", "MPIIMPORT_"+c.keep)
+		asked.Image, asked.Options = c.image, c.options
+		out, err := asked.Decide()
+		identity, told := environ.Get(out.Env, "APPTAINERENV_"+ourvars.Image)
+		if err != nil || told != (c.begins != "") || !strings.HasPrefix(identity, c.begins) {
+			t.Errorf("%s: %q %v", name, identity, err)
+		}
+	}
+}
+
+func TestMountsOfTwoStartsAreToldApart(t *testing.T) {
+	seen := map[string]string{}
+	for name, c := range map[string]struct {
+		words []string
+		env   []string
+	}{
+		"nothing":       {},
+		"a bind":        {[]string{"exec", "-B", "/a:/opt"}, nil},
+		"another":       {[]string{"exec", "-B", "/b:/opt"}, nil},
+		"two":           {[]string{"exec", "-B", "/a:/opt", "-B", "/b:/opt"}, nil},
+		"by a variable": {nil, []string{"APPTAINER_BIND=/a:/opt"}},
+		"another home":  {nil, []string{"HOME=/home/b"}},
+	} {
+		asked := call(Exec, append(c.env, "MPIIMPORT=1", "MPIIMPORT_KEEP=auto")...)
+		asked.Image, asked.Words = os.Args[0], c.words
+		out, err := asked.Decide()
+		value, _ := environ.Get(out.Env, "APPTAINERENV_"+ourvars.Image)
+		image, mounts, _ := strings.Cut(value, " ")
+		if err != nil || mounts == "" || seen[mounts] != "" {
+			t.Errorf("%s is as %s: %q %v", name, seen[mounts], value, err)
+		}
+		seen[mounts] = name
+		if !strings.HasPrefix(image, "file:") {
+			t.Errorf("%s: %q", name, value)
+		}
+	}
+}
+
 // A profile that the environment names need not be visible in a container that passes the environment on.
 func TestInsideAContainerAMissingProfileIsNoError(t *testing.T) {
 	inside := []string{"APPTAINER_CONTAINER=/img", "MPIIMPORT=1", "MPIIMPORT_PROFILE=site"}

@@ -82,7 +82,7 @@ func SplitOption(option string) (name, value string) {
 }
 
 func (c Call) request() launch.Request {
-	request := launch.Request{Prefix: c.Prefix, UserNamespace: c.userNamespace(), Environ: c.Env}.OnThisHost()
+	request := launch.Request{Prefix: c.Prefix, UserNamespace: c.userNamespace(), Environ: c.Env, OwnShm: c.hidesDevices()}.OnThisHost()
 	// Only exec's command line is ours: what an image's scripts are, and who interprets them, the runtime knows.
 	if c.Action == Exec {
 		request.Command = c.Command

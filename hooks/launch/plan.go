@@ -1,7 +1,11 @@
 // Package launch turns a profile and a request into a launch plan: mounts, environment, command.
 package launch
 
-import "mpiimport.org/hooks/internal/leaves/environ"
+import (
+	"slices"
+
+	"mpiimport.org/hooks/internal/leaves/environ"
+)
 
 // Places inside the container; images need not know them.
 const (
@@ -25,6 +29,12 @@ type Plan struct {
 	Options     []string   `json:"options"`  // of Apptainer or SingularityCE, each --name or --name=value
 	PerNode     bool       `json:"per_node"` // all ranks of a node share one container
 	Inject      *Injection `json:"inject,omitempty"`
+}
+
+// With returns the plan with further changes to the environment.
+func (p Plan) With(variables ...Variable) Plan {
+	p.Environment = slices.Concat(p.Environment, variables)
+	return p
 }
 
 // Mount is a bind mount; Options is ro or rw.

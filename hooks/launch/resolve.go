@@ -24,6 +24,7 @@ type Request struct {
 	IsDevice      func(path string) bool                 // looks whether a file of the host is a device node
 	Glob          func(pattern string) ([]string, error) // expands a pattern on the host
 	Shm           Shm                                    // what the container's /dev/shm is
+	OwnShm        bool                                   // it ends with the container, which only a kept store must not
 
 	Inspect func(file string) (sharedlib.Library, error) // looks into a library of the host
 	Loads   func(name string) []string                   // the files that the host's loader may find under a name
@@ -38,7 +39,11 @@ const (
 	ShmPrivate Shm = "private" // one of its own: its neighbours are in the same container, so it gets more memory
 )
 
-const storeVariable = "MPIIMPORT_STORE"
+const (
+	storeVariable = "MPIIMPORT_STORE"
+	keepAuto      = "auto"
+	on            = "1"
+)
 
 // Resolve is the one planning function. It reads nothing but its arguments.
 func Resolve(p *profile.Profile, r Request) (Plan, error) {
@@ -47,6 +52,13 @@ func Resolve(p *profile.Profile, r Request) (Plan, error) {
 		return Plan{}, err
 	}
 	return shared.For(r)
+}
+
+// Keeps says whether a store is kept on the node, or filled to be kept.
+func Keeps(environment []Variable) bool {
+	return slices.ContainsFunc(environment, func(v Variable) bool {
+		return v.Change == Set && (v.Name == ourvars.Keep && v.Value == keepAuto || v.Name == ourvars.Fill && v.Value == on)
+	})
 }
 
 // placeStore brings a place for the store, unless the profile or the caller names one.

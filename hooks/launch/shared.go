@@ -87,8 +87,11 @@ func (s Shared) For(r Request) (Plan, error) {
 	// By name, because a container may start with a clean environment.
 	own := []Variable{{ourvars.Mode, mode, Set}, {ourvars.Profile, plan.Profile, Set}, {ourvars.Applied, plan.Profile, Set}}
 	plan.Environment = slices.Concat(own, options, others)
-	if r.Shm != ShmHost {
+	switch {
+	case r.Shm != ShmHost:
 		plan.placeStore(r.Shm)
+	case r.OwnShm && Keeps(options):
+		plan.placeStore(ShmNoExec)
 	}
 	switch {
 	case len(r.Command) == 0:

@@ -8,26 +8,32 @@ import (
 )
 
 func TestTheStoreGetsAPlaceWhereDevShmIsNone(t *testing.T) {
-	prefix := Mount{"/sw/mpiimport", "/.mpiimport", "ro"}
+	prefix, shared := Mount{"/sw/mpiimport", "/.mpiimport", "ro"}, Mount{"/dev/shm", StorePath, "rw"}
 	named := profile.Default()
 	named.Service = profile.Service{"store": "/scratch"}
 	for name, c := range map[string]struct {
 		profile *profile.Profile
 		shm     Shm
+		own     bool
 		env     []string
 		mounts  []Mount
 		memory  []string
 		store   string
 	}{
 		"Apptainer's":            {shm: ShmHost, mounts: []Mount{prefix}},
+		"its own":                {own: true, mounts: []Mount{prefix}},
+		"its own, nothing kept":  {own: true, env: []string{"MPIIMPORT_KEEP=never", "MPIIMPORT_FILL=0"}, mounts: []Mount{prefix}},
+		"its own, kept":          {own: true, env: []string{"MPIIMPORT_KEEP=auto"}, mounts: []Mount{prefix, shared}, store: StorePath},
+		"its own, filled":        {own: true, env: []string{"MPIIMPORT_FILL=1"}, mounts: []Mount{prefix, shared}, store: StorePath},
+		"the host's, kept":       {env: []string{"MPIIMPORT_KEEP=auto"}, mounts: []Mount{prefix}},
 		"private":                {shm: ShmPrivate, mounts: []Mount{prefix}, memory: []string{StorePath}, store: StorePath},
-		"the host's, noexec":     {shm: ShmNoExec, mounts: []Mount{prefix, {"/dev/shm", StorePath, "rw"}}, store: StorePath},
+		"the host's, noexec":     {shm: ShmNoExec, mounts: []Mount{prefix, shared}, store: StorePath},
 		"the profile names one":  {profile: named, shm: ShmPrivate, mounts: []Mount{prefix}, store: "/scratch"},
 		"so does the caller":     {shm: ShmNoExec, env: []string{"MPIIMPORT_STORE=/mine"}, mounts: []Mount{prefix}, store: "/mine"},
 		"the caller's is strong": {profile: named, shm: ShmPrivate, env: []string{"MPIIMPORT_STORE=/mine"}, mounts: []Mount{prefix}, store: "/mine"},
 	} {
 		r := request()
-		r.Shm, r.Environ = c.shm, c.env
+		r.Shm, r.OwnShm, r.Environ = c.shm, c.own, c.env
 		if c.profile == nil {
 			c.profile = profile.Default()
 		}

@@ -131,6 +131,7 @@ func (r Runtime) call(action string, command *cobra.Command, words []string) con
 	command.Flags().VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed {
 			call.Options[flag.Name] = flag.Value.String()
+			call.Words = append(call.Words, flag.Name, flag.Value.String())
 		}
 	})
 	call.Value, call.Asked = call.Options[containerstart.Flag], command.Flags().Lookup(containerstart.Flag).Changed

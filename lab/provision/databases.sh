@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs Debian's PostgreSQL and redis, and prints the directory of PostgreSQL's programs; the tests start daemons of their own.
+# Installs Debian's PostgreSQL and redis, and prints the directory of PostgreSQL's programs; lab/daemons.py starts daemons of its own.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh

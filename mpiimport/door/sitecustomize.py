@@ -10,7 +10,8 @@ import sys
 def _activate():  # type: () -> None
     here = os.path.dirname(os.path.abspath(__file__))
     _forget(here)
-    if os.environ.get("MPIIMPORT", "") in ("", "0"):
+    # Another door may have been first.
+    if os.environ.get("MPIIMPORT", "") in ("", "0") or "mpiimport.runtime" in sys.modules:
         return
     sys.path.insert(0, os.path.dirname(os.path.dirname(here)))
     try:

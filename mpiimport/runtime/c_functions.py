@@ -82,11 +82,22 @@ def call_interpreter(name: str, kinds: str, *arguments: "Any") -> None:
 
     ``kinds``: a letter for each argument, as ctypes' types have it: O an object, P a pointer, l a long.
     """
+    _of_interpreter(name, kinds, *arguments)()
+
+
+def when_interpreter_has_ended(function: int) -> "Callable[[], object]":
+    """Return what registers the C function at this address, by Py_AtExit. It needs no module any more."""
+    return _of_interpreter("Py_AtExit", "P", function)
+
+
+def _of_interpreter(name: str, kinds: str, *arguments: "Any") -> "Callable[[], object]":
     library = ctypes_core()
     types = {kind: type(kind, (library._SimpleCData,), {"_type_": kind}) for kind in kinds}
     flags = library.FUNCFLAG_CDECL | library.FUNCFLAG_PYTHONAPI
     function = type(name, (library.CFuncPtr,), {"_flags_": flags, "_restype_": None})
-    function(address(open_library(None), name))(*map(lambda kind, value: types[kind](value), kinds, arguments))
+    called = function(address(open_library(None), name))
+    given = [types[kind](value) for kind, value in zip(kinds, arguments, strict=True)]
+    return lambda: called(*given)
 
 
 def flock(descriptor: int, operation: int) -> None:

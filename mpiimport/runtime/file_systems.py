@@ -2,24 +2,47 @@
 
 from . import open, os
 
+# What tells the container's image from all others of the machine, where the launch plan knows it. It begins with
+# IMAGE_FILE, or with the type of the file system that holds the image, which is a directory then; a colon follows.
+# Behind a space stands what tells the container's mounts from others.
+IMAGE, IMAGE_FILE = "MPIIMPORT_IMAGE", "file"
 LOCAL_FILE_SYSTEMS = frozenset(
     {"bcachefs", "btrfs", "erofs", "ext2", "ext3", "ext4", "f2fs", "ramfs", "squashfs", "tmpfs", "xfs", "zfs"}
 )
 
 
+def image() -> tuple[str, str]:
+    """Return what tells the image of this container, and its mounts, from others; empty where nothing is told."""
+    told, _, mounts = os.environ.get(IMAGE, "").partition(" ")
+    return told, mounts
+
+
+def image_on() -> str:
+    """Return IMAGE_FILE, or the type of the file system that holds the image; empty where no image is told."""
+    return image()[0].partition(":")[0]
+
+
 def file_system(path: str) -> str:
-    """Return the type of the file system that holds ``path``; empty where it cannot be told. proc(5), mountinfo."""
-    best, kind = -1, ""
+    """Return the type of the file system that holds ``path``; empty where it cannot be told."""
+    return mount_of(path)[0]
+
+
+def mount_of(path: str) -> tuple[str, str]:
+    """Return the type, and the device, of what is mounted where ``path`` lies; empty where it cannot be told.
+
+    proc(5), mountinfo.
+    """
+    best, kind, device = -1, "", ""
     try:
         with open("/proc/self/mountinfo", "rb") as stream:
             lines = stream.read().splitlines()
     except OSError:
-        return ""
+        return "", ""
     path = os.path.abspath(path)
     for line in lines:
         fields = line.split(b" ")
         mount = os.fsdecode(fields[4].replace(b"\\040", b" "))
         if len(mount) >= best and (path == mount or path.startswith(mount.rstrip("/") + "/")):
             best = len(mount)
-            kind = fields[fields.index(b"-") + 1].decode()
-    return kind
+            kind, device = fields[fields.index(b"-") + 1].decode(), fields[2].decode()
+    return kind, device

@@ -83,6 +83,23 @@ OPTIONS = (
         (NEVER, AUTO),
     ),
     Option(
+        "keep_on",
+        None,
+        "TYPES",
+        tuple,
+        (),
+        "further types of file systems, as mount(8) calls them, on which no file changes without the times of its "
+        "inode, so that what lies there may be kept; between colons",
+    ),
+    Option(
+        "session",
+        None,
+        "NAME",
+        str,
+        "",
+        "the session that this process is part of: `mpiimport run --session` names it, and its stores are kept apart",
+    ),
+    Option(
         "fill",
         None,
         None,

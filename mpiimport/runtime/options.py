@@ -30,6 +30,8 @@ class Options:
     store: str
     store_size: Size
     keep: str
+    keep_on: tuple[str, ...]
+    session: str
     fill: bool
     serve: str
     libraries: str

@@ -108,6 +108,10 @@ class Program:
             # The current directory is no more.
             return None
 
+    def is_module(self, name: str) -> bool:
+        """Tell whether it is this module, run by ``-m``."""
+        return (self.kind, self.target) == (MODULE, name)
+
     def modules(self) -> list[str]:
         """Return the modules to look for because the program is one."""
         if self.kind == MODULE:
@@ -180,6 +184,8 @@ class Program:
             raise SystemExit(2) from None
         loader = SourcelessFileLoader if file.is_bytecode() else SourceFileLoader
         namespace.update(__file__=name, __loader__=loader("__main__", name))
+        # The interpreter asks first whether modules can be imported from it.
+        sys.path_importer_cache.setdefault(name, None)
         self._file = None
         return file.code(name)
 

@@ -3,7 +3,7 @@
 import shlex
 from typing import Any, ClassVar
 
-from balsam.api import ApplicationDefinition, JobState
+from balsam.api import ApplicationDefinition, EventLog, JobState
 
 from . import balsam
 from .job import Job
@@ -13,8 +13,6 @@ OUTPUT = "job.out"
 # Characters of it that an event keeps: what the program and mpiimport said, and what mpiexec said then.
 LAST = 10_000
 ENDED = "the allocation ended before the task"
-# Where tries are counted, in a job's data.
-TRIED = "mpiimport_tries"
 
 
 class _Definitions(type(ApplicationDefinition)):  # type: ignore[misc]
@@ -61,10 +59,10 @@ class Application(ApplicationDefinition, metaclass=_Definitions):  # type: ignor
         self._tried_again(passing_failure(output) or ENDED, output)
 
     def _tried_again(self, failure: str, output: str) -> None:
-        tried = self.job.data.get(TRIED, 0) + 1
+        # Balsam may hand in one start twice: as one that took too long, and as one that failed when it was ended.
+        tried = EventLog.objects.filter(job_id=self.job.id, to_state=JobState.running.value).count()
         if tried >= self.tries:
             return self._failed(f"{failure}, {tried} times", output)
-        self.job.data = {**self.job.data, TRIED: tried}
         self.job.state = JobState.restart_ready
         self.job.state_data = {"message": f"mpiimport: {failure}; try {tried + 1} of {self.tries}"}
         return None

@@ -27,7 +27,8 @@ class Job:
     SingularityCE, empty for the host's own tree; ``ranks_per_node``: 0 leaves it to the launcher; ``threads``: what
     OMP_NUM_THREADS is to say, 0 for nothing; ``profile``: a name or a path, empty for the site's default; ``launcher``:
     the words in front of ``-n RANKS``; ``launcher_inside``: these are the image's own, and the job is one container;
-    ``options``: of the container runtime, in front of the image.
+    ``options``: of the container runtime, in front of the image; ``keep``: whether a task leaves what it imports on its
+    node, in memory, for those that come later.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Job:
     launcher_inside: bool = False
     options: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    keep: bool = False
 
     @property
     def nodes(self) -> int:
@@ -119,7 +121,8 @@ class Job:
     def variables(self) -> dict[str, str]:
         """Return the environment that the job adds to what it inherits."""
         threads = {"OMP_NUM_THREADS": str(self.threads)} if self.threads else {}
-        return {**threads, **self.environment}
+        keep = {"MPIIMPORT_KEEP": "auto"} if self.keep else {}
+        return {**threads, **keep, **self.environment}
 
     @property
     def profile_name(self) -> str:

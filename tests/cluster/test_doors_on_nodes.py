@@ -36,7 +36,7 @@ def test_every_door_serves_all_nodes(
     cluster: Cluster, job: Job, carrier: Callable[[str], Mpi], name: str, door: str
 ) -> None:
     spread = cluster.mpi(carrier(name), NODES, job.directory)
-    outcome = job.run(spread, RANKS, job.script(PROGRAM), door=door, seconds=120, MPIIMPORT="1")
+    outcome = job.run(spread, RANKS, job.script(PROGRAM), door=door, seconds=120)
     assert outcome.status == 0, outcome.stderr
     assert outcome.ours() == []
     assert outcome.lines() == [f"{rank} {RANKS} StoreSourceLoader" for rank in range(RANKS)]
@@ -80,7 +80,7 @@ def test_run_reaches_the_nodes_of_open_mpi(
 )
 def test_a_session_serves_all_nodes(cluster: Cluster, job: Job, mpich: Mpi, program: str) -> None:
     spread = cluster.mpi(mpich, NODES, job.directory)
-    outcome = job.run(spread, RANKS, job.script(program), seconds=120, MPIIMPORT="1", MPIIMPORT_INIT="session")
+    outcome = job.run(spread, RANKS, job.script(program), seconds=120, MPIIMPORT_INIT="session")
     assert outcome.status == 0, outcome.stderr
     assert outcome.ours() == []
     assert [line.rpartition(" ")[2] for line in outcome.lines()] == ["StoreSourceLoader"] * RANKS
@@ -89,6 +89,6 @@ def test_a_session_serves_all_nodes(cluster: Cluster, job: Job, mpich: Mpi, prog
 @pytest.mark.full
 def test_a_program_without_mpi_is_served_on_all_nodes(cluster: Cluster, job: Job, mpi: Mpi) -> None:
     spread = cluster.mpi(mpi, NODES, job.directory)
-    outcome = job.run(spread, RANKS, job.script(WITHOUT_MPI), seconds=120, MPIIMPORT="1")
+    outcome = job.run(spread, RANKS, job.script(WITHOUT_MPI), seconds=120)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == [f"node{rank // 2} StoreSourceLoader" for rank in range(RANKS)]

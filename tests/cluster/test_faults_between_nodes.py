@@ -37,8 +37,7 @@ def run_with_fault(
 ) -> Outcome:
     driver = job.script(driver_text(prefix, phase, rank, fault), "driver.py")
     command = cluster.mpi(mpi, NODES, job.directory).command(RANKS)
-    environment = job.environment(mpi, MPIIMPORT="1", MPIIMPORT_DEADLINE=str(deadline))
-    # The Python tree is local to each node, which by itself is no reason to step aside on several.
+    environment = job.environment(mpi, MPIIMPORT="force", MPIIMPORT_DEADLINE=str(deadline))
     return run([*command, sys.executable, str(driver), str(job.script(PROGRAM))], environment, seconds=2 * DEADLINE)
 
 

@@ -9,7 +9,7 @@ import pytest
 from lab.cluster import Cluster
 from lab.filesystem import Operation, SharedFileSystem
 from lab.modules import REPORT, Seen, collect
-from lab.ranks import Mpi, clean_environment, run
+from lab.ranks import Mpi, Outcome, clean_environment, run
 from tests.conftest import Job
 
 RANKS_PER_NODE = 2
@@ -55,12 +55,17 @@ class Launch:
         return sum(self.on_node.values())
 
 
-def launch(cluster: Cluster, shared: SharedFileSystem, job: Job, mpi: Mpi, nodes: int, door: str) -> Launch:
+def start(cluster: Cluster, shared: SharedFileSystem, job: Job, mpi: Mpi, nodes: int, door: str) -> Outcome:
     shared.remount()
     switch = {} if door == "plain" else {"MPIIMPORT": "1", "MPIIMPORT_LIBRARIES": "auto"}
     spread = cluster.mpi(mpi, nodes, job.directory)
     outcome = job.run(spread, nodes * RANKS_PER_NODE, job.script(PROGRAM), door=door, seconds=240, **switch)
     assert outcome.status == 0, outcome.stderr
+    return outcome
+
+
+def launch(cluster: Cluster, shared: SharedFileSystem, job: Job, mpi: Mpi, nodes: int, door: str) -> Launch:
+    outcome = start(cluster, shared, job, mpi, nodes, door)
     assert outcome.ours() == []
     asked = since_mark(shared.operations())
     said = sorted((line.split(" ") for line in outcome.stdout.splitlines()), key=lambda words: int(words[0]))
@@ -101,7 +106,8 @@ def launches(
     job = Job(prefix, tmp_path_factory.mktemp("job").resolve())
     arguments = cluster, shared, job, mpis[request.param]
     plain = {nodes: launch(*arguments, nodes, "plain") for nodes in (1, 2)}
-    launch(*arguments, 2, "early")
+    assert "first run" in start(*arguments, 2, "early").stderr
+    collect(job.directory)
     return Launches(plain, {nodes: launch(*arguments, nodes, "early") for nodes in (1, 2, 4)})
 
 

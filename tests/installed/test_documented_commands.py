@@ -43,7 +43,7 @@ def test_a_documented_command_is_understood(line: str) -> None:
     if words[0] in exec_and_run.COMMANDS:
         # A static binary understands them.
         own = words[1 : words.index("--")] if "--" in words else words[1:2]
-        assert {word for word in own if word.startswith("-")} <= {"--profile"}
+        assert {word for word in own if word.startswith("-")} <= {"--profile", "--session"}
         return
     understand(words)
 

@@ -26,6 +26,7 @@ BEGIN { while ((getline line < "/proc/self/status") > 0) if (line ~ /SigIgn/) pr
 """
 DOORS = {
     "run": ["bin/mpiimport", "run", "--"],
+    "session": ["bin/mpiimport", "run", "--session", "--"],
     "exec": ["bin/mpiimport", "exec", "--"],
     "shim": ["shim/apptainer", "exec", "--mpiimport", "image"],
     "entry": ["bin/mpiimport-entry"],

@@ -57,6 +57,15 @@ def test_every_line_is_documented(doctor: Doctor) -> None:
         assert f"\n    {label:12}" in page, label
 
 
+def test_kept_stores_are_counted(doctor: Doctor, job: Job, tmp_path: Path) -> None:
+    store = tmp_path / "stores"
+    store.mkdir()
+    assert facts(doctor(MPIIMPORT_STORE=str(store)))["kept"].startswith("no stores yet")
+    filled = job.keep(job.script("import json"), MPIIMPORT_STORE=str(store))
+    assert filled.status == 0, filled.stderr
+    assert facts(doctor(MPIIMPORT_STORE=str(store)))["kept"].startswith("stores: 1, ")
+
+
 def test_whether_it_helps_is_what_a_job_would_decide(doctor: Doctor, job: Job, mpich: Mpi) -> None:
     served = job.run(mpich, 2, "-c", "pass", MPIIMPORT="1")
     reason = served.ours()[0].removeprefix("mpiimport: running as plain Python: ")

@@ -138,6 +138,13 @@ def test_a_rank_that_runs_its_exit_handlers_early_goes_on(
     assert outcome.ours() == []
 
 
+@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
+def test_a_program_counts_its_own_exit_handlers_alone(job: Job, mpich: Mpi, door: str) -> None:
+    text = "import atexit; atexit.register(int); print(atexit._ncallbacks()); atexit._run_exitfuncs()"
+    outcome = job.run(mpich, 2, job.script(f"{text}; print(atexit._ncallbacks())"), door=door)
+    assert (outcome.status, outcome.lines()) == (0, ["0", "0", "1", "1"]), outcome.stderr
+
+
 # A rank that has come to its end waits; what rings then is nobody's any more.
 LATE_ALARM = """
 import os, signal, time

@@ -121,9 +121,10 @@ def test_exception_in_a_phase_becomes_plain_python_on_all_ranks(
 
 def test_what_comes_after_the_phases_is_guarded() -> None:
     """What `alone` guards is injected into below; the others call MPI, or set a flag."""
-    calls = {ast.unparse(node.func) for node in ast.walk(method("_take_part")) if isinstance(node, ast.Call)}
+    nodes = [node for name in ("_take_part", "_end_startup") for node in ast.walk(method(name))]
+    calls = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
     bare = {"transport.free", "transport.free_parts", "gathering.begin"}
-    assert calls == {"self.init_mpi", "self._run_phases", "alone", *bare}
+    assert calls == {"self.init_mpi", "self._run_phases", "self._end_startup", "alone", *bare}
 
 
 @pytest.mark.parametrize("kind", RANKS)

@@ -1,5 +1,7 @@
 """What is imported is as fresh as plain Python would see it."""
 
+from pathlib import Path
+
 import pytest
 
 from lab.ranks import Mpi
@@ -88,6 +90,21 @@ def test_pycs_are_left_where_plain_python_leaves_them(job: Job, mpich: Mpi) -> N
     found = [sorted(path.name for path in (job.directory / door).rglob("*.pyc")) for door in ("plain", "early")]
     assert found[0] == found[1]
     assert len(found[0]) == 2
+
+
+def test_pycs_that_are_kept_elsewhere_are_those_of_plain_python_and_of_what_we_import(job: Job, mpich: Mpi) -> None:
+    job.script("value = 1", "part/__init__.py")
+    job.script("value = 2", "part/never.py")
+    script = job.script("import part, tabnanny")
+    found = {}
+    for door in ("plain", "early"):
+        place = job.directory / f"{door}-pycs"
+        outcome = job.run(mpich, 2, script, door=door, PYTHONPYCACHEPREFIX=str(place))
+        assert outcome.status == 0, outcome.stderr
+        found[door] = {path.relative_to(place) for path in place.rglob("*.pyc")}
+    own = Path(*job.directory.parts[1:])
+    assert [len([path for path in paths if path.is_relative_to(own)]) for paths in found.values()] == [1, 1]
+    assert found["early"] >= found["plain"]
 
 
 def test_pycs_are_left_of_what_other_ranks_than_root_import(job: Job, mpich: Mpi) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import os
-import time
+import py_compile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from lab.ranks import Mpi, Outcome, run
-from tests.conftest import Job
+from tests.conftest import Job, settle, wait_for
 from tests.mpi.test_programs_without_mpi4py import ENDS, FAILING, GUARDED_PROGRAMS, RANK, UNGUARDED, WAITS
 
 DOORS = ["early", "module", "sitecustomize"]
@@ -46,18 +46,13 @@ def kept(job: Job, mpi: Mpi, ranks: int, script: Path, store: str, door: str = "
     return job.run(mpi, ranks, script, door=door, MPIIMPORT_KEEP="auto", **words)
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("door", DOORS)
 def test_ranks_import_from_a_kept_store_without_mpi(job: Job, mpich: Mpi, store: str, door: str) -> None:
     script = job.script(SHOW)
     outcome = kept(job, mpich, 2, script, store, door)
     assert (outcome.status, outcome.lines(), outcome.stderr) == (0, ["served no MPI"] * 2, "")
+    # It has all that the program imports.
+    assert not list(Path(store).glob("*/wanted/*"))
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -124,7 +119,7 @@ def test_what_has_changed_since_is_imported_as_it_is(job: Job, mpich: Mpi, store
     make(package / "__init__.py", "")
     make(package / "part.py", "value = 'old'\n")
     (job.directory / "first").mkdir()
-    settle(job.directory)
+    settle(*job.directory.rglob("*"))
     script = job.script(
         "import pack\ntry:\n from pack import part\n print(part.value)\nexcept ImportError as exc:\n print(exc)"
     )
@@ -137,9 +132,53 @@ def test_what_has_changed_since_is_imported_as_it_is(job: Job, mpich: Mpi, store
     assert (after.status, after.lines()) == (0, plain.lines()), after.stderr
 
 
-def settle(directory: Path) -> None:
-    """Wait until nothing below has just changed, as a tree is that somebody has installed."""
-    wait_for(lambda: all(time.time() - path.stat().st_ctime > 2.1 for path in directory.rglob("*")))
+PLUGGED = """
+try:
+    from pack import plug
+    print(plug.value)
+except ImportError:
+    print("no plug")
+"""
+
+
+@pytest.mark.parametrize("name", ["plug", "plug.py"])
+def test_what_a_link_leads_to_by_now_is_imported(job: Job, mpich: Mpi, store: str, name: str) -> None:
+    package, target = job.directory / "lib" / "pack", job.directory / "elsewhere" / name
+    make(package / "__init__.py", "")
+    (package / name).symlink_to(target)
+    settle(*package.parent.rglob("[!p]*"))
+    script = job.script(PLUGGED)
+    path = {"PYTHONPATH": str(package.parent)}
+    assert kept(job, mpich, 1, script, store, **path).lines() == ["no plug"]
+    make(target if name.endswith(".py") else target / "__init__.py", "value = 'there'\n")
+    after = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto", **path)
+    assert after.lines() == ["there"], after.stderr
+
+
+def test_a_stale_pyc_counts_until_it_is_removed(job: Job, mpich: Mpi, store: str) -> None:
+    """As plainly, where a source has another text of the same size and time."""
+    part = job.directory / "lib" / "part.py"
+    make(part, "value = 'old'\n")
+    cached = py_compile.compile(str(part))
+    before = part.stat()
+    part.write_text("value = 'new'\n")
+    os.utime(part, ns=(before.st_atime_ns, before.st_mtime_ns))
+    settle(part.parent, *part.parent.rglob("*"))
+    script = job.script("import part; print(part.value)")
+    path = {"PYTHONPATH": str(part.parent)}
+    assert kept(job, mpich, 1, script, store, **path).lines() == ["old"]
+    Path(str(cached)).unlink()
+    after = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto", **path)
+    assert after.lines() == ["new"], after.stderr
+
+
+def test_a_file_from_the_future_is_kept(job: Job, mpich: Mpi, store: str) -> None:
+    part = job.directory / "lib" / "part.py"
+    make(part, "value = 'later'\n")
+    os.utime(part, (4e9, 4e9))
+    settle(part.parent, part)
+    script = job.script("import part; print(part.value, type(getattr(part.__loader__, 'source', None)).__name__)")
+    assert kept(job, mpich, 1, script, store, PYTHONPATH=str(part.parent)).lines() == ["later Imports"]
 
 
 MISSES = """
@@ -295,7 +334,7 @@ def test_nothing_is_kept_of_a_tree_whose_files_do_not_tell_of_changes(job: Job, 
     make(lib / "inside.py", "")
     empty.mkdir()
     script = job.script("import inside")
-    settle(job.directory)
+    settle(*job.directory.rglob("*"))
     mount = f'mount -t overlay overlay -o lowerdir={lib}:{empty} {lib} && exec "$@"'
     environment = job.environment(
         mpich, **job.switches("early"), MPIIMPORT_STORE=store, MPIIMPORT_FILL="1", PYTHONPATH=str(lib)

@@ -70,3 +70,19 @@ def test_modules_and_their_attributes_are_those_of_plain_python(job: Job, mpich:
         assert served.extras(plain) == set()
         assert served.differences(plain) == {}
         assert served.mapped_more_often(plain) == {}
+
+
+FINDERS_OF_FILES = """
+import sys, numpy
+print(sorted(path for path, finder in sys.path_importer_cache.items() if path.endswith(".py")))
+"""
+
+
+@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+def test_of_files_the_script_alone_was_asked_for_modules(job: Job, mpich: Mpi, door: str) -> None:
+    script = job.script(FINDERS_OF_FILES)
+    for name in (script, Path(script.name)):
+        plain = job.run(mpich, 2, name, door="plain")
+        outcome = job.run(mpich, 2, name, door=door)
+        assert outcome.lines() == plain.lines() == [str([str(script)])] * 2, outcome.stderr
+    assert job.run(mpich, 2, "-c", FINDERS_OF_FILES, door=door).lines() == ["[]"] * 2

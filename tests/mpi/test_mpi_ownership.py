@@ -1,5 +1,7 @@
 """User code sees the MPI it would see without us, under its own mpi4py.rc."""
 
+import dataclasses
+
 import pytest
 
 from lab.ranks import Mpi
@@ -204,6 +206,43 @@ def test_mpi_calls_see_what_they_see_without_us(
         assert served.ours() == []
 
 
+# As bindings of C libraries do it, with what modules hold and what lies in a cycle.
+DESTRUCTORS = """
+import ctypes, os
+{import_}
+library, flag = ctypes.CDLL(os.environ["MPI4PY_LIBMPI"]), ctypes.c_int()
+library.MPI_Initialized(ctypes.byref(flag))
+if not flag.value:
+    library.MPI_Init(None, None)
+class World:
+    def __del__(self):
+        library.MPI_Finalized(ctypes.byref(flag))
+        if not flag.value:
+            print("finalised", {finalize}, flush=True)
+world = World()
+{cycle}
+"""
+
+
+@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
+@pytest.mark.parametrize("cycle", ["", "world.itself = world"], ids=["held", "in a cycle"])
+@pytest.mark.parametrize(
+    ("import_", "finalize"),
+    [
+        ("", "library.MPI_Finalize()"),
+        ("from mpi4py import MPI", "library.MPI_Finalize()"),
+        ("from mpi4py import MPI", "MPI.Finalize() or 0"),
+    ],
+    ids=["C", "C and mpi4py", "mpi4py"],
+)
+def test_a_destructor_that_finalises_mpi_is_the_only_one_that_does(
+    job: Job, mpich: Mpi, import_: str, finalize: str, cycle: str, door: str
+) -> None:
+    script = job.script(DESTRUCTORS.format(import_=import_, finalize=finalize, cycle=cycle))
+    outcome = job.run(mpich, 2, script, door=door)
+    assert (outcome.status, outcome.lines(), outcome.stderr) == (0, ["finalised 0"] * 2, "")
+
+
 @pytest.mark.parametrize(("library", "policy"), POLICIES)
 def test_an_mpi_that_the_program_keeps_is_not_finalised(
     job: Job, mpis: dict[str, Mpi], library: str, policy: str
@@ -215,8 +254,12 @@ from mpi4py import MPI
 print(MPI.COMM_WORLD.allreduce(1), flush=True)
 """
     script = job.script(text)
-    plain = job.run(mpis[library], 2, script, door="plain")
-    served = job.run(mpis[library], 2, script, MPIIMPORT_INIT=policy)
+    mpi = mpis[library]
+    if library == "mpich":
+        # Otherwise the rank that ends first may cost the other its life, plainly too.
+        mpi = dataclasses.replace(mpi, options=(*mpi.options, "-disable-auto-cleanup"))
+    plain = job.run(mpi, 2, script, door="plain")
+    served = job.run(mpi, 2, script, MPIIMPORT_INIT=policy)
     assert (served.status, served.lines(), served.ours()) == (plain.status, plain.lines(), []), served.stderr
     assert ("finalize" in served.stderr) == ("finalize" in plain.stderr)
 

@@ -40,6 +40,37 @@ def test_an_uncaught_exception_ends_the_job_with_its_traceback(job: Job, mpi: Mp
     assert not [line for line in shown if "mpiimport" in line or "frozen" in line]
 
 
+# As `python -m mpi4py` has it: the others wait for a rank that is at its end.
+TOLD = """
+import sys
+from mpi4py import MPI
+from mpi4py.run import set_abort_status
+if MPI.COMM_WORLD.rank == 1:
+    {end}
+MPI.COMM_WORLD.Barrier()
+"""
+
+
+@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
+@pytest.mark.parametrize(
+    ("words", "end"),
+    [
+        (["-m", "mpi4py"], "sys.exit(5)"),
+        (["-m", "mpi4py"], "sys.exit('a message')"),
+        (["-m", "mpi4py"], "raise RuntimeError"),
+        ([], "set_abort_status(7); sys.exit(7)"),
+        (["-m", "mpi4py"], "MPI.COMM_WORLD.Barrier(); sys.exit(0)"),
+    ],
+    ids=["status", "message", "exception", "by hand", "no error"],
+)
+def test_a_program_that_has_mpi4py_end_the_job_ends_it(
+    job: Job, mpich: Mpi, words: list[str], end: str, door: str
+) -> None:
+    outcome = job.run(mpich, 3, *words, job.script(TOLD.format(end=end)), door=door, seconds=30)
+    status = {"sys.exit(5)": 5, "set_abort_status(7); sys.exit(7)": 7}.get(end, 0 if "Barrier" in end else 1)
+    assert outcome.status == status, outcome.stderr
+
+
 # Two tracebacks at once would mix.
 ONE_RANK = "import os\nif os.environ['PMI_RANK'] == '1':\n    "
 

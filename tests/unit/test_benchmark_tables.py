@@ -112,6 +112,16 @@ def test_cpu_of_what_a_job_leaves_behind_is_counted() -> None:
         assert seconds_of(members) >= 0.2
 
 
+def test_what_a_job_leaves_behind_ends_with_its_group() -> None:
+    with group() as members:
+        if members is None:
+            pytest.skip("no control group can be made here")
+        subprocess.run([*into(members), "sh", "-c", "setsid sleep 600 &"], check=True)
+        assert (members / "cgroup.procs").read_text()
+    # One with a process in it cannot be removed.
+    assert not members.exists()
+
+
 def test_only_what_was_measured_whole_and_with_the_same_is_left_out() -> None:
     setting = Setting("pure", 8, 4, False, 2e-4)
     found = {"workload": "pure", "ranks": 8, "nodes": 4, "everything": False, "service_time": 2e-4}
@@ -139,9 +149,12 @@ def test_tasks_of_workflows_are_compared_round_by_round(tmp_path: Path) -> None:
     # A round that was interrupted.
     runs.append(batch("plain", 6, [9.0]))
     record(tmp_path, "workflow_tasks", service_time=2e-4, runs=runs)
-    (row,) = cells(workflow_tasks(tmp_path))
+    shown = workflow_tasks(tmp_path)
+    (row,) = cells(shown)
     assert row[:3] == ["xargs, SIF on lab, 1", "0.50 s; 0.50 s; 0.50 s", "0.60 s; 0.60 s; 0.70 s"]
     assert row[3:] == ["1.10 (1.10 to 1.10, 97 %)", "1.25 (1.25 to 1.25, 97 %)", "19.0, 10.0"]
+    record(tmp_path, "workflow_tasks_kept", service_time=2e-4, runs=runs)
+    assert workflow_tasks(tmp_path) == f"{shown}\n\n{shown}"
 
 
 def test_batches_are_drawn_one_behind_the_other() -> None:

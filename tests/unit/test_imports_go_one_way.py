@@ -55,6 +55,11 @@ def test_the_runtime_stands_on_itself(file: Path) -> None:
     assert [name for name in imported(file) if name.startswith("mpiimport.") and not name.startswith(allowed)] == []
 
 
+@pytest.mark.parametrize("file", sorted((PACKAGE / "warm").rglob("*.py")), ids=lambda file: file.stem)
+def test_warm_images_stand_on_the_runtime(file: Path) -> None:
+    assert [name for name in imported(file) if name.startswith(("mpiimport.host", "mpiimport.workflows"))] == []
+
+
 def test_what_lies_below_the_runtime_imports_nothing_of_ours() -> None:
     assert [name for name in imported(BASEMENT) if name.startswith("mpiimport")] == []
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mpiimport.runtime.program import COMMAND, INPUT, MODULE, SCRIPT, Program
+from mpiimport.runtime.root import learning
 from mpiimport.runtime.root.learned_manifest import Learned, Malformed, file_name, user_directory
 from mpiimport.runtime.root.learning import NONE, Learning
 
@@ -122,6 +123,31 @@ def test_a_damaged_file_is_neither_used_nor_overwritten(tmp_path: Path) -> None:
     assert str(path) in complaint and "remove it" in complaint
     again.finish({}, {"json": 1})
     assert path.read_text() == damaged
+
+
+def test_a_first_run_begins_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "file_system", lambda path: "ext4")
+    program = Program(COMMAND, "import json", [])
+    assert Learning.of(program, str(tmp_path)).begin()
+    # It may have ended without a word.
+    again = Learning.of(program, str(tmp_path))
+    assert not again.begin()
+    assert again.known.imported == set()
+
+
+def test_no_first_run_begins_where_none_can_be_learned_from(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    program = Program(COMMAND, "import json", [])
+    for manifests in (NONE, str(tmp_path / "file" / "below")):
+        assert not Learning.of(program, manifests).begin()
+
+
+@pytest.mark.parametrize("kind", ["tmpfs", "overlay"])
+def test_what_goes_with_a_container_is_no_place_to_learn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(learning, "file_system", lambda path: kind)
+    assert not Learning.of(Program(COMMAND, "import json", []), str(tmp_path)).begin()
 
 
 def test_nothing_is_kept_where_nothing_is_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,12 +73,17 @@ def test_pruning_removes_what_is_of_no_more_use(
     bad.write_text("nonsense")
     other = directory / "notes.txt"
     other.write_text("not ours")
+    being_written, left = (directory / f"{script.name}-1.manifest.{digit * 16}" for digit in "0f")
+    for path in (being_written, left):
+        path.touch()
+    os.utime(left, (time.time() - 7200,) * 2)
     assert main(["manifest", "prune", "--dry-run"]) == 0
     assert {path for path in (kept, gone, old, bad, other) if path.exists()} == {kept, gone, old, bad, other}
     assert main(["manifest", "prune"]) == 0
-    assert set(directory.iterdir()) == {kept, other}
+    assert set(directory.iterdir()) == {kept, other, being_written}
     said = capsys.readouterr().out
     assert "/no/such/app.py is gone" in said and "not changed for 100 days" in said and "malformed" in said
+    assert f"{left}: its writer was killed" in said
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ sys.path.insert(0, sys.argv[1])
 from mpiimport.runtime.serving.site_answers import Answers
 from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.program import Program
+from mpiimport.runtime.root.learning import Learning
 from mpiimport.runtime.root.snapshot import take_snapshot
 
 seen = []
@@ -23,7 +24,8 @@ def taken():
 
 before = taken()
 loaded = set(sys.modules)
-snapshot = take_snapshot(Program.parse(["-c", "import decimal, numpy"]), from_environment(), loaded, Answers())
+program = Program.parse(["-c", "import decimal, numpy"])
+snapshot = take_snapshot(program, from_environment(), Learning.of(program, ""), loaded, Answers())
 for name, size in snapshot.sizes.items():
     snapshot.fill(name, 0, memoryview(bytearray(size)))
 found = snapshot.effort()

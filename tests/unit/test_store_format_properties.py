@@ -28,6 +28,7 @@ from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.mpi.transport import Transport
 from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.program import COMMAND, Program
+from mpiimport.runtime.root.learning import Learning
 from mpiimport.runtime.root.read_ahead import read_ahead
 from mpiimport.runtime.root.snapshot import Snapshot, take_snapshot
 from mpiimport.runtime.serving.account import Account
@@ -168,7 +169,8 @@ def read(tree: Path, modules: list[str]) -> Snapshot:
         mock.patch.object(sys, "path", [str(tree)]),
         mock.patch("mpiimport.runtime.os.getcwd", return_value="/nowhere"),
     ):
-        return take_snapshot(program, from_environment(), set(sys.modules) - set(modules), Answers())
+        loaded = set(sys.modules) - set(modules)
+        return take_snapshot(program, from_environment(), Learning.of(program, "-"), loaded, Answers())
 
 
 def fill(parent: Path, snapshot: Snapshot, leaders: Any = Alone) -> Store:
@@ -393,7 +395,7 @@ def test_what_travels_between_nodes_fills_and_seals_every_file() -> None:
 @quick
 @given(st.integers(0, 1 << 20).filter(lambda number: number != digest_module.FORMAT))
 def test_an_index_of_another_format_is_refused(other: int) -> None:
-    index = Index({}, [], [], {}, {}, {}, {}, {}, {}, [], {})
+    index = Index({}, [], [], {}, {}, {}, {}, {}, {}, [], {}, {}, "")
     with mock.patch.object(digest_module, "_KEY", digest_module._KEY - digest_module.FORMAT + other):
         packed = index.pack()
     with pytest.raises(Damaged):

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from mpiimport.runtime import PACKAGE_DIRECTORY
@@ -13,6 +14,7 @@ from mpiimport.runtime.root.learned_manifest import BAKED, SUFFIX, Learned
 
 from ..complaint import Complaint
 from ..machine.images import open_image
+from .bake_warm import bake_warm, check_warm
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,28 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = commands.add_parser(
         "bake",
         help="record what a program imports into an image, for its first run",
-        usage="mpiimport bake [--output FILE] [IMAGE] -- COMMAND...",
+        usage="mpiimport bake [--output FILE] [IMAGE] -- COMMAND...\n"
+        "       mpiimport bake --warm FILE -- python app.py\n       mpiimport bake --warm FILE --check",
         description="Run COMMAND once, in IMAGE (an image file or a sandbox directory) or, without one, right here, as "
         "in %%post or a Dockerfile, and leave the names of the modules it imports in its Python tree.",
     )
     parser.add_argument("image", nargs="?", metavar="IMAGE")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the image file to FILE, not over IMAGE")
-    parser.set_defaults(takes_command=True, run=lambda given, command: bake(given.image, given.output, command))
+    parser.add_argument("--warm", type=Path, metavar="FILE", help="write an image of the memory, imports done")
+    parser.add_argument("--check", action="store_true", help="with --warm: look at every byte of FILE")
+    # For tests of remedies.
+    parser.add_argument("--without", action="append", default=[], help=argparse.SUPPRESS)
+    parser.set_defaults(takes_command=False, may_take_command=True, run=partial(_run, parser))
+
+
+def _run(parser: argparse.ArgumentParser, given: argparse.Namespace, command: list[str]) -> int:
+    if given.warm and given.check:
+        return check_warm(given.warm)
+    if given.warm:
+        return bake_warm(given.warm, command, tuple(given.without))
+    if not command:
+        parser.error("give the command to run after --: mpiimport bake [IMAGE] -- COMMAND")
+    return bake(given.image, given.output, command)
 
 
 def bake(image: str | None, output: Path | None, command: list[str]) -> int:

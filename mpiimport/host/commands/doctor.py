@@ -11,6 +11,7 @@ from ..complaint import Complaint
 from ..machine.doors import FLAGGED, FUSE, SHIM, Runtime, image_files_can_be_mounted, runtimes, shim_is_first
 from ..machine.launchers import Launcher, family, launchers
 from ..machine.trees import Place, Tree, ask_here, ask_image, usual_python
+from .session import kept_place
 
 WIDTH, LABEL = 110, 12
 
@@ -127,6 +128,20 @@ def _describe_stores(report: Report, tree: Tree) -> None:
     if tree.stores and not usable:
         for place in tree.stores:
             report.wrong(place.refusal)
+    _describe_kept_stores(report)
+
+
+def _describe_kept_stores(report: Report) -> None:
+    try:
+        place = kept_place()
+        stores = place.stores() if place else []
+        if place and stores:
+            report.fact("kept", f"stores: {len(stores)}, {in_words(place.size())}, in {place.directory}")
+        else:
+            report.fact("kept", "no stores yet; MPIIMPORT_KEEP=auto keeps them")
+    except (Complaint, OSError):
+        # What is wrong with options the tree's own Python has said; others may remove the place meanwhile.
+        return
 
 
 def _store(place: Place, memory_left: int | None) -> str:

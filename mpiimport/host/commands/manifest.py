@@ -12,6 +12,7 @@ from mpiimport.runtime.root.learned_manifest import SUFFIX, Learned, Malformed, 
 from ..complaint import Complaint
 
 SECONDS_A_DAY = 86400
+SECONDS_AN_HOUR = 3600
 DIFFERENT = 1
 
 
@@ -97,6 +98,11 @@ def prune(directory: Path, days: int, dry_run: bool) -> int:
         print(f"{'would remove' if dry_run else 'removed'} {entry.path}: {reason}")
         if not dry_run:
             entry.path.unlink(missing_ok=True)
+    for path in directory.glob(f"*{SUFFIX}.{'[0-9a-f]' * 16}"):
+        if time.time() - path.stat().st_mtime > SECONDS_AN_HOUR:
+            print(f"{'would remove' if dry_run else 'removed'} {path}: its writer was killed")
+            if not dry_run:
+                path.unlink(missing_ok=True)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""``mpiimport session start|status|stop``: the stores that this user keeps on this node."""
+"""``mpiimport session start|run|status|stop``: the stores that this user keeps on this node."""
 
 import argparse
 import os
@@ -6,12 +6,13 @@ import subprocess
 import time
 from pathlib import Path
 
-from mpiimport.runtime.options import OptionError, from_environment
+from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.lock import LOCK
 from mpiimport.runtime.store.place import PROGRAM, Place, size_of
 
 from ..complaint import Complaint
+from . import session_run
 
 LOCKS = Path("/proc/locks")
 
@@ -22,10 +23,18 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     parser = kinds.add_parser("start", help="fill the store of the program that the command behind -- starts")
     parser.set_defaults(run=lambda given, command: start(command), takes_command=True)
+    parser = kinds.add_parser("run", help="run the command behind --, whose processes keep stores until it ends")
+    # `mpiimport run --session` says it.
+    parser.add_argument("--ignoring", type=int, nargs="*", default=[], help=argparse.SUPPRESS)
+    parser.set_defaults(run=_run, takes_command=True)
     parser = kinds.add_parser("status", help="list the stores")
     parser.set_defaults(run=lambda given, command: status())
     parser = kinds.add_parser("stop", help="remove the stores; status 1 where processes still use some")
     parser.set_defaults(run=lambda given, command: stop())
+
+
+def _run(given: argparse.Namespace, command: list[str]) -> int:
+    return session_run.run(command, _options().store_places(), given.ignoring)
 
 
 def start(command: list[str]) -> int:
@@ -48,7 +57,7 @@ def start(command: list[str]) -> int:
 
 def status() -> int:
     """Print a line for each store. Status 1 where there is none."""
-    place = _place()
+    place = kept_place()
     stores = place.stores() if place is not None else []
     if place is None or not stores:
         print("no stores are kept on this node")
@@ -75,7 +84,7 @@ def _described(store: Path) -> str:
 
 def stop() -> int:
     """Remove the stores of this user on this node."""
-    place = _place()
+    place = kept_place()
     left = place.remove() if place is not None else []
     for store in left:
         count = users(Path(store))
@@ -90,15 +99,21 @@ def users(store: Path) -> int:
     return sum(1 for line in lines if len(line) > 5 and line[1] == "FLOCK" and line[5].rpartition(":")[2] == inode)
 
 
-def _place() -> Place | None:
+def kept_place() -> Place | None:
+    """Return where this user's stores lie on this node, if there are any. Raises Complaint."""
+    options = _options()
+    return Place.find(options.store_places(), options.session)
+
+
+def _options() -> Options:
     try:
-        return Place.find(from_environment().store_places())
+        return from_environment()
     except OptionError as exc:
         raise Complaint(str(exc)) from None
 
 
 def _filled() -> set[str]:
-    place = _place()
+    place = kept_place()
     return set(place.stores()) if place is not None else set()
 
 

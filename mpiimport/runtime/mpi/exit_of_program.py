@@ -1,9 +1,13 @@
 """What objects and signals of a program still do when its rank waits for others at its end: what they do plainly."""
 
 import _signal  # type: ignore[import-not-found]
+import sys
+
+from ..machinery import found_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -18,12 +22,30 @@ def take_handlers(waits_plainly: bool) -> None:
             _signal.signal(number, instead)
 
 
-def finalize_once(mpi: "Any") -> None:
-    """Let objects that die from here on finalise MPI as they like: it is about to be, and only once."""
-    is_finalized, finalized = mpi.Is_finalized, []
+def heed_abort_status(mpi: "Any", tell: "Callable[[int], None]") -> None:
+    """Tell of the status with which the program, as ``python -m mpi4py`` does, has mpi4py end the job at its exit."""
+    real = mpi._set_abort_status
 
-    def finalize() -> None:
-        finalized.append(True)
+    def set_abort_status(status: int) -> None:
+        real(status)
+        tell(status)
 
-    mpi.Finalize = finalize
-    mpi.Is_finalized = lambda: bool(finalized) or is_finalized()
+    mpi._set_abort_status = found_in(mpi, "_set_abort_status", set_abort_status)
+
+
+def behind_destructors(work: "Callable[[], object]") -> None:
+    """Have ``work`` done when the destructors of what modules hold have run, at the end of the interpreter.
+
+    The variables of `sys` go behind those of all modules, private ones first. ``work`` finds those of no other module.
+    """
+    sys._mpiimport = _Last(work)  # type: ignore[attr-defined]
+
+
+class _Last:
+    """What does its work when it is deleted."""
+
+    def __init__(self, work: "Callable[[], object]") -> None:
+        self._work = work
+
+    def __del__(self) -> None:
+        self._work()

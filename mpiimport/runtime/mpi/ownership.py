@@ -7,10 +7,10 @@ as usual and the loaded ``mpi4py.MPI`` is handed over under the user's own ``mpi
 from _frozen_importlib_external import spec_from_file_location
 
 from .. import os
-from ..c_functions import address, call_interpreter, open_library
+from ..c_functions import address, open_library, when_interpreter_has_ended
 from ..option_table import SESSION, THREAD_LEVELS
 from .error_handlers import handle_as_mpi, handle_as_mpi4py, handle_at_exit
-from .exit_of_program import finalize_once, take_handlers
+from .exit_of_program import behind_destructors, heed_abort_status, take_handlers
 from .extension import complete
 from .handover import MPI_MODULE, HandoverFinder
 from .loading import NoMpi, import_privately, own_packages
@@ -41,7 +41,7 @@ class Ownership:
 
     ``mpi``: the module ``mpi4py.MPI``; ``path``: its file; ``read_at_load``: the settings it was loaded with;
     ``given``: the module that user code got, ``mpi`` or a copy of it; ``adopted``: user code has taken MPI over;
-    ``of_the_tree``: it finds the same mpi4py.
+    ``is_told_to_abort``: the program itself wants its end to end the job; ``of_the_tree``: it finds the same mpi4py.
     """
 
     def __init__(self, before_site: bool, preload: tuple[str, ...]) -> None:
@@ -49,13 +49,16 @@ class Ownership:
         self._pid = os.getpid()
         self.adopted = False
         self._started = self._finalize = self._aborting = self._left_to_heir = False
+        self.is_told_to_abort = False
         self._provided = self._status = 0
+        self._work: list[Callable[[], None]] = []
         self._launcher = Connection()
         self.mpi: ModuleType
         self.mpi, self.read_at_load = import_privately(before_site, preload)
         self.given: ModuleType | None = None
-        # Kept, for user code may be given another answer.
+        # Kept, for user code may be given another answer, and be listened to.
         self._is_initialized: Callable[[], bool] = self.mpi.Is_initialized
+        self._set_abort_status: Callable[[int], None] = self.mpi._set_abort_status
         self.path: str = self.mpi.__file__ or ""
         self.of_the_tree = not self.path.startswith(own_packages() + "/")
 
@@ -110,6 +113,7 @@ class Ownership:
         self.given = module
         if module is self.mpi:
             complete(module)
+        heed_abort_status(module, self._tell_to_abort)
         if self._started and is_open():
             # OpenSHMEM started it, as the program sees it, and ends it.
             self._adopt(False, THREAD_LEVELS[thread_level()])
@@ -128,14 +132,16 @@ class Ownership:
 
         User code may keep that for itself; a forked child and a job about to be aborted are left alone.
         """
-        return self.active() and not self._aborting and (self._finalize or is_open())
+        return self.active() and not self.aborts() and (self._finalize or is_open())
 
     def before_finalize(self, work: "Callable[[], None]") -> None:
         """Have ``work`` done where MPI_Finalize is called: that first deletes what COMM_SELF carries (MPI 11.2.4)."""
         mpi: Any = self.mpi
+        self._work = left = [work]
 
         def deleted(communicator: "Any", keyval: int, value: object) -> None:
-            work()
+            for each in left:
+                each()
 
         mpi.COMM_SELF.Set_attr(mpi.Comm.Create_keyval(delete_fn=deleted), None)
 
@@ -147,13 +153,13 @@ class Ownership:
     def finish(self) -> None:
         """At exit, after all other exit handlers, see to MPI_Finalize, unless OpenSHMEM does."""
         shared = is_open()
+        # By now it is done, and what it needs may be gone when MPI is finalised.
+        self._work.clear()
         if self.will_finalize():
             if self.given is None:
                 handle_at_exit(self.mpi)
-            else:
-                finalize_once(self.given)
             if not shared:
-                _finalize_after_interpreter(self.path)
+                self._finalize_after_interpreter()
         elif self.aborts() and shared:
             # Its end would come before that of mpi4py, and wait for all.
             self.mpi.COMM_WORLD.Abort(self._status)
@@ -178,6 +184,15 @@ class Ownership:
             self._finalize_now()
             self._launcher.end()
 
+    def _finalize_after_interpreter(self) -> None:
+        """Have MPI_Finalize called where mpi4py calls it, after destructors that free MPI objects.
+
+        A destructor that finalises MPI itself, from C too, is the last to do so.
+        """
+        finalize = when_interpreter_has_ended(address(open_library(self.path), "MPI_Finalize"))
+        is_finalized = self.mpi.Is_finalized
+        behind_destructors(lambda: is_finalized() or finalize())
+
     def _is_in_use(self) -> bool:
         """Tell whether user code has taken over the MPI that we started, or OpenSHMEM has."""
         return self.adopted or is_open()
@@ -188,18 +203,21 @@ class Ownership:
 
     def abort_at_exit(self, status: int) -> None:
         """Make the end of this process end the job, as ``python -m mpi4py`` does after an exception."""
-        if self.active():
+        if self.active() and not self.is_told_to_abort:
             self._aborting, self._status = True, status
-            self.mpi._set_abort_status(status)
+            self._set_abort_status(status)
 
     def aborts(self) -> bool:
         """Tell whether the end of this process is to end the job."""
-        return self._aborting and self.active()
+        return (self._aborting or self.is_told_to_abort) and self.active()
 
     def end_without_abort(self) -> None:
         """End as if no exception had been; MPI is finalised where it would be."""
         self._aborting = False
-        self.mpi._set_abort_status(0)
+        self._set_abort_status(0)
+
+    def _tell_to_abort(self, status: int) -> None:
+        self.is_told_to_abort = bool(status)
 
     def _start_for_user(self, settings: "Settings") -> None:
         """Do what mpi4py does when it is imported, which it did for us and cannot do again."""
@@ -276,9 +294,3 @@ def _level(mpi: "Any", name: str) -> int:
 
 def _order(mpi: "Any", level: int) -> int:
     return [getattr(mpi, "THREAD_" + name.upper()) for name in THREAD_LEVELS].index(level)
-
-
-def _finalize_after_interpreter(path: str) -> None:
-    """Register MPI_Finalize for where mpi4py calls it: after destructors that free MPI objects have run."""
-    finalize = address(open_library(path), "MPI_Finalize")
-    call_interpreter("Py_AtExit", "P", finalize)

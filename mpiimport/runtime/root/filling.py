@@ -1,7 +1,5 @@
 """Filling a kept store: what one process of a program would import, read in a process that does nothing else."""
 
-import sys
-
 from .. import time
 from .learning import Learning
 from .rehearsal import Rehearsal
@@ -19,20 +17,28 @@ if TYPE_CHECKING:
 
 
 def fill(
-    place: "Place", key: str, program: "Program", options: "Options", answers: "Answers", before_site: bool
+    place: "Place",
+    key: str,
+    program: "Program",
+    options: "Options",
+    loaded: set[str],
+    answers: "Answers",
+    before_site: bool,
 ) -> None:
     """Read what ``program`` will import, and publish a store of it under ``key``.
 
-    Raises what reading, and a file system, may raise; NoRoom; and Unsettled. Nothing is left of the store then.
+    ``loaded``: the modules that each process has already when it attaches. Raises what reading, and a file system, may
+    raise; NoRoom; and Unsettled. Nothing is left of the store then.
     """
     began = time.time_ns()
     wanted = place.take_wanted(key)
-    if wanted:
-        Learning.of(program, options.manifests).add(wanted)
-    loaded = set(sys.modules)
     with Rehearsal(answers, before_site) as site:
-        snapshot = take_snapshot(program, options, loaded, answers, nodes=1, site=site, wanted=wanted)
-    check_settled(snapshot.witnesses, began)
+        learning = Learning.of(program, options.manifests)
+        if wanted:
+            learning.known.imported |= wanted
+            learning.add(wanted)
+        snapshot = take_snapshot(program, options, learning, loaded, answers, nodes=1, site=site, kept=True)
+    check_settled(snapshot.index, began, options.keep_on)
     store = place.create(snapshot.sizes, options)
     try:
         _write(snapshot, store)

@@ -140,7 +140,8 @@ def user_directory() -> str:
     cache = os.environ.get("XDG_CACHE_HOME", "")
     if not cache.startswith("/"):
         home = os.path.expanduser("~")
-        cache = os.path.join(home, ".cache") if home.startswith("/") else ""
+        # An empty HOME leads to "/".
+        cache = os.path.join(home, ".cache") if home.startswith("/") and home != "/" else ""
     return os.path.join(cache, "mpiimport", "manifests") if cache else ""
 
 

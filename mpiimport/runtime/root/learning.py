@@ -5,8 +5,8 @@ from _frozen_importlib_external import FileLoader
 from zipimport import zipimporter
 
 from .. import os
+from ..file_systems import file_system
 from ..serving.account import file_of, spec_of
-from .distributions import telling_words
 from .learned_manifest import (
     TOP,
     Learned,
@@ -17,17 +17,18 @@ from .learned_manifest import (
     tree_identity,
     user_directory,
 )
-from .static_manifest import Manifest
-from .tree import EXTENSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..program import Program
+    from .static_manifest import Manifest
 
 LOADERS = (FileLoader, zipimporter)
 OWN_LOADER = "the program has it loaded by a loader of its own,"
+# File systems whose files often go with the container.
+PASSING = {"fuse.fuse-overlayfs", "overlay", "ramfs", "tmpfs"}
 # The value of the option `manifests` that turns learning off.
 NONE = "-"
 
@@ -55,6 +56,7 @@ class Learning:
         """
         self.known = Learned()
         self.complaints: list[str] = []
+        self._found = False
         self._program = program
         self._tree = tree
         self._reached: set[str] = set()
@@ -83,8 +85,12 @@ class Learning:
             [os.path.join(baked_directory(), baked)] if baked else [],
         )
 
-    def reached(self, manifest: Manifest) -> None:
+    def reached(self, manifest: "Manifest") -> None:
         """Remember what the snapshot holds."""
+        # A first run that is only learned from does without.
+        from .distributions import telling_words
+        from .tree import EXTENSION
+
         for module in manifest.modules.values():
             if module.path and (module.kind == EXTENSION or module.path in manifest.code):
                 self._names.setdefault(module.path, []).append(module.name)
@@ -115,14 +121,24 @@ class Learning:
             pass
         return misses
 
-    def add(self, imported: set[str]) -> None:
-        """Save that these modules were imported, where that can be saved."""
+    def begin(self) -> bool:
+        """Tell whether nothing is known of the program, but will be from now on: its first run is learned from.
+
+        A program that ends without a word has had its first run, too.
+        """
+        if not self._path or self._found or self.complaints or not self.add(set()):
+            return False
+        return file_system(os.path.dirname(self._path)) not in PASSING
+
+    def add(self, imported: set[str]) -> bool:
+        """Save that these modules were imported. Tell whether that could be saved."""
         found = Learned(self._program.identity(), self._tree)
         found.imported = {name for name in imported if is_module_name(name)}
         try:
             self._save(found)
         except OSError:
-            pass
+            return False
+        return True
 
     def _imported_as(self, path: str) -> list[str]:
         """Return the name of the module that was imported from a file, or all that it may have been."""
@@ -132,6 +148,7 @@ class Learning:
     def _take(self, path: str) -> None:
         try:
             self.known.merge(Learned.read(path))
+            self._found = True
         except OSError:
             pass
         except Malformed as exc:

@@ -1,41 +1,37 @@
-"""Recording what one process imports, for `mpiimport bake`: no MPI, no store."""
+"""Recording what one process imports while it runs as plain Python."""
 
 import sys
+from _frozen_importlib import ModuleSpec
 
 from .. import os
 from ..serving.account import spec_of
-from .learned_manifest import file_name, tree_identity
-from .learning import Learning
-from .rehearsal import Rehearsal
-from .snapshot import resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..options import Options
-    from ..program import Program
-    from ..serving.site_answers import Answers
+    from collections.abc import Callable
 
 
 class Recording:
     """One recording, from before user code runs to the exit of the process."""
 
-    def __init__(self, program: "Program", options: "Options", answers: "Answers", before_site: bool) -> None:
-        """``before_site``: ``site`` has still to run."""
+    def __init__(self, save: "Callable[[set[str]], object]") -> None:
+        """``save``: is given the names of the modules that were imported from files."""
         self._pid = os.getpid()
-        name = file_name(program)
-        path = os.path.join(os.path.abspath(options.record), name) if name else ""
-        with Rehearsal(answers, before_site) as site:
-            self._learning = Learning(program, tree_identity(), path, [])
-            self._learning.reached(resolve(program, options, set(), self._learning.known, site=site))
+        self._save = save
 
     def finish(self) -> None:
-        """Write the manifest. A forked child is left out."""
+        """Save what was imported. A forked child is left out. Never raises."""
         if os.getpid() != self._pid:
             return
-        names = {name for name, module in list(sys.modules.items()) if isinstance(name, str) and _is_file(module)}
-        self._learning.finish({}, dict.fromkeys(names - {"__main__"}, 1))
+        try:
+            names = {name for name, module in list(sys.modules.items()) if isinstance(name, str) and _is_file(module)}
+            self._save(names - {"__main__"})
+        except Exception:
+            # A run that cannot be noted is no worse.
+            pass
 
 
 def _is_file(module: object) -> bool:
     spec = spec_of(module)
-    return spec is not None and spec.has_location and not spec.name.startswith("mpiimport.")
+    # The program may have left anything in sys.modules. Of its own kinds of specs nothing is asked.
+    return type(spec) is ModuleSpec and spec.has_location and not str(spec.name).startswith("mpiimport.")

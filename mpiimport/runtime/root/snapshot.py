@@ -4,6 +4,7 @@ import sys
 
 from .. import os
 from ..digest import digest
+from ..file_systems import image
 from ..option_table import ALL, AUTO, WORLD
 from ..serving.metadata import METADATA_MODULES
 from ..size import in_words
@@ -23,7 +24,7 @@ from .rehearsal import CUSTOMISED
 from .staging import are_local, leave_direct, make_fit
 from .static_manifest import Manifest
 from .tree import EXTENSION, Tree
-from .witnesses import witnesses_of
+from .witnesses import add_witnesses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Snapshot:
 
     ``sizes``: bytes of each file of the store by its name there; ``uncached``: source files without a valid
     pyc, whose pyc root writes when it imports them, as plain Python would; ``learning``: to be told at the end what
-    was imported; ``complaints``: lines for the user; ``witnesses``: as the index has them.
+    was imported; ``complaints``: lines for the user.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Snapshot:
         complaints: list[str],
     ) -> None:
         self._listed = len(index.listings)
-        self.witnesses = index.witnesses
+        self.index = index
         self.uncached = uncached
         self.learning = learning
         self.complaints = complaints
@@ -89,20 +90,19 @@ class Snapshot:
 def take_snapshot(
     program: "Program",
     options: "Options",
+    learning: Learning,
     loaded: set[str],
     answers: "Answers",
     nodes: int = MANY_NODES,
     room: "Callable[[], int] | None" = None,
     site: "Rehearsal | None" = None,
-    wanted: set[str] | None = None,
+    kept: bool = False,
 ) -> Snapshot:
     """Read what ``program`` will import: ``loaded`` are the modules that every rank has already.
 
-    ``nodes``: how many there are; ``room``: tells the bytes that every node has for its store; ``site``: entered, where
-    it has still to run; ``wanted``: of a kept store alone, the modules that processes have missed.
+    ``learning``: of this program; ``nodes``: how many there are; ``room``: tells the bytes that every node has for its
+    store; ``site``: entered, where it has still to run; ``kept``: for a store that is kept.
     """
-    learning = Learning.of(program, options.manifests)
-    learning.known.imported |= wanted or set()
     before = set(sys.modules)
     manifest = resolve(program, options, loaded, learning.known, nodes, site)
     hide_modules(before)
@@ -111,7 +111,7 @@ def take_snapshot(
     first = program.search_entry()
     searched = {place for places in learning.known.searched.values() for place in places}
     writable = {os.getcwd(), first or os.getcwd(), *searched}
-    snapshot = _pack(manifest, writable, answers, learning, options, nodes == 1, room, wanted is not None)
+    snapshot = _pack(manifest, writable, answers, learning, options, nodes == 1, room, kept)
     if options.init == WORLD:
         snapshot.complaints += unseen_settings(program, manifest)
     return snapshot
@@ -224,6 +224,8 @@ def _pack(
         aliases={},
         expected=[],
         witnesses={},
+        of_image={},
+        mounts=image()[1],
     )
     code = records.joined()
     complaints = list(learning.complaints)
@@ -240,7 +242,7 @@ def _pack(
     index.aliases = libraries.aliases()
     if kept:
         index.expected = learning.known.imported
-        index.witnesses = witnesses_of(index)
+        add_witnesses(index)
     uncached = frozenset(path for path, read in code_read.items() if not read.cached)
     return Snapshot(index, code, libraries.staged, uncached, learning, complaints)
 

@@ -66,6 +66,8 @@ class Manifest:
         self.modules: dict[str, Module] = {}
         self.code: dict[str, CodeFile] = {}
         self.metadata_words = set(self._learned.asked)
+        # A plain first run tells nothing else.
+        self._asks_anew = not self._learned.asked and not METADATA_MODULES.isdisjoint(self._learned.imported)
         self._hints = Hints(tree, readers)
         self._seen = set(loaded)
         self._unread: list[Module] = []
@@ -220,14 +222,12 @@ class Manifest:
         package = module.name if module.locations else module.name.rpartition(".")[0]
         if isinstance(read, CodeFile):
             known = module.name in self._learned.imported
-            if known and read.marshalled is not None:
+            is_enough = known and read.marshalled is not None and not self._asks_anew
+            code = None if is_enough else read.code()
+            if is_enough or code is not None:
                 self.code[read.path] = read
-                return
-            code = read.code()
             if code is not None:
-                self.code[read.path] = read
-                if not known:
-                    self._follow_code(module, code, package)
+                self._note_metadata_words(words(code)) if known else self._follow_code(module, code, package)
         elif read is not None:
             tops = {name for name in self.modules if "." not in name} | LIKELY
             self.follow_names(named_modules(read, self.tree, tops))

@@ -1,43 +1,143 @@
 """What a process asks before it believes a kept store: whether each path that the store speaks of is as it was."""
 
-from .. import os
-from ..file_systems import LOCAL_FILE_SYSTEMS, file_system
-from ..listing import stamp_of
+from _frozen_importlib_external import SOURCE_SUFFIXES, cache_from_source
+
+from .. import open, os
+from ..file_systems import IMAGE_FILE, LOCAL_FILE_SYSTEMS, image_on, mount_of
+from ..listing import stamp
+from ..store.witnesses import is_one_image, own_root, stamp_in_image
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..listing import Stamp
+    from collections.abc import Iterator
+
     from ..store.index import Index
 
 SECOND = 10**9
 # Nanoseconds for which a path must have been left alone: file systems round times, and clocks differ a little.
 SETTLED = 2 * SECOND
-
-
 # File systems on which no file changes without the time of its inode. In images that is the time that their maker
 # wrote, and what is below an overlay cannot be seen.
 TELLING = (LOCAL_FILE_SYSTEMS - {"erofs", "squashfs"}) | {"beegfs", "ceph", "gpfs", "lustre", "nfs", "nfs4"}
+# In the head of a pyc (PEP 552): it goes by the source's hash, or by nothing.
+HEAD, FLAGS, BY_HASH = 8, slice(4, 8), 1
 
 
 class Unsettled(Exception):
     """What was read may change, or have changed, unseen: the message names it."""
 
 
-def witnesses_of(index: "Index") -> "dict[str, Stamp | None]":
-    """Return what each path is like from which an index was made."""
-    metadata = [os.path.join(directory, name) for directory, files in index.metadata.items() for name in files]
-    asked = [path for _, path in index.answers]
-    paths = [*index.listings, *index.absent, *index.code, *index.needs, *index.libraries, *metadata, *asked]
-    return {path: stamp_of(path) for path in dict.fromkeys(paths)}
+class Mounts:
+    """What is mounted where paths lie. Whoever started a container has told which image its own tree is of."""
+
+    def __init__(self, told: tuple[str, ...] = ()) -> None:
+        """``told``: types of file systems that are trusted beside TELLING."""
+        self._known: dict[int, tuple[str, str]] = {}
+        self._telling = TELLING | {*told}
+        # Of the image: where it lies, and the device of the container's own tree; empty where nothing is told.
+        self._image_on = image_on()
+        self._image = mount_of(own_root())[1] if self._image_on else ""
+
+    def doubt(self, path: str, device: int) -> str:
+        """Return why a file of a device may change with no sign of it; empty where it does not."""
+        kind = self._of(path, device)[0]
+        if self.is_sealed(path, device):
+            return ""
+        if self.has_in_image(path, device):
+            kind = self._image_on
+        if kind in self._telling:
+            return ""
+        return (
+            f"{path} lies on {kind or 'a file system of unknown kind'}, where files may change unseen; if they do not, "
+            "name its type in MPIIMPORT_KEEP_ON"
+        )
+
+    def is_sealed(self, path: str, device: int) -> bool:
+        """Tell whether a path lies in an image that is a file: of another one the key is another."""
+        return self._image_on == IMAGE_FILE and self.has_in_image(path, device)
+
+    def has_in_image(self, path: str, device: int) -> bool:
+        """Tell whether a path lies in the image, and on no file system that shows all by itself."""
+        kind, mounted = self._of(path, device)
+        return bool(self._image) and mounted == self._image and kind not in TELLING
+
+    def _of(self, path: str, device: int) -> tuple[str, str]:
+        if device not in self._known:
+            self._known[device] = mount_of(os.path.realpath(path))
+        return self._known[device]
 
 
-def check_settled(witnesses: "dict[str, Stamp | None]", began: int) -> None:
-    """Raise Unsettled where a path has changed since ``began`` (ns), or shortly before, or may change unseen."""
-    for path, found in witnesses.items():
-        if found is not None and max(found[:2]) > began - SETTLED:
-            raise Unsettled(f"{path} has just changed; try again")
-    places = {os.stat(path).st_dev: path for path, found in witnesses.items() if found is not None}
-    for path in places.values():
-        kind = file_system(os.path.realpath(path))
-        if kind not in TELLING:
-            raise Unsettled(f"{path} lies on {kind or 'a file system of unknown kind'}, where files may change unseen")
+def add_witnesses(index: "Index") -> None:
+    """Note in an index what each path is like from which it was made."""
+    mounts = Mounts()
+    for path in dict.fromkeys(_paths(index)):
+        try:
+            status = os.stat(path)
+        except OSError:
+            index.witnesses[path] = None
+            continue
+        if mounts.has_in_image(path, status.st_dev):
+            index.of_image[path] = stamp_in_image(path, status)
+        else:
+            index.witnesses[path] = stamp(status)
+
+
+def _paths(index: "Index") -> "Iterator[str]":
+    yield from index.listings
+    yield from index.absent
+    yield from index.code
+    yield from index.needs
+    yield from index.libraries
+    for directory, files in index.metadata.items():
+        yield from (os.path.join(directory, name) for name in files)
+    yield from (path for _, path in index.answers)
+    for directory in index.listings:
+        yield from _links(directory)
+    for path in index.code:
+        if path.endswith(tuple(SOURCE_SUFFIXES)):
+            yield from _cache(path)
+
+
+def _links(directory: str) -> "list[str]":
+    """Return the links in a directory, which does not change when what they lead to does."""
+    try:
+        with os.scandir(directory) as entries:
+            return [entry.path for entry in entries if entry.is_symlink()]
+    except OSError:
+        return []
+
+
+def _cache(path: str) -> "Iterator[str]":
+    """Yield where the bytecode of a source lies, and that itself where a new source does not make it void."""
+    try:
+        cached = cache_from_source(path)
+    except NotImplementedError:
+        return
+    yield os.path.dirname(cached)
+    try:
+        with open(cached, "rb") as stream:
+            flags = int.from_bytes(stream.read(HEAD)[FLAGS], "little")
+    except OSError:
+        return
+    if flags & BY_HASH:
+        yield cached
+
+
+def check_settled(index: "Index", began: int, told: tuple[str, ...]) -> None:
+    """Raise Unsettled where a path has changed since ``began`` (ns), or shortly before, or may change unseen.
+
+    ``told``: types of file systems on which nothing does.
+    """
+    mounts = Mounts(told)
+    for path, found in {**index.witnesses, **index.of_image}.items():
+        if found is None:
+            continue
+        device = os.stat(path).st_dev
+        reason = mounts.doubt(path, device)
+        if reason:
+            raise Unsettled(reason)
+        _, changed, *_ = found
+        if changed > began - SETTLED and not mounts.is_sealed(path, device):
+            raise Unsettled(f"{path} has just changed, or the clock of its file system is ahead; try again")
+    if not is_one_image(index.of_image):
+        raise Unsettled("the image has just changed, or its files lie on several devices")

@@ -4,6 +4,7 @@ import sys
 
 from .. import os
 from ..clock import NAMED, STARTED
+from ..file_systems import IMAGE
 from ..messages import say
 from ..mpi.abrupt_ends import before_abrupt_ends
 from ..mpi.launcher import Launch, is_on_one_node, is_rank_process, launch
@@ -17,7 +18,7 @@ from .decision import IMAGE_ON, unserved_interpreter, why_not
 from .exit_handlers import ExitHandlers
 
 # What our programs tell each other on the way to a rank, which the program need not know.
-HANDED_OVER = (NAMED, STARTED, IMAGE_ON, "MPIIMPORT_APPLIED", "MPIIMPORT_PLAN", "MPIIMPORT_PROFILE")
+HANDED_OVER = (NAMED, STARTED, IMAGE_ON, IMAGE, "MPIIMPORT_APPLIED", "MPIIMPORT_PLAN", "MPIIMPORT_PROFILE")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..mpi.ownership import Ownership
@@ -39,7 +40,9 @@ def activate(
         _import_from_kept(here, options, program, answers, before_site, at_exit)
         return None
     if options.switch != "0" and options.record and (here is None or here.rank == 0):
-        _record(options, program, answers, before_site, at_exit)
+        from ..root.baking import record_to_bake
+
+        at_exit.add(record_to_bake(program, options, answers, before_site).finish)
     if options.switch == "0" or options.debug or options.record or here is None:
         return None
     if not explicit and not is_rank_process(here):
@@ -85,6 +88,8 @@ def _activate_rank(
             service.start()
     except SteppedAside as exc:
         _say(here.rank, str(exc), report)
+        if service.recording is not None:
+            at_exit.add(service.recording.finish)
     except Exception as exc:
         # There is nothing outside the phases that could fail but MPI itself.
         _say(0, f"rank {here.rank}: {exc!r}", report)
@@ -125,12 +130,6 @@ def _new_report(path: str, here: Launch | None, program: Program, at_exit: ExitH
         report.facts["ranks"] = here.size
     at_exit.add(report.finish)
     return report
-
-
-def _record(options: Options, program: Program, answers: Answers, before_site: bool, at_exit: ExitHandlers) -> None:
-    from ..root.recording import Recording
-
-    at_exit.add(Recording(program, options, answers, before_site).finish)
 
 
 def _arrange_exit(rank: int, service: "Service", ownership: "Ownership", at_exit: ExitHandlers) -> None:

@@ -147,6 +147,9 @@ def activate_interpreter() -> None:
     try:
         options = from_environment()
         program = Program.of_interpreter()
+        if program.is_module("mpiimport"):
+            # That activates for the program behind it.
+            return
         abort_on_uncaught(activate(options, program, Answers(), before_site=False, explicit=False))
     except NoProgram:
         return

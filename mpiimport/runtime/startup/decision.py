@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 OVERLAY, IMAGE_ON = "overlay", "MPIIMPORT_IMAGE_ON"
 # Behind a colon there, if a launcher in the container has started all ranks: they are told the same.
 ALL = "all"
+# From so many ranks on a first run is served. To find out what a program imports, root reads more than one rank alone
+# would, and all wait: what the others save is less where they are few.
+SERVED_AT_ONCE = 16
 
 
 def why_not(launch: "Launch", options: "Options") -> str:
@@ -47,6 +50,13 @@ def unserved_interpreter() -> str:
 
 def nothing_gained(kind: str) -> str:
     return f"one node reads its own {kind} file system, so nothing is gained; MPIIMPORT=force serves anyway"
+
+
+def learned_first(ranks: int) -> str:
+    return (
+        f"this is the first run of the program, and with {ranks} ranks it is only learned from; later runs are served, "
+        "and MPIIMPORT=force serves any"
+    )
 
 
 def own_file_system() -> str:

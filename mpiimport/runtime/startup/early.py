@@ -128,6 +128,8 @@ class EarlyStart:
         not the program's.
         """
         del sys.path[0]
+        # The interpreter has asked whether modules can be imported from the script.
+        sys.path_importer_cache.pop(sys.argv[0], None)
         if with_site:
             _unset_no_site()
         return self._prepare_command(interpreter, sys.argv[1:], with_site, self._imports.remove)

@@ -27,9 +27,11 @@ class ExitHandlers:
         self._register(handler)
 
     def keep(self) -> None:
-        """Let the program's own calls neither run nor drop them."""
+        """Let the program's own calls neither run, nor drop, nor count them."""
         for name in EARLY:
             setattr(atexit, name, found_in(atexit, name, self._apart(getattr(atexit, name))))
+        count = atexit._ncallbacks
+        atexit._ncallbacks = found_in(atexit, "_ncallbacks", lambda: count() - len(self._handlers))
 
     def _apart(self, function: "Callable[[], None]") -> "Callable[[], None]":
         def replaced() -> None:

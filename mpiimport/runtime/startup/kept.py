@@ -9,12 +9,13 @@ import sys
 
 from .. import os, time
 from ..digest import Damaged
-from ..listing import stamp_of
+from ..file_systems import IMAGE_FILE, image, image_on
 from ..messages import say
 from ..serving.account import Account, file_of
 from ..serving.imports import Imports
 from ..store.index import Index
 from ..store.place import Place, batch_job, key_of
+from ..store.witnesses import hold
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class NotFilled(Exception):
 def _fill_here(options: "Options", program: "Program", answers: "Answers", before_site: bool) -> None:
     key = key_of(program, options, before_site)
     parents = options.store_places()
-    place = Place.find(parents) or Place.make(parents)
+    place = Place.find(parents, options.session) or Place.make(parents, options.session)
     if not key:
         raise NotFilled("the program is read from standard input; give it a file of its own")
     if place is None:
@@ -74,7 +75,7 @@ def _others_fill(place: Place, key: str, seconds: int) -> bool:
         filling = place.begin_filling(key, rest=0)
         if filling is not None:
             os.close(filling)
-            return _find(place, key) is not None
+            return _find(place, key, trusted=True) is not None
         time.sleep(LOOK_AGAIN)
     return False
 
@@ -91,25 +92,27 @@ def import_from_kept(
         place = _place(options)
         if not key or place is None:
             return
-        found = _find(place, key)
+        # Those of a session have been filled since that began.
+        found = _find(place, key, trusted=bool(options.session))
+        reason = ""
         if found is None or place.is_wanted(key):
-            _leave_filler(place, key, options, program, answers, before_site)
+            reason = _leave_filler(place, key, options, program, answers, before_site)
         if found is not None:
             _attach(place, key, *found, options, program, answers, report)
         elif report is not None:
-            report.facts["stepped_aside"] = NONE_YET
+            report.facts["stepped_aside"] = reason
     except Exception as exc:
         say(f"mpiimport: running as plain Python: no store is kept ({exc!r})")
 
 
 def _place(options: "Options") -> Place | None:
     parents = options.store_places()
-    place = Place.find(parents)
-    return place if place is not None or batch_job() else Place.make(parents)
+    place = Place.find(parents, options.session)
+    return place if place is not None or options.session or batch_job() else Place.make(parents)
 
 
-def _find(place: Place, key: str) -> "tuple[Store, Index] | None":
-    """Return the store for a key, if all that it speaks of is as it was."""
+def _find(place: Place, key: str, trusted: bool) -> "tuple[Store, Index] | None":
+    """Return the store for a key, if all that it speaks of is as it was; ``trusted``: nothing has to be looked at."""
     store = place.attach(key)
     if store is None:
         return None
@@ -120,7 +123,9 @@ def _find(place: Place, key: str) -> "tuple[Store, Index] | None":
         # It is as good as none.
         place.withdraw(key, store)
         return None
-    if not _is_fresh(index):
+    # What the job may write to no store speaks of.
+    trusted = trusted and index.mounts == image()[1]
+    if os.getcwd() in index.listings or not (trusted or hold(index)):
         store.leave()
         return None
     return store, index
@@ -167,58 +172,52 @@ def _tell(place: Place, key: str, index: Index, account: Account) -> None:
         pass
 
 
-def _is_fresh(index: Index) -> bool:
-    """Tell whether all that the store speaks of is as it was. What the job may write to it does not speak of."""
-    here = os.getcwd()
-    return here not in index.listings and all(stamp_of(path) == seen for path, seen in index.witnesses.items())
-
-
 def _leave_filler(
     place: Place, key: str, options: "Options", program: "Program", answers: "Answers", before_site: bool
-) -> None:
-    """Leave a process behind that fills the store, unless one does, and go on without waiting for it.
+) -> str:
+    """Leave a process behind that fills the store, unless one does; return why there is none yet, or will be none.
 
     One that ``sitecustomize`` has given threads is not to be forked.
     """
+    from ..root.witnesses import Mounts
+    from .left_behind import keep_only, leave_behind
+
+    doubt = Mounts(options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
+    if doubt:
+        return doubt
     filling = place.begin_filling(key) if len(os.listdir(THREADS)) == 1 else None
     if filling is None:
-        return
-    child = os.fork()
-    if child:
-        os.close(filling)
-        os.waitpid(child, 0)
-        return
-    try:
-        os.setsid()
-        if not os.fork():
-            _let_go(filling)
-            _fill(place, key, options, program, answers, before_site)
-    finally:
-        os._exit(0)
+        return NONE_YET
+
+    def work() -> None:
+        keep_only(filling)
+        _let_go()
+        _fill(place, key, options, program, answers, before_site)
+
+    leave_behind(work)
+    os.close(filling)
+    return NONE_YET
 
 
 def _fill(
     place: Place, key: str, options: "Options", program: "Program", answers: "Answers", before_site: bool
 ) -> None:
+    # Before root's own modules need more, which those that come later have not.
+    loaded = set(sys.modules)
     from ..root.filling import fill
 
     place.sweep(LEASE)
-    fill(place, key, program, options, answers, before_site)
+    fill(place, key, program, options, loaded, answers, before_site)
 
 
-def _let_go(filling: int) -> None:
-    """Keep nothing of the rank that this process comes from: its descriptors, signals, binding and priority."""
-    null = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):
-        os.dup2(null, stream)
-    low = 3
-    for descriptor in (filling, os.sysconf("SC_OPEN_MAX")):
-        os.closerange(low, descriptor)
-        low = descriptor + 1
+def _let_go() -> None:
+    """Keep nothing of the rank that this process comes from: neither signals, nor binding, nor priority."""
     for number in _signal.valid_signals():
         if callable(_signal.getsignal(number)):
             _signal.signal(number, _signal.SIG_DFL)
-    os.nice(IDLE)
+    # Apptainer waits for whoever uses an image that FUSE has mounted.
+    if image_on() != IMAGE_FILE:
+        os.nice(IDLE)
     try:
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
     except OSError:

@@ -21,7 +21,7 @@ from ..store.index import Index
 from ..store.placement import Placement
 from .agreement import Agreement, SteppedAside, alone
 from .deadline import run_before_deadline
-from .decision import nothing_gained, own_file_system
+from .decision import SERVED_AT_ONCE, learned_first, nothing_gained, own_file_system
 from .handshake import differing, own_facts
 from .left_open import LeftOpen
 from .starting import start
@@ -35,19 +35,20 @@ if TYPE_CHECKING:
     from ..options import Options
     from ..program import Program
     from ..report.measured import Report
+    from ..root.recording import Recording
     from ..root.snapshot import Snapshot
     from ..serving.site_answers import Answers
     from ..store.store import Store
 
 # Seconds that a rank that has failed gives the others, to fail too.
-MOMENT = 1
+MOMENT = 3
 
 
 class Service:
     """The one service of a process.
 
     ``ownership``: the MPI that it starts; ``serves``: the store answers imports; ``left_open``: the files of the
-    program, to begin with that.
+    program, to begin with that; ``recording``: on root, of a first run that is only learned from.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Service:
         self.ownership = ownership
         self.options = options
         self.serves = False
+        self.recording: Recording | None = None
         self.left_open = LeftOpen()
         self._report = report
         self._facts = report.facts if report is not None else {}
@@ -99,17 +101,16 @@ class Service:
         """At the exit of a rank that has failed, let the others say why they fail, for a moment.
 
         Where all ranks do, none has to end the job for the others. Else this one is about to, by which launchers kill:
-        nothing is to be left by those that have not failed. Never raises.
+        nothing is to be left by those that have not failed. Where the program wants it, nobody waits. Never raises.
         """
         if not self.ownership.aborts():
             return
         self._placement.discard()
         try:
-            if self._all_fail(MOMENT):
+            if not self.ownership.is_told_to_abort and self._all_fail(MOMENT):
                 self.ownership.end_without_abort()
         except BaseException:
-            # As of a signal: the moment is over.
-            pass
+            pass  # As of a signal: the moment is over.
 
     def _take_part(self) -> None:
         """Run the phases, and end what they began of MPI where all ranks have come to the same end."""
@@ -119,18 +120,21 @@ class Service:
         try:
             imports, gathering = self._run_phases(transport, gathers)
         except SteppedAside:
-            transport.free()
-            alone(transport.rank, self.ownership.end_startup, session)
+            self._end_startup(transport, gathers, session)
             raise
         gathering.begin()
         self._gather = gathering.run_at_exit
+        self._end_startup(transport, gathers, session)
+        alone(transport.rank, self.serve, imports)
+
+    def _end_startup(self, transport: Transport, gathers: Transport | None, session: "Any") -> None:
+        """Free what the phases were agreed upon by, but for what tells at the end whether all ranks fail."""
         if gathers is None:
             transport.free()
         else:
             transport.free_parts()
             self._all_fail = gathers.all_fail
         alone(transport.rank, self.ownership.end_startup, session)
-        alone(transport.rank, self.serve, imports)
 
     def _run_phases(self, transport: Transport, gathers: Transport | None) -> tuple[Imports, Gathering]:
         """Alternate work, which is local and may fail, with bare exchanges, which are collective and hold no work."""
@@ -141,7 +145,7 @@ class Service:
         room, first = phase("survey", STORE, self.survey_node, transport, neighbours, facts, extremes)
         rooms = transport.extremes(room)
         nodes = transport.totals(first)
-        snapshot, listed = phase("read", READ, self.read_tree, nodes, rooms)
+        snapshot, listed = phase("read", READ, self.read_tree, transport, nodes, rooms)
         listed = transport.broadcast(listed)
         sizes, own, place = phase("reserve", STORE, self.reserve_store, neighbours, listed)
         place = neighbours.broadcast(place)
@@ -181,7 +185,9 @@ class Service:
         first = neighbours.rank == 0
         return [self._placement.survey(first, transport.rank), bool(own_file_system())], [int(first)]
 
-    def read_tree(self, nodes: list[int] | None, rooms: tuple[list[int], list[int]]) -> "tuple[Snapshot | None, bytes]":
+    def read_tree(
+        self, transport: Transport, nodes: list[int] | None, rooms: tuple[list[int], list[int]]
+    ) -> "tuple[Snapshot | None, bytes]":
         """On root, which alone is told the number of nodes, read what the program will import.
 
         Return that, and the files of a store for it.
@@ -192,13 +198,25 @@ class Service:
         if nodes == [1] and held and self.options.switch != "force":
             raise SteppedAside(nothing_gained(own_file_system()))
         loaded = set(sys.modules)
+        from ..root.learning import Learning
         from ..root.rehearsal import Rehearsal
-        from ..root.snapshot import take_snapshot
 
+        # What is known of a program goes by sys.prefix, which site sets.
         with Rehearsal(self._answers, self._before_site) as site:
+            learning = Learning.of(self._program, self.options.manifests)
+            if transport.size < SERVED_AT_ONCE and self.options.switch != "force" and learning.begin():
+                from ..root.reading import hide_modules
+                from ..root.recording import Recording
+
+                self.recording = Recording(learning.add)
+                hide_modules(loaded)
+                raise SteppedAside(learned_first(transport.size))
+            from ..root.snapshot import take_snapshot
+
             snapshot = take_snapshot(
                 self._program,
                 self.options,
+                learning,
                 loaded,
                 self._answers,
                 nodes[0],

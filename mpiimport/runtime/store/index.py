@@ -26,6 +26,8 @@ class Index:
     answers    what ``site_answers.Answers`` recorded on root
     expected   of a kept store: the modules that earlier processes are known to have imported
     witnesses  of a kept store: every path that it speaks of -> its ``stamp``, None of one that does not exist
+    of_image   of a kept store: the same of paths in a container's image, by ``witnesses.stamp_in_image``
+    mounts     of a kept store: what the container that filled it was started with
     """
 
     __slots__ = (
@@ -37,7 +39,9 @@ class Index:
         "libraries",
         "listings",
         "metadata",
+        "mounts",
         "needs",
+        "of_image",
         "witnesses",
         "writable",
     )
@@ -55,6 +59,8 @@ class Index:
         aliases: dict[str, str],
         expected: list[str],
         witnesses: "dict[str, Stamp | None]",
+        of_image: "dict[str, Stamp]",
+        mounts: str,
     ) -> None:
         self.listings = listings
         self.writable = set(writable)
@@ -67,6 +73,8 @@ class Index:
         self.aliases = aliases
         self.expected = set(expected)
         self.witnesses = witnesses
+        self.of_image = of_image
+        self.mounts = mounts
 
     def pack(self) -> bytes:
         fields = [getattr(self, name) for name in self.__slots__]

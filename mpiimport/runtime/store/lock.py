@@ -1,6 +1,6 @@
 """The lock of a store (flock(2)): whoever uses the store holds it shared, whoever removes the store holds it alone."""
 
-from .. import os, time
+from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, LOCK_SH, flock
 
 STORE_PREFIX = "mpiimport-"
@@ -25,7 +25,21 @@ def sweep(parents: list[str]) -> None:
 
 def own_prefix() -> str:
     """Return how the names of this user's stores begin; those that are locked otherwise than here differ in this."""
-    return f"{STORE_PREFIX}{os.geteuid()}."
+    return f"{STORE_PREFIX}{user()}."
+
+
+def user() -> int:
+    """Return the number of this user, as it is outside of the user namespace that this process may be in.
+
+    user_namespaces(7), uid_map.
+    """
+    own = os.geteuid()
+    try:
+        with open("/proc/self/uid_map", "rb") as stream:
+            ranges = [[int(word) for word in line.split()] for line in stream]
+    except OSError:
+        return own
+    return next((outside + own - inside for inside, outside, size in ranges if inside <= own < inside + size), own)
 
 
 def _sweep_one(directory: str) -> None:
@@ -84,7 +98,7 @@ def remove_unless_used(directory: str) -> None:
 
 
 def remove(directory: str) -> None:
-    """Remove a store. Raises OSError.
+    """Remove a store, or the place of a session's stores. Raises OSError.
 
     It gets another name first: nobody joins or adds to it any more, and what a process leaves that is killed meanwhile
     is known to be nobody's.
@@ -94,8 +108,12 @@ def remove(directory: str) -> None:
     for parent, directories, files in os.walk(removed, topdown=False, onerror=_fail):
         for name in files:
             os.unlink(os.path.join(parent, name))
-        for name in directories:
-            os.rmdir(os.path.join(parent, name))
+        for path in [os.path.join(parent, name) for name in directories]:
+            # A link to a store is listed as a directory, too.
+            if os.path.islink(path):
+                os.unlink(path)
+            else:
+                os.rmdir(path)
     os.rmdir(removed)
 
 

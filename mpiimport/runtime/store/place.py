@@ -1,4 +1,4 @@
-"""Where kept stores lie: one directory per user and node. Their users come and go; nobody waits, and no daemon runs.
+"""Where kept stores lie: one directory per user and node, or session. Nobody waits, and no daemon runs.
 
 stores/<name>   a store (see ``store``), complete and never changed. Its lock is held by each of its users, and its
                 modification time says when the last of them came
@@ -7,13 +7,14 @@ wanted/<key>    what processes of a program imported that its store lacks, a nam
 filling/<key>   locked by the process that fills a store for this key, as long as it lives (flock(2))
 """
 
+import _imp
 import sys
 
 from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, flock
 from ..digest import FORMAT, digest
-from ..file_systems import file_system
-from .lock import remove_unless_used
+from ..file_systems import file_system, image
+from .lock import LOCK, own_prefix, remove_unless_used, user
 from .memory import room
 from .store import Store
 
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from ..program import Program
 
 STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "filling"
-# The image that a process runs in.
-IMAGE = ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER")
+# The image that a process runs in, as the runtime was told of it.
+IMAGE_NAMES = ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER")
 # Seconds between two fillings for one program: of a tree that changes all the time nothing can be kept.
 REST = 10
 # In a store: what it is for.
@@ -43,6 +44,12 @@ def batch_job() -> str:
     return next((found for found in map(os.environ.get, BATCH_JOBS) if found), "")
 
 
+def of_batch_job() -> str:
+    """Return how names of what is kept end in a batch job, so that its epilog knows them; empty outside one."""
+    job = "".join(letter if letter.isalnum() else "_" for letter in batch_job())
+    return f".{job}" if job else ""
+
+
 class Place:
     """The directory of this user's kept stores on this node."""
 
@@ -50,10 +57,13 @@ class Place:
         self.directory = directory
 
     @classmethod
-    def find(cls, parents: list[str]) -> "Place | None":
-        """Return the place in the first of the directories that has one, which nobody else can have made."""
+    def find(cls, parents: list[str], session: str = "") -> "Place | None":
+        """Return the place in the first of the directories that has one, which nobody else can have made.
+
+        ``session``: the name of one whose place is meant.
+        """
         for parent in parents:
-            directory = os.path.join(parent, _own_name())
+            directory = os.path.join(parent, _own_name(session))
             try:
                 status = os.lstat(directory)
             except OSError:
@@ -64,10 +74,10 @@ class Place:
         return None
 
     @classmethod
-    def make(cls, parents: list[str]) -> "Place | None":
+    def make(cls, parents: list[str], session: str = "") -> "Place | None":
         """Return the place, made in the first directory that can be written to; None where none can."""
         for parent in parents:
-            directory = os.path.join(parent, _own_name())
+            directory = os.path.join(parent, _own_name(session))
             try:
                 os.mkdir(directory, 0o700)
                 for name in (STORES, PROGRAMS, WANTED, FILLING):
@@ -186,9 +196,10 @@ class Place:
         for directory in self._by_last_use():
             remove_unless_used(directory)
         left = self._by_last_use()
-        if not left:
-            for name in os.listdir(self.path(FILLING)):
-                os.unlink(self.path(FILLING, name))
+        for name in os.listdir(self.path(FILLING)) if not left else ():
+            os.unlink(self.path(FILLING, name))
+        # Whose session it is takes the place away.
+        if not left and not os.path.exists(self.path(LOCK)):
             for kind in (STORES, PROGRAMS, WANTED, FILLING):
                 os.rmdir(self.path(kind))
             os.rmdir(self.directory)
@@ -246,13 +257,16 @@ def key_of(program: "Program", options: "Options", before_site: bool) -> str:
         (sys.executable, sys.prefix, sys.base_prefix, sys.path, program.search_entry()),
         os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
         file_system(sys.prefix),
-        [os.environ.get(name) for name in IMAGE],
+        (image()[0], [os.environ.get(name) for name in IMAGE_NAMES]),
         (__file__, FORMAT, before_site),
+        (sys.pycache_prefix, _imp.check_hash_based_pycs),
         (options.leave_alone, options.serve, options.libraries, options.direct, options.breadth, options.manifests),
     )
     return digest(repr(facts).encode(errors="surrogateescape")).hex()
 
 
-def _own_name() -> str:
-    job = "".join(letter if letter.isalnum() else "_" for letter in batch_job())
-    return f"{NAME}{os.geteuid()}" + (f".{job}" if job else "")
+def _own_name(session: str) -> str:
+    if session:
+        # Once whoever began it has gone, it is swept as any store is that nobody uses.
+        return own_prefix() + os.path.basename(session)
+    return f"{NAME}{user()}{of_batch_job()}"

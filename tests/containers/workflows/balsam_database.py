@@ -1,14 +1,13 @@
 """Balsam 0.5 and its database, as `balsam init` makes it."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.daemons import Daemons
 from lab.ranks import Mpi
 from tests.containers.cells import Site
-from tests.containers.workflows.daemons import Apart, Daemons
+from tests.containers.workflows.apart import Apart
 from tests.containers.workflows.manager import Manager
 
 # For a machine of one node without a scheduler.
@@ -35,8 +34,7 @@ class Classic(Apart):
         return {**super().environment(), **own, **changes}
 
 
-@contextmanager
-def balsam_database(site: Site, mpi: Mpi, daemons: Daemons) -> Iterator[Classic]:
+def balsam_with_database(site: Site, mpi: Mpi, daemons: Daemons) -> Classic:
     """Balsam with settings, and a database that has its tables."""
     manager = Classic.apart(Manager.of(site, mpi, "balsam-classic"), daemons)
     # Balsam starts the database itself; but not as root.
@@ -50,4 +48,4 @@ def balsam_database(site: Site, mpi: Mpi, daemons: Daemons) -> Iterator[Classic]
     (home / "settings.json").write_text(json.dumps({**settings, **SETTINGS}))
     made = manager.run(manager.python, "-c", MIGRATIONS)
     assert made.status == 0, made.stderr
-    yield manager
+    return manager

@@ -4,20 +4,21 @@ from collections.abc import Iterator
 
 import pytest
 
+from lab.daemons import Daemons
 from lab.ranks import Mpi
+from tests.conftest import provision
 from tests.containers.cells import Site
-from tests.containers.workflows.balsam_database import Classic, balsam_database
-from tests.containers.workflows.balsam_server import Balsam, balsam_server
-from tests.containers.workflows.daemons import Daemons
+from tests.containers.workflows.balsam_database import Classic, balsam_with_database
+from tests.containers.workflows.balsam_server import Balsam, balsam_with_site
 
 
 @pytest.fixture(scope="module")
 def balsam_with_servers(site: Site, mpis: dict[str, Mpi]) -> Iterator[Balsam]:
-    with Daemons(site.workspace("root")) as daemons, balsam_server(site, mpis["mpich"], daemons) as started:
-        yield started
+    with Daemons(site.workspace("root"), provision("databases.sh")) as daemons:
+        yield balsam_with_site(site, mpis["mpich"], daemons)
 
 
 @pytest.fixture(scope="module")
 def balsam_classic_with_servers(site: Site, mpis: dict[str, Mpi]) -> Iterator[Classic]:
-    with Daemons(site.workspace("root")) as daemons, balsam_database(site, mpis["mpich"], daemons) as started:
-        yield started
+    with Daemons(site.workspace("root"), provision("databases.sh")) as daemons:
+        yield balsam_with_database(site, mpis["mpich"], daemons)

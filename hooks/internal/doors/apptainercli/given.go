@@ -23,5 +23,8 @@ func (l Line) Given() []Option {
 	return out
 }
 
+// Words returns all that stands in front of the image.
+func (l Line) Words() []string { return l.Args[:l.imageAt] }
+
 // Globals returns the words in front of the subcommand.
 func (l Line) Globals() []string { return l.Args[:l.actionAt] }

@@ -42,6 +42,7 @@ var variables = map[string][]string{
 	"no-init":    {"NOSHIMINIT"},
 	"pid":        {"PID", "UNSHARE_PID"},
 	"oci":        {"OCI"},
+	"overlay":    {"OVERLAY", "OVERLAYIMAGE"},
 	"userns":     {"USERNS", "UNSHARE_USERNS"},
 	"writable":   {"WRITABLE"},
 }

@@ -3,9 +3,12 @@ package commands
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/ignored"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/launch"
@@ -13,11 +16,13 @@ import (
 )
 
 // RunUsage is how `mpiimport run` is called.
-const RunUsage = "usage: mpiimport run [--profile P] [--] LAUNCHER..., as in: mpiimport run -- srun -n 64 apptainer exec img.sif python app.py"
+const RunUsage = "usage: mpiimport run [--profile P] [--session] [--] LAUNCHER..., as in: mpiimport run -- srun -n 64 apptainer exec img.sif python app.py"
 
 // Run resolves the profile once for all containers of a job and starts the launcher, with the shims ahead of the
 // runtimes and the sitecustomize door for pythons of the host.
 func (c Call) Run() (Outcome, error) {
+	session := false
+	c.Args, session = takeSession(c.Args)
 	name, line, err := c.profile()
 	if err != nil {
 		return Outcome{}, err
@@ -59,7 +64,40 @@ func (c Call) Run() (Outcome, error) {
 		// The starts that read the plan know no more of it.
 		job.LeftOut = plan.LeftOut
 	}
-	return toOtherNodes(job), nil
+	job = toOtherNodes(job)
+	if session {
+		return c.inSession(job, chosen.Profile)
+	}
+	return job, nil
+}
+
+// takeSession takes the option --session from those in front of the launcher.
+func takeSession(args []string) ([]string, bool) {
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "--session":
+			return slices.Concat(args[:i], args[i+1:]), true
+		case args[i] == "--profile":
+			i++
+		case !strings.HasPrefix(args[i], "--profile="):
+			return args, false
+		}
+	}
+	return args, false
+}
+
+// inSession puts the program in front of a job that makes a place for stores and removes it when the job has ended.
+func (c Call) inSession(job Outcome, p *profile.Profile) (Outcome, error) {
+	// A profile may lock that nothing is kept.
+	if _, err := launch.HostEnvironment(p, environ.Set(c.Env, ourvars.Keep, "auto"), false); err != nil {
+		return Outcome{}, err
+	}
+	front := []string{prefix.HostPython(c.Prefix), "-I", "-m", "mpiimport.host", "session", "run", "--ignoring"}
+	for _, s := range ignored.Signals() {
+		front = append(front, strconv.Itoa(int(s.(syscall.Signal))))
+	}
+	job.Args = slices.Concat(front, []string{"--"}, job.Args)
+	return job, nil
 }
 
 func (c Call) jobEnvironment(name, plan string) []string {

@@ -209,3 +209,30 @@ func TestThePlanOfAJobIsForTheUserNamespacesOfItsRuntime(t *testing.T) {
 		}
 	}
 }
+
+func TestASessionStandsInFrontOfTheLauncher(t *testing.T) {
+	own := "-I -m mpiimport.host session run --ignoring -- srun -n 2 app"
+	for _, line := range []string{"--session -- srun -n 2 app", "--profile site --session srun -n 2 app", "--session --profile=site srun -n 2 app"} {
+		job, err := installed(t, nil).with(line).Run()
+		if err != nil || !strings.HasSuffix(strings.Join(job.Args, " "), own) {
+			t.Errorf("%s: %q %v", line, job.Args, err)
+		}
+	}
+	for line, want := range map[string]string{"srun --session": "srun --session", "--profile --session srun": ""} {
+		job, err := installed(t, nil).with(line).Run()
+		if got := strings.Join(job.Args, " "); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q %v", line, job.Args, err)
+		}
+	}
+	if job, err := installed(t, nil).with("--session srun", "MPIIMPORT=0").Run(); err != nil || strings.Join(job.Args, " ") != "srun" {
+		t.Errorf("switched off: %q %v", job.Args, err)
+	}
+	c := installed(t, nil)
+	locked := site + "service: {keep: never}\nlock: [service.keep]\n"
+	if err := os.WriteFile(filepath.Join(c.Prefix, "profiles", "site.yaml"), []byte(locked), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.with("--profile site --session srun").Run(); err == nil || !strings.Contains(err.Error(), "locks service.keep") {
+		t.Errorf("locked: %v", err)
+	}
+}

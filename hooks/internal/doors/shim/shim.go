@@ -40,7 +40,7 @@ func Plain(args []string) []string { return apptainercli.Parse(args).WithoutFlag
 
 func (c Call) start(line apptainercli.Line) containerstart.Call {
 	return containerstart.Call{
-		Action: line.Action, Image: line.Image(), Command: line.Command(),
+		Action: line.Action, Words: line.Words(), Image: line.Image(), Command: line.Command(),
 		Asked: line.Asked, Value: line.Value, Options: line.Options(c.Env), Doubt: cmp.Or(line.Doubt, c.Doubt),
 		Env: c.Env, Prefix: c.Prefix, Facts: c.Facts, Root: c.Root, Takes: apptainercli.Takes,
 	}

@@ -26,6 +26,28 @@ func TestTheLongestMountHoldsAPath(t *testing.T) {
 	}
 }
 
+func TestAnImageIsToldFromWhatTakesItsPlace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "img.sif")
+	seen := map[string]bool{}
+	for _, content := range []string{"one", "two", "longer"} {
+		// Another file may get the inode of one that was removed.
+		if err := os.WriteFile(file+content, []byte(content), 0o644); err != nil || os.Rename(file+content, file) != nil {
+			t.Fatal(err)
+		}
+		seen[Identity(file, Mountinfo)] = true
+	}
+	if err := os.Chmod(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seen[Identity(file, Mountinfo)] = true
+	if len(seen) != 4 || seen[""] {
+		t.Errorf("%v", seen)
+	}
+	if Identity("docker://python", Mountinfo) != "" || Identity("/dev/null", Mountinfo) != "" {
+		t.Error("no image on this machine has an identity")
+	}
+}
+
 func TestOnlyDirectoriesHaveAKind(t *testing.T) {
 	directory := t.TempDir()
 	file := filepath.Join(directory, "img.sif")

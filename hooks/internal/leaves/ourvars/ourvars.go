@@ -16,6 +16,7 @@ const (
 	Plan    = "MPIIMPORT_PLAN"     // a launch plan that holds for all container starts of a job
 	Inject  = "MPIIMPORT_INJECT"   // what an injected MPI needs of the image (internal/inside/fitting)
 	ImageOn = "MPIIMPORT_IMAGE_ON" // the kind of file system from which the container's image is read
+	Image   = "MPIIMPORT_IMAGE"    // what tells the container's image from all others of this machine
 )
 
 // ForAllRanks ends ImageOn where a launcher in the container starts the ranks, which are then all told the same.
@@ -30,13 +31,19 @@ const OptionPrefix = "MPIIMPORT_"
 // Report is an option: where a report is written, if one is.
 const Report = OptionPrefix + "REPORT"
 
+// Keep and Fill are options: whether a store is kept on the node, and whether it is filled now.
+const (
+	Keep = OptionPrefix + "KEEP"
+	Fill = OptionPrefix + "FILL"
+)
+
 // RankVariables is an option: the names of the variables for rank, size and local size, between colons.
 const RankVariables = OptionPrefix + "RANK_VARIABLES"
 
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
 func IsOption(name string) bool {
 	switch name {
-	case Mode, Profile, Applied, Start, Started, Pid, Unset, Parent, Plan, Inject, ImageOn:
+	case Mode, Profile, Applied, Start, Started, Pid, Unset, Parent, Plan, Inject, ImageOn, Image:
 		return false
 	}
 	return len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)

@@ -1,25 +1,19 @@
 """Makes a site of Balsam as `balsam site init` does, which asks a terminal for what it is to be like.
 
-python balsam_site.py DIRECTORY
+python balsam_site.py DIRECTORY NODE
 """
 
 import sys
 from pathlib import Path
-from typing import ClassVar
 
 from balsam.config import site_builder
-from balsam.platform.compute_node import DefaultNode
 
-# Jobs are looked for more often, pilots wait less, and jobs may have more ranks than this machine has CPUs.
+# Jobs are looked for more often, and pilots wait less.
 CHANGES = {
     "sync_period: 10": "sync_period: 1",
     "idle_ttl_sec: 60": "idle_ttl_sec: 10",
-    "balsam.platform.compute_node.DefaultNode": "balsam_site.Node",
+    "balsam.platform.compute_node.DefaultNode": sys.argv[2],
 }
-
-
-class Node(DefaultNode):  # type: ignore[misc]
-    cpu_ids: ClassVar[list[int]] = list(range(8))
 
 
 if __name__ == "__main__":

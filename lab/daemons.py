@@ -1,20 +1,17 @@
-"""What a manager's server needs, on the loopback of a network of its own, ended by process ids."""
+"""What a server needs, on the loopback of a network of its own, ended by process ids."""
 
 import os
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from lab.processes import running
-from lab.ranks import Outcome, clean_environment, run
-from tests.conftest import provision
-from tests.containers.workflows import manager
+from .processes import in_namespace
+from .ranks import clean_environment
 
 SECONDS = 60
 # PostgreSQL does not run as root.
@@ -24,17 +21,29 @@ NETWORK = "ip link set lo up && hostname localhost && touch up && exec sleep inf
 
 
 class Daemons:
-    """Started in a directory, ended by ``stop`` in reverse order. ``inside``: words before one that runs there."""
+    """Started in a directory while the context lasts, each by the words ``before`` and its command.
 
-    def __init__(self, directory: Path) -> None:
+    At the end they are ended in reverse order, and then all else that runs in their network. ``inside``: words before a
+    command that runs there. ``databases``: the directory of PostgreSQL's programs, as databases.sh prints it.
+    """
+
+    def __init__(self, directory: Path, databases: Path, before: Sequence[str] = ()) -> None:
         self.directory = directory
         self.inside: list[str] = []
+        self._databases = databases
+        self._before = list(before)
+        self._network: Path | None = None
         self._running: list[tuple[subprocess.Popen[bytes], int]] = []
-        network = self.start("network", ["unshare", "--net", "--uts", "sh", "-c", NETWORK], {})
-        self.wait(lambda: (directory / "up").exists(), "network")
-        self.inside = ["nsenter", "--target", str(network), "--net", "--uts", "--"]
 
     def __enter__(self) -> Self:
+        try:
+            first = self.start("network", ["unshare", "--net", "--uts", "sh", "-c", NETWORK], {})
+            self.wait(lambda: (self.directory / "up").exists(), "network")
+            self._network = Path(f"/proc/{first}/ns/net").readlink()
+            self.inside = ["nsenter", "--target", str(first), "--net", "--uts", "--"]
+        except BaseException:
+            self.stop()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -46,7 +55,7 @@ class Daemons:
         """Start a command, which ``ending`` ends with all that it has started; return its process id."""
         with (self.directory / f"{name}.out").open("wb") as output:
             process = subprocess.Popen(
-                [*self.inside, *command],
+                [*self._before, *self.inside, *command],
                 env=environment or clean_environment(),
                 cwd=where or self.directory,
                 stdin=subprocess.DEVNULL,
@@ -58,9 +67,12 @@ class Daemons:
         return process.pid
 
     def wait(self, condition: Callable[[], bool], name: str) -> None:
+        """Wait for what a command makes true. Raises TimeoutError with what the command said last."""
         end = time.monotonic() + SECONDS
         while not condition():
-            assert time.monotonic() < end, (self.directory / f"{name}.out").read_text(errors="replace")[-3000:]
+            if time.monotonic() > end:
+                said = (self.directory / f"{name}.out").read_text(errors="replace")
+                raise TimeoutError(f"{name} does not come up: {said[-3000:]}")
             time.sleep(0.1)
 
     def stop(self) -> None:
@@ -71,22 +83,37 @@ class Daemons:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        self._running.clear()
+        self._kill_others()
+
+    def _kill_others(self) -> None:
+        """What a daemon has started for its jobs may have gone into sessions of its own."""
+        # Never those of the machine's own network.
+        if self._network is None or self._network == Path("/proc/self/ns/net").readlink():
+            return
+        end = time.monotonic() + SECONDS
+        while (others := list(in_namespace("net", self._network))) and time.monotonic() < end:
+            for process in others:
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            time.sleep(0.05)
 
     def postgresql(self, database: str) -> Path:
         """Start a server with an empty database; return the directory of its socket."""
-        programs = provision("databases.sh")
         home = self.directory / "postgresql"
         home.mkdir()
         shutil.chown(home, DATABASE_USER, DATABASE_USER)
         as_user = ["setpriv", f"--reuid={DATABASE_USER}", f"--regid={DATABASE_USER}", "--clear-groups"]
         run = {"check": True, "stdout": subprocess.DEVNULL, "cwd": home}
+        programs = self._databases
         create = [programs / "initdb", "--auth=trust", "--username=root", "--no-sync", f"--pgdata={home / 'data'}"]
         subprocess.run([*as_user, *create], **run)  # type: ignore[call-overload]
         server = [str(programs / "postgres"), "-D", str(home / "data"), "-k", str(home), "-h", "localhost"]
         # Open connections do not hold it up.
         self.start("postgres", [*as_user, *server], {}, signal.SIGINT)
-        socket = home / ".s.PGSQL.5432"
-        self.wait(socket.exists, "postgres")
+        # Its socket is there before it takes connections.
+        asked = [str(programs / "pg_isready"), "--quiet", "-h", str(home)]
+        self.wait(lambda: subprocess.run(asked).returncode == 0, "postgres")
         subprocess.run([programs / "createdb", "-h", home, "-U", "root", database], check=True)
         return home
 
@@ -96,26 +123,3 @@ class Daemons:
         self.start("redis", ["redis-server", "--port", "0", "--unixsocket", str(socket), "--save", ""], {})
         self.wait(socket.exists, "redis")
         return socket
-
-
-@dataclass(frozen=True)
-class Apart(manager.Manager):
-    """A manager that runs in the network of its daemons; its tasks run below a directory of their own."""
-
-    daemons: Daemons
-
-    @classmethod
-    def apart(cls, plain: manager.Manager, daemons: Daemons) -> Self:
-        return cls(plain.site, plain.mpi, plain.python, plain.directory, daemons)
-
-    @property
-    def tasks(self) -> Path:
-        raise NotImplementedError
-
-    def run(self, *words: str | Path, **changes: str) -> Outcome:
-        command = [*self.daemons.inside, *map(str, words)]
-        return run(command, self.environment(**changes), manager.SECONDS, self.directory)
-
-    def processes(self) -> list[str]:
-        """What still runs of tasks."""
-        return [line.replace("\0", " ") for _, line in running(lambda place: place.is_relative_to(self.tasks))]

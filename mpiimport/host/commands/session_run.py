@@ -1,0 +1,88 @@
+"""``mpiimport session run``: a command whose processes keep stores of their own on this node, until it ends."""
+
+import os
+import secrets
+import signal
+import sys
+import time
+from pathlib import Path
+
+from mpiimport.runtime.startup.left_behind import keep_only, leave_behind
+from mpiimport.runtime.store.lock import new_lock, remove, sweep
+from mpiimport.runtime.store.place import Place, of_batch_job
+
+from ..complaint import Complaint
+
+# What Python ignores, whatever its caller did, and what is not ignored here.
+CHANGED = {signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD}
+# Exit statuses of shells for a command that is not there, and one that cannot be started.
+NOT_FOUND, NOT_EXECUTABLE = 127, 126
+# Seconds between two looks at whether the command has ended.
+LOOK_AGAIN = 0.1
+
+
+def run(command: list[str], parents: list[str], ignored: list[int]) -> int:
+    """Become a command, in a session of its own; return only where it cannot be started. Raises Complaint.
+
+    ``parents``: the directories in which stores may lie; ``ignored``: the signals that the command is to ignore, of
+    which Python no longer knows whether its caller did.
+    """
+    session = f"session-{secrets.token_hex(16)}{of_batch_job()}"
+    place = _begin(session, parents)
+    # Nobody can wait for a child otherwise.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _leave_cleaner(place)
+    for number in CHANGED:
+        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+    try:
+        os.execvpe(command[0], command, {**os.environ, "MPIIMPORT_SESSION": session, "MPIIMPORT_KEEP": "auto"})
+    except OSError as exc:
+        print(f"mpiimport: {command[0]} cannot be started: {exc.strerror}", file=sys.stderr)
+        return NOT_FOUND if isinstance(exc, FileNotFoundError) else NOT_EXECUTABLE
+
+
+def _begin(session: str, parents: list[str]) -> Place:
+    # Those whose cleaner was killed, too.
+    sweep(parents)
+    place = Place.make(parents, session)
+    if place is None:
+        raise Complaint(
+            f"no stores can be kept: none of {', '.join(parents)} can be written to; name another directory with "
+            "MPIIMPORT_STORE"
+        )
+    return place
+
+
+def _leave_cleaner(place: Place) -> None:
+    """Leave a process behind that removes the place when this process has ended, in whatever way. Raises Complaint.
+
+    It is no child of the command, which may wait for all that it has.
+    """
+    command = os.getpid()
+    ready, tell = os.pipe()
+    leave_behind(lambda: _clean_up_after(command, place, tell))
+    os.close(tell)
+    # Before the place is locked anybody may sweep it.
+    if not os.read(ready, 1):
+        remove(place.directory)
+        raise Complaint(f"no file can be locked in {place.directory}; name another directory with MPIIMPORT_STORE")
+    os.close(ready)
+
+
+def _clean_up_after(command: int, place: Place, tell: int) -> None:
+    lock = new_lock(place.directory)
+    began = _beginning(command)
+    os.write(tell, b"1")
+    keep_only(lock)
+    while _beginning(command) == began:
+        time.sleep(LOOK_AGAIN)
+    remove(place.directory)
+
+
+def _beginning(process: int) -> str:
+    """Return when a process began, in the kernel's ticks; empty where it has ended. proc(5), stat."""
+    try:
+        state, *others = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if state in "ZX" else others[18]

@@ -1,0 +1,53 @@
+"""Whether all that a kept store was made from is as it was, and a container's image is the same."""
+
+from .. import os
+from ..digest import digest
+from ..listing import stamp, stamp_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..listing import Stamp
+    from .index import Index
+
+# Where a container's own tree is mounted: its root, or this directory where Apptainer mounts directories one by one.
+ROOT, OF_IMAGE = "/", "/.singularity.d"
+DIRECTORY, KIND = 0o040000, 0o170000
+
+
+def hold(index: "Index") -> bool:
+    """Tell whether everything that the store speaks of is as it was."""
+    return all(stamp_of(path) == seen for path, seen in index.witnesses.items()) and is_one_image(index.of_image)
+
+
+def own_root() -> str:
+    """Return a directory of the container's own tree."""
+    return OF_IMAGE if os.path.isdir(OF_IMAGE) else ROOT
+
+
+def is_one_image(seen: "dict[str, Stamp]") -> bool:
+    """Tell whether these paths are as they were, and none lies on what is mounted over the image.
+
+    An overlay may show directories and files as those of two devices; of what is mounted elsewhere both are others.
+    """
+    directories = os.stat(own_root()).st_dev if seen else 0
+    files = 0
+    for path, known in seen.items():
+        try:
+            status = os.stat(path)
+        except OSError:
+            return False
+        if status.st_mode & KIND == DIRECTORY:
+            device = directories
+        else:
+            device = files = files or status.st_dev
+        if status.st_dev != device or stamp_in_image(path, status) != known:
+            return False
+    return True
+
+
+def stamp_in_image(path: str, status: "os.stat_result") -> "Stamp":
+    """Return the stamp of a path in an image. Mounts of an overlay number its directories anew: their place counts."""
+    if status.st_mode & KIND != DIRECTORY:
+        return stamp(status)
+    place = digest(os.fsencode(os.path.realpath(path)))
+    return *stamp(status)[:3], int.from_bytes(place, "little")

@@ -1,0 +1,167 @@
+"""The state of an interpreter as paths and values, which two interpreters are compared by.
+
+Whatever a module leads to is followed, nearest paths first. A value is left out where it is an address, by the
+process's own mappings, and where it is code, which the key holds by its file.
+"""
+
+import gc
+import re
+import sys
+import types
+import zlib
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+HEX = re.compile(r"0x([0-9a-f]{6,})")
+PLAIN = (int, float, str, bytes, complex, bool, type(None), type(Ellipsis), range)
+# The value itself of an instance of a derived class.
+BARE: dict[type, Any] = {
+    str: str.__str__,
+    bytes: lambda value: bytes(memoryview(value)),
+    int: int.__int__,
+    float: float.__float__,
+}
+PASSED_OVER: tuple[type, ...] = (types.CodeType, types.FrameType, types.TracebackType, types.ModuleType)
+FUNCTION_PARTS = ("__defaults__", "__kwdefaults__", "__closure__", "__dict__")
+# Of a module: what the import system keeps of where it comes from.
+OF_IMPORTS = {"__builtins__", "__loader__", "__spec__", "__cached__"}
+GENERATOR = "generator "
+LONGEST = 1000
+
+
+class Graph:
+    """``values``: path -> what is there, as text; the path begins with the name of a module and a colon."""
+
+    def __init__(self, left_out: set[str]) -> None:
+        """``left_out``: modules that are not looked at, the comparison's own among them."""
+        self.values: dict[str, str] = {}
+        self._ranges = _mapped()
+        self._seen: dict[int, object] = {}
+        self._waiting: deque[tuple[str, Any]] = deque()
+        modules = {name: module for name, module in list(sys.modules.items()) if name not in left_out}
+        for module in modules.values():
+            self._seen[id(module)] = module
+            self._seen[id(getattr(module, "__dict__", None))] = module
+        for name, module in modules.items():
+            for key, value in sorted(getattr(module, "__dict__", {}).items(), key=lambda item: str(item[0])):
+                if key not in OF_IMPORTS:
+                    self._reach(f"{name}:{key}", value)
+        while self._waiting:
+            self._open(*self._waiting.popleft())
+
+    def _reach(self, path: str, value: Any) -> None:
+        """Note a value; whatever it leads to waits."""
+        kind = type(value)
+        plain = self._plain(value)
+        if plain is not None:
+            self.values[path] = plain
+        elif not issubclass(kind, PASSED_OVER) and id(value) not in self._seen:
+            self._seen[id(value)] = value
+            self.values[path] = f"<{kind.__module__}.{kind.__qualname__}>"
+            self._waiting.append((path, value))
+
+    def _plain(self, value: Any) -> "str | None":
+        """Return the text of a number or string, of classes derived from theirs as well; None for all else."""
+        kind = type(value)
+        if kind in PLAIN:
+            return self._text(value)
+        for base, bare in BARE.items():
+            if issubclass(kind, base):
+                return f"<{kind.__qualname__}> {self._text(bare(value))}"
+        return None
+
+    def _text(self, value: Any) -> str:
+        if type(value) is int:
+            return "<address>" if self._is_address(value) else str(value)
+        text = repr(value)
+        if len(text) > LONGEST:
+            return f"{type(value).__name__} {digest(text)}"
+        return HEX.sub(lambda match: "<address>" if self._is_address(int(match[1], 16)) else match[0], text)
+
+    def _is_address(self, value: int) -> bool:
+        return any(start <= value < end for start, end in self._ranges) if value > 0xFFFF else False
+
+    def _open(self, path: str, value: Any) -> None:
+        try:
+            for label, part in self._parts(path, value):
+                self._reach(f"{path}{label}", part)
+        except Exception as exc:
+            self.values[path] += f" {type(exc).__name__}"
+
+    def _parts(self, path: str, value: Any) -> Iterator[tuple[str, Any]]:
+        """Yield what a value leads to, each with what tells it from the others."""
+        kind = type(value)
+        state = state_of_generator(value)
+        if state is not None:
+            self.values[path] = GENERATOR + digest(repr(state))
+        elif issubclass(kind, dict | types.MappingProxyType):
+            yield from self._items(value)
+        elif kind in (list, tuple, deque) or issubclass(kind, list | tuple):
+            yield from ((f"[{number}]", part) for number, part in enumerate(tuple(value)))
+        elif issubclass(kind, set | frozenset):
+            yield from self._numbered(value)
+        elif kind is types.FunctionType:
+            yield from ((f".{name}", getattr(value, name)) for name in FUNCTION_PARTS)
+        elif issubclass(kind, type):
+            yield from self._items(type.__getattribute__(value, "__dict__"))
+        elif kind is bytearray or kind.__name__ in ("ndarray", "array"):
+            self.values[path] += f" {digest(repr(bytes(value) if kind is bytearray else value.tobytes()))}"
+        else:
+            yield from self._of_object(value)
+
+    def _of_object(self, value: Any) -> Iterator[tuple[str, Any]]:
+        names = getattr(value, "__dict__", None) if hasattr(type(value), "__dict__") else None
+        if type(names) is dict:
+            yield from self._items(names)
+        for number, part in enumerate(gc.get_referents(value)):
+            if part is not names and not isinstance(part, type):
+                yield f"<{number}>", part
+
+    def _items(self, mapping: Any) -> Iterator[tuple[str, Any]]:
+        others = []
+        for key, value in list(dict.items(mapping) if isinstance(mapping, dict) else mapping.items()):
+            if type(key) in (str, bytes, float, bool) or (type(key) is int and not self._is_address(key)):
+                yield f".{key}" if type(key) is str else f"[{key!r}]", value
+            else:
+                others.append((self._name(key), key, value))
+        for number, (name, key, value) in enumerate(sorted(others, key=lambda item: item[0])):
+            yield f"[{name} {number}]", value
+            yield f"{{{name} {number}}}", key
+
+    def _numbered(self, elements: Any) -> Iterator[tuple[str, Any]]:
+        named = sorted(((self._name(each), each) for each in elements), key=lambda item: item[0])
+        return ((f"{{{name} {number}}}", each) for number, (name, each) in enumerate(named))
+
+    def _name(self, value: Any) -> str:
+        """Return what tells a key or element from others, without its address."""
+        if type(value) in PLAIN:
+            return self._text(value)
+        if type(value) is tuple:
+            return ",".join(map(self._name, value))
+        name = getattr(value, "__qualname__", getattr(value, "__name__", "")) if callable(value) else ""
+        return f"{type(value).__qualname__} {name}"
+
+
+def digest(text: str) -> str:
+    """Return the same number in every process; the hash of a string is that of one process."""
+    return f"{zlib.crc32(text.encode(errors='surrogatepass')):08x}"
+
+
+def state_of_generator(value: Any) -> Any:
+    """Return the state of a generator of random numbers, as something with a repr; None for all else."""
+    kind = type(value)
+    if kind.__module__ == "random" and kind.__name__ == "Random":
+        return value.getstate()
+    if kind.__module__.startswith("numpy.random"):
+        if kind.__name__ == "Generator":
+            return repr(value.bit_generator.state)
+        if kind.__name__ == "RandomState":
+            return repr(value.get_state(legacy=False)["state"]["key"].tobytes())
+    return None
+
+
+def _mapped() -> list[tuple[int, int]]:
+    with open("/proc/self/maps") as stream:
+        pairs = (line.split(" ", 1)[0].split("-") for line in stream)
+        return [(int(start, 16), int(end, 16)) for start, end in pairs]

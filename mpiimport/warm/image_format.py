@@ -1,0 +1,76 @@
+"""The layout of an image file, as warm/format.h has it: all numbers are 64 bits, little-endian."""
+
+import struct
+from typing import NamedTuple
+
+MAGIC, VERSION = 0x6D7261772D69706D, 1
+PAGE, BLOCK = 4096, 1 << 20
+ABSENT = (1 << 64) - 1
+ANONYMOUS, MAPPED, STACK, VDSO, VVAR = range(5)
+SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "text")
+# Numbers of one entry in each section; a text is bytes.
+WIDTHS = {"files": 6, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "words": 1, "blocks": 1}
+THREAD, MEMORY, MACHINE = 12, 7, 4
+BEFORE = 7
+HEADER = struct.Struct(f"<{BEFORE + THREAD + MEMORY + MACHINE + 2 * len(SECTIONS)}Q")
+CHECKSUM_AT = 24
+
+
+class Region(NamedTuple):
+    """One mapping: ``kind`` as above; ``file``: a number in the section of files; ``offset``: one in that file."""
+
+    start: int
+    size: int
+    protection: int
+    kind: int
+    file: int
+    offset: int
+
+
+class Run(NamedTuple):
+    """Pages that lie in the body: ``at`` counts from the begin of the image file."""
+
+    start: int
+    size: int
+    at: int
+
+
+class Damaged(ValueError):
+    """A file is no image, or not as it was written."""
+
+
+class Image:
+    """The header and tables of an image. ``tables``: each section's entries, as tuples of numbers."""
+
+    def __init__(self) -> None:
+        self.thread: tuple[int, ...] = (0,) * THREAD
+        self.memory: tuple[int, ...] = (0,) * MEMORY
+        self.machine: tuple[int, ...] = (0,) * MACHINE
+        self.tables: dict[str, list[tuple[int, ...]]] = {name: [] for name in WIDTHS}
+        self.text = bytearray(b"\0")
+
+    def add_text(self, text: bytes) -> int:
+        """Keep a text, which ends before its first zero; return its offset."""
+        offset = len(self.text)
+        self.text += text + b"\0"
+        return offset
+
+    def body_at(self, blocks: int) -> int:
+        """Return where the body begins, if there are so many blocks of it."""
+        size = sum(8 * WIDTHS[name] * len(rows) for name, rows in self.tables.items()) + 8 * blocks
+        return -(-(HEADER.size + size + len(self.text)) // PAGE) * PAGE
+
+    def pack(self, body_at: int, file_size: int) -> bytes:
+        """Return header and tables, with a checksum of 0."""
+        sections, tables, at = [], bytearray(), HEADER.size
+        for name in SECTIONS:
+            if name == "text":
+                piece, count = bytes(self.text), len(self.text)
+            else:
+                rows = self.tables[name]
+                piece = b"".join(struct.pack(f"<{WIDTHS[name]}Q", *row) for row in rows)
+                count = len(rows)
+            sections += [at + len(tables), count]
+            tables += piece
+        first = (MAGIC, VERSION, HEADER.size, 0, at + len(tables), body_at, file_size)
+        return HEADER.pack(*first, *self.thread, *self.memory, *self.machine, *sections) + tables

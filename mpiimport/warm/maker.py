@@ -1,0 +1,167 @@
+"""An image of the interpreter that a command starts, from the command to the file."""
+
+import marshal
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from mpiimport.runtime.program import WITH_VALUE
+
+from . import registry
+from .audit import HERE, PACKAGES, Audit, Verdict, default_signals
+from .leading import leading_imports
+from .memory_map import Refused
+
+SECONDS = 600
+# While something was changed in the last seconds, its stamp may not tell of another change.
+AT_REST = 2.1
+PLAIN = ".plain"
+# Of options only those that change neither what is executed nor how.
+REFUSED_OPTIONS = {"-i": "it is interactive", "-S": "it has no site", "-x": "it passes over a line"}
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of it: ``size`` of the image and of its ``body``, in bytes."""
+
+    verdict: Verdict
+    size: int
+    body: int
+
+
+def make(image: Path, command: list[str], without: tuple[str, ...] = ()) -> Made:
+    """Look at what the leading imports of a script do, and write the image of them and what a fresh start executes.
+
+    ``without``: remedies that a test leaves out. Raises Refused, with no image written.
+    """
+    for name in ("mpiimport-warm", "warm-recorder"):
+        if not any((place / name).exists() for place in (HERE, PACKAGES.parent / "bin")):
+            raise Refused(f"{name} is not installed: warm images are for x86_64")
+    if not image.parent.is_dir() or (os.path.lexists(image) and not image.is_file()):
+        raise Refused(f"{image} is no name for a file")
+    words, program = split(command)
+    _check_search_path()
+    leading = leading_imports(Path(program[0]))
+    with tempfile.TemporaryDirectory(prefix="mpiimport-warm-") as name:
+        directory = Path(name)
+        names, looked_for = _record(words, leading, directory)
+        environment = dict(os.environ)
+        verdict = Audit(words, directory, environment).verdict(names)
+        before = {path: _stamp(path) for path in verdict.files}
+        _wait_for_rest(before)
+        made = _write(image, words, verdict, {"without": without, "leading": leading, "names": looked_for}, directory)
+        if any(_stamp(path) != seen for path, seen in before.items()):
+            image.unlink()
+            raise Refused("the tree changed meanwhile")
+    _write_plain(image, words)
+    return made
+
+
+def split(command: list[str]) -> tuple[list[str], list[str]]:
+    """Return the interpreter with its options, and the script with its arguments. Raises Refused."""
+    found = shutil.which(command[0]) if command else None
+    if found is None:
+        raise Refused(f"there is no {command[0] if command else 'command'}")
+    # What stands on PATH may be a script that leads to the interpreter.
+    question = [found, "-c", "import sys; print(sys.executable); print(sys.version_info >= (3, 10))"]
+    answer = subprocess.run(question, capture_output=True, text=True, timeout=SECONDS).stdout.split("\n")
+    if answer[1:2] != ["True"]:
+        raise Refused(f"{command[0]} is no Python 3.10 or newer")
+    options, rest = [], list(command[1:])
+    while rest and rest[0].startswith("-"):
+        word = rest.pop(0)
+        if word[:2] in ("-m", "-c") or word == "-":
+            raise Refused("only a script has an image, neither -m nor -c")
+        if word in REFUSED_OPTIONS:
+            raise Refused(f"{word}: {REFUSED_OPTIONS[word]}")
+        options.append(word)
+        if word[1] in WITH_VALUE and len(word) == 2 and rest:
+            options.append(rest.pop(0))
+    if not rest:
+        raise Refused("there is no script")
+    return [answer[0], *options], rest
+
+
+def _check_search_path() -> None:
+    for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+        if entry and not Path(entry).is_absolute():
+            raise Refused(f"PYTHONPATH has a relative entry: {entry}")
+
+
+def _record(words: list[str], leading: bytes, directory: Path) -> tuple[list[str], list[str]]:
+    """Execute the imports. Return the modules that were looked for before anything changed that imports depend on, and
+    the top-level names of all."""
+    log, script = directory / "imports", directory / "imports.py"
+    script.write_bytes(leading)
+    status = subprocess.run([*words, str(HERE / "recording.py"), str(PACKAGES), str(log), str(script)]).returncode
+    if status:
+        raise Refused(f"the imports of the script ended with status {status}")
+    lines = log.read_text().splitlines() if log.exists() else []
+    unchanged = takewhile(lambda line: not line.startswith("-"), lines)
+    return list(dict.fromkeys(line[1:] for line in unchanged)), sorted({line[1:].partition(".")[0] for line in lines})
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _wait_for_rest(stamps: dict[str, tuple[int, ...]]) -> None:
+    newest = max((stamp[-1] for stamp in stamps.values() if stamp), default=0) / 1e9
+    wait = newest + AT_REST - time.time()
+    if 0 < wait <= AT_REST:
+        time.sleep(wait)
+
+
+def _write(image: Path, words: list[str], verdict: Verdict, more: dict[str, Any], directory: Path) -> Made:
+    plan, said = directory / "plan", directory / "said"
+    content = {
+        "package": str(PACKAGES),
+        "freeze": str(HERE / "freeze.so"),
+        "modules": verdict.modules,
+        "image": str(image.absolute()),
+        "words": [os.fsencode(word) for word in words],
+        "variables": key_variables(verdict.variables),
+        "files": sorted(map(os.fsencode, verdict.files)),
+        "generators": verdict.generators,
+        "threads": bool(verdict.threads),
+        "said": str(said),
+        **more,
+    }
+    plan.write_bytes(marshal.dumps(content))
+    command = [*words, str(HERE / "making.py"), str(plan)]
+    outcome = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, preexec_fn=default_signals
+    )
+    text = said.read_text() if said.exists() else ""
+    kind, _, rest = text.partition(": ")
+    if kind != "written":
+        sys.stderr.write(outcome.stderr.decode(errors="replace"))
+        raise Refused(rest or f"the maker ended with status {outcome.returncode}")
+    return Made(verdict, *map(int, rest.split()))
+
+
+def key_variables(names: set[str]) -> dict[bytes, bytes | None]:
+    """Return the variables of the key with their values, and the prefixes of which there are no others."""
+    starts = tuple(pattern[:-1] for pattern in registry.PREFIXES)
+    there = {name for name in os.environ if name.startswith(starts)}
+    found = {os.fsencode(name): os.environb.get(os.fsencode(name)) for name in names | there}
+    return {**found, **{pattern.encode(): None for pattern in registry.PREFIXES}}
+
+
+def _write_plain(image: Path, words: list[str]) -> None:
+    """Write what the starter executes where it cannot believe the image: each word ended by a zero."""
+    new = image.with_name(f"{image.name}{PLAIN}.new")
+    new.write_bytes(b"".join(os.fsencode(word) + b"\0" for word in words))
+    new.chmod(0o600)
+    new.rename(image.with_name(image.name + PLAIN))

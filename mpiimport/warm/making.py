@@ -1,0 +1,161 @@
+"""The maker: ``python [options] making.py PLAN`` imports modules, forks, and writes the memory of the child.
+
+PLAN is a file that marshal reads: a dictionary with ``modules`` to import, in this order; ``image``, the file to write;
+``words``, the interpreter and its options; ``variables`` and ``files`` of the key; ``generators``: (module, attribute);
+``freeze``: the extension module; ``without``: remedies that are left out; ``threads``: modules whose libraries may
+have started threads, for their fork handlers end them; ``leading``: with what the script must begin; ``names``: what
+imports looked for; ``said``: a file for what is to be said.
+"""
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+
+def load_extension(path: str) -> "ModuleType":
+    """Load our extension module, which is entered in no table."""
+    import _frozen_importlib
+    import _imp
+
+    spec = _frozen_importlib.ModuleSpec("warm_freeze", None, origin=path)
+    return _imp.create_dynamic(spec)
+
+
+def read_plan() -> "dict[str, Any]":
+    """Read the plan, and take from the search path what led here."""
+    import marshal
+
+    with open(sys.argv[1], "rb") as stream:
+        plan: dict[str, Any] = marshal.load(stream)
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        del sys.path[0]
+    return plan
+
+
+def load_own(package: str) -> "tuple[Any, Any, Any]":
+    """Import what a start executes, and take its names away again."""
+    sys.path.insert(0, package)
+    before = set(sys.modules)
+    from mpiimport.runtime import messages
+    from mpiimport.warm import beginning, remedies
+
+    sys.path.remove(package)
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] == "mpiimport":
+            del sys.modules[name]
+    sys.path_importer_cache.pop(package, None)
+    return beginning, remedies, messages
+
+
+def changes(before: "dict[bytes, bytes]", after: "dict[bytes, bytes]") -> "dict[bytes, bytes | None]":
+    """Return what became of variables: name -> value, None where it was removed."""
+    changed: dict[bytes, bytes | None] = {name: value for name, value in after.items() if before.get(name) != value}
+    changed.update((name, None) for name in before if name not in after)
+    return changed
+
+
+def why_not(threads: bool) -> str:
+    """Return why this process can have no image, or nothing."""
+    import posix
+
+    for name in ("stdin", "stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None or stream is not getattr(sys, f"__{name}__") or type(stream).__name__ != "TextIOWrapper":
+            return f"sys.{name} was replaced by an import"
+    with open("/proc/self/status", "rb") as stream:
+        if any(line.startswith(b"SigBlk:") and int(line.split()[1], 16) for line in stream):
+            return "an import has blocked a signal"
+    if len(posix.listdir("/proc/self/task")) > 1 and not threads:
+        return "a thread was started by an import"
+    for entry in posix.listdir("/proc/self/fd"):
+        try:
+            target = posix.readlink("/proc/self/fd/" + entry)
+        except OSError:
+            continue
+        if int(entry) > 2:
+            return f"an import left a file open: {target}"
+    try:
+        posix.waitpid(-1, posix.WNOHANG)
+    except ChildProcessError:
+        return ""
+    return "an import started a process"
+
+
+def write(pid: int, plan: "dict[str, Any]", place: "tuple[int, int]", digest: "Any") -> str:
+    """Write the memory of the stopped child; return what to say."""
+    sys.path.insert(0, plan["package"])
+    import signal
+    import subprocess  # noqa: F401  what writes may import anything: this process ends here
+    from os import WIFSTOPPED, kill, waitpid
+
+    from mpiimport.warm.memory_map import Refused
+    from mpiimport.warm.writer import Writer
+
+    _, status = waitpid(pid, 2)
+    try:
+        if not WIFSTOPPED(status):
+            raise Refused("the process of which the image is to be ended early")
+        size, body = Writer(pid, place, digest).write(plan["image"], plan["words"], plan["variables"], plan["files"])
+    except Refused as exc:
+        return f"refused: {exc}"
+    finally:
+        kill(pid, signal.SIGKILL)
+        waitpid(pid, 0)
+    return f"written: {size} {body}"
+
+
+def say(plan: "dict[str, Any]", text: str) -> None:
+    """Leave one line for who started the maker."""
+    with open(plan["said"], "w") as stream:
+        stream.write(text)
+
+
+def make() -> None:
+    """Make the image, in this process and a child; in a process that starts from it, run the program and end."""
+    import posix
+
+    plan = read_plan()
+    freeze: Any = load_extension(plan["freeze"])
+    beginning, remedies, messages = load_own(plan["package"])
+    before = remedies.variables_of(freeze.environ())
+    sys.modules["__main__"] = beginning.new_main()
+    for name in plan["modules"]:
+        __import__(name)
+    imported = set(sys.modules)
+    names = frozenset([*(name.partition(".")[0] for name in imported), *plan["names"]]) - {"__main__"}
+    start = remedies.Start(freeze, len(plan["words"]))
+    freeze.messages = messages
+    start.c_changes = changes(before, remedies.variables_of(freeze.environ()))
+    start.python_changes = changes(before, dict(sys.modules["os"].environ._data))
+    start.generators = [getattr(sys.modules[module], name) for module, name in plan["generators"]]
+    reason = why_not(bool(plan["threads"]))
+    if reason:
+        say(plan, f"refused: {reason}")
+        return
+    import gc
+
+    gc.collect()
+    if "gc" not in imported:
+        del sys.modules["gc"]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = posix.fork()
+    if pid:
+        say(plan, write(pid, plan, numbers_of(freeze.place()), freeze.digest))
+        posix._exit(0)
+    start.words = freeze.freeze()
+    if not start.words:
+        posix._exit(1)
+    raise SystemExit(beginning.begin(start, names, plan["leading"], plan["without"]))
+
+
+def numbers_of(data: bytes) -> "tuple[int, int]":
+    """Return address and size, of the two numbers that the extension module gives."""
+    return int.from_bytes(data[:8], "little"), int.from_bytes(data[8:], "little")
+
+
+if __name__ == "__main__":
+    make()

@@ -1,0 +1,65 @@
+"""Runs a program once: ``python [options] recording.py PACKAGES LOG SCRIPT [arguments]``.
+
+LOG gets a line for each module that is looked for: ``+NAME``, or ``-NAME`` where the program had changed before what
+imports may depend on: then another process cannot import it earlier.
+"""
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Recorder:
+    """A finder that finds nothing, and writes down what it was asked for."""
+
+    def __init__(self, log: int) -> None:
+        self._log = log
+        self._before: Any = self._surroundings()
+
+    def begin(self) -> None:
+        """From here on changes are the program's."""
+        self._before = self._surroundings()
+
+    def _surroundings(self) -> "Any":
+        import os
+
+        try:
+            place = os.getcwd()
+        except OSError:
+            place = ""
+        return dict(os.environ._data), list(sys.path), place, list(sys.path_hooks)  # type: ignore[attr-defined]
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Note a module; see importlib.abc.MetaPathFinder."""
+        import os
+
+        sign = "+" if self._before == self._surroundings() else "-"
+        os.write(self._log, f"{sign}{name}\n".encode())
+
+
+def record() -> "tuple[Any, Any]":
+    """Return the program's code and namespace, once all is prepared."""
+    import os
+
+    packages, log, *words = sys.argv[1:]
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        del sys.path[0]
+    sys.path.insert(0, packages)
+    from mpiimport.runtime.program import Program
+    from mpiimport.warm.beginning import new_main
+
+    sys.path.remove(packages)
+    recorder = Recorder(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC))
+    sys.meta_path.insert(0, recorder)
+    sys.argv[:] = words
+    sys.modules["__main__"] = new_main()
+    run: Any = Program.parse(words).prepare()
+    recorder.begin()
+    code, namespace = run.args
+    return code, namespace
+
+
+if __name__ == "__main__":
+    exec(*record())

@@ -1,0 +1,200 @@
+"""What is made new in each process that starts from an image: one table, in the order in which it is done.
+
+Each row has a test that fails when the row is taken out: tests/warm/test_remedies.py. What has no row here is held by
+the key, is the kernel's (umask, limits, priority, current directory), or keeps a module out of the image.
+"""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+
+class Start:
+    """``words``: the command line of plain Python; ``own``: how many of them are the interpreter's.
+
+    ``freeze``: the extension module; ``python_changes``, ``c_changes``: variables that imports have set (None:
+    removed), as Python and C saw them; ``generators``: random generators of modules that take their seed from the
+    system.
+    """
+
+    def __init__(self, freeze: "ModuleType", own: int) -> None:
+        self.freeze: Any = freeze
+        self.own = own
+        self.words: list[bytes] = []
+        self.python_changes: dict[bytes, bytes | None] = {}
+        self.c_changes: dict[bytes, bytes | None] = {}
+        self.generators: list[Any] = []
+
+
+def _environment(start: Start) -> None:
+    """``os.environ`` and C's ``environ``: those of this process, with what imports have changed."""
+    given = variables_of(start.freeze.environ())
+    seen = {**given, **start.python_changes}
+    data: Any = os.environ._data  # type: ignore[attr-defined]
+    posix: Any = sys.modules["posix"]
+    # Most often they are one dictionary.
+    posix.environ.clear()
+    posix.environ.update(given)
+    data.clear()
+    data.update((name, value) for name, value in seen.items() if value is not None)
+    for name, value in start.c_changes.items():
+        if value is None:
+            posix.unsetenv(name)
+        else:
+            posix.putenv(name, value)
+
+
+def _after_fork(start: Start) -> None:
+    """Locks, thread identifiers, and what modules registered with ``os.register_at_fork``: ``random`` among them."""
+    start.freeze.after_fork()
+
+
+def _native_id(start: Start) -> None:
+    """The kernel's number of the main thread, which ``threading`` keeps from when it was imported."""
+    threading: Any = sys.modules.get("threading")
+    if threading is not None:
+        threading.main_thread()._set_native_id()
+
+
+def _command_line(start: Start) -> None:
+    """``sys.orig_argv`` and ``sys.argv``."""
+    words = [os.fsdecode(word) for word in start.words]
+    sys.orig_argv[:] = words
+    sys.argv[:] = words[start.own :]
+
+
+def _streams(start: Start) -> None:
+    """The standard streams, in place, for loggers and modules keep them: buffering and terminal of this process."""
+    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+        stream: Any = getattr(sys, name)
+        try:
+            os.fstat(number)
+        except OSError:
+            # As the interpreter leaves it where the descriptor is closed.
+            setattr(sys, name, None)
+            setattr(sys, f"__{name}__", None)
+            continue
+        _renew(stream, number)
+    messages: Any = start.freeze.messages
+    messages._at_start = messages._file()
+
+
+def _renew(stream: "Any", number: int) -> None:
+    """Do what Python/pylifecycle.c, create_stdio, does, to the objects that are there."""
+    encoding, errors, name = stream.encoding, stream.errors, stream.name
+    through, mode = stream.write_through, "r" if number == 0 else "w"
+    buffer = stream.buffer
+    unbuffered = not hasattr(buffer, "raw")
+    raw = buffer if unbuffered else buffer.raw
+    raw.__init__(number, mode + "b", closefd=False)
+    if not unbuffered:
+        buffer.__init__(raw, _buffer_size(raw))
+    raw.name = name
+    lines = not through and (number == 2 or raw.isatty())
+    stream.__init__(buffer, encoding, errors, newline="\n", line_buffering=lines, write_through=through)
+    stream.mode = mode
+
+
+def _buffer_size(raw: "Any") -> int:
+    """Return the size that ``open`` takes, by Modules/_io/_iomodule.c."""
+    size: int = raw._blksize
+    return max(min(size, 8 << 20), 128 << 10) if sys.version_info >= (3, 14) else size
+
+
+def _signals(start: Start) -> None:
+    """A signal that was ignored when this process was started (nohup) is so for the module ``signal``, too."""
+    import _signal  # type: ignore[import-not-found]
+
+    with open("/proc/self/status", "rb") as stream:
+        ignored = next(int(line.split()[1], 16) for line in stream if line.startswith(b"SigIgn:"))
+    for number in _signal.valid_signals():
+        if ignored >> (number - 1) & 1 and _signal.getsignal(number) != _signal.SIG_IGN:
+            _signal.signal(number, _signal.SIG_IGN)
+
+
+def _numpy(start: Start) -> None:
+    """NumPy's legacy generator, which ``numpy.random.rand`` and others use."""
+    legacy = sys.modules.get("numpy.random.mtrand")
+    if legacy is not None:
+        legacy._rand.seed()
+
+
+def _f2py(start: Start) -> None:
+    """``numpy.f2py`` writes the time of its import into the code that it makes."""
+    rules: Any = sys.modules.get("numpy.f2py.rules")
+    if rules is not None:
+        import time
+
+        before, now = rules.generationtime, int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+        rules.generationtime = now
+        text = rules.module_rules["modulebody"]
+        stamps = (time.asctime(time.gmtime(moment)) for moment in (before, now))
+        rules.module_rules["modulebody"] = text.replace(*stamps)
+
+
+def _generators(start: Start) -> None:
+    """``random.Random()`` and ``numpy.random.default_rng()`` that a module made while it was imported."""
+    for generator in start.generators:
+        if hasattr(generator, "bit_generator"):
+            bits = generator.bit_generator
+            bits.state = type(bits)().state
+        else:
+            generator.seed()
+
+
+def _logging(start: Start) -> None:
+    """``logging`` counts milliseconds (``relativeCreated``) from the time when it was imported."""
+    logging: Any = sys.modules.get("logging")
+    if logging is not None:
+        import time
+
+        logging._startTime = time.time_ns() if isinstance(logging._startTime, int) else time.time()
+
+
+def _multiprocessing(start: Start) -> None:
+    """The key by which processes of ``multiprocessing`` know each other, and the directory they begin in."""
+    process: Any = sys.modules.get("multiprocessing.process")
+    if process is not None:
+        try:
+            process.ORIGINAL_DIR = os.path.abspath(os.getcwd())
+        except OSError:
+            process.ORIGINAL_DIR = None
+        process._current_process._config["authkey"] = process.AuthenticationString(os.urandom(32))
+
+
+def _platform(start: Start) -> None:
+    """``platform`` keeps the host's name with the rest of what uname(2) says."""
+    platform: Any = sys.modules.get("platform")
+    if platform is not None:
+        platform._uname_cache = None
+
+
+REMEDIES: "dict[str, Callable[[Start], None]]" = {
+    "environment": _environment,
+    "after_fork": _after_fork,
+    "native_id": _native_id,
+    "command_line": _command_line,
+    "streams": _streams,
+    "signals": _signals,
+    "numpy": _numpy,
+    "f2py": _f2py,
+    "generators": _generators,
+    "logging": _logging,
+    "platform": _platform,
+    "multiprocessing": _multiprocessing,
+}
+
+
+def variables_of(environ: list[bytes]) -> dict[bytes, bytes]:
+    """Return C's list of ``NAME=value`` as ``os`` takes it: the first of a name counts."""
+    found: dict[bytes, bytes] = {}
+    for entry in environ:
+        name, separator, value = entry.partition(b"=")
+        if separator and name:
+            found.setdefault(name, value)
+    return found

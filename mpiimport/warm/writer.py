@@ -1,0 +1,146 @@
+"""The memory of a stopped process, written into an image file by its parent."""
+
+import os
+import struct
+from collections.abc import Callable
+
+from .image_format import (
+    ABSENT,
+    BLOCK,
+    CHECKSUM_AT,
+    MACHINE,
+    MAPPED,
+    PAGE,
+    STACK,
+    THREAD,
+    VDSO,
+    VVAR,
+    Image,
+    Region,
+    Run,
+)
+from .memory_map import Mapping, Refused, mappings, memory_of, own_pages, refuse_what_may_not_be_copied
+
+# Pages between two runs that are written along rather than mapped by another call.
+GAP = 16
+RED_ZONE = 128
+NOTHING = bytes(PAGE)
+
+
+class Writer:
+    """``pid``: the stopped process; ``place``: address and size of what it noted; ``digest``: of bytes, a number."""
+
+    def __init__(self, pid: int, place: tuple[int, int], digest: "Callable[[bytes], int]") -> None:
+        self._pid = pid
+        self._digest = digest
+        self._memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+        self._image = Image()
+        self._files: dict[bytes, int] = {}
+        self._take_notes(*place)
+
+    def _take_notes(self, address: int, size: int) -> None:
+        """Read what freeze.c keeps in ``frozen``."""
+        notes = struct.unpack(f"<{size // 8}Q", os.pread(self._memory, size, address))
+        image = self._image
+        image.thread, image.machine = notes[:THREAD], notes[THREAD : THREAD + MACHINE]
+        brk, signals = notes[THREAD + MACHINE], notes[THREAD + MACHINE + 1 :]
+        start_code, end_code, start_data, end_data, start_brk, start_stack = memory_of(self._pid)
+        image.memory = (start_code, end_code, start_data, end_data, start_brk, brk, start_stack)
+        for number in range(1, 65):
+            handler = signals[4 * number - 4 : 4 * number]
+            if handler[0]:
+                image.tables["signals"].append((number, *handler))
+
+    def write(
+        self, path: str, words: list[bytes], variables: "dict[bytes, bytes | None]", files: list[bytes]
+    ) -> tuple[int, int]:
+        """Write the image, and return its size and that of its body, in bytes.
+
+        ``words``: the interpreter and its options; ``variables``: name -> value, None where not set; ``files``: what
+        must be as it is, beside what is mapped. Raises Refused.
+        """
+        image = self._image
+        refuse_what_may_not_be_copied(self._pid)
+        image.tables["words"] = [(image.add_text(word),) for word in words]
+        for name, value in sorted(variables.items()):
+            row = (image.add_text(name), ABSENT if value is None else image.add_text(value))
+            image.tables["variables"].append(row)
+        runs = []
+        for mapping in mappings(self._pid):
+            file = self._file(mapping) if mapping.kind == MAPPED else 0
+            region = Region(*mapping[:4], file, mapping.offset if mapping.kind == MAPPED else 0)
+            image.tables["regions"].append(region)
+            runs += self._runs(mapping)
+        for name in files:
+            self._stamp(name)
+        return self._write(path, runs)
+
+    def _file(self, mapping: Mapping) -> int:
+        number = self._stamp(mapping.path)
+        row = self._image.tables["files"][number]
+        if row[1:3] != (mapping.device, mapping.inode):
+            raise Refused(f"a mapped file was replaced: {os.fsdecode(mapping.path)}")
+        return number
+
+    def _stamp(self, path: bytes) -> int:
+        if path not in self._files:
+            rows = self._image.tables["files"]
+            self._files[path] = len(rows)
+            try:
+                status = os.stat(path)
+                stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            except OSError:
+                stamp = (0, ABSENT, 0, 0, 0)
+            rows.append((self._image.add_text(path), *stamp))
+        return self._files[path]
+
+    def _runs(self, mapping: Mapping) -> list[tuple[int, int]]:
+        """Return start and size of what of a mapping must be in the body."""
+        if mapping.kind in (VDSO, VVAR) or not mapping.protection:
+            return []
+        own = own_pages(self._pid, mapping)
+        first = 0
+        if mapping.kind == STACK:
+            first = (self._image.thread[1] - RED_ZONE - mapping.start) // PAGE
+        runs: list[list[int]] = []
+        for number in range(first, len(own)):
+            start = mapping.start + number * PAGE
+            if not own[number] or (mapping.kind != MAPPED and os.pread(self._memory, PAGE, start) == NOTHING):
+                continue
+            if runs and start - sum(runs[-1]) <= GAP * PAGE:
+                runs[-1][1] = start + PAGE - runs[-1][0]
+            else:
+                runs.append([start, PAGE])
+        return [(start, size) for start, size in runs]
+
+    def _write(self, path: str, runs: list[tuple[int, int]]) -> tuple[int, int]:
+        """Write a new file and give it the name at once, so that no start ever sees half of one."""
+        image = self._image
+        body = sum(size for _, size in runs)
+        blocks = -(-body // BLOCK)
+        image.tables["runs"] = [Run(*run, 0) for run in runs]
+        at = body_at = image.body_at(blocks)
+        for number, (start, size) in enumerate(runs):
+            image.tables["runs"][number] = Run(start, size, at)
+            at += size
+        new = f"{path}.{os.getpid()}.new"
+        file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            for start, size, at in image.tables["runs"]:
+                for done in range(0, size, BLOCK):
+                    piece = os.pread(self._memory, min(BLOCK, size - done), start + done)
+                    os.pwrite(file, piece, at + done)
+            sums = (self._digest(os.pread(file, BLOCK, body_at + number * BLOCK)) for number in range(blocks))
+            image.tables["blocks"] = [(each,) for each in sums]
+            packed = image.pack(body_at, body_at + body)
+            packed = packed[:CHECKSUM_AT] + struct.pack("<Q", self._digest(packed)) + packed[CHECKSUM_AT + 8 :]
+            os.pwrite(file, packed, 0)
+            os.ftruncate(file, body_at + body)
+            os.fsync(file)
+            os.rename(new, path)
+        except BaseException:
+            os.unlink(new)
+            raise
+        finally:
+            os.close(file)
+        return body_at + body, body

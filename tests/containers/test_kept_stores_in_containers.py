@@ -1,0 +1,283 @@
+"""Kept stores in containers: tasks import from what an earlier task of the same image left on the node."""
+
+import json
+import os
+import pwd
+import py_compile
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from lab.filesystem import Operation, SharedFileSystem
+from lab.ranks import Mpi, Outcome, run
+from mpiimport.runtime.store.place import Place
+from tests.conftest import provision, settle, wait_for
+from tests.containers.cells import IDENTITIES, Cell, Site
+from tests.containers.doors import plugin
+
+SECONDS = 120
+SHOW = """
+import sys, {module}
+kept = type(getattr({module}.__loader__, "source", None)).__name__ == "Imports"
+with open("/proc/self/maps") as maps:
+    print("kept" if kept else "plain", getattr({module}, "value", ""), "MPI" if "libmpi" in maps.read() else "no MPI")
+"""
+PLAIN, KEPT = "plain  no MPI", "kept  no MPI"
+PACKAGES = "usr/lib/python3/dist-packages"
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """Tasks in containers. Their stores go to a directory in memory that containers see."""
+
+    site: Site
+    mpi: Mpi
+    identity: str
+    script: Path
+    store: Path
+
+    def run(self, image: Path, *options: str, door: str = "shim", **variables: str) -> Outcome:
+        runtime = plugin.runtime(self.site.prefix) if door == "plugin" else self.site.prefix / "shim" / "apptainer"
+        line = [runtime, "exec", "--mpiimport", *options, image, "python3", self.script]
+        cell = Cell("shim", "sandbox", self.identity, "hybrid", "mpich")
+        words = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(self.store), **variables}
+        environment = self.site.environment(cell, self.mpi, **words)
+        command = self.site.as_identity(self.identity, [str(word) for word in line])
+        return run(command, {name: value for name, value in environment.items() if value}, SECONDS, self.script.parent)
+
+    def first(self, image: Path, *options: str, **others: str) -> Outcome:
+        """Run one that finds no store, and wait for the one that is filled then."""
+        before = self.stores()
+        outcome = self.run(image, *options, **others)
+        wait_for(lambda: self.stores() != before, SECONDS)
+        return outcome
+
+    def stores(self) -> set[str]:
+        return {str(link.readlink()) for link in self.store.glob("mpiimport-*/programs/*")}
+
+
+@contextmanager
+def tasks_of(site: Site, mpi: Mpi, identity: str, module: str) -> Iterator[Tasks]:
+    workspace = site.workspace(identity)
+    script = workspace / "task.py"
+    script.write_text(SHOW.format(module=module))
+    store = Path("/dev/shm") / workspace.name
+    store.mkdir()
+    if identity == "user":
+        shutil.chown(store, site.user)
+    try:
+        yield Tasks(site, mpi, identity, script, store)
+    finally:
+        shutil.rmtree(store)
+
+
+@pytest.fixture
+def tasks(site: Site, mpich: Mpi) -> Iterator[Tasks]:
+    with tasks_of(site, mpich, "root", "part") as found:
+        yield found
+
+
+@pytest.mark.parametrize("door", ["shim", "plugin"])
+@pytest.mark.parametrize("tree", ["sandbox", "sif"])
+@pytest.mark.parametrize("identity", IDENTITIES)
+def test_a_task_imports_from_what_an_earlier_one_left(
+    site: Site, mpich: Mpi, identity: str, tree: str, door: str
+) -> None:
+    image = site.image(tree)[1]
+    with tasks_of(site, mpich, identity, "numpy") as tasks:
+        first = tasks.first(image, door=door)
+        assert (first.status, first.lines(), first.ours()) == (0, [PLAIN], []), first.stderr
+        second = tasks.run(image, door=door)
+        assert (second.status, second.lines(), second.ours()) == (0, [KEPT], []), second.stderr
+        assert not list(tasks.store.glob("*/wanted/*"))
+
+
+@pytest.mark.parametrize("option", ["--underlay", "--writable-tmpfs", "--fakeroot", "--pid"])
+def test_options_of_the_runtime_do_not_matter(site: Site, mpich: Mpi, option: str) -> None:
+    with tasks_of(site, mpich, "user", "numpy") as tasks:
+        image = site.image("sif")[1]
+        # What a task leaves behind may end with the container.
+        assert tasks.first(image, option, MPIIMPORT_FILL="1").status == 0
+        outcome = tasks.run(image, option)
+        assert outcome.lines() == [KEPT], outcome.stderr
+
+
+def test_a_container_with_a_dev_of_its_own_keeps_its_store_on_the_node(site: Site, mpich: Mpi) -> None:
+    with tasks_of(site, mpich, "user", "numpy") as tasks:
+        place = Path(f"/dev/shm/mpiimport-kept.{pwd.getpwnam(site.user).pw_uid}")
+        assert not place.exists()
+        try:
+            inside = ["--contain", "--bind", str(tasks.script.parent), "--pwd", str(tasks.script.parent)]
+            assert tasks.run(site.image("sif")[1], *inside, MPIIMPORT_STORE="").lines() == [PLAIN]
+            wait_for(lambda: list(place.glob("programs/*")), SECONDS)
+            outcome = tasks.run(site.image("sif")[1], *inside, MPIIMPORT_STORE="")
+            assert outcome.lines() == [KEPT], outcome.stderr
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def sandbox(site: Site) -> Path:
+    """A small image whose files tests may change."""
+    directory = site.workspace("root") / "image"
+    subprocess.run(["cp", "-a", "--reflink=auto", site.images / "base", directory], check=True)
+    return directory
+
+
+def put_module(sandbox: Path, value: str) -> None:
+    module = sandbox / PACKAGES / "part.py"
+    module.write_text(f"value = {value!r}\n")
+    settle(module)
+
+
+def test_what_has_changed_in_a_sandbox_is_imported_as_it_is(tasks: Tasks, sandbox: Path) -> None:
+    put_module(sandbox, "old")
+    assert tasks.first(sandbox).lines() == ["plain old no MPI"]
+    assert tasks.run(sandbox).lines() == ["kept old no MPI"]
+    module = sandbox / PACKAGES / "part.py"
+    before = module.stat()
+    module.write_text("value = 'new'\n")
+    os.utime(module, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert tasks.run(sandbox).lines() == ["plain new no MPI"]
+
+
+def image_of(directory: Path, image: Path) -> Path:
+    """Make an image that is a file. Its files have the time of all such images."""
+    options = ["-noI", "-noD", "-noF", "-noX", "-all-time", "1000000000", "-quiet", "-no-progress"]
+    subprocess.run(["mksquashfs", directory, image, *options], check=True, stdout=subprocess.DEVNULL)
+    return image
+
+
+def test_what_a_link_in_a_sandbox_leads_to_by_now_is_imported(tasks: Tasks, sandbox: Path) -> None:
+    """Two versions whose files are of one size and, as far as clocks tell, of one moment."""
+    versions = [sandbox / "opt" / version for version in ("v1", "v2")]
+    for version in versions:
+        version.mkdir(parents=True)
+    for _ in range(100):
+        with (versions[0] / "part.py").open("w") as first, (versions[1] / "part.py").open("w") as second:
+            first.write("value = 'one'\n")
+            second.write("value = 'two'\n")
+        if len({(version / "part.py").stat().st_ctime_ns for version in versions}) == 1:
+            break
+    current = sandbox / "opt" / "current"
+    current.symlink_to("v1")
+    settle(sandbox / "opt", current, *versions, *(version / "part.py" for version in versions))
+    path = ["--env", "PYTHONPATH=/opt/current"]
+    assert tasks.first(sandbox, *path).lines() == ["plain one no MPI"]
+    current.unlink()
+    current.symlink_to("v2")
+    assert tasks.run(sandbox, *path).lines() == ["plain two no MPI"]
+
+
+def test_what_is_mounted_over_an_image_is_not_taken_for_it(tasks: Tasks, sandbox: Path) -> None:
+    put_module(sandbox, "own")
+    image = image_of(sandbox, tasks.script.with_name("image.sqsh"))
+    other = tasks.script.with_name("other")
+    other.mkdir()
+    for file in (sandbox / PACKAGES).iterdir():
+        if file.is_file():
+            shutil.copy2(file, other)
+    (other / "part.py").write_text("value = 'new'\n")
+    beside = image_of(other, tasks.script.with_name("beside.sqsh"))
+    assert tasks.first(image).lines() == ["plain own no MPI"]
+    assert tasks.run(image).lines() == ["kept own no MPI"]
+    assert tasks.run(image, "--bind", f"{beside}:/{PACKAGES}:image-src=/").lines() == ["plain new no MPI"]
+
+
+def test_in_a_session_too_each_task_has_its_own_mounts(tasks: Tasks, sandbox: Path) -> None:
+    Place.make([str(tasks.store)], "session-of-test")
+    session = {"MPIIMPORT_SESSION": "session-of-test", "APPTAINERENV_PYTHONPATH": "/mnt"}
+    cases = [tasks.script.with_name(name) for name in ("one", "two")]
+    for case in cases:
+        case.mkdir()
+        (case / "part.py").write_text(f"value = '{case.name}'\n")
+        py_compile.compile(str(case / "part.py"))
+    settle(*cases, *(path for case in cases for path in case.rglob("*")))
+    assert tasks.first(sandbox, "--bind", f"{cases[0]}:/mnt", **session).lines() == ["plain one no MPI"]
+    assert tasks.run(sandbox, "--bind", f"{cases[0]}:/mnt", **session).lines() == ["kept one no MPI"]
+    assert tasks.run(sandbox, "--bind", f"{cases[1]}:/mnt", **session).lines() == ["plain two no MPI"]
+    by_variable = {**session, "APPTAINER_BIND": f"{cases[1]}:/mnt"}
+    assert tasks.run(sandbox, **by_variable).lines() == ["plain two no MPI"]
+
+
+def test_a_user_who_is_root_in_the_container_has_the_stores_outside(site: Site, mpich: Mpi) -> None:
+    with tasks_of(site, mpich, "user", "numpy") as tasks:
+        image = site.image("sif")[1]
+        assert tasks.first(image, "--fakeroot", MPIIMPORT_FILL="1").status == 0
+        (place,) = tasks.store.iterdir()
+        assert place.name == f"mpiimport-kept.{pwd.getpwnam(site.user).pw_uid}"
+        status = [str(site.prefix / "bin" / "mpiimport"), "session", "status"]
+        environment = {"MPIIMPORT_STORE": str(tasks.store), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+        shown = run(site.as_identity("user", status), environment, SECONDS, tasks.store)
+        assert shown.status == 0 and f"script {tasks.script}: " in shown.stdout, shown.stderr
+
+
+def test_an_image_in_the_place_of_another_has_a_store_of_its_own(tasks: Tasks, sandbox: Path) -> None:
+    """The files of both look alike: by path, size and times."""
+    image = tasks.script.with_name("image.sqsh")
+    for value in ("one", "two"):
+        put_module(sandbox, value)
+        image_of(sandbox, tasks.script.with_name("made.sqsh")).rename(image)
+        assert tasks.first(image).lines() == [f"plain {value} no MPI"]
+        assert tasks.run(image).lines() == [f"kept {value} no MPI"]
+
+
+def test_nothing_is_kept_of_layers_over_an_image(tasks: Tasks, sandbox: Path) -> None:
+    put_module(sandbox, "below")
+    layer = tasks.script.with_name("layer")
+    layer.mkdir()
+    report = tasks.script.with_name("report.json")
+    for option, variables in ((["--overlay", str(layer)], {}), ([], {"APPTAINER_OVERLAY": str(layer)})):
+        outcome = tasks.run(sandbox, *option, MPIIMPORT_REPORT=str(report), **variables)
+        assert (outcome.lines(), outcome.ours()) == (["plain below no MPI"], []), outcome.stderr
+        assert "lies on overlay" in json.loads(report.read_text())["stepped_aside"]
+    assert tasks.stores() == set()
+
+
+def test_nothing_is_kept_of_an_image_that_is_mounted_beside(tasks: Tasks, sandbox: Path) -> None:
+    data = tasks.script.with_name("data")
+    (data / "lib").mkdir(parents=True)
+    (data / "lib" / "part.py").write_text("value = 'beside'\n")
+    image = image_of(data, tasks.script.with_name("data.sqsh"))
+    beside = ["--bind", f"{image}:/mnt:image-src=/", "--env", "PYTHONPATH=/mnt/lib"]
+    refused = tasks.run(sandbox, *beside, MPIIMPORT_FILL="1")
+    assert refused.status == 1 and "/mnt/lib lies on squashfs" in refused.stderr, refused.stderr
+
+
+def test_on_a_shared_file_system_a_session_asks_for_nothing_of_ours(site: Site, mpich: Mpi, tmp_path: Path) -> None:
+    provision("lab.sh")
+    with (
+        tasks_of(site, mpich, "root", "numpy") as tasks,
+        SharedFileSystem(record=tmp_path / "record") as shared,
+    ):
+        place = tasks.script.parent / "images"
+        place.mkdir()
+        shared.mount("node", site.images, place)
+        image = place / "py"
+        trusted = {"MPIIMPORT_KEEP_ON": "fuse.sharedfs"}
+
+        def asked(**variables: str) -> tuple[list[str], list[Operation]]:
+            seen = len(shared.operations())
+            lines = tasks.run(image, **trusted, **variables).lines()
+            return lines, shared.operations()[seen:]
+
+        asked(MPIIMPORT="0")
+        plainly = asked(MPIIMPORT="0")
+        tasks.first(image, **trusted)
+        # Until the filler has let go of its files.
+        wait_for(lambda: shared.load().total.opens == shared.load().total.closes, SECONDS)
+        kept = asked()
+    assert (plainly[0], kept[0]) == ([PLAIN], [KEPT])
+    metadata = [_metadata(operations) for _, operations in (plainly, kept)]
+    assert (metadata[1] - metadata[0]).total() <= 10
+    assert metadata[1].total() * 3 < metadata[0].total()
+
+
+def _metadata(operations: list[Operation]) -> Counter[tuple[str, str]]:
+    return Counter((one.name, one.path) for one in operations if one.name != "read")

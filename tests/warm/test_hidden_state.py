@@ -1,0 +1,170 @@
+"""Modules that keep what belongs to one process are left out of an image, refused, or made new: never shared."""
+
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from .conftest import Warm
+
+# A module of Python each; VALUE is what it keeps. What is not left out is answered by the key or a remedy.
+LEFT_OUT = {
+    "pid": "import os\nVALUE = os.getpid()",
+    "pid in a closure": "import os\ndef make(number=os.getpid()): return lambda: number\nVALUE = 1; keep = make()",
+    "parent": "import os\nVALUE = os.getppid()",
+    "time": "import time\nVALUE = time.time()",
+    "clock": "import time\nVALUE = time.perf_counter()",
+    "entropy": "import os\nVALUE = os.urandom(8)",
+    "uuid": "import uuid\nVALUE = uuid.uuid4().hex",
+    "secret": "import secrets\nVALUE = secrets.token_hex()",
+    "two generators, one hidden": "import random\nVALUE = random.Random()\nhidden = iter([random.Random()])",
+    "generator's frame": "import random\ndef g(r):\n    while True: yield r.random()\nVALUE = g(random.Random())",
+    "directory": "import os\nVALUE = os.getcwd()",
+    "relative file": "import os\nVALUE = os.path.exists('made')",
+    "network": "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 0))\nVALUE = s.getsockname()\ns.close()",
+    "host": "import socket\nVALUE = socket.gethostname()",
+    "terminal": "import os\nVALUE = os.isatty(1)",
+    "processors": "import os\nVALUE = len(os.sched_getaffinity(0))",
+    "limits": "import resource\nVALUE = resource.getrlimit(resource.RLIMIT_NOFILE)",
+    "output": "print('imported')\nVALUE = 1",
+    "file": "open('made', 'w').close()\nVALUE = 1",
+    "child": "import subprocess\nVALUE = subprocess.check_output(['echo', 'x'])",
+    "umask": "import os\nVALUE = os.umask(0o22)",
+    "timer": "import signal\nVALUE = signal.setitimer(signal.ITIMER_REAL, 1000)",
+    "all variables": "import os\nVALUE = dict(os.environ)",
+    "own mappings": "VALUE = open('/proc/self/maps').read()",
+    "temporary directory": "import tempfile\nVALUE = tempfile.mkdtemp()",
+}
+REFUSED = {
+    "descriptor": ("VALUE = open('/dev/null')", "left a file open"),
+    "socket": ("import socket\nVALUE = socket.socket()", "left a file open"),
+    "stream": ("import sys, io\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer)", "sys.stdout was replaced"),
+    "shared memory": ("import mmap\nVALUE = mmap.mmap(-1, 4096)", "memory is shared"),
+    "blocked signal": ("import signal\nsignal.pthread_sigmask(0, [10])", "blocked a signal"),
+    "marked memory": (
+        "import mmap\nVALUE = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE)\nVALUE.madvise(mmap.MADV_DONTFORK)",
+        "",
+    ),
+}
+SHOWN = "import plant, json\nprint(plant.VALUE)"
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_a_module_that_keeps_what_is_its_processs_own_is_left_out(warm: Warm, name: str) -> None:
+    warm.module("plant", LEFT_OUT[name])
+    said = warm.bake(warm.script(SHOWN))
+    assert "left out plant: " in said, said
+    assert warm.start_warm(warm.script(SHOWN)).status == 0
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_no_other_process_can_have_is_left_out_or_refused_by_name(warm: Warm, name: str) -> None:
+    text, why = REFUSED[name]
+    warm.module("plant", text)
+    outcome = warm.try_to_bake(warm.script("import plant, json"))
+    if "left out plant: " not in outcome.stdout:
+        assert outcome.status == 1 and why and why in outcome.stderr, outcome
+        assert not warm.image.exists()
+
+
+@pytest.mark.parametrize("module", ["random", "numpy.random"])
+def test_a_seed_that_an_import_has_set_is_not_lost(warm: Warm, module: str) -> None:
+    warm.module("plant", f"import {module}\n{module}.seed(3)")
+    outcome = warm.try_to_bake(warm.script("import plant, json"))
+    assert outcome.status == 1 and "has seeded the generator" in outcome.stderr
+    assert not warm.image.exists()
+
+
+def test_a_thread_is_left_out(warm: Warm) -> None:
+    warm.module("plant", "import threading, time\nthreading.Thread(target=time.sleep, args=(1,), daemon=True).start()")
+    assert "left out plant: " in warm.bake(warm.script("import plant, json"))
+
+
+def test_what_needs_a_module_that_is_left_out_is_left_out_too(warm: Warm) -> None:
+    warm.module("plant", "import os\nVALUE = os.getpid()")
+    warm.module("user", "try:\n    import plant\nexcept ImportError:\n    plant = None")
+    script = warm.script("import os, user, json\nprint(user.plant.VALUE == os.getpid())")
+    said = warm.bake(script)
+    assert "left out plant: " in said and "left out for what they need: 1 modules" in said
+    assert warm.start_warm(script).stdout == "True\n"
+
+
+def test_variables_that_imports_set_are_set(warm: Warm) -> None:
+    warm.module("plant", "import os\nos.environ['PLANTED'] = 'by an import'\nos.environ.pop('GONE', None)")
+    script = warm.script("import plant, os, subprocess\nprint(os.environ.get('PLANTED'), os.environ.get('GONE'))")
+    warm.bake(script, GONE="1")
+    assert warm.start(script, GONE="1").stdout == warm.plain(script, GONE="1").stdout
+
+
+def test_signal_handlers_of_imports_are_there(warm: Warm) -> None:
+    warm.module("plant", "import signal\nsignal.signal(10, lambda *given: print('handled'))")
+    script = warm.script("import plant, os, signal\nos.kill(os.getpid(), 10)\nsignal.raise_signal(10)")
+    warm.bake(script)
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "handled\nhandled\n"
+
+
+def test_exit_handlers_of_imports_run(warm: Warm) -> None:
+    warm.module("plant", "import atexit\natexit.register(print, 'end')")
+    script = warm.script("import plant\nprint('begin')")
+    warm.bake(script)
+    assert warm.start_warm(script).stdout == "begin\nend\n"
+
+
+C = """
+#include <Python.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+static long kept;
+static PyObject *value(PyObject *self, PyObject *none) { return PyLong_FromLong(kept); }
+static PyMethodDef methods[] = {{"value", value, METH_NOARGS, ""}, {0}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "plant", "", -1, methods};
+PyMODINIT_FUNC PyInit_plant(void) { %s; return PyModule_Create(&definition); }
+"""
+OF_C = {
+    "entropy": "(void)!getrandom(&kept, sizeof kept, 0)",
+    "libc's seed by pid": "srand((unsigned)getpid()); kept = rand()",
+    "time": "kept = (long)time(0)",
+    "memory that is wiped": "madvise(mmap(0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096, MADV_WIPEONFORK)",
+    "output": 'printf("here")',
+    "seeded memory": 'int f = open("/dev/urandom", 0); (void)!read(f, &kept, 8); close(f)',
+}
+
+
+def compiled(source: Path, warm: Warm) -> None:
+    include = sysconfig.get_path("include")
+    library = warm.modules / f"plant{sysconfig.get_config_var('EXT_SUFFIX')}"
+    subprocess.run(["gcc", "-w", "-shared", "-fPIC", f"-I{include}", source, "-o", library], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("name", OF_C)
+def test_state_that_only_c_keeps(warm: Warm, name: str, tmp_path: Path) -> None:
+    source = tmp_path / "plant.c"
+    source.write_text("#include <fcntl.h>\n" + C % OF_C[name])
+    compiled(source, warm)
+    said = warm.bake(warm.script("import plant, json\nprint(plant.value())"))
+    assert "left out plant: " in said, said
+
+
+def test_a_library_that_seeds_itself_anew_in_a_fork_has_no_image(warm: Warm, tmp_path: Path) -> None:
+    """The image is of a forked process, and starts are no forks: the seed of the making would be that of all ranks."""
+    source = tmp_path / "plant.c"
+    handler = "static void anew(void) { (void)!getrandom(&kept, sizeof kept, 0); }\nPyMODINIT_FUNC"
+    source.write_text("#include <pthread.h>\n" + C.replace("PyMODINIT_FUNC", handler) % "pthread_atfork(0, 0, anew)")
+    compiled(source, warm)
+    outcome = warm.try_to_bake(warm.script("import plant, json\nprint(plant.value())"))
+    assert outcome.status == 1 and "fork handler of a library asks for entropy" in outcome.stderr
+    assert not warm.image.exists()
+
+
+def test_a_variable_that_c_reads_is_in_the_key(warm: Warm, tmp_path: Path) -> None:
+    source = tmp_path / "plant.c"
+    source.write_text(C % 'kept = getenv("ONLY_C_ASKS") != 0')
+    compiled(source, warm)
+    script = warm.script("import plant\nprint(plant.value())")
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == "0\n"
+    assert warm.start_fresh("ONLY_C_ASKS", script, ONLY_C_ASKS="").stdout == "1\n"

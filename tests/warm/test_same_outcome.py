@@ -1,0 +1,119 @@
+"""A program that starts from an image does what it does plainly: output, status, files."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Warm, interpreters
+
+IMPORTS = "import json, re, subprocess, threading, random, logging, argparse, os, sys, tempfile, decimal\n"
+PROGRAMS = {
+    "output": "print(json.dumps({'a': [1, 2]}), re.sub('a', 'b', 'banana'), sys.argv[1:], __name__, __file__)",
+    "exception": "def f():\n    raise ValueError('no')\nf()",
+    "status": "sys.exit(7)",
+    "message": "sys.exit('gone')",
+    "interrupted": "raise KeyboardInterrupt",
+    "killed": "os.kill(os.getpid(), 15)",
+    "exit handlers": "import atexit\natexit.register(print, 'end')\nprint('begin')",
+    "destructor": "class A:\n    def __del__(self): print('gone')\na = A()",
+    "thread": "t = threading.Thread(target=print, args=('in a thread',)); t.start(); t.join()",
+    "child": "print(subprocess.run(['echo', 'hi'], capture_output=True, text=True).stdout)",
+    "fork": "pid = os.fork()\nif not pid: os._exit(3)\nprint(os.waitpid(pid, 0)[1])",
+    "file": "open('out', 'w').write(os.getcwd())",
+    "logging": "logging.warning('careful'); logging.getLogger('x').error('no')",
+    "streams": "print(sys.stdin, sys.stdout, sys.stderr, sys.stdout.line_buffering, sys.stderr.line_buffering)",
+    "flags": "print(sys.flags, sys.executable, sys.prefix, sys.path, sys.argv)",
+    "main": "print(sorted(vars()), type(__loader__).__name__, __spec__, __package__, __doc__)",
+    "recursion": "def f(n): return n and f(n - 1)\nsys.setrecursionlimit(9000); print(f(8000))",
+    "deep in C": "x = []\nfor _ in range(9000): x = [x]\nsys.setrecursionlimit(20000); print(len(repr(x)))",
+    "bad syntax": "print('never')\n)",
+    "input": "print(sys.stdin.read() == '')",
+    "modules": "print(sorted(name for name in sys.modules))",
+    "environment": "print(os.environ['GIVEN'], subprocess.run(['env'], capture_output=True).stdout.count(b'GIVEN='))",
+}
+NUMPY = (
+    "import numpy as np, scipy.interpolate as si\n"
+    "x = np.linspace(0, 1, 50); y = si.CubicSpline(x, np.sin(x))(0.3)\n"
+    "a = np.arange(90000.0).reshape(300, 300) + np.eye(300)\n"
+    "print(y, np.linalg.det(a[:5, :5]), (a @ a).sum(), np.random.default_rng(3).random())\n"
+    "print(np.random.RandomState(1).rand())"
+)
+
+
+def same(warm: Warm, script: str, *words: str) -> None:
+    work = Path(script).parent.parent / "work"
+    plain = warm.plain(script, *words, GIVEN="this")
+    files = {path.name: path.read_text() for path in work.iterdir()}
+    for path in work.iterdir():
+        path.unlink()
+    started = warm.start_warm(script, *words, GIVEN="this")
+    assert started == plain
+    assert {path.name: path.read_text() for path in work.iterdir()} == files
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_of_the_standard_library(warm: Warm, name: str) -> None:
+    warm.bake(warm.script(IMPORTS))
+    program = PROGRAMS[name]
+    if name == "bad syntax":
+        script = warm.script(program)
+        assert warm.start(script).status == warm.plain(script).status == 1
+        assert warm.start(script).stderr.endswith(warm.plain(script).stderr)
+    else:
+        same(warm, warm.script(IMPORTS + program), "one", "two")
+
+
+@pytest.mark.parametrize("python", interpreters(), ids=lambda path: path.replace("/", "-"))
+def test_every_python_of_this_machine(warm_with: Callable[[str], Warm], python: str) -> None:
+    warm = warm_with(python)
+    warm.bake(warm.script(IMPORTS))
+    for name in ("output", "exception", "thread", "fork", "flags", "main", "interrupted"):
+        same(warm, warm.script(IMPORTS + PROGRAMS[name]))
+
+
+@pytest.mark.parametrize(
+    "options", [("-u",), ("-I",), ("-E", "-s"), ("-OO", "-X", "utf8"), ("-W", "error"), ("-B", "-bb")], ids=" ".join
+)
+def test_options_of_the_interpreter(warm: Warm, options: tuple[str, ...]) -> None:
+    warm.options = options
+    warm.bake(warm.script(IMPORTS))
+    for name in ("output", "exception", "streams", "flags", "main", "modules"):
+        same(warm, warm.script(IMPORTS + PROGRAMS[name]))
+
+
+def test_numpy_and_scipy(warm: Warm) -> None:
+    said = warm.bake(warm.script(NUMPY))
+    assert "left out" not in said
+    same(warm, warm.script(NUMPY))
+
+
+def test_numpy_has_threads_where_it_has_them_plainly(warm: Warm) -> None:
+    """OpenBLAS makes them when they are first used, as in any process that was forked."""
+    script = warm.script(NUMPY + "\nimport os; print(len(os.listdir('/proc/self/task')))")
+    warm.bake(script)
+    plain, started = (int(outcome.stdout.split()[-1]) for outcome in (warm.plain(script), warm.start_warm(script)))
+    assert min(plain, 2) <= started <= plain
+
+
+def test_the_break_goes_on_where_the_image_left_it(warm: Warm) -> None:
+    """Otherwise malloc ends the process, or loses the heap: "break adjusted to free malloc space"."""
+    warm.bake(warm.script("import json"))
+    heap = "[line for line in open('/proc/self/maps') if '[heap]' in line]"
+    size = "sum(int(line.split('-')[1].split()[0], 16) - int(line.split('-')[0], 16) for line in HEAP)"
+    text = (
+        f"import json\nsize = lambda: {size.replace('HEAP', heap)}\nbefore = size()\n"
+        "kept = [bytes(900) for _ in range(200000)]\nprint(size() - before > 100_000_000, before > 0)\n"
+        "del kept\nkept = [bytes(900) for _ in range(300000)]\nprint(len(kept))\n"
+    )
+    started = warm.start_warm(warm.script(text))
+    assert (started.status, started.stdout) == (0, "True True\n300000\n")
+
+
+def test_what_others_see_of_the_process(warm: Warm) -> None:
+    text = "import json\nprint(open('/proc/self/cmdline').read().split(chr(0)), open('/proc/self/comm').read())"
+    script = warm.script(text)
+    warm.bake(script)
+    same(warm, script, "one")
+    assert os.path.basename(warm.python) in warm.start_warm(script).stdout  # noqa: PTH119

@@ -1,0 +1,88 @@
+"""An image is used where all that its imports depended on is as it was, and nowhere else."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lab.ranks import run
+
+from .conftest import Warm
+
+TEXT = "import json, plant\nprint(plant.VALUE)"
+
+
+@pytest.fixture
+def script(warm: Warm) -> str:
+    warm.module("plant", "import os\nVALUE = os.environ.get('PLANTED', 'none')")
+    script = warm.script(TEXT)
+    warm.bake(script)
+    assert warm.start_warm(script).stdout == "none\n"
+    return script
+
+
+def test_a_variable_that_an_import_has_read(warm: Warm, script: str) -> None:
+    assert warm.start_fresh("PLANTED", script, PLANTED="set").stdout == "set\n"
+    assert warm.start_warm(script, NOT_READ="set").stdout == "none\n"
+
+
+@pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "PYTHONUTF8", "LC_ALL", "OPENBLAS_NUM_THREADS", "LD_BIND_NOW"])
+def test_variables_that_libraries_and_the_interpreter_read(warm: Warm, script: str, name: str) -> None:
+    warm.start_fresh("variable", script, before=(), **{name: "1"})
+
+
+def test_a_module_that_was_changed_in_place(warm: Warm, script: str) -> None:
+    with (warm.modules / "plant.py").open("a") as stream:
+        stream.write("\nVALUE = 'changed'")
+    assert warm.start_fresh("plant.py", script).stdout == "changed\n"
+
+
+def test_a_module_that_appears_in_a_directory_of_the_search_path(warm: Warm, script: str) -> None:
+    warm.module("sitecustomize", "print('here')")
+    assert warm.start_fresh("has changed since", script).stdout == "here\nnone\n"
+
+
+def test_a_module_beside_the_script_that_hides_one_of_the_image(warm: Warm, script: str) -> None:
+    warm.script("VALUE = 'beside'", "plant.py")
+    assert warm.start_fresh("has another plant", script).stdout == "beside\n"
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
+def test_the_number_of_processors(warm: Warm, script: str) -> None:
+    warm.start_fresh("number of processors", script, before=("taskset", "-c", "0"))
+
+
+def test_addresses_that_are_not_random(warm: Warm, script: str) -> None:
+    warm.start_fresh("ADDR_NO_RANDOMIZE", script, before=("setarch", "-R"))
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="no strace")
+def test_a_tracer(warm: Warm, script: str, tmp_path: Path) -> None:
+    warm.start_fresh("tracer", script, before=("strace", "-o", str(tmp_path / "trace")))
+
+
+def test_only_scripts_start(warm: Warm, script: str) -> None:
+    outcome = warm.start_fresh("only a script", "-c", "print(1)")
+    assert outcome.stdout == "1\n"
+
+
+def test_a_script_that_is_not_there_ends_as_plainly(warm: Warm, script: str) -> None:
+    outcome, plain = warm.start("missing.py"), warm.plain("missing.py")
+    assert outcome.status == plain.status == 2
+    assert outcome.stderr.endswith(plain.stderr)
+
+
+@pytest.mark.parametrize(("options", "why"), [(["-m", "json"], "neither -m nor -c"), (["-i", "x.py"], "interactive")])
+def test_commands_that_have_no_image(warm: Warm, options: list[str], why: str) -> None:
+    bake = [str(Path(warm.starter).parent / "mpiimport"), "bake", "--warm", str(warm.image), "--", warm.python]
+    outcome = run([*bake, *options], warm.environment(), 60)
+    assert outcome.status == 1 and why in outcome.stderr
+    assert not warm.image.exists()
+
+
+def test_a_module_imported_after_the_program_changed_its_environment_is_not_in_the_image(warm: Warm) -> None:
+    warm.module("plant", "import os\nVALUE = os.environ.get('PLANTED', 'none')")
+    script = warm.script("import os\nos.environ['PLANTED'] = 'by the program'\nimport plant\nprint(plant.VALUE)")
+    warm.bake(script)
+    assert warm.start_warm(script).stdout == "by the program\n"

@@ -1,0 +1,69 @@
+/* The layout of an image file: a header, tables, and a body of pages. mpiimport/warm/image_format.py writes the same.
+ * All numbers are 64 bits, in the order of the machine. An offset named `at` counts from the begin of the file. */
+#ifndef WARM_FORMAT_H
+#define WARM_FORMAT_H
+
+typedef unsigned long word;
+
+#define MAGIC 0x6d7261772d69706dUL /* "mpi-warm" */
+#define VERSION 1UL
+#define PAGE 4096UL
+#define ABSENT (~0UL)
+
+/* `count` entries, from `at` on. */
+struct section {
+    word at, count;
+};
+
+/* Where the process goes on: what its registers and the kernel's knowledge of its thread were. */
+struct thread {
+    word rip, rsp, fs, tid, robust, robust_size, rseq, rseq_size, rseq_signature, altstack[3];
+};
+
+/* As struct prctl_mm_map of linux/prctl.h begins, less what the starter knows. */
+struct memory {
+    word start_code, end_code, start_data, end_data, start_brk, brk, start_stack;
+};
+
+/* What must be as it was: see machine.c. */
+struct machine {
+    word processor, kernel, vdso_digest, processors;
+};
+
+struct header {
+    word magic, version, size, checksum; /* the checksum is that of header and tables, itself taken as 0 */
+    word tables_end, body_at, file_size;
+    struct thread thread;
+    struct memory memory;
+    struct machine machine;
+    struct section files, regions, runs, variables, signals, words, blocks, text;
+};
+
+/* A path and how it was: of directories too. Files that are mapped come first. */
+struct file {
+    word path, device, inode, size, mtime, ctime; /* times in nanoseconds */
+};
+
+enum kind { ANONYMOUS, MAPPED, STACK, VDSO, VVAR };
+
+/* One mapping. `file` is a number in the section of files, `offset` one in that file. */
+struct region {
+    word start, size, protection, kind, file, offset;
+};
+
+/* Pages of a region that lie in the body. */
+struct run {
+    word start, size, at;
+};
+
+/* A variable that was read while the image was made. `value` is ABSENT where it was not set. */
+struct variable {
+    word name, value;
+};
+
+/* As the kernel's struct sigaction. */
+struct handler {
+    word number, function, flags, restorer, mask;
+};
+
+#endif

@@ -1,0 +1,220 @@
+/* A Python extension module that stops the process so that its memory can be written, and goes on where an image of it
+ * was started. Only the stable ABI (PEP 384) is used, declared here, so that no headers of Python are needed and one
+ * file serves every version. */
+#include "digest.h"
+#include "kernel.h"
+#include "machine.h"
+
+#include <elf.h>
+#include <link.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/rseq.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct object object;
+typedef object *function(object *self, object *argument);
+struct method {
+    const char *name;
+    function *call;
+    int flags;
+    const char *doc;
+};
+struct slot {
+    int number;
+    void *value;
+};
+/* PyModuleDef of PEP 489. */
+static struct definition {
+    long references;
+    void *type, *init;
+    long index;
+    void *copy;
+    const char *name, *doc;
+    long size;
+    struct method *methods;
+    struct slot *slots;
+    void *others[3];
+} definition;
+
+object *PyModuleDef_Init(struct definition *);
+object *PyBytes_FromStringAndSize(const char *, long);
+int PyBytes_AsStringAndSize(object *, char **, long *);
+object *PyLong_FromUnsignedLong(unsigned long);
+object *PyList_New(long);
+int PyList_Append(object *, object *);
+object *PyEval_EvalCode(object *, object *, object *);
+int PyArg_ParseTuple(object *, const char *, ...);
+void PyErr_PrintEx(int);
+int PyErr_ExceptionMatches(object *);
+void PyOS_BeforeFork(void);
+void PyOS_AfterFork_Child(void);
+int Py_FinalizeEx(void);
+void Py_DecRef(object *);
+extern object *PyExc_KeyboardInterrupt;
+extern char **environ;
+
+/* What the maker reads from the stopped process. */
+struct {
+    struct thread thread;
+    struct machine machine;
+    word brk;
+    word signals[64][4]; /* as the kernel's struct sigaction, by the number less 1 */
+} frozen __attribute__((visibility("hidden")));
+
+/* What the starter hands over: see start.c. */
+struct begin {
+    word count;
+    char **variables;
+};
+
+/* Stop here. Return 0 to the process that was stopped, and the starter's block where an image of it begins. */
+struct begin *stop(word pid);
+__asm__(".text\n"
+        ".type stop, @function\n"
+        "stop:\n"
+        "push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15\n"
+        "sub $8, %rsp; stmxcsr (%rsp); fnstcw 4(%rsp)\n"
+        "mov %rsp, frozen+8(%rip)\n"
+        "lea 1f(%rip), %rax; mov %rax, frozen(%rip)\n"
+        "mov $62, %eax; mov $19, %esi; syscall\n" /* kill(pid, SIGSTOP) */
+        "xor %edi, %edi\n"
+        "1: mov %rdi, %rax\n"
+        "ldmxcsr (%rsp); fldcw 4(%rsp); add $8, %rsp\n"
+        "pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp\n"
+        "ret\n"
+        ".size stop, .-stop\n");
+
+static word vdso_size(const char *vdso) {
+    const ElfW(Ehdr) *header = (const void *)vdso;
+    word end = header->e_shoff + (word)header->e_shnum * header->e_shentsize;
+    return (end + PAGE - 1) & ~(PAGE - 1);
+}
+
+static void note_thread(void) {
+    struct thread *thread = &frozen.thread;
+    stack_t alternate;
+    kernel3(__NR_arch_prctl, 0x1003 /* ARCH_GET_FS */, &thread->fs, 0);
+    kernel3(__NR_prctl, PR_GET_TID_ADDRESS, &thread->tid, 0);
+    kernel3(__NR_get_robust_list, 0, &thread->robust, &thread->robust_size);
+    thread->rseq_size = __rseq_size;
+    thread->rseq = thread->fs + (word)__rseq_offset;
+    thread->rseq_signature = RSEQ_SIG;
+    kernel3(__NR_sigaltstack, 0, &alternate, 0);
+    thread->altstack[0] = (word)alternate.ss_sp;
+    thread->altstack[1] = (word)alternate.ss_flags;
+    thread->altstack[2] = alternate.ss_size;
+    frozen.brk = (word)kernel3(__NR_brk, 0, 0, 0);
+    for (int number = 1; number <= 64; number++)
+        kernel4(__NR_rt_sigaction, number, 0, frozen.signals[number - 1], 8);
+    const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);
+    frozen.machine = machine_here(vdso, vdso_size(vdso));
+}
+
+static object *variables_of(char **variables) {
+    object *list = PyList_New(0);
+    for (; list && variables && *variables; variables++) {
+        object *each = PyBytes_FromStringAndSize(*variables, (long)strlen(*variables));
+        if (!each || PyList_Append(list, each))
+            return 0;
+        Py_DecRef(each);
+    }
+    return list;
+}
+
+/* The words of the command line, as bytes; an empty list in the process that was stopped and goes on. */
+static object *freeze(object *self, object *none) {
+    (void)self, (void)none;
+    note_thread();
+    struct begin *begin = stop((word)kernel3(__NR_getpid, 0, 0, 0));
+    if (!begin)
+        return PyList_New(0);
+    environ = begin->variables;
+    return variables_of((char **)(begin + 1));
+}
+
+static object *of_environ(object *self, object *none) {
+    (void)self, (void)none;
+    return variables_of(environ);
+}
+
+/* Run code as the program. No frame below it is one of a traceback. The status that the interpreter ends with. */
+static object *run(object *self, object *arguments) {
+    object *code, *names, *result;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "OO", &code, &names))
+        return 0;
+    result = PyEval_EvalCode(code, names, names);
+    if (result) {
+        Py_DecRef(result);
+        return PyLong_FromUnsignedLong(0);
+    }
+    int interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+    PyErr_PrintEx(1);
+    if (interrupted) {
+        /* As the interpreter ends: a shell is to see that it was interrupted. */
+        Py_FinalizeEx();
+        signal(SIGINT, SIG_DFL);
+        kernel3(__NR_kill, kernel3(__NR_getpid, 0, 0, 0), SIGINT, 0);
+    }
+    return PyLong_FromUnsignedLong(1);
+}
+
+/* A fork of which the interpreter knows nothing, so that the audit sees what handlers of libraries ask for in it. */
+static object *fork_alone(object *self, object *none) {
+    (void)self, (void)none;
+    pid_t child = fork();
+    if (!child)
+        _exit(0);
+    waitpid(child, 0, 0);
+    return PyLong_FromUnsignedLong(0);
+}
+
+static object *after_fork(object *self, object *none) {
+    (void)self;
+    (void)none;
+    /* It gives back the locks that the other took: Python 3.13 insists. */
+    PyOS_BeforeFork();
+    PyOS_AfterFork_Child();
+    return PyLong_FromUnsignedLong(0);
+}
+
+/* Where the maker finds what it reads: the address and size of `frozen`. */
+static object *place(object *self, object *none) {
+    (void)self, (void)none;
+    word found[2] = {(word)&frozen, sizeof frozen};
+    return PyBytes_FromStringAndSize((const char *)found, sizeof found);
+}
+
+static object *digest_of(object *self, object *data) {
+    char *bytes;
+    long size;
+    (void)self;
+    if (PyBytes_AsStringAndSize(data, &bytes, &size))
+        return 0;
+    return PyLong_FromUnsignedLong(digest(bytes, (word)size));
+}
+
+enum { VARIABLE = 1, NONE = 4, ONE = 8 }; /* METH_VARARGS, METH_NOARGS, METH_O */
+static struct method methods[] = {
+    {"freeze", freeze, NONE, "Stop; return the words of the command line where an image begins."},
+    {"environ", of_environ, NONE, "The variables as C sees them."},
+    {"run", run, VARIABLE, "Run code in a dictionary as the program; return the status."},
+    {"after_fork", after_fork, NONE, "What the interpreter does around fork(2), in the child."},
+    {"fork_alone", fork_alone, NONE, "A fork with the handlers of C alone, whose child ends at once."},
+    {"place", place, NONE, "Address and size of what describes the stopped thread."},
+    {"digest", digest_of, ONE, "The checksum of bytes."},
+    {0, 0, 0, 0},
+};
+static struct slot slots[] = {{0, 0}};
+
+__attribute__((visibility("default"))) object *PyInit_warm_freeze(void) {
+    definition.references = 1;
+    definition.name = "warm_freeze";
+    definition.methods = methods;
+    definition.slots = slots;
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,175 @@
+#include "image.h"
+#include "digest.h"
+#include "fresh.h"
+#include "kernel.h"
+#include "key.h"
+#include "process.h"
+#include "text.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+const struct header *image;
+long image_file;
+int words_are_known;
+
+enum { LARGEST_TABLES = 1 << 28, LAST_ADDRESS = 47 };
+
+static void damaged(const char *what) {
+    fresh("it is damaged: ", what);
+}
+
+const char *text_at(word offset) {
+    return (const char *)image + image->text.at + offset;
+}
+
+/* Whoever can write an image decides what this process executes. */
+static word open_own_file(void) {
+    struct stat status;
+    image_file = kernel4(__NR_openat, AT_FDCWD, image_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (image_file < 0)
+        fresh("it cannot be opened: ", image_path);
+    if (kernel3(__NR_fstat, image_file, &status, 0) || (status.st_mode & S_IFMT) != S_IFREG)
+        fresh("it is no file: ", image_path);
+    if (status.st_uid != (word)kernel3(__NR_geteuid, 0, 0, 0))
+        fresh("it belongs to another user: ", image_path);
+    if (status.st_mode & (S_IWGRP | S_IWOTH))
+        fresh("others can write to it: ", image_path);
+    return (word)status.st_size;
+}
+
+/* Header and tables are read, not mapped: a file that shrinks meanwhile must not end the process. */
+static void read_tables(word file_size) {
+    struct header first;
+    if (kernel4(__NR_pread64, image_file, &first, sizeof first, 0) != sizeof first)
+        damaged("it is shorter than its header");
+    if (first.magic != MAGIC || first.version != VERSION || first.size != sizeof first)
+        fresh("it is of another version, or no image: ", image_path);
+    if (first.file_size != file_size || first.tables_end > LARGEST_TABLES || first.tables_end < sizeof first ||
+        first.body_at < first.tables_end || first.body_at > file_size || first.body_at % PAGE)
+        damaged("its sizes do not fit");
+    word size = (first.tables_end + PAGE - 1) & ~(PAGE - 1);
+    long at = kernel6(__NR_mmap, TABLES, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0UL, 0);
+    if (at != (long)TABLES)
+        fresh("there is no memory", "");
+    for (word got = 0; got < first.tables_end;) {
+        long piece = kernel4(__NR_pread64, image_file, TABLES + got, first.tables_end - got, got);
+        if (piece <= 0)
+            damaged("its tables cannot be read");
+        got += (word)piece;
+    }
+    struct header *header = (struct header *)TABLES;
+    word expected = header->checksum;
+    header->checksum = 0;
+    if (digest(header, header->tables_end) != expected)
+        damaged("the checksum of its tables is another");
+    image = header;
+}
+
+static void check_section(struct section section, word entry) {
+    if (section.at < sizeof *image || section.at > image->tables_end || section.at % sizeof(word) ||
+        section.count > (image->tables_end - section.at) / entry)
+        damaged("a table lies outside");
+}
+
+static void check_sections(void) {
+    check_section(image->files, sizeof(struct file));
+    check_section(image->regions, sizeof(struct region));
+    check_section(image->runs, sizeof(struct run));
+    check_section(image->variables, sizeof(struct variable));
+    check_section(image->signals, sizeof(struct handler));
+    check_section(image->words, sizeof(word));
+    check_section(image->blocks, sizeof(word));
+    check_section(image->text, 1);
+    if (!image->text.count || *text_at(image->text.count - 1))
+        damaged("its texts have no end");
+    if (!image->words.count)
+        damaged("it names no interpreter");
+}
+
+static void check_text(word offset) {
+    if (offset >= image->text.count)
+        damaged("a text lies outside");
+}
+
+static void check_texts(void) {
+    for (word i = 0; i < image->files.count; i++)
+        check_text(TABLE(file, files)[i].path);
+    for (word i = 0; i < image->words.count; i++)
+        check_text(((const word *)((const char *)image + image->words.at))[i]);
+    for (word i = 0; i < image->variables.count; i++) {
+        check_text(TABLE(variable, variables)[i].name);
+        if (TABLE(variable, variables)[i].value != ABSENT)
+            check_text(TABLE(variable, variables)[i].value);
+    }
+}
+
+/* Regions ascend, lie in the user's half of addresses, and leave what is ours alone. */
+static void check_regions(void) {
+    word last = PAGE;
+    for (word i = 0; i < image->regions.count; i++) {
+        struct region each = TABLE(region, regions)[i];
+        word end = each.start + each.size;
+        if (each.start < last || each.start % PAGE || each.size % PAGE || !each.size || end < each.start ||
+            end >> LAST_ADDRESS || (each.start < OWN_END && end > OWN_BEGIN))
+            damaged("a region lies where none can");
+        if (each.protection > 7 || each.kind > VVAR || each.offset % PAGE ||
+            (each.kind == MAPPED && (each.file >= image->files.count || each.file >= MOST_FILES)))
+            damaged("a region is of no known kind");
+        last = end;
+    }
+}
+
+/* Runs ascend, and each lies in one region and in the body. */
+static void check_runs(void) {
+    word last = 0, in = 0;
+    for (word i = 0; i < image->runs.count; i++) {
+        struct run each = TABLE(run, runs)[i];
+        const struct region *region = TABLE(region, regions);
+        if (each.start < last || each.start % PAGE || each.size % PAGE || !each.size || each.at % PAGE ||
+            each.at < image->body_at || each.at > image->file_size || each.size > image->file_size - each.at)
+            damaged("pages lie outside of it");
+        while (in < image->regions.count && region[in].start + region[in].size <= each.start)
+            in++;
+        if (in == image->regions.count || each.start < region[in].start || region[in].kind > STACK ||
+            each.size > region[in].start + region[in].size - each.start)
+            damaged("pages belong to no region");
+        last = each.start + each.size;
+    }
+}
+
+static void check_address(word address, word size, word needs) {
+    for (word i = 0; i < image->regions.count; i++) {
+        struct region each = TABLE(region, regions)[i];
+        if (address >= each.start && address - each.start < each.size &&
+            size <= each.size - (address - each.start) && (each.protection & needs) == needs && each.kind <= STACK)
+            return;
+    }
+    damaged("an address lies outside");
+}
+
+static void check_thread(void) {
+    const struct thread *thread = &image->thread;
+    check_address(thread->rip, 1, PROT_EXEC);
+    check_address(thread->rsp, 64, PROT_WRITE);
+    check_address(thread->fs, 64, PROT_WRITE);
+    check_address(thread->tid, 4, PROT_WRITE);
+    check_address(thread->robust, thread->robust_size, PROT_WRITE);
+    if (thread->rseq_size)
+        check_address(thread->rseq, 32, PROT_WRITE);
+    for (word i = 0; i < image->signals.count; i++)
+        if (TABLE(handler, signals)[i].number - 1 >= 64)
+            damaged("a signal has no such number");
+}
+
+void open_image(void) {
+    read_tables(open_own_file());
+    check_sections();
+    check_texts();
+    words_are_known = 1;
+    check_regions();
+    check_runs();
+    check_thread();
+}

@@ -1,0 +1,119 @@
+#include "key.h"
+#include "fresh.h"
+#include "image.h"
+#include "kernel.h"
+#include "machine.h"
+#include "process.h"
+#include "text.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+int open_files[MOST_FILES];
+
+static void compare_machine(void) {
+    struct machine here = {0};
+    for (word i = 0; i < mapping_count; i++)
+        if (mappings[i].kind == VDSO)
+            here = machine_here((const void *)mappings[i].start, mappings[i].end - mappings[i].start);
+    if (here.processor != image->machine.processor)
+        fresh("it was made on another kind of processor", "");
+    if (here.kernel != image->machine.kernel)
+        fresh("it was made under another kernel", "");
+    if (here.vdso_digest != image->machine.vdso_digest)
+        fresh("it was made with another vdso", "");
+    if (here.processors != image->machine.processors)
+        fresh("it was made for another number of processors", "");
+}
+
+/* The value of a variable, or 0. */
+static const char *value_of(const char *name) {
+    for (char **each = variables; *each; each++) {
+        const char *rest = begins(*each, name);
+        if (rest && *rest == '=')
+            return rest + 1;
+    }
+    return 0;
+}
+
+/* Whether `entry`, NAME=value, is among the variables of the key. */
+static int is_listed(const char *entry) {
+    for (word i = 0; i < image->variables.count; i++) {
+        const char *rest = begins(entry, text_at(TABLE(variable, variables)[i].name));
+        if (rest && *rest == '=')
+            return 1;
+    }
+    return 0;
+}
+
+/* PREFIX* in the key: no variable has a name that begins so, but for those that the key lists. */
+static void compare_prefix(const char *pattern) {
+    for (char **each = variables; *each; each++) {
+        word size = 0;
+        while (pattern[size] && pattern[size] == (*each)[size])
+            size++;
+        if (pattern[size] == '*' && !is_listed(*each))
+            fresh("it was made without such a variable: ", pattern);
+    }
+}
+
+static void compare_variables(void) {
+    for (word i = 0; i < image->variables.count; i++) {
+        struct variable each = TABLE(variable, variables)[i];
+        const char *name = text_at(each.name);
+        if (name[0] && name[length(name) - 1] == '*') {
+            compare_prefix(name);
+            continue;
+        }
+        const char *value = value_of(name);
+        if ((value != 0) != (each.value != ABSENT) || (value && !same(value, text_at(each.value))))
+            fresh("it was made with another value of the variable ", name);
+    }
+}
+
+static int is_as_it_was(const struct file *file, const struct stat *now) {
+    return now->st_dev == file->device && now->st_ino == file->inode && (word)now->st_size == file->size &&
+           (word)now->st_mtim.tv_sec * 1000000000UL + (word)now->st_mtim.tv_nsec == file->mtime &&
+           (word)now->st_ctim.tv_sec * 1000000000UL + (word)now->st_ctim.tv_nsec == file->ctime;
+}
+
+static int is_mapped(word file) {
+    for (word i = 0; i < image->regions.count; i++)
+        if (TABLE(region, regions)[i].kind == MAPPED && TABLE(region, regions)[i].file == file)
+            return 1;
+    return 0;
+}
+
+/* What is mapped is opened first and looked at then: the file that was seen is the one that is mapped. */
+static void compare_files(void) {
+    struct stat now;
+    for (word i = 0; i < image->files.count; i++) {
+        const struct file *file = &TABLE(file, files)[i];
+        const char *path = text_at(file->path);
+        long failed;
+        if (i < MOST_FILES && is_mapped(i)) {
+            open_files[i] = (int)kernel4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+            failed = open_files[i] < 0 || kernel3(__NR_fstat, open_files[i], &now, 0);
+        } else {
+            if (i < MOST_FILES)
+                open_files[i] = -1;
+            failed = kernel3(__NR_stat, path, &now, 0);
+        }
+        /* What was looked for and not found has no inode. */
+        if (failed ? file->inode != ABSENT : !is_as_it_was(file, &now))
+            fresh("this has changed since, or cannot be opened: ", path);
+    }
+}
+
+void close_files(void) {
+    for (word i = 0; i < image->files.count && i < MOST_FILES; i++)
+        if (open_files[i] >= 0)
+            kernel3(__NR_close, open_files[i], 0, 0);
+    kernel3(__NR_close, image_file, 0, 0);
+}
+
+void compare_key(void) {
+    compare_machine();
+    compare_variables();
+    compare_files();
+}

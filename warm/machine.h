@@ -1,0 +1,9 @@
+/* What the code in an image was chosen for: processor, kernel, its vdso, and how many processors may be used. */
+#ifndef WARM_MACHINE_H
+#define WARM_MACHINE_H
+
+#include "format.h"
+
+struct machine machine_here(const void *vdso, word vdso_size);
+
+#endif

@@ -1,0 +1,175 @@
+/* warm-recorder LOG COMMAND...: runs a command and writes what it asks the kernel for, one line a call:
+ *     THREAD NAME RESULT FIRST SECOND THIRD FOURTH PATH
+ * in the order of the calls; numbers are decimal and signed, PATH is empty where a call has none. The vdso is hidden
+ * from the command, so that it asks the kernel for the time as well. ptrace(2). The status is that of the command;
+ * 125: it could not be traced. */
+#define _GNU_SOURCE
+#include <asm/unistd_64.h>
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* `path`: which argument names a file, 0 for none. */
+static const struct call {
+    int number, path;
+    const char *name;
+} calls[] = {
+#define CALL(name, path) {__NR_##name, path, #name}
+    CALL(open, 1), CALL(openat, 2), CALL(openat2, 2), CALL(stat, 1), CALL(lstat, 1), CALL(newfstatat, 2),
+    CALL(statx, 2), CALL(access, 1), CALL(faccessat, 2), CALL(faccessat2, 2), CALL(readlink, 1),
+    CALL(readlinkat, 2), CALL(statfs, 1), CALL(getcwd, 0), CALL(chdir, 1), CALL(fchdir, 0), CALL(umask, 0),
+    CALL(mkdir, 1), CALL(mkdirat, 2), CALL(unlink, 1), CALL(unlinkat, 2), CALL(rename, 1), CALL(renameat, 2),
+    CALL(renameat2, 2), CALL(symlink, 2), CALL(link, 2), CALL(chmod, 1), CALL(truncate, 1), CALL(getrandom, 0),
+    CALL(getpid, 0), CALL(gettid, 0), CALL(getppid, 0), CALL(getpgid, 0), CALL(getpgrp, 0), CALL(getsid, 0),
+    CALL(clone, 0), CALL(clone3, 0), CALL(fork, 0), CALL(vfork, 0), CALL(execve, 1), CALL(clock_gettime, 0),
+    CALL(gettimeofday, 0), CALL(time, 0), CALL(times, 0), CALL(getrusage, 0), CALL(getcpu, 0),
+    CALL(sysinfo, 0), CALL(uname, 0), CALL(sched_getaffinity, 0), CALL(sched_setaffinity, 0), CALL(ioctl, 0),
+    CALL(prlimit64, 0), CALL(getrlimit, 0), CALL(setrlimit, 0), CALL(setpriority, 0), CALL(socket, 0),
+    CALL(socketpair, 0), CALL(pipe, 0), CALL(pipe2, 0), CALL(epoll_create, 0), CALL(epoll_create1, 0),
+    CALL(eventfd, 0), CALL(eventfd2, 0), CALL(timerfd_create, 0), CALL(signalfd, 0), CALL(signalfd4, 0),
+    CALL(inotify_init1, 0), CALL(memfd_create, 0), CALL(memfd_secret, 0), CALL(io_uring_setup, 0),
+    CALL(userfaultfd, 0), CALL(perf_event_open, 0), CALL(shmget, 0), CALL(shmat, 0), CALL(setitimer, 0),
+    CALL(alarm, 0), CALL(timer_create, 0), CALL(rt_sigprocmask, 0), CALL(rt_sigaction, 0), CALL(madvise, 0),
+    CALL(mlock, 0), CALL(mlockall, 0), CALL(mlock2, 0), CALL(mbind, 0), CALL(set_mempolicy, 0), CALL(prctl, 0),
+    CALL(seccomp, 0), CALL(write, 0), CALL(writev, 0), CALL(getuid, 0), CALL(geteuid, 0), CALL(getgid, 0), CALL(getegid, 0), CALL(getgroups, 0), CALL(getresuid, 0),
+    CALL(getresgid, 0), CALL(setsid, 0), CALL(connect, 0), CALL(bind, 0),
+    CALL(setpgid, 0), CALL(kill, 0), CALL(personality, 0), CALL(pkey_alloc, 0),
+#undef CALL
+};
+
+enum {
+    MOST = 512,
+    OPTIONS = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+              PTRACE_O_TRACEVFORK | PTRACE_O_EXITKILL,
+};
+static struct thread {
+    pid_t id;
+    int inside;
+    struct user_regs_struct at_entry;
+} threads[MOST];
+
+static struct thread *thread_of(pid_t id) {
+    for (int i = 0; i < MOST; i++)
+        if (threads[i].id == id || !threads[i].id) {
+            threads[i].id = id;
+            return &threads[i];
+        }
+    fprintf(stderr, "warm-recorder: too many threads\n");
+    exit(125);
+}
+
+static void read_path(pid_t id, unsigned long from, char *path, size_t size) {
+    size_t got = 0;
+    while (got < size - 1) {
+        /* Not across a page, of which the next may not be there. */
+        size_t piece = 4096 - (from + got) % 4096;
+        struct iovec to = {path + got, piece < size - 1 - got ? piece : size - 1 - got};
+        struct iovec at = {(void *)(from + got), to.iov_len};
+        ssize_t count = process_vm_readv(id, &to, 1, &at, 1, 0);
+        if (count <= 0)
+            break;
+        got += (size_t)count;
+        if (memchr(path, 0, got))
+            break;
+    }
+    path[got] = 0;
+    for (char *each = path; *each; each++)
+        if (*each == '\n')
+            *each = '?';
+}
+
+static unsigned long argument(const struct user_regs_struct *of, int number) {
+    const unsigned long all[] = {of->rdi, of->rsi, of->rdx, of->r10};
+    return all[number - 1];
+}
+
+static void record(FILE *log, struct thread *thread, long result) {
+    char path[4096] = "";
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (calls[i].number != (int)thread->at_entry.orig_rax)
+            continue;
+        if (calls[i].path && calls[i].number != __NR_execve)
+            read_path(thread->id, argument(&thread->at_entry, calls[i].path), path, sizeof path);
+        fprintf(log, "%d %s %ld", thread->id, calls[i].name, result);
+        for (int number = 1; number <= 4; number++)
+            fprintf(log, " %ld", (long)argument(&thread->at_entry, number));
+        fprintf(log, " %s\n", path);
+    }
+}
+
+/* getauxval(3): what the C library would find the vdso by is made to be passed over. */
+static void hide_vdso(pid_t id) {
+    struct user_regs_struct registers;
+    ptrace(PTRACE_GETREGS, id, 0, &registers);
+    unsigned long at = registers.rsp + 8;
+    for (int zeros = 0; zeros < 2; at += 8)
+        zeros += !ptrace(PTRACE_PEEKDATA, id, at, 0);
+    for (unsigned long type; (type = (unsigned long)ptrace(PTRACE_PEEKDATA, id, at, 0)) != AT_NULL; at += 16)
+        if (type == AT_SYSINFO_EHDR)
+            ptrace(PTRACE_POKEDATA, id, at, AT_IGNORE);
+}
+
+static void at_call(FILE *log, struct thread *thread) {
+    struct user_regs_struct registers;
+    if (ptrace(PTRACE_GETREGS, thread->id, 0, &registers))
+        return;
+    thread->inside = !thread->inside;
+    if (thread->inside)
+        thread->at_entry = registers;
+    else
+        record(log, thread, (long)registers.rax);
+}
+
+static int follow(FILE *log, pid_t command) {
+    int status, first = 1;
+    for (;;) {
+        pid_t id = waitpid(-1, &status, __WALL);
+        if (id < 0)
+            return 125;
+        struct thread *thread = thread_of(id);
+        if (!WIFSTOPPED(status)) {
+            thread->id = -1;
+            if (id == command)
+                return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+            continue;
+        }
+        int signal = WSTOPSIG(status), event = status >> 16;
+        long deliver = 0;
+        if (first) {
+            ptrace(PTRACE_SETOPTIONS, id, 0, OPTIONS);
+            first = 0;
+        } else if (signal == (SIGTRAP | 0x80)) {
+            at_call(log, thread);
+        } else if (event == PTRACE_EVENT_EXEC) {
+            hide_vdso(id);
+        } else if (!event && signal != SIGSTOP) {
+            deliver = signal;
+        }
+        ptrace(PTRACE_SYSCALL, id, 0, deliver);
+    }
+}
+
+int main(int count, char **words) {
+    if (count < 3)
+        return 125;
+    FILE *log = fopen(words[1], "we");
+    if (!log)
+        return 125;
+    pid_t command = fork();
+    if (!command) {
+        ptrace(PTRACE_TRACEME, 0, 0, 0);
+        raise(SIGSTOP);
+        execvp(words[2], words + 2);
+        _exit(127);
+    }
+    int status = command < 0 ? 125 : follow(log, command);
+    return fclose(log) ? 125 : status;
+}

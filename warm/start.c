@@ -1,0 +1,156 @@
+/* PREFIX/bin/mpiimport-warm FILE SCRIPT [ARGUMENTS]: this process becomes the interpreter of which FILE is an image. */
+#include "fresh.h"
+#include "image.h"
+#include "kernel.h"
+#include "key.h"
+#include "place.h"
+#include "process.h"
+#include "text.h"
+
+#include <elf.h>
+#include <linux/prctl.h>
+#include <sys/mman.h>
+
+/* What a resumed interpreter is given: see freeze.c. */
+struct begin {
+    word count;
+    char **variables;
+};
+
+/* The stack that the kernel gave goes away: this is another. */
+char own_stack[1 << 18] __attribute__((aligned(16)));
+__asm__(".globl _start\n"
+        "_start: mov %rsp, %rdi\n"
+        "lea own_stack+262144(%rip), %rsp\n"
+        "xor %ebp, %ebp\n"
+        "call begin\n");
+
+static word texts_begin, words_end, texts_end;
+
+static char *copied(const char *text) {
+    char *to = (char *)texts_end;
+    word size = length(text) + 1;
+    memcpy(to, text, size);
+    texts_end += size;
+    return to;
+}
+
+static word size_of(char **texts, word *count) {
+    word size = 0;
+    for (*count = 0; texts[*count]; ++*count)
+        size += length(texts[*count]) + 1;
+    return size;
+}
+
+/* Words and variables are kept where nothing of the image lies, the words being those of plain Python. */
+static void keep_words(void) {
+    const word *own = (const word *)((const char *)image + image->words.at);
+    word given_count, variable_count, pointers, own_count = image->words.count;
+    word size = size_of(given, &given_count) + size_of(variables, &variable_count);
+    for (word i = 0; i < own_count; i++)
+        size += length(text_at(own[i])) + 1;
+    pointers = sizeof(struct begin) + (own_count + given_count + variable_count + 2) * sizeof(char *);
+    size = (size + pointers + PAGE - 1) & ~(PAGE - 1);
+    if (kernel6(__NR_mmap, BLOCK, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0UL,
+                0) != (long)BLOCK)
+        fresh("there is no memory", "");
+    struct begin *block = (struct begin *)BLOCK;
+    char **at = (char **)(block + 1);
+    texts_begin = texts_end = BLOCK + pointers;
+    block->count = own_count + given_count;
+    for (word i = 0; i < own_count; i++)
+        *at++ = copied(text_at(own[i]));
+    for (word i = 0; i < given_count; i++)
+        *at++ = copied(given[i]);
+    at++;
+    words_end = texts_end;
+    block->variables = at;
+    for (word i = 0; i < variable_count; i++)
+        *at++ = copied(variables[i]);
+    words = (char **)(block + 1);
+    variables = block->variables;
+}
+
+/* prctl(2), PR_SET_MM_MAP: the break goes on where the image's malloc left it, and ps shows the words of Python. */
+static void tell_kernel_of_memory(void) {
+    const struct memory *from = &image->memory;
+    struct prctl_mm_map map = {
+        .start_code = from->start_code,
+        .end_code = from->end_code,
+        .start_data = from->start_data,
+        .end_data = from->end_data,
+        .start_brk = from->start_brk,
+        .brk = from->brk,
+        .start_stack = from->start_stack,
+        .arg_start = texts_begin,
+        .arg_end = words_end,
+        .env_start = words_end,
+        .env_end = texts_end,
+        .exe_fd = ~0U,
+    };
+    if (kernel5(__NR_prctl, PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0))
+        fresh("the kernel does not take its break (PR_SET_MM_MAP)", "");
+    const char *name = words[0];
+    for (const char *each = name; *each; each++)
+        if (*each == '/')
+            name = each + 1;
+    kernel3(__NR_prctl, PR_SET_NAME, name, 0);
+}
+
+/* A signal that whoever launched us has ignored stays so, as plain Python leaves it. */
+static void set_signals(void) {
+    for (word i = 0; i < image->signals.count; i++) {
+        const struct handler *each = &TABLE(handler, signals)[i];
+        if (!(ignored_signals >> (each->number - 1) & 1))
+            kernel4(__NR_rt_sigaction, each->number, &each->function, 0, 8);
+    }
+    if (image->thread.altstack[2])
+        kernel3(__NR_sigaltstack, image->thread.altstack, 0, 0);
+}
+
+static void set_thread(void) {
+    const struct thread *thread = &image->thread;
+    long failed = kernel3(__NR_arch_prctl, 0x1002 /* ARCH_SET_FS */, thread->fs, 0);
+    *(int *)thread->tid = (int)kernel3(__NR_set_tid_address, thread->tid, 0, 0);
+    failed |= kernel3(__NR_set_robust_list, thread->robust, thread->robust_size, 0);
+    if (thread->rseq_size)
+        failed |= kernel4(__NR_rseq, thread->rseq, 32, 0, thread->rseq_signature);
+    if (failed)
+        fresh("the kernel does not take its thread", "");
+}
+
+static word auxiliary(const Elf64_auxv_t *each, word type) {
+    for (; each->a_type; each++)
+        if (each->a_type == type)
+            return each->a_un.a_val;
+    return 0;
+}
+
+__attribute__((noreturn, used)) void begin(word *stack) {
+    char **arguments = (char **)(stack + 1), **end;
+    static char none[] = "";
+    static char *nothing[] = {0};
+    variables = arguments + stack[0] + 1;
+    for (end = variables; *end; end++)
+        ;
+    image_path = stack[0] > 1 ? arguments[1] : none;
+    given = stack[0] > 2 ? arguments + 2 : nothing;
+    if (auxiliary((const Elf64_auxv_t *)(end + 1), AT_SECURE))
+        fresh("this process has more rights than its user", "");
+    if (!given[0] || given[0][0] == '-')
+        fresh("only a script starts from one", "");
+    open_image();
+    look_at_process();
+    check_vdso();
+    compare_key();
+    keep_words();
+    place_image();
+    tell_kernel_of_memory();
+    set_thread();
+    set_signals();
+    close_files();
+    word rip = image->thread.rip, rsp = image->thread.rsp;
+    kernel3(__NR_munmap, TABLES, (image->tables_end + PAGE - 1) & ~(PAGE - 1), 0);
+    __asm__ volatile("mov %0, %%rsp\n xor %%ebp, %%ebp\n jmp *%1" : : "S"(rsp), "d"(rip), "D"(BLOCK) : "memory");
+    __builtin_unreachable();
+}

@@ -1,0 +1,54 @@
+#include "text.h"
+
+void *memcpy(void *to, const void *from, word size) {
+    void *result = to;
+    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
+    return result;
+}
+
+void *memset(void *to, int byte, word size) {
+    void *result = to;
+    __asm__ volatile("rep stosb" : "+D"(to), "+c"(size) : "a"(byte) : "memory");
+    return result;
+}
+
+int memcmp(const void *one, const void *other, word size) {
+    const unsigned char *a = one, *b = other;
+    for (word i = 0; i < size; i++)
+        if (a[i] != b[i])
+            return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
+word length(const char *text) {
+    word size = 0;
+    while (text[size])
+        size++;
+    return size;
+}
+
+int same(const char *one, const char *other) {
+    while (*one && *one == *other)
+        one++, other++;
+    return *one == *other;
+}
+
+/* Return what follows `begin` in `text`, or 0 where it begins otherwise. */
+const char *begins(const char *text, const char *begin) {
+    while (*begin)
+        if (*text++ != *begin++)
+            return 0;
+    return text;
+}
+
+/* Read a number in base 10 or 16 into `value`; return what follows it. */
+const char *number(const char *text, word base, word *value) {
+    for (*value = 0;; text++) {
+        word digit = (word)(*text - '0');
+        if (base == 16 && *text >= 'a' && *text <= 'f')
+            digit = (word)(*text - 'a' + 10);
+        if (digit >= base)
+            return text;
+        *value = *value * base + digit;
+    }
+}
