@@ -41,7 +41,8 @@ class Outcome:
 
     def ours(self) -> list[str]:
         """The lines that mpiimport printed on stderr."""
-        return [line for line in self.stderr.splitlines() if line.startswith("mpiimport")]
+        # Open MPI 4 ends what it says itself by a NUL.
+        return [line for line in self.stderr.replace("\0", "").splitlines() if line.startswith("mpiimport")]
 
 
 def clean_environment(**changes: str) -> dict[str, str]:

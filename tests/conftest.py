@@ -3,10 +3,11 @@
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from lab import provisioning
 from lab.mpis import OpenShmem, mpich_in, openmpi_in
@@ -48,6 +49,13 @@ def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def but_everyday(names: Iterable[str], everyday: set[str]) -> list[ParameterSet]:
+    """The parameters of a test; those that are not ``everyday`` run in `make test-full` alone."""
+    names = list(names)
+    assert everyday <= {*names}
+    return [pytest.param(name, id=name, marks=() if name in everyday else pytest.mark.full) for name in names]
 
 
 def settle(*paths: Path) -> None:

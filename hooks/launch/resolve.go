@@ -41,7 +41,7 @@ const (
 
 const (
 	storeVariable = "MPIIMPORT_STORE"
-	keepAuto      = "auto"
+	keepNever     = "never"
 	on            = "1"
 )
 
@@ -57,7 +57,7 @@ func Resolve(p *profile.Profile, r Request) (Plan, error) {
 // Keeps says whether a store is kept on the node, or filled to be kept.
 func Keeps(environment []Variable) bool {
 	return slices.ContainsFunc(environment, func(v Variable) bool {
-		return v.Change == Set && (v.Name == ourvars.Keep && v.Value == keepAuto || v.Name == ourvars.Fill && v.Value == on)
+		return v.Change == Set && (v.Name == ourvars.Keep && v.Value != keepNever || v.Name == ourvars.Fill && v.Value == on)
 	})
 }
 

@@ -188,7 +188,7 @@ var sections = []key{
 		key{name: "store", shape: pathWithVariables("The directory, in the container, under which the store of a node is made.")},
 		key{name: "store_size", shape: word("The most that the store may take: a size, or a share of what its file system has free and, in memory, the job's limit leaves.",
 			`^([1-9][0-9]*(MiB|GiB|TiB)|([1-9][0-9]?|100)%)$`, "a size such as 4GiB or 512MiB, or a share such as 50%")},
-		key{name: "keep", shape: choice("Whether a store is kept on a node for later processes of a program, filled by the first that finds none.", "never", "auto")},
+		key{name: "keep", shape: choice("Whether a store is kept on a node for later processes of a program, filled by the first that finds none, or by a session.", "never", "auto", "session")},
 		key{name: "keep_on", shape: listOf("Types of file systems on which no file changes without the times of its inode, so that what lies there may be kept, too.",
 			word("A type, as mount(8) calls it.", `^[A-Za-z0-9_.+-]+$`, "the type of a file system, such as fuse.dfuse"))},
 		key{name: "serve", shape: choice("What ranks take from the store: what they import, or listings of directories alone, with which they read each file themselves.",

@@ -79,8 +79,9 @@ OPTIONS = (
         str,
         NEVER,
         "keep a store on this node, from which later processes of the program import without MPI: not at all "
-        "(`never`), or one that the first process has filled in the background (`auto`)",
-        (NEVER, AUTO),
+        "(`never`), one that the first process has filled in the background (`auto`), or, on any number of nodes, the "
+        "one that `mpiimport session start` has filled, taken to be true as long as the session lasts (`session`)",
+        (NEVER, AUTO, SESSION),
     ),
     Option(
         "keep_on",

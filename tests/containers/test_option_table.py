@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import run
+from tests.conftest import but_everyday
 from tests.containers.cells import Site
 
 ACTIONS = ("exec", "run", "shell", "test", "instance start", "instance run")
-REPRESENTATIVE = ("shell", "instance run")
+REPRESENTATIVE = {"shell", "instance run"}
 # One option in `--help`, as pflag prints it: a letter, a name, and the kind of value if it takes one.
 HELP = re.compile(r"^ +(?:-(\w), )?--([\w-]+)( \w+)?(?:  |$|\[)")
 # One option in the runtime's own source, where hidden ones stand as well.
@@ -67,9 +68,7 @@ def hidden(site: Site) -> list[list[str]]:
 
 
 # Between them the representative ones have every option.
-@pytest.mark.parametrize(
-    "action", [pytest.param(action, marks=() if action in REPRESENTATIVE else pytest.mark.full) for action in ACTIONS]
-)
+@pytest.mark.parametrize("action", but_everyday(ACTIONS, REPRESENTATIVE))
 def test_the_image_is_found_behind_every_option(site: Site, shim: Path, action: str) -> None:
     name = ["name"] if action.startswith("instance") else []
     entry = ["/.mpiimport/bin/mpiimport-entry"] if action == "exec" else []

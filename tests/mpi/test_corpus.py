@@ -15,7 +15,7 @@ import pytest
 from lab.modules import CLOSED_LIST, REPORT, Seen, collect
 from lab.ranks import Mpi
 from mpiimport.runtime.root.learning import OWN_LOADER
-from tests.conftest import ROOT, Job, environment_with
+from tests.conftest import ROOT, Job, but_everyday, environment_with
 from tests.support.corpus.programs import PROGRAMS, REPRESENTATIVE
 
 # Of the representative packages alone, and of all.
@@ -24,7 +24,7 @@ FIRST_RUN_SHARE = (0.97, 0.98)
 OWN_LOADERS = {"pytest"}
 # What Python loads before it asks for a program, and the program itself.
 EARLY = ("encodings", "__main__")
-PACKAGES = [pytest.param(name, marks=() if name in REPRESENTATIVE else pytest.mark.full) for name in PROGRAMS]
+PACKAGES = but_everyday(PROGRAMS, set(REPRESENTATIVE))
 
 
 @dataclass(frozen=True)

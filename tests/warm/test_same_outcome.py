@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import but_everyday
+
 from .conftest import Warm, interpreters
 
 IMPORTS = "import json, re, subprocess, threading, random, logging, argparse, os, sys, tempfile, decimal\n"
@@ -33,6 +35,10 @@ PROGRAMS = {
     "modules": "print(sorted(name for name in sys.modules))",
     "environment": "print(os.environ['GIVEN'], subprocess.run(['env'], capture_output=True).stdout.count(b'GIVEN='))",
 }
+EVERYDAY = {"exception", "status", "killed", "destructor", "thread", "fork", "streams", "main", "deep in C", "input"}
+EVERYDAY |= {"environment", "bad syntax"}
+# One that is no PIE.
+DEBIANS = "/usr/bin/python3"
 NUMPY = (
     "import numpy as np, scipy.interpolate as si\n"
     "x = np.linspace(0, 1, 50); y = si.CubicSpline(x, np.sin(x))(0.3)\n"
@@ -53,7 +59,7 @@ def same(warm: Warm, script: str, *words: str) -> None:
     assert {path.name: path.read_text() for path in work.iterdir()} == files
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", but_everyday(PROGRAMS, EVERYDAY))
 def test_programs_of_the_standard_library(warm: Warm, name: str) -> None:
     warm.bake(warm.script(IMPORTS))
     program = PROGRAMS[name]
@@ -65,7 +71,7 @@ def test_programs_of_the_standard_library(warm: Warm, name: str) -> None:
         same(warm, warm.script(IMPORTS + program), "one", "two")
 
 
-@pytest.mark.parametrize("python", interpreters(), ids=lambda path: path.replace("/", "-"))
+@pytest.mark.parametrize("python", but_everyday(interpreters(), {DEBIANS}.intersection(interpreters())))
 def test_every_python_of_this_machine(warm_with: Callable[[str], Warm], python: str) -> None:
     warm = warm_with(python)
     warm.bake(warm.script(IMPORTS))
@@ -74,10 +80,10 @@ def test_every_python_of_this_machine(warm_with: Callable[[str], Warm], python: 
 
 
 @pytest.mark.parametrize(
-    "options", [("-u",), ("-I",), ("-E", "-s"), ("-OO", "-X", "utf8"), ("-W", "error"), ("-B", "-bb")], ids=" ".join
+    "options", but_everyday(["-u", "-I", "-E -s", "-OO -X utf8", "-W error", "-B -bb"], {"-I", "-OO -X utf8"})
 )
-def test_options_of_the_interpreter(warm: Warm, options: tuple[str, ...]) -> None:
-    warm.options = options
+def test_options_of_the_interpreter(warm: Warm, options: str) -> None:
+    warm.options = tuple(options.split())
     warm.bake(warm.script(IMPORTS))
     for name in ("output", "exception", "streams", "flags", "main", "modules"):
         same(warm, warm.script(IMPORTS + PROGRAMS[name]))

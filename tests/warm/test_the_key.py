@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import run
+from tests.conftest import but_everyday
 
 from .conftest import Warm
 
+VARIABLES = ("OMP_NUM_THREADS", "PYTHONUTF8", "LC_ALL", "OPENBLAS_NUM_THREADS", "LD_BIND_NOW")
 TEXT = "import json, plant\nprint(plant.VALUE)"
 
 
@@ -27,7 +29,7 @@ def test_a_variable_that_an_import_has_read(warm: Warm, script: str) -> None:
     assert warm.start_warm(script, NOT_READ="set").stdout == "none\n"
 
 
-@pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "PYTHONUTF8", "LC_ALL", "OPENBLAS_NUM_THREADS", "LD_BIND_NOW"])
+@pytest.mark.parametrize("name", but_everyday(VARIABLES, {"OMP_NUM_THREADS", "LC_ALL"}))
 def test_variables_that_libraries_and_the_interpreter_read(warm: Warm, script: str, name: str) -> None:
     warm.start_fresh("variable", script, before=(), **{name: "1"})
 

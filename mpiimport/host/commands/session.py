@@ -3,13 +3,14 @@
 import argparse
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.lock import LOCK
-from mpiimport.runtime.store.place import PROGRAM, Place, size_of
+from mpiimport.runtime.store.place import PROGRAM, Place, batch_job, size_of
 
 from ..complaint import Complaint
 from . import session_run
@@ -47,7 +48,11 @@ def start(command: list[str]) -> int:
         ended = subprocess.run(command, env=environment, check=False)
     except OSError as exc:
         raise Complaint(f"{command[0]} cannot be started: {exc.strerror}") from None
-    if ended.returncode == 0 and _filled() == before:
+    if ended.returncode == 0 and _filled() == before and batch_job():
+        # What starts ranks on other nodes need not start one here.
+        said = "kept no store on this node; ranks on other nodes say by themselves what they keep"
+        print(f"mpiimport: {command[0]} {said}", file=sys.stderr)
+    elif ended.returncode == 0 and _filled() == before:
         raise Complaint(
             f"{command[0]} ended, and filled no store: its python has to be started through mpiimport, as in "
             "mpiimport session start -- python -m mpiimport app.py; see docs/kept-stores.md"

@@ -1,4 +1,4 @@
-"""Filling a kept store: what one process of a program would import, read in a process that does nothing else."""
+"""Filling a kept store: what one process of a program would import, read by a process that does not run it."""
 
 from .. import time
 from .learning import Learning
@@ -8,6 +8,8 @@ from .witnesses import check_settled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..options import Options
     from ..program import Program
     from ..serving.site_answers import Answers
@@ -30,21 +32,39 @@ def fill(
     ``loaded``: the modules that each process has already when it attaches. Raises what reading, and a file system, may
     raise; NoRoom; and Unsettled. Nothing is left of the store then.
     """
-    began = time.time_ns()
-    wanted = place.take_wanted(key)
-    with Rehearsal(answers, before_site) as site:
-        learning = Learning.of(program, options.manifests)
-        if wanted:
-            learning.known.imported |= wanted
-            learning.add(wanted)
-        snapshot = take_snapshot(program, options, learning, loaded, answers, nodes=1, site=site, kept=True)
-    check_settled(snapshot.index, began, options.keep_on)
+    snapshot = read_to_keep(program, options, loaded, place.take_wanted(key), answers, before_site)
     store = place.create(snapshot.sizes, options)
     try:
         _write(snapshot, store)
         place.publish(key, store, program.identity())
     finally:
         store.leave()
+
+
+def read_to_keep(
+    program: "Program",
+    options: "Options",
+    loaded: set[str],
+    wanted: set[str],
+    answers: "Answers",
+    before_site: bool,
+    nodes: int = 1,
+    room: "Callable[[], int] | None" = None,
+) -> "Snapshot":
+    """Read what a store of ``program`` is to hold. Raises what reading may raise, and Unsettled.
+
+    ``loaded``: as for ``fill``; ``wanted``: modules that processes of the program have missed; ``nodes``: how many get
+    the store; ``room``: tells the bytes that each of them has for it.
+    """
+    began = time.time_ns()
+    with Rehearsal(answers, before_site) as site:
+        learning = Learning.of(program, options.manifests)
+        if wanted:
+            learning.known.imported |= wanted
+            learning.add(wanted)
+        snapshot = take_snapshot(program, options, learning, loaded, answers, nodes, room, site, kept=True)
+    check_settled(snapshot.index, began, options.keep_on)
+    return snapshot
 
 
 def _write(snapshot: "Snapshot", store: "Store") -> None:

@@ -13,6 +13,8 @@ from .ldcache import cached_libraries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from ..listing import Stamp
 
 
@@ -23,8 +25,11 @@ class Libraries:
     their sizes.
     """
 
-    def __init__(self, tree: list[str]) -> None:
-        """``tree``: only libraries below these directories are staged; others are loaded where they are."""
+    def __init__(self, tree: list[str], alone: "AbstractSet[str]" = frozenset()) -> None:
+        """``tree``: only libraries below these directories are staged; others are loaded where they are.
+
+        ``alone``: names of files that root may have mapped, and other ranks have not.
+        """
         self._tree = tuple(entry.rstrip("/") + "/" for entry in tree)
         self.needs: dict[str, list[str]] = {}
         self.staged: dict[str, int] = {}
@@ -39,7 +44,7 @@ class Libraries:
         self._program_rpaths: list[str] = []
         if program is not None and not program.runpath:
             self._program_rpaths = _expand(program.rpath, os.path.dirname(self._real["/proc/self/exe"]))
-        self._mapped = mapped_files()
+        self._mapped = {path for path in mapped_files() if os.path.basename(path) not in alone}
         self._mapped_names = {os.path.basename(path) for path in self._mapped}
 
     def add(self, path: str) -> None:

@@ -81,6 +81,12 @@ def hide_modules(before: set[str]) -> None:
             _hidden.append(sys.modules.pop(name))
 
 
+def files_imported_since(loaded: set[str]) -> set[str]:
+    """Return the names of the files of those modules that are imported here and are not ``loaded``."""
+    files = (getattr(module, "__file__", None) for name, module in sys.modules.items() if name not in loaded)
+    return {os.path.basename(file) for file in files if isinstance(file, str)}
+
+
 def read_code(path: str) -> CodeFile | None:
     """Read what importlib would read of the source file at ``path``; None where that fails."""
     try:

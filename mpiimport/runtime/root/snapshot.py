@@ -8,7 +8,7 @@ from ..file_systems import image
 from ..option_table import ALL, AUTO, WORLD
 from ..serving.metadata import METADATA_MODULES
 from ..size import in_words
-from ..store.index import Index
+from ..store.index import Index, linker_settings
 from ..store.store import library_name
 from .breadth import MANY_NODES
 from .bytecode import words
@@ -19,7 +19,7 @@ from .learned_manifest import Learned
 from .learning import Learning
 from .library_needs import Libraries
 from .parallel import Readers
-from .reading import hide_modules, without_warnings
+from .reading import files_imported_since, hide_modules, without_warnings
 from .rehearsal import CUSTOMISED
 from .staging import are_local, leave_direct, make_fit
 from .static_manifest import Manifest
@@ -53,7 +53,6 @@ class Snapshot:
         learning: Learning,
         complaints: list[str],
     ) -> None:
-        self._listed = len(index.listings)
         self.index = index
         self.uncached = uncached
         self.learning = learning
@@ -81,7 +80,7 @@ class Snapshot:
     def effort(self) -> dict[str, int]:
         """Return what it took to read all this so far: directories listed, files opened, bytes read of them."""
         return {
-            "directories_listed": self._listed,
+            "directories_listed": len(self.index.listings),
             "files_opened": counted.opened,
             "bytes_read": counted.bytes_read,
         }
@@ -105,13 +104,14 @@ def take_snapshot(
     """
     before = set(sys.modules)
     manifest = resolve(program, options, loaded, learning.known, nodes, site)
+    alone = files_imported_since(loaded)
     hide_modules(before)
     learning.reached(manifest)
     _ask_for_sysconfig(manifest, answers)
     first = program.search_entry()
     searched = {place for places in learning.known.searched.values() for place in places}
     writable = {os.getcwd(), first or os.getcwd(), *searched}
-    snapshot = _pack(manifest, writable, answers, learning, options, nodes == 1, room, kept)
+    snapshot = _pack(manifest, writable, answers, learning, options, nodes == 1, room, kept, alone)
     if options.init == WORLD:
         snapshot.complaints += unseen_settings(program, manifest)
     return snapshot
@@ -199,6 +199,7 @@ def _pack(
     one_node: bool,
     room: "Callable[[], int] | None",
     kept: bool,
+    alone: set[str],
 ) -> Snapshot:
     tree = manifest.tree
     records = _Records()
@@ -207,7 +208,9 @@ def _pack(
     code_read = manifest.code if with_contents else {}
     table = {path: (*records.add(read.marshalled or b""), read.stamp) for path, read in code_read.items()}
     changeable = {path for path in tree.listings if _writable(path, writable, tree)}
-    libraries = _libraries(manifest, changeable, options, one_node, kept) if with_contents else Libraries(tree.path)
+    libraries = Libraries(tree.path, alone)
+    if with_contents:
+        _add(libraries, manifest, changeable, options, one_node, kept)
     metadata = _read_metadata(manifest, writable) if with_contents else {}
     index = Index(
         listings={path: names for path, names in tree.listings.items() if names is not None and path not in changeable},
@@ -223,6 +226,7 @@ def _pack(
         answers=answers.known,
         aliases={},
         expected=[],
+        linker=linker_settings(),
         witnesses={},
         of_image={},
         mounts=image()[1],
@@ -247,23 +251,23 @@ def _pack(
     return Snapshot(index, code, libraries.staged, uncached, learning, complaints)
 
 
-def _libraries(manifest: Manifest, changeable: set[str], options: "Options", one_node: bool, kept: bool) -> Libraries:
-    """Return the libraries of the modules to be imported, but for those in directories that may change."""
-    libraries = Libraries(manifest.tree.path)
+def _add(
+    libraries: Libraries, manifest: Manifest, changeable: set[str], options: "Options", one_node: bool, kept: bool
+) -> None:
+    """Add the libraries of the modules to be imported, but for those in directories that may change."""
     extensions = [
         module.path
         for module in manifest.modules.values()
         if module.kind == EXTENSION and module.path and os.path.dirname(module.path) not in changeable
     ]
-    # For a later process ld.so may find others. On one node the page cache holds one copy for all ranks anyway, and a
-    # search in it costs little.
-    if kept or (options.libraries == AUTO and one_node and are_local(extensions)):
+    # On one node the page cache holds one copy for all ranks anyway, and a search in it costs little. For a later
+    # process ld.so may find others.
+    if one_node and (kept or (options.libraries == AUTO and are_local(extensions))):
         libraries.needs = {path: [] for path in extensions}
-        return libraries
+        return
     for path in extensions:
         libraries.add(path)
     leave_direct(libraries, options)
-    return libraries
 
 
 def _read_metadata(manifest: Manifest, writable: set[str]) -> dict[str, dict[str, bytes | None]]:

@@ -8,7 +8,7 @@ from ..file_systems import IMAGE
 from ..messages import say
 from ..mpi.abrupt_ends import before_abrupt_ends
 from ..mpi.launcher import Launch, is_on_one_node, is_rank_process, launch
-from ..option_table import NEVER
+from ..option_table import NEVER, SESSION
 from ..options import Options
 from ..program import Program
 from ..serving.path_hook import ask_before_importlib
@@ -37,6 +37,10 @@ def activate(
     here = launch(options.rank_variables)
     at_exit = ExitHandlers()
     if _takes_kept(here, options):
+        if options.fill and here is not None and not is_on_one_node(here):
+            from .publishing import publish_now
+
+            publish_now(here, options, program, answers, before_site)
         _import_from_kept(here, options, program, answers, before_site, at_exit)
         return None
     if options.switch != "0" and options.record and (here is None or here.rank == 0):
@@ -101,7 +105,7 @@ def _takes_kept(here: Launch | None, options: Options) -> bool:
     """Tell whether this process imports from a kept store or plainly. All ranks of a job come to the same answer."""
     if options.switch == "0" or options.debug or options.record or unserved_interpreter():
         return False
-    return options.fill or (options.keep != NEVER and is_on_one_node(here))
+    return options.fill or options.keep == SESSION or (options.keep != NEVER and is_on_one_node(here))
 
 
 def _import_from_kept(
@@ -117,7 +121,8 @@ def _import_from_kept(
     if options.fill:
         fill_now(options, program, answers, before_site)
     report = _new_report(options.report, here, program, at_exit) if options.report else None
-    import_from_kept(options, program, answers, before_site, report)
+    rank = here.rank if here is not None else 0
+    import_from_kept(options, program, answers, before_site, rank, report)
 
 
 def _new_report(path: str, here: Launch | None, program: Program, at_exit: ExitHandlers) -> "Report":

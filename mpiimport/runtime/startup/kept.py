@@ -11,10 +11,11 @@ from .. import os, time
 from ..digest import Damaged
 from ..file_systems import IMAGE_FILE, image, image_on
 from ..messages import say
+from ..option_table import SESSION
 from ..serving.account import Account, file_of
 from ..serving.imports import Imports
-from ..store.index import Index
-from ..store.place import Place, batch_job, key_of
+from ..store.index import Index, linker_settings
+from ..store.place import LEASE, Place, batch_job, key_of
 from ..store.witnesses import hold
 
 TYPE_CHECKING = False
@@ -25,14 +26,16 @@ if TYPE_CHECKING:
     from ..serving.site_answers import Answers
     from ..store.store import Store
 
+NONE_IN_SESSION = (
+    "no session keeps a store for this program, as it is started now, on this node (MPIIMPORT_KEEP=session); "
+    "mpiimport session start fills one on each node"
+)
 NONE_YET = "no store is kept for this program as it is now; one is being filled for the next process (MPIIMPORT_KEEP)"
 # Of the filler: it takes what nobody else wants.
 IDLE = 19
 THREADS = "/proc/self/task"
 # Seconds between two looks at whether another has filled it.
 LOOK_AGAIN = 0.05
-# Seconds after which a store is given up that nobody has come to.
-LEASE = 24 * 3600
 
 
 def fill_now(options: "Options", program: "Program", answers: "Answers", before_site: bool) -> None:
@@ -81,34 +84,49 @@ def _others_fill(place: Place, key: str, seconds: int) -> bool:
 
 
 def import_from_kept(
-    options: "Options", program: "Program", answers: "Answers", before_site: bool, report: "Report | None"
+    options: "Options", program: "Program", answers: "Answers", before_site: bool, rank: int, report: "Report | None"
 ) -> None:
     """Import from the kept store for this program, from now on, if there is one. Never raises.
 
-    Where there is none, or what it was made from has changed, one is filled for later processes.
+    Where there is none, or what it was made from has changed, one is filled for later processes, but for those of a
+    session over several nodes. ``rank``: of this process in its job.
     """
     try:
-        key = key_of(program, options, before_site)
-        place = _place(options)
-        if not key or place is None:
-            return
-        # Those of a session have been filled since that began.
-        found = _find(place, key, trusted=bool(options.session))
-        reason = ""
-        if found is None or place.is_wanted(key):
-            reason = _leave_filler(place, key, options, program, answers, before_site)
-        if found is not None:
-            _attach(place, key, *found, options, program, answers, report)
-        elif report is not None:
-            report.facts["stepped_aside"] = reason
+        reason = _import_or_fill(options, program, answers, before_site, report)
     except Exception as exc:
         say(f"mpiimport: running as plain Python: no store is kept ({exc!r})")
+        return
+    if reason and report is not None:
+        report.facts["stepped_aside"] = reason
+    if reason == NONE_IN_SESSION and rank == 0:
+        say(f"mpiimport: running as plain Python: {reason}")
+
+
+def _import_or_fill(
+    options: "Options", program: "Program", answers: "Answers", before_site: bool, report: "Report | None"
+) -> str:
+    """Return why there is no store to import from; empty where there is one, or there can be none."""
+    key = key_of(program, options, before_site)
+    place = _place(options)
+    lasts = options.keep == SESSION
+    reason = NONE_IN_SESSION if lasts else ""
+    if not key or place is None:
+        return reason
+    # Those of a session have been filled since that began.
+    found = _find(place, key, trusted=lasts or bool(options.session))
+    if not lasts and (found is None or place.is_wanted(key)):
+        reason = _leave_filler(place, key, options, program, answers, before_site)
+    if found is None:
+        return reason
+    _attach(place, key, *found, options, program, answers, report)
+    return ""
 
 
 def _place(options: "Options") -> Place | None:
     parents = options.store_places()
     place = Place.find(parents, options.session)
-    return place if place is not None or options.session or batch_job() else Place.make(parents)
+    waits = options.session or options.keep == SESSION or batch_job()
+    return place if place is not None or waits else Place.make(parents)
 
 
 def _find(place: Place, key: str, trusted: bool) -> "tuple[Store, Index] | None":
@@ -128,6 +146,8 @@ def _find(place: Place, key: str, trusted: bool) -> "tuple[Store, Index] | None"
     if os.getcwd() in index.listings or not (trusted or hold(index)):
         store.leave()
         return None
+    if not trusted or index.linker != linker_settings():
+        index.leave_libraries()
     return store, index
 
 

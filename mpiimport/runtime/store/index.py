@@ -5,6 +5,7 @@ Packed as a digest and the marshalled table; ranks of one job run the same Pytho
 
 import marshal
 
+from .. import os
 from ..digest import DIGEST_SIZE, Damaged, digest
 
 TYPE_CHECKING = False
@@ -25,6 +26,7 @@ class Index:
     metadata   ``*.dist-info`` directory -> {file name: (offset, length, digest), None where it does not exist}
     answers    what ``site_answers.Answers`` recorded on root
     expected   of a kept store: the modules that earlier processes are known to have imported
+    linker     of a kept store: ``linker_settings`` of what found its libraries
     witnesses  of a kept store: every path that it speaks of -> its ``stamp``, None of one that does not exist
     of_image   of a kept store: the same of paths in a container's image, by ``witnesses.stamp_in_image``
     mounts     of a kept store: what the container that filled it was started with
@@ -37,6 +39,7 @@ class Index:
         "code",
         "expected",
         "libraries",
+        "linker",
         "listings",
         "metadata",
         "mounts",
@@ -58,6 +61,7 @@ class Index:
         answers: dict[tuple[str, str], object],
         aliases: dict[str, str],
         expected: list[str],
+        linker: list[str],
         witnesses: "dict[str, Stamp | None]",
         of_image: "dict[str, Stamp]",
         mounts: str,
@@ -72,9 +76,15 @@ class Index:
         self.answers = answers
         self.aliases = aliases
         self.expected = set(expected)
+        self.linker = linker
         self.witnesses = witnesses
         self.of_image = of_image
         self.mounts = mounts
+
+    def leave_libraries(self) -> None:
+        """Leave libraries to ld.so, which may find others for this process than it did for root."""
+        self.libraries = {}
+        self.needs = {path: [] for path in self.needs}
 
     def pack(self) -> bytes:
         fields = [getattr(self, name) for name in self.__slots__]
@@ -87,3 +97,8 @@ class Index:
         if len(data) < DIGEST_SIZE or digest(data[DIGEST_SIZE:]) != data[:DIGEST_SIZE]:
             raise Damaged("the index of the store is damaged")
         return cls(**dict(zip(cls.__slots__, marshal.loads(data[DIGEST_SIZE:]), strict=True)))
+
+
+def linker_settings() -> list[str]:
+    """Return what the environment says of where ld.so finds libraries (ld.so(8))."""
+    return [os.environ.get(name, "") for name in ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT")]

@@ -33,6 +33,8 @@ REST = 10
 # In a store: what it is for.
 PROGRAM = "program"
 NAME = "mpiimport-kept."
+# Seconds after which a store is given up that nobody has come to.
+LEASE = 24 * 3600
 # Seconds in which a store that is being filled gets its program.
 SETTLING = 600
 # In a batch job what is kept would take the next job's memory, unless the job script starts a session and ends it.

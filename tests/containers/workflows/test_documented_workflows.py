@@ -13,8 +13,8 @@ from tests.containers.cells import Site
 from tests.containers.workflows.manager import Manager
 from tests.containers.workflows.story import PREFIX, Story, stories, with_extras_resolved
 
-# These run with every `make test`; all others take long.
-EVERYDAY = {"The job", "Parsl", "PSI/J", "IPython Parallel", "Snakemake", "GNU parallel", "How fast tasks are done"}
+# These run with every `make test`; all others take long, or are started by tests of their own.
+EVERYDAY = {"The job", "IPython Parallel", "Snakemake", "GNU parallel", "How fast tasks are done"}
 SLURM = {"sbatch", "srun", "slurm", "dask_jobs.py"}
 
 

@@ -1,0 +1,151 @@
+"""The kept stores of all nodes of a job, filled together: root reads once, and each node keeps what it is sent.
+
+It is the start-up that serves a job, up to where the ranks would import: there the stores are published, and all end.
+"""
+
+import sys
+
+from .. import os
+from ..messages import say
+from ..size import in_words
+from ..store.broadcast import pack_sizes
+from ..store.kept_placement import KeptPlacement
+from ..store.place import key_of
+from .agreement import SteppedAside
+from .closed_streams import ClosedStreamsKept
+from .decision import why_not
+from .service import Service
+from .starting import load_mpi
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..mpi.launcher import Launch
+    from ..mpi.ownership import Ownership
+    from ..mpi.transport import Transport
+    from ..options import Options
+    from ..program import Program
+    from ..report.gathering import Gathering
+    from ..root.snapshot import Snapshot
+    from ..serving.imports import Imports
+    from ..serving.site_answers import Answers
+    from ..store.broadcast import Cargo
+    from ..store.store import Store
+
+NO_NAME = "the program is read from standard input; give it a file of its own"
+
+
+class Publishing(Service):
+    """The service of a rank that is to keep a store, and not to run the program.
+
+    ``kept``: on root, what is kept in the end, for people.
+    """
+
+    def __init__(
+        self,
+        ownership: "Ownership",
+        options: "Options",
+        program: "Program",
+        answers: "Answers",
+        before_site: bool,
+        loaded: set[str],
+    ) -> None:
+        """``loaded``: the modules that a process has when it attaches."""
+        super().__init__(ownership, options, program, answers, before_site, None)
+        self._loaded = loaded
+        self._placement: KeptPlacement = KeptPlacement(options)
+        self._key = ""
+        self.kept = ""
+
+    def state_facts(self, transport: "Transport") -> tuple[dict[str, int], list[int]]:
+        """See, besides, whether there can be a store for the program."""
+        self._key = key_of(self._program, self.options, self._before_site)
+        if not self._key:
+            raise SteppedAside(NO_NAME)
+        return super().state_facts(transport)
+
+    def read_tree(
+        self, transport: "Transport", nodes: list[int] | None, rooms: tuple[list[int], list[int]]
+    ) -> "tuple[Snapshot | None, bytes]":
+        """On root, read what the program will import, in whatever run of it."""
+        if nodes is None:
+            return None, b""
+        if not self._program.is_there():
+            raise SteppedAside(f"{self._program.target} cannot be read or compiled; name a program that runs")
+        (least, _), _ = rooms
+        from ..root.filling import read_to_keep
+
+        snapshot = read_to_keep(
+            self._program,
+            self.options,
+            self._loaded,
+            self._placement.wanted(self._key),
+            self._answers,
+            self._before_site,
+            nodes[0],
+            room=lambda: self._placement.room(least),
+        )
+        for complaint in snapshot.complaints:
+            say(f"mpiimport: {complaint}")
+        return snapshot, pack_sizes(snapshot.sizes)
+
+    def end_broadcast(
+        self, leaders: "Transport | None", cargo: "Cargo", copies: int | None, snapshot: "Snapshot | None"
+    ) -> None:
+        super().end_broadcast(leaders, cargo, copies, snapshot)
+        if snapshot is not None:
+            size = in_words(sum(snapshot.sizes.values()))
+            self.kept = f"the modules of {self._program.label()} are kept on {copies} nodes, {size} on each"
+
+    def attach_store(
+        self,
+        transport: "Transport",
+        gathers: "Transport | None",
+        store: "Store",
+        snapshot: "Snapshot | None",
+    ) -> "tuple[Imports, Gathering]":
+        """Check what the store holds, and let later processes come to it."""
+        checked = super().attach_store(transport, None, store, None)
+        self._placement.publish(self._key, self._program.identity())
+        return checked
+
+    def serve(self, imports: "Imports") -> None:
+        """Nothing is imported any more."""
+
+    def finish(self) -> None:
+        """End what was begun, but not what is kept."""
+        self.leave()
+        self.ownership.finish_at_once(becomes=False)
+
+
+def publish_now(here: "Launch", options: "Options", program: "Program", answers: "Answers", before_site: bool) -> None:
+    """Keep a store of this program on each node of the job, and end this process. Does not return.
+
+    Where it cannot be, root says why, and each process ends with status 1.
+    """
+    status = 1
+    finish = None
+    try:
+        reason = why_not(here, options)
+        if reason:
+            raise SteppedAside(reason)
+        # Those that attach will not have what MPI needs.
+        loaded = set(sys.modules)
+        with ClosedStreamsKept():
+            service = Publishing(load_mpi(before_site, options), options, program, answers, before_site, loaded)
+            finish = service.finish
+            service.start()
+        said, status = service.kept, 0
+    except SteppedAside as exc:
+        said = f"no store is kept: {exc}"
+    except Exception as exc:
+        # There is nothing outside the phases that could fail but MPI itself.
+        said = f"no store is kept: {exc!r}"
+    if here.rank == 0:
+        # Where MPI has been finalised launchers need not read any more.
+        say(f"mpiimport: {said}")
+    try:
+        if finish is not None:
+            finish()
+    finally:
+        # The program is not to be run, by whichever door this process came.
+        os._exit(status)

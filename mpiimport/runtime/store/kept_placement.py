@@ -1,0 +1,55 @@
+"""Where the snapshot comes to lie that outlives the job: among the kept stores of this user, on each node."""
+
+from .memory import room
+from .place import LEASE, STORES, Place
+from .placement import Placement
+from .store import NoRoom, Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..options import Options
+
+
+class KeptPlacement(Placement):
+    """This rank's part in it."""
+
+    def __init__(self, options: "Options") -> None:
+        super().__init__(options)
+        self._place: Place | None = None
+        self._made: Store | None = None
+
+    def survey(self, first: bool, rank: int) -> int:
+        """Remove, too, the stores that nobody has come to for long. Raises NoRoom."""
+        if first:
+            self._kept().sweep(LEASE)
+        return super().survey(first, rank)
+
+    def wanted(self, key: str) -> set[str]:
+        """Return the modules that processes on this node have missed, which the caller sees to. Raises NoRoom."""
+        return self._kept().take_wanted(key)
+
+    def publish(self, key: str, program: str) -> None:
+        """Where this rank has made a store, let later processes come to it. Raises OSError.
+
+        ``program``: for people, what it is a store for.
+        """
+        if self._made is not None:
+            self._kept().publish(key, self._made, program)
+
+    def _room_here(self) -> int:
+        place = self._kept()
+        return room(place.path(STORES), self._options.store_size, place.size())
+
+    def _create_store(self, sizes: dict[str, int]) -> Store:
+        self._made = self._kept().create(sizes, self._options)
+        self._stores.append(self._made)
+        return self._made
+
+    def _kept(self) -> Place:
+        if self._place is None:
+            parents = self._options.store_places()
+            session = self._options.session
+            self._place = Place.find(parents, session) or Place.make(parents, session)
+        if self._place is None:
+            raise NoRoom(f"none of {', '.join(parents)} can be written to; name another directory with MPIIMPORT_STORE")
+        return self._place

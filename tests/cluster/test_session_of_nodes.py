@@ -1,0 +1,194 @@
+"""A session over several nodes: root reads once, every node keeps a store, and later jobs attach to it without MPI."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lab.cluster import Cluster
+from lab.filesystem import SharedFileSystem
+from lab.ranks import Mpi, Outcome, run
+from tests.conftest import Job, settle
+
+NODES, RANKS = 2, 4
+# As a batch system names its jobs; of Slurm Open MPI would expect more.
+BATCH_JOB = "JOB_ID"
+SHOW = """
+import os, numpy
+with open("/proc/self/maps") as maps:
+    mapped = {line.split()[-1] for line in maps}
+print(os.uname().nodename,
+      "served" if type(getattr(numpy.__loader__, "source", None)).__name__ == "Imports" else "plain",
+      "copy" if any("mpiimport-kept" in path and "_multiarray" in path for path in mapped) else "original",
+      "MPI" if any("libmpi" in path for path in mapped) else "no MPI", flush=True)
+"""
+SERVED, PLAIN = "served copy no MPI", "plain original no MPI"
+
+
+class Session:
+    """Starts jobs in one batch job over the nodes."""
+
+    def __init__(self, cluster: Cluster, job: Job, mpi: Mpi, name: str) -> None:
+        self.job = job
+        self.mpi = cluster.mpi(mpi, NODES, job.directory)
+        # The file system of the lab tells of changes by the times of inodes.
+        self.variables = {BATCH_JOB: name, "MPIIMPORT_KEEP_ON": "fuse.sharedfs"}
+
+    def start(self, script: Path, door: str = "early", **variables: str) -> Outcome:
+        return self.job.run(self.mpi, NODES, script, door=door, seconds=120, MPIIMPORT_FILL="1", **self._all(variables))
+
+    def run(self, script: Path, door: str = "early", **variables: str) -> Outcome:
+        words = {"MPIIMPORT_KEEP": "session", **self._all(variables)}
+        return self.job.run(self.mpi, RANKS, script, door=door, seconds=120, **words)
+
+    def run_on_one_node(self, script: Path, **variables: str) -> Outcome:
+        words = {"MPIIMPORT_KEEP": "session", **self._all(variables)}
+        return self.job.run(replace(self.mpi, nodes=self.mpi.nodes[:1]), 2, script, seconds=120, **words)
+
+    def _all(self, variables: dict[str, str]) -> dict[str, str]:
+        return {"MPIIMPORT": "1", **self.variables, **variables}
+
+    def command(self, *words: str) -> Outcome:
+        """`mpiimport session ...` on each node."""
+        tool = [*self.mpi.command(NODES), str(self.job.prefix / "bin" / "mpiimport"), "session", *words]
+        return run(tool, self.job.environment(self.mpi, **self.variables), 60)
+
+
+@pytest.fixture
+def session_of(
+    cluster: Cluster, job: Job, carrier: Callable[[str], Mpi], request: pytest.FixtureRequest
+) -> Callable[[str], Session]:
+    def of(name: str) -> Session:
+        session = Session(cluster, job, carrier(name), f"{os.getpid()}x{job.directory.name}")
+        request.addfinalizer(lambda: session.command("stop"))
+        return session
+
+    return of
+
+
+@pytest.fixture
+def session(session_of: Callable[[str], Session]) -> Session:
+    return session_of("mpich")
+
+
+def shown(outcome: Outcome) -> list[str]:
+    assert outcome.status == 0, outcome.stderr
+    return sorted(outcome.lines())
+
+
+def on_all_nodes(found: str) -> list[str]:
+    return sorted(f"node{rank * NODES // RANKS} {found}" for rank in range(RANKS))
+
+
+@pytest.mark.parametrize(
+    ("name", "door"),
+    [
+        ("mpich", "early"),
+        ("mpich", "sitecustomize"),
+        ("openmpi", "module"),
+        pytest.param("mpich", "module", marks=pytest.mark.full),
+        pytest.param("openmpi", "early", marks=pytest.mark.full),
+        pytest.param("openshmem", "early", marks=pytest.mark.full),
+    ],
+)
+def test_jobs_on_all_nodes_attach_to_what_was_read_once(
+    session_of: Callable[[str], Session], name: str, door: str
+) -> None:
+    session = session_of(name)
+    script = session.job.script(SHOW)
+    started = session.start(script, door)
+    assert (started.status, started.stdout) == (0, ""), started.stderr
+    (said,) = started.ours()
+    assert f"kept on {NODES} nodes" in said
+    for _ in range(2):
+        outcome = session.run(script, door=door)
+        assert shown(outcome) == on_all_nodes(SERVED)
+        assert outcome.ours() == []
+    assert session.command("stop").status == 0
+    stopped = session.run(script, door=door)
+    assert shown(stopped) == on_all_nodes(PLAIN)
+    (said,) = stopped.ours()
+    assert "mpiimport session start" in said
+
+
+def test_a_rank_asks_the_tree_for_nothing(session: Session, cluster: Cluster, shared: SharedFileSystem) -> None:
+    script = session.job.script(
+        "import os, sys\nos.path.exists(f'{sys.prefix}/mark{os.getpid()}')\nimport numpy, scipy.interpolate"
+    )
+    assert session.start(script).status == 0
+    shared.remount()
+    outcome = session.run(script)
+    assert (outcome.status, outcome.stderr) == (0, "")
+    asked: dict[int, list[str]] = {}
+    for operation in shared.operations():
+        if "/mark" in operation.path:
+            asked[operation.pid] = []
+        elif operation.pid in asked and operation.name != "read":
+            asked[operation.pid].append(f"{operation.name} {operation.path}")
+    assert [paths for paths in asked.values() if paths] == []
+    assert len(asked) == RANKS
+
+
+def test_what_changes_meanwhile_is_for_the_next_session(session: Session) -> None:
+    module = session.job.directory / "lib" / "changing.py"
+    module.parent.mkdir()
+    script = session.job.script("import changing\nprint(changing.value)")
+    path = {"PYTHONPATH": str(module.parent)}
+    for value in ("old", "new"):
+        module.write_text(f"value = {value!r}\n")
+        settle(module.parent)
+        settle(module)
+        started = session.start(script, **path)
+        assert started.status == 0, started.stderr
+        module.write_text("value = 'not yet'\n")
+        assert shown(session.run(script, **path)) == [value] * RANKS
+    # The one before has gone.
+    (line,) = {line for line in session.command("status").lines() if script.name in line}
+    assert "0 now" in line
+
+
+@pytest.mark.parametrize("variables", [{"LD_LIBRARY_PATH": "/nowhere"}, {"MPIIMPORT_KEEP": "auto"}])
+def test_libraries_are_left_to_the_linker_where_it_may_find_others(session: Session, variables: dict[str, str]) -> None:
+    script = session.job.script(SHOW)
+    assert session.start(script).status == 0
+    # On one node, for `auto` serves no more.
+    outcome = session.run_on_one_node(script, **variables)
+    assert shown(outcome) == ["node0 served original no MPI"] * 2
+
+
+def test_a_damaged_copy_is_not_mapped(session: Session, cluster: Cluster) -> None:
+    script = session.job.script(SHOW)
+    assert session.start(script).status == 0
+    damage = "for file in $(find /dev/shm/mpiimport-kept* -name '_multiarray_umath*'); do echo x >> $file; done"
+    for node in session.mpi.nodes:
+        assert run(cluster.on(node, ["sh", "-c", damage]), dict(os.environ), 60).status == 0
+    outcome = session.run(script)
+    assert shown(outcome) == on_all_nodes("served original no MPI")
+
+
+def test_a_session_that_cannot_be_kept_says_why_once_and_leaves_nothing(
+    session: Session, cluster: Cluster, shared: SharedFileSystem
+) -> None:
+    script = session.job.script("import numpy\nprint('ran')")
+    failures = {
+        "no place for the store": {"MPIIMPORT_STORE_SIZE": "1MiB"},
+        "files may change unseen": {"MPIIMPORT_KEEP_ON": "none"},
+        "MPI is not to be started": {"MPIIMPORT_INIT": "off"},
+    }
+    for reason, variables in failures.items():
+        outcome = session.start(script, **variables)
+        assert (outcome.status, outcome.stdout) == (1, ""), outcome.stderr
+        (said,) = outcome.ours()
+        assert "no store is kept" in said
+        assert reason in said
+    listed = run(cluster.on(session.mpi.nodes[1], ["sh", "-c", "ls -d /dev/shm/mpiimport-kept*/stores/*"]), {}, 60)
+    assert listed.stdout == ""
+
+
+def test_a_program_that_does_not_run_is_not_kept(session: Session) -> None:
+    outcome = session.start(session.job.script("1 +"))
+    assert outcome.status == 1
+    (said,) = outcome.ours()
+    assert "name a program that runs" in said
