@@ -43,8 +43,17 @@ class Tasks:
     store: Path
 
     def run(self, image: Path, *options: str, door: str = "shim", **variables: str) -> Outcome:
+        return self._run([], image, *options, door=door, **variables)
+
+    def run_ranks(self, image: Path, door: str, **variables: str) -> Outcome:
+        """Run two ranks whose launcher does not say how many are on this node: it may have started some elsewhere."""
+        ranks = [*self.mpi.command(2), "env", "-u", "MPI_LOCALNRANKS"]
+        # What UCX tries otherwise, containers of a user refuse.
+        return self._run(ranks, image, door=door, UCX_POSIX_USE_PROC_LINK="n", **variables)
+
+    def _run(self, before: list[str], image: Path, *options: str, door: str, **variables: str) -> Outcome:
         runtime = plugin.runtime(self.site.prefix) if door == "plugin" else self.site.prefix / "shim" / "apptainer"
-        line = [runtime, "exec", "--mpiimport", *options, image, "python3", self.script]
+        line = [*before, runtime, "exec", "--mpiimport", *options, image, "python3", self.script]
         cell = Cell("shim", "sandbox", self.identity, "hybrid", "mpich")
         words = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(self.store), **variables}
         environment = self.site.environment(cell, self.mpi, **words)
@@ -96,6 +105,27 @@ def test_a_task_imports_from_what_an_earlier_one_left(
         second = tasks.run(image, door=door)
         assert (second.status, second.lines(), second.ours()) == (0, [KEPT], []), second.stderr
         assert not list(tasks.store.glob("*/wanted/*"))
+
+
+@pytest.mark.parametrize(
+    ("identity", "tree", "door"),
+    [
+        ("root", "sandbox", "plugin"),
+        ("user", "sif", "shim"),
+        pytest.param("user", "sandbox", "shim", marks=pytest.mark.full),
+        pytest.param("user", "sif", "plugin", marks=pytest.mark.full),
+    ],
+)
+def test_jobs_attach_to_what_a_session_of_nodes_has_kept(
+    site: Site, mpich: Mpi, identity: str, tree: str, door: str
+) -> None:
+    image = site.image(tree)[1]
+    with tasks_of(site, mpich, identity, "numpy") as tasks:
+        started = tasks.run_ranks(image, door, MPIIMPORT_FILL="1")
+        assert (started.status, started.stdout) == (0, ""), started.stderr
+        assert len(tasks.stores()) == 1
+        later = tasks.run_ranks(image, door, MPIIMPORT_KEEP="session")
+        assert (later.status, later.lines(), later.ours()) == (0, [KEPT] * 2, []), later.stderr
 
 
 @pytest.mark.parametrize("option", ["--underlay", "--writable-tmpfs", "--fakeroot", "--pid"])

@@ -33,6 +33,9 @@ class KeptPlacement(Placement):
 
         ``program``: for people, what it is a store for.
         """
+        for store in self._stores:
+            # Whichever rank of the node is the last to leave it.
+            store.kept = True
         if self._made is not None:
             self._kept().publish(key, self._made, program)
 
