@@ -168,6 +168,49 @@ def one_container_per_node(result: dict[str, Any]) -> str:
     return f"{source(result)}\n\n{table(['wall; CPU', *result['results'][0]['ways']], rows)}"
 
 
+@of_latest("lab_session*.json")
+def lab_session(result: dict[str, Any]) -> str:
+    """Show what jobs on the same nodes ask for each, and once before them; walls are medians."""
+    rows = []
+    for run in result["runs"]:
+        jobs, before = run["jobs"], run["before"]
+        began = [job["launcher"] + job["root"]["before"] + job["others"]["before"] for job in jobs]
+        rows.append(
+            [
+                f"{run['ranks']} on {run['nodes']}, {run['way']}",
+                f"{before['metadata']:,}; {before['wall']:.1f} s" if before else "",
+                str(len(jobs)),
+                f"{median([job['metadata'] for job in jobs]):,}; {median([job['wall'] for job in jobs]):.1f} s",
+                f"{median(began):,}",
+            ]
+        )
+    headings = [
+        "ranks on nodes",
+        "before the jobs: operations; wall",
+        "jobs",
+        "each",
+        "of that until the program begins",
+    ]
+    return f"{source(result)}\n\n{table(headings, rows)}"
+
+
+@of_latest("first_runs*.json")
+def first_runs(result: dict[str, Any]) -> str:
+    """Show ratios to plain of the same round."""
+    rows = [
+        [
+            f"`{WORKLOADS[one['workload']].imports}`, {one['ranks']} on {one['nodes']}",
+            f"{median(one['ways']['plain']['wall']['each']):.2f} s",
+            *(f"{spread(one['ways'][way]['wall']['ratio'])}" for way in ("asked", "second")),
+            *(f"{one['ways'][way]['operations']['ratio']['median']:.2f}" for way in ("asked", "second")),
+        ]
+        for one in result["settings"]
+    ]
+    headings = ["ranks on nodes", "plain"]
+    headings += [f"{HEADINGS[way]}: {what}" for what in ("wall", "operations") for way in ("asked", "second")]
+    return f"{source(result)}\n\n{table(headings, rows)}"
+
+
 def wall_and_cpu(way: dict[str, list[float | None]]) -> str:
     known = ([value for value in way[name] if value is not None] for name in ("wall", "cpu"))
     return "; ".join(f"{median(values):.1f} s" if values else "? s" for values in known)

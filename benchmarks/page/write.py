@@ -40,6 +40,9 @@ def main() -> int:
 
 def written(directory: Path = RESULTS) -> str:
     parts = lab(lab_runs(directory))
+    few, session = tables.first_runs(directory), tables.lab_session(directory)
+    parts += ["## First runs of few ranks, with a core each", few] if few else []
+    parts += ["## Many jobs on the same nodes", session] if session else []
     trees = tables.kinds_of_trees(directory)
     parts += (
         ["## Kinds of trees", trees, "![Operations and CPU by kind of tree](benchmarks/trees.svg)"] if trees else []

@@ -27,7 +27,8 @@ WAYS = (*STARTS, "session")
 def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("--sizes", nargs="+", metavar="RANKSxNODES", default=["64x8"], help="(64x8)")
-    parser.add_argument("--jobs", type=int, default=20, help="in each way (20)")
+    parser.add_argument("--jobs", type=int, default=20, help="in the session (20)")
+    parser.add_argument("--others", type=int, default=3, help="jobs in each of the other ways, which are all alike (3)")
     add_service_time(parser)
     options = parser.parse_args()
     provision("lab.sh")
@@ -39,9 +40,8 @@ def main() -> None:
         setting = Setting("scipy", ranks, nodes, False, options.service_time / 1e3)
         with laid_out(setting, options.prefix, mpi, options.prefix.parent / "workloads") as (site, contest):
             for way in WAYS:
-                found["runs"].append(
-                    {"ranks": ranks, "nodes": nodes, **measure(way, ranks, options.jobs, site, contest)}
-                )
+                count = options.jobs if way == "session" else options.others
+                found["runs"].append({"ranks": ranks, "nodes": nodes, **measure(way, ranks, count, site, contest)})
                 print(line(found["runs"][-1]), file=sys.stderr, flush=True)
                 options.output.write_text(json.dumps(found, indent=1) + "\n")
 

@@ -259,6 +259,9 @@ def test_a_session_is_started_shown_and_stopped(job: Job, mpich: Mpi, store: str
     assert outcome.lines() == ["served no MPI"] * 2, outcome.stderr
     plain = run([command, "session", "start", "--", *job.python("plain"), "-c", "pass"], environment, 60)
     assert plain.status == 1 and "filled no store" in plain.stderr
+    # In a batch job it may have started ranks on other nodes.
+    elsewhere = run([command, "session", "start", "--", "true"], {**environment, "JOB_ID": "77"}, 60)
+    assert elsewhere.status == 0 and "true kept no store on this node" in elsewhere.stderr
     stopped = run([command, "session", "stop"], environment, 60)
     assert (stopped.status, stopped.stdout, list(Path(store).iterdir())) == (0, "", [])
 

@@ -36,6 +36,26 @@ def cells(text: str) -> list[list[str]]:
     return rows[2:]
 
 
+def test_jobs_on_the_same_nodes_are_shown_beside_what_came_before_them(tmp_path: Path) -> None:
+    job = {"metadata": 90, "wall": 2.0, "launcher": 4, "root": {"before": 20}, "others": {"before": 36}}
+    runs = [
+        {"ranks": 4, "nodes": 2, "way": "plain", "before": None, "jobs": [job]},
+        {"ranks": 4, "nodes": 2, "way": "session", "before": {"metadata": 3000, "wall": 4.0}, "jobs": [job, job]},
+    ]
+    record(tmp_path, "lab_session", runs=runs)
+    plain, session = cells(tables.lab_session(tmp_path))
+    assert plain == ["4 on 2, plain", "", "1", "90; 2.0 s", "60"]
+    assert session[1:3] == ["3,000; 4.0 s", "2"]
+
+
+def test_first_runs_are_shown_as_ratios(tmp_path: Path) -> None:
+    way = {name: {"each": [2.0], "ratio": ONE} for name in ("wall", "operations")}
+    setting = {"workload": "scipy", "ranks": 2, "nodes": 2, "ways": dict.fromkeys(("plain", "asked", "second"), way)}
+    record(tmp_path, "first_runs", settings=[setting])
+    (row,) = cells(tables.first_runs(tmp_path))
+    assert row[1:] == ["2.00 s", "1.00 (1.00 to 1.00)", "1.00 (1.00 to 1.00)", "1.00", "1.00"]
+
+
 def test_nothing_recorded_is_nothing_shown(tmp_path: Path) -> None:
     assert written(tmp_path) == "\n\n"
 
