@@ -170,7 +170,7 @@ def one_container_per_node(result: dict[str, Any]) -> str:
 
 @of_latest("lab_session*.json")
 def lab_session(result: dict[str, Any]) -> str:
-    """Show what jobs on the same nodes ask for each, and once before them; walls are medians."""
+    """Show what jobs on the same nodes ask the file system for, each, and once before them."""
     rows = []
     for run in result["runs"]:
         jobs, before = run["jobs"], run["before"]
@@ -178,17 +178,17 @@ def lab_session(result: dict[str, Any]) -> str:
         rows.append(
             [
                 f"{run['ranks']} on {run['nodes']}, {run['way']}",
-                f"{before['metadata']:,}; {before['wall']:.1f} s" if before else "",
+                f"{before['metadata']:,}" if before else "",
                 str(len(jobs)),
-                f"{median([job['metadata'] for job in jobs]):,}; {median([job['wall'] for job in jobs]):.1f} s",
+                f"{median([job['metadata'] for job in jobs]):,}",
                 f"{median(began):,}",
             ]
         )
     headings = [
         "ranks on nodes",
-        "before the jobs: operations; wall",
+        "operations before the jobs",
         "jobs",
-        "each",
+        "of each",
         "of that until the program begins",
     ]
     return f"{source(result)}\n\n{table(headings, rows)}"
