@@ -16,7 +16,11 @@ def why_not():  # type: () -> str
 
 
 def say_plain(reason):  # type: (str) -> None
-    """Say once for the job that it runs as plain Python."""
+    """Say once for the job that it runs as plain Python. One that is to fill a kept store ends here."""
+    fills = os.environ.get("MPIIMPORT_FILL", "0") not in ("", "0") and os.environ.get("MPIIMPORT") != "0"
+    what = "no store is kept" if fills else "running as plain Python"
     if speaks_for_job(os.environ) and sys.stderr is not None:
-        sys.stderr.write("mpiimport: running as plain Python: %s\n" % reason)
+        sys.stderr.write("mpiimport: %s: %s\n" % (what, reason))
         sys.stderr.flush()
+    if fills:
+        os._exit(1)

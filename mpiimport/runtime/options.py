@@ -84,6 +84,11 @@ def from_environment(flags: dict[str, str] | None = None) -> Options:
     return Options(os.environ.get("MPIIMPORT", ""), values)
 
 
+def is_filling() -> bool:
+    """Tell whether this process is to fill a kept store, and not to run its program, whatever its options are."""
+    return os.environ.get("MPIIMPORT_FILL", "0") not in ("", "0")
+
+
 def switched_off() -> Options:
     """Return the options of a process that is to run as plain Python."""
     return Options("0", {option.name: option.default for option in OPTIONS})

@@ -187,6 +187,30 @@ def test_a_session_that_cannot_be_kept_says_why_once_and_leaves_nothing(
     assert listed.stdout == ""
 
 
+def test_where_one_node_cannot_keep_its_store_none_does(session: Session, cluster: Cluster) -> None:
+    script = session.job.script("import json")
+    place = f"/dev/shm/mpiimport-kept.{os.geteuid()}.{session.variables[BATCH_JOB]}"
+    # A file where the link to the program's store is to lie.
+    blocked = f"mkdir -m 700 {place} {place}/stores && touch {place}/programs"
+    assert run(cluster.on(session.mpi.nodes[1], ["sh", "-c", blocked]), dict(os.environ), 60).status == 0
+    outcome = session.start(script)
+    assert outcome.status == 1
+    (said,) = outcome.ours()
+    assert "no store is kept" in said and "rank 1" in said
+    for node in session.mpi.nodes:
+        left = run(cluster.on(node, ["sh", "-c", f"ls {place}/stores {place}/programs/*"]), dict(os.environ), 60)
+        assert "mpiimport-" not in left.stdout.replace(place, "")
+        run(cluster.on(node, ["rm", "-rf", place]), dict(os.environ), 60)
+
+
+def test_stores_that_nobody_uses_make_room(session: Session) -> None:
+    script = session.job.script(SHOW)
+    first = session.start(script, MPIIMPORT_STORE_SIZE="80MiB")
+    second = session.start(script, MPIIMPORT_STORE_SIZE="80MiB")
+    assert (second.status, second.stderr) == (0, first.stderr)
+    assert shown(session.run(script)) == on_all_nodes(SERVED)
+
+
 def test_a_program_that_does_not_run_is_not_kept(session: Session) -> None:
     outcome = session.start(session.job.script("1 +"))
     assert outcome.status == 1

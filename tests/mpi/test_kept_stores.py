@@ -3,6 +3,7 @@
 import json
 import os
 import py_compile
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -374,6 +375,55 @@ def test_a_program_that_cannot_run_has_no_store(job: Job, store: str, program: s
     job.script("def", "broken.py")
     filled = job.keep(program, MPIIMPORT_STORE=store)
     assert filled.status == 1 and f"{program} cannot be read or compiled" in filled.stderr
+
+
+NEVER_FILLED = {
+    "a bad value": {"MPIIMPORT_DEADLINE": "x"},
+    "another": {"MPIIMPORT_KEEP": "sesion"},
+    "debugging": {"MPIIMPORT_DEBUG": "1"},
+    "recording": {"MPIIMPORT_RECORD": "recorded"},
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("case", NEVER_FILLED)
+def test_a_filling_never_runs_the_program(job: Job, store: str, case: str, door: str) -> None:
+    filled = job.keep(job.script("print('ran')"), door=door, MPIIMPORT_STORE=store, **NEVER_FILLED[case])
+    assert (filled.status, filled.stdout) == (1, "")
+    (said,) = filled.ours()
+    assert said.startswith("mpiimport: no store is kept: ")
+
+
+def test_closed_streams_stay_closed(job: Job, store: str) -> None:
+    script = job.script(
+        "import os\ntry: os.write(1, b'data')\nexcept OSError as exc: open('said', 'w').write(str(exc))"
+    )
+    assert job.keep(script, MPIIMPORT_STORE=store).status == 0
+    words = [*job.python("early"), str(script)]
+    variables = {"MPIIMPORT": "1", "MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": store, "PATH": os.environ["PATH"]}
+    outcome = run(["bash", "-c", 'exec "$@" <&- >&-', "bash", *words], variables, 60, job.directory)
+    assert outcome.status == 0, outcome.stderr
+    assert "Bad file descriptor" in (job.directory / "said").read_text()
+    assert [path.stat().st_size for path in Path(store).glob("*/stores/*/lock")] == [0]
+
+
+def test_a_place_of_which_parts_are_gone_is_made_whole_or_removed(job: Job, mpich: Mpi, store: str) -> None:
+    script = job.script(SHOW)
+    assert job.keep(script, MPIIMPORT_STORE=store).status == 0
+    (place,) = Path(store).iterdir()
+    environment = job.environment(mpich, MPIIMPORT_STORE=store)
+    command = [str(job.prefix / "bin" / "mpiimport"), "session"]
+    (lock,) = place.glob("stores/*/lock")
+    lock.unlink()
+    for part in ("filling", "programs"):
+        shutil.rmtree(place / part)
+        assert run([*command, "status"], environment, 60).stderr == ""
+    assert kept(job, mpich, 2, script, store).lines() == ["served no MPI"] * 2
+    shutil.rmtree(place / "wanted")
+    (lock,) = place.glob("stores/*/lock")
+    lock.unlink()
+    stopped = run([*command, "stop"], environment, 60)
+    assert (stopped.status, stopped.stderr, list(Path(store).iterdir())) == (0, "", [])
 
 
 THREADED = "import threading, time; threading.Thread(target=time.sleep, args=(1,)).start()"

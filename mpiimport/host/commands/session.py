@@ -99,7 +99,11 @@ def stop() -> int:
 
 def users(store: Path) -> int:
     """Return how many processes hold a store's lock, as far as they can be seen from here (proc_locks(5))."""
-    inode = str((store / LOCK).stat().st_ino)
+    try:
+        inode = str((store / LOCK).stat().st_ino)
+    except FileNotFoundError:
+        # It is being removed, or was damaged.
+        return 0
     lines = (line.split() for line in LOCKS.read_text().splitlines())
     return sum(1 for line in lines if len(line) > 5 and line[1] == "FLOCK" and line[5].rpartition(":")[2] == inode)
 

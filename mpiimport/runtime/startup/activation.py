@@ -2,6 +2,7 @@
 
 import sys
 
+from ...rank_variables import speaks_for_job
 from .. import os
 from ..clock import NAMED, STARTED
 from ..file_systems import IMAGE
@@ -34,6 +35,10 @@ def activate(
     ``explicit``: the command line names mpiimport, so that being asked needs no further evidence. Never raises;
     where the service does not start, root says why in one line. Does not return where it is only to fill a kept store.
     """
+    if options.fill and options.switch != "0":
+        reason = _why_not_to_be_filled(options)
+        if reason:
+            refuse_to_fill(reason)
     here = launch(options.rank_variables)
     at_exit = ExitHandlers()
     if _takes_kept(here, options):
@@ -101,6 +106,21 @@ def _activate_rank(
     return service
 
 
+def refuse_to_fill(reason: str) -> None:
+    """End this process, which was to fill a kept store and not to run the program. Does not return."""
+    if speaks_for_job(os.environ):
+        say(f"mpiimport: no store is kept: {reason}")
+    os._exit(1)
+
+
+def _why_not_to_be_filled(options: Options) -> str:
+    if options.debug:
+        return "everything is imported locally (-d, or MPIIMPORT_DEBUG); take that away"
+    if options.record:
+        return "imports are recorded for `mpiimport bake` (MPIIMPORT_RECORD); unset it"
+    return unserved_interpreter()
+
+
 def _takes_kept(here: Launch | None, options: Options) -> bool:
     """Tell whether this process imports from a kept store or plainly. All ranks of a job come to the same answer."""
     if options.switch == "0" or options.debug or options.record or unserved_interpreter():
@@ -122,7 +142,8 @@ def _import_from_kept(
         fill_now(options, program, answers, before_site)
     report = _new_report(options.report, here, program, at_exit) if options.report else None
     rank = here.rank if here is not None else 0
-    import_from_kept(options, program, answers, before_site, rank, report)
+    with ClosedStreamsKept():
+        import_from_kept(options, program, answers, before_site, rank, report)
 
 
 def _new_report(path: str, here: Launch | None, program: Program, at_exit: ExitHandlers) -> "Report":

@@ -9,10 +9,10 @@ from ...rank_variables import speaks_for_job
 from .. import PACKAGE_DIRECTORY, os, restore_lazy_imports
 from ..clock import MAIN, SITE, phases
 from ..messages import say, say_as_interpreter
-from ..options import OptionError, VariableError, from_environment, split_flags, switched_off
+from ..options import OptionError, VariableError, from_environment, is_filling, split_flags, switched_off
 from ..program import NoProgram, Program
 from ..serving.site_answers import Answers
-from .activation import abort_at_exit, abort_on_uncaught, activate
+from .activation import abort_at_exit, abort_on_uncaught, activate, refuse_to_fill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,6 +162,8 @@ def activate_interpreter() -> None:
 
 def _say_on_root(reason: VariableError) -> None:
     """Say, where this process is root or no rank, why it runs plainly. What it starts is not to say it again."""
+    if is_filling() and os.environ.get("MPIIMPORT") != "0":
+        refuse_to_fill(str(reason))
     os.environ["MPIIMPORT"] = "0"
     if speaks_for_job(os.environ):
         say(f"mpiimport: running as plain Python: {reason}")

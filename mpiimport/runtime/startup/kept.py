@@ -15,7 +15,8 @@ from ..option_table import SESSION
 from ..serving.account import Account, file_of
 from ..serving.imports import Imports
 from ..store.index import Index, linker_settings
-from ..store.place import LEASE, Place, batch_job, key_of
+from ..store.kept_key import key_of
+from ..store.place import LEASE, Place, batch_job
 from ..store.witnesses import hold
 
 TYPE_CHECKING = False
@@ -57,7 +58,7 @@ class NotFilled(Exception):
 def _fill_here(options: "Options", program: "Program", answers: "Answers", before_site: bool) -> None:
     key = key_of(program, options, before_site)
     parents = options.store_places()
-    place = Place.find(parents, options.session) or Place.make(parents, options.session)
+    place = Place.found_or_made(parents, options.session)
     if not key:
         raise NotFilled("the program is read from standard input; give it a file of its own")
     if place is None:
@@ -92,9 +93,10 @@ def import_from_kept(
     session over several nodes. ``rank``: of this process in its job.
     """
     try:
-        reason = _import_or_fill(options, program, answers, before_site, report)
+        reason = _import_or_fill(options, program, answers, before_site, rank, report)
     except Exception as exc:
-        say(f"mpiimport: running as plain Python: no store is kept ({exc!r})")
+        if rank == 0:
+            say(f"mpiimport: running as plain Python: no store is kept ({exc!r})")
         return
     if reason and report is not None:
         report.facts["stepped_aside"] = reason
@@ -103,7 +105,7 @@ def import_from_kept(
 
 
 def _import_or_fill(
-    options: "Options", program: "Program", answers: "Answers", before_site: bool, report: "Report | None"
+    options: "Options", program: "Program", answers: "Answers", before_site: bool, rank: int, report: "Report | None"
 ) -> str:
     """Return why there is no store to import from; empty where there is one, or there can be none."""
     key = key_of(program, options, before_site)
@@ -118,7 +120,7 @@ def _import_or_fill(
         reason = _leave_filler(place, key, options, program, answers, before_site)
     if found is None:
         return reason
-    _attach(place, key, *found, options, program, answers, report)
+    _attach(place, key, *found, options, rank, answers, report)
     return ""
 
 
@@ -157,11 +159,11 @@ def _attach(
     store: "Store",
     index: Index,
     options: "Options",
-    program: "Program",
+    rank: int,
     answers: "Answers",
     report: "Report | None",
 ) -> None:
-    account = Account(set(sys.modules), rank=0, verbose=options.verbose)
+    account = Account(set(sys.modules), rank, verbose=options.verbose)
     imports = Imports(index, store, None, answers, frozenset(), account)
     imports.install()
     if report is not None:
@@ -205,6 +207,7 @@ def _leave_filler(
     doubt = Mounts(options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
     if doubt:
         return doubt
+    place.complete()
     filling = place.begin_filling(key) if len(os.listdir(THREADS)) == 1 else None
     if filling is None:
         return NONE_YET

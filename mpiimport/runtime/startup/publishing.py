@@ -9,8 +9,8 @@ from .. import os
 from ..messages import say
 from ..size import in_words
 from ..store.broadcast import pack_sizes
+from ..store.kept_key import key_of
 from ..store.kept_placement import KeptPlacement
-from ..store.place import key_of
 from .agreement import SteppedAside
 from .closed_streams import ClosedStreamsKept
 from .decision import why_not
@@ -111,8 +111,10 @@ class Publishing(Service):
     def serve(self, imports: "Imports") -> None:
         """Nothing is imported any more."""
 
-    def finish(self) -> None:
-        """End what was begun, but not what is kept."""
+    def finish(self, kept: bool) -> None:
+        """End what was begun. ``kept``: all nodes have a store; else none is to have one."""
+        if not kept:
+            self._placement.withdraw(self._key)
         self.leave()
         self.ownership.finish_at_once(becomes=False)
 
@@ -145,7 +147,7 @@ def publish_now(here: "Launch", options: "Options", program: "Program", answers:
         say(f"mpiimport: {said}")
     try:
         if finish is not None:
-            finish()
+            finish(status == 0)
     finally:
         # The program is not to be run, by whichever door this process came.
         os._exit(status)

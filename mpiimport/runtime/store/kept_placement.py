@@ -39,9 +39,15 @@ class KeptPlacement(Placement):
         if self._made is not None:
             self._kept().publish(key, self._made, program)
 
+    def withdraw(self, key: str) -> None:
+        """Take back what this rank has made, and may have published: not all nodes have a store. Raises OSError."""
+        if self._made is not None:
+            self._kept().withdraw(key, self._made)
+
     def _room_here(self) -> int:
         place = self._kept()
-        return room(place.path(STORES), self._options.store_size, place.size())
+        # Those that nobody uses make room.
+        return room(place.path(STORES), self._options.store_size, place.size()) + place.idle_size()
 
     def _create_store(self, sizes: dict[str, int]) -> Store:
         self._made = self._kept().create(sizes, self._options)
@@ -52,7 +58,7 @@ class KeptPlacement(Placement):
         if self._place is None:
             parents = self._options.store_places()
             session = self._options.session
-            self._place = Place.find(parents, session) or Place.make(parents, session)
+            self._place = Place.found_or_made(parents, session)
         if self._place is None:
             raise NoRoom(f"none of {', '.join(parents)} can be written to; name another directory with MPIIMPORT_STORE")
         return self._place

@@ -74,6 +74,21 @@ def open_lock(directory: str) -> int:
     return os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
 
 
+def is_used(directory: str) -> bool:
+    """Tell whether some process uses a store, another than one that asks this."""
+    try:
+        lock = open_lock(directory)
+    except OSError:
+        return False
+    try:
+        flock(lock, LOCK_EX | LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
 def remove_if_unused(directory: str, lock: int) -> None:
     """Remove a store whose lock nobody else holds, and close ``lock``. Raises OSError.
 

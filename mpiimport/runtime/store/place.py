@@ -7,14 +7,9 @@ wanted/<key>    what processes of a program imported that its store lacks, a nam
 filling/<key>   locked by the process that fills a store for this key, as long as it lives (flock(2))
 """
 
-import _imp
-import sys
-
 from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, flock
-from ..digest import FORMAT, digest
-from ..file_systems import file_system, image
-from .lock import LOCK, own_prefix, remove_unless_used, user
+from .lock import LOCK, is_used, own_prefix, remove, remove_unless_used, user
 from .memory import room
 from .store import Store
 
@@ -23,11 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..options import Options
-    from ..program import Program
 
-STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "filling"
-# The image that a process runs in, as the runtime was told of it.
-IMAGE_NAMES = ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER")
+KINDS = STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "filling"
 # Seconds between two fillings for one program: of a tree that changes all the time nothing can be kept.
 REST = 10
 # In a store: what it is for.
@@ -35,8 +27,8 @@ PROGRAM = "program"
 NAME = "mpiimport-kept."
 # Seconds after which a store is given up that nobody has come to.
 LEASE = 24 * 3600
-# Seconds in which a store that is being filled gets its program.
-SETTLING = 600
+# Seconds after which a store that nobody has locked, and no program leads to, is nobody's.
+SETTLING = 10
 # In a batch job what is kept would take the next job's memory, unless the job script starts a session and ends it.
 BATCH_JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "JOB_ID")
 
@@ -82,12 +74,26 @@ class Place:
             directory = os.path.join(parent, _own_name(session))
             try:
                 os.mkdir(directory, 0o700)
-                for name in (STORES, PROGRAMS, WANTED, FILLING):
-                    os.mkdir(os.path.join(directory, name), 0o700)
+                place = cls(directory)
+                place.complete()
             except OSError:
                 continue
-            return cls(directory)
+            return place
         return None
+
+    @classmethod
+    def found_or_made(cls, parents: list[str], session: str = "") -> "Place | None":
+        """Return the place to fill a store in; None where there is none and none can be made. Raises OSError."""
+        place = cls.find(parents, session)
+        if place is None:
+            return cls.make(parents, session)
+        place.complete()
+        return place
+
+    def complete(self) -> None:
+        """Make what is missing of it: whoever made it may have been killed, or somebody has removed a part."""
+        for kind in KINDS:
+            _make(self.path(kind))
 
     def path(self, *names: str) -> str:
         return os.path.join(self.directory, *names)
@@ -185,24 +191,33 @@ class Place:
         """Return the bytes that all stores take. Raises OSError."""
         return sum(map(size_of, self._by_last_use()))
 
+    def idle_size(self) -> int:
+        """Return the bytes of those stores that no process uses now. Raises OSError."""
+        return sum(size_of(directory) for directory in self._by_last_use() if not is_used(directory))
+
     def stores(self) -> list[str]:
         """Return the directories of the stores that processes can attach to. Raises OSError."""
-        found = {self._target(key) for key in os.listdir(self.path(PROGRAMS))}
+        found = {self._target(key) for key in self._names(PROGRAMS)}
         return [directory for directory in self._by_last_use() if directory in found]
 
     def remove(self) -> list[str]:
         """Remove all stores, and the place, unless some process uses one: return those. Raises OSError."""
         for kind in (PROGRAMS, WANTED):
-            for name in os.listdir(self.path(kind)):
+            for name in self._names(kind):
                 os.unlink(self.path(kind, name))
         for directory in self._by_last_use():
-            remove_unless_used(directory)
+            if os.path.lexists(os.path.join(directory, LOCK)):
+                remove_unless_used(directory)
+            else:
+                # What is left of one that something else has begun to remove.
+                remove(directory)
         left = self._by_last_use()
-        for name in os.listdir(self.path(FILLING)) if not left else ():
+        for name in self._names(FILLING) if not left else ():
             os.unlink(self.path(FILLING, name))
         # Whose session it is takes the place away.
         if not left and not os.path.exists(self.path(LOCK)):
-            for kind in (STORES, PROGRAMS, WANTED, FILLING):
+            self.complete()
+            for kind in KINDS:
                 os.rmdir(self.path(kind))
             os.rmdir(self.directory)
         return left
@@ -210,7 +225,7 @@ class Place:
     def sweep(self, seconds: int) -> None:
         """Remove the stores that nobody has come to for so long, and those that no program leads to. Never raises."""
         try:
-            wanted = {self._target(key) for key in os.listdir(self.path(PROGRAMS))}
+            wanted = {self._target(key) for key in self._names(PROGRAMS)}
             for directory in self._by_last_use():
                 idle = time.time() - os.stat(directory).st_mtime
                 if idle > seconds or (directory not in wanted and idle > SETTLING):
@@ -226,8 +241,29 @@ class Place:
 
     def _by_last_use(self) -> list[str]:
         """Return the stores, first the one to which nobody has come for longest. Raises OSError."""
-        found = [self.path(STORES, name) for name in os.listdir(self.path(STORES))]
-        return sorted(found, key=lambda directory: os.stat(directory).st_mtime)
+        found = [self.path(STORES, name) for name in self._names(STORES)]
+        return sorted(filter(os.path.isdir, found), key=_last_use)
+
+    def _names(self, kind: str) -> list[str]:
+        try:
+            return os.listdir(self.path(kind))
+        except FileNotFoundError:
+            return []
+
+
+def _make(directory: str) -> None:
+    try:
+        os.mkdir(directory, 0o700)
+    except FileExistsError:
+        pass
+
+
+def _last_use(store: str) -> float:
+    """Return when somebody has come to a store; 0 where it has been removed meanwhile."""
+    try:
+        return os.stat(store).st_mtime
+    except FileNotFoundError:
+        return 0
 
 
 def size_of(directory: str) -> int:
@@ -243,28 +279,6 @@ def _bytes_of(path: str) -> int:
         return os.lstat(path).st_blocks * 512
     except FileNotFoundError:
         return 0
-
-
-def key_of(program: "Program", options: "Options", before_site: bool) -> str:
-    """Return what must be the same for two processes to import from one store; empty for a program without a name.
-
-    Raises OSError where the interpreter's own tree cannot be looked at.
-    """
-    identity = program.identity()
-    if not identity:
-        return ""
-    facts = (
-        identity,
-        (sys.version, sys.hexversion, sys.implementation.cache_tag, tuple(sys.flags), sorted(sys._xoptions.items())),
-        (sys.executable, sys.prefix, sys.base_prefix, sys.path, program.search_entry()),
-        os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
-        file_system(sys.prefix),
-        (image()[0], [os.environ.get(name) for name in IMAGE_NAMES]),
-        (__file__, FORMAT, before_site),
-        (sys.pycache_prefix, _imp.check_hash_based_pycs),
-        (options.leave_alone, options.serve, options.libraries, options.direct, options.breadth, options.manifests),
-    )
-    return digest(repr(facts).encode(errors="surrogateescape")).hex()
 
 
 def _own_name(session: str) -> str:

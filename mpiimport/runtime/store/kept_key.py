@@ -1,0 +1,38 @@
+"""What must be the same for two processes to import from one kept store."""
+
+import _imp
+import sys
+
+from .. import os
+from ..digest import FORMAT, digest
+from ..file_systems import file_system, image
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..options import Options
+    from ..program import Program
+
+# The image that a process runs in, as the runtime was told of it.
+IMAGE_NAMES = ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER")
+
+
+def key_of(program: "Program", options: "Options", before_site: bool) -> str:
+    """Return what must be the same for two processes to import from one store; empty for a program without a name.
+
+    Raises OSError where the interpreter's own tree cannot be looked at.
+    """
+    identity = program.identity()
+    if not identity:
+        return ""
+    facts = (
+        identity,
+        (sys.version, sys.hexversion, sys.implementation.cache_tag, tuple(sys.flags), sorted(sys._xoptions.items())),
+        (sys.executable, sys.prefix, sys.base_prefix, sys.path, program.search_entry()),
+        os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
+        file_system(sys.prefix),
+        (image()[0], [os.environ.get(name) for name in IMAGE_NAMES]),
+        (__file__, FORMAT, before_site),
+        (sys.pycache_prefix, _imp.check_hash_based_pycs),
+        (options.leave_alone, options.serve, options.libraries, options.direct, options.breadth, options.manifests),
+    )
+    return digest(repr(facts).encode(errors="surrogateescape")).hex()
