@@ -9,6 +9,8 @@ IMAGE, IMAGE_FILE = "MPIIMPORT_IMAGE", "file"
 LOCAL_FILE_SYSTEMS = frozenset(
     {"bcachefs", "btrfs", "erofs", "ext2", "ext3", "ext4", "f2fs", "ramfs", "squashfs", "tmpfs", "xfs", "zfs"}
 )
+# Those that are no images: a node has its own, and one cache of it.
+DISKS = LOCAL_FILE_SYSTEMS - {"erofs", "squashfs"}
 
 
 def image() -> tuple[str, str]:

@@ -92,3 +92,19 @@ def test_a_program_without_mpi_is_served_on_all_nodes(cluster: Cluster, job: Job
     outcome = job.run(spread, RANKS, job.script(WITHOUT_MPI), seconds=120)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == [f"node{rank // 2} StoreSourceLoader" for rank in range(RANKS)]
+
+
+def test_directories_that_are_others_on_each_node_are_left_to_the_ranks(cluster: Cluster, job: Job, mpich: Mpi) -> None:
+    spread = cluster.mpi(mpich, NODES, job.directory)
+    place = f"/dev/shm/modules-of-{job.directory.name}"
+    for number, node in enumerate(spread.nodes):
+        made = f"mkdir {place} && echo value = {number} > {place}/own.py && touch -d @{1_000_000_000 + number} {place}"
+        assert run(cluster.on(node, ["sh", "-c", made]), {"PATH": "/usr/bin:/bin"}, 60).status == 0
+    script = job.script("import os, own; print(os.uname().nodename, own.value)")
+    outcome = job.run(spread, RANKS, script, seconds=120, PYTHONPATH=place)
+    for node in spread.nodes:
+        run(cluster.on(node, ["rm", "-r", place]), {"PATH": "/usr/bin:/bin"}, 60)
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.lines() == [f"node{rank // 2} {rank // 2}" for rank in range(RANKS)]
+    (said,) = outcome.ours()
+    assert "differ in their directories on disks of their own" in said

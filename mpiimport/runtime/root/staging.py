@@ -1,11 +1,8 @@
 """Which libraries are copied into the store. The others are direct: every rank loads them from where they lie."""
 
 from .. import os
-from ..file_systems import LOCAL_FILE_SYSTEMS, file_system
+from ..file_systems import DISKS, file_system
 from ..option_table import DIRECT
-
-# Images: each container mounts its own, with a cache of its own.
-SHARED_CACHE = LOCAL_FILE_SYSTEMS - {"erofs", "squashfs"}
 
 # Per cent of the room that are filled: what is left of the memory changes a little meanwhile.
 MOST_OF_ROOM = 95
@@ -23,7 +20,7 @@ def are_local(paths: list[str]) -> bool:
         places = {os.stat(path).st_dev: path for path in paths}
     except OSError:
         return False
-    return {file_system(os.path.dirname(os.path.realpath(path))) for path in places.values()} <= SHARED_CACHE
+    return {file_system(os.path.dirname(os.path.realpath(path))) for path in places.values()} <= DISKS
 
 
 def leave_direct(libraries: "Libraries", options: "Options") -> None:

@@ -3,7 +3,7 @@
 from _frozen_importlib_external import SOURCE_SUFFIXES, cache_from_source
 
 from .. import open, os
-from ..file_systems import IMAGE_FILE, LOCAL_FILE_SYSTEMS, image_on, mount_of
+from ..file_systems import DISKS, IMAGE_FILE, image_on, mount_of
 from ..listing import stamp
 from ..store.witnesses import is_one_image, own_root, stamp_in_image
 
@@ -18,7 +18,7 @@ SECOND = 10**9
 SETTLED = 2 * SECOND
 # File systems on which no file changes without the time of its inode. In images that is the time that their maker
 # wrote, and what is below an overlay cannot be seen.
-TELLING = (LOCAL_FILE_SYSTEMS - {"erofs", "squashfs"}) | {"beegfs", "ceph", "gpfs", "lustre", "nfs", "nfs4"}
+TELLING = DISKS | {"beegfs", "ceph", "gpfs", "lustre", "nfs", "nfs4"}
 # In the head of a pyc (PEP 552): it goes by the source's hash, or by nothing.
 HEAD, FLAGS, BY_HASH = 8, slice(4, 8), 1
 

@@ -4,6 +4,7 @@ import sys
 
 from .. import os
 from ..digest import FORMAT, digest
+from ..file_systems import DISKS, file_system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +19,25 @@ def own_facts(options: "Options", program: "Program", before_site: bool) -> dict
         "Python flags": tuple(sys.flags),
         "Python tree (sys.prefix, sys.path)": (sys.prefix, sys.base_prefix, sys.path),
         "standard library": os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
+        "directories on disks of their own": [_changed(path) for path in [sys.prefix, *sys.path] if _is_on_disk(path)],
         "program": (program.kind, program.target),
         "mpiimport": (__file__, FORMAT, before_site),
         "options": sorted(options.__dict__.items()),
     }
     return {name: int.from_bytes(digest(repr(fact).encode()), "little") >> 2 for name, fact in facts.items()}
+
+
+def _is_on_disk(path: str) -> bool:
+    """Tell whether each node may have another directory of this name."""
+    return path.startswith("/") and file_system(path) in DISKS
+
+
+def _changed(path: str) -> int:
+    """Return when a directory got its names, 0 where there is none: copies keep that, and others have another."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def differing(facts: dict[str, int], smallest: list[int], largest: list[int]) -> list[str]:
