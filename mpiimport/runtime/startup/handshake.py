@@ -19,7 +19,7 @@ def own_facts(options: "Options", program: "Program", before_site: bool) -> dict
         "Python flags": tuple(sys.flags),
         "Python tree (sys.prefix, sys.path)": (sys.prefix, sys.base_prefix, sys.path),
         "standard library": os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
-        "directories on disks of their own": [_changed(path) for path in [sys.prefix, *sys.path] if _is_on_disk(path)],
+        "directories on disks of their own": [_changed(path) for path in sys.path if _is_on_disk(path)],
         "program": (program.kind, program.target),
         "mpiimport": (__file__, FORMAT, before_site),
         "options": sorted(options.__dict__.items()),
@@ -28,8 +28,9 @@ def own_facts(options: "Options", program: "Program", before_site: bool) -> dict
 
 
 def _is_on_disk(path: str) -> bool:
-    """Tell whether each node may have another directory of this name."""
-    return path.startswith("/") and file_system(path) in DISKS
+    """Tell whether each node may have another directory of this name, though Python's own tree is the same."""
+    own = (f"{sys.prefix}/", f"{sys.base_prefix}/")
+    return path.startswith("/") and not path.startswith(own) and file_system(path) in DISKS
 
 
 def _changed(path: str) -> int:
