@@ -7,8 +7,8 @@ import pytest
 
 from lab.mpis import OpenShmem
 from lab.ranks import Mpi, run
-from tests.conftest import Job
-from tests.mpi.test_openshmem import PROGRAMS, RAISES
+from tests.conftest import Job, but_everyday
+from tests.mpi.test_openshmem import EVERYDAY, PROGRAMS, RAISES
 
 PES = 4
 SHMEM = {"MPIIMPORT_TRANSPORT": "shmem"}
@@ -21,7 +21,7 @@ def shmem_job(prefix: Path, tmp_path: Path, openshmem: OpenShmem) -> Job:
     return Job(prefix, tmp_path, openshmem.python)
 
 
-@pytest.mark.parametrize("program", sorted(PROGRAMS.keys() - OF_MPI))
+@pytest.mark.parametrize("program", but_everyday(sorted(PROGRAMS.keys() - OF_MPI), EVERYDAY - OF_MPI))
 def test_programs_end_as_without_us(shmem_job: Job, openshmem: OpenShmem, program: str) -> None:
     script = shmem_job.script(PROGRAMS[program])
     plain = shmem_job.run(openshmem.mpi, PES, script, door="plain")
