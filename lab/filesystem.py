@@ -12,6 +12,8 @@ from types import TracebackType
 
 from .provisioning import provision
 
+# What mount(8) calls it. No file on it changes without the times of its inode.
+FILE_SYSTEM_TYPE = "fuse.sharedfs"
 # What the clients take for ever: seconds that fit the kernel's time.
 FOREVER = 1e9
 NANOSECONDS = 1e9
@@ -233,4 +235,4 @@ def shows_client(directory: Path) -> bool:
     """Tell whether a client is mounted here. proc(5), mountinfo."""
     lines = Path("/proc/self/mountinfo").read_text().splitlines()
     types = [fields[fields.index("-") + 1] for fields in map(str.split, lines) if fields[4] == str(directory)]
-    return types[-1:] == ["fuse.sharedfs"]
+    return types[-1:] == [FILE_SYSTEM_TYPE]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from lab import provisioning
 from lab.mpis import OpenShmem, mpich_in, openmpi_in
@@ -51,7 +50,7 @@ def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
         time.sleep(0.05)
 
 
-def but_everyday(names: Iterable[str], everyday: set[str]) -> list[ParameterSet]:
+def but_everyday(names: Iterable[str], everyday: set[str]) -> list[object]:
     """The parameters of a test; those that are not ``everyday`` run in `make test-full` alone."""
     names = list(names)
     assert everyday <= {*names}

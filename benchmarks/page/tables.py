@@ -201,7 +201,7 @@ def first_runs(result: dict[str, Any]) -> str:
         [
             f"`{WORKLOADS[one['workload']].imports}`, {one['ranks']} on {one['nodes']}",
             f"{median(one['ways']['plain']['wall']['each']):.2f} s",
-            *(f"{spread(one['ways'][way]['wall']['ratio'])}" for way in ("asked", "second")),
+            *(spread(one["ways"][way]["wall"]["ratio"]) for way in ("asked", "second")),
             *(f"{one['ways'][way]['operations']['ratio']['median']:.2f}" for way in ("asked", "second")),
         ]
         for one in result["settings"]

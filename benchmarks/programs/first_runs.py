@@ -16,10 +16,8 @@ from typing import Any
 
 from benchmarks.measuring.command_line import add_service_time, end_with, options_of
 from benchmarks.measuring.contenders import Contest, start
-from benchmarks.measuring.machine import describe
 from benchmarks.measuring.paired import interval, rounds
-from benchmarks.programs.lab_scale import Setting, Site, laid_out, launch
-from lab.provisioning import provision, provisioned_mpi
+from benchmarks.programs.lab_scale import Setting, Site, lab_of, laid_out, launch
 
 BASIS = "plain"
 WAYS = (BASIS, "asked", "second")
@@ -33,9 +31,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15, help="(15)")
     add_service_time(parser)
     options = parser.parse_args()
-    provision("lab.sh")
-    mpi = provisioned_mpi()
-    machine = describe(options.prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
+    mpi, machine = lab_of(options.prefix)
     found: dict[str, Any] = {"machine": machine, "settings": []}
     for workload in options.workloads:
         for size in options.sizes:

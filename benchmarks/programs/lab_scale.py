@@ -96,9 +96,7 @@ def main() -> None:
         if later & set(options.ways) and first not in options.ways:
             parser.error(f"--ways: what {', '.join(sorted(later))} use is learned by {first}")
     prefix = options.prefix
-    provision("lab.sh")
-    mpi = provisioned_mpi()
-    machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
+    mpi, machine = lab_of(prefix)
     results: dict[str, Any] = {"machine": machine, "service_time": options.service_time / 1e3, "runs": []}
     if options.resume and options.output.exists():
         results["runs"] = recorded_runs(json.loads(options.output.read_text()), machine)
@@ -110,6 +108,13 @@ def main() -> None:
             results["runs"].append(found)
             print(line(found), flush=True)
             options.output.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def lab_of(prefix: Path) -> tuple[Mpi, dict[str, Any]]:
+    """Build what the lab needs. Return its MPI, and what results say of this machine. Raises Unavailable."""
+    provision("lab.sh")
+    mpi = provisioned_mpi()
+    return mpi, describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
 
 
 def recorded_runs(results: dict[str, Any], machine: dict[str, Any]) -> list[dict[str, Any]]:

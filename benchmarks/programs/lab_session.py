@@ -12,13 +12,10 @@ from typing import Any
 
 from benchmarks.measuring.command_line import add_service_time, end_with, options_of
 from benchmarks.measuring.contenders import SECONDS, Contest, Start, served, start
-from benchmarks.measuring.machine import describe
-from benchmarks.programs.lab_scale import Setting, Site, laid_out, launch
-from lab.provisioning import provision, provisioned_mpi
+from benchmarks.programs.lab_scale import Setting, Site, lab_of, laid_out, launch
+from lab.filesystem import FILE_SYSTEM_TYPE
 from lab.ranks import clean_environment, run
 
-# The file system of the lab, on which no file changes without the times of its inode.
-KEPT_ON = "fuse.sharedfs"
 # How each job is started, by the way that it is compared as; "later" after a job that has learned.
 STARTS = {"plain": "plain", "served": "later"}
 WAYS = (*STARTS, "session")
@@ -31,9 +28,7 @@ def main() -> None:
     parser.add_argument("--others", type=int, default=3, help="jobs in each of the other ways, which are all alike (3)")
     add_service_time(parser)
     options = parser.parse_args()
-    provision("lab.sh")
-    mpi = provisioned_mpi()
-    machine = describe(options.prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
+    mpi, machine = lab_of(options.prefix)
     found: dict[str, Any] = {"machine": machine, "service_time": options.service_time / 1e3, "runs": []}
     for size in options.sizes:
         ranks, nodes = map(int, size.split("x"))
@@ -64,7 +59,7 @@ def only_costs(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_session(contest: Contest) -> Start:
-    kept = served(contest.prefix, MANIFESTS=str(contest.home / "manifests"), KEEP="session", KEEP_ON=KEPT_ON)
+    kept = served(contest.prefix, MANIFESTS=str(contest.home / "manifests"), KEEP="session", KEEP_ON=FILE_SYSTEM_TYPE)
     return replace(kept, environment={**kept.environment, "MPIIMPORT": "1"})
 
 

@@ -29,6 +29,7 @@ from benchmarks.measuring.workflow_managers import MANAGERS, Batch, Way
 from benchmarks.measuring.workflow_site import PLACES, Site, placed, site_of
 from benchmarks.programs.lab_scale import recorded_runs
 from benchmarks.workloads import WORKLOADS
+from lab.filesystem import FILE_SYSTEM_TYPE
 from lab.provisioning import Unavailable, provision, provisioned_mpi
 from lab.ranks import clean_environment, run
 
@@ -72,7 +73,7 @@ def ways(names: list[str], prefix: Path) -> dict[str, Way]:
     """Return what is compared."""
     flags, programs = ("--mpiimport=mpich",), (prefix / "shim",)
     # The lab's file system hands the times of inodes on.
-    keeping = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_KEEP_ON": "fuse.sharedfs"}
+    keeping = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_KEEP_ON": FILE_SYSTEM_TYPE}
     known = dict(zip(WAYS, (Way(), Way(flags, programs), Way(flags, programs, keeping)), strict=True))
     return {name: known[name] for name in names}
 

@@ -86,7 +86,7 @@ def from_environment(flags: dict[str, str] | None = None) -> Options:
 
 def is_filling() -> bool:
     """Tell whether this process is to fill a kept store, and not to run its program, whatever its options are."""
-    return os.environ.get("MPIIMPORT_FILL", "0") not in ("", "0")
+    return os.environ.get("MPIIMPORT_FILL", "0") not in ("", "0") and os.environ.get("MPIIMPORT") != "0"
 
 
 def switched_off() -> Options:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lab.cluster import Cluster
-from lab.filesystem import SharedFileSystem
+from lab.filesystem import FILE_SYSTEM_TYPE, SharedFileSystem
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import Job, settle
 
@@ -33,8 +33,7 @@ class Session:
     def __init__(self, cluster: Cluster, job: Job, mpi: Mpi, name: str) -> None:
         self.job = job
         self.mpi = cluster.mpi(mpi, NODES, job.directory)
-        # The file system of the lab tells of changes by the times of inodes.
-        self.variables = {BATCH_JOB: name, "MPIIMPORT_KEEP_ON": "fuse.sharedfs"}
+        self.variables = {BATCH_JOB: name, "MPIIMPORT_KEEP_ON": FILE_SYSTEM_TYPE}
 
     def start(self, script: Path, door: str = "early", **variables: str) -> Outcome:
         return self.job.run(self.mpi, NODES, script, door=door, seconds=120, MPIIMPORT_FILL="1", **self._all(variables))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.filesystem import Operation, SharedFileSystem
+from lab.filesystem import FILE_SYSTEM_TYPE, Operation, SharedFileSystem
 from lab.ranks import Mpi, Outcome, run
 from mpiimport.runtime.store.place import Place
 from tests.conftest import provision, settle, wait_for
@@ -290,7 +290,7 @@ def test_on_a_shared_file_system_a_session_asks_for_nothing_of_ours(site: Site, 
         place.mkdir()
         shared.mount("node", site.images, place)
         image = place / "py"
-        trusted = {"MPIIMPORT_KEEP_ON": "fuse.sharedfs"}
+        trusted = {"MPIIMPORT_KEEP_ON": FILE_SYSTEM_TYPE}
 
         def asked(**variables: str) -> tuple[list[str], list[Operation]]:
             seen = len(shared.operations())

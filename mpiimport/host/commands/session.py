@@ -48,16 +48,17 @@ def start(command: list[str]) -> int:
         ended = subprocess.run(command, env=environment, check=False)
     except OSError as exc:
         raise Complaint(f"{command[0]} cannot be started: {exc.strerror}") from None
-    if ended.returncode == 0 and _filled() == before and batch_job():
-        # What starts ranks on other nodes need not start one here.
-        said = "kept no store on this node; ranks on other nodes say by themselves what they keep"
-        print(f"mpiimport: {command[0]} {said}", file=sys.stderr)
-    elif ended.returncode == 0 and _filled() == before:
+    if ended.returncode or _filled() != before:
+        return ended.returncode
+    if not batch_job():
         raise Complaint(
             f"{command[0]} ended, and filled no store: its python has to be started through mpiimport, as in "
             "mpiimport session start -- python -m mpiimport app.py; see docs/kept-stores.md"
         )
-    return ended.returncode
+    # What starts ranks on other nodes need not start one here.
+    said = "kept no store on this node; ranks on other nodes say by themselves what they keep"
+    print(f"mpiimport: {command[0]} {said}", file=sys.stderr)
+    return 0
 
 
 def status() -> int:

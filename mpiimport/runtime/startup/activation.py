@@ -35,17 +35,11 @@ def activate(
     ``explicit``: the command line names mpiimport, so that being asked needs no further evidence. Never raises;
     where the service does not start, root says why in one line. Does not return where it is only to fill a kept store.
     """
-    if options.fill and options.switch != "0":
-        reason = _why_not_to_be_filled(options)
-        if reason:
-            refuse_to_fill(reason)
     here = launch(options.rank_variables)
+    if options.fill and options.switch != "0":
+        _fill(here, options, program, answers, before_site)
     at_exit = ExitHandlers()
     if _takes_kept(here, options):
-        if options.fill and here is not None and not is_on_one_node(here):
-            from .publishing import publish_now
-
-            publish_now(here, options, program, answers, before_site)
         _import_from_kept(here, options, program, answers, before_site, at_exit)
         return None
     if options.switch != "0" and options.record and (here is None or here.rank == 0):
@@ -106,6 +100,21 @@ def _activate_rank(
     return service
 
 
+def _fill(here: Launch | None, options: Options, program: Program, answers: Answers, before_site: bool) -> None:
+    """Fill the kept store of this node, or of all nodes of the job, and end this process. Does not return."""
+    reason = _why_nothing_is_kept(options)
+    if reason:
+        refuse_to_fill(reason)
+    if here is None or is_on_one_node(here):
+        from .kept import fill_now
+
+        fill_now(options, program, answers, before_site)
+    else:
+        from .publishing import publish_now
+
+        publish_now(here, options, program, answers, before_site)
+
+
 def refuse_to_fill(reason: str) -> None:
     """End this process, which was to fill a kept store and not to run the program. Does not return."""
     if speaks_for_job(os.environ):
@@ -113,7 +122,8 @@ def refuse_to_fill(reason: str) -> None:
     os._exit(1)
 
 
-def _why_not_to_be_filled(options: Options) -> str:
+def _why_nothing_is_kept(options: Options) -> str:
+    """Return why a process neither fills a kept store nor imports from one; empty where it may."""
     if options.debug:
         return "everything is imported locally (-d, or MPIIMPORT_DEBUG); take that away"
     if options.record:
@@ -123,9 +133,9 @@ def _why_not_to_be_filled(options: Options) -> str:
 
 def _takes_kept(here: Launch | None, options: Options) -> bool:
     """Tell whether this process imports from a kept store or plainly. All ranks of a job come to the same answer."""
-    if options.switch == "0" or options.debug or options.record or unserved_interpreter():
+    if options.switch == "0" or _why_nothing_is_kept(options):
         return False
-    return options.fill or options.keep == SESSION or (options.keep != NEVER and is_on_one_node(here))
+    return options.keep == SESSION or (options.keep != NEVER and is_on_one_node(here))
 
 
 def _import_from_kept(
@@ -136,10 +146,8 @@ def _import_from_kept(
     before_site: bool,
     at_exit: ExitHandlers,
 ) -> None:
-    from .kept import fill_now, import_from_kept
+    from .kept import import_from_kept
 
-    if options.fill:
-        fill_now(options, program, answers, before_site)
     report = _new_report(options.report, here, program, at_exit) if options.report else None
     rank = here.rank if here is not None else 0
     with ClosedStreamsKept():

@@ -162,7 +162,7 @@ def activate_interpreter() -> None:
 
 def _say_on_root(reason: VariableError) -> None:
     """Say, where this process is root or no rank, why it runs plainly. What it starts is not to say it again."""
-    if is_filling() and os.environ.get("MPIIMPORT") != "0":
+    if is_filling():
         refuse_to_fill(str(reason))
     os.environ["MPIIMPORT"] = "0"
     if speaks_for_job(os.environ):

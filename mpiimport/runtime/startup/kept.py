@@ -15,7 +15,7 @@ from ..option_table import SESSION
 from ..serving.account import Account, file_of
 from ..serving.imports import Imports
 from ..store.index import Index, linker_settings
-from ..store.kept_key import key_of
+from ..store.kept_key import NO_NAME, key_of, not_there
 from ..store.place import LEASE, Place, batch_job
 from ..store.witnesses import hold
 
@@ -57,14 +57,10 @@ class NotFilled(Exception):
 
 def _fill_here(options: "Options", program: "Program", answers: "Answers", before_site: bool) -> None:
     key = key_of(program, options, before_site)
-    parents = options.store_places()
-    place = Place.found_or_made(parents, options.session)
-    if not key:
-        raise NotFilled("the program is read from standard input; give it a file of its own")
-    if place is None:
-        raise NotFilled(f"none of {', '.join(parents)} can be written to; name another directory with MPIIMPORT_STORE")
-    if not program.is_there():
-        raise NotFilled(f"{program.target} cannot be read or compiled; name a program that runs")
+    reason = not_there(program) if key else NO_NAME
+    if reason:
+        raise NotFilled(reason)
+    place = Place.found_or_made(options.store_places(), options.session)
     filling = place.begin_filling(key, rest=0)
     if filling is not None:
         _fill(place, key, options, program, answers, before_site)

@@ -9,7 +9,7 @@ from .. import os
 from ..messages import say
 from ..size import in_words
 from ..store.broadcast import pack_sizes
-from ..store.kept_key import key_of
+from ..store.kept_key import NO_NAME, key_of, not_there
 from ..store.kept_placement import KeptPlacement
 from .agreement import SteppedAside
 from .closed_streams import ClosedStreamsKept
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from ..serving.site_answers import Answers
     from ..store.broadcast import Cargo
     from ..store.store import Store
-
-NO_NAME = "the program is read from standard input; give it a file of its own"
 
 
 class Publishing(Service):
@@ -69,8 +67,9 @@ class Publishing(Service):
         """On root, read what the program will import, in whatever run of it."""
         if nodes is None:
             return None, b""
-        if not self._program.is_there():
-            raise SteppedAside(f"{self._program.target} cannot be read or compiled; name a program that runs")
+        reason = not_there(self._program)
+        if reason:
+            raise SteppedAside(reason)
         (least, _), _ = rooms
         from ..root.filling import read_to_keep
 

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 # The image that a process runs in, as the runtime was told of it.
 IMAGE_NAMES = ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER")
+NO_NAME = "the program is read from standard input; give it a file of its own"
+
+
+def not_there(program: "Program") -> str:
+    """Return why no store is filled for a program that cannot run; empty where nothing is known against it."""
+    return "" if program.is_there() else f"{program.target} cannot be read or compiled; name a program that runs"
 
 
 def key_of(program: "Program", options: "Options", before_site: bool) -> str:

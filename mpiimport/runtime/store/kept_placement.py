@@ -3,7 +3,7 @@
 from .memory import room
 from .place import LEASE, STORES, Place
 from .placement import Placement
-from .store import NoRoom, Store
+from .store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,9 +56,5 @@ class KeptPlacement(Placement):
 
     def _kept(self) -> Place:
         if self._place is None:
-            parents = self._options.store_places()
-            session = self._options.session
-            self._place = Place.found_or_made(parents, session)
-        if self._place is None:
-            raise NoRoom(f"none of {', '.join(parents)} can be written to; name another directory with MPIIMPORT_STORE")
+            self._place = Place.found_or_made(self._options.store_places(), self._options.session)
         return self._place

@@ -11,7 +11,7 @@ from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, flock
 from .lock import LOCK, is_used, own_prefix, remove, remove_unless_used, user
 from .memory import room
-from .store import Store
+from .store import NoRoom, Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,11 +82,11 @@ class Place:
         return None
 
     @classmethod
-    def found_or_made(cls, parents: list[str], session: str = "") -> "Place | None":
-        """Return the place to fill a store in; None where there is none and none can be made. Raises OSError."""
-        place = cls.find(parents, session)
+    def found_or_made(cls, parents: list[str], session: str = "") -> "Place":
+        """Return the place to fill a store in. Raises NoRoom where none can be made, and OSError."""
+        place = cls.find(parents, session) or cls.make(parents, session)
         if place is None:
-            return cls.make(parents, session)
+            raise NoRoom(f"none of {', '.join(parents)} can be written to; name another directory with MPIIMPORT_STORE")
         place.complete()
         return place
 
