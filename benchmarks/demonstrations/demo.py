@@ -19,7 +19,7 @@ from benchmarks.demonstrations.preparing import NICENESS, Part, begun, finish, p
 from benchmarks.demonstrations.time_line import draw
 from benchmarks.measuring.command_line import with_prefix
 from benchmarks.measuring.containers import Containers, find_containers
-from benchmarks.programs.lab_images import PYTHON_INSIDE, WAYS, Launched, Tree, launch, site_of
+from benchmarks.programs.lab_images import PYTHON_INSIDE, SESSION, WAYS, Launched, Tree, launch, site_of
 from lab.cluster import python_tree
 from lab.provisioning import Unavailable, provisioned_mpi
 from lab.ranks import Mpi
@@ -38,7 +38,12 @@ ROWS: dict[str, Callable[[dict[str, float]], str]] = {
     "wall, until all ranks have imported (s)": lambda found: f"{found['wall']:.1f}",
     "CPU of all nodes (s)": lambda found: NONE if found["cpu"] is None else f"{found['cpu']:.1f}",
 }
-TITLES = {"plain": "plain", "first": "mpiimport\nfirst run", "later": "mpiimport\nlater runs"}
+TITLES = {
+    "plain": "plain",
+    "first": "mpiimport\nfirst run",
+    "later": "mpiimport\nlater runs",
+    SESSION: "jobs of\na session",
+}
 TYPED = """
 On a real machine, with the same image and script:
     make install PREFIX=/opt/mpiimport
@@ -115,7 +120,7 @@ def show(console: Console, kind: str, tree: Tree, containers: Containers, *direc
     started = f"singularity exec --mpiimport=mpich {tree.image} {PYTHON_INSIDE}" if tree.image else "python"
     began = time.monotonic()
     with site_of(NODES, SERVICE_TIME, containers, *directories) as site:
-        launches = {way: launch(RANKS, way, tree, site) for way in WAYS}
+        launches = {way: launch(RANKS, way, tree, site) for way in (*WAYS, SESSION)}
     table = new_table(f"{kind}: mpiexec -n {RANKS} {started} app.py", list(TITLES.values()))
     for label, cell in ROWS.items():
         table.add_row(label, *(cell(launched.figures) for launched in launches.values()))

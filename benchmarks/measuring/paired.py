@@ -4,7 +4,7 @@ import itertools
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 Found = TypeVar("Found")
 
@@ -60,3 +60,16 @@ def interval(values: Sequence[float], level: float = 0.95) -> Interval:
     tails = list(itertools.accumulate(math.comb(count, below) / 2**count for below in range(count // 2 + 1)))
     outside = max((place for place, tail in enumerate(tails) if 2 * tail <= 1 - level), default=0)
     return Interval(statistics.median(ordered), ordered[outside], ordered[-1 - outside], 1 - 2 * tails[outside])
+
+
+def beside(jobs: Sequence[dict[str, float]], plain: Sequence[dict[str, float]]) -> dict[str, Any]:
+    """Return what each job took, by name, and the interval that holds the median of the ratios to plain."""
+    taken = {name: [one[name] for one in jobs] for name in jobs[0]}
+    others = {name: [one[name] for one in plain] for name in jobs[0]}
+    return {
+        name: {
+            "each": values,
+            "ratio": interval([value / other for value, other in zip(values, others[name], strict=True)])._asdict(),
+        }
+        for name, values in taken.items()
+    }

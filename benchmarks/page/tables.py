@@ -16,6 +16,8 @@ HEADINGS = {
     "tree": "later runs, `broadcast: tree:4`",
     "unforced": "steps aside",
     "memory": "from memory",
+    "empty": "nothing kept yet",
+    "kept": "a store is kept",
 }
 
 
@@ -182,6 +184,7 @@ def lab_session(result: dict[str, Any]) -> str:
                 str(len(jobs)),
                 f"{median([job['metadata'] for job in jobs]):,}",
                 f"{median(began):,}",
+                f"{median([job['wall'] for job in jobs]):.1f} s",
             ]
         )
     headings = [
@@ -190,6 +193,7 @@ def lab_session(result: dict[str, Any]) -> str:
         "jobs",
         "of each",
         "of that until the program begins",
+        "wall",
     ]
     return f"{source(result)}\n\n{table(headings, rows)}"
 
@@ -209,6 +213,31 @@ def first_runs(result: dict[str, Any]) -> str:
     headings = ["ranks on nodes", "plain"]
     headings += [f"{HEADINGS[way]}: {what}" for what in ("wall", "operations") for way in ("asked", "second")]
     return f"{source(result)}\n\n{table(headings, rows)}"
+
+
+@of_latest("kept_jobs*.json")
+def kept_jobs(result: dict[str, Any]) -> str:
+    """Show ratios to plain of the same round, and what filling a store takes beside the job."""
+    ways = [way for way in result["settings"][0]["ways"] if way != "plain"]
+    rows = [
+        [
+            f"{one['tree']}, {one['ranks']}",
+            "; ".join(f"{median(one['ways']['plain'][name]['each']):.2f} s" for name in ("wall", "cpu")),
+            *(
+                f"{spread(way['wall']['ratio'])}; {way['cpu']['ratio']['median']:.2f}"
+                for way in map(one["ways"].get, ways)
+            ),
+            f"{median(one['fillings']):.2f} s",
+        ]
+        for one in result["settings"]
+    ]
+    headings = [
+        "tree, ranks",
+        "plain: wall; CPU",
+        *(f"{HEADINGS[way]}, goal {result['goals'][way]}: wall; CPU, to plain" for way in ways),
+        "CPU of the filling",
+    ]
+    return f"{source(result, [one['load_average'] for one in result['settings']])}\n\n{table(headings, rows)}"
 
 
 def wall_and_cpu(way: dict[str, list[float | None]]) -> str:

@@ -50,6 +50,7 @@ def written(directory: Path = RESULTS) -> str:
     slower = tables.never_slower(directory)
     parts += ["## Where nothing is to be gained", slower, "![Ratios to plain](benchmarks/slower.svg)"] if slower else []
     for heading, text in (
+        ("## Jobs that keep a store", tables.kept_jobs(directory)),
         ("## CPU of the imports", tables.import_cpu(directory)),
         ("## Binding of symbols", tables.binding(directory)),
     ):

@@ -8,24 +8,21 @@ what each is above the runtime alone, in per cent: for CPU and wall the median o
 a rank would start, ``python app.py``; that python is ``true`` under another name.
 """
 
-import ctypes
 import json
 import os
 import statistics
 import subprocess
 import tempfile
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from benchmarks.measuring.command_line import end_with, options_of
 from benchmarks.measuring.container_ways import Way, all_ways
 from benchmarks.measuring.machine import describe
+from benchmarks.measuring.orphans import adopt, wait_for_orphans
 from benchmarks.measuring.paired import ratios, rounds
 from lab.provisioning import Unavailable
-
-# In linux/prctl.h.
-PR_SET_CHILD_SUBREAPER = 36
 
 
 class Cost(NamedTuple):
@@ -46,14 +43,9 @@ def measure(way: Way) -> Cost:
     )
     _, status, usage = os.wait4(pid, 0)
     wall = time.monotonic() - began
-    cpu = usage.ru_utime + usage.ru_stime
     if status:
         raise SystemExit(f"ended with wait status {status}: {' '.join(way.command)}")
-    with suppress(ChildProcessError):
-        while True:
-            _, _, usage = os.wait4(-1, 0)
-            cpu += usage.ru_utime + usage.ru_stime
-    return Cost(cpu, wall)
+    return Cost(usage.ru_utime + usage.ru_stime + wait_for_orphans(), wall)
 
 
 def system_calls(way: Way) -> int:
@@ -86,7 +78,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=31)
     arguments = parser.parse_args()
     prefix = arguments.prefix
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt()
     with ExitStack() as resources:
         ways, missing = all_ways(prefix, resources)
         if not ways:

@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.measuring.command_line import add_service_time, end_with, options_of
 from benchmarks.measuring.contenders import Contest, start
-from benchmarks.measuring.paired import interval, rounds
+from benchmarks.measuring.paired import beside, rounds
 from benchmarks.programs.lab_scale import Setting, Site, lab_of, laid_out, launch
 
 BASIS = "plain"
@@ -59,19 +59,6 @@ def job(way: str, setting: Setting, site: Site, contest: Contest) -> dict[str, f
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {"wall": ended["wall"], "cpu": round(cpu, 3), "operations": ended["metadata"]}
-
-
-def beside(jobs: list[dict[str, float]], plain: list[dict[str, float]]) -> dict[str, Any]:
-    """Return what the jobs took, and the interval that holds the median of the ratios to plain."""
-    taken = {name: [one[name] for one in jobs] for name in jobs[0]}
-    others = {name: [one[name] for one in plain] for name in jobs[0]}
-    return {
-        name: {
-            "each": values,
-            "ratio": interval([value / other for value, other in zip(values, others[name], strict=True)])._asdict(),
-        }
-        for name, values in taken.items()
-    }
 
 
 def line(setting: dict[str, Any]) -> str:

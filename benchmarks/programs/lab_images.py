@@ -27,6 +27,7 @@ from benchmarks.measuring.contenders import SECONDS
 from benchmarks.measuring.control_group import group, into, seconds_of
 from benchmarks.measuring.local_jobs import SERVED
 from benchmarks.measuring.machine import describe
+from benchmarks.measuring.sessions import ATTACHING, keep_on_all_nodes
 from benchmarks.workloads import WORKLOADS
 from lab.cluster import Cluster, ClusterMpi, python_tree
 from lab.filesystem import SharedFileSystem
@@ -35,6 +36,8 @@ from lab.ranks import clean_environment, run
 
 SIZES = ["2x1", "2x2", "8x1", "8x4"]
 WAYS = ("plain", "first", "later")
+# A further way: a job of a session, for which every node keeps a store.
+SESSION = "session"
 PYTHON_INSIDE = "/usr/bin/python3"
 PROGRAM = f"""
 import time; begun = time.monotonic()
@@ -132,7 +135,7 @@ def site_of(nodes: int, service_time: float, containers: Containers, *directorie
 
 
 def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
-    """Run the program once, from cold caches, and return what it cost."""
+    """Run the program once, from cold caches, and return what it cost; a session is begun for it, and not counted."""
     site.shared.remount()
     user = tree.user or pwd.getpwuid(os.geteuid()).pw_name
     manifests = site.cluster.home / f"manifests-{tree.image}-{user}"
@@ -141,11 +144,17 @@ def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
         shutil.chown(manifests, user)
     words = words_in_container(way, tree, site) if tree.image else words_on_host(way, site)
     asked = {} if way == "plain" else {"MPIIMPORT": "force", "MPIIMPORT_MANIFESTS": str(manifests)}
+    asked |= ATTACHING if way == SESSION else {}
     own = site.containers.environment(user) if tree.image else {"MPI4PY_LIBMPI": str(site.mpi.library)}
+    words.append(str(site.cluster.home / "app.py"))
+    environment = clean_environment(**own, **asked)
+    if way == SESSION:
+        keep_on_all_nodes(site.mpi, words, environment, site.cluster.home)
+        site.shared.remount()
     with group() as members:
-        command = [*into(members), *site.mpi.command(ranks), *words, str(site.cluster.home / "app.py")]
+        command = [*into(members), *site.mpi.command(ranks), *words]
         began = time.monotonic()
-        outcome = run(command, clean_environment(**own, **asked), SECONDS, site.cluster.home)
+        outcome = run(command, environment, SECONDS, site.cluster.home)
         if outcome.status != 0 or outcome.ours():
             sys.exit(f"{' '.join(command)}: status {outcome.status}\n{outcome.stdout[-1000:]}{outcome.stderr[-4000:]}")
         cpu = round(seconds_of(members), 3) if members else None

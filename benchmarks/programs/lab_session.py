@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.measuring.command_line import add_service_time, end_with, options_of
-from benchmarks.measuring.contenders import SECONDS, Contest, Start, served, start
+from benchmarks.measuring.contenders import Contest, Start, served, start
+from benchmarks.measuring.sessions import ATTACHING, keep_on_all_nodes
 from benchmarks.programs.lab_scale import Setting, Site, lab_of, laid_out, launch
-from lab.filesystem import FILE_SYSTEM_TYPE
-from lab.ranks import clean_environment, run
+from lab.ranks import clean_environment
 
 # How each job is started, by the way that it is compared as; "later" after a job that has learned.
 STARTS = {"plain": "plain", "served": "later"}
@@ -59,20 +59,17 @@ def only_costs(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_session(contest: Contest) -> Start:
-    kept = served(contest.prefix, MANIFESTS=str(contest.home / "manifests"), KEEP="session", KEEP_ON=FILE_SYSTEM_TYPE)
-    return replace(kept, environment={**kept.environment, "MPIIMPORT": "1"})
+    attaching = served(contest.prefix, MANIFESTS=str(contest.home / "manifests"))
+    return replace(attaching, environment={**attaching.environment, **ATTACHING})
 
 
 def begin(chosen: Start, site: Site) -> dict[str, Any]:
-    """Have every node keep a store, as `mpiimport session start` does, from cold caches."""
+    """Have every node keep a store, from cold caches. Return what that cost."""
     site.shared.remount()
     home, mpi = site.cluster.home, site.cluster.mpi(site.mpi)
-    environment = clean_environment(MPI4PY_LIBMPI=str(mpi.library), **chosen.environment, MPIIMPORT_FILL="1")
-    command = [*mpi.command(len(mpi.nodes)), *chosen.python, str(home / "app.py")]
+    environment = clean_environment(MPI4PY_LIBMPI=str(mpi.library), **chosen.environment)
     began = time.monotonic()
-    outcome = run(command, environment, SECONDS, home)
-    if outcome.status != 0:
-        raise SystemExit(f"no session was started: {outcome.stderr}")
+    keep_on_all_nodes(mpi, [*chosen.python, str(home / "app.py")], environment, home)
     return {"metadata": site.shared.load().total.metadata, "wall": round(time.monotonic() - began, 3)}
 
 

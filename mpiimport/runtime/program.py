@@ -223,12 +223,18 @@ class Program:
         return self._container
 
 
+def working_directory() -> str:
+    """Return the current directory; empty where it is no more."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ""
+
+
 def _full_name(path: str) -> str:
     """Return ``path`` behind the current directory, as Python names a script: nothing in it is resolved."""
-    try:
-        return path if path.startswith("/") else f"{os.getcwd()}/{path}"
-    except FileNotFoundError:
-        return path
+    here = working_directory()
+    return f"{here}/{path}" if here and not path.startswith("/") else path
 
 
 def _absolute(path: str) -> str:

@@ -69,6 +69,17 @@ def test_the_first_process_is_plain_and_has_a_store_filled_for_the_next(
     assert (second.status, second.lines(), second.stderr) == (0, ["served no MPI"] * 2, "")
 
 
+def test_a_store_is_filled_for_tasks_whose_directory_is_gone(job: Job, mpich: Mpi, store: str) -> None:
+    script = job.script(SHOW)
+    environment = job.environment(mpich, MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto", MPIIMPORT="1")
+    gone = ["sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$@"', "sh", *job.python("early"), str(script)]
+    first = run(gone, environment, 60, job.directory)
+    assert (first.status, first.lines(), first.stderr) == (0, ["plain no MPI"], "")
+    wait_for(lambda: list(Path(store).glob("*/programs/*")))
+    second = run(gone, environment, 60, job.directory)
+    assert (second.status, second.lines(), second.stderr) == (0, ["served no MPI"], "")
+
+
 def test_a_program_starts_its_own_mpi_as_plainly(job: Job, mpi: Mpi, store: str) -> None:
     script = job.script(USES_MPI)
     plain = job.run(mpi, 2, script, door="plain")

@@ -44,7 +44,7 @@ def test_jobs_on_the_same_nodes_are_shown_beside_what_came_before_them(tmp_path:
     ]
     record(tmp_path, "lab_session", runs=runs)
     plain, session = cells(tables.lab_session(tmp_path))
-    assert plain == ["4 on 2, plain", "", "1", "90", "60"]
+    assert plain == ["4 on 2, plain", "", "1", "90", "60", "2.0 s"]
     assert session[1:3] == ["3,000", "2"]
 
 
@@ -73,6 +73,17 @@ def test_walls_are_shown_as_ratios_with_their_spread(tmp_path: Path) -> None:
     text = tables.never_slower(tmp_path)
     assert cells(text) == [["4", "2.00 s; 0.60 s", *["1.03 (0.90 to 1.20); 1.00"] * 3]]
     assert "load average 3 to 3" in text and "goal 1.05" in text
+
+
+def test_jobs_that_keep_a_store_are_shown_beside_what_fills_it(tmp_path: Path) -> None:
+    costs = {"each": [1.0, 3.0, 2.0], "ratio": {"median": 0.91, "low": 0.88, "high": 0.93}}
+    way = {"wall": costs, "cpu": costs}
+    setting = {"tree": "host, ext4", "ranks": 4, "load_average": 3.0, "fillings": [0.7]}
+    ways = {"plain": way, "empty": way, "kept": way}
+    record(tmp_path, "kept_jobs", goals={"empty": 1.02, "kept": 1.0}, settings=[{**setting, "ways": ways}])
+    text = tables.kept_jobs(tmp_path)
+    assert cells(text) == [["host, ext4, 4", "2.00 s; 2.00 s", *["0.91 (0.88 to 0.93); 0.91"] * 2, "0.70 s"]]
+    assert "nothing kept yet, goal 1.02" in text
 
 
 def test_the_latest_result_counts(tmp_path: Path) -> None:

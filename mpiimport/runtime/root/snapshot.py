@@ -6,6 +6,7 @@ from .. import os
 from ..digest import digest
 from ..file_systems import image
 from ..option_table import ALL, AUTO, WORLD
+from ..program import Program, working_directory
 from ..serving.metadata import METADATA_MODULES
 from ..size import in_words
 from ..store.index import Index, linker_settings
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..options import Options
-    from ..program import Program
     from ..serving.site_answers import Answers
     from .rehearsal import Rehearsal
 
@@ -110,7 +110,7 @@ def take_snapshot(
     _ask_for_sysconfig(manifest, answers)
     first = program.search_entry()
     searched = {place for places in learning.known.searched.values() for place in places}
-    writable = {os.getcwd(), first or os.getcwd(), *searched}
+    writable = {working_directory(), first or working_directory(), *searched}
     snapshot = _pack(manifest, writable, answers, learning, options, nodes == 1, room, kept, alone)
     if options.init == WORLD:
         snapshot.complaints += unseen_settings(program, manifest)
@@ -141,7 +141,7 @@ def resolve(
     ``nodes``, ``site``: as for ``take_snapshot``.
     """
     first = program.search_entry()
-    home = os.getcwd() if first == "" else first
+    home = working_directory() if first == "" else first
     entries = [*([home] if home is not None else []), *sys.path]
     tree = Tree([entry for entry in dict.fromkeys(entries) if entry.startswith("/")], known.searched)
     manifest = Manifest(

@@ -12,6 +12,7 @@ from ..digest import Damaged
 from ..file_systems import IMAGE_FILE, image, image_on
 from ..messages import say
 from ..option_table import SESSION
+from ..program import working_directory
 from ..serving.account import Account, file_of
 from ..serving.imports import Imports
 from ..store.index import Index, linker_settings
@@ -32,9 +33,9 @@ NONE_IN_SESSION = (
     "mpiimport session start fills one on each node"
 )
 NONE_YET = "no store is kept for this program as it is now; one is being filled for the next process (MPIIMPORT_KEEP)"
-# Of the filler: it takes what nobody else wants.
-IDLE = 19
 THREADS = "/proc/self/task"
+# Seconds within which a program has imported, or has ended: so long its filler stays away from its processors.
+STARTING = 3
 # Seconds between two looks at whether another has filled it.
 LOOK_AGAIN = 0.05
 
@@ -141,7 +142,7 @@ def _find(place: Place, key: str, trusted: bool) -> "tuple[Store, Index] | None"
         return None
     # What the job may write to no store speaks of.
     trusted = trusted and index.mounts == image()[1]
-    if os.getcwd() in index.listings or not (trusted or hold(index)):
+    if working_directory() in index.listings or not (trusted or hold(index)):
         store.leave()
         return None
     if not trusted or index.linker != linker_settings():
@@ -198,7 +199,7 @@ def _leave_filler(
     One that ``sitecustomize`` has given threads is not to be forked.
     """
     from ..root.witnesses import Mounts
-    from .left_behind import keep_only, leave_behind
+    from .left_behind import give_way, keep_only, leave_behind, wait_for_end
 
     doubt = Mounts(options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
     if doubt:
@@ -207,10 +208,15 @@ def _leave_filler(
     filling = place.begin_filling(key) if len(os.listdir(THREADS)) == 1 else None
     if filling is None:
         return NONE_YET
+    starter = os.getpid()
 
     def work() -> None:
         keep_only(filling)
         _let_go()
+        # Apptainer waits for whoever uses an image that FUSE has mounted.
+        if image_on() != IMAGE_FILE:
+            give_way()
+            wait_for_end(starter, STARTING)
         _fill(place, key, options, program, answers, before_site)
 
     leave_behind(work)
@@ -230,13 +236,10 @@ def _fill(
 
 
 def _let_go() -> None:
-    """Keep nothing of the rank that this process comes from: neither signals, nor binding, nor priority."""
+    """Keep nothing of the rank that this process comes from: neither signals nor binding."""
     for number in _signal.valid_signals():
         if callable(_signal.getsignal(number)):
             _signal.signal(number, _signal.SIG_DFL)
-    # Apptainer waits for whoever uses an image that FUSE has mounted.
-    if image_on() != IMAGE_FILE:
-        os.nice(IDLE)
     try:
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
     except OSError:

@@ -1,10 +1,20 @@
 """Processes that go on when the one that they come from has become another program, or has ended."""
 
-from .. import os
+from .. import os, time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+# A tenth of a busy processor: at the lowest priority, work on a full node takes a minute. setpriority(2).
+NICE = 10
+# The priority of all processes of this session against others. sched(7), "The autogroup feature".
+AUTOGROUP = "/proc/self/autogroup"
+# The kernel lets ordinary users change one each tenth of a second.
+TRIES = 10
+# Seconds between two looks at a process that is waited for.
+LOOK_AGAIN = 0.05
 
 
 def leave_behind(work: "Callable[[], None]") -> None:
@@ -28,3 +38,29 @@ def keep_only(descriptor: int) -> None:
         os.dup2(null, stream)
     os.closerange(3, descriptor)
     os.closerange(descriptor + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def wait_for_end(pid: int, seconds: float) -> None:
+    """Wait until a process has ended, which is no child of this one, but no longer than this."""
+    deadline = time.monotonic() + seconds
+    while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
+        time.sleep(LOOK_AGAIN)
+
+
+def give_way() -> None:
+    """Leave the processors to others. A session of its own would have the share of any other, however nice it is."""
+    os.nice(NICE)
+    try:
+        own = os.open(AUTOGROUP, os.O_WRONLY)
+    except OSError:
+        # This kernel knows none, or its owner wants none.
+        return
+    for _ in range(TRIES):
+        try:
+            os.write(own, str(NICE).encode())
+            break
+        except BlockingIOError:
+            time.sleep(0.1)
+        except OSError:
+            break
+    os.close(own)
