@@ -17,7 +17,7 @@ HEADINGS = {
     "unforced": "steps aside",
     "memory": "from memory",
     "empty": "nothing kept yet",
-    "kept": "a store is kept",
+    "attached": "a store is kept",
 }
 
 

@@ -30,9 +30,9 @@ from lab.ranks import Mpi
 from mpiimport.runtime.file_systems import LOCAL_FILE_SYSTEMS, file_system
 
 BASIS = "plain"
-WAYS = (BASIS, "empty", "kept")
+WAYS = (BASIS, "empty", "attached")
 # What each may cost: the upper bound of the interval that holds the median ratio of walls.
-GOALS = {"empty": 1.02, "kept": 1.0}
+GOALS = {"empty": 1.02, "attached": 1.0}
 # What changed in the last two seconds is not kept.
 SETTLED = 3.0
 PROGRAM = f"""
@@ -102,14 +102,14 @@ def measure(place: Place, ranks: int, count: int, mpi: Mpi) -> dict[str, Any]:
 
         def run(way: str) -> dict[str, float]:
             job = launch(mpi, ranks, start(way, place, Path(memory)), program)
-            if job.said["served"] != [way == "kept"] * ranks:
+            if job.said["served"] != [way == "attached"] * ranks:
                 sys.exit(f"kept_jobs: {place.tree}, {ranks} ranks, {way}: served {job.said['served']}")
             filling = wait_for_orphans()
             if way == "empty":
                 fillings.append(round(filling, 3))
             return {"wall": round(job.wall, 3), "cpu": round(job.cpu, 3)}
 
-        launch(mpi, ranks, start("kept", place, Path(memory)), program)
+        launch(mpi, ranks, start("attached", place, Path(memory)), program)
         wait_for_orphans()
         # Once each, to warm the caches.
         rounds(WAYS, 1, run)
@@ -128,7 +128,7 @@ def start(way: str, place: Place, memory: Path) -> Start:
     """Return how a job is started; ``memory``: a directory for the stores."""
     if way == BASIS:
         return place.plain
-    store = str(memory / "kept") if way == "kept" else mkdtemp(dir=memory)
+    store = str(memory / "kept") if way == "attached" else mkdtemp(dir=memory)
     Path(store).mkdir(exist_ok=True)
     keeping = {"MPIIMPORT": "1", "MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": store}
     return dataclasses.replace(place.keeping, environment={**place.keeping.environment, **keeping})

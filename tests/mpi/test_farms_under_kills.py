@@ -17,14 +17,15 @@ from tests.conftest import Job, wait_for
 
 AT_ONCE, MODULES = 20, 30
 TASKS, KILLED, FILLERS_KILLED = 1000, 50, 5
-# The tree is changed so often.
-EACH = 100
+# The tree is changed so often. Fillings for a program are ten seconds apart, so that tasks must not be too short.
+EACH, SECONDS = 250, 3
 LIMIT = 8 << 20
 PROGRAM = f"""
-import email.message, json, logging, sys
+import email.message, json, logging, sys, time
 parts = [__import__(f"pack.part{{number}}", fromlist=["value"]) for number in range({MODULES})]
 served = type(getattr(parts[0].__loader__, "source", None)).__name__ == "Imports"
 print(sys.argv[1], parts[0].value, sum(part.value for part in parts[1:]), "served" if served else "plain")
+time.sleep({SECONDS})
 """
 
 
@@ -59,7 +60,7 @@ class Farm:
             text=True,
         ) as process:
             if number in self.victims:
-                time.sleep(self.chance.uniform(0, 0.5))
+                time.sleep(self.chance.uniform(0, SECONDS))
                 process.kill()
             stdout, stderr = process.communicate(timeout=120)
         if number in self.victims and process.returncode:
@@ -105,7 +106,7 @@ class Farm:
 def test_tasks_are_right_while_others_and_fillers_are_killed(job: Job, mpich: Mpi, tmp_path: Path) -> None:
     store = tmp_path / "stores"
     store.mkdir()
-    variables = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(store), "MPIIMPORT_STORE_SIZE": str(LIMIT)}
+    variables = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(store), "MPIIMPORT_STORE_SIZE": f"{LIMIT >> 20}MiB"}
     environment = job.environment(mpich, MPIIMPORT="1", PYTHONPATH=str(job.directory / "lib"), **variables)
     farm = Farm(job, environment, store)
     watching = threading.Thread(target=farm.watch)
