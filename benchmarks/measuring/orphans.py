@@ -9,7 +9,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt() -> None:
-    """Become the parent of every process that a command of ours leaves behind. prctl(2), PR_SET_CHILD_SUBREAPER."""
+    """Become the parent of whatever a command of this process leaves behind. prctl(2), PR_SET_CHILD_SUBREAPER."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
