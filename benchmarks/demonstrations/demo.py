@@ -103,8 +103,7 @@ def show_cluster(console: Console, prefix: Path, picture: Path) -> None:
             for kind, tree in kinds(containers).items():
                 launches[kind] = show(console, kind, tree, containers, containers.images)
     moments = {
-        kind: {TITLES[way].replace("\n", ", "): found.moments for way, found in done.items()}
-        for kind, done in launches.items()
+        kind: {TITLES[way].replace("\n", ", "): done[way].moments for way in WAYS} for kind, done in launches.items()
     }
     draw(moments, picture)
     console.print(f"The time line of all ranks: {picture}", highlight=False)
@@ -120,8 +119,10 @@ def show(console: Console, kind: str, tree: Tree, containers: Containers, *direc
     started = f"singularity exec --mpiimport=mpich {tree.image} {PYTHON_INSIDE}" if tree.image else "python"
     began = time.monotonic()
     with site_of(NODES, SERVICE_TIME, containers, *directories) as site:
-        launches = {way: launch(RANKS, way, tree, site) for way in (*WAYS, SESSION)}
-    table = new_table(f"{kind}: mpiexec -n {RANKS} {started} app.py", list(TITLES.values()))
+        # An image is told by its device, too, which is another when its file system is mounted anew for a launch.
+        ways = WAYS if tree.image else (*WAYS, SESSION)
+        launches = {way: launch(RANKS, way, tree, site) for way in ways}
+    table = new_table(f"{kind}: mpiexec -n {RANKS} {started} app.py", [TITLES[way] for way in launches])
     for label, cell in ROWS.items():
         table.add_row(label, *(cell(launched.figures) for launched in launches.values()))
     console.print(table)

@@ -36,7 +36,7 @@ from lab.ranks import clean_environment, run
 
 SIZES = ["2x1", "2x2", "8x1", "8x4"]
 WAYS = ("plain", "first", "later")
-# A further way: a job of a session, for which every node keeps a store.
+# A further way for the host's tree: a job of a session, for which every node keeps a store.
 SESSION = "session"
 PYTHON_INSIDE = "/usr/bin/python3"
 PROGRAM = f"""

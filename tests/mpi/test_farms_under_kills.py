@@ -20,11 +20,12 @@ TASKS, KILLED, FILLERS_KILLED = 1000, 50, 5
 # The tree is changed so often. Fillings for a program are ten seconds apart, so that tasks must not be too short.
 EACH, SECONDS = 250, 3
 LIMIT = 8 << 20
+PARTS = ", ".join(f"part{number}" for number in range(MODULES))
 PROGRAM = f"""
 import email.message, json, logging, sys, time
-parts = [__import__(f"pack.part{{number}}", fromlist=["value"]) for number in range({MODULES})]
-served = type(getattr(parts[0].__loader__, "source", None)).__name__ == "Imports"
-print(sys.argv[1], parts[0].value, sum(part.value for part in parts[1:]), "served" if served else "plain")
+from pack import {PARTS}
+served = type(getattr(part0.__loader__, "source", None)).__name__ == "Imports"
+print(sys.argv[1], part0.value, sum(part.value for part in ({PARTS})[1:]), "served" if served else "plain")
 time.sleep({SECONDS})
 """
 
