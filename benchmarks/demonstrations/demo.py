@@ -42,7 +42,7 @@ TITLES = {
     "plain": "plain",
     "first": "mpiimport\nfirst run",
     "later": "mpiimport\nlater runs",
-    SESSION: "jobs of\na session",
+    SESSION: "mpiimport\nin a session",
 }
 TYPED = """
 On a real machine, with the same image and script:
@@ -102,11 +102,12 @@ def show_cluster(console: Console, prefix: Path, picture: Path) -> None:
         else:
             for kind, tree in kinds(containers).items():
                 launches[kind] = show(console, kind, tree, containers, containers.images)
-    moments = {
-        kind: {TITLES[way].replace("\n", ", "): done[way].moments for way in WAYS} for kind, done in launches.items()
-    }
-    draw(moments, picture)
+    draw({kind: moments(done) for kind, done in launches.items()}, picture)
     console.print(f"The time line of all ranks: {picture}", highlight=False)
+
+
+def moments(launches: dict[str, Launched]) -> dict[str, list[list[float]]]:
+    return {TITLES[way].replace("\n", ", "): launched.moments for way, launched in launches.items()}
 
 
 def kinds(containers: Containers) -> dict[str, Tree]:
@@ -119,9 +120,7 @@ def show(console: Console, kind: str, tree: Tree, containers: Containers, *direc
     started = f"singularity exec --mpiimport=mpich {tree.image} {PYTHON_INSIDE}" if tree.image else "python"
     began = time.monotonic()
     with site_of(NODES, SERVICE_TIME, containers, *directories) as site:
-        # An image is told by its device, too, which is another when its file system is mounted anew for a launch.
-        ways = WAYS if tree.image else (*WAYS, SESSION)
-        launches = {way: launch(RANKS, way, tree, site) for way in ways}
+        launches = {way: launch(RANKS, way, tree, site) for way in WAYS}
     table = new_table(f"{kind}: mpiexec -n {RANKS} {started} app.py", [TITLES[way] for way in launches])
     for label, cell in ROWS.items():
         table.add_row(label, *(cell(launched.figures) for launched in launches.values()))

@@ -10,7 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.measuring.contenders import Start
+from lab.provisioning import Unavailable
 from lab.ranks import Mpi, clean_environment, run
+from mpiimport.runtime.file_systems import LOCAL_FILE_SYSTEMS, file_system
 
 SECONDS = 300
 # Tells whether a module came from the store; before activation the same loaders read files of the tree.
@@ -29,6 +31,14 @@ class Job:
     said: dict[str, Any]
     wall: float
     cpu: float
+
+
+def local_file_system() -> str:
+    """Return the type of the file system on which this Python lies. Raises Unavailable where it need not be local."""
+    kind = file_system(sys.prefix)
+    if kind not in LOCAL_FILE_SYSTEMS:
+        raise Unavailable(f"{sys.prefix} lies on {kind or 'an unknown file system'}, which need not be local")
+    return kind
 
 
 def launch(mpi: Mpi, ranks: int, start: Start, program: Path, *words: str, **variables: str) -> Job:

@@ -62,6 +62,19 @@ def interval(values: Sequence[float], level: float = 0.95) -> Interval:
     return Interval(statistics.median(ordered), ordered[outside], ordered[-1 - outside], 1 - 2 * tails[outside])
 
 
+def said(ways: dict[str, dict[str, Any]], basis: str) -> str:
+    """Return the ratios to the basis that :func:`beside` found, in one line."""
+    words = []
+    for way, found in ways.items():
+        if way != basis:
+            ratios = {name: one["ratio"] for name, one in found.items()}
+            words += [
+                way,
+                *(f"{name} {r['median']:.3f} ({r['low']:.3f} to {r['high']:.3f})" for name, r in ratios.items()),
+            ]
+    return " ".join(words)
+
+
 def beside(jobs: Sequence[dict[str, float]], plain: Sequence[dict[str, float]]) -> dict[str, Any]:
     """Return what each job took, by name, and the interval that holds the median of the ratios to plain."""
     taken = {name: [one[name] for one in jobs] for name in jobs[0]}

@@ -20,6 +20,7 @@ COLOURS = {
     "unforced": "#e7298a",
     "served": "#1b9e77",
     "kept": "#7570b3",
+    "session": "#66a61e",
 }
 # Files that do not differ where the figures do not.
 matplotlib.rcParams |= {"svg.hashsalt": "mpiimport", "svg.fonttype": "none"}
@@ -102,11 +103,13 @@ def trees(runs: Sequence[dict[str, Any]]) -> Figure:
     kinds = list(dict.fromkeys(run["tree"] for run in chosen))
     figure = Figure(figsize=(9, 4), layout="constrained")
     panels = {"metadata": ("metadata operations", 1), "read_bytes": ("MB read", 1e-6), "cpu": ("CPU seconds", 1)}
+    ways = list(dict.fromkeys(run["way"] for run in chosen))
+    width = 0.8 / len(ways)
     for axes, (name, (label, unit)) in zip(figure.subplots(1, len(panels)), panels.items(), strict=True):
-        for place, way in enumerate(model.WAYS):
+        for place, way in enumerate(ways):
             values = {run["tree"]: (run[name] or 0) * unit for run in chosen if run["way"] == way}
-            at = [kinds.index(kind) + 0.27 * (place - 1) for kind in values]
-            axes.bar(at, list(values.values()), 0.25, color=COLOURS[way], label=way)
+            at = [kinds.index(kind) + width * (place - (len(ways) - 1) / 2) for kind in values]
+            axes.bar(at, list(values.values()), 0.92 * width, color=COLOURS[way], label=HEADINGS.get(way, way))
         axes.set_xticks(range(len(kinds)), kinds, rotation=30, ha="right")
         axes.set_title(label, fontsize="medium")
         if name == "metadata":

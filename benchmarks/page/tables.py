@@ -18,6 +18,7 @@ HEADINGS = {
     "memory": "from memory",
     "empty": "nothing kept yet",
     "attached": "a store is kept",
+    "session": "in a session",
 }
 
 
@@ -72,7 +73,7 @@ def never_slower(result: dict[str, Any]) -> str:
     headings = [
         "ranks",
         "plain: wall; CPU",
-        *(f"{HEADINGS[way]}, goal {result['goals'][way]}: wall; CPU, to plain" for way in ways),
+        *to_plain(result, ways),
     ]
     return f"{source(result, [size['load_average'] for size in sizes])}\n\n{table(headings, rows)}"
 
@@ -127,7 +128,7 @@ def kinds_of_trees(result: dict[str, Any]) -> str:
     for run in result["runs"]:
         row = cells.setdefault((run["ranks"], run["nodes"], run["tree"]), {})
         row[run.get("way", "plain")] = run.get("missing") or tree_cell(run)
-    ways = ("plain", "first", "later")
+    ways = list(dict.fromkeys(run["way"] for run in result["runs"] if "way" in run))
     rows = [
         [f"{ranks} on {nodes}, {tree}", *(row.get(way, "") for way in ways)]
         for (ranks, nodes, tree), row in cells.items()
@@ -234,7 +235,7 @@ def kept_jobs(result: dict[str, Any]) -> str:
     headings = [
         "tree, ranks",
         "plain: wall; CPU",
-        *(f"{HEADINGS[way]}, goal {result['goals'][way]}: wall; CPU, to plain" for way in ways),
+        *to_plain(result, ways),
         "CPU of the filling",
     ]
     return f"{source(result, [one['load_average'] for one in result['settings']])}\n\n{table(headings, rows)}"
@@ -243,6 +244,10 @@ def kept_jobs(result: dict[str, Any]) -> str:
 def wall_and_cpu(way: dict[str, list[float | None]]) -> str:
     known = ([value for value in way[name] if value is not None] for name in ("wall", "cpu"))
     return "; ".join(f"{median(values):.1f} s" if values else "? s" for values in known)
+
+
+def to_plain(result: dict[str, Any], ways: Iterable[str]) -> list[str]:
+    return [f"{HEADINGS[way]}, goal {result['goals'][way]}: wall; CPU, to plain" for way in ways]
 
 
 def spread(ratio: dict[str, float]) -> str:

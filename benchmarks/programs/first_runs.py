@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.measuring.command_line import add_service_time, end_with, options_of
 from benchmarks.measuring.contenders import Contest, start
-from benchmarks.measuring.paired import beside, rounds
+from benchmarks.measuring.paired import beside, rounds, said
 from benchmarks.programs.lab_scale import Setting, Site, lab_of, laid_out, launch
 
 BASIS = "plain"
@@ -62,11 +62,8 @@ def job(way: str, setting: Setting, site: Site, contest: Contest) -> dict[str, f
 
 
 def line(setting: dict[str, Any]) -> str:
-    said = []
-    for way in WAYS[1:]:
-        ratios = {name: one["ratio"] for name, one in setting["ways"][way].items()}
-        said += [way, *(f"{name} {r['median']:.2f} ({r['low']:.2f} to {r['high']:.2f})" for name, r in ratios.items())]
-    return f"{setting['workload']}, {setting['ranks']} ranks on {setting['nodes']} nodes: {' '.join(said)}"
+    where = f"{setting['workload']}, {setting['ranks']} ranks on {setting['nodes']} nodes"
+    return f"{where}: {said(setting['ways'], BASIS)}"
 
 
 if __name__ == "__main__":

@@ -20,14 +20,13 @@ from typing import Any
 from benchmarks.measuring.command_line import end_with, options_of
 from benchmarks.measuring.containers import find_containers
 from benchmarks.measuring.contenders import Start, served
-from benchmarks.measuring.local_jobs import SERVED, launch
+from benchmarks.measuring.local_jobs import SERVED, launch, local_file_system
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.orphans import adopt, wait_for_orphans
-from benchmarks.measuring.paired import beside, rounds
+from benchmarks.measuring.paired import beside, rounds, said
 from benchmarks.workloads import WORKLOADS
-from lab.provisioning import Unavailable, provisioned_mpi
+from lab.provisioning import provisioned_mpi
 from lab.ranks import Mpi
-from mpiimport.runtime.file_systems import LOCAL_FILE_SYSTEMS, file_system
 
 BASIS = "plain"
 WAYS = (BASIS, "empty", "attached")
@@ -74,10 +73,7 @@ def main() -> None:
 
 
 def on_host(prefix: Path, mpi: Mpi) -> Place:
-    kind = file_system(sys.prefix)
-    if kind not in LOCAL_FILE_SYSTEMS:
-        raise Unavailable(f"{sys.prefix} lies on {kind or 'an unknown file system'}, which need not be local")
-    return Place(f"host, {kind}", Start(), served(prefix))
+    return Place(f"host, {local_file_system()}", Start(), served(prefix))
 
 
 def in_sandbox(prefix: Path, mpi: Mpi) -> Place:
@@ -135,11 +131,7 @@ def start(way: str, place: Place, memory: Path) -> Start:
 
 
 def line(setting: dict[str, Any]) -> str:
-    said = []
-    for way in WAYS[1:]:
-        ratios = {name: one["ratio"] for name, one in setting["ways"][way].items()}
-        said += [way, *(f"{name} {r['median']:.3f} ({r['low']:.3f} to {r['high']:.3f})" for name, r in ratios.items())]
-    return f"{setting['tree']}, {setting['ranks']} ranks: {' '.join(said)}"
+    return f"{setting['tree']}, {setting['ranks']} ranks: {said(setting['ways'], BASIS)}"
 
 
 if __name__ == "__main__":

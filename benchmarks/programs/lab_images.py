@@ -35,9 +35,9 @@ from lab.provisioning import provision, provisioned_mpi
 from lab.ranks import clean_environment, run
 
 SIZES = ["2x1", "2x2", "8x1", "8x4"]
-WAYS = ("plain", "first", "later")
-# A further way for the host's tree: a job of a session, for which every node keeps a store.
+# A job of a session: every node keeps a store for it.
 SESSION = "session"
+WAYS = ("plain", "first", "later", SESSION)
 PYTHON_INSIDE = "/usr/bin/python3"
 PROGRAM = f"""
 import time; begun = time.monotonic()

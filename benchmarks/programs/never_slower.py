@@ -14,13 +14,12 @@ from tempfile import TemporaryDirectory, mkdtemp
 
 from benchmarks.measuring.command_line import end_with, options_of
 from benchmarks.measuring.contenders import Start, forced, served
-from benchmarks.measuring.local_jobs import SERVED, Job, launch
+from benchmarks.measuring.local_jobs import SERVED, Job, launch, local_file_system
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.paired import ratios, rounds
 from benchmarks.workloads import WORKLOADS
-from lab.provisioning import Unavailable, provisioned_mpi
+from lab.provisioning import provisioned_mpi
 from lab.ranks import Mpi
-from mpiimport.runtime.file_systems import LOCAL_FILE_SYSTEMS, file_system
 
 BASIS = "plain"
 WAYS = (BASIS, "unforced", "later", "first")
@@ -44,9 +43,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=21, help="(21)")
     arguments = parser.parse_args()
     prefix = arguments.prefix
-    kind = file_system(sys.prefix)
-    if kind not in LOCAL_FILE_SYSTEMS:
-        raise Unavailable(f"{sys.prefix} lies on {kind or 'an unknown file system'}, which need not be local")
+    kind = local_file_system()
     mpi = provisioned_mpi()
     machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
     sizes = [measure(ranks, arguments.rounds, prefix, mpi) for ranks in arguments.ranks]

@@ -5,7 +5,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from mpiimport.runtime.startup.left_behind import AUTOGROUP, NICE, give_way, leave_behind, wait_for_end
+from mpiimport.runtime.startup.left_behind import AUTOGROUP, NICE, beginning_of, give_way, leave_behind, wait_for_end
+from tests.conftest import wait_for
 
 
 def test_a_session_of_its_own_gives_way_to_all_others(tmp_path: Path) -> None:
@@ -19,23 +20,36 @@ def test_a_session_of_its_own_gives_way_to_all_others(tmp_path: Path) -> None:
 
     before = os.getpriority(os.PRIO_PROCESS, 0)
     leave_behind(work)
-    deadline = time.monotonic() + 30
-    while not told.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_for(told.exists, 30)
     nice, group = told.read_text().split("\n", 1)
     assert int(nice) == before + NICE
     assert not group or group.split()[-1] == str(NICE)
 
 
 def test_a_process_that_has_ended_is_not_waited_for() -> None:
-    ended = subprocess.Popen(["true"])
-    ended.wait()
+    ended = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    beginning = beginning_of(ended.pid)
+    assert beginning
+    ended.communicate()
     began = time.monotonic()
-    wait_for_end(ended.pid, 60)
+    wait_for_end(ended.pid, beginning, 60)
     assert time.monotonic() - began < 30
+
+
+def test_another_process_of_the_same_number_is_not_waited_for() -> None:
+    began = time.monotonic()
+    wait_for_end(os.getpid(), b"1", 60)
+    assert time.monotonic() - began < 30
+
+
+def test_a_process_that_nobody_has_waited_for_has_ended() -> None:
+    ended = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+    assert beginning_of(ended.pid) == b""
+    ended.wait()
 
 
 def test_a_process_that_goes_on_is_not_waited_for_longer() -> None:
     began = time.monotonic()
-    wait_for_end(os.getpid(), 0.3)
+    wait_for_end(os.getpid(), beginning_of(os.getpid()), 0.3)
     assert 0.3 <= time.monotonic() - began < 30

@@ -4,10 +4,8 @@ import os
 import secrets
 import signal
 import sys
-import time
-from pathlib import Path
 
-from mpiimport.runtime.startup.left_behind import keep_only, leave_behind
+from mpiimport.runtime.startup.left_behind import beginning_of, keep_only, leave_behind, wait_for_end
 from mpiimport.runtime.store.lock import new_lock, remove, sweep
 from mpiimport.runtime.store.place import Place, of_batch_job
 
@@ -17,8 +15,6 @@ from ..complaint import Complaint
 CHANGED = {signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD}
 # Exit statuses of shells for a command that is not there, and one that cannot be started.
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
-# Seconds between two looks at whether the command has ended.
-LOOK_AGAIN = 0.1
 
 
 def run(command: list[str], parents: list[str], ignored: list[int]) -> int:
@@ -71,18 +67,8 @@ def _leave_cleaner(place: Place) -> None:
 
 def _clean_up_after(command: int, place: Place, tell: int) -> None:
     lock = new_lock(place.directory)
-    began = _beginning(command)
+    began = beginning_of(command)
     os.write(tell, b"1")
     keep_only(lock)
-    while _beginning(command) == began:
-        time.sleep(LOOK_AGAIN)
+    wait_for_end(command, began)
     remove(place.directory)
-
-
-def _beginning(process: int) -> str:
-    """Return when a process began, in the kernel's ticks; empty where it has ended. proc(5), stat."""
-    try:
-        state, *others = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return "" if state in "ZX" else others[18]

@@ -199,7 +199,7 @@ def _leave_filler(
     One that ``sitecustomize`` has given threads is not to be forked.
     """
     from ..root.witnesses import Mounts
-    from .left_behind import give_way, keep_only, leave_behind, wait_for_end
+    from .left_behind import beginning_of, give_way, keep_only, leave_behind, wait_for_end
 
     doubt = Mounts(options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
     if doubt:
@@ -216,7 +216,7 @@ def _leave_filler(
         # Apptainer waits for whoever uses an image that FUSE has mounted.
         if image_on() != IMAGE_FILE:
             give_way()
-            wait_for_end(starter, STARTING)
+            wait_for_end(starter, beginning_of(starter), STARTING)
         _fill(place, key, options, program, answers, before_site)
 
     leave_behind(work)

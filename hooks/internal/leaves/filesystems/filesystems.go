@@ -49,22 +49,24 @@ func OfImage(path, mountinfo string) string {
 	return ""
 }
 
-// Identity tells an image from every other that may come into its place. It begins with file:, and has the file's size and
-// times, if it is a file. Else it begins with the type of the file system that holds the directory, whose files tell of
-// themselves. It is empty for an image that is not on this machine.
+// Identity tells an image from every other that may come into its place: by inode, size and times, which are the same on
+// every node, and after the file system was mounted anew. It begins with file:, or with the type of the file system that
+// holds the directory. It is empty for an image that is not on this machine.
 func Identity(path, mountinfo string) string {
 	var status syscall.Stat_t
 	if syscall.Stat(path, &status) != nil {
 		return ""
 	}
-	inode := fmt.Sprintf("%d:%d", status.Dev, status.Ino)
+	kind := "file"
 	switch status.Mode & syscall.S_IFMT {
 	case syscall.S_IFDIR:
-		return OfDirectory(path, mountinfo) + ":" + inode
+		kind = OfDirectory(path, mountinfo)
 	case syscall.S_IFREG:
-		return fmt.Sprintf("file:%s:%d:%d:%d", inode, status.Size, syscall.TimespecToNsec(status.Mtim), syscall.TimespecToNsec(status.Ctim))
+	default:
+		return ""
 	}
-	return ""
+	modified, changed := syscall.TimespecToNsec(status.Mtim), syscall.TimespecToNsec(status.Ctim)
+	return fmt.Sprintf("%s:%d:%d:%d:%d", kind, status.Ino, status.Size, modified, changed)
 }
 
 // of returns the kind of the file system that holds what is open. Its path is asked for nothing more, however many links

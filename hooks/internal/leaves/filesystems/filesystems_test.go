@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 const mounts = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -45,6 +46,26 @@ func TestAnImageIsToldFromWhatTakesItsPlace(t *testing.T) {
 	}
 	if Identity("docker://python", Mountinfo) != "" || Identity("/dev/null", Mountinfo) != "" {
 		t.Error("no image on this machine has an identity")
+	}
+}
+
+func TestAnUnpackedImageIsToldFromWhatTakesItsPlace(t *testing.T) {
+	image := filepath.Join(t.TempDir(), "img")
+	seen := map[string]bool{}
+	for range 3 {
+		// Another directory may get the inode of one that was removed. Times of a file have the grain of the kernel's clock.
+		time.Sleep(20 * time.Millisecond)
+		if err := os.RemoveAll(image); err != nil || os.Mkdir(image, 0o755) != nil {
+			t.Fatal(err)
+		}
+		identity := Identity(image, Mountinfo)
+		if identity != Identity(image, Mountinfo) {
+			t.Error("another each time")
+		}
+		seen[identity] = true
+	}
+	if len(seen) != 3 || seen[""] {
+		t.Errorf("%v", seen)
 	}
 }
 
