@@ -24,7 +24,7 @@ unexport PYTHONPATH
 PACKAGE := $(shell find mpiimport -name '*.py' -o -name '*.yaml' -o -name '*.json' -o -path '*/page/*.*')
 GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.s' -o -name '*.txt' -o -name 'go.*')
 HOOKS := $(wildcard hooks/hooks.d/*/*.json)
-BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper)
+BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper python-mpi)
 
 # Warm images are for x86_64, and need a C compiler here: without, all else is installed.
 ifeq ($(shell command -v $(CC) >/dev/null && uname -m),x86_64)

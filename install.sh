@@ -54,7 +54,7 @@ is_open_to_all() {
 
 copy_binaries() {
     install -d "$1/bin" "$1/shim"
-    install -m 755 "$parts"/bin/mpiimport{,-shim,-entry,-plan,-hook,-keeper} "$1/bin"
+    install -m 755 "$parts"/bin/mpiimport{,-shim,-entry,-plan,-hook,-keeper} "$parts/bin/python-mpi" "$1/bin"
     ln -sfn ../bin/mpiimport-shim "$1/shim/singularity"
     ln -sfn ../bin/mpiimport-shim "$1/shim/apptainer"
 }

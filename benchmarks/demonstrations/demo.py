@@ -47,9 +47,9 @@ TITLES = {
 TYPED = """
 On a real machine, with the same image and script:
     make install PREFIX=/opt/mpiimport
-    PATH=/opt/mpiimport/shim:$PATH
+    PATH=/opt/mpiimport/shim:/opt/mpiimport/bin:$PATH
     mpirun -n 4096 singularity exec --mpiimport img.sif python app.py
-    mpirun -n 4096 python -m mpiimport app.py                             # without a container
+    mpirun -n 4096 python-mpi app.py                                      # without a container
 Counts are exact. Walls are of this machine, whose cores all nodes share. More: README.md."""
 
 

@@ -32,6 +32,7 @@ DOORS = {
     "entry": ["bin/mpiimport-entry"],
     "entry that stays": ["bin/mpiimport-entry", "--init"],
     "plan": ["bin/mpiimport-plan", "apply"],
+    "python-mpi": ["bin/python-mpi"],
 }
 
 
@@ -41,7 +42,10 @@ DOORS = {
 def test_what_was_ignored_stays_ignored(prefix: Path, tmp_path: Path, door: str, signals: str, mode: str) -> None:
     runtime = tmp_path / "apptainer"
     runtime.write_text(RUNTIME)
-    runtime.chmod(0o755)
+    # Its options are not awk's.
+    (tmp_path / "python").write_text(f"#!/usr/bin/env -S awk -f {runtime} --\n")
+    for script in (runtime, tmp_path / "python"):
+        script.chmod(0o755)
     (tmp_path / "image").touch()
     environment = clean_environment(PATH=f"{tmp_path}:/usr/bin:/bin", MPIIMPORT=mode)
     program, *words = DOORS[door]

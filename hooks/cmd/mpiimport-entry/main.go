@@ -17,7 +17,10 @@ import (
 	"mpiimport.org/hooks/internal/leaves/version"
 )
 
-const usage = "usage: mpiimport-entry [--init | --no-init] COMMAND [ARGUMENT...]"
+const (
+	name  = "mpiimport-entry"
+	usage = "usage: mpiimport-entry [--init | --no-init] COMMAND [ARGUMENT...]"
+)
 
 func init() {
 	runtime.LockOSThread() // the main thread becomes the command
@@ -27,14 +30,14 @@ func main() {
 	version.Print()
 	command := os.Args[1:]
 	if len(command) > 2 && command[0] == firstprocess.IgnoringChildren {
-		entry.Exit(firstprocess.Ignore(command[1:]))
+		entry.Exit(name, firstprocess.Ignore(command[1:]))
 	}
 	stays := os.Getpid() == 1
 	if len(command) > 0 && (command[0] == "--init" || command[0] == "--no-init") {
 		stays, command = command[0] == "--init", command[1:]
 	}
 	if len(command) == 0 {
-		fmt.Fprintln(os.Stderr, "mpiimport-entry: no command given;", usage)
+		fmt.Fprintln(os.Stderr, name+": no command given;", usage)
 		os.Exit(2)
 	}
 	if stays {
@@ -59,24 +62,24 @@ func stay(command []string) {
 	if err == nil {
 		os.Exit(ended)
 	}
-	fmt.Fprintf(os.Stderr, "mpiimport-entry: cannot stay as the first process: %v; is /proc mounted?\n", err)
+	fmt.Fprintf(os.Stderr, "%s: cannot stay as the first process: %v; is /proc mounted?\n", name, err)
 }
 
 // become does not return.
 func become(command []string) {
 	env, err := adoption.Release(os.Environ())
 	if err != nil {
-		entry.Exit(fmt.Errorf("nobody is left to start %s for: %w", command[0], err))
+		entry.Exit(name, fmt.Errorf("nobody is left to start %s for: %w", command[0], err))
 	}
 	// Without /proc nobody can say where we are; the command still runs, as it would without us.
 	if installed, err := prefix.Of(); err == nil {
 		process := entry.Process{Prefix: installed, Pid: os.Getpid(), Env: env}
 		if apply := entry.Profiled(command, process); apply != nil {
 			err := entry.Execute(apply, env)
-			fmt.Fprintln(os.Stderr, "mpiimport-entry: cannot apply the profile:", err)
+			fmt.Fprintln(os.Stderr, name+": cannot apply the profile:", err)
 			os.Exit(2)
 		}
 		command, env = entry.Start(command, process)
 	}
-	entry.Exit(entry.Execute(command, env))
+	entry.Exit(name, entry.Execute(command, env))
 }

@@ -224,7 +224,7 @@ func apply(installed string, command []string) error {
 		say(leftOut)
 	}
 	command, env = entry.Start(command, process)
-	entry.Exit(entry.Execute(command, env))
+	entry.Exit("mpiimport-plan", entry.Execute(command, env))
 	return nil
 }
 

@@ -27,9 +27,10 @@ type NotStarted struct {
 
 func (e NotStarted) Error() string { return e.Command + ": " + e.Reason }
 
-// Exit says why the command could not be started and ends with the status that the container runtime itself would.
-func Exit(err error) {
-	fmt.Fprintln(os.Stderr, "mpiimport-entry:", err)
+// Exit says, in the name of this program, why the command could not be started, and ends with the status that the
+// container runtime itself would.
+func Exit(program string, err error) {
+	fmt.Fprintf(os.Stderr, "%s: %v\n", program, err)
 	for _, name := range []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"} {
 		if os.Getenv(name) != "" {
 			os.Exit(255)

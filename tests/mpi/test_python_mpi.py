@@ -1,0 +1,85 @@
+"""PREFIX/bin/python-mpi is the python of PATH, which imports through mpiimport."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.ranks import Mpi, Outcome, run
+from tests.conftest import Job
+
+SHOW = """
+import json, os, sys
+seen = [sys.argv, sys.orig_argv, sys.executable, sys.prefix, sys.path, repr(sys.flags), "site" in sys.modules]
+import numpy
+served = type(getattr(numpy.__loader__, "source", None)).__name__ == "Imports"
+os.write(1, (json.dumps([served, seen, sorted(os.environ)]) + "\\n").encode())
+"""
+PATH = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+FORCED = {"MPIIMPORT": "force", "MPIIMPORT_LIBRARIES": "stage"}
+
+
+def start(job: Job, mpi: Mpi, ranks: int, python: str, *words: str | Path, **variables: str) -> Outcome:
+    """Run ranks that find their Python on PATH."""
+    environment = job.environment(mpi, **{"PATH": PATH, **variables})
+    return run([*mpi.command(ranks), python, *map(str, words)], environment, 60, job.directory)
+
+
+def binary(job: Job) -> str:
+    return str(job.prefix / "bin" / "python-mpi")
+
+
+@pytest.mark.parametrize("kind", ["script", "module", "code"])
+def test_ranks_are_served_and_see_what_python_shows(job: Job, mpich: Mpi, kind: str) -> None:
+    script = str(job.script(SHOW))
+    words = {"script": [script], "module": ["-m", "app"], "code": ["-c", SHOW]}[kind]
+    plain, served = (
+        start(job, mpich, 2, python, *words, "-x", "a word", **FORCED) for python in ("python", binary(job))
+    )
+    assert (plain.status, served.status, served.stderr) == (0, 0, "")
+    assert [json.loads(line)[0] for line in plain.lines()] == [False] * 2
+    assert [json.loads(line) for line in served.lines()] == [[True, *json.loads(plain.lines()[0])[1:]]] * 2
+
+
+def test_tasks_import_from_a_kept_store(job: Job, mpich: Mpi, tmp_path: Path) -> None:
+    script = job.script(SHOW)
+    (tmp_path / "stores").mkdir()
+    variables = {"MPIIMPORT_STORE": str(tmp_path / "stores"), "MPIIMPORT_KEEP": "auto"}
+    filled = start(job, mpich, 1, binary(job), script, MPIIMPORT_FILL="1", **variables)
+    assert (filled.status, filled.stdout, filled.stderr) == (0, "", "")
+    outcome = start(job, mpich, 2, binary(job), script, **variables)
+    assert [json.loads(line)[0] for line in outcome.lines()] == [True] * 2, outcome.stderr
+
+
+def test_options_of_mpiimport_stand_in_front_of_the_program(job: Job, mpich: Mpi) -> None:
+    report = job.directory / "report.json"
+    words = ["--report", str(report), str(job.script(SHOW))]
+    outcome = start(job, mpich, 2, binary(job), *words, **FORCED)
+    assert (outcome.status, len(outcome.lines())) == (0, 2), outcome.stderr
+    assert json.loads(report.read_text())
+    refused = start(job, mpich, 1, binary(job), "--nonsense", "app.py")
+    assert refused.status == 2 and "unknown option --nonsense" in refused.stderr
+
+
+def test_where_there_is_no_python_it_is_python3(job: Job, tmp_path: Path) -> None:
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (alone / "python3").symlink_to(sys.executable)
+    words = [binary(job), "-c", "import sys; print(sys.orig_argv[0])"]
+    outcome = run(words, {"PATH": str(alone)}, 60, job.directory)
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "python3\n", "")
+
+
+def test_where_there_is_none_it_ends_as_a_shell(job: Job, tmp_path: Path) -> None:
+    outcome = run([binary(job), "app.py"], {"PATH": str(tmp_path)}, 60, job.directory)
+    assert (outcome.status, outcome.stderr) == (127, "python-mpi: python3: command not found\n")
+
+
+def test_a_python_that_leads_here_again_is_refused(job: Job, tmp_path: Path) -> None:
+    (tmp_path / "python").symlink_to(binary(job))
+    outcome = run([binary(job), "app.py"], {"PATH": str(tmp_path)}, 60, job.directory)
+    assert outcome.status == 126
+    assert outcome.stderr == (
+        "python-mpi: the python on PATH leads to python-mpi again; put the directory of a Python first\n"
+    )
