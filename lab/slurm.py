@@ -5,8 +5,12 @@ import secrets
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+
+from .ranks import Mpi
 
 # No control groups, no accounting, no plugin that changes how a task runs.
 CONFIGURATION = """\
@@ -70,6 +74,18 @@ class Slurm:
             self._run(f"/usr/sbin/{program}", "-D", "-f", str(self.configuration))
         self._wait(self._is_idle)
 
+    @contextmanager
+    def allocation(self) -> Iterator[dict[str, str]]:
+        """Allocate the node while this context lasts; yields the variables of which srun makes a step in it."""
+        said = self._ask("salloc", "--no-shell", "--quiet", "--exclusive", "--job-name=held")
+        job = self._ask("squeue", "--noheader", "--format=%i", "--name=held").strip()
+        assert job, said
+        try:
+            yield {**self.environment, "SLURM_JOB_ID": job}
+        finally:
+            self._ask("scancel", job)
+            self._wait(self._is_idle)
+
     def stop(self) -> None:
         for process in reversed(self._daemons):
             process.terminate()
@@ -88,13 +104,11 @@ class Slurm:
             )
 
     def _is_idle(self) -> bool:
-        asked = subprocess.run(
-            ["sinfo", "--noheader", "--format=%T"],
-            env={**os.environ, **self.environment},
-            capture_output=True,
-            text=True,
-        )
-        return asked.stdout.strip() == "idle"
+        return self._ask("sinfo", "--noheader", "--format=%T").strip() == "idle"
+
+    def _ask(self, *command: str) -> str:
+        variables = {**os.environ, **self.environment}
+        return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=SECONDS).stdout
 
     def _wait(self, condition: Callable[[], bool]) -> None:
         end = time.monotonic() + SECONDS
@@ -103,6 +117,13 @@ class Slurm:
                 said = [path.read_text(errors="replace")[-2000:] for path in self.directory.glob("*.out")]
                 raise TimeoutError("Slurm does not come up: " + "\n".join(said))
             time.sleep(0.1)
+
+
+def by_srun(mpi: Mpi, pmi: str, variables: dict[str, str]) -> Mpi:
+    """Return an MPI whose ranks srun starts. ``pmi``: the plugin that they speak to; ``variables``: srun's own."""
+    environment = {**mpi.environment, **variables}
+    options = (f"--mpi={pmi}", "--overcommit", "--overlap")
+    return replace(mpi, prefix=Path("/usr"), options=options, environment=environment, launcher="srun")
 
 
 def _free_ports() -> tuple[int, int]:

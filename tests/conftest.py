@@ -3,14 +3,15 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from lab import provisioning
-from lab.mpis import OpenShmem, mpich_in, openmpi_in
+from lab.mpis import OpenShmem, intel_in, mpich_in, openmpi_in
 from lab.ranks import Mpi, Outcome, clean_environment, run
+from lab.slurm import Slurm
 
 ROOT = Path(__file__).resolve().parent.parent
 # The minor versions of CPython that are served, and the one that runs the tests.
@@ -103,6 +104,23 @@ def mpi(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Mpi:
 @pytest.fixture(scope="session")
 def mpich(mpis: dict[str, Mpi]) -> Mpi:
     return mpis["mpich"]
+
+
+@pytest.fixture(scope="session")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    """A Slurm of this node."""
+    provision("slurm.sh")
+    daemons = Slurm(tmp_path_factory.mktemp("slurm"))
+    try:
+        daemons.start()
+        yield daemons
+    finally:
+        daemons.stop()
+
+
+@pytest.fixture(scope="session")
+def intel() -> Mpi:
+    return intel_in(provision("intel_mpi.sh"))
 
 
 @pytest.fixture(scope="session")

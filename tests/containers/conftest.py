@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi
-from lab.slurm import Slurm
 from tests.conftest import provision
 from tests.containers.cells import Site
 from tests.containers.doors import cdi
@@ -42,15 +41,3 @@ def node(site: Site, mpis: dict[str, Mpi]) -> Iterator[Node]:
     made = node_of(site, mpis, "sif", "user", "mpich")
     yield made
     assert made.is_clean(), made.left()
-
-
-@pytest.fixture(scope="session")
-def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
-    """A Slurm of this node."""
-    provision("slurm.sh")
-    daemons = Slurm(tmp_path_factory.mktemp("slurm"))
-    try:
-        daemons.start()
-        yield daemons
-    finally:
-        daemons.stop()

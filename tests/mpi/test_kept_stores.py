@@ -4,13 +4,14 @@ import json
 import os
 import py_compile
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 from lab.ranks import Mpi, Outcome, run
+from lab.slurm import Slurm, by_srun
 from tests.conftest import Job, settle, wait_for
 from tests.mpi.test_programs_without_mpi4py import ENDS, FAILING, GUARDED_PROGRAMS, RANK, UNGUARDED, WAITS
 
@@ -30,6 +31,14 @@ print(MPI.COMM_WORLD.allreduce(1), MPI.Query_thread() == MPI.THREAD_MULTIPLE, MP
       MPI.ERRORS_RETURN, flush=True)
 """
 
+PROGRAMS = {
+    **{f"ends {end}": f"print('here', rank, flush=True)\n{text}" for end, text in ENDS.items()},
+    **GUARDED_PROGRAMS,
+    "unguarded": UNGUARDED,
+    "failing": FAILING,
+    "waits": WAITS,
+}
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> str:
@@ -42,7 +51,8 @@ def store(tmp_path: Path) -> str:
 def kept(job: Job, mpi: Mpi, ranks: int, script: Path, store: str, door: str = "early", **variables: str) -> Outcome:
     """Fill the store for a script, and run that from it."""
     words = {"MPIIMPORT_STORE": store, **variables}
-    filled = job.keep(script, door=door, **words)
+    # In a batch job it is that job's.
+    filled = job.keep(script, door=door, **{**mpi.environment, **words})
     assert (filled.status, filled.stdout, filled.ours()) == (0, "", []), filled.stderr
     return job.run(mpi, ranks, script, door=door, MPIIMPORT_KEEP="auto", **words)
 
@@ -88,27 +98,47 @@ def test_a_program_starts_its_own_mpi_as_plainly(job: Job, mpi: Mpi, store: str)
     assert outcome.lines() == [line.replace("plain", "served") for line in plain.lines()]
 
 
-@pytest.mark.parametrize("end", ENDS)
-def test_programs_end_as_without_us(job: Job, mpich: Mpi, store: str, end: str) -> None:
-    assert_as_plain(job, mpich, f"print('here', rank, flush=True)\n{ENDS[end]}", store)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_are_as_without_us(job: Job, mpich: Mpi, store: str, program: str) -> None:
+    assert_as_plain(job, mpich, PROGRAMS[program], store)
 
 
-@pytest.mark.parametrize("program", [*GUARDED_PROGRAMS.values(), UNGUARDED, FAILING, WAITS])
-def test_libraries_find_mpi_as_without_us(job: Job, mpi: Mpi, store: str, program: str) -> None:
-    assert_as_plain(job, mpi, program, store)
+@pytest.fixture(scope="module", params=["openmpi", "intel", "pmi2", "pmix"])
+def elsewhere(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Iterator[Mpi]:
+    """Open MPI, Intel MPI, and Slurm, whose srun starts the ranks of MPICH and of Open MPI in one allocation."""
+    if request.param not in ("pmi2", "pmix"):
+        yield mpis.get(request.param) or request.getfixturevalue(request.param)
+        return
+    slurm: Slurm = request.getfixturevalue("slurm")
+    with slurm.allocation() as variables:
+        yield by_srun(mpis[{"pmi2": "mpich", "pmix": "openmpi"}[request.param]], request.param, variables)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_are_as_without_us_wherever_they_run(job: Job, elsewhere: Mpi, store: str, program: str) -> None:
+    assert_as_plain(job, elsewhere, PROGRAMS[program], store)
+
+
+# Where a module came from, and whether mpiimport has started MPI.
+CAME = """
+import colorsys
+with open(f"came-{rank}", "w") as told, open("/proc/self/maps") as maps:
+    told.write(type(getattr(colorsys.__loader__, "source", None)).__name__ + " MPI" * ("libmpi" in maps.read()))
+"""
 
 
 def assert_as_plain(job: Job, mpi: Mpi, text: str, store: str) -> None:
-    for left in job.directory.glob("pid-*"):
-        left.unlink()
-    script = job.script(RANK + text)
+    script = job.script(RANK + CAME + text)
     plain = job.run(mpi, 2, script, door="plain")
-    for left in job.directory.glob("pid-*"):
+    for left in [*job.directory.glob("pid-*"), *job.directory.glob("came-*")]:
         left.unlink()
     served = kept(job, mpi, 2, script, store)
     assert served.status == plain.status, served.stderr
     assert plain.status or served.lines() == plain.lines(), served.stderr
     assert served.ours() == []
+    # A launcher may end a rank early where the other is killed.
+    assert {told.read_text() for told in job.directory.glob("came-*")} == {"Imports"}
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {

@@ -8,12 +8,12 @@ import pytest
 from lab.ranks import Mpi
 from mpiimport.runtime.mpi.error_handlers import SECOND_INIT
 from mpiimport.runtime.mpi.ownership import LEFT_TO_HEIR
-from tests.conftest import Job, interpreter, provision
+from tests.conftest import Job, interpreter
 
 POLICIES = ["world", "session"]
 RANK = """
 import ctypes, os, signal, sys, time
-rank = int(next(filter(None, map(os.environ.get, ("PMI_RANK", "PMI_ID", "OMPI_COMM_WORLD_RANK")))))
+rank = int(next(filter(None, map(os.environ.get, ("PMI_RANK", "PMI_ID", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")))))
 """
 # What a C library does that may be used with or without MPI around it.
 GUARDED = """
@@ -160,9 +160,7 @@ def test_programs_without_mpi_end_as_without_us_with_open_mpi(job: Job, mpis: di
 
 @pytest.mark.full
 @pytest.mark.parametrize("end", ABRUPT)
-def test_programs_without_mpi_end_as_without_us_with_intel_mpi(job: Job, end: str) -> None:
-    home = provision("intel_mpi.sh")
-    intel = Mpi("intel", home, home / "lib" / "libmpi.so.12", environment={"I_MPI_ROOT": str(home)})
+def test_programs_without_mpi_end_as_without_us_with_intel_mpi(job: Job, intel: Mpi, end: str) -> None:
     assert_as_plain(job, intel, f"print('here', rank, flush=True)\n{ENDS[end]}", "world")
 
 

@@ -40,6 +40,13 @@ def test_the_launch_side_knows_the_same_rank_variables() -> None:
         ("PMI_RANK=5 PMI_SIZE=6", (5, 6, None, 1)),
         ("PMIX_RANK=1", (1, None, None, 1)),
         ("PMIX_RANK=1 SLURM_STEP_NUM_TASKS=4", (1, 4, None, 1)),
+        ("PMIX_RANK=1 SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=1", (1, 4, 4, 1)),
+        ("PMIX_RANK=1 SLURM_STEP_NUM_NODES=1", (1, None, None, 1)),
+        ("PMI_RANK=1 PMI_SIZE=4 SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=1", (1, 4, 4, 1)),
+        ("PMI_RANK=1 PMI_SIZE=4 SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=2", (1, 4, None, 1)),
+        # A launcher within the step has started them, and may have done so on other nodes.
+        ("PMI_RANK=1 PMI_SIZE=4 SLURM_STEP_NUM_TASKS=1 SLURM_STEP_NUM_NODES=1", (1, 4, None, 1)),
+        ("PMI_RANK=1 PMI_SIZE=4 MPI_LOCALNRANKS=2 SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=1", (1, 4, 2, 1)),
         ("PALS_RANKID=3 PALS_SIZE=4 PALS_LOCAL_SIZE=2", (3, 4, 2, 1)),
         ("ALPS_APP_PE=7 ALPS_APP_SIZE=9", (7, 9, None, 1)),
         ("MPI_LOCALRANKID=1 MPI_LOCALNRANKS=2", (1, None, 2, 1)),

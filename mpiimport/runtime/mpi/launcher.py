@@ -34,8 +34,16 @@ def launch(named: str = "") -> Launch | None:
         rank = number(rank_variable)
         if rank is not None:
             programs = number("OMPI_NUM_APP_CTX") or 1
-            return Launch((rank_variable, size), rank, number(size), number(local_size), programs)
+            return Launch((rank_variable, size), rank, number(size), _on_this_node(local_size, number(size)), programs)
     return None
+
+
+def _on_this_node(local_size: str, size: int | None) -> int | None:
+    """Return how many ranks are here. Slurm tells of the nodes of its step, in which others may have started ranks."""
+    found = number(local_size)
+    if found is None and number("SLURM_STEP_NUM_NODES") == 1 and number("SLURM_STEP_NUM_TASKS") == size:
+        return size
+    return found
 
 
 def is_rank_process(launch: Launch) -> bool:

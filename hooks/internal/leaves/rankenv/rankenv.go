@@ -49,22 +49,29 @@ func SpeaksForJob(env []string) bool {
 
 // IsOneNode says whether all ranks of the job are on this node, as far as the launcher says.
 func IsOneNode(env []string) bool {
-	ranks := LocalRanks(env)
-	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PALS_SIZE"} {
-		value, _ := environ.Get(env, name)
-		if size, err := strconv.Atoi(value); err == nil {
-			return ranks == size
-		}
-	}
-	return false
+	size := number(env, sizes...)
+	return size > 0 && size == LocalRanks(env)
 }
+
+// sizes are the variables that tell the number of ranks. The last is that of a step of Slurm, which may have started a
+// launcher with ranks of its own.
+var sizes = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PALS_SIZE", "SLURM_STEP_NUM_TASKS"}
 
 // LocalRanks returns how many ranks of the job are on this node, 0 where the launcher does not say.
 func LocalRanks(env []string) int {
-	for _, name := range []string{"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PALS_LOCAL_SIZE"} {
+	ranks, size := number(env, "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PALS_LOCAL_SIZE"), number(env, sizes...)
+	if ranks == 0 && number(env, "SLURM_STEP_NUM_NODES") == 1 && number(env, "SLURM_STEP_NUM_TASKS") == size {
+		return size
+	}
+	return ranks
+}
+
+// number returns what the first of these variables says that says a number, 0 where none does.
+func number(env []string, names ...string) int {
+	for _, name := range names {
 		value, _ := environ.Get(env, name)
-		if ranks, err := strconv.Atoi(value); err == nil {
-			return ranks
+		if said, err := strconv.Atoi(value); err == nil {
+			return said
 		}
 	}
 	return 0
