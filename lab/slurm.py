@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .ranks import Mpi
 
-# No control groups, no accounting, no plugin that changes how a task runs.
+# No accounting, no plugin that changes how a task runs.
 CONFIGURATION = """\
 ClusterName=lab
 SlurmctldHost={host}(127.0.0.1)
@@ -27,7 +27,7 @@ StateSaveLocation={directory}/controller
 SlurmdSpoolDir={directory}/spool
 SlurmctldPidFile={directory}/slurmctld.pid
 SlurmdPidFile={directory}/slurmd.pid
-ProctrackType=proctrack/linuxproc
+ProctrackType=proctrack/{tracking}
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
@@ -42,10 +42,14 @@ MEGABYTE = 1 << 20
 
 
 class Slurm:
-    """The daemons, from ``start`` to ``stop``. ``environment`` is what srun needs to find them."""
+    """The daemons, from ``start`` to ``stop``. ``environment`` is what srun needs to find them.
 
-    def __init__(self, directory: Path) -> None:
+    ``tracking``: how it finds the processes of a step: linuxproc, by their parents; cgroup, those without one, too.
+    """
+
+    def __init__(self, directory: Path, tracking: str = "linuxproc") -> None:
         self.directory = directory
+        self._tracking = tracking
         self.configuration = directory / "slurm.conf"
         self.environment = {"SLURM_CONF": str(self.configuration)}
         self._daemons: list[subprocess.Popen[bytes]] = []
@@ -61,12 +65,15 @@ class Slurm:
             CONFIGURATION.format(
                 host=socket.gethostname().partition(".")[0],
                 directory=self.directory,
+                tracking=self._tracking,
                 controller=controller,
                 daemon=daemon,
                 processors=os.cpu_count(),
                 memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MEGABYTE,
             )
         )
+        # There need be no systemd to ask for a group.
+        (self.directory / "cgroup.conf").write_text("IgnoreSystemd=yes\n")
         files = [f"--{kind}-file={self.directory}/munge.{kind}" for kind in ("key", "pid", "log", "seed")]
         self._run("/usr/sbin/munged", "--foreground", "--force", *files, f"--socket={self.directory}/munge.socket")
         self._wait(lambda: (self.directory / "munge.socket").exists())

@@ -164,12 +164,17 @@ class Job:
         return {"XDG_CACHE_HOME": str(self.directory / "cache")}
 
     def python(self, door: str) -> list[str]:
-        """The start of the command line of each door; `plain` and `sitecustomize` are unchanged pythons."""
+        """The start of the command line of each door; `plain` and `sitecustomize` are unchanged pythons.
+
+        `kept` is the early start from a kept store, which is to be filled before.
+        """
+        early = [self._python, "-S", str(self._package / "start.py")]
         return {
             "plain": [self._python],
             "sitecustomize": [self._python],
             "module": [self._python, "-m", "mpiimport"],
-            "early": [self._python, "-S", str(self._package / "start.py")],
+            "early": early,
+            "kept": early,
         }[door]
 
     def command(self, mpi: Mpi, ranks: int, door: str, *words: str | Path) -> list[str]:
@@ -179,7 +184,14 @@ class Job:
         path = {"module": str(self._package.parent), "sitecustomize": str(self._package / "door")}
         # The machine's own file system stands for a shared one.
         switches = {} if door == "plain" else {"MPIIMPORT": "force", "MPIIMPORT_LIBRARIES": "stage"}
-        return {**switches, **({"PYTHONPATH": path[door]} if door in path else {})}
+        kept = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(self.stores())} if door == "kept" else {}
+        return {**switches, **kept, **({"PYTHONPATH": path[door]} if door in path else {})}
+
+    def stores(self) -> Path:
+        """A directory for the kept stores of this test alone."""
+        directory = self.directory / "stores"
+        directory.mkdir(exist_ok=True)
+        return directory
 
     def keep(self, *words: str | Path, door: str = "early", **environment: str) -> Outcome:
         """Fill the kept store for a program, as `mpiimport session start` does."""

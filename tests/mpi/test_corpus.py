@@ -15,7 +15,7 @@ import pytest
 from lab.modules import CLOSED_LIST, REPORT, Seen, collect
 from lab.ranks import Mpi
 from mpiimport.runtime.root.learning import OWN_LOADER
-from tests.conftest import ROOT, Job, but_everyday, environment_with
+from tests.conftest import ROOT, Job, but_everyday, environment_with, settle
 from tests.support.corpus.programs import PROGRAMS, REPRESENTATIVE
 
 # Of the representative packages alone, and of all.
@@ -85,6 +85,14 @@ def run(job: Job, mpi: Mpi, door: str, script: Path) -> list[Seen]:
     return reports
 
 
+def keep(job: Job, script: Path) -> None:
+    """Fill the kept store of a program."""
+    settle(script, script.parent)
+    environment = {"HOME": str(job.directory), "MPIIMPORT_BREADTH": "closure"}
+    filled = job.keep(script, "an argument", door="kept", **environment)
+    assert (filled.status, filled.stdout, filled.ours()) == (0, "", []), filled.stderr
+
+
 def read_run(job: Job, plain: Seen) -> Run:
     report = json.loads((job.directory / "report.json").read_text())
     foreign = [miss["name"] for miss in report["missed"] if miss["why"].startswith(OWN_LOADER)]
@@ -115,6 +123,21 @@ def test_a_package_looks_the_same_and_is_served(
         assert served.mapped_more_often(plain) == {}
     assert second.missed == []
     assert not second.foreign or package in OWN_LOADERS
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("package", PROGRAMS)
+def test_a_package_looks_the_same_from_a_kept_store(corpus: Job, mpich: Mpi, package: str) -> None:
+    script = corpus.script(PROGRAMS[package] + REPORT)
+    run(corpus, mpich, "plain", script)
+    plain = run(corpus, mpich, "plain", script)[0]
+    keep(corpus, script)
+    for served in run(corpus, mpich, "kept", script):
+        assert served.extras(plain) == set()
+        assert served.differences(plain) == {}
+        assert served.mapped_more_often(plain) == {}
+    report = json.loads((corpus.directory / "report.json").read_text())
+    assert report["kept_store"] and report["answered"]["python_modules"]["root"] > 0
 
 
 def test_first_runs_are_served_nearly_all_of_their_modules(figures: dict[str, list[Run]]) -> None:

@@ -56,12 +56,7 @@ class Bench:
         self.program.write(work)
         output = base / f"{keep}.streams"
         output.mkdir()
-        if door == WITH_MPI4PY:
-            switches = {"PYTHONPATH": str(self._loads_mpi4py())}
-        else:
-            switches = self.job.switches("early" if door == KEPT else door)
-        if door == KEPT:
-            switches |= {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(self._place())}
+        switches = {"PYTHONPATH": str(self._loads_mpi4py())} if door == WITH_MPI4PY else self.job.switches(door)
         variables = self.job.environment(self.mpi, **{**switches, **self.program.environment})
         path = [switches.get("PYTHONPATH"), str(work / "lib")]
         variables.update(
@@ -71,7 +66,7 @@ class Bench:
             STREAMS=str(output),
         )
         shell = f'{NAMES}; unset STREAMS; exec "$@" {self.program.redirection}'
-        interpreter, *ours = self.job.python({WITH_MPI4PY: "plain", KEPT: "early"}.get(door, door))
+        interpreter, *ours = self.job.python("plain" if door == WITH_MPI4PY else door)
         words = [word.replace("{HERE}", str(work)) for word in self.program.words]
         command = [
             *self.mpi.command(RANKS),
@@ -96,11 +91,6 @@ class Bench:
         work.rename(kept)
         takes_part = any("replaced" in block or "hook" in block for block in self.program.blocks)
         return Result(outcome.status, streams, dict(_left(kept)), takes_part)
-
-    def _place(self) -> Path:
-        directory = self.job.directory / "stores"
-        directory.mkdir()
-        return directory
 
     def _loads_mpi4py(self) -> Path:
         directory = self.job.directory / "loads-mpi4py"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab.ranks import Mpi, run
-from tests.conftest import Job
+from tests.conftest import Job, settle
 from tests.suites.known import DIFFERENT, UNSTABLE
 
 RANKS = 2
@@ -44,6 +44,8 @@ def run_suite(job: Job, mpi: Mpi, suite: Suite, door: str, package: str, seconds
     path = ":".join([*filter(None, [package]), *map(str, suite.path)])
     environment = job.environment(mpi, **{**job.switches(door), **suite.environment, "PYTHONPATH": path})
     start = [str(PROGRAMS / "rank.sh"), str(directory), str(suite.python), *job.python(door)[1:]]
+    if door == "kept":
+        fill(job, suite, environment, seconds)
     outcome = run([*mpi.command(ranks), *start, *suite.words], environment, seconds, job.directory)
     assert outcome.status is not None, f"{door}: not done after {seconds} s"
     assert outcome.ours() == []
@@ -55,6 +57,14 @@ def run_suite(job: Job, mpi: Mpi, suite: Suite, door: str, package: str, seconds
         assert report["loader"].startswith("mpiimport") == (door != "plain")
         ended.append(report["outcomes"])
     return ended
+
+
+def fill(job: Job, suite: Suite, environment: dict[str, str], seconds: float) -> None:
+    """Fill the kept store of a suite, whose own files must have been left alone for a moment."""
+    settle(*job.directory.glob("*.py"), job.directory)
+    words = [str(suite.python), *job.python("kept")[1:], *suite.words]
+    filled = run(words, {**environment, "MPIIMPORT_FILL": "1"}, seconds, job.directory)
+    assert filled.status == 0, filled.stderr
 
 
 def compare(job: Job, mpi: Mpi, suite: Suite, door: str, least: int, seconds: float = 1200, ranks: int = RANKS) -> None:

@@ -60,13 +60,14 @@ def test_as_without_mpiimport(job: Job, mpich: Mpi, module: str) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("door", ["early", "kept"])
 @pytest.mark.parametrize("module", LONG)
-def test_more_as_without_mpiimport(job: Job, mpich: Mpi, module: str) -> None:
-    run(job, mpich, Path(sys.executable), module, "early", LONG[module])
+def test_more_as_without_mpiimport(job: Job, mpich: Mpi, module: str, door: str) -> None:
+    run(job, mpich, Path(sys.executable), module, door, LONG[module])
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("door", ["module", "sitecustomize"])
+@pytest.mark.parametrize("door", ["module", "sitecustomize", "kept"])
 @pytest.mark.parametrize("module", [*IMPORTS, *NEIGHBOURS])
 def test_as_without_mpiimport_through_other_doors(job: Job, mpich: Mpi, module: str, door: str) -> None:
     run(job, mpich, Path(sys.executable), module, door, {**IMPORTS, **NEIGHBOURS}[module])

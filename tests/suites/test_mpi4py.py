@@ -26,7 +26,7 @@ REPRESENTATIVE = [
 ]
 
 
-@pytest.mark.parametrize("door", ["early", "module"])
+@pytest.mark.parametrize("door", ["early", "module", pytest.param("kept", marks=pytest.mark.full)])
 def test_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, door: str) -> None:
     compare(job, mpich, suite(job, packages, REPRESENTATIVE), door, least=300)
 
@@ -37,9 +37,10 @@ def test_as_without_mpiimport_on_each_mpi(job: Job, mpi: Mpi, packages: Packages
 
 
 @pytest.mark.full
-def test_all_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages) -> None:
+@pytest.mark.parametrize("door", ["early", "kept"])
+def test_all_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, door: str) -> None:
     modules = sorted(path.stem for path in (packages.sources / "mpi4py" / "test").glob("test_*.py"))
-    compare(job, mpich, suite(job, packages, modules), "early", least=1500)
+    compare(job, mpich, suite(job, packages, modules), door, least=1500)
 
 
 def suite(job: Job, packages: Packages, modules: list[str]) -> Suite:

@@ -77,12 +77,16 @@ def test_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, name: st
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("door", ["module", "kept"])
 @pytest.mark.parametrize("name", LONG)
-def test_more_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, name: str) -> None:
-    run(job, mpich, packages, LONG[name], "module")
+def test_more_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, name: str, door: str) -> None:
+    run(job, mpich, packages, LONG[name], door)
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("door", ["early", "kept"])
 @pytest.mark.parametrize("name", QUICK)
-def test_as_without_mpiimport_under_the_early_start(job: Job, mpich: Mpi, packages: Packages, name: str) -> None:
-    run(job, mpich, packages, QUICK[name], "early")
+def test_as_without_mpiimport_through_other_doors(
+    job: Job, mpich: Mpi, packages: Packages, name: str, door: str
+) -> None:
+    run(job, mpich, packages, QUICK[name], door)
