@@ -4,12 +4,14 @@ import json
 import os
 import py_compile
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+from lab.processes import running
 from lab.ranks import Mpi, Outcome, run
 from lab.slurm import Slurm, by_srun
 from tests.conftest import Job, settle, wait_for
@@ -283,6 +285,52 @@ def test_damage_leads_to_ordinary_imports(job: Job, mpich: Mpi, store: str, part
     assert (outcome.status, outcome.lines()) == (0, ["[1]"]), outcome.stderr
     # One whose index is damaged is given up.
     assert len(outcome.ours()) == (part == "code")
+
+
+# Has more than its share of memory once what fills the store has begun.
+LARGE = """
+import numpy, os, sys, time
+ballast = bytearray(int(sys.argv[1]))
+print("done", flush=True)
+time.sleep(20)
+"""
+MEMORY = Path("/sys/fs/cgroup/memory")
+
+
+@pytest.mark.skipif(not os.access(MEMORY, os.W_OK), reason="no control group for memory, version 1, can be made")
+def test_where_memory_runs_out_the_filling_ends_and_not_the_task(job: Job, mpich: Mpi, store: str) -> None:
+    group = MEMORY / f"mpiimport-test-{os.getpid()}"
+    group.mkdir()
+    try:
+        limit = 100 << 20
+        (group / "memory.limit_in_bytes").write_text(str(limit))
+        into = ["sh", "-c", 'echo $$ > "$0"/tasks; exec "$@"', str(group)]
+        words = [*into, *job.python("early"), str(job.script(LARGE)), str(limit * 6 // 10)]
+        environment = job.environment(mpich, MPIIMPORT="1", MPIIMPORT_KEEP="auto", MPIIMPORT_STORE=store)
+        outcome = run(words, environment, 60, job.directory)
+        assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "done\n", "")
+        killed = dict(line.split() for line in (group / "memory.oom_control").read_text().splitlines())["oom_kill"]
+        assert int(killed) > 0 and not list(Path(store).glob("*/programs/*"))
+    finally:
+        wait_for(lambda: not (group / "tasks").read_text())
+        group.rmdir()
+
+
+def test_a_filling_that_stands_still_holds_nobody_up(job: Job, mpich: Mpi, store: str) -> None:
+    script = job.script(SHOW)
+    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_KEEP": "auto"}
+    first = job.run(mpich, 1, script, **variables)
+    (pid,) = [pid for pid, words in running(lambda directory: directory == job.directory) if str(script) in words]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        second = job.run(mpich, 2, script, **variables)
+        assert (first.lines(), second.lines()) == (["plain no MPI"], ["plain no MPI"] * 2)
+        waiting = job.keep(script, MPIIMPORT_STORE=store, MPIIMPORT_DEADLINE="2")
+        assert waiting.status == 1 and "another process has been filling it" in waiting.stderr
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    wait_for(lambda: list(Path(store).glob("*/programs/*")))
+    assert job.run(mpich, 2, script, **variables).lines() == ["served no MPI"] * 2
 
 
 def test_a_session_is_started_shown_and_stopped(job: Job, mpich: Mpi, store: str) -> None:

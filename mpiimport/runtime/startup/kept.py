@@ -199,7 +199,7 @@ def _leave_filler(
     One that ``sitecustomize`` has given threads is not to be forked.
     """
     from ..root.witnesses import Mounts
-    from .left_behind import beginning_of, give_way, keep_only, leave_behind, wait_for_end
+    from .left_behind import beginning_of, end_first, give_way, keep_only, leave_behind, wait_for_end
 
     doubt = Mounts(options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
     if doubt:
@@ -213,6 +213,7 @@ def _leave_filler(
     def work() -> None:
         keep_only(filling)
         _let_go()
+        end_first()
         # Apptainer waits for whoever uses an image that FUSE has mounted.
         if image_on() != IMAGE_FILE:
             give_way()

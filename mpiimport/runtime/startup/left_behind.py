@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 NICE = 10
 # The priority of all processes of this session against others. sched(7), "The autogroup feature".
 AUTOGROUP = "/proc/self/autogroup"
+# Which process the kernel ends where memory runs out: one of 1000 before any other. proc(5).
+OOM_SCORE, FIRST = "/proc/self/oom_score_adj", b"1000"
 # The kernel lets ordinary users change one each tenth of a second.
 TRIES = 10
 # Seconds between two looks at a process that is waited for.
@@ -60,17 +62,26 @@ def wait_for_end(pid: int, began: bytes, seconds: float = float("inf")) -> None:
 def give_way() -> None:
     """Leave the processors to others. A session of its own would have the share of any other, however nice it is."""
     os.nice(NICE)
+    _set(AUTOGROUP, str(NICE).encode())
+
+
+def end_first() -> None:
+    """Be the process that ends where memory runs out: a rank that started this one is not to end for it."""
+    _set(OOM_SCORE, FIRST)
+
+
+def _set(file: str, value: bytes) -> None:
+    """Write what the kernel is to know of this process, where it has such a file, and lets us."""
     try:
-        own = os.open(AUTOGROUP, os.O_WRONLY)
+        opened = os.open(file, os.O_WRONLY)
     except OSError:
-        # This kernel knows none, or its owner wants none.
         return
     for _ in range(TRIES):
         try:
-            os.write(own, str(NICE).encode())
+            os.write(opened, value)
             break
         except BlockingIOError:
             time.sleep(0.1)
         except OSError:
             break
-    os.close(own)
+    os.close(opened)
