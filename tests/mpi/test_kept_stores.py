@@ -333,6 +333,24 @@ def test_a_filling_that_stands_still_holds_nobody_up(job: Job, mpich: Mpi, store
     assert job.run(mpich, 2, script, **variables).lines() == ["served no MPI"] * 2
 
 
+def test_modules_import_from_one_store_in_whatever_directory_they_run(job: Job, mpich: Mpi, store: str) -> None:
+    make(job.directory / "lib" / "pack" / "task.py", SHOW)
+    for name in ("one", "two"):
+        make(job.directory / name / "data.py", "")
+    make(job.directory / "own" / "pack" / "task.py", "print('its own')")
+    settle(*job.directory.rglob("*"))
+    variables = {"MPIIMPORT_STORE": store, "PYTHONPATH": str(job.directory / "lib")}
+    environment = job.environment(mpich, MPIIMPORT="1", MPIIMPORT_KEEP="auto", **variables)
+    words = [*job.python("early"), "-m", "pack.task"]
+    filled = run(words, {**environment, "MPIIMPORT_FILL": "1"}, 60, job.directory / "one")
+    assert filled.status == 0, filled.stderr
+    said = [run(words, environment, 60, job.directory / name).stdout for name in ("one", "two", "own")]
+    assert said == ["served no MPI\n", "served no MPI\n", "its own\n"]
+    # A module of the directory comes before one of the store.
+    make(job.directory / "two" / "numpy.py", "")
+    assert run(words, environment, 60, job.directory / "two").stdout == "plain no MPI\n"
+
+
 def test_a_session_is_started_shown_and_stopped(job: Job, mpich: Mpi, store: str) -> None:
     script = job.script(SHOW)
     command = str(job.prefix / "bin" / "mpiimport")

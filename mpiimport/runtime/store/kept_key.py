@@ -6,6 +6,7 @@ import sys
 from .. import os
 from ..digest import FORMAT, digest
 from ..file_systems import file_system, image
+from ..program import MODULE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,23 @@ def not_there(program: "Program") -> str:
     return "" if program.is_there() else f"{program.target} cannot be read or compiled; name a program that runs"
 
 
+def _first_place(program: "Program") -> str | None:
+    """Return what Python searches first. It is nothing for a module that is not in the current directory.
+
+    No store speaks of that directory: tasks of one program may have each their own.
+    """
+    first = program.search_entry()
+    if program.kind != MODULE or first is None:
+        return first
+    top = program.target.partition(".")[0]
+    try:
+        here = any(name.partition(".")[0] == top for name in os.listdir(first))
+    except OSError:
+        # Nothing can be imported from it.
+        return None
+    return first if here else None
+
+
 def key_of(program: "Program", options: "Options", before_site: bool) -> str:
     """Return what must be the same for two processes to import from one store; empty for a program without a name.
 
@@ -33,7 +51,7 @@ def key_of(program: "Program", options: "Options", before_site: bool) -> str:
     facts = (
         identity,
         (sys.version, sys.hexversion, sys.implementation.cache_tag, tuple(sys.flags), sorted(sys._xoptions.items())),
-        (sys.executable, sys.prefix, sys.base_prefix, sys.path, program.search_entry()),
+        (sys.executable, sys.prefix, sys.base_prefix, sys.path, _first_place(program)),
         os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
         file_system(sys.prefix),
         (image()[0], [os.environ.get(name) for name in IMAGE_NAMES]),
