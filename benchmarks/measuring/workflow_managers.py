@@ -97,11 +97,13 @@ printf 'start,end\\n%s,%s\\n' "$begin" "$EPOCHREALTIME" >times/$1
 
 @dataclass(frozen=True)
 class Way:
-    """How a container is started. ``flags``: behind ``exec``; ``programs``: directories in front of the runtime's."""
+    """How a container is started. ``flags``: behind ``exec``; ``programs``: directories in front of the runtime's;
+    ``front``: the words in front of the manager's command."""
 
     flags: tuple[str, ...] = ()
     programs: tuple[Path, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
+    front: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from lab.ranks import clean_environment, run
 
 SECONDS = 1800
 # The plain way is the first.
-WAYS = ("plain", "served", "kept")
+WAYS = ("plain", "served", "kept", "session")
 TREES = {"SIF": "py.sif", "sandbox": "py"}
 # Seen in containers, too.
 MEMORY = "/dev/shm"
@@ -74,7 +74,9 @@ def ways(names: list[str], prefix: Path) -> dict[str, Way]:
     flags, programs = ("--mpiimport=mpich",), (prefix / "shim",)
     # The lab's file system hands the times of inodes on.
     keeping = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_KEEP_ON": FILE_SYSTEM_TYPE}
-    known = dict(zip(WAYS, (Way(), Way(flags, programs), Way(flags, programs, keeping)), strict=True))
+    session = (str(prefix / "bin" / "mpiimport"), "run", "--session", "--")
+    served, kept = Way(flags, programs), Way(flags, programs, keeping)
+    known = dict(zip(WAYS, (Way(), served, kept, dataclasses.replace(kept, front=session)), strict=True))
     return {name: known[name] for name in names}
 
 
@@ -185,7 +187,7 @@ def measure(setting: Setting, way: Way, count: int, site: Site) -> dict[str, Any
             own = batch.environment(command, {**site.containers.environment("root"), "MPIIMPORT_STORE": store})
             environment = clean_environment(**own, **site.servers.environment)
             before = site.servers.cpu()
-            outcome = run([*into(members), *site.servers.inside, *command], environment, SECONDS, directory)
+            outcome = run([*into(members), *site.servers.inside, *way.front, *command], environment, SECONDS, directory)
             if outcome.status != 0:
                 sys.exit(f"workflow_tasks: {setting}: status {outcome.status}\n{outcome.stderr[-4000:]}")
             cpu = round(seconds_of(members) + site.servers.cpu() - before, 3) if members else None

@@ -362,9 +362,12 @@ def test_a_session_is_started_shown_and_stopped(job: Job, mpich: Mpi, store: str
     )
     assert (started.status, started.stdout, started.stderr) == (0, "", "")
     shown = run([command, "session", "status"], environment, 60)
-    assert shown.status == 0 and f"script {script}: " in shown.stdout and "0 now" in shown.stdout, shown.stderr
+    assert shown.status == 0 and f"script {script}: " in shown.stdout, shown.stderr
+    assert shown.stdout.endswith(", no process so far\n")
     outcome = job.run(mpich, 2, script, door="module", MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto")
     assert outcome.lines() == ["served no MPI"] * 2, outcome.stderr
+    shown = run([command, "session", "status"], environment, 60)
+    assert ", 2 processes so far, the last " in shown.stdout and shown.stdout.endswith(", 0 now\n")
     plain = run([command, "session", "start", "--", *job.python("plain"), "-c", "pass"], environment, 60)
     assert plain.status == 1 and "filled no store" in plain.stderr
     # In a batch job it may have started ranks on other nodes.
@@ -387,12 +390,14 @@ def test_a_batch_job_keeps_nothing_unless_it_asks_for_it(job: Job, mpich: Mpi, s
 def test_a_report_names_the_store(job: Job, mpich: Mpi, store: str) -> None:
     script = job.script(SHOW)
     file = job.directory / "run.json"
-    outcome = kept(job, mpich, 2, script, store, MPIIMPORT_REPORT=str(file))
-    assert outcome.lines() == ["served no MPI"] * 2, outcome.stderr
+    outcome = kept(job, mpich, 1, script, store, MPIIMPORT_REPORT=str(file))
+    assert outcome.lines() == ["served no MPI"], outcome.stderr
     report = json.loads(file.read_text())
     schema = json.loads((job.prefix / "lib" / "mpiimport" / "host" / "report" / "report.schema.json").read_text())
     jsonschema.validate(report, schema)
-    assert report["kept_store"]["directory"].startswith(store) and report["answered"]["python_modules"]["root"] > 50
+    kept_store, spared = report["kept_store"], report["estimated_path_calls_saved"]
+    assert kept_store["directory"].startswith(store) and report["answered"]["python_modules"]["root"] > 50
+    assert 0 < kept_store["looked_at"] < spared and kept_store["uses"] == 1
 
 
 def test_a_job_on_several_nodes_is_served_as_always(job: Job, mpich: Mpi, store: str) -> None:

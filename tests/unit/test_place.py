@@ -10,7 +10,9 @@ import pytest
 
 from mpiimport.runtime.options import Options, switched_off
 from mpiimport.runtime.size import Size
-from mpiimport.runtime.store.place import FILLING, PROGRAM, PROGRAMS, STORES, Place, batch_job
+from mpiimport.runtime.store.batch_job import batch_job
+from mpiimport.runtime.store.lock import LOCK
+from mpiimport.runtime.store.place import FILLING, PROGRAM, PROGRAMS, STORES, Place
 from mpiimport.runtime.store.store import NoRoom, Store
 from tests.conftest import ROOT
 
@@ -86,6 +88,28 @@ def test_batch_jobs_have_places_of_their_own(tmp_path: Path, monkeypatch: pytest
     assert made is not None and Path(made.directory).name == f"mpiimport-kept.{os.geteuid()}.12____3"
 
 
+def test_processes_that_make_it_at_once_have_one_place(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from mpiimport.runtime.store.place import Place\n"
+        "print('ready', flush=True)\n"
+        "for number in map(int, sys.stdin):\n"
+        "    print(Place.found_or_made([sys.argv[1]], f'session-{number}').directory, flush=True)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    pipe = subprocess.PIPE
+    running = [subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) for _ in range(4)]
+    for process in running:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    numbers = "".join(f"{number}\n" for number in range(200))
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write(numbers)
+        process.stdin.flush()
+    said = [process.communicate(timeout=60)[0] for process in running]
+    assert len(said[0].split()) == 200 and len(set(said)) == 1
+
+
 def test_nothing_is_there_before_it_is_published(place: Place) -> None:
     assert place.attach(KEY) is None
     store = place.create({"index": 1, "code": 1}, switched_off())
@@ -98,7 +122,7 @@ def test_a_store_outlives_its_users(place: Place) -> None:
     directory = publish(place, KEY)
     for _ in range(2):
         store = attached(place, KEY)
-        assert store.read_index() == b"content"
+        assert store.read("index") == b"content"
         store.leave()
     assert stores(place) == [directory]
     assert Path(directory, PROGRAM).read_text() == "script /app.py"
@@ -109,10 +133,10 @@ def test_a_newer_store_takes_the_place_of_one_that_is_still_used(place: Place) -
     user = attached(place, KEY)
     new = publish(place, KEY, b"new")
     assert stores(place) == sorted([old, new])
-    assert (user.read_index(), attached(place, KEY).read_index()) == (b"old", b"new")
+    assert (user.read("index"), attached(place, KEY).read("index")) == (b"old", b"new")
     user.leave()
     place.sweep(3600)
-    os.utime(old, (0, 0))
+    os.utime(Path(old, LOCK), (0, 0))
     place.sweep(10**10)
     assert stores(place) == [new]
 
@@ -127,7 +151,7 @@ def test_what_nobody_comes_to_any_more_is_swept(place: Place) -> None:
     idle, used = publish(place, KEY), publish(place, OTHER)
     user = attached(place, OTHER)
     for directory in (idle, used):
-        os.utime(directory, (0, time.time() - 100))
+        os.utime(Path(directory, LOCK), (0, time.time() - 100))
     place.sweep(3600)
     assert stores(place) == sorted([idle, used])
     place.sweep(50)
@@ -138,7 +162,7 @@ def test_what_nobody_comes_to_any_more_is_swept(place: Place) -> None:
 
 def test_coming_to_a_store_counts_as_its_use(place: Place) -> None:
     directory = publish(place, KEY)
-    os.utime(directory, (0, 0))
+    os.utime(Path(directory, LOCK), (0, 0))
     attached(place, KEY).leave()
     place.sweep(50)
     assert stores(place) == [directory]
@@ -150,9 +174,9 @@ def test_the_stores_not_used_for_longest_make_room_but_none_that_is_used(place: 
     content = bytes(6 << 20)
     directories = [publish(place, f"{number:016x}", content, options) for number in range(3)]
     for age, directory in enumerate(directories):
-        os.utime(directory, (0, 1000 + age))
+        os.utime(Path(directory, LOCK), (0, 1000 + age))
     oldest = attached(place, f"{0:016x}")
-    os.utime(directories[0], (0, 0))
+    os.utime(Path(directories[0], LOCK), (0, 0))
     new = publish(place, KEY, content, options)
     assert stores(place) == sorted([directories[0], directories[2], new])
     oldest.leave()
@@ -195,7 +219,7 @@ def test_what_a_killed_filler_left_is_swept(place: Place) -> None:
     )
     subprocess.run([sys.executable, "-c", program, place.directory], cwd=ROOT, check=False)
     (left,) = stores(place)
-    os.utime(left, (0, 0))
+    os.utime(Path(left, LOCK), (0, 0))
     place.sweep(10**10)
     assert stores(place) == []
 
@@ -236,7 +260,7 @@ for number in range(150):
     else:
         store = place.attach(key)
         if store is not None:
-            index = store.read_index()
+            index = store.read("index")
             assert len(index) == 5000 and len(set(index)) == 1
             store.open_code()
             attached += 1

@@ -140,7 +140,7 @@ def test_what_is_written_is_read_by_a_neighbour_even_after_the_files_are_gone(tm
         store.write(name, 0, memoryview(data)[:2])
     joined = Store.join(store.directory)
     assert joined is not None
-    assert joined.read_index() == b"index."
+    assert joined.read("index") == b"index."
     joined.open_code()
     shutil.rmtree(store.directory)
     assert joined.read_code(6, 6, digest(b"second")) == b"second"

@@ -182,7 +182,7 @@ def fill(parent: Path, snapshot: Snapshot, leaders: Any = Alone) -> Store:
 
 
 def attach(store: Store) -> Imports:
-    index = Index.unpack(store.read_index())
+    index = Index.unpack(store.read("index"))
     store.open_code()
     return Imports(index, store, None, Answers(), frozenset(), Account(set(), rank=0, verbose=False))
 
@@ -395,7 +395,7 @@ def test_what_travels_between_nodes_fills_and_seals_every_file() -> None:
 @quick
 @given(st.integers(0, 1 << 20).filter(lambda number: number != digest_module.FORMAT))
 def test_an_index_of_another_format_is_refused(other: int) -> None:
-    index = Index({}, [], [], {}, {}, {}, {}, {}, {}, [], [], {}, {}, "")
+    index = Index({}, [], [], {}, {}, {}, {}, {}, {}, [], [], b"", "")
     with mock.patch.object(digest_module, "_KEY", digest_module._KEY - digest_module.FORMAT + other):
         packed = index.pack()
     with pytest.raises(Damaged):

@@ -1,6 +1,7 @@
-"""``mpiimport session start|run|status|stop``: the stores that this user keeps on this node."""
+"""``mpiimport session start|run|status|refresh|stop``: the stores that this user keeps on this node."""
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -9,11 +10,12 @@ from pathlib import Path
 
 from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.size import in_words
+from mpiimport.runtime.store.batch_job import batch_job
 from mpiimport.runtime.store.lock import LOCK
-from mpiimport.runtime.store.place import PROGRAM, Place, batch_job, size_of
+from mpiimport.runtime.store.place import PROGRAM, STARTED, Place, last_use, size_of, uses
 
 from ..complaint import Complaint
-from . import session_run
+from . import session_look, session_run
 
 LOCKS = Path("/proc/locks")
 
@@ -28,8 +30,15 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     # `mpiimport run --session` says it.
     parser.add_argument("--ignoring", type=int, nargs="*", default=[], help=argparse.SUPPRESS)
     parser.set_defaults(run=_run, takes_command=True)
+    parser = kinds.add_parser("look", help="look once, for all ranks that the launcher behind -- starts")
+    parser.add_argument("--ignoring", type=int, nargs="*", default=[], help=argparse.SUPPRESS)
+    parser.set_defaults(
+        run=lambda given, command: session_look.run(command, kept_place(), given.ignoring), takes_command=True
+    )
     parser = kinds.add_parser("status", help="list the stores")
     parser.set_defaults(run=lambda given, command: status())
+    parser = kinds.add_parser("refresh", help="where the tree has changed, fill anew what session start has filled")
+    parser.set_defaults(run=lambda given, command: refresh())
     parser = kinds.add_parser("stop", help="remove the stores; status 1 where processes still use some")
     parser.set_defaults(run=lambda given, command: stop())
 
@@ -42,10 +51,18 @@ def start(command: list[str]) -> int:
     """Start a command so that its program has its store filled, and is not run. Raises Complaint."""
     if os.environ.get("MPIIMPORT") == "0":
         raise Complaint("MPIIMPORT=0 switches everything off, so no store would be filled; unset it")
+    status = _start(command)
+    place = kept_place()
+    if status == 0 and place is not None:
+        _remember(place, command)
+    return status
+
+
+def _start(command: list[str], directory: str | None = None) -> int:
     before = _filled()
     environment = {**os.environ, "MPIIMPORT_FILL": "1", "MPIIMPORT": os.environ.get("MPIIMPORT") or "1"}
     try:
-        ended = subprocess.run(command, env=environment, check=False)
+        ended = subprocess.run(command, env=environment, cwd=directory, check=False)
     except OSError as exc:
         raise Complaint(f"{command[0]} cannot be started: {exc.strerror}") from None
     if ended.returncode or _filled() != before:
@@ -61,6 +78,34 @@ def start(command: list[str]) -> int:
     return 0
 
 
+def _remember(place: Place, command: list[str]) -> None:
+    """Note what has filled stores, and where, for ``refresh``: JSON, a line each."""
+    line = json.dumps([command, str(Path.cwd())]) + "\n"
+    path = Path(place.path(STARTED))
+    if not path.exists() or line not in path.read_text():
+        with path.open("a") as stream:
+            stream.write(line)
+
+
+def refresh() -> int:
+    """Look at the tree, and start again what has filled stores if it has changed. Raises Complaint."""
+    place = kept_place()
+    found = session_look.look(place) if place is not None else []
+    if place is None or not found:
+        raise Complaint("no stores are kept on this node that can be looked at here; mpiimport session start fills one")
+    changed = [one for one in found if one.changed]
+    for one in changed:
+        print(f"{session_look.program_of(one.store)}: {one.changed[0]} has changed")
+    if not changed:
+        print(f"the tree is as the stores say: {len(found)}")
+        return 0
+    path = Path(place.path(STARTED))
+    started = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    if not started:
+        raise Complaint("tasks have filled these stores, and the next task fills another; nothing has to be done")
+    return max(_start(command, directory) for command, directory in started)
+
+
 def status() -> int:
     """Print a line for each store. Status 1 where there is none."""
     place = kept_place()
@@ -69,23 +114,25 @@ def status() -> int:
         print("no stores are kept on this node")
         return 1
     print(f"{place.directory}: {in_words(place.size())}")
+    changed = {str(one.store): one.changed for one in session_look.look(place)}
     for store in stores:
-        print(f"  {_described(Path(store))}")
+        print(f"  {_described(Path(store), changed.get(store))}")
     return 0
 
 
-def _described(store: Path) -> str:
+def _described(store: Path, changed: list[str] | None) -> str:
+    """Return a line about a store. ``changed``: paths, since it was filled; None where nobody can say that here."""
     try:
-        used = time.time() - store.stat().st_mtime
+        used = time.time() - last_use(str(store))
         filled = time.time() - (store / PROGRAM).stat().st_mtime
-        program = (store / PROGRAM).read_text(encoding="utf-8", errors="surrogateescape")
+        program = session_look.program_of(store)
+        count = uses(str(store))
     except OSError as exc:
         # Removed meanwhile, or by hand.
         return f"{store}: {exc.strerror}"
-    return (
-        f"{ascii(program)[1:-1]}: {in_words(size_of(str(store)))}, filled {_ago(filled)}, last process {_ago(used)}, "
-        f"{users(store)} now"
-    )
+    came = f"{count} processes so far, the last {_ago(used)}, {users(store)} now" if count else "no process so far"
+    stale = f"; {changed[0]} has changed since" if changed else ""
+    return f"{program}: {in_words(size_of(str(store)))}, filled {_ago(filled)}, {came}{stale}"
 
 
 def stop() -> int:

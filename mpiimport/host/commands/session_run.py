@@ -3,18 +3,14 @@
 import os
 import secrets
 import signal
-import sys
 
 from mpiimport.runtime.startup.left_behind import beginning_of, keep_only, leave_behind, wait_for_end
+from mpiimport.runtime.store.batch_job import of_batch_job
 from mpiimport.runtime.store.lock import new_lock, remove, sweep
-from mpiimport.runtime.store.place import Place, of_batch_job
+from mpiimport.runtime.store.place import Place
 
 from ..complaint import Complaint
-
-# What Python ignores, whatever its caller did, and what is not ignored here.
-CHANGED = {signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD}
-# Exit statuses of shells for a command that is not there, and one that cannot be started.
-NOT_FOUND, NOT_EXECUTABLE = 127, 126
+from .becoming import become
 
 
 def run(command: list[str], parents: list[str], ignored: list[int]) -> int:
@@ -28,13 +24,7 @@ def run(command: list[str], parents: list[str], ignored: list[int]) -> int:
     # Nobody can wait for a child otherwise.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _leave_cleaner(place)
-    for number in CHANGED:
-        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
-    try:
-        os.execvpe(command[0], command, {**os.environ, "MPIIMPORT_SESSION": session, "MPIIMPORT_KEEP": "auto"})
-    except OSError as exc:
-        print(f"mpiimport: {command[0]} cannot be started: {exc.strerror}", file=sys.stderr)
-        return NOT_FOUND if isinstance(exc, FileNotFoundError) else NOT_EXECUTABLE
+    return become(command, {**os.environ, "MPIIMPORT_SESSION": session, "MPIIMPORT_KEEP": "auto"}, ignored)
 
 
 def _begin(session: str, parents: list[str]) -> Place:

@@ -63,12 +63,12 @@ def read_to_keep(
             learning.known.imported |= wanted
             learning.add(wanted)
         snapshot = take_snapshot(program, options, learning, loaded, answers, nodes, room, site, kept=True)
-    check_settled(snapshot.index, began, options.keep_on)
+    check_settled(snapshot.witnesses, began, options.keep_on)
     return snapshot
 
 
 def _write(snapshot: "Snapshot", store: "Store") -> None:
-    # The index and the code; libraries are not kept.
+    # Libraries are not kept.
     for name, size in snapshot.sizes.items():
         content = memoryview(bytearray(size))
         snapshot.fill(name, 0, content)

@@ -143,3 +143,18 @@ def read_file(path: str) -> bytes:
         return b"".join(chunks)
     finally:
         os.close(fd)
+
+
+def read_into(path: str, offset: int, buffer: memoryview) -> None:
+    """Fill ``buffer`` with a part of a file. Raises OSError, also where that became shorter meanwhile."""
+    fd = counted.open(path)
+    try:
+        while buffer:
+            count = os.preadv(fd, [buffer], offset)
+            if not count:
+                raise OSError(f"{path} became shorter while it was read")
+            counted.count_bytes(count)
+            offset += count
+            buffer = buffer[count:]
+    finally:
+        os.close(fd)

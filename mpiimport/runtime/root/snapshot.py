@@ -11,6 +11,7 @@ from ..serving.metadata import METADATA_MODULES
 from ..size import in_words
 from ..store.index import Index, linker_settings
 from ..store.store import library_name
+from ..store.witnesses import WITNESSES, Witnesses
 from .breadth import MANY_NODES
 from .bytecode import words
 from .counted_files import counted
@@ -20,12 +21,12 @@ from .learned_manifest import Learned
 from .learning import Learning
 from .library_needs import Libraries
 from .parallel import Readers
-from .reading import files_imported_since, hide_modules, without_warnings
+from .reading import files_imported_since, hide_modules, read_into, without_warnings
 from .rehearsal import CUSTOMISED
 from .staging import are_local, leave_direct, make_fit
 from .static_manifest import Manifest
 from .tree import EXTENSION, Tree
-from .witnesses import add_witnesses
+from .witnesses import witnesses_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,28 +42,29 @@ class Snapshot:
 
     ``sizes``: bytes of each file of the store by its name there; ``uncached``: source files without a valid
     pyc, whose pyc root writes when it imports them, as plain Python would; ``learning``: to be told at the end what
-    was imported; ``complaints``: lines for the user.
+    was imported; ``complaints``: lines for the user; ``witnesses``: of a kept store.
     """
 
     def __init__(
         self,
         index: Index,
-        code: bytes,
+        contents: dict[str, bytes],
         staged: dict[str, int],
         uncached: frozenset[str],
         learning: Learning,
         complaints: list[str],
+        witnesses: Witnesses,
     ) -> None:
+        """``contents``: of the files of the store, but for the index and the libraries."""
         self.index = index
         self.uncached = uncached
         self.learning = learning
         self.complaints = complaints
-        self._index = index.pack()
-        self._code = code
+        self.witnesses = witnesses
+        self._contents = {"index": index.pack(), **contents}
         self._sources = {library_name(path): path for path in staged}
         self.sizes = {
-            "index": len(self._index),
-            "code": len(code),
+            **{name: len(content) for name, content in self._contents.items()},
             **{library_name(path): size for path, size in staged.items()},
         }
 
@@ -72,10 +74,9 @@ class Snapshot:
         Raises OSError, also where a library became shorter since it was looked at.
         """
         if name in self._sources:
-            _read_into(self._sources[name], offset, buffer)
+            read_into(self._sources[name], offset, buffer)
         else:
-            data = self._index if name == "index" else self._code
-            buffer[:] = data[offset : offset + len(buffer)]
+            buffer[:] = self._contents[name][offset : offset + len(buffer)]
 
     def effort(self) -> dict[str, int]:
         """Return what it took to read all this so far: directories listed, files opened, bytes read of them."""
@@ -227,15 +228,14 @@ def _pack(
         aliases={},
         expected=[],
         linker=linker_settings(),
-        witnesses={},
-        of_image={},
+        witnesses=b"",
         mounts=image()[1],
     )
-    code = records.joined()
+    contents = {"code": records.joined()}
     complaints = list(learning.complaints)
     if room is not None and libraries.staged:
         imported = {module.path for name, module in manifest.modules.items() if name in learning.known.imported}
-        left = room() - len(code) - len(index.pack())
+        left = room() - len(contents["code"]) - len(index.pack())
         direct = make_fit(libraries, {path for path in imported if path}, left)
         if direct and left > 0:
             complaints.append(
@@ -244,11 +244,14 @@ def _pack(
             )
     index.libraries = libraries.stamps()
     index.aliases = libraries.aliases()
+    witnesses = Witnesses()
     if kept:
         index.expected = learning.known.imported
-        add_witnesses(index)
+        witnesses = witnesses_of(index)
+        contents[WITNESSES] = witnesses.pack()
+        index.witnesses = digest(contents[WITNESSES])
     uncached = frozenset(path for path, read in code_read.items() if not read.cached)
-    return Snapshot(index, code, libraries.staged, uncached, learning, complaints)
+    return Snapshot(index, contents, libraries.staged, uncached, learning, complaints, witnesses)
 
 
 def _add(
@@ -284,17 +287,3 @@ def _writable(path: str, writable: set[str], tree: Tree) -> bool:
     return path in writable or (
         parent != path and parent in tree.listings and path not in tree.path and _writable(parent, writable, tree)
     )
-
-
-def _read_into(path: str, offset: int, buffer: memoryview) -> None:
-    fd = counted.open(path)
-    try:
-        while buffer:
-            count = os.preadv(fd, [buffer], offset)
-            if not count:
-                raise OSError(f"{path} became shorter while it was read")
-            counted.count_bytes(count)
-            offset += count
-            buffer = buffer[count:]
-    finally:
-        os.close(fd)

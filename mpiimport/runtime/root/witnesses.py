@@ -5,7 +5,7 @@ from _frozen_importlib_external import SOURCE_SUFFIXES, cache_from_source
 from .. import open, os
 from ..file_systems import DISKS, IMAGE_FILE, image_on, mount_of
 from ..listing import stamp
-from ..store.witnesses import is_one_image, own_root, stamp_in_image
+from ..store.witnesses import Witnesses, is_one_image, own_root, stamp_in_image
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,19 +67,20 @@ class Mounts:
         return self._known[device]
 
 
-def add_witnesses(index: "Index") -> None:
-    """Note in an index what each path is like from which it was made."""
-    mounts = Mounts()
+def witnesses_of(index: "Index") -> Witnesses:
+    """Return what each path is like from which an index was made."""
+    witnesses, mounts = Witnesses(), Mounts()
     for path in dict.fromkeys(_paths(index)):
         try:
             status = os.stat(path)
         except OSError:
-            index.witnesses[path] = None
+            witnesses.seen[path] = None
             continue
         if mounts.has_in_image(path, status.st_dev):
-            index.of_image[path] = stamp_in_image(path, status)
+            witnesses.of_image[path] = stamp_in_image(path, status)
         else:
-            index.witnesses[path] = stamp(status)
+            witnesses.seen[path] = stamp(status)
+    return witnesses
 
 
 def _paths(index: "Index") -> "Iterator[str]":
@@ -123,13 +124,13 @@ def _cache(path: str) -> "Iterator[str]":
         yield cached
 
 
-def check_settled(index: "Index", began: int, told: tuple[str, ...]) -> None:
+def check_settled(witnesses: Witnesses, began: int, told: tuple[str, ...]) -> None:
     """Raise Unsettled where a path has changed since ``began`` (ns), or shortly before, or may change unseen.
 
     ``told``: types of file systems on which nothing does.
     """
     mounts = Mounts(told)
-    for path, found in {**index.witnesses, **index.of_image}.items():
+    for path, found in {**witnesses.seen, **witnesses.of_image}.items():
         if found is None:
             continue
         device = os.stat(path).st_dev
@@ -139,5 +140,5 @@ def check_settled(index: "Index", began: int, told: tuple[str, ...]) -> None:
         _, changed, *_ = found
         if changed > began - SETTLED and not mounts.is_sealed(path, device):
             raise Unsettled(f"{path} has just changed, or the clock of its file system is ahead; try again")
-    if not is_one_image(index.of_image):
+    if not is_one_image(witnesses.of_image):
         raise Unsettled("the image has just changed, or its files lie on several devices")

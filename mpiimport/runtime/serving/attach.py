@@ -22,7 +22,7 @@ def attach(directory: str, kept: bool) -> None:
     if store is None:
         return
     try:
-        index = Index.unpack(store.read_index())
+        index = Index.unpack(store.read("index"))
         store.open_code()
     except BaseException:
         store.leave()

@@ -106,7 +106,7 @@ def _fill(here: Launch | None, options: Options, program: Program, answers: Answ
     if reason:
         refuse_to_fill(reason)
     if here is None or is_on_one_node(here):
-        from .kept import fill_now
+        from .keeping import fill_now
 
         fill_now(options, program, answers, before_site)
     else:
@@ -149,9 +149,8 @@ def _import_from_kept(
     from .kept import import_from_kept
 
     report = _new_report(options.report, here, program, at_exit) if options.report else None
-    rank = here.rank if here is not None else 0
     with ClosedStreamsKept():
-        import_from_kept(options, program, answers, before_site, rank, report)
+        import_from_kept(options, program, answers, before_site, here, report)
 
 
 def _new_report(path: str, here: Launch | None, program: Program, at_exit: ExitHandlers) -> "Report":

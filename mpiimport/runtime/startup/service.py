@@ -261,7 +261,7 @@ class Service:
         self, transport: Transport, gathers: Transport | None, store: "Store", snapshot: "Snapshot | None"
     ) -> tuple[Imports, Gathering]:
         """Check what the store holds, and make ready to import from it and to gather at the end what was imported."""
-        index = Index.unpack(store.read_index())
+        index = Index.unpack(store.read("index"))
         store.open_code()
         self._facts.update(modules_stored=len(index.code) + len(index.needs))
         uncached = snapshot.uncached if snapshot else frozenset()

@@ -27,8 +27,7 @@ class Index:
     answers    what ``site_answers.Answers`` recorded on root
     expected   of a kept store: the modules that earlier processes are known to have imported
     linker     of a kept store: ``linker_settings`` of what found its libraries
-    witnesses  of a kept store: every path that it speaks of -> its ``stamp``, None of one that does not exist
-    of_image   of a kept store: the same of paths in a container's image, by ``witnesses.stamp_in_image``
+    witnesses  of a kept store: the digest of what its paths were like, see ``witnesses``
     mounts     of a kept store: what the container that filled it was started with
     """
 
@@ -44,7 +43,6 @@ class Index:
         "metadata",
         "mounts",
         "needs",
-        "of_image",
         "witnesses",
         "writable",
     )
@@ -62,8 +60,7 @@ class Index:
         aliases: dict[str, str],
         expected: list[str],
         linker: list[str],
-        witnesses: "dict[str, Stamp | None]",
-        of_image: "dict[str, Stamp]",
+        witnesses: bytes,
         mounts: str,
     ) -> None:
         self.listings = listings
@@ -78,7 +75,6 @@ class Index:
         self.expected = set(expected)
         self.linker = linker
         self.witnesses = witnesses
-        self.of_image = of_image
         self.mounts = mounts
 
     def leave_libraries(self) -> None:
@@ -97,6 +93,11 @@ class Index:
         if len(data) < DIGEST_SIZE or digest(data[DIGEST_SIZE:]) != data[:DIGEST_SIZE]:
             raise Damaged("the index of the store is damaged")
         return cls(**dict(zip(cls.__slots__, marshal.loads(data[DIGEST_SIZE:]), strict=True)))
+
+
+def generation(packed: bytes) -> str:
+    """Return what tells a packed index from that of any other store; on all nodes that were sent it, the same."""
+    return packed[:DIGEST_SIZE].hex()
 
 
 def linker_settings() -> list[str]:

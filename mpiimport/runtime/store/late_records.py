@@ -13,9 +13,9 @@ late/room     a sparse file, as long as the room that is left for them; locked w
 import marshal
 from _thread import allocate_lock
 
-from .. import open, os, time
-from ..c_functions import LOCK_EX, LOCK_NB, LOCK_UN, flock
+from .. import open, os
 from ..digest import DIGEST_SIZE, digest
+from .locked_file import LockedFile
 from .memory import room
 
 TYPE_CHECKING = False
@@ -31,8 +31,6 @@ LATE, LATE_ROOM = "late", "late/room"
 UNFINISHED = ".new"
 # The most, in bytes, that all records take: ten thousand modules, and far from what fills a node's memory.
 MOST = 256 << 20
-# Seconds: of waiting for a neighbour that reads, and between looks.
-PATIENCE, SHORTEST_SLEEP, LONGEST_SLEEP = 1, 0.0002, 0.005
 
 
 def make_room(store: "Store", taken: int, most: "Size") -> None:
@@ -124,48 +122,6 @@ class LateRecords:
             if size <= left:
                 os.ftruncate(descriptor, left - size)
         return size <= left
-
-
-class LockedFile:
-    """A file of the store, open and locked by this thread alone while the context lasts.
-
-    Nobody waits long: whoever has the lock may wait for this rank in turn, in an audit hook that is a collective.
-    """
-
-    def __init__(self, path: str, flags: int = 0) -> None:
-        self._path = path
-        self._flags = flags | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._descriptor = -1
-
-    def __enter__(self) -> int:
-        """Raises OSError, also where it takes longer than PATIENCE."""
-        self._descriptor = os.open(self._path, self._flags, 0o600)
-        try:
-            _lock_soon(self._descriptor)
-        except BaseException:
-            os.close(self._descriptor)
-            raise
-        return self._descriptor
-
-    def __exit__(self, *exc: object) -> None:
-        try:
-            # A process forked meanwhile has the lock, too.
-            flock(self._descriptor, LOCK_UN)
-        finally:
-            os.close(self._descriptor)
-
-
-def _lock_soon(descriptor: int) -> None:
-    deadline = time.monotonic() + PATIENCE
-    sleep = SHORTEST_SLEEP
-    while True:
-        try:
-            return flock(descriptor, LOCK_EX | LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(sleep)
-        sleep = min(2 * sleep, LONGEST_SLEEP)
 
 
 def _discard(path: str) -> None:

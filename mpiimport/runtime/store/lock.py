@@ -71,7 +71,7 @@ def new_lock(directory: str) -> int:
 
 def open_lock(directory: str) -> int:
     """Open the lock of a store. Raises OSError."""
-    return os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    return os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
 
 
 def is_used(directory: str) -> bool:

@@ -1,14 +1,16 @@
 """Where kept stores lie: one directory per user and node, or session. Nobody waits, and no daemon runs.
 
-stores/<name>   a store (see ``store``), complete and never changed. Its lock is held by each of its users, and its
-                modification time says when the last of them came
+stores/<name>   a store (see ``store``), complete and never changed. Its lock is held by each of its users, and says
+                how many there were, and when the last of them came
 programs/<key>  a symbolic link to the store for a program, put there by renaming
 wanted/<key>    what processes of a program imported that its store lacks, a name in a line: another store is wanted
 filling/<key>   locked by the process that fills a store for this key, as long as it lives (flock(2))
+started         the commands that have filled stores, for ``mpiimport session refresh``
 """
 
 from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, flock
+from .batch_job import of_batch_job
 from .lock import LOCK, is_used, own_prefix, remove, remove_unless_used, user
 from .memory import room
 from .store import NoRoom, Store
@@ -24,24 +26,13 @@ KINDS = STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "fil
 REST = 10
 # In a store: what it is for.
 PROGRAM = "program"
+# What people have started to fill stores, see ``host/commands/session.py``.
+STARTED = "started"
 NAME = "mpiimport-kept."
 # Seconds after which a store is given up that nobody has come to.
 LEASE = 24 * 3600
 # Seconds after which a store that nobody has locked, and no program leads to, is nobody's.
 SETTLING = 10
-# In a batch job what is kept would take the next job's memory, unless the job script starts a session and ends it.
-BATCH_JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "JOB_ID")
-
-
-def batch_job() -> str:
-    """Return the identifier of the batch job that this process is part of; empty outside one."""
-    return next((found for found in map(os.environ.get, BATCH_JOBS) if found), "")
-
-
-def of_batch_job() -> str:
-    """Return how names of what is kept end in a batch job, so that its epilog knows them; empty outside one."""
-    job = "".join(letter if letter.isalnum() else "_" for letter in batch_job())
-    return f".{job}" if job else ""
 
 
 class Place:
@@ -73,12 +64,14 @@ class Place:
         for parent in parents:
             directory = os.path.join(parent, _own_name(session))
             try:
-                os.mkdir(directory, 0o700)
-                place = cls(directory)
-                place.complete()
+                _make(directory)
+                # Another process may make it at the same time.
+                place = cls.find([parent], session)
+                if place is not None:
+                    place.complete()
+                    return place
             except OSError:
                 continue
-            return place
         return None
 
     @classmethod
@@ -108,9 +101,13 @@ class Place:
                 return None
             store = Store.join(self.path(STORES, os.path.basename(name)), kept=True)
             if store is not None:
-                os.utime(store.directory)
+                store.count_use()
                 return store
         return None
+
+    def has(self, key: str) -> bool:
+        """Tell whether there is a store for a key, without coming to it."""
+        return os.path.isdir(self._target(key) or os.devnull)
 
     def begin_filling(self, key: str, rest: int = REST) -> int | None:
         """Return a descriptor that tells everybody, while it is open, that a store for this key is being filled.
@@ -217,6 +214,8 @@ class Place:
         # Whose session it is takes the place away.
         if not left and not os.path.exists(self.path(LOCK)):
             self.complete()
+            if os.path.lexists(self.path(STARTED)):
+                os.unlink(self.path(STARTED))
             for kind in KINDS:
                 os.rmdir(self.path(kind))
             os.rmdir(self.directory)
@@ -227,7 +226,7 @@ class Place:
         try:
             wanted = {self._target(key) for key in self._names(PROGRAMS)}
             for directory in self._by_last_use():
-                idle = time.time() - os.stat(directory).st_mtime
+                idle = time.time() - last_use(directory)
                 if idle > seconds or (directory not in wanted and idle > SETTLING):
                     remove_unless_used(directory)
         except OSError:
@@ -242,7 +241,7 @@ class Place:
     def _by_last_use(self) -> list[str]:
         """Return the stores, first the one to which nobody has come for longest. Raises OSError."""
         found = [self.path(STORES, name) for name in self._names(STORES)]
-        return sorted(filter(os.path.isdir, found), key=_last_use)
+        return sorted(filter(os.path.isdir, found), key=last_use)
 
     def _names(self, kind: str) -> list[str]:
         try:
@@ -258,12 +257,17 @@ def _make(directory: str) -> None:
         pass
 
 
-def _last_use(store: str) -> float:
+def last_use(store: str) -> float:
     """Return when somebody has come to a store; 0 where it has been removed meanwhile."""
     try:
-        return os.stat(store).st_mtime
-    except FileNotFoundError:
+        return os.stat(os.path.join(store, LOCK)).st_mtime
+    except OSError:
         return 0
+
+
+def uses(store: str) -> int:
+    """Return how many processes have come to a store so far. Raises OSError."""
+    return os.stat(os.path.join(store, LOCK)).st_size
 
 
 def size_of(directory: str) -> int:

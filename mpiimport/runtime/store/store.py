@@ -3,11 +3,14 @@
 A file that was filled with what root sent is sealed: its modification time gets a fraction that any later
 write or truncation replaces. Ranks map libraries only from sealed files, which costs them no look at the content.
 
-lock     locked, shared, by every process that uses the store (flock(2)), so that the last one out removes it
-index    what the store holds, as `index.Index` packs it
-code     the code objects, one after another
-lib/...  shared libraries under their original absolute paths, so that $ORIGIN keeps its meaning
-late/... what the ranks add, see `late_records`
+lock       locked, shared, by every process that uses the store (flock(2)), so that the last one out removes it; of a
+           kept store each of them adds a byte to it
+index      what the store holds, as `index.Index` packs it
+code       the code objects, one after another
+witnesses  of a kept store: what its paths were like, as `witnesses.Witnesses` packs it
+lib/...    shared libraries under their original absolute paths, so that $ORIGIN keeps its meaning
+late/...   what the ranks add, see `late_records`
+looked     of a kept store: see `shared_look`
 """
 
 from .. import open, os, time
@@ -157,8 +160,9 @@ class Store:
         except OSError:
             return b""
 
-    def read_index(self) -> bytes:
-        with open(self.path("index"), "rb") as stream:
+    def read(self, name: str) -> bytes:
+        """Return what a file holds. Raises OSError."""
+        with open(self.path(name), "rb") as stream:
             return stream.read()
 
     def filled(self) -> float:
@@ -168,6 +172,15 @@ class Store:
     def is_used_by_this_process(self) -> bool:
         """Tell whether this process keeps the store from being removed, as a forked child does not."""
         return self._lock is not None and os.getpid() == self._pid
+
+    def count_use(self) -> None:
+        """Let people, and who removes unused stores, know that one more process has come to a kept store."""
+        try:
+            if self._lock is not None:
+                os.write(self._lock.descriptor, b".")
+        except OSError:
+            # There is no room.
+            pass
 
     def leave(self) -> None:
         """Stop using the store, and remove it where no other process uses it. Never raises.

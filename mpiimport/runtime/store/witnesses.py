@@ -1,22 +1,48 @@
-"""Whether all that a kept store was made from is as it was, and a container's image is the same."""
+"""All that a kept store was made from, and whether it is as it was, in the same image of a container."""
+
+import marshal
 
 from .. import os
-from ..digest import digest
+from ..digest import Damaged, digest
 from ..listing import stamp, stamp_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..listing import Stamp
-    from .index import Index
 
+# The file of a store that holds them: a process that need not look does not read it.
+WITNESSES = "witnesses"
 # Where a container's own tree is mounted: its root, or this directory where Apptainer mounts directories one by one.
 ROOT, OF_IMAGE = "/", "/.singularity.d"
 DIRECTORY, KIND = 0o040000, 0o170000
 
 
-def hold(index: "Index") -> bool:
-    """Tell whether everything that the store speaks of is as it was."""
-    return all(stamp_of(path) == seen for path, seen in index.witnesses.items()) and is_one_image(index.of_image)
+class Witnesses:
+    """What each path was like that a store speaks of.
+
+    seen      path -> its ``stamp``, None of one that does not exist
+    of_image  the same of paths in a container's image, by ``stamp_in_image``
+    """
+
+    def __init__(self) -> None:
+        self.seen: dict[str, Stamp | None] = {}
+        self.of_image: dict[str, Stamp] = {}
+
+    def pack(self) -> bytes:
+        return marshal.dumps((self.seen, self.of_image))
+
+    @classmethod
+    def unpack(cls, data: bytes, expected: bytes) -> "Witnesses":
+        """Return those that were packed as ``data``, whose digest is ``expected``. Raises Damaged."""
+        if digest(data) != expected:
+            raise Damaged("the witnesses of the store are damaged")
+        witnesses = cls()
+        witnesses.seen, witnesses.of_image = marshal.loads(data)
+        return witnesses
+
+    def hold(self) -> bool:
+        """Tell whether everything is as it was."""
+        return all(stamp_of(path) == seen for path, seen in self.seen.items()) and is_one_image(self.of_image)
 
 
 def own_root() -> str:

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,11 +65,31 @@ func (c Call) Run() (Outcome, error) {
 		// The starts that read the plan know no more of it.
 		job.LeftOut = plan.LeftOut
 	}
+	if !session && c.looks(line, chosen.Profile) {
+		// The value comes later; launchers must know the name.
+		job.Env = environ.Set(job.Env, ourvars.Looked, "")
+		return c.behind("look", toOtherNodes(job)), nil
+	}
 	job = toOtherNodes(job)
 	if session {
 		return c.inSession(job, chosen.Profile)
 	}
 	return job, nil
+}
+
+// starters start all ranks of a job at once: one look at the tree counts for all of them.
+var starters = []string{
+	"aprun", "flux", "jsrun", "mpiexec", "mpiexec.hydra", "mpiexec.mpich", "mpiexec.openmpi", "mpirun", "mpirun.mpich", "mpirun.openmpi", "orterun", "oshrun", "prterun", "srun",
+}
+
+// looks says whether kept stores are looked at before the ranks start.
+func (c Call) looks(line []string, p *profile.Profile) bool {
+	place := launcherPlace(line)
+	if place == len(line) || !slices.Contains(starters, filepath.Base(line[place])) {
+		return false
+	}
+	options, err := launch.HostEnvironment(p, c.Env, false)
+	return err == nil && launch.Keeps(options)
 }
 
 // takeSession takes the option --session from those in front of the launcher.
@@ -92,12 +113,17 @@ func (c Call) inSession(job Outcome, p *profile.Profile) (Outcome, error) {
 	if _, err := launch.HostEnvironment(p, environ.Set(c.Env, ourvars.Keep, "auto"), false); err != nil {
 		return Outcome{}, err
 	}
-	front := []string{prefix.HostPython(c.Prefix), "-I", "-m", "mpiimport.host", "session", "run", "--ignoring"}
+	return c.behind("run", job), nil
+}
+
+// behind puts an action of `mpiimport session` in front of a job, which that becomes.
+func (c Call) behind(action string, job Outcome) Outcome {
+	front := []string{prefix.HostPython(c.Prefix), "-I", "-m", "mpiimport.host", "session", action, "--ignoring"}
 	for _, s := range ignored.Signals() {
 		front = append(front, strconv.Itoa(int(s.(syscall.Signal))))
 	}
 	job.Args = slices.Concat(front, []string{"--"}, job.Args)
-	return job, nil
+	return job
 }
 
 func (c Call) jobEnvironment(name, plan string) []string {

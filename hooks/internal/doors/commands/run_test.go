@@ -236,3 +236,28 @@ func TestASessionStandsInFrontOfTheLauncher(t *testing.T) {
 		t.Errorf("locked: %v", err)
 	}
 }
+
+func TestStoresAreLookedAtOnceWhereALauncherStartsTheRanks(t *testing.T) {
+	const own = " -I -m mpiimport.host session look --ignoring -- "
+	for _, line := range []string{"srun -n 2 app", "nice mpiexec.hydra -n 2 app"} {
+		job, err := installed(t, nil).with(line, "MPIIMPORT_KEEP=auto").Run()
+		if err != nil || !strings.HasSuffix(strings.Join(job.Args, " "), own+line) {
+			t.Errorf("%s: %q %v", line, job.Args, err)
+		}
+	}
+	for line, env := range map[string]string{"srun app": "MPIIMPORT_KEEP=never", "mpirun app": "HOME=/none", "sh -c srun": "MPIIMPORT_KEEP=auto"} {
+		job, err := installed(t, nil).with(line, env).Run()
+		if got := strings.Join(job.Args, " "); got != line || err != nil {
+			t.Errorf("%s: %q %v", line, job.Args, err)
+		}
+	}
+	c := installed(t, map[string]string{"mpirun": "echo 'mpirun (Open MPI) 5.0.11'"})
+	keeps := site + "service: {keep: session}\n"
+	if err := os.WriteFile(filepath.Join(c.Prefix, "profiles", "site.yaml"), []byte(keeps), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	job, err := c.with("--profile site mpirun app").Run()
+	if line := strings.Join(job.Args, " "); err != nil || !strings.Contains(line, own+"mpirun") || !strings.Contains(line, "-x MPIIMPORT_LOOKED") {
+		t.Errorf("%q %v", job.Args, err)
+	}
+}

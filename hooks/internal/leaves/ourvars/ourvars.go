@@ -17,6 +17,7 @@ const (
 	Inject  = "MPIIMPORT_INJECT"   // what an injected MPI needs of the image (internal/inside/fitting)
 	ImageOn = "MPIIMPORT_IMAGE_ON" // the kind of file system from which the container's image is read
 	Image   = "MPIIMPORT_IMAGE"    // what tells the container's image from all others of this machine
+	Looked  = "MPIIMPORT_LOOKED"   // which kept stores are true, as seen once for all ranks of a job
 )
 
 // ForAllRanks ends ImageOn where a launcher in the container starts the ranks, which are then all told the same.
@@ -43,7 +44,7 @@ const RankVariables = OptionPrefix + "RANK_VARIABLES"
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
 func IsOption(name string) bool {
 	switch name {
-	case Mode, Profile, Applied, Start, Started, Pid, Unset, Parent, Plan, Inject, ImageOn, Image:
+	case Mode, Profile, Applied, Start, Started, Pid, Unset, Parent, Plan, Inject, ImageOn, Image, Looked:
 		return false
 	}
 	return len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)

@@ -1,0 +1,73 @@
+"""``mpiimport session look``: one look, by many threads, at the trees that this node's kept stores were made from.
+
+`mpiimport run` puts it in front of a launcher, so that no rank has to look for itself.
+"""
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpiimport.runtime.digest import Damaged
+from mpiimport.runtime.listing import Stamp, stamp_of
+from mpiimport.runtime.store.index import Index, generation
+from mpiimport.runtime.store.launch_look import LOOKED_BY_LAUNCH, in_one_text
+from mpiimport.runtime.store.place import PROGRAM, Place
+from mpiimport.runtime.store.witnesses import WITNESSES, Witnesses
+
+from .becoming import become
+
+THREADS = 16
+
+
+@dataclass(frozen=True)
+class Look:
+    """What came of the look at one store. ``changed``: the paths that are not as they were."""
+
+    store: Path
+    generation: str
+    changed: list[str]
+
+
+def look(place: Place) -> list[Look]:
+    """Look at everything that the stores of a place speak of, each path once.
+
+    What a container has filled can only be looked at in it, and is left out.
+    """
+    stores = [(Path(store), *read) for store in place.stores() if (read := _read(Path(store))) is not None]
+    paths = list({path for _, _, seen in stores for path in seen})
+    with ThreadPoolExecutor(THREADS) as threads:
+        present = dict(zip(paths, threads.map(stamp_of, paths), strict=True))
+    return [
+        Look(store, name, [path for path, stamp in seen.items() if present[path] != stamp])
+        for store, name, seen in stores
+    ]
+
+
+def _read(store: Path) -> tuple[str, dict[str, Stamp | None]] | None:
+    """Return a store's generation and witnesses; None where there is nothing to look at from here."""
+    try:
+        packed = (store / "index").read_bytes()
+        index = Index.unpack(packed)
+        witnesses = Witnesses.unpack((store / WITNESSES).read_bytes(), index.witnesses)
+    except (OSError, Damaged):
+        # Removed meanwhile, damaged, or written by a Python whose digests are others.
+        return None
+    return None if index.mounts or witnesses.of_image else (generation(packed), witnesses.seen)
+
+
+def run(command: list[str], place: Place | None, ignored: list[int]) -> int:
+    """Look, tell the ranks that a command starts, and become it. See ``become``."""
+    found = look(place) if place is not None else []
+    for one in found:
+        if one.changed:
+            said = f"{one.changed[0]} has changed since the store of {program_of(one.store)} was filled"
+            print(f"mpiimport: {said}; it is not used", file=sys.stderr)
+    told = in_one_text({one.generation: not one.changed for one in found})
+    return become(command, {**os.environ, LOOKED_BY_LAUNCH: told}, ignored)
+
+
+def program_of(store: Path) -> str:
+    """Return what a store is for, as it may be printed. Raises OSError."""
+    return ascii((store / PROGRAM).read_text(encoding="utf-8", errors="surrogateescape"))[1:-1]

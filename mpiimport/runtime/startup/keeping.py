@@ -1,0 +1,129 @@
+"""Filling the kept store of a program: at once, where a person asks, or by a process that a task leaves behind."""
+
+import _signal  # type: ignore[import-not-found]
+import sys
+
+from .. import os, time
+from ..file_systems import IMAGE_FILE, image_on
+from ..messages import say
+from ..store.kept_key import NO_NAME, key_of, not_there
+from ..store.place import LEASE, Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..options import Options
+    from ..program import Program
+    from ..serving.site_answers import Answers
+
+NONE_YET = "no store is kept for this program as it is now; one is being filled for the next process (MPIIMPORT_KEEP)"
+THREADS = "/proc/self/task"
+# Seconds within which a program has imported, or has ended: so long its filler stays away from its processors.
+STARTING = 3
+# Seconds between two looks at whether another has filled it.
+LOOK_AGAIN = 0.05
+
+
+class NotFilled(Exception):
+    """The store is not filled; the message says why, and what to do."""
+
+
+class Keeping:
+    """What is kept for one program: ``key`` is its name in ``place``."""
+
+    def __init__(
+        self, place: Place, key: str, options: "Options", program: "Program", answers: "Answers", before_site: bool
+    ) -> None:
+        self.place = place
+        self.key = key
+        self._options = options
+        self._program = program
+        self._answers = answers
+        self._before_site = before_site
+
+    def fill(self) -> None:
+        """Fill the store. Raises what reading may raise, and Unsettled."""
+        # Before root's own modules need more, which those that come later have not.
+        loaded = set(sys.modules)
+        from ..root.filling import fill
+
+        self.place.sweep(LEASE)
+        fill(self.place, self.key, self._program, self._options, loaded, self._answers, self._before_site)
+
+    def leave_filler(self) -> str:
+        """Leave a process behind that fills the store, unless one does; return why there is none yet, or will be none.
+
+        One that ``sitecustomize`` has given threads is not to be forked.
+        """
+        from ..root.witnesses import Mounts
+        from .left_behind import beginning_of, end_first, give_way, keep_only, leave_behind, wait_for_end
+
+        doubt = Mounts(self._options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
+        if doubt:
+            return doubt
+        self.place.complete()
+        filling = self.place.begin_filling(self.key) if len(os.listdir(THREADS)) == 1 else None
+        if filling is None:
+            return NONE_YET
+        starter = os.getpid()
+
+        def work() -> None:
+            keep_only(filling)
+            _let_go()
+            end_first()
+            # Apptainer waits for whoever uses an image that FUSE has mounted.
+            if image_on() != IMAGE_FILE:
+                give_way()
+                wait_for_end(starter, beginning_of(starter), STARTING)
+            self.fill()
+
+        leave_behind(work)
+        os.close(filling)
+        return NONE_YET
+
+    def wait_for_others(self, seconds: int) -> bool:
+        """Wait for the process that fills the store, another rank of this job say. Tell whether there is one then."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            filling = self.place.begin_filling(self.key, rest=0)
+            if filling is not None:
+                os.close(filling)
+                return self.place.has(self.key)
+            time.sleep(LOOK_AGAIN)
+        return False
+
+
+def fill_now(options: "Options", program: "Program", answers: "Answers", before_site: bool) -> None:
+    """Fill the store for this program, and end this process, with status 1 where that fails. Does not return."""
+    try:
+        _fill_here(options, program, answers, before_site)
+        status = 0
+    except Exception as exc:
+        say(f"mpiimport: no store is kept: {exc or type(exc).__name__}")
+        status = 1
+    # The program is not to be run, by whichever door this process came.
+    os._exit(status)
+
+
+def _fill_here(options: "Options", program: "Program", answers: "Answers", before_site: bool) -> None:
+    key = key_of(program, options, before_site)
+    reason = not_there(program) if key else NO_NAME
+    if reason:
+        raise NotFilled(reason)
+    place = Place.found_or_made(options.store_places(), options.session)
+    keeping = Keeping(place, key, options, program, answers, before_site)
+    filling = place.begin_filling(key, rest=0)
+    if filling is not None:
+        keeping.fill()
+    elif not keeping.wait_for_others(options.deadline):
+        raise NotFilled("another process has been filling it, and has not come to an end; look for that")
+
+
+def _let_go() -> None:
+    """Keep nothing of the rank that this process comes from: neither signals nor binding."""
+    for number in _signal.valid_signals():
+        if callable(_signal.getsignal(number)):
+            _signal.signal(number, _signal.SIG_DFL)
+    try:
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    except OSError:
+        pass

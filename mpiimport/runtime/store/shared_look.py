@@ -1,0 +1,54 @@
+"""One look at the tree for all processes of a node that ask at the same time whether a kept store is still true.
+
+A look counts for a process only if it began after that process had asked, and in the same view of the file system. So
+it tells what the process would have seen by itself.
+
+looked   in a store: when the last look began that found all as it was (ns, CLOCK_MONOTONIC), and in which view; locked
+         by the process that looks (flock(2))
+"""
+
+from .. import os, time
+from ..digest import DIGEST_SIZE, digest
+from .locked_file import LockedFile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .store import Store
+
+LOOKED = "looked"
+# The view of a process: what is mounted for it, and its root.
+MOUNTS, ROOT = "/proc/self/ns/mnt", "/"
+TIME_SIZE = 8
+
+
+def holds(store: "Store", asked: int, look: "Callable[[], bool]") -> bool:
+    """Return what ``look`` says; its answer, if that is yes, may be another process's.
+
+    ``asked``: ns by CLOCK_MONOTONIC, when this process began to ask. Raises what ``look`` raises.
+    """
+    answer = None
+    try:
+        view = _view()
+        with LockedFile(store.path(LOOKED), os.O_CREAT) as descriptor:
+            if _counts(os.pread(descriptor, TIME_SIZE + DIGEST_SIZE, 0), asked, view):
+                return True
+            began = time.monotonic_ns()
+            answer = look()
+            if answer:
+                os.pwrite(descriptor, began.to_bytes(TIME_SIZE, "little") + view, 0)
+    except OSError:
+        # Nothing can be locked or written there, or whoever looks does not come to an end.
+        pass
+    return look() if answer is None else answer
+
+
+def _view() -> bytes:
+    root = os.stat(ROOT)
+    return digest(repr((os.readlink(MOUNTS), root.st_dev, root.st_ino)).encode())
+
+
+def _counts(record: bytes, asked: int, view: bytes) -> bool:
+    began = int.from_bytes(record[:TIME_SIZE], "little")
+    return record[TIME_SIZE:] == view and asked <= began <= time.monotonic_ns()
