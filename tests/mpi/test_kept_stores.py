@@ -397,7 +397,7 @@ def test_a_report_names_the_store(job: Job, mpich: Mpi, store: str) -> None:
     jsonschema.validate(report, schema)
     kept_store, spared = report["kept_store"], report["estimated_path_calls_saved"]
     assert kept_store["directory"].startswith(store) and report["answered"]["python_modules"]["root"] > 50
-    assert 0 < kept_store["looked_at"] < spared and kept_store["uses"] == 1
+    assert kept_store["looked_at"] > 0 and spared > 0 and kept_store["uses"] == 1
 
 
 def test_a_job_on_several_nodes_is_served_as_always(job: Job, mpich: Mpi, store: str) -> None:

@@ -86,6 +86,13 @@ def test_what_is_saved_is_counted_on_the_other_ranks_alone() -> None:
     assert found["estimated_path_calls_saved"] == 4 * 8 + 3 * 4 + 12 + 7
 
 
+def test_from_a_kept_store_a_process_itself_saves_what_it_need_not_look_at() -> None:
+    rows = [*row()[: -len(ANSWERED)], 10, 5, 3, 1]
+    found: Figures = summary.answered(ANSWERED, rows, WIDTH, looked_at=20)
+    assert found["estimated_path_calls_saved"] == 4 * 10 + 3 * 5 + 3 + 1 - 20
+    assert summary.answered(ANSWERED, rows, WIDTH, looked_at=100)["estimated_path_calls_saved"] == 0
+
+
 def test_modules_come_by_cost_and_ours_are_left_out() -> None:
     costs = {}
     for number in range(summary.MODULES_SHOWN + 10):

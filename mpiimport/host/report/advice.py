@@ -49,7 +49,7 @@ def _whose(facts: dict[str, Any]) -> list[Advice]:
         return [
             Advice(None, "the report ends where the program began: the job was aborted, or goes on", "see how it ended")
         ]
-    if facts["scope"] == "root":
+    if facts["scope"] == "root" and "kept_store" not in facts:
         return [
             Advice(
                 None,

@@ -31,6 +31,8 @@ class Report:
 
     def __init__(self, path: str, rank: int) -> None:
         self.facts: dict[str, Value] = {}
+        # Where the imports are from a kept store: at how many paths this process looked, to believe that.
+        self.looked_at: int | None = None
         # The program may change the directory.
         self._path = path if path == TABLE else os.path.abspath(path)
         self._rank = rank
@@ -118,7 +120,7 @@ class Report:
         self._whole = scope == ALL
         self.facts["scope"] = scope
         self.facts.update(summary.phases(rows, WIDTH))
-        self.facts.update(summary.answered(ANSWERED, rows, WIDTH))
+        self.facts.update(summary.answered(ANSWERED, rows, WIDTH, self.looked_at))
         self.facts["modules"] = summary.modules(self._modules, largest)
         if self._ended:
             self.facts["imports"] = imports(self._ended, _birth())

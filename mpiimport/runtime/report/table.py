@@ -9,6 +9,11 @@ if TYPE_CHECKING:
 SHOWN = {"wall": ("min", "median", "max"), "own": ("median", "max"), "waited": ("median", "max")}
 MODULES_SHOWN = 5
 TOTAL = "total"
+KEPT = {
+    "age": "age in seconds",
+    "uses": "processes that came to it so far",
+    "looked_at": "paths looked at before it was believed",
+}
 STORED = {"copies": "stores", "bytes_stored": "bytes in a store", "bytes_broadcast": "bytes broadcast"}
 
 
@@ -51,10 +56,14 @@ def count_rows(facts: "Mapping[str, Any]") -> list[tuple[str, str]]:
     """Return what was read, moved and answered, as pairs of label and number."""
     found = {f"root, {name.replace('_', ' ')}": number for name, number in facts.get("root_read", {}).items()}
     found |= {label: facts[name] for name, label in STORED.items() if name in facts}
-    if any(count["others"] for count in facts["answered"].values()):
-        answered = facts["answered"].items()
-        found |= {f"other ranks, {name.replace('_', ' ')} from memory": count["others"] for name, count in answered}
-        found["  path calls that saved (estimate, at least)"] = facts["estimated_path_calls_saved"]
+    kept = facts.get("kept_store", {})
+    found |= {f"kept store, {label}": kept[name] for name, label in KEPT.items() if kept}
+    whose = {"root": "this process", "others": "other ranks"} if kept else {"others": "other ranks"}
+    for who, said in whose.items():
+        if any(count[who] for count in facts["answered"].values()):
+            answered = facts["answered"].items()
+            found |= {f"{said}, {name.replace('_', ' ')} from memory": count[who] for name, count in answered}
+            found["  path calls that saved (estimate, at least)"] = facts["estimated_path_calls_saved"]
     if "missed" in facts:
         found["modules not from the store"] = len(facts["missed"])
     return [(label, f"{number:,}") for label, number in found.items()]

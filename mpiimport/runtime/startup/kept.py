@@ -177,6 +177,7 @@ class _Attached:
                 "looked_at": self._looked_at,
                 "uses": uses(store.directory),
             }
+            report.looked_at = self._looked_at
             report.facts["modules_stored"] = len(imports.paths())
             report.measure(imports)
         pid = os.getpid()
