@@ -10,15 +10,22 @@ class OpenFile:
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
-        self._identity = self._present()
+        self._identity: tuple[int, int] | None = None
+        status = self._present()
+        if status is not None:
+            self._identity = status.st_dev, status.st_ino
 
     def is_open(self) -> bool:
         """Tell whether the descriptor still stands for that file."""
-        return self._identity is not None and self._present() == self._identity
+        return self.status() is not None
 
-    def _present(self) -> tuple[int, int] | None:
+    def status(self) -> "os.stat_result | None":
+        """Return what fstat(2) says of that file now; None where the descriptor no longer stands for it."""
+        status = self._present()
+        return status if status is not None and (status.st_dev, status.st_ino) == self._identity else None
+
+    def _present(self) -> "os.stat_result | None":
         try:
-            found = os.fstat(self.descriptor)
+            return os.fstat(self.descriptor)
         except (OSError, OverflowError):
             return None
-        return found.st_dev, found.st_ino

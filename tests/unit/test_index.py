@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mpiimport.runtime.digest import Damaged, digest
+from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.listing import DIRECTORY, FILE
 from mpiimport.runtime.store.index import Index
 from tests.conftest import ROOT
@@ -22,12 +22,12 @@ def sample(number_of_modules: int) -> dict[str, Any]:
         "writable": ["/home/user", "/home/user/\udcff"],
         "absent": ["/opt/tree/python311.zip"],
         "code": {
-            f"{directory}/{name}": (number * 1000, 1000, digest(name.encode()), 1_700_000_000 + number, 1 << 33)
+            f"{directory}/{name}": (number * 1000, 1000, (1_700_000_000 + number, 1 << 33, 1, 2))
             for number, name in enumerate(names)
         },
         "libraries": {"/opt/tree/package.libs/libneed.so": (1, 2, 3, 4), f"{directory}/ext.so": (1, 2, 3, 5)},
         "needs": {f"{directory}/ext.so": ["/opt/tree/package.libs/libneed.so"], f"{directory}/alone.so": []},
-        "metadata": {"/opt/tree/package-1.dist-info": {"METADATA": (40, 14, b"digested"), "top_level.txt": None}},
+        "metadata": {"/opt/tree/package-1.dist-info": {"METADATA": (40, 14), "top_level.txt": None}},
         "answers": {
             ("isdir", "/opt/tree"): True,
             ("listdir", "/opt/tree"): ["package"],

@@ -11,8 +11,9 @@ from pathlib import Path
 from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.batch_job import batch_job
+from mpiimport.runtime.store.kept_store import last_use, size_of, uses
 from mpiimport.runtime.store.lock import LOCK
-from mpiimport.runtime.store.place import PROGRAM, STARTED, Place, last_use, size_of, uses
+from mpiimport.runtime.store.place import PROGRAM, STARTED, Place
 
 from ..complaint import Complaint
 from . import session_look, session_run

@@ -181,11 +181,11 @@ class _Records:
         self._parts: list[bytes] = []
         self._size = 0
 
-    def add(self, data: bytes) -> tuple[int, int, bytes]:
-        """Append ``data``; return its offset, length and digest."""
+    def add(self, data: bytes) -> tuple[int, int]:
+        """Append ``data``; return its offset and length."""
         self._parts.append(data)
         self._size += len(data)
-        return self._size - len(data), len(data), digest(data)
+        return self._size - len(data), len(data)
 
     def joined(self) -> bytes:
         return b"".join(self._parts)

@@ -186,11 +186,11 @@ class Imports(Source):
         entry = self._index.code.get(path)
         if entry is None:
             return None
-        offset, length, expected, seen = entry
+        offset, length, seen = entry
         if (path in self.account.served or self._may_have_changed(path)) and stamp_of(path) != seen:
             return None
         try:
-            data = self._stored(offset, length, expected)
+            data = self._stored(offset, length)
         except Damaged:
             return None
         code = loaded_code(data)
@@ -243,16 +243,16 @@ class Imports(Source):
         return dict(zip(ANSWERED, (python, len(served) - python, self.absences, self._metadata), strict=True))
 
     def source_stamp(self, path: str) -> tuple[int, int]:
-        modified, _, size, _ = self._index.code[path][3]
+        modified, _, size, _ = self._index.code[path][2]
         return int(modified / 1e9), size
 
     def leave_pycs(self, paths: list[str]) -> None:
         """Write the pycs of source files that other ranks have imported, as each of them would have plainly."""
         # Where this rank's program has chosen a place for pycs, the others may have chosen another.
         for path in paths if sys.pycache_prefix == PYCACHE_PREFIX else []:
-            offset, length, expected, seen = self._index.code[path]
+            offset, length, seen = self._index.code[path]
             if not sys.dont_write_bytecode and stamp_of(path) == seen and not os.path.exists(cache_from_source(path)):
-                StoreSourceLoader("", path).write_pyc(marshal.loads(self._stored(offset, length, expected)))
+                StoreSourceLoader("", path).write_pyc(marshal.loads(self._stored(offset, length)))
 
     def invalidate(self) -> None:
         self._invalidated = True
@@ -284,10 +284,10 @@ class Imports(Source):
 
         _imp.create_dynamic = create_dynamic
 
-    def _stored(self, offset: int, length: int, expected: bytes) -> bytes:
+    def _stored(self, offset: int, length: int) -> bytes:
         """Return a part of the store's code file. Raises Damaged, also where it is gone."""
         try:
-            return self._store.read_code(offset, length, expected)
+            return self._store.read_code(offset, length)
         except OSError:
             raise Damaged("the program has closed the store, which is gone by now") from None
         except Damaged:

@@ -18,8 +18,9 @@ from ..serving.imports import Imports
 from ..store.batch_job import batch_job
 from ..store.index import Index, generation, linker_settings
 from ..store.kept_key import key_of
+from ..store.kept_store import uses
 from ..store.launch_look import CHANGED, HOLDS, LOOKED_BY_LAUNCH, told_of
-from ..store.place import Place, uses
+from ..store.place import Place
 from ..store.shared_look import holds
 from ..store.witnesses import WITNESSES, Witnesses
 

@@ -19,11 +19,11 @@ class Index:
     listings   directory -> {name: FILE or DIRECTORY}, the names an import can use
     writable   directories the job may write to, which have no listing: they are asked themselves
     absent     entries of ``sys.path`` that are no directory
-    code       source or bytecode file -> (offset, length, digest, the file's ``stamp``)
+    code       source or bytecode file -> (offset, length, the file's ``stamp``)
     libraries  original path of every library in the store -> the file's ``stamp``
     aliases    real path of a library -> the path in ``libraries`` by which it was found, where the two differ
     needs      library -> paths of the libraries to load before it, in order
-    metadata   ``*.dist-info`` directory -> {file name: (offset, length, digest), None where it does not exist}
+    metadata   ``*.dist-info`` directory -> {file name: (offset, length), None where it does not exist}
     answers    what ``site_answers.Answers`` recorded on root
     expected   of a kept store: the modules that earlier processes are known to have imported
     linker     of a kept store: ``linker_settings`` of what found its libraries
@@ -52,10 +52,10 @@ class Index:
         listings: dict[str, dict[str, int]],
         writable: list[str],
         absent: list[str],
-        code: "dict[str, tuple[int, int, bytes, Stamp]]",
+        code: "dict[str, tuple[int, int, Stamp]]",
         libraries: "dict[str, Stamp]",
         needs: dict[str, list[str]],
-        metadata: dict[str, dict[str, tuple[int, int, bytes] | None]],
+        metadata: dict[str, dict[str, tuple[int, int] | None]],
         answers: dict[tuple[str, str], object],
         aliases: dict[str, str],
         expected: list[str],

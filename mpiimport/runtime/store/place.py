@@ -11,6 +11,7 @@ started         the commands that have filled stores, for ``mpiimport session re
 from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, flock
 from .batch_job import of_batch_job
+from .kept_store import last_use, size_of, write_through
 from .lock import LOCK, is_used, own_prefix, remove, remove_unless_used, user
 from .memory import room
 from .store import NoRoom, Store
@@ -147,6 +148,7 @@ class Place:
         store.kept = True
         with open(store.path(PROGRAM), "x", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write(program)
+        write_through(store.directory)
         fresh = self.path(PROGRAMS, f"{key}.{os.getpid()}")
         before = self._target(key)
         os.symlink(os.path.join("..", STORES, os.path.basename(store.directory)), fresh)
@@ -255,34 +257,6 @@ def _make(directory: str) -> None:
         os.mkdir(directory, 0o700)
     except FileExistsError:
         pass
-
-
-def last_use(store: str) -> float:
-    """Return when somebody has come to a store; 0 where it has been removed meanwhile."""
-    try:
-        return os.stat(os.path.join(store, LOCK)).st_mtime
-    except OSError:
-        return 0
-
-
-def uses(store: str) -> int:
-    """Return how many processes have come to a store so far. Raises OSError."""
-    return os.stat(os.path.join(store, LOCK)).st_size
-
-
-def size_of(directory: str) -> int:
-    """Return the bytes that a store takes, as far as it is still there."""
-    total = 0
-    for parent, _, files in os.walk(directory):
-        total += sum(_bytes_of(os.path.join(parent, name)) for name in files)
-    return total
-
-
-def _bytes_of(path: str) -> int:
-    try:
-        return os.lstat(path).st_blocks * 512
-    except FileNotFoundError:
-        return 0
 
 
 def _own_name(session: str) -> str:

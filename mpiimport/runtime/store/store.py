@@ -1,7 +1,8 @@
 """The store of one node: a private directory in memory that its ranks fill once and read from then on.
 
 A file that was filled with what root sent is sealed: its modification time gets a fraction that any later
-write or truncation replaces. Ranks map libraries only from sealed files, which costs them no look at the content.
+write or truncation replaces. Ranks take code and libraries only from sealed files, which costs them no look at the
+content.
 
 lock       locked, shared, by every process that uses the store (flock(2)), so that the last one out removes it; of a
            kept store each of them adds a byte to it
@@ -15,7 +16,7 @@ looked     of a kept store: see `shared_look`
 
 from .. import open, os, time
 from ..c_functions import LOCK_NB, LOCK_SH, flock
-from ..digest import FORMAT, Damaged, digest
+from ..digest import FORMAT, Damaged
 from ..open_file import OpenFile
 from ..option_table import STORE_SIZE
 from ..size import Size, in_words
@@ -135,30 +136,39 @@ class Store:
 
     def is_sealed(self, name: str) -> bool:
         """Tell whether a file is as its writer left it. Raises OSError where it is gone."""
-        return os.stat(self.path(name)).st_mtime_ns % SECOND == SEAL
+        return _is_sealed(os.stat(self.path(name)))
 
     def open_code(self) -> None:
         """Keep the code file open, so that it can be read even if the files should vanish. Raises OSError."""
         self._code = OpenFile(os.open(self.path("code"), os.O_RDONLY | os.O_CLOEXEC))
 
-    def read_code(self, offset: int, length: int, expected: bytes) -> bytes:
-        """Return the part of the code file whose digest is ``expected``.
+    def read_code(self, offset: int, length: int) -> bytes:
+        """Return a part of the code file.
 
-        The file is opened again where the program has closed it. Raises OSError where it is gone then, and Damaged.
+        The file is opened again where the program has closed it. Raises OSError where it is gone then, and Damaged
+        where something has been written to it since it was sealed.
         """
-        data = self._read_code(offset, length)
-        if digest(data) != expected and not (self._code is not None and self._code.is_open()):
+        found = self._read_code(offset, length)
+        if found is None:
             self.open_code()
-            data = self._read_code(offset, length)
-        if digest(data) != expected:
-            raise Damaged("a record of the store is damaged")
-        return data
+            found = self._read_code(offset, length)
+        if found is None or len(found) != length:
+            raise Damaged("the code in the store is damaged")
+        return found
 
-    def _read_code(self, offset: int, length: int) -> bytes:
+    def _read_code(self, offset: int, length: int) -> bytes | None:
+        """Return what is read, nothing of a file that is not sealed; None where the file is not open any more."""
+        if self._code is None:
+            return None
         try:
-            return b"" if self._code is None else os.pread(self._code.descriptor, length, offset)
+            data = os.pread(self._code.descriptor, length, offset)
         except OSError:
-            return b""
+            return None
+        # What is written while this reads shows by now.
+        status = self._code.status()
+        if status is None:
+            return None
+        return data if _is_sealed(status) else b""
 
     def read(self, name: str) -> bytes:
         """Return what a file holds. Raises OSError."""
@@ -220,6 +230,10 @@ class Store:
                     os.posix_fallocate(fd, 0, size)
             finally:
                 os.close(fd)
+
+
+def _is_sealed(status: "os.stat_result") -> bool:
+    return status.st_mtime_ns % SECOND == SEAL
 
 
 def library_name(path: str) -> str:
