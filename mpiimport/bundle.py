@@ -56,7 +56,8 @@ def _name(file: Path) -> str:
 
 
 def _code(file: Path) -> bytes:
-    return marshal.dumps(compile(file.read_bytes(), str(file), "exec", dont_inherit=True))
+    # Without docstrings: nobody asks for them, and each process would read them.
+    return marshal.dumps(compile(file.read_bytes(), str(file), "exec", dont_inherit=True, optimize=2))
 
 
 if __name__ == "__main__":

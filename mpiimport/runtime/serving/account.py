@@ -66,8 +66,10 @@ class Account:
         """Return the files of modules that were served, and the names of modules that came the ordinary way."""
         ordinary = set(self._ordinary)
         for name, module in list(sys.modules.items()):
-            file = file_of(module) if isinstance(name, str) else ""
-            if file and file not in self.served and file not in self.direct and not self._is_known(name):
+            if not isinstance(name, str) or self._is_known(name):
+                continue
+            file = file_of(module)
+            if file and file not in self.served and file not in self.direct:
                 ordinary.add(name)
         return self.served | self.direct, ordinary
 
