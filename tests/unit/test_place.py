@@ -12,6 +12,7 @@ from mpiimport.runtime.options import Options, switched_off
 from mpiimport.runtime.size import Size
 from mpiimport.runtime.store.batch_job import batch_job
 from mpiimport.runtime.store.lock import LOCK
+from mpiimport.runtime.store.objects import OBJECTS
 from mpiimport.runtime.store.place import FILLING, PROGRAM, PROGRAMS, STORES, Place
 from mpiimport.runtime.store.store import NoRoom, Store
 from tests.conftest import ROOT
@@ -35,8 +36,9 @@ def place(tmp_path: Path) -> Place:
 
 def publish(place: Place, key: str, content: bytes = b"content", options: Options | None = None) -> str:
     store = place.create({"index": len(content), "code": len(content)}, options or switched_off())
-    for name in ("index", "code"):
-        store.write(name, 0, memoryview(content))
+    for name, data in (("index", content), ("code", content[::-1])):
+        store.write(name, 0, memoryview(data))
+        store.seal(name)
     place.publish(key, store, "script /app.py")
     store.leave()
     return store.directory
@@ -171,13 +173,13 @@ def test_coming_to_a_store_counts_as_its_use(place: Place) -> None:
 def test_the_stores_not_used_for_longest_make_room_but_none_that_is_used(place: Place) -> None:
     options = switched_off()
     options.store_size = Size.parse("40MiB")
-    content = bytes(6 << 20)
-    directories = [publish(place, f"{number:016x}", content, options) for number in range(3)]
+    contents = [os.urandom(6 << 20) for _ in range(4)]
+    directories = [publish(place, f"{number:016x}", contents[number], options) for number in range(3)]
     for age, directory in enumerate(directories):
         os.utime(Path(directory, LOCK), (0, 1000 + age))
     oldest = attached(place, f"{0:016x}")
     os.utime(Path(directories[0], LOCK), (0, 0))
-    new = publish(place, KEY, content, options)
+    new = publish(place, KEY, contents[3], options)
     assert stores(place) == sorted([directories[0], directories[2], new])
     oldest.leave()
 
@@ -222,6 +224,37 @@ def test_what_a_killed_filler_left_is_swept(place: Place) -> None:
     os.utime(Path(left, LOCK), (0, 0))
     place.sweep(10**10)
     assert stores(place) == []
+
+
+def test_what_stores_hold_alike_is_there_once(place: Place) -> None:
+    content = bytes(range(256)) * 4096
+    one, other = publish(place, KEY, content), publish(place, OTHER, content)
+    different = publish(place, "1" * 16, content[:-1])
+    inodes = {(Path(store) / name).stat().st_ino for store in (one, other) for name in ("index", "code")}
+    assert len(inodes) == 2 and len(list(Path(place.path(OBJECTS)).iterdir())) == 4
+    assert place.size() < 5 * len(content)
+    assert place.idle_size() == place.size()
+    # The object lasts as long as a store that has it.
+    user = attached(place, OTHER)
+    os.utime(Path(one, LOCK), (0, 0))
+    os.utime(Path(different, LOCK), (0, 0))
+    place.sweep(3600)
+    assert stores(place) == [other] and user.read("index") == content
+    assert len(list(Path(place.path(OBJECTS)).iterdir())) == 2 and place.idle_size() == 0
+    user.leave()
+    assert place.remove() == [] and not Path(place.directory).exists()
+
+
+def test_an_object_that_was_written_to_is_taken_by_no_other_store(place: Place) -> None:
+    content = bytes(1 << 20)
+    first = publish(place, KEY, content)
+    with Path(first, "code").open("r+b") as stream:
+        stream.write(b"damaged")
+    second = publish(place, OTHER, content)
+    assert Path(second, "code").read_bytes() == content != Path(first, "code").read_bytes()
+    # From now on it is the sound one that others share.
+    third = publish(place, "1" * 16, content)
+    assert Path(third, "code").samefile(Path(second, "code"))
 
 
 def test_stopping_removes_everything_but_what_is_used(place: Place) -> None:

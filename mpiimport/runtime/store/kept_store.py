@@ -31,16 +31,15 @@ def uses(store: str) -> int:
     return os.stat(os.path.join(store, LOCK)).st_size
 
 
-def size_of(directory: str) -> int:
-    """Return the bytes that a store takes, as far as it is still there."""
-    total = 0
-    for parent, _, files in os.walk(directory):
-        total += sum(_bytes_of(os.path.join(parent, name)) for name in files)
-    return total
-
-
-def _bytes_of(path: str) -> int:
-    try:
-        return os.lstat(path).st_blocks * 512
-    except FileNotFoundError:
-        return 0
+def size_of(*directories: str) -> int:
+    """Return the bytes that stores take together, as far as they are still there: what they share counts once."""
+    found: dict[int, int] = {}
+    for directory in directories:
+        for parent, _, files in os.walk(directory):
+            for name in files:
+                try:
+                    status = os.lstat(os.path.join(parent, name))
+                except FileNotFoundError:
+                    continue
+                found[status.st_ino] = status.st_blocks * 512
+    return sum(found.values())

@@ -1,5 +1,6 @@
 """Where kept stores lie: one directory per user and node, or session. Nobody waits, and no daemon runs.
 
+objects/<name>  the large files of the stores, see ``objects``
 stores/<name>   a store (see ``store``), complete and never changed. Its lock is held by each of its users, and says
                 how many there were, and when the last of them came
 programs/<key>  a symbolic link to the store for a program, put there by renaming
@@ -14,6 +15,7 @@ from .batch_job import of_batch_job
 from .kept_store import last_use, size_of, write_through
 from .lock import LOCK, is_used, own_prefix, remove, remove_unless_used, user
 from .memory import room
+from .objects import OBJECTS, drop_unused, share
 from .store import NoRoom, Store
 
 TYPE_CHECKING = False
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
     from ..options import Options
 
-KINDS = STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "filling"
+STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "filling"
+KINDS = STORES, PROGRAMS, WANTED, FILLING, OBJECTS
 # Seconds between two fillings for one program: of a tree that changes all the time nothing can be kept.
 REST = 10
 # In a store: what it is for.
@@ -137,7 +140,7 @@ class Place:
         needed = sum(sizes.values())
         idle = self._by_last_use()
         while idle and room(parent, options.store_size, self.size()) < needed:
-            remove_unless_used(idle.pop(0))
+            self._remove_unless_used(idle.pop(0))
         return Store.create([parent], sizes, options.store_size)
 
     def publish(self, key: str, store: Store, program: str) -> None:
@@ -148,20 +151,21 @@ class Place:
         store.kept = True
         with open(store.path(PROGRAM), "x", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write(program)
+        share(store, self.path(OBJECTS))
         write_through(store.directory)
         fresh = self.path(PROGRAMS, f"{key}.{os.getpid()}")
         before = self._target(key)
         os.symlink(os.path.join("..", STORES, os.path.basename(store.directory)), fresh)
         os.rename(fresh, self.path(PROGRAMS, key))
         if before:
-            remove_unless_used(before)
+            self._remove_unless_used(before)
 
     def withdraw(self, key: str, store: Store) -> None:
         """Leave a store that is damaged, and let nobody else come to it. Raises OSError."""
         store.leave()
         if self._target(key) == store.directory:
             os.unlink(self.path(PROGRAMS, key))
-        remove_unless_used(store.directory)
+        self._remove_unless_used(store.directory)
 
     def want(self, key: str, modules: "Iterable[str]") -> None:
         """Let whoever comes next see to another store for a key, which has these modules too. Raises OSError."""
@@ -188,11 +192,11 @@ class Place:
 
     def size(self) -> int:
         """Return the bytes that all stores take. Raises OSError."""
-        return sum(map(size_of, self._by_last_use()))
+        return size_of(*self._by_last_use())
 
     def idle_size(self) -> int:
-        """Return the bytes of those stores that no process uses now. Raises OSError."""
-        return sum(size_of(directory) for directory in self._by_last_use() if not is_used(directory))
+        """Return the bytes of those stores alone that no process uses now. Raises OSError."""
+        return self.size() - size_of(*filter(is_used, self._by_last_use()))
 
     def stores(self) -> list[str]:
         """Return the directories of the stores that processes can attach to. Raises OSError."""
@@ -206,10 +210,11 @@ class Place:
                 os.unlink(self.path(kind, name))
         for directory in self._by_last_use():
             if os.path.lexists(os.path.join(directory, LOCK)):
-                remove_unless_used(directory)
+                self._remove_unless_used(directory)
             else:
                 # What is left of one that something else has begun to remove.
                 remove(directory)
+        drop_unused(self.path(OBJECTS))
         left = self._by_last_use()
         for name in self._names(FILLING) if not left else ():
             os.unlink(self.path(FILLING, name))
@@ -230,9 +235,13 @@ class Place:
             for directory in self._by_last_use():
                 idle = time.time() - last_use(directory)
                 if idle > seconds or (directory not in wanted and idle > SETTLING):
-                    remove_unless_used(directory)
+                    self._remove_unless_used(directory)
         except OSError:
             pass
+
+    def _remove_unless_used(self, directory: str) -> None:
+        remove_unless_used(directory)
+        drop_unused(self.path(OBJECTS))
 
     def _target(self, key: str) -> str:
         try:

@@ -136,7 +136,7 @@ class Store:
 
     def is_sealed(self, name: str) -> bool:
         """Tell whether a file is as its writer left it. Raises OSError where it is gone."""
-        return _is_sealed(os.stat(self.path(name)))
+        return has_seal(os.stat(self.path(name)))
 
     def open_code(self) -> None:
         """Keep the code file open, so that it can be read even if the files should vanish. Raises OSError."""
@@ -168,7 +168,7 @@ class Store:
         status = self._code.status()
         if status is None:
             return None
-        return data if _is_sealed(status) else b""
+        return data if has_seal(status) else b""
 
     def read(self, name: str) -> bytes:
         """Return what a file holds. Raises OSError."""
@@ -232,7 +232,8 @@ class Store:
                 os.close(fd)
 
 
-def _is_sealed(status: "os.stat_result") -> bool:
+def has_seal(status: "os.stat_result") -> bool:
+    """Tell whether a file is as its writer left it."""
     return status.st_mtime_ns % SECOND == SEAL
 
 
