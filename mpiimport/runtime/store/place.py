@@ -116,22 +116,25 @@ class Place:
     def begin_filling(self, key: str, rest: int = REST) -> int | None:
         """Return a descriptor that tells everybody, while it is open, that a store for this key is being filled.
 
-        None where somebody else does that, or has done it less than ``rest`` seconds ago.
+        None where somebody else does that, or has done it less than ``rest`` seconds ago. Raises OSError where no file
+        can be locked there.
         """
-        try:
-            descriptor = os.open(self.path(FILLING, key), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        except OSError:
-            return None
+        path = self.path(FILLING, key)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             flock(descriptor, LOCK_EX | LOCK_NB)
             status = os.fstat(descriptor)
-            if status.st_size and time.time() - status.st_mtime < rest:
+            # The clock may have been set back since.
+            if status.st_size and 0 <= time.time() - status.st_mtime < rest:
                 raise BlockingIOError
             # Whatever comes of it.
             os.pwrite(descriptor, b"1", 0)
-        except OSError:
+        except BlockingIOError:
             os.close(descriptor)
             return None
+        except OSError as exc:
+            os.close(descriptor)
+            raise OSError(exc.errno, f"{path} cannot be locked and written to: {exc.strerror}") from None
         return descriptor
 
     def create(self, sizes: dict[str, int], options: "Options") -> Store:
