@@ -1,8 +1,12 @@
-"""A farm: many short tasks of one program on one node, whose tree changes meanwhile."""
+"""A farm: many short tasks of one program on one node, whose tree changes meanwhile, and some of which are killed."""
 
 import os
+import random
 import subprocess
+import threading
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,9 +104,65 @@ class Farm:
         return found
 
     def stored(self) -> int:
-        """Return the bytes that all stores take."""
-        sizes = []
+        """Return the bytes that all stores take; what they share counts once."""
+        sizes = {}
         for path in self.store.rglob("*"):
             with suppress(OSError):
-                sizes.append(path.stat().st_blocks * 512)
-        return sum(sizes)
+                status = path.stat()
+                sizes[status.st_ino] = status.st_blocks * 512
+        return sum(sizes.values())
+
+
+@dataclass(frozen=True)
+class Disturbances:
+    """What befalls a farm. ``each``: after so many tasks the tree changes; ``seconds``: each task stays so long."""
+
+    tasks: int
+    at_once: int
+    killed: int
+    fillers_killed: int
+    each: int
+    seconds: float
+
+
+@dataclass
+class Watched:
+    """What was seen meanwhile. ``stored``: bytes that all stores took, by the seconds since the first task began."""
+
+    fillers_killed: int = 0
+    stored: list[tuple[float, int]] = field(default_factory=list)
+
+
+def run_disturbed(farm: Farm, what: Disturbances, seed: int) -> Watched:
+    """Run all tasks of a farm, killing some of them, and fillers. Raises ValueError where a task is wrong."""
+    chance = random.Random(seed)
+    victims = {*chance.sample(range(what.tasks), what.killed)}
+    watched, over, began = Watched(), threading.Event(), time.monotonic()
+
+    def kill(process: subprocess.Popen[str]) -> None:
+        time.sleep(chance.uniform(0, what.seconds))
+        process.kill()
+
+    def task(number: int) -> None:
+        if number and number % what.each == 0:
+            farm.tree.change()
+        farm.task(str(number), what.seconds, kill if number in victims else None)
+
+    def watch() -> None:
+        while not over.wait(0.05):
+            watched.stored.append((time.monotonic() - began, farm.stored()))
+            for pid in farm.fillers()[: what.fillers_killed - watched.fillers_killed]:
+                time.sleep(chance.uniform(0, 0.5))
+                with suppress(OSError):
+                    os.kill(pid, 9)
+                    watched.fillers_killed += 1
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        with ThreadPoolExecutor(what.at_once) as pool:
+            list(pool.map(task, range(what.tasks)))
+    finally:
+        over.set()
+        watching.join()
+    return watched

@@ -25,6 +25,7 @@ COLOURS = {
 # Files that do not differ where the figures do not.
 matplotlib.rcParams |= {"svg.hashsalt": "mpiimport", "svg.fonttype": "none"}
 METADATA = {"Date": None}
+MEBIBYTE = 1 << 20
 # Of settings, in a row.
 PANELS = 4
 
@@ -41,6 +42,8 @@ def draw(results: Path, directory: Path) -> list[Path]:
     for result in recorded.results(PATTERN, results):
         settings |= of_settings(result)
     figures |= {"tasks": tasks(settings)} if settings else {}
+    farm = latest("farm_under_kills*.json", results)
+    figures |= {"farm": memory_of_stores(farm)} if farm else {}
     paths = []
     for name, figure in figures.items():
         paths.append(directory / f"{name}.svg")
@@ -86,6 +89,19 @@ def tasks(settings: Settings) -> Figure:
     figure.supxlabel("seconds")
     figure.supylabel("tasks done")
     figure.legend(*_of_all_panels(panels), loc="outside right upper", fontsize="small")
+    return figure
+
+
+def memory_of_stores(farm: dict[str, Any]) -> Figure:
+    """What all stores of a farm take over time, beside their limit."""
+    figure = Figure(figsize=(7, 3), layout="constrained")
+    axes = figure.subplots()
+    seconds, sizes = zip(*farm["stored"], strict=True)
+    axes.step(seconds, [size / MEBIBYTE for size in sizes], where="post", color=COLOURS["kept"], label="all stores")
+    axes.axhline(farm["limit"] / MEBIBYTE, color=COLOURS["plain"], linestyle="--", label="limit (MPIIMPORT_STORE_SIZE)")
+    axes.set(xlabel="seconds", ylabel="MiB in memory", ylim=(0, None))
+    axes.grid(alpha=0.3)
+    axes.legend(loc="center left")
     return figure
 
 

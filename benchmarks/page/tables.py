@@ -241,6 +241,17 @@ def kept_jobs(result: dict[str, Any]) -> str:
     return f"{source(result, [one['load_average'] for one in result['settings']])}\n\n{table(headings, rows)}"
 
 
+@of_latest("farm_under_kills*.json")
+def farm_under_kills(result: dict[str, Any]) -> str:
+    """Say how the tasks of a farm ended, and what is left of their stores."""
+    ended = [*result["ended"].items(), ("fillings killed", result["fillers_killed"])]
+    most = max(size for _, size in result["stored"]) / (1 << 20)
+    rows = [[name, str(count)] for name, count in ended]
+    rows += [["the most that all stores took", f"{most:.1f} MiB of {result['limit'] >> 20}"]]
+    rows += [["files left after `session stop`", str(len(result["left"]))]]
+    return f"{source(result)}\n\n{table(['tasks that were', 'number'], rows)}"
+
+
 def wall_and_cpu(way: dict[str, list[float | None]]) -> str:
     known = ([value for value in way[name] if value is not None] for name in ("wall", "cpu"))
     return "; ".join(f"{median(values):.1f} s" if values else "? s" for values in known)

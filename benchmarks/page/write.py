@@ -49,6 +49,8 @@ def written(directory: Path = RESULTS) -> str:
     )
     slower = tables.never_slower(directory)
     parts += ["## Where nothing is to be gained", slower, "![Ratios to plain](benchmarks/slower.svg)"] if slower else []
+    farm = tables.farm_under_kills(directory)
+    parts += ["## A farm under kills", farm, "![Memory of all stores](benchmarks/farm.svg)"] if farm else []
     for heading, text in (
         ("## Jobs that keep a store", tables.kept_jobs(directory)),
         ("## CPU of the imports", tables.import_cpu(directory)),

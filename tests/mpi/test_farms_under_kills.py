@@ -3,23 +3,18 @@
 import os
 import random
 import subprocess
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 
 import pytest
 
-from lab.farm import PROGRAM, Farm, Tree
+from lab.farm import PROGRAM, Disturbances, Farm, Tree, run_disturbed
 from lab.processes import running
 from lab.ranks import Mpi, run
 from lab.slurm import Slurm
 from tests.conftest import Job, settle, wait_for
 
-AT_ONCE = 20
-TASKS, KILLED, FILLERS_KILLED = 1000, 50, 5
-# The tree is changed so often. Fillings for a program are ten seconds apart, so that tasks must not be too short.
-EACH, SECONDS = 250, 3
+# Fillings for a program are ten seconds apart, so that tasks must not be too short.
+KILLS = Disturbances(tasks=1000, at_once=20, killed=50, fillers_killed=5, each=250, seconds=3)
 LIMIT = 8 << 20
 
 
@@ -44,42 +39,12 @@ def stop(job: Job, farm: Farm, environment: dict[str, str]) -> None:
 
 @pytest.mark.full
 def test_tasks_are_right_while_others_and_fillers_are_killed(job: Job, farm: Farm) -> None:
-    chance = random.Random(16)
-    victims = {*chance.sample(range(TASKS), KILLED)}
-    most = fillers_killed = 0
-    over = threading.Event()
-
-    def kill(process: subprocess.Popen[str]) -> None:
-        time.sleep(chance.uniform(0, SECONDS))
-        process.kill()
-
-    def task(number: int) -> None:
-        if number and number % EACH == 0:
-            farm.tree.change()
-        farm.task(str(number), SECONDS, kill if number in victims else None)
-
-    def watch() -> None:
-        nonlocal most, fillers_killed
-        while not over.wait(0.05):
-            most = max(most, farm.stored())
-            for pid in farm.fillers()[: FILLERS_KILLED - fillers_killed]:
-                time.sleep(chance.uniform(0, 0.5))
-                with suppress(OSError):
-                    os.kill(pid, 9)
-                    fillers_killed += 1
-
-    watching = threading.Thread(target=watch)
-    watching.start()
-    try:
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(task, range(TASKS)))
-    finally:
-        over.set()
-        watching.join()
+    watched = run_disturbed(farm, KILLS, 16)
     ways = {way: farm.ended.count(way) for way in ("killed", "plain", "served")}
-    assert sum(ways.values()) == TASKS and ways["killed"] > KILLED / 2 and ways["served"] > TASKS / 4, ways
-    assert fillers_killed == FILLERS_KILLED
-    assert 0 < most <= LIMIT
+    assert sum(ways.values()) == KILLS.tasks, ways
+    assert ways["killed"] > KILLS.killed / 2 and ways["served"] > KILLS.tasks / 4, ways
+    assert watched.fillers_killed == KILLS.fillers_killed
+    assert 0 < max(stored for _, stored in watched.stored) <= LIMIT
     stop(job, farm, farm.environment)
 
 
