@@ -102,6 +102,18 @@ def test_what_a_rank_starts_later_looks_for_itself(job: Job, mpich: Mpi, part: P
     assert launch(mpich, python, parent).lines().count("plain 2") == 2
 
 
+def test_a_job_starts_whatever_hinders_the_look(job: Job, mpich: Mpi, launch: Launch) -> None:
+    fill(job, mpich, launch)
+    unknown = launch(mpich, MPIIMPORT_STORE_SIZE="much")
+    assert (unknown.status, unknown.lines()) == (0, ["plain old"] * 2), unknown.stderr
+    (said,) = unknown.ours()
+    assert "MPIIMPORT_STORE_SIZE" in said
+    (index,) = job.stores().glob("*/stores/*/witnesses")
+    index.write_bytes(b"nonsense")
+    damaged = launch(mpich)
+    assert (damaged.status, damaged.ours()) == (0, []), damaged.stderr
+
+
 def test_a_session_is_refreshed_where_the_tree_has_changed(job: Job, mpich: Mpi, part: Path, launch: Launch) -> None:
     script = job.script(SHOW)
     command = str(job.prefix / "bin" / "mpiimport")

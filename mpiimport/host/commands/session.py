@@ -34,7 +34,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = kinds.add_parser("look", help="look once, for all ranks that the launcher behind -- starts")
     parser.add_argument("--ignoring", type=int, nargs="*", default=[], help=argparse.SUPPRESS)
     parser.set_defaults(
-        run=lambda given, command: session_look.run(command, kept_place(), given.ignoring), takes_command=True
+        run=lambda given, command: session_look.run(command, kept_place, given.ignoring), takes_command=True
     )
     parser = kinds.add_parser("status", help="list the stores")
     parser.set_defaults(run=lambda given, command: status())

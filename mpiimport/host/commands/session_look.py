@@ -5,6 +5,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from mpiimport.runtime.store.launch_look import LOOKED_BY_LAUNCH, in_one_text
 from mpiimport.runtime.store.place import PROGRAM, Place
 from mpiimport.runtime.store.witnesses import WITNESSES, Witnesses
 
+from ..complaint import Complaint
 from .becoming import become
 
 THREADS = 16
@@ -57,15 +59,24 @@ def _read(store: Path) -> tuple[str, dict[str, Stamp | None]] | None:
     return None if index.mounts or witnesses.of_image else (generation(packed), witnesses.seen)
 
 
-def run(command: list[str], place: Place | None, ignored: list[int]) -> int:
-    """Look, tell the ranks that a command starts, and become it. See ``become``."""
-    found = look(place) if place is not None else []
+def run(command: list[str], find_place: Callable[[], Place | None], ignored: list[int]) -> int:
+    """Look, tell the ranks that a command starts, and become it, whatever comes of the look. See ``become``."""
+    try:
+        place = find_place()
+        told = _told(look(place)) if place is not None else ""
+    except (Complaint, OSError):
+        # What is wrong with options the ranks say, and look for themselves.
+        told = ""
+    return become(command, {**os.environ, LOOKED_BY_LAUNCH: told}, ignored)
+
+
+def _told(found: list[Look]) -> str:
+    """Name what has changed on standard error, and return what the ranks are told."""
     for one in found:
         if one.changed:
             said = f"{one.changed[0]} has changed since the store of {program_of(one.store)} was filled"
             print(f"mpiimport: {said}; it is not used", file=sys.stderr)
-    told = in_one_text({one.generation: not one.changed for one in found})
-    return become(command, {**os.environ, LOOKED_BY_LAUNCH: told}, ignored)
+    return in_one_text({one.generation: not one.changed for one in found})
 
 
 def program_of(store: Path) -> str:
