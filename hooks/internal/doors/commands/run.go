@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -86,6 +87,10 @@ var starters = []string{
 func (c Call) looks(line []string, p *profile.Profile) bool {
 	place := launcherPlace(line)
 	if place == len(line) || !slices.Contains(starters, filepath.Base(line[place])) {
+		return false
+	}
+	if _, err := os.Stat(prefix.HostPython(c.Prefix)); err != nil {
+		// The ranks look for themselves.
 		return false
 	}
 	options, err := launch.HostEnvironment(p, c.Env, false)

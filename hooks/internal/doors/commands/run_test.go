@@ -239,19 +239,31 @@ func TestASessionStandsInFrontOfTheLauncher(t *testing.T) {
 
 func TestStoresAreLookedAtOnceWhereALauncherStartsTheRanks(t *testing.T) {
 	const own = " -I -m mpiimport.host session look --ignoring -- "
+	withHostPython := func(c Call) Call {
+		if err := os.MkdirAll(filepath.Join(c.Prefix, "host", "bin"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(c.Prefix, "host", "bin", "python"), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	if job, err := installed(t, nil).with("srun app", "MPIIMPORT_KEEP=auto").Run(); err != nil || strings.Join(job.Args, " ") != "srun app" {
+		t.Errorf("without a Python for it: %q %v", job.Args, err)
+	}
 	for _, line := range []string{"srun -n 2 app", "nice mpiexec.hydra -n 2 app"} {
-		job, err := installed(t, nil).with(line, "MPIIMPORT_KEEP=auto").Run()
+		job, err := withHostPython(installed(t, nil)).with(line, "MPIIMPORT_KEEP=auto").Run()
 		if err != nil || !strings.HasSuffix(strings.Join(job.Args, " "), own+line) {
 			t.Errorf("%s: %q %v", line, job.Args, err)
 		}
 	}
 	for line, env := range map[string]string{"srun app": "MPIIMPORT_KEEP=never", "mpirun app": "HOME=/none", "sh -c srun": "MPIIMPORT_KEEP=auto"} {
-		job, err := installed(t, nil).with(line, env).Run()
+		job, err := withHostPython(installed(t, nil)).with(line, env).Run()
 		if got := strings.Join(job.Args, " "); got != line || err != nil {
 			t.Errorf("%s: %q %v", line, job.Args, err)
 		}
 	}
-	c := installed(t, map[string]string{"mpirun": "echo 'mpirun (Open MPI) 5.0.11'"})
+	c := withHostPython(installed(t, map[string]string{"mpirun": "echo 'mpirun (Open MPI) 5.0.11'"}))
 	keeps := site + "service: {keep: session}\n"
 	if err := os.WriteFile(filepath.Join(c.Prefix, "profiles", "site.yaml"), []byte(keeps), 0o644); err != nil {
 		t.Fatal(err)
