@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.size import in_words
+from mpiimport.runtime.store.image_places import places_of_images
 from mpiimport.runtime.store.lock import LOCK
 from mpiimport.runtime.store.place import PROGRAM, Place, batch_job, size_of
 
@@ -65,12 +66,16 @@ def status() -> int:
     """Print a line for each store. Status 1 where there is none."""
     place = kept_place()
     stores = place.stores() if place is not None else []
-    if place is None or not stores:
+    images = places_of_images(place.directory) if place is not None else []
+    if place is None or not (stores or images):
         print("no stores are kept on this node")
         return 1
     print(f"{place.directory}: {in_words(place.size())}")
     for store in stores:
         print(f"  {_described(Path(store))}")
+    for image in images:
+        # What stands in there containers have written.
+        print(f"  containers of the image {os.path.basename(image)}: {in_words(size_of(image))}")
     return 0
 
 
@@ -94,7 +99,8 @@ def stop() -> int:
     left = place.remove() if place is not None else []
     for store in left:
         count = users(Path(store))
-        print(f"{store} is left: {count} processes use it; stop them, and call this again")
+        whose = f"{count} processes" if count else "containers"
+        print(f"{store} is left: {whose} use it; stop them, and call this again")
     return 1 if left else 0
 
 
@@ -124,7 +130,10 @@ def _options() -> Options:
 
 def _filled() -> set[str]:
     place = kept_place()
-    return set(place.stores()) if place is not None else set()
+    if place is None:
+        return set()
+    own = [place, *map(Place, places_of_images(place.directory))]
+    return {store for one in own for store in one.stores()}
 
 
 def _ago(seconds: float) -> str:

@@ -9,7 +9,7 @@ import sys
 
 from .. import os, time
 from ..digest import Damaged
-from ..file_systems import IMAGE_FILE, image, image_on
+from ..file_systems import IMAGE_FILE, IMAGE_LAYERS, image, image_on
 from ..messages import say
 from ..option_table import SESSION
 from ..program import working_directory
@@ -33,6 +33,12 @@ NONE_IN_SESSION = (
     "mpiimport session start fills one on each node"
 )
 NONE_YET = "no store is kept for this program as it is now; one is being filled for the next process (MPIIMPORT_KEEP)"
+FIRST_PROCESS = (
+    "this is the first process of its container, and nothing that it leaves behind outlives it; mpiimport session start "
+    "fills the store"
+)
+# The first process of a PID namespace: what others leave behind would become a child of the program's.
+INIT = 1
 THREADS = "/proc/self/task"
 # Seconds within which a program has imported, or has ended: so long its filler stays away from its processors.
 STARTING = 3
@@ -140,8 +146,8 @@ def _find(place: Place, key: str, trusted: bool) -> "tuple[Store, Index] | None"
         # It is as good as none.
         place.withdraw(key, store)
         return None
-    # What the job may write to no store speaks of.
-    trusted = trusted and index.mounts == image()[1]
+    # What the job may write to no store speaks of. Of what a container of podman's or docker's mounts nothing is told.
+    trusted = trusted and index.mounts == image()[1] and image_on() != IMAGE_LAYERS
     if working_directory() in index.listings or not (trusted or hold(index)):
         store.leave()
         return None
@@ -204,6 +210,8 @@ def _leave_filler(
     doubt = Mounts(options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
     if doubt:
         return doubt
+    if os.getpid() == INIT:
+        return FIRST_PROCESS
     place.complete()
     filling = place.begin_filling(key) if len(os.listdir(THREADS)) == 1 else None
     if filling is None:
@@ -217,6 +225,8 @@ def _leave_filler(
         # Apptainer waits for whoever uses an image that FUSE has mounted.
         if image_on() != IMAGE_FILE:
             give_way()
+        # A container of podman's or docker's ends with its first process, and ends this one.
+        if image_on() not in (IMAGE_FILE, IMAGE_LAYERS):
             wait_for_end(starter, beginning_of(starter), STARTING)
         _fill(place, key, options, program, answers, before_site)
 

@@ -5,10 +5,13 @@ stores/<name>   a store (see ``store``), complete and never changed. Its lock is
 programs/<key>  a symbolic link to the store for a program, put there by renaming
 wanted/<key>    what processes of a program imported that its store lacks, a name in a line: another store is wanted
 filling/<key>   locked by the process that fills a store for this key, as long as it lives (flock(2))
+images/<digest> a place for the containers of one image: see ``image_places``
 """
 
 from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, flock
+from ..file_systems import IMAGE_LAYERS, image_on
+from .image_places import IMAGES, IN_CONTAINER, remove_images
 from .lock import LOCK, is_used, own_prefix, remove, remove_unless_used, user
 from .memory import room
 from .store import NoRoom, Store
@@ -56,8 +59,7 @@ class Place:
 
         ``session``: the name of one whose place is meant.
         """
-        for parent in parents:
-            directory = os.path.join(parent, _own_name(session))
+        for directory in _candidates(parents, session):
             try:
                 status = os.lstat(directory)
             except OSError:
@@ -70,8 +72,7 @@ class Place:
     @classmethod
     def make(cls, parents: list[str], session: str = "") -> "Place | None":
         """Return the place, made in the first directory that can be written to; None where none can."""
-        for parent in parents:
-            directory = os.path.join(parent, _own_name(session))
+        for directory in _candidates(parents, session):
             try:
                 os.mkdir(directory, 0o700)
                 place = cls(directory)
@@ -211,13 +212,14 @@ class Place:
             else:
                 # What is left of one that something else has begun to remove.
                 remove(directory)
-        left = self._by_last_use()
+        left = self._by_last_use() + remove_images(self.directory)
         for name in self._names(FILLING) if not left else ():
             os.unlink(self.path(FILLING, name))
         # Whose session it is takes the place away.
         if not left and not os.path.exists(self.path(LOCK)):
             self.complete()
-            for kind in KINDS:
+            _make(self.path(IMAGES))
+            for kind in (*KINDS, IMAGES):
                 os.rmdir(self.path(kind))
             os.rmdir(self.directory)
         return left
@@ -230,6 +232,7 @@ class Place:
                 idle = time.time() - os.stat(directory).st_mtime
                 if idle > seconds or (directory not in wanted and idle > SETTLING):
                     remove_unless_used(directory)
+            remove_images(self.directory, seconds)
         except OSError:
             pass
 
@@ -279,6 +282,13 @@ def _bytes_of(path: str) -> int:
         return os.lstat(path).st_blocks * 512
     except FileNotFoundError:
         return 0
+
+
+def _candidates(parents: list[str], session: str) -> list[str]:
+    """Return where the place may lie, in the order in which that is tried."""
+    if image_on() == IMAGE_LAYERS:
+        return [IN_CONTAINER]
+    return [os.path.join(parent, _own_name(session)) for parent in parents]
 
 
 def _own_name(session: str) -> str:

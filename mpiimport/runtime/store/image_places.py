@@ -1,0 +1,47 @@
+"""Where containers of podman and docker keep stores: a place for each image, below the place of their user.
+
+In the container it is the only one, and mounted at ``IN_CONTAINER``. A container may write there what it likes: out here
+nothing in one is believed, and no link in it is followed.
+"""
+
+from .. import os, time
+from .lock import is_used, remove
+
+IMAGES = "images"
+IN_CONTAINER = "/.mpiimport-kept"
+
+
+def places_of_images(directory: str) -> list[str]:
+    """Return the places of images below a user's place."""
+    parent = os.path.join(directory, IMAGES)
+    try:
+        return [os.path.join(parent, name) for name in sorted(os.listdir(parent))]
+    except OSError:
+        return []
+
+
+def remove_images(directory: str, seconds: float = -1) -> list[str]:
+    """Remove the places of images to which nobody has come for so long, unless some process uses a store there: return those.
+
+    Raises OSError.
+    """
+    used = []
+    for place in places_of_images(directory):
+        stores = _stores_in(place)
+        last = max((os.lstat(path).st_mtime for path in (place, *stores)), default=0)
+        if time.time() - last <= seconds:
+            continue
+        if any(is_used(store) for store in stores):
+            used.append(place)
+        else:
+            remove(place)
+    return used
+
+
+def _stores_in(place: str) -> list[str]:
+    """Return the stores in the place of an image, and what a container says that it is one."""
+    parent = os.path.join(place, "stores")
+    try:
+        return [] if os.path.islink(parent) else [os.path.join(parent, name) for name in os.listdir(parent)]
+    except OSError:
+        return []
