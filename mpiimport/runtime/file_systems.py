@@ -3,9 +3,9 @@
 from . import open, os
 
 # What tells the container's image from all others of the machine, where the launch plan knows it. It begins with
-# IMAGE_FILE, with IMAGE_LAYERS for one of podman's or docker's, or with the type of the file system that holds the image,
-# which is a directory then; a colon follows. Behind a space stands what tells the container's mounts from others; of one
-# made of layers a time (ns) after which the image has not changed, and before which the container has not.
+# IMAGE_FILE, with IMAGE_LAYERS for an image of podman's or docker's, or with the type of the file system that holds a
+# directory which is the image; a colon follows. Behind a space stands what tells the container's mounts from others.
+# With IMAGE_LAYERS it is a time (ns): since then the image has not changed, and before that the container had not.
 IMAGE, IMAGE_FILE, IMAGE_LAYERS = "MPIIMPORT_IMAGE", "file", "layers"
 # What lays layers over each other.
 OVERLAY = "overlay"
@@ -23,7 +23,7 @@ def image() -> tuple[str, str]:
 
 
 def image_on() -> str:
-    """Return IMAGE_FILE, IMAGE_LAYERS, or the type of the file system that holds the image; empty where none is told."""
+    """Return IMAGE_FILE, IMAGE_LAYERS, or the type of the file system that holds the image; empty if none is told."""
     return image()[0].partition(":")[0]
 
 

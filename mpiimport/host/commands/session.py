@@ -9,9 +9,10 @@ from pathlib import Path
 
 from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.size import in_words
-from mpiimport.runtime.store.image_places import places_of_images
+from mpiimport.runtime.store.image_places import IMAGES, places_of_images
 from mpiimport.runtime.store.lock import LOCK
-from mpiimport.runtime.store.place import PROGRAM, Place, batch_job, size_of
+from mpiimport.runtime.store.place import PROGRAM, Place, size_of
+from mpiimport.runtime.store.place_names import batch_job
 
 from ..complaint import Complaint
 from . import session_run
@@ -70,12 +71,12 @@ def status() -> int:
     if place is None or not (stores or images):
         print("no stores are kept on this node")
         return 1
-    print(f"{place.directory}: {in_words(place.size())}")
+    print(f"{place.directory}: {in_words(size_of(place.directory))}")
     for store in stores:
         print(f"  {_described(Path(store))}")
     for image in images:
         # What stands in there containers have written.
-        print(f"  containers of the image {os.path.basename(image)}: {in_words(size_of(image))}")
+        print(f"  containers of the image {Path(image).name}: {in_words(size_of(image))}")
     return 0
 
 
@@ -98,9 +99,11 @@ def stop() -> int:
     place = kept_place()
     left = place.remove() if place is not None else []
     for store in left:
-        count = users(Path(store))
-        whose = f"{count} processes" if count else "containers"
-        print(f"{store} is left: {whose} use it; stop them, and call this again")
+        if Path(store).parent.name == IMAGES:
+            reason = "containers use it, or have put something there that only `podman unshare rm -rf` can remove"
+            print(f"{store} is left: {reason}; stop them, and call this again")
+        else:
+            print(f"{store} is left: {users(Path(store))} processes use it; stop them, and call this again")
     return 1 if left else 0
 
 

@@ -7,7 +7,8 @@ import sys
 
 from mpiimport.runtime.startup.left_behind import beginning_of, keep_only, leave_behind, wait_for_end
 from mpiimport.runtime.store.lock import new_lock, remove, sweep
-from mpiimport.runtime.store.place import Place, of_batch_job
+from mpiimport.runtime.store.place import Place
+from mpiimport.runtime.store.place_names import of_batch_job
 
 from ..complaint import Complaint
 

@@ -145,7 +145,7 @@ def check_settled(index: "Index", began: int, told: tuple[str, ...]) -> None:
         # Others of the image have not got it, and two that write at one moment may write the same stamps.
         if made is not None and changed >= made and mounts.has_in_image(path, device):
             raise Unsettled(
-                f"{path} has changed since this container was made, and a store is of its image; start another container"
+                f"{path} has changed since this container was made, and a store is of the image; start a new container"
             )
     if not is_one_image(index.of_image):
         raise Unsettled("the image has just changed, or its files lie on several devices")

@@ -3,7 +3,6 @@
 The first process that finds none leaves a child behind, which fills one for those that come later.
 """
 
-import _signal  # type: ignore[import-not-found]
 import atexit
 import sys
 
@@ -17,7 +16,8 @@ from ..serving.account import Account, file_of
 from ..serving.imports import Imports
 from ..store.index import Index, linker_settings
 from ..store.kept_key import NO_NAME, key_of, not_there
-from ..store.place import LEASE, Place, batch_job
+from ..store.place import LEASE, Place
+from ..store.place_names import batch_job
 from ..store.witnesses import hold
 
 TYPE_CHECKING = False
@@ -34,8 +34,8 @@ NONE_IN_SESSION = (
 )
 NONE_YET = "no store is kept for this program as it is now; one is being filled for the next process (MPIIMPORT_KEEP)"
 FIRST_PROCESS = (
-    "this is the first process of its container, and nothing that it leaves behind outlives it; mpiimport session start "
-    "fills the store"
+    "this is the first process of its container, and nothing that it leaves behind outlives it; "
+    "mpiimport session start fills the store"
 )
 # The first process of a PID namespace: what others leave behind would become a child of the program's.
 INIT = 1
@@ -205,7 +205,7 @@ def _leave_filler(
     One that ``sitecustomize`` has given threads is not to be forked.
     """
     from ..root.witnesses import Mounts
-    from .left_behind import beginning_of, end_first, give_way, keep_only, leave_behind, wait_for_end
+    from .left_behind import beginning_of, end_first, give_way, keep_only, leave_behind, let_go, wait_for_end
 
     doubt = Mounts(options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
     if doubt:
@@ -220,7 +220,7 @@ def _leave_filler(
 
     def work() -> None:
         keep_only(filling)
-        _let_go()
+        let_go()
         end_first()
         # Apptainer waits for whoever uses an image that FUSE has mounted.
         if image_on() != IMAGE_FILE:
@@ -244,14 +244,3 @@ def _fill(
 
     place.sweep(LEASE)
     fill(place, key, program, options, loaded, answers, before_site)
-
-
-def _let_go() -> None:
-    """Keep nothing of the rank that this process comes from: neither signals nor binding."""
-    for number in _signal.valid_signals():
-        if callable(_signal.getsignal(number)):
-            _signal.signal(number, _signal.SIG_DFL)
-    try:
-        os.sched_setaffinity(0, range(os.cpu_count() or 1))
-    except OSError:
-        pass

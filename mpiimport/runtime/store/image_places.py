@@ -1,7 +1,7 @@
 """Where containers of podman and docker keep stores: a place for each image, below the place of their user.
 
-In the container it is the only one, and mounted at ``IN_CONTAINER``. A container may write there what it likes: out here
-nothing in one is believed, and no link in it is followed.
+In the container it is the only one, and mounted at ``IN_CONTAINER``. A container may write there what it likes: outside
+nothing in it is believed, and no link in it is followed.
 """
 
 from .. import os, time
@@ -21,21 +21,30 @@ def places_of_images(directory: str) -> list[str]:
 
 
 def remove_images(directory: str, seconds: float = -1) -> list[str]:
-    """Remove the places of images to which nobody has come for so long, unless some process uses a store there: return those.
+    """Remove the places of images to which nobody has come for so long; return those that some process uses.
 
-    Raises OSError.
+    With them come those that cannot be removed: containers may have made files there that are another user's out here.
     """
-    used = []
+    left = []
     for place in places_of_images(directory):
-        stores = _stores_in(place)
-        last = max((os.lstat(path).st_mtime for path in (place, *stores)), default=0)
-        if time.time() - last <= seconds:
-            continue
-        if any(is_used(store) for store in stores):
-            used.append(place)
-        else:
-            remove(place)
-    return used
+        try:
+            if not _remove_idle(place, seconds):
+                left.append(place)
+        except OSError:
+            left.append(place)
+    return left
+
+
+def _remove_idle(place: str, seconds: float) -> bool:
+    """Remove the place of an image unless some process uses a store there: tell that. Raises OSError."""
+    stores = _stores_in(place)
+    last = max(os.lstat(path).st_mtime for path in (place, *stores))
+    if time.time() - last <= seconds:
+        return True
+    if any(is_used(store) for store in stores):
+        return False
+    remove(place)
+    return True
 
 
 def _stores_in(place: str) -> list[str]:

@@ -137,11 +137,12 @@ def _empty(directory: str, parent: int | None, depth: int) -> None:
         raise OSError(ELOOP, "is too deep to be one of our directories", directory)
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:
-        for name in os.listdir(descriptor):
-            try:
-                os.unlink(name, dir_fd=descriptor)
-            except IsADirectoryError:
-                _empty(name, descriptor, depth - 1)
-                os.rmdir(name, dir_fd=descriptor)
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    _empty(entry.name, descriptor, depth - 1)
+                    os.rmdir(entry.name, dir_fd=descriptor)
+                else:
+                    os.unlink(entry.name, dir_fd=descriptor)
     finally:
         os.close(descriptor)

@@ -10,10 +10,10 @@ images/<digest> a place for the containers of one image: see ``image_places``
 
 from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, flock
-from ..file_systems import IMAGE_LAYERS, image_on
-from .image_places import IMAGES, IN_CONTAINER, remove_images
-from .lock import LOCK, is_used, own_prefix, remove, remove_unless_used, user
+from .image_places import IMAGES, remove_images
+from .lock import LOCK, is_used, remove, remove_unless_used
 from .memory import room
+from .place_names import candidates
 from .store import NoRoom, Store
 
 TYPE_CHECKING = False
@@ -27,24 +27,10 @@ KINDS = STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "fil
 REST = 10
 # In a store: what it is for.
 PROGRAM = "program"
-NAME = "mpiimport-kept."
 # Seconds after which a store is given up that nobody has come to.
 LEASE = 24 * 3600
 # Seconds after which a store that nobody has locked, and no program leads to, is nobody's.
 SETTLING = 10
-# In a batch job what is kept would take the next job's memory, unless the job script starts a session and ends it.
-BATCH_JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "JOB_ID")
-
-
-def batch_job() -> str:
-    """Return the identifier of the batch job that this process is part of; empty outside one."""
-    return next((found for found in map(os.environ.get, BATCH_JOBS) if found), "")
-
-
-def of_batch_job() -> str:
-    """Return how names of what is kept end in a batch job, so that its epilog knows them; empty outside one."""
-    job = "".join(letter if letter.isalnum() else "_" for letter in batch_job())
-    return f".{job}" if job else ""
 
 
 class Place:
@@ -59,7 +45,7 @@ class Place:
 
         ``session``: the name of one whose place is meant.
         """
-        for directory in _candidates(parents, session):
+        for directory in candidates(parents, session):
             try:
                 status = os.lstat(directory)
             except OSError:
@@ -72,7 +58,7 @@ class Place:
     @classmethod
     def make(cls, parents: list[str], session: str = "") -> "Place | None":
         """Return the place, made in the first directory that can be written to; None where none can."""
-        for directory in _candidates(parents, session):
+        for directory in candidates(parents, session):
             try:
                 os.mkdir(directory, 0o700)
                 place = cls(directory)
@@ -282,17 +268,3 @@ def _bytes_of(path: str) -> int:
         return os.lstat(path).st_blocks * 512
     except FileNotFoundError:
         return 0
-
-
-def _candidates(parents: list[str], session: str) -> list[str]:
-    """Return where the place may lie, in the order in which that is tried."""
-    if image_on() == IMAGE_LAYERS:
-        return [IN_CONTAINER]
-    return [os.path.join(parent, _own_name(session)) for parent in parents]
-
-
-def _own_name(session: str) -> str:
-    if session:
-        # Once whoever began it has gone, it is swept as any store is that nobody uses.
-        return own_prefix() + os.path.basename(session)
-    return f"{NAME}{user()}{of_batch_job()}"

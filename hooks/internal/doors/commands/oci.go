@@ -95,12 +95,15 @@ func (c Call) ociRuntime(image string) (string, ociImage, error) {
 }
 
 func inspect(runtime, image string) (ociImage, bool) {
-	output, err := exec.Command(runtime, "image", "inspect", "--format", "{{json .}}", image).Output()
+	output, err := exec.Command(runtime, "image", "inspect", image).Output()
 	if err != nil {
 		return ociImage{}, false
 	}
-	found := ociImage{}
-	return found, json.Unmarshal(output, &found) == nil
+	found := []ociImage{}
+	if json.Unmarshal(output, &found) != nil || len(found) == 0 {
+		return ociImage{}, false
+	}
+	return found[0], true
 }
 
 // kept returns where the container keeps stores: it is a new one, so nothing in it has changed yet. Only of layers that the

@@ -1,5 +1,5 @@
 // Package keptplace finds the directory of this node in which the containers of one image keep stores. It lies in the place
-// of the stores of the user whose containers they are (mpiimport/runtime/store/place.py), and no other is mounted in them.
+// of the stores of the user whose containers they are (mpiimport/runtime/store/place_names.py), and no other is mounted in them.
 package keptplace
 
 import (
@@ -21,7 +21,7 @@ import (
 // parent is the memory of the node.
 const parent = "/dev/shm"
 
-// batchJobs are the variables that tell a batch job, in the order in which they count (BATCH_JOBS of place.py).
+// batchJobs are the variables that tell a batch job, in the order in which they count (BATCH_JOBS of place_names.py).
 var batchJobs = []string{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "JOB_ID"}
 
 // ForImage returns the directory for the containers of an image. Where it is missing it is made, unless somebody has to ask for

@@ -1,13 +1,17 @@
 package ocihook
 
 import (
+	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
 	"mpiimport.org/hooks/internal/doors/keptplace"
 	"mpiimport.org/hooks/internal/leaves/filesystems"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/launch"
 )
 
@@ -22,7 +26,7 @@ func (c *config) kept(plan launch.Plan, h Host) (launch.Kept, bool) {
 	if image == "" || born == 0 {
 		return launch.Kept{}, false
 	}
-	directory := keptplace.ForImage(image, c.env)
+	directory := keptplace.ForImage(image, slices.Concat(c.env, callers()))
 	return launch.Kept{Directory: directory, Image: image, Born: born}, directory != ""
 }
 
@@ -39,6 +43,19 @@ func (c *config) isCallers() bool {
 		}
 	}
 	return user == int64(os.Geteuid())
+}
+
+// callers returns the variables of the process that starts the hook, podman, which hands on none. They tell of a batch job, whose
+// end has to find what is kept.
+func callers() []string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", os.Getppid()))
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(strings.Split(string(text), "\x00"), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return ourvars.IsOption(name)
+	})
 }
 
 // birth returns when the directory was made that takes what a container changes (ns); 0 where that is not known.
