@@ -15,7 +15,7 @@ import pytest
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import settle, wait_for
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import podman
+from tests.containers.doors import cdi, podman
 from tests.containers.doors.entrypoint import PLAIN as DOCKER_IMAGE
 from tests.containers.doors.entrypoint import make_docker_images
 from tests.containers.doors.oci_hook import hooks
@@ -36,7 +36,9 @@ except ChildProcessError:
 """
 PACKAGES = "/usr/lib/python3/dist-packages"
 # What a container sees of stores.
-LOOK = "find /.mpiimport-kept /.mpiimport-store /dev/shm -mindepth 1 2>/dev/null; true"
+LOOK = (
+    "grep -o ' /.mpiimport-kept ' /proc/self/mountinfo; find /.mpiimport-store /dev/shm -mindepth 1 2>/dev/null; true"
+)
 
 
 @dataclass(frozen=True)
@@ -253,6 +255,15 @@ def test_containers_keep_nothing_unless_the_administrator_lets_them(containers: 
     finally:
         subprocess.run([*release, "--keep", "default"], check=True, env={})
     assert (seen.lines(), plain.lines(), plain.ours()) == ([], ["plain "], []), plain.stderr
+
+
+def test_a_device_knows_no_image_and_keeps_nothing(containers: Containers, site: Site) -> None:
+    cdi.write(site.prefix, "private")
+    line = ["podman", "run", *podman.RUN_OPTIONS, "--volume=/tmp:/tmp", "--device=mpiimport.org/profile=default"]
+    line += ["--env=MPIIMPORT_FILL=1", podman.IMAGE, "python3", containers.script("numpy")]
+    refused = containers.mpiimport("session", "start", "--", *line)
+    assert refused.status == 1 and "lies on overlay" in refused.stderr, refused.stderr
+    assert not containers.place.exists()
 
 
 def test_a_session_lasts_as_long_as_its_command(containers: Containers) -> None:

@@ -25,25 +25,21 @@ def remove_images(directory: str, seconds: float = -1) -> list[str]:
 
     With them come those that cannot be removed: containers may have made files there that are another user's out here.
     """
-    left = []
-    for place in places_of_images(directory):
-        try:
-            if not _remove_idle(place, seconds):
-                left.append(place)
-        except OSError:
-            left.append(place)
-    return left
+    return [place for place in places_of_images(directory) if not _remove_idle(place, seconds)]
 
 
 def _remove_idle(place: str, seconds: float) -> bool:
-    """Remove the place of an image unless some process uses a store there: tell that. Raises OSError."""
+    """Remove the place of an image if nobody has come for so long; tell whether nothing stands in the way of that."""
     stores = _stores_in(place)
-    last = max(os.lstat(path).st_mtime for path in (place, *stores))
-    if time.time() - last <= seconds:
-        return True
-    if any(is_used(store) for store in stores):
+    try:
+        last = max(os.lstat(path).st_mtime for path in (place, *stores))
+        if time.time() - last <= seconds:
+            return True
+        if any(is_used(store) for store in stores):
+            return False
+        remove(place)
+    except OSError:
         return False
-    remove(place)
     return True
 
 
