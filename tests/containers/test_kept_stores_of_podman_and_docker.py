@@ -3,30 +3,21 @@
 import json
 import os
 import pwd
-import secrets
-import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
+from lab.ranks import Mpi
 from tests.conftest import settle, wait_for
-from tests.containers.cells import Cell, Site
+from tests.containers.cells import Site
 from tests.containers.doors import cdi, podman
 from tests.containers.doors.entrypoint import PLAIN as DOCKER_IMAGE
 from tests.containers.doors.entrypoint import make_docker_images
 from tests.containers.doors.oci_hook import hooks
+from tests.containers.keeping import Containers
 
-SECONDS = 120
-ANNOTATION = "org.mpiimport.profile"
-SHOW = """
-import {module}
-kept = type(getattr({module}.__loader__, "source", None)).__name__ == "Imports"
-print("kept" if kept else "plain", getattr({module}, "value", ""), flush=True)
-"""
 CHILDREN = """
 import os
 try:
@@ -41,67 +32,7 @@ LOOK = (
 )
 
 
-@dataclass(frozen=True)
-class Containers:
-    """Containers of one user's, started in a batch job of their own, which keeps apart what is kept."""
-
-    site: Site
-    mpi: Mpi
-    identity: str = "root"
-    runtime: str = "runc"
-    options: tuple[str, ...] = ()
-    job: str = field(default_factory=lambda: secrets.token_hex(8))
-
-    @property
-    def place(self) -> Path:
-        uid = pwd.getpwnam(self.site.user).pw_uid if self.identity == "user" else 0
-        return Path(f"/dev/shm/mpiimport-kept.{uid}.{self.job}")
-
-    def script(self, module: str) -> str:
-        path = self.site.workspace(self.identity) / "task.py"
-        path.write_text(SHOW.format(module=module))
-        return str(path)
-
-    def run(self, *command: str, image: str = podman.IMAGE, options: tuple[str, ...] = (), **variables: str) -> Outcome:
-        return self.host(*self.line(*command, image=image, options=options, **variables))
-
-    def line(self, *command: str, image: str, options: tuple[str, ...] = (), **variables: str) -> list[str]:
-        words = {"MPIIMPORT_KEEP": "auto", **variables}
-        engine = ["podman", "--runtime", self.runtime, "--hooks-dir", str(hooks(self.site.prefix)), "run"]
-        asked = [*podman.RUN_OPTIONS, "--annotation", f"{ANNOTATION}=default", "--volume=/tmp:/tmp"]
-        settings = [f"--env={name}={value}" for name, value in words.items()]
-        return [*engine, *asked, *settings, *self.options, *options, image, *command]
-
-    def fill(self, *command: str, image: str = podman.IMAGE, options: tuple[str, ...] = ()) -> Outcome:
-        line = self.line(*command, image=image, options=options, MPIIMPORT_FILL="1")
-        return self.mpiimport("session", "start", "--", *line)
-
-    def mpiimport(self, *words: str, **variables: str) -> Outcome:
-        return self.host(str(self.site.prefix / "bin" / "mpiimport"), *words, **variables)
-
-    def host(self, *line: str, **variables: str) -> Outcome:
-        cell = Cell("oci_hook", "oci", self.identity, "contained", "mpich")
-        environment = podman.environment(self.site, cell, self.mpi)
-        environment = {**environment, "SLURM_JOB_ID": self.job, **variables}
-        command = self.site.as_identity(self.identity, list(line))
-        return run(command, {name: value for name, value in environment.items() if value}, SECONDS, Path("/"))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _released(site: Site) -> Iterator[None]:
-    release = [str(site.prefix / "bin" / "mpiimport-plan"), "release"]
-    subprocess.run([*release, "--keep", "default"], check=True, env={})
-    yield
-    subprocess.run([*release, "default"], check=True, env={})
-
-
-@pytest.fixture
-def containers(site: Site, mpich: Mpi) -> Iterator[Containers]:
-    made = Containers(site, mpich)
-    yield made
-    shutil.rmtree(made.place, ignore_errors=True)
-
-
+@pytest.mark.usefixtures("_keeps")
 @pytest.mark.parametrize(
     ("identity", "runtime", "options"),
     [
@@ -128,6 +59,13 @@ def test_containers_import_from_what_a_session_has_filled(
     assert "containers of the image" in containers.mpiimport("session", "status").stdout
     assert containers.mpiimport("session", "stop").status == 0
     assert not containers.place.exists()
+
+
+def test_ranks_in_a_container_import_from_it(containers: Containers) -> None:
+    ranks = ("/opt/mpich/bin/mpiexec", "-n", "2", "python3", containers.script("numpy"))
+    assert containers.fill(*ranks).status == 0
+    outcome = containers.run(*ranks)
+    assert (outcome.status, outcome.lines(), outcome.stderr) == (0, ["kept "] * 2, "")
 
 
 def test_the_first_process_of_a_container_gets_no_child_of_ours(containers: Containers, site: Site) -> None:

@@ -7,9 +7,8 @@ import pytest
 
 from tests.conftest import wait_for
 from tests.containers.doors import podman
-from tests.containers.test_kept_stores_of_podman_and_docker import Containers, _released, containers
+from tests.containers.keeping import Containers
 
-__all__ = ["_released", "containers"]
 TREE, DIRECTORIES, MODULES = "/opt/tree", ("one", "two", "three"), ("a", "b", "c")
 # All that there may be, from wherever it comes.
 PATH = ":".join(f"{TREE}/{name}" for name in ("one", "link", "two/lib", "three"))
@@ -41,11 +40,14 @@ def put(path: str, value: str) -> str:
 
 def made() -> str:
     """Make a tree whose files and directories are of a few moments, as far as clocks tell, and of one size."""
-    lines = []
-    for directory in (*DIRECTORIES, "two/lib", "other/lib", "other/package"):
-        for module in MODULES:
-            if (directory, module) not in (("one", "c"), ("other/lib", "b")):
-                lines.append(put(f"{TREE}/{directory}/{module}.py", f"{directory[:3]}{module}"))
+    directories = (*DIRECTORIES, "two/lib", "other/lib", "other/package")
+    missing = {("one", "c"), ("other/lib", "b")}
+    files = [(directory, module) for directory in directories for module in MODULES]
+    lines = [
+        put(f"{TREE}/{where}/{module}.py", where[:3] + module)
+        for where, module in files
+        if (where, module) not in missing
+    ]
     lines += [f"mkdir {TREE}/{where}/this-1.dist-info" for where in ("two/lib", "other/lib")]
     for where, version in (("two/lib", 1), ("other/lib", 2)):
         lines.append(f"printf 'Name: this\\nVersion: {version}\\n' > {TREE}/{where}/this-1.dist-info/METADATA")

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
@@ -50,6 +51,9 @@ func in(parent, identity string, env []string) string {
 			return ""
 		}
 	}
+	// Nobody is to take it for one that has not been used for long before it is mounted.
+	now := time.Now()
+	_ = os.Chtimes(image, now, now)
 	return image
 }
 
