@@ -2,9 +2,11 @@
 package launch
 
 import (
+	"fmt"
 	"slices"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 )
 
 // Places inside the container; images need not know them.
@@ -13,6 +15,7 @@ const (
 	EntryPath = Inside + "/bin/mpiimport-entry"
 	SitePath  = Inside + "/lib/mpiimport/door"
 	StorePath = "/.mpiimport-store" // where the plan brings memory for a store
+	KeptPath  = "/.mpiimport-kept"  // where the containers of an image keep stores on the node
 	MPIPath   = "/.mpiimport-mpi"   // where the plan brings the host's MPI
 )
 
@@ -35,6 +38,20 @@ type Plan struct {
 func (p Plan) With(variables ...Variable) Plan {
 	p.Environment = slices.Concat(p.Environment, variables)
 	return p
+}
+
+// Kept says where the containers of an image of podman's or docker's keep stores.
+type Kept struct {
+	Directory string // of the host
+	Image     string // what tells the image from all others of this machine
+	Born      int64  // a time (ns) between the last change to the image and the first one to the container
+}
+
+// Keeping returns the plan of a container that keeps stores, and knows which image it is of. Behind the image stands what tells
+// one container from all others.
+func (p Plan) Keeping(k Kept) Plan {
+	p.Mounts = slices.Concat(p.Mounts, []Mount{{Source: k.Directory, Target: KeptPath, Options: "rw"}})
+	return p.With(Variable{ourvars.Image, fmt.Sprintf("layers:%s %d", k.Image, k.Born), Set})
 }
 
 // Mount is a bind mount; Options is ro or rw.

@@ -7,6 +7,17 @@ import (
 	"mpiimport.org/hooks/profile"
 )
 
+func TestAContainerThatKeepsStoresKnowsItsImage(t *testing.T) {
+	plan := Plan{Mounts: []Mount{{"/sw/mpiimport", "/.mpiimport", "ro"}}}
+	kept := plan.Keeping(Kept{Directory: "/dev/shm/mpiimport-kept.7/images/1", Image: "sha256:1", Born: 42})
+	if len(plan.Mounts) != 1 || !reflect.DeepEqual(kept.Mounts[1], Mount{"/dev/shm/mpiimport-kept.7/images/1", "/.mpiimport-kept", "rw"}) {
+		t.Errorf("%+v", kept.Mounts)
+	}
+	if got := find(kept, "MPIIMPORT_IMAGE"); got == nil || *got != (Variable{"MPIIMPORT_IMAGE", "layers:sha256:1 42", Set}) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestTheStoreGetsAPlaceWhereDevShmIsNone(t *testing.T) {
 	prefix, shared := Mount{"/sw/mpiimport", "/.mpiimport", "ro"}, Mount{"/dev/shm", StorePath, "rw"}
 	named := profile.Default()

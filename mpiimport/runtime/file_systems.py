@@ -3,9 +3,12 @@
 from . import open, os
 
 # What tells the container's image from all others of the machine, where the launch plan knows it. It begins with
-# IMAGE_FILE, or with the type of the file system that holds the image, which is a directory then; a colon follows.
-# Behind a space stands what tells the container's mounts from others.
-IMAGE, IMAGE_FILE = "MPIIMPORT_IMAGE", "file"
+# IMAGE_FILE, with IMAGE_LAYERS for an image of podman's or docker's, or with the type of the file system that holds a
+# directory which is the image; a colon follows. Behind a space stands what tells the container's mounts from others.
+# With IMAGE_LAYERS it is a time (ns): since then the image has not changed, and before that the container had not.
+IMAGE, IMAGE_FILE, IMAGE_LAYERS = "MPIIMPORT_IMAGE", "file", "layers"
+# What lays layers over each other.
+OVERLAY = "overlay"
 LOCAL_FILE_SYSTEMS = frozenset(
     {"bcachefs", "btrfs", "erofs", "ext2", "ext3", "ext4", "f2fs", "ramfs", "squashfs", "tmpfs", "xfs", "zfs"}
 )
@@ -20,7 +23,7 @@ def image() -> tuple[str, str]:
 
 
 def image_on() -> str:
-    """Return IMAGE_FILE, or the type of the file system that holds the image; empty where no image is told."""
+    """Return IMAGE_FILE, IMAGE_LAYERS, or the type of the file system that holds the image; empty if none is told."""
     return image()[0].partition(":")[0]
 
 

@@ -1,5 +1,6 @@
 """The real container runtime, the test images and the ordinary user, provisioned once and kept in a cache."""
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -11,6 +12,7 @@ from lab.ranks import Mpi
 from tests.conftest import provision
 from tests.containers.cells import Site
 from tests.containers.doors import cdi
+from tests.containers.keeping import Containers
 from tests.containers.node import Node, node_of
 
 
@@ -41,3 +43,20 @@ def node(site: Site, mpis: dict[str, Mpi]) -> Iterator[Node]:
     made = node_of(site, mpis, "sif", "user", "mpich")
     yield made
     assert made.is_clean(), made.left()
+
+
+@pytest.fixture(scope="module")
+def _keeps(site: Site) -> Iterator[None]:
+    """The administrator lets containers keep stores."""
+    release = [str(site.prefix / "bin" / "mpiimport-plan"), "release"]
+    subprocess.run([*release, "--keep", "default"], check=True, env={})
+    yield
+    subprocess.run([*release, "default"], check=True, env={})
+
+
+@pytest.fixture
+def containers(site: Site, mpich: Mpi, _keeps: None) -> Iterator[Containers]:
+    """Containers of root's, which may keep stores."""
+    made = Containers(site, mpich)
+    yield made
+    shutil.rmtree(made.place, ignore_errors=True)

@@ -1,6 +1,7 @@
 """The place of kept stores: whoever comes gets a complete store at once or none, and none is removed that is used."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -10,10 +11,11 @@ import pytest
 
 from mpiimport.runtime.options import Options, switched_off
 from mpiimport.runtime.size import Size
-from mpiimport.runtime.store.batch_job import batch_job
+from mpiimport.runtime.store.image_places import IMAGES
 from mpiimport.runtime.store.lock import LOCK
 from mpiimport.runtime.store.objects import OBJECTS
-from mpiimport.runtime.store.place import FILLING, PROGRAM, PROGRAMS, STORES, Place
+from mpiimport.runtime.store.place import FILLING, LEASE, PROGRAM, PROGRAMS, STORES, Place
+from mpiimport.runtime.store.place_names import BATCH_JOBS, batch_job
 from mpiimport.runtime.store.store import NoRoom, Store
 from tests.conftest import ROOT
 
@@ -313,3 +315,66 @@ def test_processes_that_publish_attach_and_sweep_at_random_always_find_whole_sto
     assert len(stores(place)) <= 1
     assert list(Path(place.path(PROGRAMS)).glob("*.*")) == []
     assert {path.name for path in Path(place.path(FILLING)).iterdir()} == {KEY}
+
+
+def place_of_image(place: Place) -> Path:
+    image = Path(place.path(IMAGES, "0123"))
+    image.mkdir(parents=True, mode=0o700)
+    Place(str(image)).complete()
+    return image
+
+
+def test_a_place_takes_those_of_images_with_it(place: Place) -> None:
+    publish(Place(str(place_of_image(place))), KEY)
+    assert place.remove() == []
+    assert not Path(place.directory).exists()
+
+
+def test_the_place_of_an_image_is_left_while_one_of_its_containers_uses_a_store(place: Place) -> None:
+    image = place_of_image(place)
+    publish(Place(str(image)), KEY)
+    store = attached(Place(str(image)), KEY)
+    assert place.remove() == [str(image)]
+    assert Path(store.directory).exists()
+    store.leave()
+    assert place.remove() == []
+
+
+def test_places_of_images_go_when_nobody_has_come_to_them_for_long(place: Place) -> None:
+    image = place_of_image(place)
+    publish(Place(str(image)), KEY)
+    place.sweep(LEASE)
+    assert image.exists()
+    for path in (image, *image.glob("stores/*")):
+        os.utime(path, (0, 0))
+    place.sweep(LEASE)
+    assert not image.exists()
+
+
+def test_no_link_that_a_container_has_made_is_followed(place: Place, tmp_path: Path) -> None:
+    """Containers write to the places of their images; whoever removes them has more rights."""
+    mine = tmp_path / "mine" / "work"
+    mine.mkdir(parents=True)
+    (mine / "lock").write_text("")
+    image = place_of_image(place)
+    for name in ("stores", "programs"):
+        (image / name).rmdir()
+        (image / name).symlink_to(mine.parent)
+    (image / "wanted" / "link").symlink_to(mine)
+    deep = image.joinpath("filling", *"abc")
+    deep.mkdir(parents=True)
+    (deep / "link").symlink_to(mine / "lock")
+    assert place.remove() == []
+    assert (mine / "lock").exists() and not image.exists()
+
+
+def test_a_tree_without_end_is_left(place: Place) -> None:
+    image = place_of_image(place)
+    image.joinpath(*"a" * 20).mkdir(parents=True)
+    assert [Path(left).parent for left in place.remove()] == [image.parent]
+
+
+def test_the_launch_side_knows_the_same_batch_jobs() -> None:
+    text = (ROOT / "hooks" / "internal" / "doors" / "keptplace" / "keptplace.go").read_text()
+    line = next(line for line in text.splitlines() if line.startswith("var batchJobs"))
+    assert re.findall(r'"(\w+)"', line) == list(BATCH_JOBS)

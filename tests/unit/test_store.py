@@ -583,10 +583,10 @@ def test_what_a_process_leaves_that_is_killed_while_it_removes_a_store_is_swept(
     for number in range(10):
         calls = iter(range(number))
 
-        def killed(*paths: str, calls: Iterator[int] = calls) -> None:
+        def killed(*paths: str, calls: Iterator[int] = calls, **relative: int | None) -> None:
             if next(calls, None) is None:
                 raise OSError(errno.EINTR, "killed here")
-            real(*paths)
+            real(*paths, **relative)
 
         store = create(tmp_path)
         with monkeypatch.context() as patch:

@@ -11,7 +11,7 @@ import (
 )
 
 // release adds profiles to those that the OCI hook serves, all of them or none.
-func release(installed string, names []string, writable bool) error {
+func release(installed string, names []string, writable, keep bool) error {
 	list, err := released.Read(installed)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func release(installed string, names []string, writable bool) error {
 			return fmt.Errorf("the profile %s lets containers write to %s, and any image or pod that names the profile gets that; add --writable if it is meant",
 				name, strings.Join(sources, ", "))
 		}
-		list[name] = released.Terms{Writable: sources}
+		list[name] = released.Terms{Writable: sources, Keep: keep}
 	}
 	if len(names) > 0 {
 		if err := list.Write(installed); err != nil {
@@ -40,7 +40,11 @@ func release(installed string, names []string, writable bool) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
-		fmt.Println(strings.TrimSpace(fmt.Sprintf("%-12s %s", name, strings.Join(list[name].Writable, " "))))
+		terms := slices.Clone(list[name].Writable)
+		if list[name].Keep {
+			terms = append(terms, "--keep")
+		}
+		fmt.Println(strings.TrimSpace(fmt.Sprintf("%-12s %s", name, strings.Join(terms, " "))))
 	}
 	return nil
 }

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.size import in_words
-from mpiimport.runtime.store.batch_job import batch_job
+from mpiimport.runtime.store.image_places import IMAGES, places_of_images
 from mpiimport.runtime.store.kept_store import last_use, size_of, uses
 from mpiimport.runtime.store.lock import LOCK
 from mpiimport.runtime.store.place import PROGRAM, STARTED, Place
+from mpiimport.runtime.store.place_names import batch_job
 
 from ..complaint import Complaint
 from . import session_look, session_run
@@ -111,13 +112,17 @@ def status() -> int:
     """Print a line for each store. Status 1 where there is none."""
     place = kept_place()
     stores = place.stores() if place is not None else []
-    if place is None or not stores:
+    images = places_of_images(place.directory) if place is not None else []
+    if place is None or not (stores or images):
         print("no stores are kept on this node")
         return 1
-    print(f"{place.directory}: {in_words(place.size())}")
+    print(f"{place.directory}: {in_words(size_of(place.directory))}")
     changed = {str(one.store): one.changed for one in session_look.look(place)}
     for store in stores:
         print(f"  {_described(Path(store), changed.get(store))}")
+    for image in images:
+        # What stands in there containers have written.
+        print(f"  containers of the image {Path(image).name}: {in_words(size_of(image))}")
     return 0
 
 
@@ -141,8 +146,11 @@ def stop() -> int:
     place = kept_place()
     left = place.remove() if place is not None else []
     for store in left:
-        count = users(Path(store))
-        print(f"{store} is left: {count} processes use it; stop them, and call this again")
+        if Path(store).parent.name == IMAGES:
+            reason = "containers use it, or have put something there that only `podman unshare rm -rf` can remove"
+            print(f"{store} is left: {reason}; stop them, and call this again")
+        else:
+            print(f"{store} is left: {users(Path(store))} processes use it; stop them, and call this again")
     return 1 if left else 0
 
 
@@ -172,7 +180,10 @@ def _options() -> Options:
 
 def _filled() -> set[str]:
     place = kept_place()
-    return set(place.stores()) if place is not None else set()
+    if place is None:
+        return set()
+    own = [place, *map(Place, places_of_images(place.directory))]
+    return {store for one in own for store in one.stores()}
 
 
 def _ago(seconds: float) -> str:

@@ -5,9 +5,9 @@ import secrets
 import signal
 
 from mpiimport.runtime.startup.left_behind import beginning_of, keep_only, leave_behind, wait_for_end
-from mpiimport.runtime.store.batch_job import of_batch_job
 from mpiimport.runtime.store.lock import new_lock, remove, sweep
 from mpiimport.runtime.store.place import Place
+from mpiimport.runtime.store.place_names import of_batch_job
 
 from ..complaint import Complaint
 from .becoming import become

@@ -3,7 +3,7 @@
 from _frozen_importlib_external import SOURCE_SUFFIXES, cache_from_source
 
 from .. import open, os
-from ..file_systems import DISKS, IMAGE_FILE, image_on, mount_of
+from ..file_systems import DISKS, IMAGE_FILE, IMAGE_LAYERS, OVERLAY, image, image_on, mount_of
 from ..listing import stamp
 from ..store.witnesses import Witnesses, is_one_image, own_root, stamp_in_image
 
@@ -33,10 +33,12 @@ class Mounts:
     def __init__(self, told: tuple[str, ...] = ()) -> None:
         """``told``: types of file systems that are trusted beside TELLING."""
         self._known: dict[int, tuple[str, str]] = {}
-        self._telling = TELLING | {*told}
+        # A container changes no layer of its image: what it writes to it copies, which shows in the time of the inode.
+        self._telling = TELLING | {IMAGE_LAYERS, *told}
         # Of the image: where it lies, and the device of the container's own tree; empty where nothing is told.
         self._image_on = image_on()
-        self._image = mount_of(own_root())[1] if self._image_on else ""
+        kind, device = mount_of(own_root()) if self._image_on else ("", "")
+        self._image = device if self._image_on != IMAGE_LAYERS or kind == OVERLAY else ""
 
     def doubt(self, path: str, device: int) -> str:
         """Return why a file of a device may change with no sign of it; empty where it does not."""
@@ -130,6 +132,7 @@ def check_settled(witnesses: Witnesses, began: int, told: tuple[str, ...]) -> No
     ``told``: types of file systems on which nothing does.
     """
     mounts = Mounts(told)
+    made = int(image()[1]) if image_on() == IMAGE_LAYERS else None
     for path, found in {**witnesses.seen, **witnesses.of_image}.items():
         if found is None:
             continue
@@ -140,5 +143,10 @@ def check_settled(witnesses: Witnesses, began: int, told: tuple[str, ...]) -> No
         _, changed, *_ = found
         if changed > began - SETTLED and not mounts.is_sealed(path, device):
             raise Unsettled(f"{path} has just changed, or the clock of its file system is ahead; try again")
+        # Others of the image have not got it, and two that write at one moment may write the same stamps.
+        if made is not None and changed >= made and mounts.has_in_image(path, device):
+            raise Unsettled(
+                f"{path} has changed since this container was made, and a store is of the image; start a new container"
+            )
     if not is_one_image(witnesses.of_image):
         raise Unsettled("the image has just changed, or its files lie on several devices")

@@ -3,7 +3,7 @@
 import sys
 
 from .. import os
-from ..file_systems import LOCAL_FILE_SYSTEMS, file_system
+from ..file_systems import LOCAL_FILE_SYSTEMS, OVERLAY, file_system
 from ..option_table import OFF
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..options import Options
 
 # What lies below an overlay cannot be seen from inside a container; who starts one says it of the image.
-OVERLAY, IMAGE_ON = "overlay", "MPIIMPORT_IMAGE_ON"
+IMAGE_ON = "MPIIMPORT_IMAGE_ON"
 # Behind a colon there, if a launcher in the container has started all ranks: they are told the same.
 ALL = "all"
 # From so many ranks on a first run is served. To find out what a program imports, root reads more than one rank alone

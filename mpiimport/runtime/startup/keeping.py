@@ -1,10 +1,9 @@
 """Filling the kept store of a program: at once, where a person asks, or by a process that a task leaves behind."""
 
-import _signal  # type: ignore[import-not-found]
 import sys
 
 from .. import os, time
-from ..file_systems import IMAGE_FILE, image_on
+from ..file_systems import IMAGE_FILE, IMAGE_LAYERS, image_on
 from ..messages import say
 from ..store.kept_key import NO_NAME, key_of, not_there
 from ..store.place import LEASE, Place
@@ -16,6 +15,12 @@ if TYPE_CHECKING:
     from ..serving.site_answers import Answers
 
 NONE_YET = "no store is kept for this program as it is now; one is being filled for the next process (MPIIMPORT_KEEP)"
+FIRST_PROCESS = (
+    "this is the first process of its container, and nothing that it leaves behind outlives it; "
+    "mpiimport session start fills the store"
+)
+# The first process of a PID namespace: what others leave behind would become a child of the program's.
+INIT = 1
 THREADS = "/proc/self/task"
 # Seconds within which a program has imported, or has ended: so long its filler stays away from its processors.
 STARTING = 3
@@ -55,11 +60,13 @@ class Keeping:
         One that ``sitecustomize`` has given threads is not to be forked.
         """
         from ..root.witnesses import Mounts
-        from .left_behind import beginning_of, end_first, give_way, keep_only, leave_behind, wait_for_end
+        from .left_behind import beginning_of, end_first, give_way, keep_only, leave_behind, let_go, wait_for_end
 
         doubt = Mounts(self._options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
         if doubt:
             return doubt
+        if os.getpid() == INIT:
+            return FIRST_PROCESS
         self.place.complete()
         filling = self.place.begin_filling(self.key) if len(os.listdir(THREADS)) == 1 else None
         if filling is None:
@@ -68,11 +75,13 @@ class Keeping:
 
         def work() -> None:
             keep_only(filling)
-            _let_go()
+            let_go()
             end_first()
             # Apptainer waits for whoever uses an image that FUSE has mounted.
             if image_on() != IMAGE_FILE:
                 give_way()
+            # A container of podman's or docker's ends with its first process, and ends this one.
+            if image_on() not in (IMAGE_FILE, IMAGE_LAYERS):
                 wait_for_end(starter, beginning_of(starter), STARTING)
             self.fill()
 
@@ -116,14 +125,3 @@ def _fill_here(options: "Options", program: "Program", answers: "Answers", befor
         keeping.fill()
     elif not keeping.wait_for_others(options.deadline):
         raise NotFilled("another process has been filling it, and has not come to an end; look for that")
-
-
-def _let_go() -> None:
-    """Keep nothing of the rank that this process comes from: neither signals nor binding."""
-    for number in _signal.valid_signals():
-        if callable(_signal.getsignal(number)):
-            _signal.signal(number, _signal.SIG_DFL)
-    try:
-        os.sched_setaffinity(0, range(os.cpu_count() or 1))
-    except OSError:
-        pass

@@ -8,19 +8,19 @@ import sys
 
 from .. import os, time
 from ..digest import Damaged
-from ..file_systems import image
+from ..file_systems import IMAGE_LAYERS, image, image_on
 from ..messages import say
 from ..mpi.launcher import is_rank_process
 from ..option_table import SESSION
 from ..program import working_directory
 from ..serving.account import Account, file_of
 from ..serving.imports import Imports
-from ..store.batch_job import batch_job
 from ..store.index import Index, generation, linker_settings
 from ..store.kept_key import key_of
 from ..store.kept_store import uses
 from ..store.launch_look import CHANGED, HOLDS, LOOKED_BY_LAUNCH, told_of
 from ..store.place import Place
+from ..store.place_names import batch_job
 from ..store.shared_look import holds
 from ..store.witnesses import WITNESSES, Witnesses
 
@@ -150,7 +150,8 @@ class _Attached:
             return NONE_IN_SESSION
         # A shell in front of this process may have changed the tree after whoever launched it has looked.
         trusted = trusted or (told == HOLDS and here is not None and is_rank_process(here))
-        trusted = trusted and index.mounts == image()[1]
+        # Of what a container of podman's or docker's mounts nothing is told.
+        trusted = trusted and index.mounts == image()[1] and image_on() != IMAGE_LAYERS
         if told == CHANGED or (not trusted and not holds(self.store, asked, self._look)):
             return CHANGED_IN_SESSION
         if not trusted or index.linker != linker_settings():

@@ -1,5 +1,7 @@
 """Processes that go on when the one that they come from has become another program, or has ended."""
 
+import _signal  # type: ignore[import-not-found]
+
 from .. import os, time
 
 TYPE_CHECKING = False
@@ -40,6 +42,17 @@ def keep_only(descriptor: int) -> None:
         os.dup2(null, stream)
     os.closerange(3, descriptor)
     os.closerange(descriptor + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def let_go() -> None:
+    """Keep nothing of the rank that this process comes from: neither signals nor binding."""
+    for number in _signal.valid_signals():
+        if callable(_signal.getsignal(number)):
+            _signal.signal(number, _signal.SIG_DFL)
+    try:
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    except OSError:
+        pass
 
 
 def beginning_of(pid: int) -> bytes:

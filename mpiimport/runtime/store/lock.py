@@ -1,5 +1,7 @@
 """The lock of a store (flock(2)): whoever uses the store holds it shared, whoever removes the store holds it alone."""
 
+from errno import ELOOP
+
 from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, LOCK_SH, flock
 
@@ -9,6 +11,8 @@ LOCK, NEW_LOCK = "lock", "lock.new"
 REMOVED = ".removed"
 # A store this old without a lock was left by a process that died within its first instants.
 ABANDONED_SECONDS = 600
+# More directories in each other than in any place of stores.
+DEEPEST = 200
 
 
 def sweep(parents: list[str]) -> None:
@@ -120,17 +124,25 @@ def remove(directory: str) -> None:
     """
     removed = directory.removesuffix(REMOVED) + REMOVED
     os.rename(directory, removed)
-    for parent, directories, files in os.walk(removed, topdown=False, onerror=_fail):
-        for name in files:
-            os.unlink(os.path.join(parent, name))
-        for path in [os.path.join(parent, name) for name in directories]:
-            # A link to a store is listed as a directory, too.
-            if os.path.islink(path):
-                os.unlink(path)
-            else:
-                os.rmdir(path)
+    _empty(removed, None, DEEPEST)
     os.rmdir(removed)
 
 
-def _fail(exc: OSError) -> None:
-    raise exc
+def _empty(directory: str, parent: int | None, depth: int) -> None:
+    """Remove what is in a directory of an open one. Raises OSError, also where it is a link or too deep.
+
+    A container may write there meanwhile: no path is looked up twice, so nothing elsewhere can come into its place.
+    """
+    if not depth:
+        raise OSError(ELOOP, "is too deep to be one of our directories", directory)
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        with os.scandir(descriptor) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    _empty(entry.name, descriptor, depth - 1)
+                    os.rmdir(entry.name, dir_fd=descriptor)
+                else:
+                    os.unlink(entry.name, dir_fd=descriptor)
+    finally:
+        os.close(descriptor)

@@ -6,16 +6,18 @@ stores/<name>   a store (see ``store``), complete and never changed. Its lock is
 programs/<key>  a symbolic link to the store for a program, put there by renaming
 wanted/<key>    what processes of a program imported that its store lacks, a name in a line: another store is wanted
 filling/<key>   locked by the process that fills a store for this key, as long as it lives (flock(2))
+images/<digest> a place for the containers of one image: see ``image_places``
 started         the commands that have filled stores, for ``mpiimport session refresh``
 """
 
 from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, flock
-from .batch_job import of_batch_job
+from .image_places import IMAGES, remove_images
 from .kept_store import last_use, size_of, write_through
-from .lock import LOCK, is_used, own_prefix, remove, remove_unless_used, user
+from .lock import LOCK, is_used, remove, remove_unless_used
 from .memory import room
 from .objects import OBJECTS, drop_unused, share
+from .place_names import candidates
 from .store import NoRoom, Store
 
 TYPE_CHECKING = False
@@ -32,7 +34,6 @@ REST = 10
 PROGRAM = "program"
 # What people have started to fill stores, see ``host/commands/session.py``.
 STARTED = "started"
-NAME = "mpiimport-kept."
 # Seconds after which a store is given up that nobody has come to.
 LEASE = 24 * 3600
 # Seconds after which a store that nobody has locked, and no program leads to, is nobody's.
@@ -51,32 +52,25 @@ class Place:
 
         ``session``: the name of one whose place is meant.
         """
-        for parent in parents:
-            directory = os.path.join(parent, _own_name(session))
-            try:
-                status = os.lstat(directory)
-            except OSError:
-                continue
-            is_directory = status.st_mode & 0o170000 == 0o040000
-            if is_directory and status.st_uid == os.geteuid() and not status.st_mode & 0o77:
-                return cls(directory)
-        return None
+        return next(map(cls, filter(_is_own, candidates(parents, session))), None)
 
     @classmethod
     def make(cls, parents: list[str], session: str = "") -> "Place | None":
         """Return the place, made in the first directory that can be written to; None where none can."""
-        for parent in parents:
-            directory = os.path.join(parent, _own_name(session))
-            try:
-                _make(directory)
-                # Another process may make it at the same time.
-                place = cls.find([parent], session)
-                if place is not None:
-                    place.complete()
-                    return place
-            except OSError:
-                continue
-        return None
+        return next(filter(None, map(cls._made, candidates(parents, session))), None)
+
+    @classmethod
+    def _made(cls, directory: str) -> "Place | None":
+        try:
+            _make(directory)
+            # Another process may make it at the same time.
+            if not _is_own(directory):
+                return None
+            place = cls(directory)
+            place.complete()
+        except OSError:
+            return None
+        return place
 
     @classmethod
     def found_or_made(cls, parents: list[str], session: str = "") -> "Place":
@@ -218,7 +212,7 @@ class Place:
                 # What is left of one that something else has begun to remove.
                 remove(directory)
         drop_unused(self.path(OBJECTS))
-        left = self._by_last_use()
+        left = self._by_last_use() + remove_images(self.directory)
         for name in self._names(FILLING) if not left else ():
             os.unlink(self.path(FILLING, name))
         # Whose session it is takes the place away.
@@ -226,7 +220,8 @@ class Place:
             self.complete()
             if os.path.lexists(self.path(STARTED)):
                 os.unlink(self.path(STARTED))
-            for kind in KINDS:
+            _make(self.path(IMAGES))
+            for kind in (*KINDS, IMAGES):
                 os.rmdir(self.path(kind))
             os.rmdir(self.directory)
         return left
@@ -239,6 +234,7 @@ class Place:
                 idle = time.time() - last_use(directory)
                 if idle > seconds or (directory not in wanted and idle > SETTLING):
                     self._remove_unless_used(directory)
+            remove_images(self.directory, seconds)
         except OSError:
             pass
 
@@ -264,15 +260,18 @@ class Place:
             return []
 
 
+def _is_own(directory: str) -> bool:
+    """Tell whether this is a directory that nobody but this user can have made."""
+    try:
+        status = os.lstat(directory)
+    except OSError:
+        return False
+    is_directory = status.st_mode & 0o170000 == 0o040000
+    return is_directory and status.st_uid == os.geteuid() and not status.st_mode & 0o77
+
+
 def _make(directory: str) -> None:
     try:
         os.mkdir(directory, 0o700)
     except FileExistsError:
         pass
-
-
-def _own_name(session: str) -> str:
-    if session:
-        # Once whoever began it has gone, it is swept as any store is that nobody uses.
-        return own_prefix() + os.path.basename(session)
-    return f"{NAME}{user()}{of_batch_job()}"

@@ -4,6 +4,7 @@ import marshal
 
 from .. import os
 from ..digest import Damaged, digest
+from ..file_systems import IMAGE_LAYERS, image_on
 from ..listing import stamp, stamp_of
 
 TYPE_CHECKING = False
@@ -72,8 +73,11 @@ def is_one_image(seen: "dict[str, Stamp]") -> bool:
 
 
 def stamp_in_image(path: str, status: "os.stat_result") -> "Stamp":
-    """Return the stamp of a path in an image. Mounts of an overlay number its directories anew: their place counts."""
-    if status.st_mode & KIND != DIRECTORY:
+    """Return the stamp of a path in an image.
+
+    Overlays of several file systems, as Apptainer's, number directories anew at each mount: their place counts.
+    """
+    if status.st_mode & KIND != DIRECTORY or image_on() == IMAGE_LAYERS:
         return stamp(status)
     place = digest(os.fsencode(os.path.realpath(path)))
     return *stamp(status)[:3], int.from_bytes(place, "little")

@@ -26,7 +26,7 @@ func TestImageFilesGoToTheShim(t *testing.T) {
 }
 
 func TestNamesOfImagesGoToTheRuntimeThatHasThem(t *testing.T) {
-	const has = `[ "$2" = inspect ] && echo '["LD_LIBRARY_PATH=/image","PATH=/bin","D="]'`
+	const has = `[ "$2" = inspect ] && echo '[{"Id":"sha256:1","GraphDriver":{"Name":"vfs"},"Config":{"Env":["LD_LIBRARY_PATH=/image","PATH=/bin","D="]}}]'`
 	c := installed(t, map[string]string{"podman": "exit 1", "docker": has})
 	profile := "schema_version: 1\nname: site\ndescription: x\nenvironment: {append: {LD_LIBRARY_PATH: /site}, set: {A: b c}, default: {D: '1', E: '1'}, unset: [U]}\n"
 	if err := os.WriteFile(filepath.Join(c.Prefix, "profiles", "site.yaml"), []byte(profile), 0o644); err != nil {

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"mpiimport.org/hooks/internal/doors/keptplace"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/launch"
@@ -29,7 +32,7 @@ func (c Call) byOCI(name string, words []string, off bool) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("%s is an image of docker or podman, whose containers do not reach the launcher outside; start it inside: mpiimport exec %s mpiexec -n 4 %s",
 			image, image, strings.Join(command, " "))
 	}
-	runtime, inImage, err := c.ociRuntime(image)
+	runtime, found, err := c.ociRuntime(image)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -40,7 +43,7 @@ func (c Call) byOCI(name string, words []string, off bool) (Outcome, error) {
 		if err != nil {
 			return Outcome{}, err
 		}
-		accelerated, lines, err := c.ociOptions(chosen, command, inImage)
+		accelerated, lines, err := c.ociOptions(chosen, command, found)
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -65,32 +68,53 @@ func ociWords(words []string) ([]string, string, []string) {
 	return words[:i], words[i], words[i+1:]
 }
 
-// ociRuntime returns the runtime that has the image, and the environment in the image; the first one on PATH, which
-// will fetch it, where none has.
-func (c Call) ociRuntime(image string) (string, []string, error) {
+// ociImage is what podman and docker tell of an image. ID is a digest of all that it holds.
+type ociImage struct {
+	ID          string `json:"Id"`
+	Config      struct{ Env []string }
+	GraphDriver struct{ Name string }
+}
+
+// ociRuntime returns the runtime that has the image, and what it tells of that; the first one on PATH, which will fetch it,
+// where none has.
+func (c Call) ociRuntime(image string) (string, ociImage, error) {
 	present := []string{}
 	for _, runtime := range []string{"podman", "docker"} {
 		if _, err := exec.LookPath(runtime); err != nil {
 			continue
 		}
 		present = append(present, runtime)
-		if env, ok := environmentIn(runtime, image); ok {
-			return runtime, env, nil
+		if found, ok := inspect(runtime, image); ok {
+			return runtime, found, nil
 		}
 	}
 	if len(present) == 0 {
-		return "", nil, fmt.Errorf("there is no file or directory %s, and neither podman nor docker, which know images by name, is on PATH", image)
+		return "", ociImage{}, fmt.Errorf("there is no file or directory %s, and neither podman nor docker, which know images by name, is on PATH", image)
 	}
-	return present[0], nil, nil
+	return present[0], ociImage{}, nil
 }
 
-func environmentIn(runtime, image string) ([]string, bool) {
-	output, err := exec.Command(runtime, "image", "inspect", "--format", "{{json .Config.Env}}", image).Output()
+func inspect(runtime, image string) (ociImage, bool) {
+	output, err := exec.Command(runtime, "image", "inspect", image).Output()
 	if err != nil {
-		return nil, false
+		return ociImage{}, false
 	}
-	env := []string{}
-	return env, json.Unmarshal(output, &env) == nil
+	found := []ociImage{}
+	if json.Unmarshal(output, &found) != nil || len(found) == 0 {
+		return ociImage{}, false
+	}
+	return found[0], true
+}
+
+// kept returns where the container keeps stores: it is a new one, so nothing in it has changed yet. Only of layers that the
+// kernel lays over each other is known what the image has brought and what the container has changed.
+func (c Call) kept(plan launch.Plan, image ociImage) (launch.Kept, bool) {
+	isLayered := slices.Contains([]string{"overlay", "overlay2", "overlayfs"}, image.GraphDriver.Name)
+	if !launch.Keeps(plan.Environment) || image.ID == "" || !isLayered {
+		return launch.Kept{}, false
+	}
+	directory := keptplace.ForImage(image.ID, c.Env)
+	return launch.Kept{Directory: directory, Image: image.ID, Born: time.Now().UnixNano()}, directory != ""
 }
 
 // surroundings make the container see what a person expects of a command: the current directory, the terminal, and
@@ -118,7 +142,7 @@ func isTerminal(descriptor int) bool {
 
 // ociOptions carry the plan out. Ranks are taken to be shielded from each other, as in a user namespace, for the
 // runtimes' filter of system calls may keep them from reading each other's memory. The second result says what is left out.
-func (c Call) ociOptions(chosen profile.Chosen, command, inImage []string) ([]string, []string, error) {
+func (c Call) ociOptions(chosen profile.Chosen, command []string, image ociImage) ([]string, []string, error) {
 	request := c.request(true, command)
 	request.Shm = launch.ShmPrivate
 	shared, chosen, err := launch.ShareChosen(chosen, func([]string) launch.Request { return request })
@@ -128,6 +152,9 @@ func (c Call) ociOptions(chosen profile.Chosen, command, inImage []string) ([]st
 	plan, err := shared.For(request)
 	if err != nil {
 		return nil, nil, err
+	}
+	if kept, ok := c.kept(plan, image); ok {
+		plan = plan.Keeping(kept)
 	}
 	out := []string{"--entrypoint=" + launch.EntryPath}
 	for _, m := range plan.Mounts {
@@ -140,7 +167,7 @@ func (c Call) ociOptions(chosen profile.Chosen, command, inImage []string) ([]st
 		out = append(out, "--tmpfs="+target+":"+strings.Join(launch.MemoryOptions(), ","))
 	}
 	for _, v := range plan.Changes(c.Env, true) {
-		value, _ := environ.Get(v.In(inImage), v.Name)
+		value, _ := environ.Get(v.In(image.Config.Env), v.Name)
 		out = append(out, "--env="+v.Name+"="+value)
 	}
 	return out, chosen.LeftOut, nil

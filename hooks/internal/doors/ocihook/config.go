@@ -24,6 +24,8 @@ type config struct {
 	args, env      []string
 	mounts         []mount
 	root           string
+	user           uint32
+	userIDs        []specs.LinuxIDMapping
 	namespaces     []specs.LinuxNamespace
 }
 
@@ -44,7 +46,11 @@ func parse(text []byte) (*config, error) {
 		return nil, fmt.Errorf("config.json is not understood: %w", err)
 	}
 	version, root := "", specs.Root{}
-	linux := struct{ Namespaces []specs.LinuxNamespace }{}
+	user := struct{ UID uint32 }{}
+	linux := struct {
+		Namespaces  []specs.LinuxNamespace
+		UIDMappings []specs.LinuxIDMapping
+	}{}
 	mounts := []json.RawMessage{}
 	err := errors.Join(
 		member(c.whole, "ociVersion", &version), member(c.whole, "annotations", &c.annotations),
@@ -52,7 +58,7 @@ func parse(text []byte) (*config, error) {
 		member(c.whole, "root", &root), member(c.whole, "linux", &linux),
 	)
 	if err == nil {
-		err = errors.Join(member(c.process, "args", &c.args), member(c.process, "env", &c.env))
+		err = errors.Join(member(c.process, "args", &c.args), member(c.process, "env", &c.env), member(c.process, "user", &user))
 	}
 	for _, text := range mounts {
 		m := mount{text: text}
@@ -65,7 +71,7 @@ func parse(text []byte) (*config, error) {
 	if !known(version) {
 		return nil, fmt.Errorf("config.json has ociVersion %q, and only version 1 is understood", version)
 	}
-	c.root, c.namespaces = root.Path, linux.Namespaces
+	c.root, c.user, c.namespaces, c.userIDs = root.Path, user.UID, linux.Namespaces, linux.UIDMappings
 	return c, nil
 }
 

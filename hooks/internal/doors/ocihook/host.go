@@ -14,6 +14,7 @@ type Host struct {
 	Prefix        string // where mpiimport is installed
 	UserNamespace bool   // whether the hook itself runs in a user namespace, as under rootless podman
 	Profile       func(name string) (*profile.Profile, error)
+	Keeps         func(name string) bool // whether containers of a profile that is served may keep stores on this node
 }
 
 // ThisHost looks at the machine.
@@ -27,7 +28,11 @@ func ThisHost() (Host, error) {
 		return Host{}, fmt.Errorf("cannot tell whether this is a user namespace: %w", err)
 	}
 	trusted := func(name string) (*profile.Profile, error) { return servable(name, installed) }
-	return Host{Prefix: installed, UserNamespace: root != 0, Profile: trusted}, nil
+	keeps := func(name string) bool {
+		list, err := released.Read(installed)
+		return err == nil && list.Keeps(name)
+	}
+	return Host{Prefix: installed, UserNamespace: root != 0, Profile: trusted, Keeps: keeps}, nil
 }
 
 // servable returns a profile that is released for the hook. Where it is not, the container starts as it would without us:

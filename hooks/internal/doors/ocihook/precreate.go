@@ -44,6 +44,11 @@ func Precreate(text []byte, h Host) ([]byte, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	// A container's own word of it is none.
+	c.env = environ.Unset(c.env, ourvars.Image)
+	if kept, ok := c.kept(plan, h); ok {
+		plan = plan.Keeping(kept)
+	}
 	if err := c.addDevices(plan.Devices); errors.As(err, &Unchanged{}) {
 		return text, err
 	} else if err != nil {

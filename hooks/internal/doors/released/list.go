@@ -24,6 +24,8 @@ type List map[string]Terms
 type Terms struct {
 	// Writable has what of the host containers may write to, as the profile writes it: sources of mounts, and devices.
 	Writable []string `yaml:"writable,omitempty"`
+	// Keep lets containers keep stores in the memory of the node, where these outlive them.
+	Keep bool `yaml:"keep,omitempty"`
 }
 
 type document struct {
@@ -89,6 +91,11 @@ func (l List) Covers(p *profile.Profile) error {
 		}
 	}
 	return nil
+}
+
+// Keeps says whether the containers of a profile may keep stores on the node: each part of its name has to be released for it.
+func (l List) Keeps(asked string) bool {
+	return !slices.ContainsFunc(profile.Parts(asked), func(name string) bool { return !l[name].Keep })
 }
 
 // Writable lists what of the host a profile lets containers write to, as it writes it.

@@ -32,10 +32,11 @@ const OptionPrefix = "MPIIMPORT_"
 // Report is an option: where a report is written, if one is.
 const Report = OptionPrefix + "REPORT"
 
-// Keep and Fill are options: whether a store is kept on the node, and whether it is filled now.
+// Keep, Fill and Session are options: whether a store is kept on the node, whether it is filled now, and for which session.
 const (
-	Keep = OptionPrefix + "KEEP"
-	Fill = OptionPrefix + "FILL"
+	Keep    = OptionPrefix + "KEEP"
+	Fill    = OptionPrefix + "FILL"
+	Session = OptionPrefix + "SESSION"
 )
 
 // RankVariables is an option: the names of the variables for rank, size and local size, between colons.
