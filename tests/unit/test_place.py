@@ -260,6 +260,14 @@ def test_an_object_that_was_written_to_is_taken_by_no_other_store(place: Place) 
     assert Path(third, "code").samefile(Path(second, "code"))
 
 
+def test_a_store_of_libraries_that_lie_deep_is_removed(place: Place) -> None:
+    name = "lib/" + "directory/" * 60 + "library.so"
+    store = place.create({"index": 1, "code": 1, name: 1}, switched_off())
+    place.publish(KEY, store, "script")
+    store.leave()
+    assert place.remove() == [] and not Path(place.directory).exists()
+
+
 def test_stopping_removes_everything_but_what_is_used(place: Place) -> None:
     publish(place, KEY)
     used = publish(place, OTHER)
@@ -345,7 +353,7 @@ def test_places_of_images_go_when_nobody_has_come_to_them_for_long(place: Place)
     publish(Place(str(image)), KEY)
     place.sweep(LEASE)
     assert image.exists()
-    for path in (image, *image.glob("stores/*")):
+    for path in (image, *image.glob("stores/*"), *image.glob("stores/*/lock")):
         os.utime(path, (0, 0))
     place.sweep(LEASE)
     assert not image.exists()
@@ -370,7 +378,7 @@ def test_no_link_that_a_container_has_made_is_followed(place: Place, tmp_path: P
 
 def test_a_tree_without_end_is_left(place: Place) -> None:
     image = place_of_image(place)
-    image.joinpath(*"a" * 20).mkdir(parents=True)
+    image.joinpath(*"a" * 300).mkdir(parents=True)
     assert [Path(left).parent for left in place.remove()] == [image.parent]
 
 
