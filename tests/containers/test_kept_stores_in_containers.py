@@ -309,5 +309,28 @@ def test_on_a_shared_file_system_a_session_asks_for_nothing_of_ours(site: Site, 
     assert metadata[1].total() * 3 < metadata[0].total()
 
 
+def test_in_a_session_libraries_of_a_shared_tree_are_in_memory(site: Site, mpich: Mpi, tmp_path: Path) -> None:
+    """Those of an image that is a file, too: each container mounts it anew."""
+    provision("lab.sh")
+    with (
+        tasks_of(site, mpich, "root", "numpy") as tasks,
+        SharedFileSystem(record=tmp_path / "record") as shared,
+    ):
+        Place.make([str(tasks.store)], "session-of-test")
+        session = {"MPIIMPORT_SESSION": "session-of-test", "MPIIMPORT_KEEP_ON": FILE_SYSTEM_TYPE}
+        images = tasks.script.parent / "images"
+        images.mkdir()
+        shared.mount("node", site.images, images)
+        for image in (images / "py", site.image("sif")[1]):
+            assert tasks.first(image, **session).lines() == [PLAIN]
+            wait_for(lambda: shared.load().total.opens == shared.load().total.closes, SECONDS)
+            seen = len(shared.operations())
+            assert tasks.run(image, **session).lines() == [KEPT]
+            asked = [one for one in shared.operations()[seen:] if "numpy" in one.path]
+            assert not asked, asked
+        copies = list(tasks.store.glob("mpiimport-*/stores/*/lib/**/_multiarray_umath*"))
+        assert len(copies) == 2
+
+
 def _metadata(operations: list[Operation]) -> Counter[tuple[str, str]]:
     return Counter((one.name, one.path) for one in operations if one.name != "read")

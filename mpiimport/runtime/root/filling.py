@@ -32,7 +32,10 @@ def fill(
     ``loaded``: the modules that each process has already when it attaches. Raises what reading, and a file system, may
     raise; NoRoom; and Unsettled. Nothing is left of the store then.
     """
-    snapshot = read_to_keep(program, options, loaded, place.take_wanted(key), answers, before_site)
+    wanted = place.take_wanted(key)
+    snapshot = read_to_keep(
+        program, options, loaded, wanted, answers, before_site, room=lambda: place.room(options.store_size)
+    )
     store = place.create(snapshot.sizes, options)
     try:
         _write(snapshot, store)
@@ -68,8 +71,9 @@ def read_to_keep(
 
 
 def _write(snapshot: "Snapshot", store: "Store") -> None:
-    # Libraries are not kept.
     for name, size in snapshot.sizes.items():
+        if not store.holds(name):
+            continue
         content = memoryview(bytearray(size))
         snapshot.fill(name, 0, content)
         store.write(name, 0, content)

@@ -23,7 +23,7 @@ from .library_needs import Libraries
 from .parallel import Readers
 from .reading import files_imported_since, hide_modules, read_into, without_warnings
 from .rehearsal import CUSTOMISED
-from .staging import are_local, leave_direct, make_fit
+from .staging import leave_direct, make_fit, stays_direct
 from .static_manifest import Manifest
 from .tree import EXTENSION, Tree
 from .witnesses import witnesses_of
@@ -263,9 +263,8 @@ def _add(
         for module in manifest.modules.values()
         if module.kind == EXTENSION and module.path and os.path.dirname(module.path) not in changeable
     ]
-    # On one node the page cache holds one copy for all ranks anyway, and a search in it costs little. For a later
-    # process ld.so may find others.
-    if one_node and (kept or (options.libraries == AUTO and are_local(extensions))):
+    # On one node the page cache holds one copy for all ranks anyway, and a search in it costs little.
+    if one_node and (options.libraries == AUTO or kept) and stays_direct(extensions, kept, options):
         libraries.needs = {path: [] for path in extensions}
         return
     for path in extensions:

@@ -1,7 +1,7 @@
 """Which libraries are copied into the store. The others are direct: every rank loads them from where they lie."""
 
 from .. import os
-from ..file_systems import DISKS, file_system
+from ..file_systems import DISKS, file_system, image_on
 from ..option_table import DIRECT
 
 # Per cent of the room that are filled: what is left of the memory changes a little meanwhile.
@@ -21,6 +21,15 @@ def are_local(paths: list[str]) -> bool:
     except OSError:
         return False
     return {file_system(os.path.dirname(os.path.realpath(path))) for path in places.values()} <= DISKS
+
+
+def stays_direct(paths: list[str], kept: bool, options: "Options") -> bool:
+    """Tell whether the libraries of one node are loaded from where they lie. ``kept``: for a store that is kept."""
+    if not kept:
+        return are_local(paths)
+    # Else ld.so may find others for a later process. An image that is a file is mounted for each container anew.
+    in_session = options.fill or bool(options.session)
+    return not in_session or image_on() in DISKS or are_local(paths)
 
 
 def leave_direct(libraries: "Libraries", options: "Options") -> None:

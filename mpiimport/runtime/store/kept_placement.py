@@ -1,7 +1,6 @@
 """Where the snapshot comes to lie that outlives the job: among the kept stores of this user, on each node."""
 
-from .memory import room
-from .place import LEASE, STORES, Place
+from .place import LEASE, Place
 from .placement import Placement
 from .store import Store
 
@@ -45,9 +44,7 @@ class KeptPlacement(Placement):
             self._kept().withdraw(key, self._made)
 
     def _room_here(self) -> int:
-        place = self._kept()
-        # Those that nobody uses make room.
-        return room(place.path(STORES), self._options.store_size, place.size()) + place.idle_size()
+        return self._kept().room(self._options.store_size)
 
     def _create_store(self, sizes: dict[str, int]) -> Store:
         self._made = self._kept().create(sizes, self._options)

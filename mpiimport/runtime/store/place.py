@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..options import Options
+    from ..size import Size
 
 STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "filling"
 KINDS = STORES, PROGRAMS, WANTED, FILLING, OBJECTS
@@ -194,6 +195,10 @@ class Place:
     def idle_size(self) -> int:
         """Return the bytes of those stores alone that no process uses now. Raises OSError."""
         return self.size() - size_of(*filter(is_used, self._by_last_use()))
+
+    def room(self, most: "Size") -> int:
+        """Return the bytes that one more store may take: those that nobody uses make room. Raises OSError."""
+        return room(self.path(STORES), most, self.size()) + self.idle_size()
 
     def stores(self) -> list[str]:
         """Return the directories of the stores that processes can attach to. Raises OSError."""
