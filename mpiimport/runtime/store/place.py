@@ -50,7 +50,8 @@ class Place:
                 status = os.lstat(directory)
             except OSError:
                 continue
-            is_directory = status.st_mode & 0o170000 == 0o040000
+            # One that was removed while a container has it mounted has no links left.
+            is_directory = status.st_mode & 0o170000 == 0o040000 and status.st_nlink > 0
             if is_directory and status.st_uid == os.geteuid() and not status.st_mode & 0o77:
                 return cls(directory)
         return None
