@@ -11,6 +11,7 @@ import pytest
 
 from mpiimport.runtime.options import Options, switched_off
 from mpiimport.runtime.size import Size
+from mpiimport.runtime.store import place as place_module
 from mpiimport.runtime.store.image_places import IMAGES
 from mpiimport.runtime.store.lock import LOCK
 from mpiimport.runtime.store.objects import OBJECTS
@@ -386,3 +387,14 @@ def test_the_launch_side_knows_the_same_batch_jobs() -> None:
     text = (ROOT / "hooks" / "internal" / "doors" / "keptplace" / "keptplace.go").read_text()
     line = next(line for line in text.splitlines() if line.startswith("var batchJobs"))
     assert re.findall(r'"(\w+)"', line) == list(BATCH_JOBS)
+
+
+def test_a_place_that_was_removed_while_it_is_mounted_is_none(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    descriptor = os.open(place.directory, os.O_RDONLY)
+    monkeypatch.setattr(place_module, "candidates", lambda *_: [f"/proc/self/fd/{descriptor}/."])
+    assert Place.find([str(tmp_path)]) is not None
+    assert place.remove() == []
+    assert Place.find([str(tmp_path)]) is None
+    os.close(descriptor)

@@ -271,7 +271,8 @@ def _is_own(directory: str) -> bool:
         status = os.lstat(directory)
     except OSError:
         return False
-    is_directory = status.st_mode & 0o170000 == 0o040000
+    # One that was removed while a container has it mounted has no links left.
+    is_directory = status.st_mode & 0o170000 == 0o040000 and status.st_nlink > 0
     return is_directory and status.st_uid == os.geteuid() and not status.st_mode & 0o77
 
 
