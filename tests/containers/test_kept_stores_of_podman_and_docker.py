@@ -126,9 +126,9 @@ def test_another_image_under_the_same_name_shares_nothing(containers: Containers
 
 CHANGES = {
     "in place": f"echo \"value = 'new'\" > {PACKAGES}/part.py; touch -d @1000000000 {PACKAGES}/part.py",
-    "by a package": f"mkdir {PACKAGES}/part; echo \"value = 'new'\" > {PACKAGES}/part/__init__.py",
 }
 OTHERS = {
+    "by a package": f"mkdir {PACKAGES}/part; echo \"value = 'new'\" > {PACKAGES}/part/__init__.py",
     "by another file": f"echo \"value = 'new'\" > /new; touch -d @1000000000 /new; mv /new {PACKAGES}/part.py",
     "by one in front": "echo \"value = 'new'\" > /usr/local/lib/python3.11/dist-packages/part.py",
     "by a directory of the image": f"mv {PACKAGES} /old && mv /opt/other {PACKAGES}",
@@ -220,7 +220,7 @@ def test_a_session_lasts_as_long_as_its_command(containers: Containers) -> None:
 
 
 @pytest.mark.parametrize("identity", ["user", pytest.param("root", marks=pytest.mark.full)])
-@pytest.mark.parametrize("engine", ["docker", "podman"])
+@pytest.mark.parametrize("engine", ["docker", pytest.param("podman", marks=pytest.mark.full)])
 def test_exec_keeps_stores_of_images_that_have_only_a_name(site: Site, mpich: Mpi, identity: str, engine: str) -> None:
     containers = Containers(site, mpich, identity)
     task = Path(containers.script("numpy"))
