@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -51,11 +51,11 @@ def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
         time.sleep(0.05)
 
 
-def but_everyday(names: Iterable[str], everyday: set[str]) -> list[object]:
+def but_everyday(names: Iterable[str | int], everyday: Collection[str | int]) -> list[object]:
     """The parameters of a test; those that are not ``everyday`` run in `make test-full` alone."""
     names = list(names)
-    assert everyday <= {*names}
-    return [pytest.param(name, id=name, marks=() if name in everyday else pytest.mark.full) for name in names]
+    assert {*everyday} <= {*names}
+    return [pytest.param(name, id=str(name), marks=() if name in everyday else pytest.mark.full) for name in names]
 
 
 def settle(*paths: Path) -> None:
