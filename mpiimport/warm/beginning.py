@@ -37,8 +37,10 @@ def begin(start: Start, names: "frozenset[str]", leading: bytes, without: "tuple
     except (SystemExit, KeyboardInterrupt):
         raise
     except BaseException as exc:
-        say(f"mpiimport: the image is not used: {exc or type(exc).__name__}; Python starts plainly")
-        os.execve(start.words[0], start.words, variables_of(start.freeze.environ()))
+        if not start.freeze.is_quiet():
+            say(f"mpiimport: the image is not used: {exc or type(exc).__name__}; the program starts without it")
+        plain = start.freeze.plain()
+        os.execve(plain[0], plain, variables_of(start.freeze.environ()))
     status: int = start.freeze.run(code, namespace)
     return status
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.lock import LOCK
-from mpiimport.runtime.store.place import PROGRAM, Place, batch_job, size_of
+from mpiimport.runtime.store.place import IMAGE, PROGRAM, REFUSED, Place, batch_job, size_of
 
 from ..complaint import Complaint
 from . import session_run
@@ -23,7 +23,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         required=True, metavar="ACTION"
     )
     parser = kinds.add_parser("start", help="fill the store of the program that the command behind -- starts")
-    parser.set_defaults(run=lambda given, command: start(command), takes_command=True)
+    parser.add_argument("--warm", action="store_true", help="make a warm image of the program, too (MPIIMPORT_WARM)")
+    parser.set_defaults(run=lambda given, command: start(command, given.warm), takes_command=True)
     parser = kinds.add_parser("run", help="run the command behind --, whose processes keep stores until it ends")
     # `mpiimport run --session` says it.
     parser.add_argument("--ignoring", type=int, nargs="*", default=[], help=argparse.SUPPRESS)
@@ -38,12 +39,17 @@ def _run(given: argparse.Namespace, command: list[str]) -> int:
     return session_run.run(command, _options().store_places(), given.ignoring)
 
 
-def start(command: list[str]) -> int:
-    """Start a command so that its program has its store filled, and is not run. Raises Complaint."""
+def start(command: list[str], warm: bool = False) -> int:
+    """Start a command so that its program has its store filled, and is not run. Raises Complaint.
+
+    ``warm``: its image is made, too.
+    """
     if os.environ.get("MPIIMPORT") == "0":
         raise Complaint("MPIIMPORT=0 switches everything off, so no store would be filled; unset it")
     before = _filled()
     environment = {**os.environ, "MPIIMPORT_FILL": "1", "MPIIMPORT": os.environ.get("MPIIMPORT") or "1"}
+    if warm:
+        environment["MPIIMPORT_WARM"] = "1"
     try:
         ended = subprocess.run(command, env=environment, check=False)
     except OSError as exc:
@@ -82,8 +88,13 @@ def _described(store: Path) -> str:
     except OSError as exc:
         # Removed meanwhile, or by hand.
         return f"{store}: {exc.strerror}"
+    name = ascii(program)[1:-1]
+    if (store / REFUSED).exists():
+        reason = (store / REFUSED).read_text(encoding="utf-8", errors="surrogateescape")
+        return f"{name}: no warm image: {ascii(reason)[1:-1]}; tried {_ago(filled)}"
+    kind = "warm image, " if (store / IMAGE).exists() else ""
     return (
-        f"{ascii(program)[1:-1]}: {in_words(size_of(str(store)))}, filled {_ago(filled)}, last process {_ago(used)}, "
+        f"{name}: {kind}{in_words(size_of(str(store)))}, filled {_ago(filled)}, last process {_ago(used)}, "
         f"{users(store)} now"
     )
 

@@ -20,6 +20,10 @@ from .exit_handlers import ExitHandlers
 
 # What our programs tell each other on the way to a rank, which the program need not know.
 HANDED_OVER = (NAMED, STARTED, IMAGE_ON, IMAGE, "MPIIMPORT_APPLIED", "MPIIMPORT_PLAN", "MPIIMPORT_PROFILE")
+EACH_BY_ITSELF = (
+    "each rank starts by itself where images are wanted (MPIIMPORT_WARM), and waits for no other; mpiimport session "
+    "start --warm keeps an image and a store on this node, and MPIIMPORT_KEEP=session has ranks take them"
+)
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..mpi.ownership import Ownership
@@ -67,7 +71,7 @@ def _activate_rank(
     here: Launch, options: Options, program: Program, answers: Answers, before_site: bool, at_exit: ExitHandlers
 ) -> "Service | None":
     report = _new_report(options.report, here, program, at_exit) if options.report else None
-    reason = why_not(here, options)
+    reason = EACH_BY_ITSELF if options.warm else why_not(here, options)
     if reason:
         _say(here.rank, reason, report)
         return None

@@ -48,6 +48,10 @@ def fill_now(options: "Options", program: "Program", answers: "Answers", before_
     except Exception as exc:
         say(f"mpiimport: no store is kept: {exc or type(exc).__name__}")
         status = 1
+    if options.warm:
+        from .warm_image import become_maker
+
+        status = become_maker(options, program, status)
     # The program is not to be run, by whichever door this process came.
     os._exit(status)
 
@@ -219,6 +223,10 @@ def _leave_filler(
             give_way()
             wait_for_end(starter, beginning_of(starter), STARTING)
         _fill(place, key, options, program, answers, before_site)
+        if options.warm:
+            from .warm_image import become_maker
+
+            become_maker(options, program, 0)
 
     leave_behind(work)
     os.close(filling)

@@ -147,6 +147,10 @@ def publish_now(here: "Launch", options: "Options", program: "Program", answers:
     try:
         if finish is not None:
             finish(status == 0)
+        if options.warm:
+            from .warm_image import become_maker
+
+            status = become_maker(options, program, status)
     finally:
         # The program is not to be run, by whichever door this process came.
         os._exit(status)

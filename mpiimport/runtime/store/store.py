@@ -125,14 +125,11 @@ class Store:
 
     def seal(self, name: str) -> None:
         """Mark a file as complete. Raises OSError, also where the file system rounds times."""
-        now = time.time_ns()
-        os.utime(self.path(name), ns=(now, now - now % SECOND + SEAL))
-        if not self.is_sealed(name):
-            raise OSError("the store's file system does not keep nanoseconds; name another with MPIIMPORT_STORE")
+        seal(self.path(name))
 
     def is_sealed(self, name: str) -> bool:
         """Tell whether a file is as its writer left it. Raises OSError where it is gone."""
-        return os.stat(self.path(name)).st_mtime_ns % SECOND == SEAL
+        return _is_sealed(self.path(name))
 
     def open_code(self) -> None:
         """Keep the code file open, so that it can be read even if the files should vanish. Raises OSError."""
@@ -207,6 +204,18 @@ class Store:
                     os.posix_fallocate(fd, 0, size)
             finally:
                 os.close(fd)
+
+
+def seal(file: "str | int") -> None:
+    """Mark a file as complete, by its path or descriptor. Raises OSError, also where the file system rounds times."""
+    now = time.time_ns()
+    os.utime(file, ns=(now, now - now % SECOND + SEAL))
+    if not _is_sealed(file):
+        raise OSError("the store's file system does not keep nanoseconds; name another with MPIIMPORT_STORE")
+
+
+def _is_sealed(file: "str | int") -> bool:
+    return os.stat(file).st_mtime_ns % SECOND == SEAL
 
 
 def library_name(path: str) -> str:

@@ -37,6 +37,9 @@ const (
 	Fill = OptionPrefix + "FILL"
 )
 
+// Session is an option: the session that a process is part of.
+const Session = OptionPrefix + "SESSION"
+
 // RankVariables is an option: the names of the variables for rank, size and local size, between colons.
 const RankVariables = OptionPrefix + "RANK_VARIABLES"
 
