@@ -13,6 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from mpiimport.rank_variables import without_rank
 from mpiimport.runtime.program import WITH_VALUE
 
 from . import registry
@@ -112,7 +113,9 @@ def _record(words: list[str], leading: bytes, directory: Path) -> tuple[list[str
     the top-level names of all."""
     log, script = directory / "imports", directory / "imports.py"
     script.write_bytes(leading)
-    status = subprocess.run([*words, str(HERE / "recording.py"), str(PACKAGES), str(log), str(script)]).returncode
+    # Imports may start MPI, and the connection of a rank is not inherited.
+    command = [*words, str(HERE / "recording.py"), str(PACKAGES), str(log), str(script)]
+    status = subprocess.run(command, env=without_rank(os.environ)).returncode
     if status:
         raise Refused(f"the imports of the script ended with status {status}")
     lines = log.read_text().splitlines() if log.exists() else []
