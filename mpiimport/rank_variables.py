@@ -13,7 +13,7 @@ VARIABLES = (
     ("ALPS_APP_PE", "ALPS_APP_SIZE", ""),
     ("MPI_LOCALRANKID", "", "MPI_LOCALNRANKS"),
 )
-# Names that belong to a rank's connection to its launcher begin so: MPICH, Intel MPI and Cray; PMIx; Hydra; Open MPI, of
+# So begin names of a rank's connection to its launcher: MPICH, Intel MPI and Cray; PMIx; Hydra; Open MPI, of
 # whose parameters these are the launcher's, not the user's; PALS and ALPS.
 PREFIXES = ("PMI_", "PMIX_", "HYDI_", "OMPI_COMM_WORLD_", "OMPI_MCA_ess_", "OMPI_MCA_orte_", "PALS_", "ALPS_APP_")
 # It is 0 once on every node; the others number the whole job.
@@ -32,5 +32,5 @@ def speaks_for_job(environ):  # type: (Mapping[str, str]) -> bool
 
 def without_rank(environ):  # type: (Mapping[str, str]) -> dict[str, str]
     """Return an environment for a process that is no rank: it may start MPI by itself."""
-    names = set(name for row in VARIABLES for name in row)
-    return dict((name, environ[name]) for name in environ if name not in names and not name.startswith(PREFIXES))
+    names = {name for row in VARIABLES for name in row}
+    return {name: environ[name] for name in environ if name not in names and not name.startswith(PREFIXES)}

@@ -204,6 +204,7 @@ def _leave_filler(
     """
     from ..root.witnesses import Mounts
     from .left_behind import beginning_of, end_first, give_way, keep_only, leave_behind, wait_for_end
+    from .warm_image import become_maker
 
     doubt = Mounts(options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
     if doubt:
@@ -222,11 +223,11 @@ def _leave_filler(
         if image_on() != IMAGE_FILE:
             give_way()
             wait_for_end(starter, beginning_of(starter), STARTING)
-        _fill(place, key, options, program, answers, before_site)
-        if options.warm:
-            from .warm_image import become_maker
-
-            become_maker(options, program, 0)
+        try:
+            _fill(place, key, options, program, answers, before_site)
+        finally:
+            if options.warm:
+                become_maker(options, program, 0)
 
     leave_behind(work)
     os.close(filling)
