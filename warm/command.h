@@ -4,10 +4,12 @@
 
 #include "format.h"
 
-/* The program that leads here and knows how to start without an image, or 0; what follows is about kept images alone. */
-extern char *door;
-/* Says to the door that there was no image to start from. */
+/* The program that leads here and knows how to start without an image, or 0, and the Python that it is to start, or 0; what
+ * follows is about kept images alone. */
+extern char *door, *python;
+/* Says to the door that there was no image to start from, and which Python to start. */
 #define FRESH "--fresh"
+#define PYTHON "--python"
 /* A session vouches for the tree; somebody else says for the job what is to be said. */
 extern int trusted, quiet;
 /* The image, or the kept store that has it; the script with its arguments; variables. */

@@ -45,7 +45,7 @@ struct file {
     word path, device, inode, size, mtime, ctime; /* times in nanoseconds */
 };
 
-enum kind { ANONYMOUS, MAPPED, STACK, VDSO, VVAR };
+enum kind { ANONYMOUS, MAPPED, STACK, VDSO, VVAR, DROPPABLE };
 
 /* One mapping. `file` is a number in the section of files, `offset` one in that file. */
 struct region {

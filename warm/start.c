@@ -44,6 +44,10 @@ static char **keep_plain(char **at, char **program) {
     char **kept = at;
     *at++ = copied(door);
     *at++ = copied(FRESH);
+    if (python) {
+        *at++ = copied(PYTHON);
+        *at++ = copied(python);
+    }
     while ((*at++ = *program++))
         ;
     return kept;
@@ -58,8 +62,8 @@ static struct begin *keep_words(void) {
     for (word i = 0; i < own_count; i++)
         size += length(text_at(own[i])) + 1;
     if (door) {
-        size += length(door) + 1 + sizeof FRESH;
-        pointers += given_count + 3;
+        size += length(door) + 1 + sizeof FRESH + (python ? sizeof PYTHON + length(python) + 1 : 0);
+        pointers += given_count + 5;
     }
     word head = sizeof(struct begin) + pointers * sizeof(char *);
     size = (size + head + PAGE - 1) & ~(PAGE - 1);

@@ -1,7 +1,8 @@
-"""A warm image among the kept stores: ``publishing.py DIRECTORY STATUS OPTIONS... SCRIPT [ARGUMENTS]``.
+"""A warm image among the kept stores: ``publishing.py DIRECTORY STATUS PYTHON OPTIONS... SCRIPT [ARGUMENTS]``.
 
 A process that was asked to fill a kept store becomes this one. DIRECTORY is the place of those stores; STATUS the one
-to end with where all goes well; OPTIONS are the interpreter's.
+to end with where all goes well; PYTHON the name by which the door starts Python, - for its usual ones; OPTIONS are the
+interpreter's.
 """
 
 import os
@@ -26,21 +27,21 @@ from mpiimport.warm.memory_map import Refused  # noqa: E402
 DOOR = PACKAGES.parent / "bin" / "python-mpi"
 SECONDS = 60
 # As the door looks for them along PATH: hooks/cmd/python-mpi.
-PYTHONS = ("python", "python3")
+USUAL, PYTHONS = "-", ("python", "python3")
 
 
-def publish(place: Place, words: list[str]) -> str:
+def publish(place: Place, name: str, words: list[str]) -> str:
     """Make the image of a script, and let whoever comes start from it, or see why there is none. Return what to say.
 
-    ``words``: the interpreter's options, the script and its arguments. Where another process of this node makes it
-    there is nothing to say. Raises Refused, where there is no image.
+    ``name``: that of Python; ``words``: the interpreter's options, the script and its arguments. Where another process
+    of this node makes it there is nothing to say. Raises Refused, where there is no image.
     """
-    python, looked_at = _python()
+    python, looked_at = _python(PYTHONS if name == USUAL else (name,))
     (_, *options), program = split([python, *words])
     if options:
         raise Refused(f"{DOOR.name} starts python without options: {' '.join(options)}")
     place.complete()
-    key = _key(program[0])
+    key = _key(name, program[0])
     filling = place.begin_filling(key, rest=0)
     if filling is None:
         return ""
@@ -80,22 +81,22 @@ def _make(store: Store, command: list[str], place: Place, looked_at: list[str]) 
         raise Refused(repr(exc)) from None
 
 
-def _python() -> tuple[str, list[str]]:
+def _python(names: tuple[str, ...]) -> tuple[str, list[str]]:
     """Return the Python that the door starts, and all paths that it would look at. Raises Refused."""
     looked_at = []
     directories = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    for name in PYTHONS:
-        for path in [os.path.join(directory, name) for directory in directories]:
+    for name in names:
+        for path in [name] if "/" in name else [os.path.join(directory, name) for directory in directories]:
             looked_at.append(path)
             if shutil.which(path):
                 return path, looked_at
-    raise Refused("there is no python on PATH")
+    raise Refused(f"there is no {names[0]} on PATH")
 
 
-def _key(script: str) -> str:
+def _key(python: str, script: str) -> str:
     """Ask the door by which name it looks for the image of a script. Raises Refused."""
     try:
-        asked = subprocess.run([DOOR, "--image", script], capture_output=True, text=True, timeout=SECONDS)
+        asked = subprocess.run([DOOR, "--image", python, script], capture_output=True, text=True, timeout=SECONDS)
     except (OSError, subprocess.SubprocessError) as exc:
         raise Refused(f"{DOOR} cannot be asked: {exc}") from None
     if asked.returncode:
@@ -103,10 +104,10 @@ def _key(script: str) -> str:
     return asked.stdout.strip()
 
 
-def main(directory: str, status: str, *words: str) -> int:
+def main(directory: str, status: str, python: str, *words: str) -> int:
     """Publish, say what came of it, and return the exit status."""
     try:
-        said, ended = publish(Place(directory), list(words)), int(status)
+        said, ended = publish(Place(directory), python, list(words)), int(status)
     except Refused as exc:
         said, ended = f"no warm image is kept: {exc}", 1
     if said and speaks_for_job(os.environ):

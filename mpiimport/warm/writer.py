@@ -11,6 +11,7 @@ from .image_format import (
     ANONYMOUS,
     BLOCK,
     CHECKSUM_AT,
+    DROPPABLE,
     MACHINE,
     MAPPED,
     PAGE,
@@ -115,7 +116,7 @@ class Writer:
 
     def _runs(self, mapping: Mapping) -> list[tuple[int, int]]:
         """Return start and size of what of a mapping must be in the body."""
-        if mapping.kind in (VDSO, VVAR) or not mapping.protection:
+        if mapping.kind in (VDSO, VVAR, DROPPABLE) or not mapping.protection:
             return []
         if mapping.kind == MAPPED and self._make_room is not None:
             own = [True] * (mapping.size // PAGE)

@@ -65,3 +65,18 @@ def test_ranks_of_a_session_that_one_rank_has_begun(
     assert (started.status, started.stderr) == (0, plain.stderr)
     assert started.stdout == f"{plain.stdout}{ranks}\n"
     assert started.stdout.splitlines()[0] == f"{ranks} [{ranks}, {ranks}, {ranks}, {ranks}, {ranks}] True"
+
+
+def test_a_rank_without_an_image_waits_for_no_other(warm: Warm, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+    """The one that starts from it takes no part in a start-up of all ranks."""
+    session = Session(prefix, warm, tmp_path)
+    environment = {"MPI4PY_LIBMPI": str(mpich.library), "MPIIMPORT_WARM": "1", "MPIIMPORT": "force"}
+    script = warm.script("import json\nfrom mpi4py import MPI\nprint(MPI.COMM_WORLD.allreduce(1), json.dumps(None))")
+    session.begin(script, *mpich.command(1), **environment)
+    launcher, *one = mpich.command(1)
+    program = [session.door, script]
+    command = [launcher, *one, "-env", "OMP_NUM_THREADS", "1", *program, ":", *one, *program]
+    for keep in ("never", "auto", "session"):
+        outcome = run(command, session.environment(**environment, MPIIMPORT_KEEP=keep), 60)
+        assert (outcome.status, outcome.stdout) == (0, "2 null\n2 null\n"), outcome
+        assert "the image is not used: it was made without such a variable: OMP_*" in outcome.stderr

@@ -13,7 +13,7 @@ import pytest
 from lab.ranks import run
 from mpiimport.runtime.store.place import REFUSED, STORES
 from mpiimport.runtime.store.store import SEAL
-from tests.conftest import but_everyday, settle, wait_for
+from tests.conftest import SERVED, but_everyday, interpreter, settle, wait_for
 
 from .conftest import Warm
 from .session import TRUSTED, Session
@@ -81,6 +81,25 @@ def test_programs_do_what_they_do_plainly(session: Session) -> None:
         started = session.start_warm(script, "one", "two", GIVEN="this")
         assert started == plain, name
         assert files_of(session.directory) == files
+
+
+RANDOM = IMPORTS + "pid = os.fork()\nprint(os.urandom(8).hex(), random.random(), flush=True)\nif pid: os.wait()"
+
+
+@pytest.mark.parametrize("version", but_everyday(SERVED, {"3.14"}))
+def test_versions_of_python(version: str, prefix: Path, tmp_path: Path) -> None:
+    """A C library since 2.41 keeps a state of random numbers in memory that a fork must not inherit."""
+    subprocess.run([interpreter(version), "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    session = Session(prefix, Warm(prefix, tmp_path, str(tmp_path / "venv" / "bin" / "python")), tmp_path)
+    settle(*(tmp_path / "venv").rglob("site-packages"))
+    script = session.warm.script(IMPORTS)
+    session.begin(script)
+    for name in ("output", "exception", "thread", "child", "fork", "streams", "main", "interrupted"):
+        write(session, IMPORTS + PROGRAMS[name])
+        assert session.start_warm(script, "one") == session.warm.plain(script, "one"), name
+    write(session, RANDOM)
+    drawn = [number for _ in range(2) for number in session.start_warm(script).stdout.split()]
+    assert len(set(drawn)) == len(drawn) == 8
 
 
 @pytest.mark.full

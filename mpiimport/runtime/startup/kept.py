@@ -40,8 +40,11 @@ STARTING = 3
 LOOK_AGAIN = 0.05
 
 
-def fill_now(options: "Options", program: "Program", answers: "Answers", before_site: bool) -> None:
-    """Fill the store for this program, and end this process, with status 1 where that fails. Does not return."""
+def fill_now(options: "Options", program: "Program", answers: "Answers", before_site: bool, python: str = "") -> None:
+    """Fill the store for this program, and end this process, with status 1 where that fails. Does not return.
+
+    ``python``: by which name python-mpi starts this Python; the warm image, too, is kept then where it is wanted.
+    """
     try:
         _fill_here(options, program, answers, before_site)
         status = 0
@@ -51,7 +54,7 @@ def fill_now(options: "Options", program: "Program", answers: "Answers", before_
     if options.warm:
         from .warm_image import become_maker
 
-        status = become_maker(options, program, status)
+        status = become_maker(options, program, python, status)
     # The program is not to be run, by whichever door this process came.
     os._exit(status)
 
@@ -86,15 +89,21 @@ def _others_fill(place: Place, key: str, seconds: int) -> bool:
 
 
 def import_from_kept(
-    options: "Options", program: "Program", answers: "Answers", before_site: bool, rank: int, report: "Report | None"
+    options: "Options",
+    program: "Program",
+    answers: "Answers",
+    before_site: bool,
+    rank: int,
+    report: "Report | None",
+    python: str = "",
 ) -> None:
     """Import from the kept store for this program, from now on, if there is one. Never raises.
 
     Where there is none, or what it was made from has changed, one is filled for later processes, but for those of a
-    session over several nodes. ``rank``: of this process in its job.
+    session over several nodes. ``rank``: of this process in its job; ``python``: as for ``fill_now``.
     """
     try:
-        reason = _import_or_fill(options, program, answers, before_site, rank, report)
+        reason = _import_or_fill(options, program, answers, before_site, rank, report, python)
     except Exception as exc:
         if rank == 0:
             say(f"mpiimport: running as plain Python: no store is kept ({exc!r})")
@@ -106,7 +115,13 @@ def import_from_kept(
 
 
 def _import_or_fill(
-    options: "Options", program: "Program", answers: "Answers", before_site: bool, rank: int, report: "Report | None"
+    options: "Options",
+    program: "Program",
+    answers: "Answers",
+    before_site: bool,
+    rank: int,
+    report: "Report | None",
+    python: str,
 ) -> str:
     """Return why there is no store to import from; empty where there is one, or there can be none."""
     key = key_of(program, options, before_site)
@@ -118,7 +133,7 @@ def _import_or_fill(
     # Those of a session have been filled since that began.
     found = _find(place, key, trusted=lasts or bool(options.session))
     if not lasts and (found is None or place.is_wanted(key)):
-        reason = _leave_filler(place, key, options, program, answers, before_site)
+        reason = _leave_filler(place, key, options, program, answers, before_site, python)
     if found is None:
         return reason
     _attach(place, key, *found, options, rank, answers, report)
@@ -196,7 +211,7 @@ def _tell(place: Place, key: str, index: Index, account: Account) -> None:
 
 
 def _leave_filler(
-    place: Place, key: str, options: "Options", program: "Program", answers: "Answers", before_site: bool
+    place: Place, key: str, options: "Options", program: "Program", answers: "Answers", before_site: bool, python: str
 ) -> str:
     """Leave a process behind that fills the store, unless one does; return why there is none yet, or will be none.
 
@@ -227,7 +242,7 @@ def _leave_filler(
             _fill(place, key, options, program, answers, before_site)
         finally:
             if options.warm:
-                become_maker(options, program, 0)
+                become_maker(options, program, python, 0)
 
     leave_behind(work)
     os.close(filling)

@@ -13,18 +13,24 @@ if TYPE_CHECKING:
     from ..program import Program
 
 MAKER = "warm", "publishing.py"
+NO_DOOR = "start the session by PREFIX/bin/python-mpi, or in a container by a rank, as the job itself"
 NO_SCRIPT = "only a script has one; give the program a file of its own"
 
 
-def become_maker(options: "Options", program: "Program", status: int) -> int:
-    """Become the maker, which ends with ``status`` where all goes well. Return another one where that cannot be."""
+def become_maker(options: "Options", program: "Program", python: str, status: int) -> int:
+    """Become the maker, which ends with ``status`` where all goes well. Return another one where that cannot be.
+
+    ``python``: by which name python-mpi starts this Python; empty where that has not.
+    """
     try:
+        if not python:
+            raise OSError(NO_DOOR)
         if program.kind != SCRIPT:
             raise OSError(NO_SCRIPT)
         place = Place.found_or_made(options.store_places(), options.session)
         maker = os.path.join(PACKAGE_DIRECTORY, *MAKER)
         # Options of the interpreter stand there, too.
-        command = [sys.executable, "-I", maker, place.directory, str(status), *sys.orig_argv[1:]]
+        command = [sys.executable, "-I", maker, place.directory, str(status), python, *sys.orig_argv[1:]]
         # It starts plain interpreters, whatever doors the environment opens.
         environment = {name: value for name, value in os.environ.items() if name != "MPIIMPORT_FILL"}
         os.execve(sys.executable, command, {**environment, "MPIIMPORT": "0"})

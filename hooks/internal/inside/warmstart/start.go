@@ -19,16 +19,23 @@ import (
 	"mpiimport.org/hooks/internal/leaves/version"
 )
 
-// Fresh is how the starter of images says that there was none to start from: see warm/command.h.
-const Fresh = "--fresh"
+// Words in front of the script that people need not know; the starter of images has them, too: see warm/command.h.
+const (
+	Fresh  = "--fresh"  // there was no image to start from
+	Python = "--python" // the name of the Python to start follows, in the place of the usual ones
+)
+
+// Usual stands for the names that python-mpi tries where it is told none.
+const Usual = "-"
 
 // others are options with which a program is started otherwise.
-var others = []string{"DEBUG", "RECORD", "VERBOSE", "REPORT", "FILL"}
+var others = []string{"DEBUG", "RECORD", "VERBOSE", "REPORT", fill}
+
+const fill = "FILL"
 
 // Wanted says whether the program, script with its arguments, is to start from an image if there is one.
 func Wanted(words []string, env []string) bool {
-	mode, _ := environ.Get(env, ourvars.Mode)
-	if !on(env, "WARM") || mode == "0" || len(words) == 0 || words[0] == "" || words[0][0] == '-' {
+	if !isOn(env) || len(words) == 0 || words[0] == "" || words[0][0] == '-' {
 		return false
 	}
 	for _, name := range others {
@@ -39,15 +46,23 @@ func Wanted(words []string, env []string) bool {
 	return true
 }
 
+// Makes says whether the image of the program is to be made.
+func Makes(env []string) bool { return isOn(env) && on(env, fill) }
+
+func isOn(env []string) bool {
+	mode, _ := environ.Get(env, ourvars.Mode)
+	return mode != "0" && on(env, "WARM")
+}
+
 func on(env []string, option string) bool {
 	value, _ := environ.Get(env, ourvars.OptionPrefix+option)
 	return value != "" && value != "0"
 }
 
-// Command returns what starts the program from its image, or why there is none. The starter comes back to this program, the
-// door, where the image turns out not to fit.
-func Command(installed, door string, words []string, env []string) ([]string, error) {
-	key, err := Key(installed, words[0], env)
+// Command returns what starts the program from its image, or why there is none. The starter comes back to python-mpi where
+// the image turns out not to fit.
+func Command(installed, python string, words, env []string) ([]string, error) {
+	key, err := Key(installed, python, words[0], env)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +76,10 @@ func Command(installed, door string, words []string, env []string) ([]string, er
 		}
 		return nil, errNone
 	}
-	command := []string{prefix.Starter(installed), "--door", door}
+	command := []string{prefix.Starter(installed), "--door", prefix.Door(installed)}
+	if python != Usual {
+		command = append(command, Python, python)
+	}
 	keep, _ := environ.Get(env, ourvars.Keep)
 	session, _ := environ.Get(env, ourvars.Session)
 	if keep == "session" || session != "" {
@@ -77,7 +95,7 @@ var errNone = errors.New("none is kept for this program, as it is started now, o
 
 // Key names the image of a script by what can be told without a look at the tree: whoever makes the image asks for it.
 // All else is compared by the starter.
-func Key(installed, script string, env []string) (string, error) {
+func Key(installed, python, script string, env []string) (string, error) {
 	path, _ := environ.Get(env, "PATH")
 	for _, directory := range filepath.SplitList(path) {
 		if !filepath.IsAbs(directory) {
@@ -93,11 +111,24 @@ func Key(installed, script string, env []string) (string, error) {
 		}
 		script = filepath.Join(string(buffer[:size-1]), script)
 	}
+	root, err := rootOf(env)
+	if err != nil {
+		return "", err
+	}
+	facts := []string{version.Number(), installed, python, path, filepath.Clean(script), root}
+	sum := sha256.Sum256([]byte(strings.Join(facts, "\x00")))
+	return "warm-" + hex.EncodeToString(sum[:]), nil
+}
+
+// rootOf tells one root of the file system from another: that of a container by what the launch plan knows of its image and
+// mounts, for each of the ranks may have mounted it by itself.
+func rootOf(env []string) (string, error) {
+	if image, _ := environ.Get(env, ourvars.Image); image != "" {
+		return image, nil
+	}
 	var root syscall.Stat_t
 	if err := syscall.Stat("/", &root); err != nil {
 		return "", err
 	}
-	facts := []string{version.Number(), installed, path, filepath.Clean(script), fmt.Sprint(root.Dev, root.Ino)}
-	sum := sha256.Sum256([]byte(strings.Join(facts, "\x00")))
-	return "warm-" + hex.EncodeToString(sum[:]), nil
+	return fmt.Sprint(root.Dev, ":", root.Ino), nil
 }
