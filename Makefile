@@ -35,7 +35,7 @@ WARM_HEADERS := $(wildcard warm/*.h)
 # No interpreter, library, heap or stack lies here: see warm/process.h.
 STARTER_FLAGS := -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none -mgeneral-regs-only \
 	-fpie -nostdlib -static -no-pie -Wl,-Ttext-segment=0x100000000000,-z,noexecstack,-z,norelro,--build-id=none
-STARTER := $(addprefix warm/,start.c fresh.c process.c image.c key.c place.c machine.c text.c)
+STARTER := $(addprefix warm/,start.c command.c fresh.c process.c kept.c image.c key.c place.c machine.c text.c)
 
 .PHONY: help check demo docs test test-full bench lint install uninstall tarball packages wheel go-test plugin clean
 

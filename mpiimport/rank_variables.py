@@ -13,6 +13,9 @@ VARIABLES = (
     ("ALPS_APP_PE", "ALPS_APP_SIZE", ""),
     ("MPI_LOCALRANKID", "", "MPI_LOCALNRANKS"),
 )
+# So begin names of a rank's connection to its launcher: MPICH, Intel MPI and Cray; PMIx; Hydra; Open MPI, of
+# whose parameters these are the launcher's, not the user's; PALS and ALPS.
+PREFIXES = ("PMI_", "PMIX_", "HYDI_", "OMPI_COMM_WORLD_", "OMPI_MCA_ess_", "OMPI_MCA_orte_", "PALS_", "ALPS_APP_")
 # It is 0 once on every node; the others number the whole job.
 LOCAL_RANK = "MPI_LOCALRANKID"
 
@@ -25,3 +28,9 @@ def speaks_for_job(environ):  # type: (Mapping[str, str]) -> bool
         if rank and variable != LOCAL_RANK:
             return rank == "0"
     return True
+
+
+def without_rank(environ):  # type: (Mapping[str, str]) -> dict[str, str]
+    """Return an environment for a process that is no rank: it may start MPI by itself."""
+    names = {name for row in VARIABLES for name in row}
+    return {name: environ[name] for name in environ if name not in names and not name.startswith(PREFIXES)}

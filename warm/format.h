@@ -6,7 +6,7 @@
 typedef unsigned long word;
 
 #define MAGIC 0x6d7261772d69706dUL /* "mpi-warm" */
-#define VERSION 1UL
+#define VERSION 2UL
 #define PAGE 4096UL
 #define ABSENT (~0UL)
 
@@ -33,6 +33,7 @@ struct machine {
 struct header {
     word magic, version, size, checksum; /* the checksum is that of header and tables, itself taken as 0 */
     word tables_end, body_at, file_size;
+    word seal; /* the nanoseconds of the time at which the file was changed last, or ABSENT where nobody knows */
     struct thread thread;
     struct memory memory;
     struct machine machine;
@@ -44,7 +45,7 @@ struct file {
     word path, device, inode, size, mtime, ctime; /* times in nanoseconds */
 };
 
-enum kind { ANONYMOUS, MAPPED, STACK, VDSO, VVAR };
+enum kind { ANONYMOUS, MAPPED, STACK, VDSO, VVAR, DROPPABLE };
 
 /* One mapping. `file` is a number in the section of files, `offset` one in that file. */
 struct region {

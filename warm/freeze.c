@@ -1,6 +1,7 @@
 /* A Python extension module that stops the process so that its memory can be written, and goes on where an image of it
  * was started. Only the stable ABI (PEP 384) is used, declared here, so that no headers of Python are needed and one
  * file serves every version. */
+#include "begin.h"
 #include "digest.h"
 #include "kernel.h"
 #include "machine.h"
@@ -65,11 +66,8 @@ struct {
     word signals[64][4]; /* as the kernel's struct sigaction, by the number less 1 */
 } frozen __attribute__((visibility("hidden")));
 
-/* What the starter hands over: see start.c. */
-struct begin {
-    word count;
-    char **variables;
-};
+/* In a process that was started from the image. */
+static struct begin *begun;
 
 /* Stop here. Return 0 to the process that was stopped, and the starter's block where an image of it begins. */
 struct begin *stop(word pid);
@@ -129,11 +127,25 @@ static object *variables_of(char **variables) {
 static object *freeze(object *self, object *none) {
     (void)self, (void)none;
     note_thread();
-    struct begin *begin = stop((word)kernel3(__NR_getpid, 0, 0, 0));
-    if (!begin)
+    /* A maker that is killed leaves nobody who would wake this process. */
+    kernel3(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0);
+    begun = stop((word)kernel3(__NR_getpid, 0, 0, 0));
+    if (!begun)
         return PyList_New(0);
-    environ = begin->variables;
-    return variables_of((char **)(begin + 1));
+    environ = begun->variables;
+    return variables_of((char **)(begun + 1));
+}
+
+/* The command that starts the program without the image. */
+static object *plain(object *self, object *none) {
+    (void)self, (void)none;
+    return variables_of(begun->plain);
+}
+
+/* Whether another process says for the whole job what is to be said. */
+static object *is_quiet(object *self, object *none) {
+    (void)self, (void)none;
+    return PyLong_FromUnsignedLong(begun->quiet);
 }
 
 static object *of_environ(object *self, object *none) {
@@ -201,6 +213,8 @@ static object *digest_of(object *self, object *data) {
 enum { VARIABLE = 1, NONE = 4, ONE = 8 }; /* METH_VARARGS, METH_NOARGS, METH_O */
 static struct method methods[] = {
     {"freeze", freeze, NONE, "Stop; return the words of the command line where an image begins."},
+    {"plain", plain, NONE, "The command that starts the program without the image."},
+    {"is_quiet", is_quiet, NONE, "Whether another process speaks for the job."},
     {"environ", of_environ, NONE, "The variables as C sees them."},
     {"run", run, VARIABLE, "Run code in a dictionary as the program; return the status."},
     {"after_fork", after_fork, NONE, "What the interpreter does around fork(2), in the child."},

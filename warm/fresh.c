@@ -1,12 +1,11 @@
 #include "fresh.h"
+#include "command.h"
 #include "image.h"
 #include "kernel.h"
 #include "text.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
-
-char *image_path, **given, **words, **variables;
 
 enum { LONGEST = 16384, MOST = 4096 };
 
@@ -47,28 +46,31 @@ static word known_words(char *text, char **into, word most) {
     return count;
 }
 
-void fresh(const char *reason, const char *what) {
-    static char text[LONGEST], *command[MOST + 1];
-    say("mpiimport: the image is not used: ");
-    say(reason);
-    say(what);
-    if (words)
-        command[0] = words[0];
-    word count = words ? 1 : known_words(text, command, MOST / 2);
-    if (!count) {
-        say("; nor is it known which Python to start: make it anew (mpiimport bake --warm)\n");
-        kernel3(__NR_exit_group, 127, 0, 0);
-    }
-    say("; Python starts plainly\n");
-    if (words)
-        kernel3(__NR_execve, words[0], words, variables);
-    for (char **each = given; *each && count < MOST; each++)
-        command[count++] = *each;
-    command[count] = 0;
+static void execute(char **command) {
     kernel3(__NR_execve, command[0], command, variables);
     say("mpiimport: it cannot be executed: ");
     say(command[0]);
     say("\n");
     kernel3(__NR_exit_group, 127, 0, 0);
+}
+
+void fresh(const char *reason, const char *what) {
+    static char text[LONGEST], *command[MOST + 1];
+    word count = plain ? 0 : known_words(text, command, MOST / 2);
+    if (!quiet) {
+        say("mpiimport: the image is not used: ");
+        say(reason);
+        say(what);
+        say(plain || count ? "; the program starts without it\n"
+                           : "; nor is it known which Python to start: make it anew (mpiimport bake --warm)\n");
+    }
+    if (plain)
+        execute(plain);
+    if (!count)
+        kernel3(__NR_exit_group, 127, 0, 0);
+    for (char **each = given; *each && count < MOST; each++)
+        command[count++] = *each;
+    command[count] = 0;
+    execute(command);
     __builtin_unreachable();
 }

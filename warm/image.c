@@ -1,6 +1,8 @@
 #include "image.h"
+#include "command.h"
 #include "digest.h"
 #include "fresh.h"
+#include "kept.h"
 #include "kernel.h"
 #include "key.h"
 #include "process.h"
@@ -24,10 +26,12 @@ const char *text_at(word offset) {
     return (const char *)image + image->text.at + offset;
 }
 
+static struct stat status;
+
 /* Whoever can write an image decides what this process executes. */
-static word open_own_file(void) {
-    struct stat status;
-    image_file = kernel4(__NR_openat, AT_FDCWD, image_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+static void open_own_file(void) {
+    image_file = door ? open_kept(image_path)
+                      : kernel4(__NR_openat, AT_FDCWD, image_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (image_file < 0)
         fresh("it cannot be opened: ", image_path);
     if (kernel3(__NR_fstat, image_file, &status, 0) || (status.st_mode & S_IFMT) != S_IFREG)
@@ -36,12 +40,12 @@ static word open_own_file(void) {
         fresh("it belongs to another user: ", image_path);
     if (status.st_mode & (S_IWGRP | S_IWOTH))
         fresh("others can write to it: ", image_path);
-    return (word)status.st_size;
 }
 
 /* Header and tables are read, not mapped: a file that shrinks meanwhile must not end the process. */
-static void read_tables(word file_size) {
+static void read_tables(void) {
     struct header first;
+    word file_size = (word)status.st_size;
     if (kernel4(__NR_pread64, image_file, &first, sizeof first, 0) != sizeof first)
         damaged("it is shorter than its header");
     if (first.magic != MAGIC || first.version != VERSION || first.size != sizeof first)
@@ -49,6 +53,8 @@ static void read_tables(word file_size) {
     if (first.file_size != file_size || first.tables_end > LARGEST_TABLES || first.tables_end < sizeof first ||
         first.body_at < first.tables_end || first.body_at > file_size || first.body_at % PAGE)
         damaged("its sizes do not fit");
+    if (first.seal != ABSENT && first.seal != (word)status.st_mtim.tv_nsec)
+        damaged("somebody has written to it");
     word size = (first.tables_end + PAGE - 1) & ~(PAGE - 1);
     long at = kernel6(__NR_mmap, TABLES, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0UL, 0);
@@ -115,7 +121,7 @@ static void check_regions(void) {
         if (each.start < last || each.start % PAGE || each.size % PAGE || !each.size || end < each.start ||
             end >> LAST_ADDRESS || (each.start < OWN_END && end > OWN_BEGIN))
             damaged("a region lies where none can");
-        if (each.protection > 7 || each.kind > VVAR || each.offset % PAGE ||
+        if (each.protection > 7 || each.kind > DROPPABLE || each.offset % PAGE ||
             (each.kind == MAPPED && (each.file >= image->files.count || each.file >= MOST_FILES)))
             damaged("a region is of no known kind");
         last = end;
@@ -165,7 +171,8 @@ static void check_thread(void) {
 }
 
 void open_image(void) {
-    read_tables(open_own_file());
+    open_own_file();
+    read_tables();
     check_sections();
     check_texts();
     words_are_known = 1;

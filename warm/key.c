@@ -1,4 +1,5 @@
 #include "key.h"
+#include "command.h"
 #include "fresh.h"
 #include "image.h"
 #include "kernel.h"
@@ -84,7 +85,8 @@ static int is_mapped(word file) {
     return 0;
 }
 
-/* What is mapped is opened first and looked at then: the file that was seen is the one that is mapped. */
+/* What is mapped is opened first and looked at then: the file that was seen is the one that is mapped. For all else a
+ * session may vouch. */
 static void compare_files(void) {
     struct stat now;
     for (word i = 0; i < image->files.count; i++) {
@@ -97,6 +99,8 @@ static void compare_files(void) {
         } else {
             if (i < MOST_FILES)
                 open_files[i] = -1;
+            if (trusted)
+                continue;
             failed = kernel3(__NR_stat, path, &now, 0);
         }
         /* What was looked for and not found has no inode. */

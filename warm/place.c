@@ -8,6 +8,10 @@
 #include <linux/mman.h>
 #include <sys/mman.h>
 
+#ifndef MAP_DROPPABLE
+#define MAP_DROPPABLE 0x08 /* mmap(2), since Linux 6.11 */
+#endif
+
 static int is_kernels(word kind) {
     return kind == VDSO || kind == VVAR;
 }
@@ -58,8 +62,7 @@ static void clear(void) {
 }
 
 static void map(word start, word size, word protection, word flags, long file, word offset) {
-    if (kernel6(__NR_mmap, start, size, protection, flags | MAP_PRIVATE | MAP_FIXED_NOREPLACE, (word)file, offset) !=
-        (long)start)
+    if (kernel6(__NR_mmap, start, size, protection, flags | MAP_FIXED_NOREPLACE, (word)file, offset) != (long)start)
         fresh("it cannot be mapped", "");
 }
 
@@ -71,11 +74,14 @@ static void map_regions(void) {
             while (!is_kernels(mappings[here].kind))
                 here++;
             move(mappings[here++].start, each.size, each.start);
+        } else if (each.kind == DROPPABLE) {
+            /* What the C library's getrandom keeps: a fork of the program, too, is to find zeros there. */
+            map(each.start, each.size, each.protection, MAP_DROPPABLE | MAP_ANONYMOUS, -1, 0);
         } else if (each.kind == MAPPED) {
-            map(each.start, each.size, each.protection, 0, open_files[each.file], each.offset);
+            map(each.start, each.size, each.protection, MAP_PRIVATE, open_files[each.file], each.offset);
         } else {
             map(each.start, each.size, each.protection,
-                MAP_ANONYMOUS | MAP_NORESERVE | (each.kind == STACK ? MAP_GROWSDOWN : 0), -1, 0);
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (each.kind == STACK ? MAP_GROWSDOWN : 0), -1, 0);
         }
     }
 }

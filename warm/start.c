@@ -1,4 +1,7 @@
-/* PREFIX/bin/mpiimport-warm FILE SCRIPT [ARGUMENTS]: this process becomes the interpreter of which FILE is an image. */
+/* PREFIX/bin/mpiimport-warm FILE SCRIPT [ARGUMENTS]: this process becomes the interpreter of which FILE is an image.
+ * PREFIX/bin/python-mpi leads here, too: see command.c. */
+#include "begin.h"
+#include "command.h"
 #include "fresh.h"
 #include "image.h"
 #include "kernel.h"
@@ -11,12 +14,6 @@
 #include <linux/prctl.h>
 #include <sys/mman.h>
 
-/* What a resumed interpreter is given: see freeze.c. */
-struct begin {
-    word count;
-    char **variables;
-};
-
 /* The stack that the kernel gave goes away: this is another. */
 char own_stack[1 << 18] __attribute__((aligned(16)));
 __asm__(".globl _start\n"
@@ -25,7 +22,7 @@ __asm__(".globl _start\n"
         "xor %ebp, %ebp\n"
         "call begin\n");
 
-static word texts_begin, words_end, texts_end;
+static word texts_begin, words_end, variables_end, texts_end;
 
 static char *copied(const char *text) {
     char *to = (char *)texts_end;
@@ -42,22 +39,42 @@ static word size_of(char **texts, word *count) {
     return size;
 }
 
+/* What the door is started with, the program's words being among those that are kept already. */
+static char **keep_plain(char **at, char **program) {
+    char **kept = at;
+    *at++ = copied(door);
+    *at++ = copied(FRESH);
+    if (python) {
+        *at++ = copied(PYTHON);
+        *at++ = copied(python);
+    }
+    while ((*at++ = *program++))
+        ;
+    return kept;
+}
+
 /* Words and variables are kept where nothing of the image lies, the words being those of plain Python. */
-static void keep_words(void) {
+static struct begin *keep_words(void) {
     const word *own = (const word *)((const char *)image + image->words.at);
-    word given_count, variable_count, pointers, own_count = image->words.count;
+    word given_count, variable_count, own_count = image->words.count;
     word size = size_of(given, &given_count) + size_of(variables, &variable_count);
+    word pointers = own_count + given_count + variable_count + 2;
     for (word i = 0; i < own_count; i++)
         size += length(text_at(own[i])) + 1;
-    pointers = sizeof(struct begin) + (own_count + given_count + variable_count + 2) * sizeof(char *);
-    size = (size + pointers + PAGE - 1) & ~(PAGE - 1);
+    if (door) {
+        size += length(door) + 1 + sizeof FRESH + (python ? sizeof PYTHON + length(python) + 1 : 0);
+        pointers += given_count + 5;
+    }
+    word head = sizeof(struct begin) + pointers * sizeof(char *);
+    size = (size + head + PAGE - 1) & ~(PAGE - 1);
     if (kernel6(__NR_mmap, BLOCK, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0UL,
                 0) != (long)BLOCK)
         fresh("there is no memory", "");
     struct begin *block = (struct begin *)BLOCK;
-    char **at = (char **)(block + 1);
-    texts_begin = texts_end = BLOCK + pointers;
+    char **at = (char **)(block + 1), **first = at;
+    texts_begin = texts_end = BLOCK + head;
     block->count = own_count + given_count;
+    block->quiet = (word)quiet;
     for (word i = 0; i < own_count; i++)
         *at++ = copied(text_at(own[i]));
     for (word i = 0; i < given_count; i++)
@@ -67,12 +84,16 @@ static void keep_words(void) {
     block->variables = at;
     for (word i = 0; i < variable_count; i++)
         *at++ = copied(variables[i]);
-    words = (char **)(block + 1);
+    at++;
+    variables_end = texts_end;
+    block->plain = door ? keep_plain(at, first + own_count) : first;
+    plain = block->plain;
     variables = block->variables;
+    return block;
 }
 
 /* prctl(2), PR_SET_MM_MAP: the break goes on where the image's malloc left it, and ps shows the words of Python. */
-static void tell_kernel_of_memory(void) {
+static void tell_kernel_of_memory(const char *name) {
     const struct memory *from = &image->memory;
     struct prctl_mm_map map = {
         .start_code = from->start_code,
@@ -85,12 +106,11 @@ static void tell_kernel_of_memory(void) {
         .arg_start = texts_begin,
         .arg_end = words_end,
         .env_start = words_end,
-        .env_end = texts_end,
+        .env_end = variables_end,
         .exe_fd = ~0U,
     };
     if (kernel5(__NR_prctl, PR_SET_MM, PR_SET_MM_MAP, &map, sizeof map, 0))
         fresh("the kernel does not take its break (PR_SET_MM_MAP)", "");
-    const char *name = words[0];
     for (const char *each = name; *each; each++)
         if (*each == '/')
             name = each + 1;
@@ -128,13 +148,10 @@ static word auxiliary(const Elf64_auxv_t *each, word type) {
 
 __attribute__((noreturn, used)) void begin(word *stack) {
     char **arguments = (char **)(stack + 1), **end;
-    static char none[] = "";
-    static char *nothing[] = {0};
     variables = arguments + stack[0] + 1;
     for (end = variables; *end; end++)
         ;
-    image_path = stack[0] > 1 ? arguments[1] : none;
-    given = stack[0] > 2 ? arguments + 2 : nothing;
+    read_command(stack[0], arguments);
     if (auxiliary((const Elf64_auxv_t *)(end + 1), AT_SECURE))
         fresh("this process has more rights than its user", "");
     if (!given[0] || given[0][0] == '-')
@@ -143,14 +160,14 @@ __attribute__((noreturn, used)) void begin(word *stack) {
     look_at_process();
     check_vdso();
     compare_key();
-    keep_words();
+    struct begin *block = keep_words();
     place_image();
-    tell_kernel_of_memory();
+    tell_kernel_of_memory(*(char **)(block + 1));
     set_thread();
     set_signals();
     close_files();
     word rip = image->thread.rip, rsp = image->thread.rsp;
     kernel3(__NR_munmap, TABLES, (image->tables_end + PAGE - 1) & ~(PAGE - 1), 0);
-    __asm__ volatile("mov %0, %%rsp\n xor %%ebp, %%ebp\n jmp *%1" : : "S"(rsp), "d"(rip), "D"(BLOCK) : "memory");
+    __asm__ volatile("mov %0, %%rsp\n xor %%ebp, %%ebp\n jmp *%1" : : "S"(rsp), "d"(rip), "D"(block) : "memory");
     __builtin_unreachable();
 }

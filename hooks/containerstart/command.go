@@ -14,6 +14,11 @@ import (
 func (c Call) start(plan launch.Plan, r launch.Runtime) ([]string, launch.Plan) {
 	if !c.needsEntry(plan, r) {
 		env := environ.Set(c.Env, ourvars.Mode, "1")
+		for _, v := range plan.Environment {
+			if ourvars.IsOption(v.Name) {
+				env = v.In(env)
+			}
+		}
 		command, env := entry.Start(c.Command, entry.Process{Prefix: launch.Inside, Env: env})
 		if how, early := environ.Get(env, ourvars.Start); early {
 			return command, plan.With(

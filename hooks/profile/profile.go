@@ -104,13 +104,18 @@ type Launcher struct {
 // Service has the options of the import service, as their variables have them: a list is a colon list.
 type Service map[string]string
 
-// UnmarshalYAML joins lists.
+var truthWords = map[string]string{"true": "1", "false": "0"}
+
+// UnmarshalYAML joins lists, and writes truth values as variables have them.
 func (s *Service) UnmarshalYAML(node *yaml.Node) error {
 	*s = Service{}
 	for i := 0; i < len(node.Content); i += 2 {
 		name, value := node.Content[i].Value, node.Content[i+1]
 		words := []string{}
-		if value.Kind != yaml.SequenceNode {
+		switch {
+		case value.ShortTag() == "!!bool":
+			words = append(words, truthWords[strings.ToLower(value.Value)])
+		case value.Kind != yaml.SequenceNode:
 			words = append(words, value.Value)
 		}
 		for _, item := range value.Content {

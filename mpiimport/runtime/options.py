@@ -32,6 +32,7 @@ class Options:
     keep: str
     keep_on: tuple[str, ...]
     session: str
+    warm: bool
     fill: bool
     serve: str
     libraries: str

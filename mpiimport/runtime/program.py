@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SCRIPT, MODULE, COMMAND, INPUT = "script", "module", "code", "input"
 # Options of Python that take a value, as the rest of the word or as the next one.
 WITH_VALUE = "WX"
+# What every archive has near its end: zipimport looks for it.
+END_OF_ARCHIVE = b"PK\5\6"
 
 
 class NoProgram(ValueError):
@@ -127,6 +129,13 @@ class Program:
     def is_there(self) -> bool:
         """Tell whether a script or the text of ``-c`` can be read and compiled; of other programs it is not known."""
         return self.kind not in (SCRIPT, COMMAND) or self._is_container() or self.code() is not None
+
+    def read_at_once(self) -> bytes:
+        """Return the text of a script that is a file. That it is no archive, too, is then known by the text."""
+        text = self._read().text()
+        if END_OF_ARCHIVE not in text:
+            self._container = False
+        return text
 
     def text(self) -> bytes:
         """Return the text of a script or of ``-c``, which is read once; nothing of other programs."""

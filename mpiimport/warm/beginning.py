@@ -4,7 +4,7 @@ import sys
 
 from mpiimport.runtime import os
 from mpiimport.runtime.messages import say
-from mpiimport.runtime.program import SCRIPT, Program
+from mpiimport.runtime.program import END_OF_ARCHIVE, SCRIPT, Program
 
 from .remedies import REMEDIES, Start, variables_of
 
@@ -37,8 +37,10 @@ def begin(start: Start, names: "frozenset[str]", leading: bytes, without: "tuple
     except (SystemExit, KeyboardInterrupt):
         raise
     except BaseException as exc:
-        say(f"mpiimport: the image is not used: {exc or type(exc).__name__}; Python starts plainly")
-        os.execve(start.words[0], start.words, variables_of(start.freeze.environ()))
+        if not start.freeze.is_quiet():
+            say(f"mpiimport: the image is not used: {exc or type(exc).__name__}; the program starts without it")
+        plain = start.freeze.plain()
+        os.execve(plain[0], plain, variables_of(start.freeze.environ()))
     status: int = start.freeze.run(code, namespace)
     return status
 
@@ -46,11 +48,13 @@ def begin(start: Start, names: "frozenset[str]", leading: bytes, without: "tuple
 def _program(words: list[str], names: "frozenset[str]", leading: bytes) -> "tuple[CodeType, dict[str, Any]]":
     """Return the program's code and its namespace, that of a new ``__main__``."""
     program = Program.parse(words)
-    if program.kind != SCRIPT or not os.path.isfile(program.target) or not program.is_readable():
-        raise Doubt(f"{program.target} is no script that can be read here")
-    with open(program.target, "rb") as stream:
-        if stream.read(len(leading)) != leading:
-            raise Doubt(f"{program.target} begins with other imports")
+    if program.kind != SCRIPT or not os.path.isfile(program.target):
+        raise Doubt(f"{program.target} is no script")
+    text = program.read_at_once()
+    if END_OF_ARCHIVE in text or not program.is_readable():
+        raise Doubt(f"{program.target} is an archive, or cannot be read here")
+    if not text.startswith(leading):
+        raise Doubt(f"{program.target} begins with other imports")
     if not program.is_there():
         raise Doubt(f"{program.target} cannot be compiled")
     first = program.search_entry()

@@ -19,7 +19,7 @@ def check(image: Path) -> int:
         if len(first) < HEADER.size:
             raise Damaged("it is shorter than its header")
         numbers = HEADER.unpack(first)
-        magic, version, size, checksum, tables_end, body_at, file_size = numbers[:BEFORE]
+        magic, version, size, checksum, tables_end, body_at, file_size, _ = numbers[:BEFORE]
         if (magic, version, size) != (MAGIC, VERSION, HEADER.size):
             raise Damaged("it is of another version, or no image")
         if file_size != image.stat().st_size or not HEADER.size <= tables_end <= body_at <= file_size:

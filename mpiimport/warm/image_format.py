@@ -3,15 +3,15 @@
 import struct
 from typing import NamedTuple
 
-MAGIC, VERSION = 0x6D7261772D69706D, 1
+MAGIC, VERSION = 0x6D7261772D69706D, 2
 PAGE, BLOCK = 4096, 1 << 20
 ABSENT = (1 << 64) - 1
-ANONYMOUS, MAPPED, STACK, VDSO, VVAR = range(5)
+ANONYMOUS, MAPPED, STACK, VDSO, VVAR, DROPPABLE = range(6)
 SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "text")
 # Numbers of one entry in each section; a text is bytes.
 WIDTHS = {"files": 6, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "words": 1, "blocks": 1}
 THREAD, MEMORY, MACHINE = 12, 7, 4
-BEFORE = 7
+BEFORE = 8
 HEADER = struct.Struct(f"<{BEFORE + THREAD + MEMORY + MACHINE + 2 * len(SECTIONS)}Q")
 CHECKSUM_AT = 24
 
@@ -40,13 +40,17 @@ class Damaged(ValueError):
 
 
 class Image:
-    """The header and tables of an image. ``tables``: each section's entries, as tuples of numbers."""
+    """The header and tables of an image. ``tables``: each section's entries, as tuples of numbers.
+
+    ``seal``: the nanoseconds of the file's modification time, if those are known.
+    """
 
     def __init__(self) -> None:
         self.thread: tuple[int, ...] = (0,) * THREAD
         self.memory: tuple[int, ...] = (0,) * MEMORY
         self.machine: tuple[int, ...] = (0,) * MACHINE
         self.tables: dict[str, list[tuple[int, ...]]] = {name: [] for name in WIDTHS}
+        self.seal = ABSENT
         self.text = bytearray(b"\0")
 
     def add_text(self, text: bytes) -> int:
@@ -72,5 +76,5 @@ class Image:
                 count = len(rows)
             sections += [at + len(tables), count]
             tables += piece
-        first = (MAGIC, VERSION, HEADER.size, 0, at + len(tables), body_at, file_size)
+        first = (MAGIC, VERSION, HEADER.size, 0, at + len(tables), body_at, file_size, self.seal)
         return HEADER.pack(*first, *self.thread, *self.memory, *self.machine, *sections) + tables

@@ -7,11 +7,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from mpiimport.rank_variables import without_rank
 from mpiimport.runtime.program import WITH_VALUE
 
 from . import registry
@@ -36,10 +38,17 @@ class Made:
     body: int
 
 
-def make(image: Path, command: list[str], without: tuple[str, ...] = ()) -> Made:
+def make(
+    image: Path,
+    command: list[str],
+    without: tuple[str, ...] = (),
+    place: Path | None = None,
+    files: Iterable[str] = (),
+) -> Made:
     """Look at what the leading imports of a script do, and write the image of them and what a fresh start executes.
 
-    ``without``: remedies that a test leaves out. Raises Refused, with no image written.
+    ``without``: remedies that a test leaves out; ``place``: that of the kept store which gets the image; ``files``:
+    further paths that are to be as they are. Raises Refused, with no image written.
     """
     for name in ("mpiimport-warm", "warm-recorder"):
         if not any((place / name).exists() for place in (HERE, PACKAGES.parent / "bin")):
@@ -49,18 +58,22 @@ def make(image: Path, command: list[str], without: tuple[str, ...] = ()) -> Made
     words, program = split(command)
     _check_search_path()
     leading = leading_imports(Path(program[0]))
-    with tempfile.TemporaryDirectory(prefix="mpiimport-warm-") as name:
+    # What a killed maker leaves goes with the store that it was to fill.
+    with tempfile.TemporaryDirectory(prefix="mpiimport-warm-", dir=place and image.parent) as name:
         directory = Path(name)
         names, looked_for = _record(words, leading, directory)
         environment = dict(os.environ)
         verdict = Audit(words, directory, environment).verdict(names)
+        verdict.files.update(files)
         before = {path: _stamp(path) for path in verdict.files}
         _wait_for_rest(before)
-        made = _write(image, words, verdict, {"without": without, "leading": leading, "names": looked_for}, directory)
+        more = {"without": without, "leading": leading, "names": looked_for, "place": str(place) if place else ""}
+        made = _write(image, words, verdict, more, directory)
         if any(_stamp(path) != seen for path, seen in before.items()):
             image.unlink()
             raise Refused("the tree changed meanwhile")
-    _write_plain(image, words)
+    if place is None:
+        _write_plain(image, words)
     return made
 
 
@@ -100,7 +113,9 @@ def _record(words: list[str], leading: bytes, directory: Path) -> tuple[list[str
     the top-level names of all."""
     log, script = directory / "imports", directory / "imports.py"
     script.write_bytes(leading)
-    status = subprocess.run([*words, str(HERE / "recording.py"), str(PACKAGES), str(log), str(script)]).returncode
+    # Imports may start MPI, and the connection of a rank is not inherited.
+    command = [*words, str(HERE / "recording.py"), str(PACKAGES), str(log), str(script)]
+    status = subprocess.run(command, env=without_rank(os.environ)).returncode
     if status:
         raise Refused(f"the imports of the script ended with status {status}")
     lines = log.read_text().splitlines() if log.exists() else []

@@ -4,7 +4,8 @@ PLAN is a file that marshal reads: a dictionary with ``modules`` to import, in t
 ``words``, the interpreter and its options; ``variables`` and ``files`` of the key; ``generators``: (module, attribute);
 ``freeze``: the extension module; ``without``: remedies that are left out; ``threads``: modules whose libraries may
 have started threads, for their fork handlers end them; ``leading``: with what the script must begin; ``names``: what
-imports looked for; ``said``: a file for what is to be said.
+imports looked for; ``said``: a file for what is to be said; ``place``: the directory of the kept stores for one of
+which the image is made, or nothing.
 """
 
 import sys
@@ -87,18 +88,22 @@ def why_not(threads: bool) -> str:
 def write(pid: int, plan: "dict[str, Any]", place: "tuple[int, int]", digest: "Any") -> str:
     """Write the memory of the stopped child; return what to say."""
     sys.path.insert(0, plan["package"])
+    import functools
     import signal
     import subprocess  # noqa: F401  what writes may import anything: this process ends here
     from os import WIFSTOPPED, kill, waitpid
 
     from mpiimport.warm.memory_map import Refused
+    from mpiimport.warm.room import make_room
     from mpiimport.warm.writer import Writer
 
     _, status = waitpid(pid, 2)
     try:
         if not WIFSTOPPED(status):
             raise Refused("the process of which the image is to be ended early")
-        size, body = Writer(pid, place, digest).write(plan["image"], plan["words"], plan["variables"], plan["files"])
+        room = functools.partial(make_room, plan["place"]) if plan["place"] else None
+        writer = Writer(pid, place, digest, room)
+        size, body = writer.write(plan["image"], plan["words"], plan["variables"], plan["files"])
     except Refused as exc:
         return f"refused: {exc}"
     finally:

@@ -4,10 +4,14 @@ import os
 import struct
 from collections.abc import Callable
 
+from mpiimport.runtime.store.store import SEAL, seal
+
 from .image_format import (
     ABSENT,
+    ANONYMOUS,
     BLOCK,
     CHECKSUM_AT,
+    DROPPABLE,
     MACHINE,
     MAPPED,
     PAGE,
@@ -28,11 +32,22 @@ NOTHING = bytes(PAGE)
 
 
 class Writer:
-    """``pid``: the stopped process; ``place``: address and size of what it noted; ``digest``: of bytes, a number."""
+    """``pid``: the stopped process; ``place``: address and size of what it noted; ``digest``: of bytes, a number.
 
-    def __init__(self, pid: int, place: tuple[int, int], digest: "Callable[[bytes], int]") -> None:
+    ``make_room``: called with the bytes of an image for a kept store. Such an image is whole: it maps no other file,
+    so all pages of libraries are in it, touched or not, and it is sealed, as files of stores are.
+    """
+
+    def __init__(
+        self,
+        pid: int,
+        place: tuple[int, int],
+        digest: "Callable[[bytes], int]",
+        make_room: "Callable[[int], None] | None" = None,
+    ) -> None:
         self._pid = pid
         self._digest = digest
+        self._make_room = make_room
         self._memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
         self._image = Image()
         self._files: dict[bytes, int] = {}
@@ -67,8 +82,13 @@ class Writer:
             image.tables["variables"].append(row)
         runs = []
         for mapping in mappings(self._pid):
-            file = self._file(mapping) if mapping.kind == MAPPED else 0
-            region = Region(*mapping[:4], file, mapping.offset if mapping.kind == MAPPED else 0)
+            region = Region(*mapping[:4], 0, 0)
+            if mapping.kind == MAPPED:
+                file = self._file(mapping)
+                if self._make_room is None:
+                    region = Region(*mapping[:4], file, mapping.offset)
+                else:
+                    region = Region(*mapping[:3], ANONYMOUS, 0, 0)
             image.tables["regions"].append(region)
             runs += self._runs(mapping)
         for name in files:
@@ -78,7 +98,8 @@ class Writer:
     def _file(self, mapping: Mapping) -> int:
         number = self._stamp(mapping.path)
         row = self._image.tables["files"][number]
-        if row[1:3] != (mapping.device, mapping.inode):
+        # Below an overlay maps and stat(2) give other numbers. What a whole image has of the file is in memory anyway.
+        if self._make_room is None and row[1:3] != (mapping.device, mapping.inode):
             raise Refused(f"a mapped file was replaced: {os.fsdecode(mapping.path)}")
         return number
 
@@ -96,22 +117,33 @@ class Writer:
 
     def _runs(self, mapping: Mapping) -> list[tuple[int, int]]:
         """Return start and size of what of a mapping must be in the body."""
-        if mapping.kind in (VDSO, VVAR) or not mapping.protection:
+        if mapping.kind in (VDSO, VVAR, DROPPABLE) or not mapping.protection:
             return []
-        own = own_pages(self._pid, mapping)
+        if mapping.kind == MAPPED and self._make_room is not None:
+            own = [True] * (mapping.size // PAGE)
+        else:
+            own = own_pages(self._pid, mapping)
+        zeros_are_there = mapping.kind != MAPPED or self._make_room is not None
         first = 0
         if mapping.kind == STACK:
             first = (self._image.thread[1] - RED_ZONE - mapping.start) // PAGE
         runs: list[list[int]] = []
         for number in range(first, len(own)):
             start = mapping.start + number * PAGE
-            if not own[number] or (mapping.kind != MAPPED and os.pread(self._memory, PAGE, start) == NOTHING):
+            if not own[number] or (zeros_are_there and self._is_nothing(start)):
                 continue
             if runs and start - sum(runs[-1]) <= GAP * PAGE:
                 runs[-1][1] = start + PAGE - runs[-1][0]
             else:
                 runs.append([start, PAGE])
         return [(start, size) for start, size in runs]
+
+    def _is_nothing(self, start: int) -> bool:
+        try:
+            return os.pread(self._memory, PAGE, start) == NOTHING
+        except OSError:
+            # Behind the end of its file: nobody can look at it.
+            return True
 
     def _write(self, path: str, runs: list[tuple[int, int]]) -> tuple[int, int]:
         """Write a new file and give it the name at once, so that no start ever sees half of one."""
@@ -123,20 +155,29 @@ class Writer:
         for number, (start, size) in enumerate(runs):
             image.tables["runs"][number] = Run(start, size, at)
             at += size
+        if self._make_room is not None:
+            self._make_room(body_at + body)
+            image.seal = SEAL
         new = f"{path}.{os.getpid()}.new"
         file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
+            # Who maps a file for which there is no room is ended by SIGBUS.
+            os.posix_fallocate(file, 0, body_at + body)
             for start, size, at in image.tables["runs"]:
                 for done in range(0, size, BLOCK):
-                    piece = os.pread(self._memory, min(BLOCK, size - done), start + done)
+                    length = min(BLOCK, size - done)
+                    piece = os.pread(self._memory, length, start + done)
+                    if len(piece) < length:
+                        raise Refused("its memory cannot be read")
                     os.pwrite(file, piece, at + done)
             sums = (self._digest(os.pread(file, BLOCK, body_at + number * BLOCK)) for number in range(blocks))
             image.tables["blocks"] = [(each,) for each in sums]
             packed = image.pack(body_at, body_at + body)
             packed = packed[:CHECKSUM_AT] + struct.pack("<Q", self._digest(packed)) + packed[CHECKSUM_AT + 8 :]
             os.pwrite(file, packed, 0)
-            os.ftruncate(file, body_at + body)
             os.fsync(file)
+            if self._make_room is not None:
+                seal(file)
             os.rename(new, path)
         except BaseException:
             os.unlink(new)

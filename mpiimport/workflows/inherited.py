@@ -4,10 +4,7 @@ Balsam's serial mode is such a worker. The rank's own connection to its launcher
 there, and an mpiexec would take itself for a part of the outer job.
 """
 
-from mpiimport.rank_variables import VARIABLES
-
-# MPICH, Intel MPI and Cray; PMIx; Hydra; Open MPI, of whose parameters these are the launcher's, not the user's.
-PREFIXES = "PMI_", "PMIX_", "HYDI_", "OMPI_COMM_WORLD_", "OMPI_MCA_ess_", "OMPI_MCA_orte_", "PALS_", "ALPS_APP_"
+from mpiimport.rank_variables import PREFIXES, VARIABLES
 
 
 def without_rank(words: list[str]) -> list[str]:

@@ -33,6 +33,7 @@ SAMPLES: dict[str, tuple[str, str, object]] = {
     "direct": ("service", "direct: [torch, 'libopenblas*']", ("torch", "libopenblas*")),
     "keep": ("service", "keep: auto", "auto"),
     "keep_on": ("service", "keep_on: [panfs, fuse.dfuse]", ("panfs", "fuse.dfuse")),
+    "warm": ("service", "warm: true", True),
     "breadth": ("service", "breadth: package", "package"),
     "leave_alone": ("service", "leave_alone: [torch, scipy.io]", ("torch", "scipy.io")),
     "deadline": ("service", "deadline: 17", 17),

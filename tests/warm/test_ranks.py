@@ -1,8 +1,13 @@
 """Ranks of an MPI job that start from one image are as different as plain ranks are."""
 
+from pathlib import Path
+
+import pytest
+
 from lab.ranks import Mpi, run
 
 from .conftest import NOT_USED, Warm
+from .session import TRUSTED, Session
 
 TEXT = """
 import os, random, numpy, scipy.interpolate
@@ -15,6 +20,11 @@ if world.rank == 0:
 total = world.allreduce(numpy.arange(10.0) * (world.rank + 1))
 if world.rank == 0:
     print(total)
+"""
+COUNT = """
+programs = [os.readlink(f"/proc/{row[1]}/exe") for row in everybody or ()]
+if world.rank == 0:
+    print(sum(program.endswith("bin/mpiimport-warm") for program in programs))
 """
 
 
@@ -30,3 +40,43 @@ def test_two_ranks_of_mpich(warm: Warm, mpich: Mpi) -> None:
     assert NOT_USED not in started.stderr, started
     assert started == plain
     assert started.stdout.splitlines()[0] == "2 [2, 2, 2, 2, 2] True"
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks"),
+    [
+        ("mpich", 2),
+        *(pytest.param(name, ranks, marks=pytest.mark.full) for name, ranks in [("openmpi", 2), ("openmpi", 4)]),
+        pytest.param("mpich", 4, marks=pytest.mark.full),
+    ],
+)
+def test_ranks_of_a_session_that_one_rank_has_begun(
+    warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str, ranks: int
+) -> None:
+    """Who makes the image has the variables that ranks have, for it is one."""
+    mpi, session = mpis[name], Session(prefix, warm, tmp_path)
+    environment = {**mpi.environment, "MPI4PY_LIBMPI": str(mpi.library)}
+    script = warm.script(TEXT)
+    said = session.begin(script, *mpi.command(1), **environment)
+    assert "3 left to the ranks" in said
+    plain = run([*mpi.command(ranks), warm.python, script], session.environment(**environment), 120)
+    warm.script(TEXT + COUNT)
+    started = run([*mpi.command(ranks), session.door, script], session.environment(**environment, **TRUSTED), 120)
+    assert (started.status, started.stderr) == (0, plain.stderr)
+    assert started.stdout == f"{plain.stdout}{ranks}\n"
+    assert started.stdout.splitlines()[0] == f"{ranks} [{ranks}, {ranks}, {ranks}, {ranks}, {ranks}] True"
+
+
+def test_a_rank_without_an_image_waits_for_no_other(warm: Warm, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+    """The one that starts from it takes no part in a start-up of all ranks."""
+    session = Session(prefix, warm, tmp_path)
+    environment = {"MPI4PY_LIBMPI": str(mpich.library), "MPIIMPORT_WARM": "1", "MPIIMPORT": "force"}
+    script = warm.script("import json\nfrom mpi4py import MPI\nprint(MPI.COMM_WORLD.allreduce(1), json.dumps(None))")
+    session.begin(script, *mpich.command(1), **environment)
+    launcher, *one = mpich.command(1)
+    program = [session.door, script]
+    command = [launcher, *one, "-env", "OMP_NUM_THREADS", "1", *program, ":", *one, *program]
+    for keep in ("never", "auto", "session"):
+        outcome = run(command, session.environment(**environment, MPIIMPORT_KEEP=keep), 60)
+        assert (outcome.status, outcome.stdout) == (0, "2 null\n2 null\n"), outcome
+        assert "the image is not used: it was made without such a variable: OMP_*" in outcome.stderr

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,13 @@ def test_a_module_that_appears_in_a_directory_of_the_search_path(warm: Warm, scr
 def test_a_module_beside_the_script_that_hides_one_of_the_image(warm: Warm, script: str) -> None:
     warm.script("VALUE = 'beside'", "plant.py")
     assert warm.start_fresh("has another plant", script).stdout == "beside\n"
+
+
+def test_an_archive_that_begins_with_the_same_text(warm: Warm, script: str) -> None:
+    with zipfile.ZipFile(script, "a") as archive:
+        archive.writestr("__main__.py", "print('in the archive')")
+    assert Path(script).read_bytes().startswith(TEXT.encode())
+    assert warm.start_fresh("is an archive", script).stdout == "in the archive\n"
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")

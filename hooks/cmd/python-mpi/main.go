@@ -1,4 +1,5 @@
-// Command python-mpi is python through mpiimport's start script: `python-mpi app.py` on the host, by any rank or task.
+// Command python-mpi is python through mpiimport's start script: `python-mpi app.py` on the host, by any rank or task. Where
+// a warm image is wanted and kept, it leads to that.
 package main
 
 import (
@@ -7,37 +8,90 @@ import (
 	"os"
 
 	"mpiimport.org/hooks/internal/inside/entry"
+	"mpiimport.org/hooks/internal/inside/warmstart"
+	"mpiimport.org/hooks/internal/leaves/environ"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/version"
 )
 
-const name = "python-mpi"
+const (
+	name     = "python-mpi"
+	askImage = "--image"
+)
 
 // The first that PATH has is started.
 var pythons = []string{"python", "python3"}
 
 func main() {
 	version.Print()
+	words := os.Args[1:]
+	if len(words) == 3 && words[0] == askImage {
+		tellKey(words[1], words[2])
+		return
+	}
+	fresh := len(words) > 0 && words[0] == warmstart.Fresh
+	if fresh {
+		words = words[1:]
+	}
+	python := warmstart.Usual
+	if len(words) > 1 && words[0] == warmstart.Python {
+		python, words = words[1], words[2:]
+		pythons = []string{python}
+	}
+	env := os.Environ()
 	var start []string
 	if installed, err := prefix.Of(); err == nil {
+		wanted := warmstart.Wanted(words, env)
+		if wanted && !fresh {
+			startWarm(installed, python, words, env)
+		}
+		if wanted || warmstart.Makes(env) {
+			env = environ.Set(env, ourvars.Python, python)
+		}
 		start = []string{"-S", prefix.StartScript(installed)}
 	} else {
 		fmt.Fprintf(os.Stderr, "mpiimport: running as plain Python: %v\n", err)
 	}
-	words := os.Args[1:]
 	if len(start) > 0 && len(words) > 1 && words[0] == start[0] && words[1] == start[1] {
 		fmt.Fprintf(os.Stderr, "%s: the %s on PATH leads to %s again; put the directory of a Python first\n", name, os.Args[0], name)
 		os.Exit(entry.NotExecutable)
 	}
-	entry.Exit(name, become(append(start, words...)))
+	entry.Exit(name, become(append(start, words...), env))
+}
+
+// startWarm returns only where the program cannot start from an image, and says why once for the job.
+func startWarm(installed, python string, words, env []string) {
+	command, err := warmstart.Command(installed, python, words, env)
+	if err == nil {
+		err = entry.Execute(command, env)
+	}
+	if rankenv.SpeaksForJob(env) {
+		fmt.Fprintf(os.Stderr, "mpiimport: no warm image is used: %v (MPIIMPORT_WARM)\n", err)
+	}
+}
+
+// tellKey answers whoever makes an image by which name this program looks for it.
+func tellKey(python, script string) {
+	installed, err := prefix.Of()
+	key := ""
+	if err == nil {
+		key, err = warmstart.Key(installed, python, script, os.Environ())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(key)
 }
 
 // become returns only if there is no Python to start.
-func become(words []string) error {
+func become(words, env []string) error {
 	var failure error
 	for _, python := range pythons {
-		failure = entry.Execute(append([]string{python}, words...), os.Environ())
+		failure = entry.Execute(append([]string{python}, words...), env)
 		var refused entry.NotStarted
 		if !errors.As(failure, &refused) || refused.Status != entry.NotFound {
 			break

@@ -13,7 +13,7 @@ from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.image_places import IMAGES, places_of_images
 from mpiimport.runtime.store.kept_store import last_use, size_of, uses
 from mpiimport.runtime.store.lock import LOCK
-from mpiimport.runtime.store.place import PROGRAM, STARTED, Place
+from mpiimport.runtime.store.place import IMAGE, PROGRAM, REFUSED, STARTED, Place
 from mpiimport.runtime.store.place_names import batch_job
 
 from ..complaint import Complaint
@@ -27,7 +27,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         required=True, metavar="ACTION"
     )
     parser = kinds.add_parser("start", help="fill the store of the program that the command behind -- starts")
-    parser.set_defaults(run=lambda given, command: start(command), takes_command=True)
+    parser.add_argument("--warm", action="store_true", help="make a warm image of the program, too (MPIIMPORT_WARM)")
+    parser.set_defaults(run=lambda given, command: start(command, given.warm), takes_command=True)
     parser = kinds.add_parser("run", help="run the command behind --, whose processes keep stores until it ends")
     # `mpiimport run --session` says it.
     parser.add_argument("--ignoring", type=int, nargs="*", default=[], help=argparse.SUPPRESS)
@@ -49,20 +50,25 @@ def _run(given: argparse.Namespace, command: list[str]) -> int:
     return session_run.run(command, _options().store_places(), given.ignoring)
 
 
-def start(command: list[str]) -> int:
-    """Start a command so that its program has its store filled, and is not run. Raises Complaint."""
+def start(command: list[str], warm: bool = False) -> int:
+    """Start a command so that its program has its store filled, and is not run. Raises Complaint.
+
+    ``warm``: its image is made, too.
+    """
     if os.environ.get("MPIIMPORT") == "0":
         raise Complaint("MPIIMPORT=0 switches everything off, so no store would be filled; unset it")
-    status = _start(command)
+    status = _start(command, warm)
     place = kept_place()
     if status == 0 and place is not None:
-        _remember(place, command)
+        _remember(place, command, warm)
     return status
 
 
-def _start(command: list[str], directory: str | None = None) -> int:
+def _start(command: list[str], warm: bool, directory: str | None = None) -> int:
     before = _filled()
     environment = {**os.environ, "MPIIMPORT_FILL": "1", "MPIIMPORT": os.environ.get("MPIIMPORT") or "1"}
+    if warm:
+        environment["MPIIMPORT_WARM"] = "1"
     try:
         ended = subprocess.run(command, env=environment, cwd=directory, check=False)
     except OSError as exc:
@@ -80,9 +86,9 @@ def _start(command: list[str], directory: str | None = None) -> int:
     return 0
 
 
-def _remember(place: Place, command: list[str]) -> None:
+def _remember(place: Place, command: list[str], warm: bool) -> None:
     """Note what has filled stores, and where, for ``refresh``: JSON, a line each."""
-    line = json.dumps([command, str(Path.cwd())]) + "\n"
+    line = json.dumps([command, warm, str(Path.cwd())]) + "\n"
     path = Path(place.path(STARTED))
     if not path.exists() or line not in path.read_text():
         with path.open("a") as stream:
@@ -105,7 +111,7 @@ def refresh() -> int:
     started = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     if not started:
         raise Complaint("tasks have filled these stores, and the next task fills another; nothing has to be done")
-    return max(_start(command, directory) for command, directory in started)
+    return max(_start(command, warm, directory) for command, warm, directory in started)
 
 
 def status() -> int:
@@ -136,9 +142,13 @@ def _described(store: Path, changed: list[str] | None) -> str:
     except OSError as exc:
         # Removed meanwhile, or by hand.
         return f"{store}: {exc.strerror}"
+    if (store / REFUSED).exists():
+        reason = (store / REFUSED).read_text(encoding="utf-8", errors="surrogateescape")
+        return f"{program}: no warm image: {ascii(reason)[1:-1]}; tried {_ago(filled)}"
+    kind = "warm image, " if (store / IMAGE).exists() else ""
     came = f"{count} processes so far, the last {_ago(used)}, {users(store)} now" if count else "no process so far"
     stale = f"; {changed[0]} has changed since" if changed else ""
-    return f"{program}: {in_words(size_of(str(store)))}, filled {_ago(filled)}, {came}{stale}"
+    return f"{program}: {kind}{in_words(size_of(str(store)))}, filled {_ago(filled)}, {came}{stale}"
 
 
 def stop() -> int:

@@ -24,6 +24,13 @@ HANDED_OVER = (
     *(NAMED, STARTED, IMAGE_ON, IMAGE, LOOKED_BY_LAUNCH),
     *("MPIIMPORT_APPLIED", "MPIIMPORT_PLAN", "MPIIMPORT_PROFILE"),
 )
+# Set by python-mpi where it looks for warm images, to the name of the Python that it starts otherwise. Other ranks may
+# have started from one then, and wait for nobody.
+PYTHON = "MPIIMPORT_PYTHON"
+EACH_BY_ITSELF = (
+    "each rank starts by itself where images are wanted (MPIIMPORT_WARM), and waits for no other; mpiimport session "
+    "start --warm keeps an image and a store on this node, and MPIIMPORT_KEEP=session has ranks take them"
+)
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..mpi.ownership import Ownership
@@ -40,11 +47,12 @@ def activate(
     where the service does not start, root says why in one line. Does not return where it is only to fill a kept store.
     """
     here = launch(options.rank_variables)
+    python = os.environ.pop(PYTHON, "")
     if options.fill and options.switch != "0":
-        _fill(here, options, program, answers, before_site)
+        _fill(here, options, program, answers, before_site, python)
     at_exit = ExitHandlers()
     if _takes_kept(here, options):
-        _import_from_kept(here, options, program, answers, before_site, at_exit)
+        _import_from_kept(here, options, program, answers, before_site, at_exit, python)
         return None
     if options.switch != "0" and options.record and (here is None or here.rank == 0):
         from ..root.baking import record_to_bake
@@ -61,17 +69,23 @@ def activate(
     # Children of a rank must neither start MPI nor wait for us.
     os.environ["MPIIMPORT"] = "0"
     try:
-        return _activate_rank(here, options, program, answers, before_site, at_exit)
+        return _activate_rank(here, options, program, answers, before_site, at_exit, alone=bool(python))
     finally:
         for name in HANDED_OVER:
             os.environ.pop(name, None)
 
 
 def _activate_rank(
-    here: Launch, options: Options, program: Program, answers: Answers, before_site: bool, at_exit: ExitHandlers
+    here: Launch,
+    options: Options,
+    program: Program,
+    answers: Answers,
+    before_site: bool,
+    at_exit: ExitHandlers,
+    alone: bool,
 ) -> "Service | None":
     report = _new_report(options.report, here, program, at_exit) if options.report else None
-    reason = why_not(here, options)
+    reason = EACH_BY_ITSELF if alone else why_not(here, options)
     if reason:
         _say(here.rank, reason, report)
         return None
@@ -104,19 +118,24 @@ def _activate_rank(
     return service
 
 
-def _fill(here: Launch | None, options: Options, program: Program, answers: Answers, before_site: bool) -> None:
-    """Fill the kept store of this node, or of all nodes of the job, and end this process. Does not return."""
+def _fill(
+    here: Launch | None, options: Options, program: Program, answers: Answers, before_site: bool, python: str
+) -> None:
+    """Fill the kept store of this node, or of all nodes of the job, and end this process. Does not return.
+
+    ``python``: by which name python-mpi starts this Python.
+    """
     reason = _why_nothing_is_kept(options)
     if reason:
         refuse_to_fill(reason)
     if here is None or is_on_one_node(here):
         from .keeping import fill_now
 
-        fill_now(options, program, answers, before_site)
+        fill_now(options, program, answers, before_site, python)
     else:
         from .publishing import publish_now
 
-        publish_now(here, options, program, answers, before_site)
+        publish_now(here, options, program, answers, before_site, python)
 
 
 def refuse_to_fill(reason: str) -> None:
@@ -149,12 +168,13 @@ def _import_from_kept(
     answers: Answers,
     before_site: bool,
     at_exit: ExitHandlers,
+    python: str,
 ) -> None:
     from .kept import import_from_kept
 
     report = _new_report(options.report, here, program, at_exit) if options.report else None
     with ClosedStreamsKept():
-        import_from_kept(options, program, answers, before_site, here, report)
+        import_from_kept(options, program, answers, before_site, here, report, python)
 
 
 def _new_report(path: str, here: Launch | None, program: Program, at_exit: ExitHandlers) -> "Report":

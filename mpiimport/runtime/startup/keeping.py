@@ -36,14 +36,23 @@ class Keeping:
     """What is kept for one program: ``key`` is its name in ``place``."""
 
     def __init__(
-        self, place: Place, key: str, options: "Options", program: "Program", answers: "Answers", before_site: bool
+        self,
+        place: Place,
+        key: str,
+        options: "Options",
+        program: "Program",
+        answers: "Answers",
+        before_site: bool,
+        python: str,
     ) -> None:
+        """``python``: by which name python-mpi starts this Python; the warm image, too, is kept where it is wanted."""
         self.place = place
         self.key = key
         self._options = options
         self._program = program
         self._answers = answers
         self._before_site = before_site
+        self._python = python
 
     def fill(self) -> None:
         """Fill the store. Raises what reading may raise, and Unsettled."""
@@ -61,6 +70,7 @@ class Keeping:
         """
         from ..root.witnesses import Mounts
         from .left_behind import beginning_of, end_first, give_way, keep_only, leave_behind, let_go, wait_for_end
+        from .warm_image import become_maker
 
         doubt = Mounts(self._options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
         if doubt:
@@ -83,7 +93,11 @@ class Keeping:
             # A container of podman's or docker's ends with its first process, and ends this one.
             if image_on() not in (IMAGE_FILE, IMAGE_LAYERS):
                 wait_for_end(starter, beginning_of(starter), STARTING)
-            self.fill()
+            try:
+                self.fill()
+            finally:
+                if self._options.warm:
+                    become_maker(self._options, self._program, self._python, 0)
 
         leave_behind(work)
         os.close(filling)
@@ -101,25 +115,32 @@ class Keeping:
         return False
 
 
-def fill_now(options: "Options", program: "Program", answers: "Answers", before_site: bool) -> None:
-    """Fill the store for this program, and end this process, with status 1 where that fails. Does not return."""
+def fill_now(options: "Options", program: "Program", answers: "Answers", before_site: bool, python: str) -> None:
+    """Fill the store for this program, and end this process, with status 1 where that fails. Does not return.
+
+    ``python``: as for ``Keeping``.
+    """
     try:
-        _fill_here(options, program, answers, before_site)
+        _fill_here(options, program, answers, before_site, python)
         status = 0
     except Exception as exc:
         say(f"mpiimport: no store is kept: {exc or type(exc).__name__}")
         status = 1
+    if options.warm:
+        from .warm_image import become_maker
+
+        status = become_maker(options, program, python, status)
     # The program is not to be run, by whichever door this process came.
     os._exit(status)
 
 
-def _fill_here(options: "Options", program: "Program", answers: "Answers", before_site: bool) -> None:
+def _fill_here(options: "Options", program: "Program", answers: "Answers", before_site: bool, python: str) -> None:
     key = key_of(program, options, before_site)
     reason = not_there(program) if key else NO_NAME
     if reason:
         raise NotFilled(reason)
     place = Place.found_or_made(options.store_places(), options.session)
-    keeping = Keeping(place, key, options, program, answers, before_site)
+    keeping = Keeping(place, key, options, program, answers, before_site, python)
     filling = place.begin_filling(key, rest=0)
     if filling is not None:
         keeping.fill()

@@ -49,16 +49,17 @@ def import_from_kept(
     before_site: bool,
     here: "Launch | None",
     report: "Report | None",
+    python: str,
 ) -> None:
     """Import from the kept store for this program, from now on, if there is one. Never raises.
 
     Where there is none, or what it was made from has changed, one is filled for later processes, but for those of a
-    session over several nodes.
+    session over several nodes. ``python``: by which name python-mpi starts this Python.
     """
     asked = time.monotonic_ns()
     rank = here.rank if here is not None else 0
     try:
-        reason = _import_or_fill(options, program, answers, before_site, here, report, asked)
+        reason = _import_or_fill(options, program, answers, before_site, here, report, python, asked)
     except Exception as exc:
         if rank == 0:
             say(f"mpiimport: running as plain Python: no store is kept ({exc!r})")
@@ -79,6 +80,7 @@ def _import_or_fill(
     before_site: bool,
     here: "Launch | None",
     report: "Report | None",
+    python: str,
     asked: int,
 ) -> str:
     """Return why there is no store to import from; empty where there is one, or there can be none."""
@@ -97,7 +99,7 @@ def _import_or_fill(
     if not lasts and (attached is None or place.is_wanted(key)):
         from .keeping import Keeping
 
-        reason = Keeping(place, key, options, program, answers, before_site).leave_filler()
+        reason = Keeping(place, key, options, program, answers, before_site, python).leave_filler()
     if attached is None:
         return reason
     rank = here.rank if here is not None else 0

@@ -118,9 +118,12 @@ class Publishing(Service):
         self.ownership.finish_at_once(becomes=False)
 
 
-def publish_now(here: "Launch", options: "Options", program: "Program", answers: "Answers", before_site: bool) -> None:
+def publish_now(
+    here: "Launch", options: "Options", program: "Program", answers: "Answers", before_site: bool, python: str
+) -> None:
     """Keep a store of this program on each node of the job, and end this process. Does not return.
 
+    ``python``: by which name python-mpi starts this Python; the warm image, too, is kept then where it is wanted.
     Where it cannot be, root says why, and each process ends with status 1.
     """
     status = 1
@@ -147,6 +150,10 @@ def publish_now(here: "Launch", options: "Options", program: "Program", answers:
     try:
         if finish is not None:
             finish(status == 0)
+        if options.warm:
+            from .warm_image import become_maker
+
+            status = become_maker(options, program, python, status)
     finally:
         # The program is not to be run, by whichever door this process came.
         os._exit(status)

@@ -31,8 +31,8 @@ STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "filling"
 KINDS = STORES, PROGRAMS, WANTED, FILLING, OBJECTS
 # Seconds between two fillings for one program: of a tree that changes all the time nothing can be kept.
 REST = 10
-# In a store: what it is for.
-PROGRAM = "program"
+# In a store: what it is for; a warm image, which is all that such a store has; or why there is none.
+PROGRAM, IMAGE, REFUSED = "program", "image", "refused"
 # What people have started to fill stores, see ``host/commands/session.py``.
 STARTED = "started"
 # Seconds after which a store is given up that nobody has come to.
@@ -134,12 +134,14 @@ class Place:
 
     def create(self, sizes: dict[str, int], options: "Options") -> Store:
         """Reserve a store, for which others that nobody uses make room. Raises NoRoom."""
-        parent = self.path(STORES)
-        needed = sum(sizes.values())
+        self.make_room(sum(sizes.values()), options)
+        return Store.create([self.path(STORES)], sizes, options.store_size)
+
+    def make_room(self, needed: int, options: "Options") -> None:
+        """Remove stores that nobody uses, as far as they take room that is needed. Raises OSError."""
         idle = self._by_last_use()
-        while idle and room(parent, options.store_size, self.size()) < needed:
+        while idle and room(self.path(STORES), options.store_size, self.size()) < needed:
             self._remove_unless_used(idle.pop(0))
-        return Store.create([parent], sizes, options.store_size)
 
     def publish(self, key: str, store: Store, program: str) -> None:
         """Let whoever comes attach to a complete store, instead of to the one that there may be. Raises OSError.

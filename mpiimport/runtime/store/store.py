@@ -129,10 +129,7 @@ class Store:
 
     def seal(self, name: str) -> None:
         """Mark a file as complete. Raises OSError, also where the file system rounds times."""
-        now = time.time_ns()
-        os.utime(self.path(name), ns=(now, now - now % SECOND + SEAL))
-        if not self.is_sealed(name):
-            raise OSError("the store's file system does not keep nanoseconds; name another with MPIIMPORT_STORE")
+        seal(self.path(name))
 
     def is_sealed(self, name: str) -> bool:
         """Tell whether a file is as its writer left it. Raises OSError where it is gone."""
@@ -230,6 +227,14 @@ class Store:
                     os.posix_fallocate(fd, 0, size)
             finally:
                 os.close(fd)
+
+
+def seal(file: "str | int") -> None:
+    """Mark a file as complete, by its path or descriptor. Raises OSError, also where the file system rounds times."""
+    now = time.time_ns()
+    os.utime(file, ns=(now, now - now % SECOND + SEAL))
+    if not has_seal(os.stat(file)):
+        raise OSError("the store's file system does not keep nanoseconds; name another with MPIIMPORT_STORE")
 
 
 def has_seal(status: "os.stat_result") -> bool:

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mpiimport.org/hooks/internal/inside/warmstart"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
@@ -49,6 +50,10 @@ func Start(command []string, p Process) ([]string, []string) {
 			how := "early"
 			if line.NoSite {
 				how = "early-nosite"
+			}
+			if len(line.Options) == 0 && (warmstart.Wanted(line.Target, p.Env) || warmstart.Makes(p.Env)) {
+				// It goes on as below where there is no image.
+				return line.Words(prefix.Door(p.Prefix), warmstart.Python, command[0]), environ.Set(env, ourvars.Start, how)
 			}
 			words := line.Words("-S", script)
 			return append([]string{command[0]}, words...), environ.Set(env, ourvars.Start, how)

@@ -16,6 +16,7 @@ const (
 	Plan    = "MPIIMPORT_PLAN"     // a launch plan that holds for all container starts of a job
 	Inject  = "MPIIMPORT_INJECT"   // what an injected MPI needs of the image (internal/inside/fitting)
 	ImageOn = "MPIIMPORT_IMAGE_ON" // the kind of file system from which the container's image is read
+	Python  = "MPIIMPORT_PYTHON"   // by which name python-mpi looks for the Python of warm images, - for its usual ones; the job's ranks may start from such
 	Image   = "MPIIMPORT_IMAGE"    // what tells the container's image from all others of this machine
 	Looked  = "MPIIMPORT_LOOKED"   // which kept stores are true, as seen once for all ranks of a job
 )
@@ -45,7 +46,7 @@ const RankVariables = OptionPrefix + "RANK_VARIABLES"
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
 func IsOption(name string) bool {
 	switch name {
-	case Mode, Profile, Applied, Start, Started, Pid, Unset, Parent, Plan, Inject, ImageOn, Image, Looked:
+	case Mode, Profile, Applied, Start, Started, Pid, Unset, Parent, Plan, Inject, Python, ImageOn, Image, Looked:
 		return false
 	}
 	return len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)

@@ -37,6 +37,12 @@ func StartScript(prefix string) string { return filepath.Join(prefix, "lib", "mp
 // SiteDirectory holds the sitecustomize that activates where the command line is not ours.
 func SiteDirectory(prefix string) string { return filepath.Join(prefix, "lib", "mpiimport", "door") }
 
+// Door is python through mpiimport.
+func Door(prefix string) string { return filepath.Join(prefix, "bin", "python-mpi") }
+
+// Starter is the program that becomes an interpreter of which there is an image.
+func Starter(prefix string) string { return filepath.Join(prefix, "bin", "mpiimport-warm") }
+
 // Keeper is the program that starts and ends the container which the ranks of a node share.
 func Keeper(prefix string) string { return filepath.Join(prefix, "bin", "mpiimport-keeper") }
 

@@ -10,6 +10,9 @@ import (
 // number is written by make, from the Python package.
 var number = "unversioned: not built by make"
 
+// Number returns the version of mpiimport.
+func Number() string { return number }
+
 // Print answers --version, where that is all that was asked for, and ends the program.
 func Print() {
 	if len(os.Args) == 2 && os.Args[1] == "--version" {

@@ -1,0 +1,134 @@
+// Package warmstart leads a program to its warm image, where one is kept on this node.
+package warmstart
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/keptplace"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
+	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/rankenv"
+	"mpiimport.org/hooks/internal/leaves/version"
+)
+
+// Words in front of the script that people need not know; the starter of images has them, too: see warm/command.h.
+const (
+	Fresh  = "--fresh"  // there was no image to start from
+	Python = "--python" // the name of the Python to start follows, in the place of the usual ones
+)
+
+// Usual stands for the names that python-mpi tries where it is told none.
+const Usual = "-"
+
+// others are options with which a program is started otherwise.
+var others = []string{"DEBUG", "RECORD", "VERBOSE", "REPORT", fill}
+
+const fill = "FILL"
+
+// Wanted says whether the program, script with its arguments, is to start from an image if there is one.
+func Wanted(words []string, env []string) bool {
+	if !isOn(env) || len(words) == 0 || words[0] == "" || words[0][0] == '-' {
+		return false
+	}
+	for _, name := range others {
+		if on(env, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// Makes says whether the image of the program is to be made.
+func Makes(env []string) bool { return isOn(env) && on(env, fill) }
+
+func isOn(env []string) bool {
+	mode, _ := environ.Get(env, ourvars.Mode)
+	return mode != "0" && on(env, "WARM")
+}
+
+func on(env []string, option string) bool {
+	value, _ := environ.Get(env, ourvars.OptionPrefix+option)
+	return value != "" && value != "0"
+}
+
+// Command returns what starts the program from its image, or why there is none. The starter comes back to python-mpi where
+// the image turns out not to fit.
+func Command(installed, python string, words, env []string) ([]string, error) {
+	key, err := Key(installed, python, words[0], env)
+	if err != nil {
+		return nil, err
+	}
+	store, found := keptplace.Store(env, key)
+	if !found {
+		return nil, errNone
+	}
+	if _, err := os.Lstat(filepath.Join(store, "image")); err != nil {
+		if reason, err := os.ReadFile(filepath.Join(store, "refused")); err == nil {
+			return nil, errors.New(string(reason))
+		}
+		return nil, errNone
+	}
+	command := []string{prefix.Starter(installed), "--door", prefix.Door(installed)}
+	if python != Usual {
+		command = append(command, Python, python)
+	}
+	keep, _ := environ.Get(env, ourvars.Keep)
+	session, _ := environ.Get(env, ourvars.Session)
+	if keep == "session" || session != "" {
+		command = append(command, "--trusted")
+	}
+	if !rankenv.SpeaksForJob(env) {
+		command = append(command, "--quiet")
+	}
+	return append(append(command, store), words...), nil
+}
+
+var errNone = errors.New("none is kept for this program, as it is started now, on this node; mpiimport session start --warm makes one")
+
+// Key names the image of a script by what can be told without a look at the tree: whoever makes the image asks for it.
+// All else is compared by the starter.
+func Key(installed, python, script string, env []string) (string, error) {
+	path, _ := environ.Get(env, "PATH")
+	for _, directory := range filepath.SplitList(path) {
+		if !filepath.IsAbs(directory) {
+			return "", fmt.Errorf("PATH has an entry that is not the same everywhere: %q", directory)
+		}
+	}
+	if !filepath.IsAbs(script) {
+		// os.Getwd would ask the file system.
+		buffer := make([]byte, syscall.PathMax)
+		size, err := syscall.Getcwd(buffer)
+		if err != nil {
+			return "", fmt.Errorf("the current directory has no name: %w", err)
+		}
+		script = filepath.Join(string(buffer[:size-1]), script)
+	}
+	root, err := rootOf(env)
+	if err != nil {
+		return "", err
+	}
+	facts := []string{version.Number(), installed, python, path, filepath.Clean(script), root}
+	sum := sha256.Sum256([]byte(strings.Join(facts, "\x00")))
+	return "warm-" + hex.EncodeToString(sum[:]), nil
+}
+
+// rootOf tells one root of the file system from another: that of a container by what the launch plan knows of its image and
+// mounts, for each of the ranks may have mounted it by itself.
+func rootOf(env []string) (string, error) {
+	if image, _ := environ.Get(env, ourvars.Image); image != "" {
+		return image, nil
+	}
+	var root syscall.Stat_t
+	if err := syscall.Stat("/", &root); err != nil {
+		return "", err
+	}
+	return fmt.Sprint(root.Dev, ":", root.Ino), nil
+}

@@ -1,0 +1,72 @@
+package warmstart
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestWhatStartsFromAnImageIfThereIsOne(t *testing.T) {
+	for _, c := range []struct {
+		words, env string
+		want       bool
+	}{
+		{"app.py a", "MPIIMPORT_WARM=1", true},
+		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT=force", true},
+		{"app.py", "", false},
+		{"app.py", "MPIIMPORT_WARM=0", false},
+		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT=0", false},
+		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_DEBUG=1", false},
+		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_RECORD=/d", false},
+		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_REPORT=-", false},
+		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_FILL=1", false},
+		{"-m app", "MPIIMPORT_WARM=1", false},
+		{"-d app.py", "MPIIMPORT_WARM=1", false},
+		{"", "MPIIMPORT_WARM=1", false},
+	} {
+		if got := Wanted(strings.Fields(c.words), strings.Fields(c.env)); got != c.want {
+			t.Errorf("%s with %s: %v", c.words, c.env, got)
+		}
+	}
+}
+
+func TestTheKeyTellsProgramsApart(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := func(installed, python, script string, env ...string) string {
+		key, err := Key(installed, python, script, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key
+	}
+	app := filepath.Join(here, "app.py")
+	first := key("/p", Usual, app, "PATH=/a:/b")
+	for _, alike := range []string{
+		key("/p", Usual, "app.py", "PATH=/a:/b", "OTHER=1"),
+		key("/p", Usual, "./x/../app.py", "PATH=/a:/b"),
+	} {
+		if alike != first {
+			t.Error("two names of one script have two keys")
+		}
+	}
+	for name, other := range map[string]string{
+		"prefix": key("/q", Usual, app, "PATH=/a:/b"),
+		"python": key("/p", "python3", app, "PATH=/a:/b"),
+		"script": key("/p", Usual, app+"x", "PATH=/a:/b"),
+		"PATH":   key("/p", Usual, app, "PATH=/b:/a"),
+		"image":  key("/p", Usual, app, "PATH=/a:/b", "MPIIMPORT_IMAGE=file:1"),
+	} {
+		if other == first {
+			t.Errorf("another %s has the same key", name)
+		}
+	}
+	for _, path := range []string{"PATH=bin:/a", "PATH=/a::/b"} {
+		if _, err := Key("/p", Usual, app, []string{path}); err == nil {
+			t.Errorf("%s is the same everywhere", path)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+"""Ranks on several nodes that start from warm images, each node from its own: the shared tree is asked for nothing."""
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.cluster import Cluster, ClusterMpi
+from lab.filesystem import FILE_SYSTEM_TYPE, SharedFileSystem
+from lab.ranks import Mpi, Outcome, run
+from tests.conftest import Job
+
+NODES, RANKS = 2, 4
+TEXT = """
+import numpy, scipy.interpolate
+import os, sys
+os.path.exists(f"{sys.prefix}/mark{os.getpid()}")
+warm = os.readlink("/proc/self/exe").endswith("mpiimport-warm")
+print(os.uname().nodename, "warm" if warm else "fresh", numpy.arange(5).sum(), sys.argv[1:], flush=True)
+"""
+
+
+class Warm:
+    """Starts jobs of one batch job over the nodes by ``python-mpi``."""
+
+    def __init__(self, cluster: Cluster, job: Job, mpi: Mpi) -> None:
+        self.job = job
+        self.mpi: ClusterMpi = cluster.mpi(mpi, NODES, job.directory)
+        self._environment = job.environment(
+            self.mpi,
+            # As a batch system names its jobs; of Slurm Open MPI would expect more.
+            JOB_ID=f"{os.getpid()}x{job.directory.name}",
+            MPIIMPORT_KEEP_ON=FILE_SYSTEM_TYPE,
+            PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        )
+        self._bin = job.prefix / "bin"
+
+    def begin(self, script: Path, **changes: str) -> Outcome:
+        """Keep a store and an image on each node, by one rank there."""
+        command = [*self.mpi.command(NODES), str(self._bin / "python-mpi"), str(script)]
+        return self._run(command, MPIIMPORT="1", MPIIMPORT_FILL="1", MPIIMPORT_WARM="1", **changes)
+
+    def run(self, script: Path, *words: str, **changes: str) -> Outcome:
+        command = [*self.mpi.command(RANKS), str(self._bin / "python-mpi"), str(script), *words]
+        return self._run(command, **{"MPIIMPORT_KEEP": "session", "MPIIMPORT_WARM": "1", **changes})
+
+    def session(self, *words: str) -> Outcome:
+        return self._run([*self.mpi.command(NODES), str(self._bin / "mpiimport"), "session", *words])
+
+    def _run(self, command: list[str], **changes: str) -> Outcome:
+        return run(command, {**self._environment, **changes}, 120, self.job.directory)
+
+
+@pytest.fixture
+def warm(cluster: Cluster, job: Job, mpich: Mpi) -> Iterator[Warm]:
+    warm = Warm(cluster, job, mpich)
+    yield warm
+    warm.session("stop")
+
+
+def on_all_nodes(found: str) -> list[str]:
+    return sorted(f"node{rank * NODES // RANKS} {found}" for rank in range(RANKS))
+
+
+def test_ranks_ask_the_tree_for_nothing(warm: Warm, shared: SharedFileSystem) -> None:
+    script = warm.job.script(TEXT)
+    begun = warm.begin(script)
+    assert begun.status == 0, begun
+    shared.remount()
+    outcome = warm.run(script, "a")
+    assert (outcome.stderr, outcome.lines()) == ("", on_all_nodes("warm 10 ['a']"))
+    operations = shared.operations()
+    ranks = {operation.pid for operation in operations if "/mark" in operation.path}
+    assert len(ranks) == RANKS
+    asked = [operation for operation in operations if operation.pid in ranks]
+    assert [operation for operation in asked if "/mark" not in operation.path] == []

@@ -1,0 +1,22 @@
+/* What this process was asked for. */
+#ifndef WARM_COMMAND_H
+#define WARM_COMMAND_H
+
+#include "format.h"
+
+/* The program that leads here and knows how to start without an image, or 0, and the Python that it is to start, or 0; what
+ * follows is about kept images alone. */
+extern char *door, *python;
+/* Says to the door that there was no image to start from, and which Python to start. */
+#define FRESH "--fresh"
+#define PYTHON "--python"
+/* A session vouches for the tree; somebody else says for the job what is to be said. */
+extern int trusted, quiet;
+/* The image, or the kept store that has it; the script with its arguments; variables. */
+extern char *image_path, **given, **variables;
+/* What is executed in doubt, once that is known. */
+extern char **plain;
+
+void read_command(word count, char **arguments);
+
+#endif
