@@ -384,7 +384,7 @@ def test_a_tree_without_end_is_left(place: Place) -> None:
 
 
 def test_the_launch_side_knows_the_same_batch_jobs() -> None:
-    text = (ROOT / "hooks" / "internal" / "doors" / "keptplace" / "keptplace.go").read_text()
+    text = (ROOT / "hooks" / "internal" / "leaves" / "keptplace" / "names.go").read_text()
     line = next(line for line in text.splitlines() if line.startswith("var batchJobs"))
     assert re.findall(r'"(\w+)"', line) == list(BATCH_JOBS)
 

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mpiimport.org/hooks/internal/doors/keptplace"
+	"mpiimport.org/hooks/internal/doors/imageplace"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/launch"
@@ -113,7 +113,7 @@ func (c Call) kept(plan launch.Plan, image ociImage) (launch.Kept, bool) {
 	if !launch.Keeps(plan.Environment) || image.ID == "" || !isLayered {
 		return launch.Kept{}, false
 	}
-	directory := keptplace.ForImage(image.ID, c.Env)
+	directory := imageplace.ForImage(image.ID, c.Env)
 	return launch.Kept{Directory: directory, Image: image.ID, Born: time.Now().UnixNano()}, directory != ""
 }
 

@@ -9,7 +9,7 @@ import (
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
-	"mpiimport.org/hooks/internal/doors/keptplace"
+	"mpiimport.org/hooks/internal/doors/imageplace"
 	"mpiimport.org/hooks/internal/leaves/filesystems"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/launch"
@@ -26,7 +26,7 @@ func (c *config) kept(plan launch.Plan, h Host) (launch.Kept, bool) {
 	if image == "" || born == 0 {
 		return launch.Kept{}, false
 	}
-	directory := keptplace.ForImage(image, slices.Concat(c.env, callers()))
+	directory := imageplace.ForImage(image, slices.Concat(c.env, callers()))
 	return launch.Kept{Directory: directory, Image: image, Born: born}, directory != ""
 }
 

@@ -1,4 +1,4 @@
-package keptplace
+package imageplace
 
 import (
 	"fmt"
@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mpiimport.org/hooks/internal/leaves/keptplace"
 )
 
 func user(t *testing.T) int {
 	t.Helper()
-	number, ok := outside(os.Geteuid())
+	number, ok := keptplace.Owner()
 	if !ok {
 		t.Fatal("this user has no number outside")
 	}
@@ -88,17 +90,5 @@ func TestWhatAnotherHasMadeIsNoPlace(t *testing.T) {
 		if got := in(parent, "image", nil); got != "" {
 			t.Errorf("%s: %s", problem, got)
 		}
-	}
-}
-
-func TestUsersAreKnownByTheirNumbersOutside(t *testing.T) {
-	const rootless = "         0       1001          1\n         1     100000      65536\n"
-	for inside, want := range map[int]int{0: 1001, 1: 100000, 1000: 100999} {
-		if got, ok := mapped(inside, rootless); !ok || got != want {
-			t.Error(inside, got, ok)
-		}
-	}
-	if got, ok := mapped(70000, rootless); ok {
-		t.Error(got)
 	}
 }
