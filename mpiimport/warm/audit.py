@@ -2,7 +2,6 @@
 
 import marshal
 import os
-import signal
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from . import causes, registry
-from .auditing import FORK, NEVER, PROGRAM, WHOLE, WORDS
-from .graph import GENERATOR
+from .auditing import FORK, HOST, NEVER, PROGRAM, WHOLE, WORDS
 from .memory_map import Refused
+from .twins import Differences, State, begin_child, compare, two_processors
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = HERE.parent.parent
@@ -20,14 +19,12 @@ FREEZE = str(HERE / "freeze.so")
 # A tree that never comes to rest has no image.
 ROUNDS = 12
 SECONDS = 300
-# What another rank is told.
-OTHER_RANK = {"PMI_RANK": "1", "OMPI_COMM_WORLD_RANK": "1", "PMIX_RANK": "1", "SLURM_PROCID": "1", "TMPDIR": "/"}
 
 
 @dataclass
 class Verdict:
     """``modules``: what is in the image; ``left_out``: module -> why; ``variables``, ``files``: of the key;
-    ``generators``: (module, attribute); ``threads``: modules whose libraries start threads.
+    ``generators``: (module, name in it); ``threads``: modules that start threads, and end them in a fork.
     """
 
     modules: list[str]
@@ -44,7 +41,7 @@ class Audit:
     def __init__(self, words: list[str], directory: Path, environment: dict[str, str]) -> None:
         self._words = words
         self._directory = directory
-        self._generators: set[str] = set()
+        self._processors = two_processors()
         self._environment = {**environment, "PYTHONHASHSEED": environment.get("PYTHONHASHSEED", "0")}
 
     def verdict(self, names: list[str]) -> Verdict:
@@ -58,9 +55,9 @@ class Audit:
             # What is tried and not there: whoever tries it goes on without.
             verdict.modules = [name for name in verdict.modules if name not in seen["failed"]]
             refused = self._by_name(seen) | self._by_reads(seen)
-            differing = self._differing(verdict.modules)
-            refuse_deliberate_seeds(set(seen["origins"]), differing)
-            refused |= self._by_causes(asked, verdict)
+            differing = compare(lambda **changes: self._state(verdict.modules, **changes), self._processors)
+            refuse_deliberate_seeds(set(seen["origins"]), differing.own)
+            refused |= self._by_causes(asked, differing)
             refused |= self._by_differences(differing, verdict)
             if not refused:
                 self._fill(verdict, asked, seen)
@@ -71,14 +68,14 @@ class Audit:
     def _import(self, modules: list[str], way: str, **changes: Any) -> dict[str, Any]:
         plan, output = self._directory / "audit", self._directory / "seen"
         content = {"package": str(PACKAGES), "modules": modules, "output": str(output), "way": way, "freeze": FREEZE}
-        plan.write_bytes(marshal.dumps(content))
+        plan.write_bytes(marshal.dumps({**content, "host": changes.get("host", "")}))
         command = [*self._words, str(HERE / "auditing.py"), str(plan)]
         environment = dict(self._environment)
         if way == "causes":
             command = [str(HERE / "warm-recorder"), str(self._directory / "log"), *command]
             environment["LD_PRELOAD"] = f"{HERE / 'variables.so'} {environment.get('LD_PRELOAD', '')}".strip()
         environment |= changes.get("environment", {})
-        options: dict[str, Any] = {"cwd": changes.get("cwd"), "preexec_fn": changes.get("before", default_signals)}
+        options: dict[str, Any] = {"cwd": changes.get("cwd"), "preexec_fn": changes.get("before", begin_child)}
         outcome = subprocess.run(command, env=environment, timeout=SECONDS, capture_output=True, **options)
         if outcome.returncode:
             last = outcome.stderr.decode(errors="replace").strip().splitlines()[-1:]
@@ -92,48 +89,36 @@ class Audit:
         if wanted:
             raise Refused(f"a fork handler of a library asks for {', '.join(wanted)}")
 
-    def _differing(self, modules: list[str]) -> set[str]:
-        """Return the paths at which twins differ; one of three has another place, rank and mask."""
-        first = self._import(modules, "state")["state"]
-        one = min(os.sched_getaffinity(0))
-        other = {"environment": OTHER_RANK, "cwd": "/", "before": lambda: as_one_of_many(one)}
-        differing: dict[str, str] = {}
-        for changes in ({}, other):
-            twin = self._import(modules, "state", **changes)["state"]
-            paths = (path for path in {*first, *twin} if first.get(path) != twin.get(path))
-            differing |= {path: first.get(path, "") for path in paths}
-        self._generators = {path for path, value in differing.items() if value.startswith(GENERATOR)}
-        return set(differing)
+    def _state(self, modules: list[str], **changes: Any) -> State:
+        state: State = self._import(modules, "state", **changes)["state"]
+        return state
 
     def _by_name(self, seen: dict[str, Any]) -> dict[str, str]:
         return {importer: f"it needs {NEVER}" for importer, name in seen["edges"] if name == NEVER and importer}
 
     def _by_reads(self, seen: dict[str, Any]) -> dict[str, str]:
-        why = {WHOLE: "all variables", WORDS: WORDS, PROGRAM: PROGRAM}
-        return {name: f"it looks at {why[read]}" for name, read in seen["reads"] if read in why and name}
+        why = {WHOLE: "all variables", WORDS: WORDS, PROGRAM: PROGRAM, HOST: HOST}
+        reads = [(name, why[read]) for name, read in seen["reads"] if read in why and name]
+        return {name: f"it looks at {what}" for name, what in reads if not registry.answer(name, what)}
 
-    def _by_causes(self, asked: causes.Causes, verdict: Verdict) -> dict[str, str]:
+    def _by_causes(self, asked: causes.Causes, differing: Differences) -> dict[str, str]:
         refused = {}
         for (name, cause), times in asked.asked.items():
-            if registry.answer(name, cause):
-                if cause == causes.THREAD:
-                    verdict.threads.add(name)
-            elif cause != causes.ENTROPY or times != len(self._generators_of(name)):
+            if cause == causes.PROCESSORS and len(self._processors) > 1:
+                # Their number is in the key. That twins on one processor and on another are alike says the rest.
+                continue
+            made_new = cause == causes.ENTROPY and times == len(differing.generators_of(name))
+            if not made_new and not registry.answer(name, cause):
                 refused[name] = f"it asks for {cause}"
         return refused
 
-    def _generators_of(self, name: str) -> list[tuple[str, str]]:
-        """Return the generators of random numbers that are attributes of a module and differ between twins."""
-        pairs = (path.partition(":") for path in self._generators)
-        return [(module, key) for module, _, key in pairs if module == name and key.isidentifier()]
-
-    def _by_differences(self, differing: set[str], verdict: Verdict) -> dict[str, str]:
+    def _by_differences(self, differing: Differences, verdict: Verdict) -> dict[str, str]:
         refused = {}
-        for path in sorted(differing):
+        for path in sorted(differing.own):
             name, _, key = path.partition(":")
-            if registry.is_made_new(path):
+            if registry.is_made_new(path, differing.holder_of(path)):
                 continue
-            if (name, key) in self._generators_of(name):
+            if (name, key) in differing.generators_of(name):
                 if (name, key) not in verdict.generators:
                     verdict.generators.append((name, key))
             else:
@@ -146,7 +131,7 @@ class Audit:
         for importer, imported in edges:
             users.setdefault(imported, set()).add(importer)
         before, waiting = set(verdict.modules), dict(refused)
-        verdict.threads, verdict.generators = set(), []
+        verdict.generators = []
         while waiting:
             name, why = waiting.popitem()
             if not name or name in verdict.left_out:
@@ -160,7 +145,8 @@ class Audit:
             raise Refused("; ".join(f"{name}: {why}" for name, why in sorted(refused.items())))
 
     def _fill(self, verdict: Verdict, asked: causes.Causes, seen: dict[str, Any]) -> None:
-        reads = {name for _, name in seen["reads"]} - {WHOLE, WORDS, PROGRAM}
+        reads = {name for _, name in seen["reads"]} - {WHOLE, WORDS, PROGRAM, HOST}
+        verdict.threads = asked.starting
         verdict.variables = asked.variables | reads | set(registry.ALWAYS)
         verdict.files = {path for path in key_files(asked) if not path.startswith(str(self._directory))}
 
@@ -190,17 +176,3 @@ def refuse_deliberate_seeds(modules: set[str], differing: set[str]) -> None:
         name = path.partition(":")[0]
         if name in modules and path not in differing:
             raise Refused(f"an import has seeded the generator of {name}")
-
-
-def default_signals() -> None:
-    """Let a child begin as a shell starts one, whoever makes the image: nothing is ignored or blocked."""
-    for number in signal.valid_signals():
-        if number not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-
-
-def as_one_of_many(processor: int) -> None:
-    """Bind a child to one processor, as launchers do."""
-    default_signals()
-    os.sched_setaffinity(0, {processor})

@@ -18,7 +18,7 @@ MARK = "/mpiimport-warm/"
 FORK = "fork handlers of libraries"
 WHOLE = "*"
 # Stand for what a module looks at beside variables.
-WORDS, PROGRAM = "the command line", "the program's module"
+WORDS, PROGRAM, HOST = "the command line", "the program's module", "the host's name"
 
 
 class Witness:
@@ -54,6 +54,7 @@ class Witness:
         builtins.__import__ = self._noted(builtins.__import__)
         environ: Any = os.environ
         environ.__class__ = self._noting(type(environ))
+        self._watch_host()
         sys.argv, sys.orig_argv = self._words(sys.argv), self._words(sys.orig_argv)
         main = self._main(type(sys))("__main__")
         main.__file__ = "app.py"
@@ -97,7 +98,10 @@ class Witness:
             self.stack.append(name)
             posix.access(MARK + "begin/" + name, 0)
             try:
-                return function(*arguments)
+                result = function(*arguments)
+                if name == "platform":
+                    self._watch_platform(sys.modules[name])
+                return result
             finally:
                 for stream in (sys.stdout, sys.stderr):
                     if stream is not None:
@@ -107,6 +111,43 @@ class Witness:
                 posix.access(MARK + "end/" + name, 0)
 
         return marked
+
+    def _watch_host(self) -> None:
+        """Note who asks Python for the host's name alone; the rest of what uname(2) says is in the key.
+
+        Who takes all of it and keeps the name differs on another host: see name_host.
+        """
+        import os
+        import posix
+
+        names = self._names(os.uname(), "nodename")
+        posix.uname = os.uname = lambda: names
+
+    def _watch_platform(self, platform: "Any") -> None:
+        names = platform.uname()
+        # It is kept from here on, and who asks first starts a process for it.
+        _ = names.processor
+        platform._uname_cache = self._names(names, "node")
+
+    def _names(self, names: "Any", host: str) -> "Any":
+        """Return the fields of a tuple with names, where who looks at the host's is noted."""
+        witness = self
+
+        class Names(tuple):  # type: ignore[type-arg]
+            def __getattribute__(self, name: str) -> "Any":
+                if name == host:
+                    witness.reads.add((witness.stack[-1], HOST))
+                return getattr(names, name)
+
+            def __iter__(self) -> "Iterator[Any]":
+                return iter(names)
+
+            def __getitem__(self, number: "Any") -> "Any":
+                if not isinstance(number, slice) and names[number] == getattr(names, host):
+                    witness.reads.add((witness.stack[-1], HOST))
+                return names[number]
+
+        return Names()
 
     def _noted(self, function: "Any") -> "Any":
         def noted(name: str, *rest: "Any", **named: "Any") -> "Any":
@@ -144,6 +185,17 @@ class Witness:
         return Environment
 
 
+def name_host(name: str) -> "list[str]":
+    """Let Python code take this for the host's name, by uname(2), if it is not empty. Return what it is told."""
+    import os
+    import posix
+
+    told = list(os.uname())
+    told[1] = name or told[1]
+    posix.uname = os.uname = lambda: os.uname_result(told)
+    return told
+
+
 def fork(extension: str) -> None:
     """Show the recorder what pthread_atfork(3) has registered: an image is of a forked process."""
     import _frozen_importlib
@@ -168,6 +220,7 @@ def audit() -> None:
     sys.meta_path.insert(0, witness)
     if plan["way"] == "causes":
         witness.install()
+    told = name_host(plan["host"]) if plan["way"] == "state" else []
     failed = []
     for name in plan["modules"]:
         try:
@@ -186,6 +239,8 @@ def audit() -> None:
         import mpiimport.warm.graph as graph
 
         sys.path.remove(plan["package"])
+        # The question is not one of the modules' differences.
+        told.clear()
         found["state"] = graph.Graph({*set(sys.modules).difference(before), "__main__"}).values
     with open(plan["output"], "wb") as stream:
         marshal.dump(found, stream)

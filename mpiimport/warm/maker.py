@@ -15,9 +15,10 @@ from typing import Any
 from mpiimport.runtime.program import WITH_VALUE
 
 from . import registry
-from .audit import HERE, PACKAGES, Audit, Verdict, default_signals
+from .audit import HERE, PACKAGES, Audit, Verdict
 from .leading import leading_imports
 from .memory_map import Refused
+from .twins import begin_child
 
 SECONDS = 600
 # While something was changed in the last seconds, its stamp may not tell of another change.
@@ -141,7 +142,7 @@ def _write(image: Path, words: list[str], verdict: Verdict, more: dict[str, Any]
     plan.write_bytes(marshal.dumps(content))
     command = [*words, str(HERE / "making.py"), str(plan)]
     outcome = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, preexec_fn=default_signals
+        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, preexec_fn=begin_child
     )
     text = said.read_text() if said.exists() else ""
     kind, _, rest = text.partition(": ")

@@ -130,7 +130,8 @@ def make() -> None:
     freeze.messages = messages
     start.c_changes = changes(before, remedies.variables_of(freeze.environ()))
     start.python_changes = changes(before, dict(sys.modules["os"].environ._data))
-    start.generators = [getattr(sys.modules[module], name) for module, name in plan["generators"]]
+    start.generators = [remedies.named(sys.modules[module], name) for module, name in plan["generators"]]
+    start.objects = remedies.objects_of(remedies.package_remedies.CLASSES)
     reason = why_not(bool(plan["threads"]))
     if reason:
         say(plan, f"refused: {reason}")
