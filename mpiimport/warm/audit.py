@@ -2,6 +2,7 @@
 
 import marshal
 import os
+import re
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from . import causes, registry
-from .auditing import FORK, HOST, NEVER, PROGRAM, WHOLE, WORDS
 from .memory_map import Refused
 from .twins import Differences, State, begin_child, compare, two_processors
+from .witness import AFTER, FORK, HOST, NEVER, PROGRAM, SCRIPT, WHOLE, WORDS
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = HERE.parent.parent
@@ -24,7 +25,8 @@ SECONDS = 300
 @dataclass
 class Verdict:
     """``modules``: what is in the image; ``left_out``: module -> why; ``variables``, ``files``: of the key;
-    ``generators``: (module, name in it); ``threads``: modules that start threads, and end them in a fork.
+    ``generators``: (module, name in it); ``threads``: modules that start threads, and end them in a fork;
+    ``looked_for``: top-level modules.
     """
 
     modules: list[str]
@@ -33,13 +35,18 @@ class Verdict:
     files: set[str] = field(default_factory=set)
     generators: list[tuple[str, str]] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
+    looked_for: list[str] = field(default_factory=list)
 
 
 class Audit:
-    """Imports of one program. ``words``: the interpreter and its options; ``directory``: for what is written."""
+    """What one program does before its image is made. ``words``: the interpreter and its options; ``directory``: for
+    what is written; ``script``: what ScriptBegin takes, where the image holds what the script does, or nothing."""
 
-    def __init__(self, words: list[str], directory: Path, environment: dict[str, str]) -> None:
+    def __init__(
+        self, words: list[str], directory: Path, environment: dict[str, str], script: tuple[Any, ...] = ()
+    ) -> None:
         self._words = words
+        self._script = script
         self._directory = directory
         self._processors = two_processors()
         self._environment = {**environment, "PYTHONHASHSEED": environment.get("PYTHONHASHSEED", "0")}
@@ -54,11 +61,14 @@ class Audit:
             self._refuse_fork_handlers(asked)
             # What is tried and not there: whoever tries it goes on without.
             verdict.modules = [name for name in verdict.modules if name not in seen["failed"]]
-            refused = self._by_name(seen) | self._by_reads(seen)
+            if seen["failure"]:
+                raise Refused(f"the script does not come to at_image(): {seen['failure']}")
             differing = compare(lambda **changes: self._state(verdict.modules, **changes), self._processors)
             refuse_deliberate_seeds(set(seen["origins"]), differing.own)
-            refused |= self._by_causes(asked, differing)
-            refused |= self._by_differences(differing, verdict)
+            renewed = set(seen["renewed"])
+            refused = self._by_differences(differing, verdict, renewed)
+            refused |= self._by_causes(asked, differing, {module for module, _ in renewed})
+            refused |= self._by_name(seen) | self._by_reads(seen)
             if not refused:
                 self._fill(verdict, asked, seen)
                 return verdict
@@ -68,7 +78,7 @@ class Audit:
     def _import(self, modules: list[str], way: str, **changes: Any) -> dict[str, Any]:
         plan, output = self._directory / "audit", self._directory / "seen"
         content = {"package": str(PACKAGES), "modules": modules, "output": str(output), "way": way, "freeze": FREEZE}
-        plan.write_bytes(marshal.dumps({**content, "host": changes.get("host", "")}))
+        plan.write_bytes(marshal.dumps({**content, "host": changes.get("host", ""), "script": self._script}))
         command = [*self._words, str(HERE / "auditing.py"), str(plan)]
         environment = dict(self._environment)
         if way == "causes":
@@ -76,7 +86,10 @@ class Audit:
             environment["LD_PRELOAD"] = f"{HERE / 'variables.so'} {environment.get('LD_PRELOAD', '')}".strip()
         environment |= changes.get("environment", {})
         options: dict[str, Any] = {"cwd": changes.get("cwd"), "preexec_fn": changes.get("before", begin_child)}
-        outcome = subprocess.run(command, env=environment, timeout=SECONDS, capture_output=True, **options)
+        try:
+            outcome = subprocess.run(command, env=environment, timeout=SECONDS, capture_output=True, **options)
+        except subprocess.TimeoutExpired:
+            raise Refused(f"the audit takes longer than {SECONDS} s") from None
         if outcome.returncode:
             last = outcome.stderr.decode(errors="replace").strip().splitlines()[-1:]
             raise Refused(f"the imports of the audit ended with status {outcome.returncode}: {' '.join(last)}")
@@ -101,9 +114,12 @@ class Audit:
         reads = [(name, why[read]) for name, read in seen["reads"] if read in why and name]
         return {name: f"it looks at {what}" for name, what in reads if not registry.answer(name, what)}
 
-    def _by_causes(self, asked: causes.Causes, differing: Differences) -> dict[str, str]:
+    def _by_causes(self, asked: causes.Causes, differing: Differences, renewing: set[str]) -> dict[str, str]:
+        """``renewing``: modules whose after_start renews something: what it asks for again is answered."""
         refused = {}
         for (name, cause), times in asked.asked.items():
+            if name.startswith(AFTER) or (name in renewing and (AFTER + name, cause) in asked.asked):
+                continue
             if cause == causes.PROCESSORS and len(self._processors) > 1:
                 # Their number is in the key. That twins on one processor and on another are alike says the rest.
                 continue
@@ -112,11 +128,13 @@ class Audit:
                 refused[name] = f"it asks for {cause}"
         return refused
 
-    def _by_differences(self, differing: Differences, verdict: Verdict) -> dict[str, str]:
+    def _by_differences(
+        self, differing: Differences, verdict: Verdict, renewed: set[tuple[str, str]]
+    ) -> dict[str, str]:
         refused = {}
         for path in sorted(differing.own):
             name, _, key = path.partition(":")
-            if registry.is_made_new(path, differing.holder_of(path)):
+            if registry.is_made_new(path, differing.holder_of(path)) or (name, first_name(key)) in renewed:
                 continue
             if (name, key) in differing.generators_of(name):
                 if (name, key) not in verdict.generators:
@@ -126,7 +144,10 @@ class Audit:
         return refused
 
     def _leave_out(self, verdict: Verdict, refused: dict[str, str], edges: Iterable[tuple[str, str]]) -> None:
-        """Take modules away, those that import them, and those in them."""
+        """Take modules away, those that import them, and those in them. What a script has done, nobody takes away."""
+        if self._script:
+            said = (f"{'the script' if name == SCRIPT else name}: {why}" for name, why in sorted(refused.items()))
+            raise Refused(f"before at_image() there is what an image cannot hold: {'; '.join(said)}")
         users: dict[str, set[str]] = {}
         for importer, imported in edges:
             users.setdefault(imported, set()).add(importer)
@@ -146,9 +167,14 @@ class Audit:
 
     def _fill(self, verdict: Verdict, asked: causes.Causes, seen: dict[str, Any]) -> None:
         reads = {name for _, name in seen["reads"]} - {WHOLE, WORDS, PROGRAM, HOST}
-        verdict.threads = asked.starting
+        verdict.threads, verdict.looked_for = asked.starting, seen["looked_for"]
         verdict.variables = asked.variables | reads | set(registry.ALWAYS)
         verdict.files = {path for path in key_files(asked) if not path.startswith(str(self._directory))}
+        if self._script:
+            # Of its directory, where a job may write, names are compared; of the script, the text.
+            script = Path(self._script[0])
+            verdict.files -= {str(script), str(script.parent), str(script.resolve().parent)}
+            verdict.modules = sorted(set(seen["origins"]) - {SCRIPT})
 
 
 def key_files(asked: causes.Causes) -> set[str]:
@@ -168,6 +194,11 @@ def key_files(asked: causes.Causes) -> set[str]:
         if not there and os.path.dirname(path) not in listed and not os.path.lexists(path):
             found.add(path)
     return {path for path in found if not path.startswith(str(HERE))}
+
+
+def first_name(key: str) -> str:
+    """Return the module's attribute with which a path begins."""
+    return re.split(r"[^\w]", key, maxsplit=1)[0]
 
 
 def refuse_deliberate_seeds(modules: set[str], differing: set[str]) -> None:

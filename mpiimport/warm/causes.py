@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .auditing import FORK, MARK
+from .witness import FORK, MARK, OWN
 
 ENTROPY, TIME, NUMBER, THREAD, CHILD, OUTPUT, FILES, TERMINAL = (
     "entropy",
@@ -127,6 +127,8 @@ class _Reading:
             self._stack.pop()
 
     def _take(self, call: Call) -> None:
+        if self._stack[-1] == OWN:
+            return
         owner = self._owners.get(call.thread)
         if call.thread == self._first or (owner is None and self._stack[-1] == FORK):
             owner = self._stack[-1]

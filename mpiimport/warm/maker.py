@@ -16,7 +16,8 @@ from mpiimport.runtime.program import WITH_VALUE
 
 from . import registry
 from .audit import HERE, PACKAGES, Audit, Verdict
-from .leading import leading_imports
+from .beginning import modules_among
+from .leading import Leading, leading_part
 from .memory_map import Refused
 from .twins import begin_child
 
@@ -49,20 +50,29 @@ def make(image: Path, command: list[str], without: tuple[str, ...] = ()) -> Made
         raise Refused(f"{image} is no name for a file")
     words, program = split(command)
     _check_search_path()
-    leading = leading_imports(Path(program[0]))
+    leading = leading_part(Path(program[0]))
+    script = script_of(program[0], leading)
     with tempfile.TemporaryDirectory(prefix="mpiimport-warm-") as name:
         directory = Path(name)
-        names, looked_for = _record(words, leading, directory)
-        environment = dict(os.environ)
-        verdict = Audit(words, directory, environment).verdict(names)
+        names, looked_for = ([], []) if script else _record(words, leading.text, directory)
+        verdict = Audit(words, directory, dict(os.environ), script).verdict(names)
+        looked_for = looked_for or verdict.looked_for
+        beside = modules_among(os.listdir(Path(program[0]).resolve().parent)) if script else set()
         before = {path: _stamp(path) for path in verdict.files}
         _wait_for_rest(before)
-        made = _write(image, words, verdict, {"without": without, "leading": leading, "names": looked_for}, directory)
+        more = {"without": without, "leading": leading.text, "names": looked_for, "script": script}
+        made = _write(image, words, verdict, {**more, "beside": sorted(beside)}, directory)
         if any(_stamp(path) != seen for path, seen in before.items()):
             image.unlink()
             raise Refused("the tree changed meanwhile")
     _write_plain(image, words)
     return made
+
+
+def script_of(name: str, leading: Leading) -> tuple[Any, ...]:
+    """Return what ScriptBegin takes of a script that says at_image(); nothing of another."""
+    path = name if name.startswith("/") else f"{Path.cwd()}/{name}"
+    return (path, leading.text, leading.statements) if leading.is_run else ()
 
 
 def split(command: list[str]) -> tuple[list[str], list[str]]:

@@ -185,7 +185,7 @@ OF_C = {
     "seeded memory": 'int f = open("/dev/urandom", 0); (void)!read(f, &kept, 8); close(f)',
 }
 EVERYDAY_OF_C = {"libc's seed by pid", "memory that is wiped", "rdtsc", "the kernel's bytes for a program"}
-EVERYDAY_OF_C |= {"monotonic clock, without a system call", "entropy of a thread that is over", "a thread"}
+EVERYDAY_OF_C |= {"entropy of a thread that is over"}
 
 
 def compiled(source: Path, warm: Warm, compiler: str = "gcc") -> None:
@@ -213,7 +213,7 @@ STAYS = {
 }
 
 
-@pytest.mark.parametrize("name", but_everyday(STAYS, {"exit handler", "signal handler"}))
+@pytest.mark.parametrize("name", but_everyday(STAYS, {"exit handler"}))
 def test_what_c_keeps_that_is_no_processs_own(warm: Warm, name: str, tmp_path: Path) -> None:
     text, shown = STAYS[name]
     source = tmp_path / "plant.c"
@@ -251,7 +251,10 @@ def test_the_processors_random_bits_by_the_library_of_cplusplus(warm: Warm, tmp_
     assert "left out plant: it asks for entropy" in warm.bake(warm.script("import plant, json"))
 
 
-@pytest.mark.parametrize("text", ["len(os.sched_getaffinity(0))", "os.cpu_count()"])
+NUMBERS = ["len(os.sched_getaffinity(0))", "os.cpu_count()"]
+
+
+@pytest.mark.parametrize("text", but_everyday(NUMBERS, {NUMBERS[0]}))
 def test_the_number_of_processors_is_in_the_key(warm: Warm, text: str) -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("there is one processor")

@@ -141,6 +141,7 @@ def test_what_a_remedy_makes_new_is_old_without_it(request: pytest.FixtureReques
     assert not observe(warm, bake("--without", name))
 
 
+@pytest.mark.full
 def test_children_close_as_many_files_as_may_be_open(warm: Warm) -> None:
     script = warm.script("import multiprocessing.util\nprint(multiprocessing.util.MAXFD)")
     warm.bake(script)
@@ -157,6 +158,7 @@ def test_generators_of_classes_are_seeded(warm: Warm) -> None:
     assert not {*warm.start_warm(script).stdout.split()} & {*warm.start_warm(script).stdout.split()}
 
 
+@pytest.mark.full
 def test_a_seed_that_a_generator_was_given_stays(warm: Warm) -> None:
     warm.module("plant", "import random, numpy\nA = random.Random(1)\nB = numpy.random.default_rng(1)")
     script = warm.script("import plant\nprint(plant.A.random(), plant.B.random())")
