@@ -27,7 +27,7 @@ def fork(extension: str) -> None:
 
 
 def load(package: str, name: str) -> "ModuleType":
-    """Import a module of ours, and leave none among the modules."""
+    """Import a module of mpiimport, and leave none of them among the modules."""
     before = set(sys.modules)
     sys.path.insert(0, package)
     __import__(name)
@@ -41,7 +41,7 @@ def load(package: str, name: str) -> "ModuleType":
 
 
 def script_begin(package: str, script: "tuple[Any, ...]") -> "tuple[Any, Any]":
-    """Return a ScriptBegin and its code, with ``__main__`` ready for it, and nothing of ours among the modules."""
+    """Return a ScriptBegin and its code, with ``__main__`` ready for it, and none of mpiimport's modules imported."""
     begin: Any = load(package, "mpiimport.warm.beginning_of_script")
     begin = begin.ScriptBegin(*script)
     if vars(sys.modules["__main__"]) is globals():

@@ -12,9 +12,10 @@ from .conftest import Warm
 # Imports, what is the same in every process, and what is another in each.
 PACKAGES = {
     "standard library": (
-        "import ssl, secrets, uuid, hashlib, random, tempfile, multiprocessing",
+        "import ssl, secrets, uuid, hashlib, random, sqlite3, tempfile, multiprocessing",
         "hashlib.sha256(b'a').hexdigest()",
         "ssl.RAND_bytes(8), secrets.token_hex(), str(uuid.uuid4()), str(uuid.uuid1()), random.random(), "
+        "sqlite3.connect(':memory:').execute('select random()').fetchone()[0], "
         "next(tempfile._get_candidate_names()), bytes(multiprocessing.current_process().authkey)",
     ),
     "cryptography": (
