@@ -64,7 +64,7 @@ class Audit:
             if seen["failure"]:
                 raise Refused(f"the script does not come to at_image(): {seen['failure']}")
             differing = compare(lambda **changes: self._state(verdict.modules, **changes), self._processors)
-            refuse_deliberate_seeds(set(seen["origins"]), differing.own)
+            refuse_deliberate_seeds(set(seen["origins"]), differing.drawn)
             renewed = set(seen["renewed"])
             refused = self._by_differences(differing, verdict, renewed)
             refused |= self._by_causes(asked, differing, {module for module, _ in renewed})

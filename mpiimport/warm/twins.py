@@ -29,16 +29,21 @@ ELEMENT = re.compile(r"(.*)\[\d+\]")
 @dataclass
 class Differences:
     """Paths, as graph.py writes them. ``own``: another value in each process, or with another rank or directory;
-    ``counted``: another value with another number of processors; ``values``: what the first twin has at each.
+    ``drawn``: those of them with another value in each process that is told the same; ``counted``: another value with
+    another number of processors; ``values``: what the first twin has at each.
     """
 
     own: set[str] = field(default_factory=set)
+    drawn: set[str] = field(default_factory=set)
     counted: set[str] = field(default_factory=set)
     values: State = field(default_factory=dict)
 
     def generators_of(self, name: str) -> list[tuple[str, str]]:
-        """Return the generators of random numbers that a module names and that differ: (module, name)."""
-        paths = (path.partition(":") for path in self.own if self.values.get(path, "").startswith(GENERATOR))
+        """Return the generators of random numbers that a module names, (module, name), if the system gives their seeds.
+
+        Those that follow from the rank have a seed that the program wants.
+        """
+        paths = (path.partition(":") for path in self.drawn if self.values.get(path, "").startswith(GENERATOR))
         return [(module, key) for module, _, key in paths if module == name and is_dotted(key)]
 
     def holder_of(self, path: str) -> str:
@@ -59,7 +64,7 @@ def compare(look: Callable[..., State], processors: list[int]) -> Differences:
     fourth = look(**other, before=lambda: begin_child(fixed=True, processor=another))
     own = _unlike(third, fourth) | _unlike(first, second)
     own -= _reordered([first, second, third, fourth], own)
-    return Differences(own, _unlike(second, third) - own, first)
+    return Differences(own, own & _unlike(first, second), _unlike(second, third) - own, first)
 
 
 def _unlike(one: State, other: State) -> set[str]:

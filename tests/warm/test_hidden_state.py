@@ -30,6 +30,7 @@ LEFT_OUT = {
     "host": "import socket\nVALUE = socket.gethostname()",
     "terminal": "import os\nVALUE = os.isatty(1)",
     "which processors": "import os\nVALUE = sorted(os.sched_getaffinity(0))",
+    "seed by rank": "import os, random\nVALUE = random.Random(int(os.environ.get('PMI_RANK', '3')))",
     "shuffled": "import random\nVALUE = random.sample(range(20), 20)",
     "OpenSSL's generator": "import ssl\nVALUE = ssl.RAND_bytes(8)",
     "node": "import uuid\nVALUE = uuid.getnode()",
@@ -64,7 +65,7 @@ REFUSED = {
 }
 SHOWN = "import plant, json\nprint(plant.VALUE)"
 EVERYDAY = {"pid in a closure", "clock", "entropy", "generator's frame", "two generators, one hidden", "relative file"}
-EVERYDAY |= {"host by platform", "shuffled", "OpenSSL's generator", "file", "child", "timer", "own mappings"}
+EVERYDAY |= {"host by platform", "seed by rank", "shuffled", "OpenSSL's generator", "file", "child", "timer", "own mappings"}
 
 
 @pytest.mark.parametrize("name", but_everyday(LEFT_OUT, EVERYDAY))
@@ -85,9 +86,10 @@ def test_what_no_other_process_can_have_is_left_out_or_refused_by_name(warm: War
         assert not warm.image.exists()
 
 
+@pytest.mark.parametrize("seed", ["3", "int(os.environ.get('PMI_RANK', '3'))"])
 @pytest.mark.parametrize("module", ["random", "numpy.random"])
-def test_a_seed_that_an_import_has_set_is_not_lost(warm: Warm, module: str) -> None:
-    warm.module("plant", f"import {module}\n{module}.seed(3)")
+def test_a_seed_that_an_import_has_set_is_not_lost(warm: Warm, module: str, seed: str) -> None:
+    warm.module("plant", f"import os, {module}\n{module}.seed({seed})")
     outcome = warm.try_to_bake(warm.script("import plant, json"))
     assert outcome.status == 1 and "has seeded the generator" in outcome.stderr
     assert not warm.image.exists()
