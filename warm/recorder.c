@@ -1,8 +1,10 @@
 /* warm-recorder LOG COMMAND...: runs a command and writes what it asks the kernel for, one line a call:
  *     THREAD NAME RESULT FIRST SECOND THIRD FOURTH PATH
- * in the order of the calls; numbers are decimal and signed, PATH is empty where a call has none. The vdso is hidden
- * from the command, so that it asks the kernel for the time as well. ptrace(2). The status is that of the command;
- * 125: it could not be traced. */
+ * in the order of the calls; numbers are decimal and signed, PATH is empty where a call has none. FIRST of clone3 is
+ * its flags. `exit` is noted when a thread asks for its end. `rdtsc` is an instruction that reads the processor's
+ * clock: the processor refuses it, and it is done here (prctl(2), PR_SET_TSC). The vdso is hidden from the command, so
+ * that it asks the kernel for the time as well. ptrace(2). The status is that of the command; 125: it could not be
+ * traced. */
 #define _GNU_SOURCE
 #include <asm/unistd_64.h>
 #include <elf.h>
@@ -11,11 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 /* `path`: which argument names a file, 0 for none. */
 static const struct call {
@@ -99,6 +103,8 @@ static void record(FILE *log, struct thread *thread, long result) {
         if (calls[i].path && calls[i].number != __NR_execve)
             read_path(thread->id, argument(&thread->at_entry, calls[i].path), path, sizeof path);
         fprintf(log, "%d %s %ld", thread->id, calls[i].name, result);
+        if (calls[i].number == __NR_clone3)
+            thread->at_entry.rdi = (unsigned long)ptrace(PTRACE_PEEKDATA, thread->id, thread->at_entry.rdi, 0);
         for (int number = 1; number <= 4; number++)
             fprintf(log, " %ld", (long)argument(&thread->at_entry, number));
         fprintf(log, " %s\n", path);
@@ -122,10 +128,31 @@ static void at_call(FILE *log, struct thread *thread) {
     if (ptrace(PTRACE_GETREGS, thread->id, 0, &registers))
         return;
     thread->inside = !thread->inside;
-    if (thread->inside)
-        thread->at_entry = registers;
-    else
+    if (!thread->inside)
         record(log, thread, (long)registers.rax);
+    thread->at_entry = registers;
+    if (thread->inside && registers.orig_rax == __NR_exit)
+        fprintf(log, "%d exit 0 0 0 0 0 \n", thread->id);
+}
+
+/* Do what rdtsc or rdtscp does. Return whether it was one that the processor refused. */
+static int read_clock(FILE *log, pid_t id) {
+    struct user_regs_struct registers;
+    if (ptrace(PTRACE_GETREGS, id, 0, &registers))
+        return 0;
+    unsigned long code = (unsigned long)ptrace(PTRACE_PEEKTEXT, id, registers.rip, 0);
+    int with_number = (code & 0xffffff) == 0xf9010f;
+    if ((code & 0xffff) != 0x310f && !with_number)
+        return 0;
+    unsigned number;
+    unsigned long long now = __rdtscp(&number);
+    registers.rax = (unsigned)now;
+    registers.rdx = now >> 32;
+    if (with_number)
+        registers.rcx = number;
+    registers.rip += with_number ? 3 : 2;
+    fprintf(log, "%d rdtsc 0 0 0 0 0 \n", id);
+    return !ptrace(PTRACE_SETREGS, id, 0, &registers);
 }
 
 static int follow(FILE *log, pid_t command) {
@@ -150,6 +177,8 @@ static int follow(FILE *log, pid_t command) {
             at_call(log, thread);
         } else if (event == PTRACE_EVENT_EXEC) {
             hide_vdso(id);
+        } else if (!event && signal == SIGSEGV && read_clock(log, id)) {
+            deliver = 0;
         } else if (!event && signal != SIGSTOP) {
             deliver = signal;
         }
@@ -165,6 +194,7 @@ int main(int count, char **words) {
         return 125;
     pid_t command = fork();
     if (!command) {
+        prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
         ptrace(PTRACE_TRACEME, 0, 0, 0);
         raise(SIGSTOP);
         execvp(words[2], words + 2);

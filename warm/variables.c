@@ -1,17 +1,23 @@
-/* Preloaded while the audit imports a program's modules: tells the recorder which variables C code asks for. */
+/* Preloaded while the audit imports a program's modules: tells the recorder what C code asks for without a system call:
+ * variables, the processor's random bits, the kernel's random bytes for each program, clocks, the processor in use. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <elf.h>
 #include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The recorder sees paths: see recorder.c. */
-#define MARK "/mpiimport-warm/getenv/"
+#define MARK "/mpiimport-warm/"
 
 typedef char *lookup(const char *);
 
-static void tell(const char *name) {
+static void tell(const char *kind, const char *name) {
     char path[512];
-    if (snprintf(path, sizeof path, MARK "%s", name) < (int)sizeof path)
+    if (snprintf(path, sizeof path, MARK "%s/%s", kind, name) < (int)sizeof path)
         (void)!access(path, F_OK);
 }
 
@@ -25,9 +31,48 @@ __attribute__((constructor)) static void show_output(void) {
         static lookup *next;                             \
         if (!next)                                       \
             next = (lookup *)dlsym(RTLD_NEXT, #function); \
-        tell(name);                                      \
+        tell("getenv", name);                                \
         return next(name);                               \
     }
 
 TELLING(getenv)
 TELLING(secure_getenv)
+
+/* std::random_device of C++ asks the processor (rdseed, rdrand). Here it asks the kernel, which the recorder sees. */
+unsigned _ZNSt13random_device9_M_getvalEv(void *self) {
+    unsigned value = 0;
+    (void)self;
+    (void)!getrandom(&value, sizeof value, 0);
+    return value;
+}
+
+/* The C library knows it from memory that it shares with the kernel (rseq). */
+int sched_getcpu(void) {
+    unsigned number = 0;
+    return syscall(SYS_getcpu, &number, 0, 0) ? -1 : (int)number;
+}
+
+unsigned long getauxval(unsigned long type) {
+    static unsigned long (*next)(unsigned long);
+    if (!next)
+        next = (unsigned long (*)(unsigned long))dlsym(RTLD_NEXT, "getauxval");
+    if (type == AT_RANDOM)
+        tell("asks", "entropy");
+    return next(type);
+}
+
+/* The object that holds an address. */
+static void *object_of(const void *address) {
+    Dl_info found;
+    return address && dladdr(address, &found) ? found.dli_fbase : 0;
+}
+
+/* The interpreter itself asks at each import; what Python code does with its answers, the comparison of twins shows. */
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    static void *interpreter;
+    if (!interpreter)
+        interpreter = object_of(dlsym(RTLD_DEFAULT, "Py_GetVersion"));
+    if (object_of(__builtin_return_address(0)) != interpreter)
+        tell("asks", "time");
+    return (int)syscall(SYS_clock_gettime, clock, now);
+}

@@ -2,3 +2,7 @@
 
 What is imported here runs in the program's interpreter: built-in modules only, until its memory is written.
 """
+
+from .hooks import after_start, at_image, before_image
+
+__all__ = ["after_start", "at_image", "before_image"]

@@ -2,7 +2,7 @@
 
 import marshal
 import os
-import signal
+import re
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from . import causes, registry
-from .auditing import FORK, NEVER, PROGRAM, WHOLE, WORDS
-from .graph import GENERATOR
 from .memory_map import Refused
+from .twins import Differences, State, begin_child, compare, two_processors
+from .witness import AFTER, FORK, HOST, NEVER, PROGRAM, SCRIPT, WHOLE, WORDS
 
 HERE = Path(__file__).resolve().parent
 PACKAGES = HERE.parent.parent
@@ -20,14 +20,13 @@ FREEZE = str(HERE / "freeze.so")
 # A tree that never comes to rest has no image.
 ROUNDS = 12
 SECONDS = 300
-# What another rank is told.
-OTHER_RANK = {"PMI_RANK": "1", "OMPI_COMM_WORLD_RANK": "1", "PMIX_RANK": "1", "SLURM_PROCID": "1", "TMPDIR": "/"}
 
 
 @dataclass
 class Verdict:
     """``modules``: what is in the image; ``left_out``: module -> why; ``variables``, ``files``: of the key;
-    ``generators``: (module, attribute); ``threads``: modules whose libraries start threads.
+    ``generators``: (module, name in it); ``threads``: modules that start threads, and end them in a fork;
+    ``looked_for``: top-level modules.
     """
 
     modules: list[str]
@@ -36,15 +35,20 @@ class Verdict:
     files: set[str] = field(default_factory=set)
     generators: list[tuple[str, str]] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
+    looked_for: list[str] = field(default_factory=list)
 
 
 class Audit:
-    """Imports of one program. ``words``: the interpreter and its options; ``directory``: for what is written."""
+    """What one program does before its image is made. ``words``: the interpreter and its options; ``directory``: for
+    what is written; ``script``: what ScriptBegin takes, where the image holds what the script does, or nothing."""
 
-    def __init__(self, words: list[str], directory: Path, environment: dict[str, str]) -> None:
+    def __init__(
+        self, words: list[str], directory: Path, environment: dict[str, str], script: tuple[Any, ...] = ()
+    ) -> None:
         self._words = words
+        self._script = script
         self._directory = directory
-        self._generators: set[str] = set()
+        self._processors = two_processors()
         self._environment = {**environment, "PYTHONHASHSEED": environment.get("PYTHONHASHSEED", "0")}
 
     def verdict(self, names: list[str]) -> Verdict:
@@ -57,11 +61,14 @@ class Audit:
             self._refuse_fork_handlers(asked)
             # What is tried and not there: whoever tries it goes on without.
             verdict.modules = [name for name in verdict.modules if name not in seen["failed"]]
-            refused = self._by_name(seen) | self._by_reads(seen)
-            differing = self._differing(verdict.modules)
-            refuse_deliberate_seeds(set(seen["origins"]), differing)
-            refused |= self._by_causes(asked, verdict)
-            refused |= self._by_differences(differing, verdict)
+            if seen["failure"]:
+                raise Refused(f"the script does not come to at_image(): {seen['failure']}")
+            differing = compare(lambda **changes: self._state(verdict.modules, **changes), self._processors)
+            refuse_deliberate_seeds(set(seen["origins"]), differing.drawn)
+            renewed = set(seen["renewed"])
+            refused = self._by_differences(differing, verdict, renewed)
+            refused |= self._by_causes(asked, differing, {module for module, _ in renewed})
+            refused |= self._by_name(seen) | self._by_reads(seen)
             if not refused:
                 self._fill(verdict, asked, seen)
                 return verdict
@@ -71,15 +78,18 @@ class Audit:
     def _import(self, modules: list[str], way: str, **changes: Any) -> dict[str, Any]:
         plan, output = self._directory / "audit", self._directory / "seen"
         content = {"package": str(PACKAGES), "modules": modules, "output": str(output), "way": way, "freeze": FREEZE}
-        plan.write_bytes(marshal.dumps(content))
+        plan.write_bytes(marshal.dumps({**content, "host": changes.get("host", ""), "script": self._script}))
         command = [*self._words, str(HERE / "auditing.py"), str(plan)]
         environment = dict(self._environment)
         if way == "causes":
             command = [str(HERE / "warm-recorder"), str(self._directory / "log"), *command]
             environment["LD_PRELOAD"] = f"{HERE / 'variables.so'} {environment.get('LD_PRELOAD', '')}".strip()
         environment |= changes.get("environment", {})
-        options: dict[str, Any] = {"cwd": changes.get("cwd"), "preexec_fn": changes.get("before", default_signals)}
-        outcome = subprocess.run(command, env=environment, timeout=SECONDS, capture_output=True, **options)
+        options: dict[str, Any] = {"cwd": changes.get("cwd"), "preexec_fn": changes.get("before", begin_child)}
+        try:
+            outcome = subprocess.run(command, env=environment, timeout=SECONDS, capture_output=True, **options)
+        except subprocess.TimeoutExpired:
+            raise Refused(f"the audit takes longer than {SECONDS} s") from None
         if outcome.returncode:
             last = outcome.stderr.decode(errors="replace").strip().splitlines()[-1:]
             raise Refused(f"the imports of the audit ended with status {outcome.returncode}: {' '.join(last)}")
@@ -92,48 +102,41 @@ class Audit:
         if wanted:
             raise Refused(f"a fork handler of a library asks for {', '.join(wanted)}")
 
-    def _differing(self, modules: list[str]) -> set[str]:
-        """Return the paths at which twins differ; one of three has another place, rank and mask."""
-        first = self._import(modules, "state")["state"]
-        one = min(os.sched_getaffinity(0))
-        other = {"environment": OTHER_RANK, "cwd": "/", "before": lambda: as_one_of_many(one)}
-        differing: dict[str, str] = {}
-        for changes in ({}, other):
-            twin = self._import(modules, "state", **changes)["state"]
-            paths = (path for path in {*first, *twin} if first.get(path) != twin.get(path))
-            differing |= {path: first.get(path, "") for path in paths}
-        self._generators = {path for path, value in differing.items() if value.startswith(GENERATOR)}
-        return set(differing)
+    def _state(self, modules: list[str], **changes: Any) -> State:
+        state: State = self._import(modules, "state", **changes)["state"]
+        return state
 
     def _by_name(self, seen: dict[str, Any]) -> dict[str, str]:
         return {importer: f"it needs {NEVER}" for importer, name in seen["edges"] if name == NEVER and importer}
 
     def _by_reads(self, seen: dict[str, Any]) -> dict[str, str]:
-        why = {WHOLE: "all variables", WORDS: WORDS, PROGRAM: PROGRAM}
-        return {name: f"it looks at {why[read]}" for name, read in seen["reads"] if read in why and name}
+        why = {WHOLE: "all variables", WORDS: WORDS, PROGRAM: PROGRAM, HOST: HOST}
+        reads = [(name, why[read]) for name, read in seen["reads"] if read in why and name]
+        return {name: f"it looks at {what}" for name, what in reads if not registry.answer(name, what)}
 
-    def _by_causes(self, asked: causes.Causes, verdict: Verdict) -> dict[str, str]:
+    def _by_causes(self, asked: causes.Causes, differing: Differences, renewing: set[str]) -> dict[str, str]:
+        """``renewing``: modules whose after_start renews something: what it asks for again is answered."""
         refused = {}
         for (name, cause), times in asked.asked.items():
-            if registry.answer(name, cause):
-                if cause == causes.THREAD:
-                    verdict.threads.add(name)
-            elif cause != causes.ENTROPY or times != len(self._generators_of(name)):
+            if name.startswith(AFTER) or (name in renewing and (AFTER + name, cause) in asked.asked):
+                continue
+            if cause == causes.PROCESSORS and len(self._processors) > 1:
+                # Their number is in the key. That twins on one processor and on another are alike says the rest.
+                continue
+            made_new = cause == causes.ENTROPY and times == len(differing.generators_of(name))
+            if not made_new and not registry.answer(name, cause):
                 refused[name] = f"it asks for {cause}"
         return refused
 
-    def _generators_of(self, name: str) -> list[tuple[str, str]]:
-        """Return the generators of random numbers that are attributes of a module and differ between twins."""
-        pairs = (path.partition(":") for path in self._generators)
-        return [(module, key) for module, _, key in pairs if module == name and key.isidentifier()]
-
-    def _by_differences(self, differing: set[str], verdict: Verdict) -> dict[str, str]:
+    def _by_differences(
+        self, differing: Differences, verdict: Verdict, renewed: set[tuple[str, str]]
+    ) -> dict[str, str]:
         refused = {}
-        for path in sorted(differing):
+        for path in sorted(differing.own):
             name, _, key = path.partition(":")
-            if registry.is_made_new(path):
+            if registry.is_made_new(path, differing.holder_of(path)) or (name, first_name(key)) in renewed:
                 continue
-            if (name, key) in self._generators_of(name):
+            if (name, key) in differing.generators_of(name):
                 if (name, key) not in verdict.generators:
                     verdict.generators.append((name, key))
             else:
@@ -141,12 +144,15 @@ class Audit:
         return refused
 
     def _leave_out(self, verdict: Verdict, refused: dict[str, str], edges: Iterable[tuple[str, str]]) -> None:
-        """Take modules away, those that import them, and those in them."""
+        """Take modules away, those that import them, and those in them. What a script has done, nobody takes away."""
+        if self._script:
+            said = (f"{'the script' if name == SCRIPT else name}: {why}" for name, why in sorted(refused.items()))
+            raise Refused(f"before at_image() there is what an image cannot hold: {'; '.join(said)}")
         users: dict[str, set[str]] = {}
         for importer, imported in edges:
             users.setdefault(imported, set()).add(importer)
         before, waiting = set(verdict.modules), dict(refused)
-        verdict.threads, verdict.generators = set(), []
+        verdict.generators = []
         while waiting:
             name, why = waiting.popitem()
             if not name or name in verdict.left_out:
@@ -160,9 +166,15 @@ class Audit:
             raise Refused("; ".join(f"{name}: {why}" for name, why in sorted(refused.items())))
 
     def _fill(self, verdict: Verdict, asked: causes.Causes, seen: dict[str, Any]) -> None:
-        reads = {name for _, name in seen["reads"]} - {WHOLE, WORDS, PROGRAM}
+        reads = {name for _, name in seen["reads"]} - {WHOLE, WORDS, PROGRAM, HOST}
+        verdict.threads, verdict.looked_for = asked.starting, seen["looked_for"]
         verdict.variables = asked.variables | reads | set(registry.ALWAYS)
         verdict.files = {path for path in key_files(asked) if not path.startswith(str(self._directory))}
+        if self._script:
+            # Of its directory, where a job may write, names are compared; of the script, the text.
+            script = Path(self._script[0])
+            verdict.files -= {str(script), str(script.parent), str(script.resolve().parent)}
+            verdict.modules = sorted(set(seen["origins"]) - {SCRIPT})
 
 
 def key_files(asked: causes.Causes) -> set[str]:
@@ -184,23 +196,14 @@ def key_files(asked: causes.Causes) -> set[str]:
     return {path for path in found if not path.startswith(str(HERE))}
 
 
+def first_name(key: str) -> str:
+    """Return the module's attribute with which a path begins."""
+    return re.split(r"[^\w]", key, maxsplit=1)[0]
+
+
 def refuse_deliberate_seeds(modules: set[str], differing: set[str]) -> None:
     """Raise Refused where an import has seeded a generator that each start seeds anew: plainly the seed stays."""
     for path in registry.SEEDED_ANEW:
         name = path.partition(":")[0]
         if name in modules and path not in differing:
             raise Refused(f"an import has seeded the generator of {name}")
-
-
-def default_signals() -> None:
-    """Let a child begin as a shell starts one, whoever makes the image: nothing is ignored or blocked."""
-    for number in signal.valid_signals():
-        if number not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-
-
-def as_one_of_many(processor: int) -> None:
-    """Bind a child to one processor, as launchers do."""
-    default_signals()
-    os.sched_setaffinity(0, {processor})

@@ -1,159 +1,83 @@
 """Imports a program's modules to see what they do: ``python [options] auditing.py PLAN``.
 
-PLAN is a file that marshal reads: ``package``; ``modules``; ``output``; ``way``: "causes" marks for the recorder which
-module is executed, and writes who imports whom; "state" writes the graph of the interpreter's state.
+PLAN is a file that marshal reads: ``package``; ``modules``; ``script``: what ScriptBegin takes, or nothing; ``output``;
+``way``: "causes" marks for the recorder which module is executed, and writes who imports whom; "state" writes the graph
+of the interpreter's state; ``host``: what it is told to be the host's name, or nothing; ``freeze``: the extension
+module.
 """
 
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from types import ModuleType
     from typing import Any
 
-# What starts MPI when it is imported is never imported here.
-NEVER = "mpi4py"
-MARK = "/mpiimport-warm/"
-# Stands for a module while handlers of a fork are at work.
-FORK = "fork handlers of libraries"
-WHOLE = "*"
-# Stand for what a module looks at beside variables.
-WORDS, PROGRAM = "the command line", "the program's module"
-
-
-class Witness:
-    """Marks the execution of modules, and notes imports and reads of variables. ``stack``: modules being executed."""
-
-    def __init__(self) -> None:
-        self.stack = [""]
-        self.edges: set[tuple[str, str]] = set()
-        self.reads: set[tuple[str, str]] = set()
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        """Keep MPI out, and note who wanted it; see importlib.abc.MetaPathFinder."""
-        if name.partition(".")[0] == NEVER:
-            self.edges.add((self.stack[-1], NEVER))
-            raise ImportError(f"{name} is not imported by an audit")
-
-    def install(self) -> None:
-        import builtins
-        import os
-        from _frozen_importlib import BuiltinImporter, FrozenImporter
-        from _frozen_importlib_external import ExtensionFileLoader, SourceFileLoader, SourcelessFileLoader
-        from zipimport import zipimporter
-
-        kinds: tuple[Any, ...] = (SourceFileLoader, SourcelessFileLoader, zipimporter, ExtensionFileLoader)
-        for loader in kinds:
-            loader.exec_module = self._marked(loader.exec_module, lambda module: module.__name__)
-        library: Any = ExtensionFileLoader
-        library.create_module = self._marked(library.create_module, lambda spec: spec.name)
-        importers: tuple[Any, ...] = (BuiltinImporter, FrozenImporter)
-        for importer in importers:
-            marked = self._marked(importer.create_module, lambda spec: spec.name, bound=False)
-            importer.create_module = staticmethod(marked)
-        builtins.__import__ = self._noted(builtins.__import__)
-        environ: Any = os.environ
-        environ.__class__ = self._noting(type(environ))
-        sys.argv, sys.orig_argv = self._words(sys.argv), self._words(sys.orig_argv)
-        main = self._main(type(sys))("__main__")
-        main.__file__ = "app.py"
-        sys.modules["__main__"] = main
-
-    def _words(self, words: list[str]) -> list[str]:
-        witness = self
-
-        def noted(name: str) -> "Any":
-            function = getattr(list, name)
-
-            def call(*arguments: "Any") -> "Any":
-                witness.reads.add((witness.stack[-1], WORDS))
-                return function(*arguments)
-
-            return call
-
-        names = ("__getitem__", "__iter__", "__len__", "__contains__", "__eq__", "__repr__", "__add__", "copy", "index")
-        kind: Any = type("list", (list,), {name: noted(name) for name in names})
-        noting: list[str] = kind(words)
-        return noting
-
-    def _main(self, kind: "Any") -> "Any":
-        witness = self
-
-        class Main(kind):  # type: ignore[misc]
-            def __getattribute__(self, name: str) -> "Any":
-                # The import system asks for it where a module is imported again.
-                if name != "__spec__":
-                    witness.reads.add((witness.stack[-1], PROGRAM))
-                return super().__getattribute__(name)
-
-        return Main
-
-    def _marked(self, function: "Any", name_of: "Callable[[Any], str]", bound: bool = True) -> "Any":
-        import posix
-
-        def marked(*arguments: "Any") -> "Any":
-            name = name_of(arguments[1 if bound else 0])
-            self.edges.add((self.stack[-1], name))
-            self.stack.append(name)
-            posix.access(MARK + "begin/" + name, 0)
-            try:
-                return function(*arguments)
-            finally:
-                for stream in (sys.stdout, sys.stderr):
-                    if stream is not None:
-                        # What waits in a buffer is this module's output.
-                        stream.flush()
-                self.stack.pop()
-                posix.access(MARK + "end/" + name, 0)
-
-        return marked
-
-    def _noted(self, function: "Any") -> "Any":
-        def noted(name: str, *rest: "Any", **named: "Any") -> "Any":
-            module = function(name, *rest, **named)
-            given = dict(zip(("globals", "locals", "fromlist", "level"), rest, strict=False)) | named
-            importer, level = self.stack[-1], given.get("level", 0)
-            if level and given.get("globals"):
-                package = given["globals"].get("__package__") or ""
-                base = package.rsplit(".", level - 1)[0] if level > 1 else package
-                name = f"{base}.{name}" if name else base
-            self.edges.add((importer, name))
-            for each in given.get("fromlist") or ():
-                if f"{name}.{each}" in sys.modules:
-                    self.edges.add((importer, f"{name}.{each}"))
-            return module
-
-        return noted
-
-    def _noting(self, kind: "Any") -> "Any":
-        witness = self
-
-        class Environment(kind):  # type: ignore[misc]
-            def __getitem__(self, name: "Any") -> "Any":
-                witness.reads.add((witness.stack[-1], str(name)))
-                return super().__getitem__(name)
-
-            def __iter__(self) -> "Iterator[Any]":
-                witness.reads.add((witness.stack[-1], WHOLE))
-                return iter(super().__iter__())
-
-            def __len__(self) -> int:
-                witness.reads.add((witness.stack[-1], WHOLE))
-                return int(super().__len__())
-
-        return Environment
+    from .witness import Witness
 
 
 def fork(extension: str) -> None:
     """Show the recorder what pthread_atfork(3) has registered: an image is of a forked process."""
     import _frozen_importlib
     import _imp
-    import posix
 
     freeze: Any = _imp.create_dynamic(_frozen_importlib.ModuleSpec("warm_freeze", None, origin=extension))
-    posix.access(MARK + "begin/" + FORK, 0)
     freeze.fork_alone()
-    posix.access(MARK + "end/" + FORK, 0)
+
+
+def load(package: str, name: str) -> "ModuleType":
+    """Import a module of mpiimport, and leave none of them among the modules."""
+    before = set(sys.modules)
+    sys.path.insert(0, package)
+    __import__(name)
+    module = sys.modules[name]
+    sys.path.remove(package)
+    for each in set(sys.modules) - before:
+        if each.partition(".")[0] == "mpiimport":
+            del sys.modules[each]
+    sys.path_importer_cache.pop(package, None)
+    return module
+
+
+def script_begin(package: str, script: "tuple[Any, ...]") -> "tuple[Any, Any]":
+    """Return a ScriptBegin and its code, with ``__main__`` ready for it, and none of mpiimport's modules imported."""
+    begin: Any = load(package, "mpiimport.warm.beginning_of_script")
+    begin = begin.ScriptBegin(*script)
+    if vars(sys.modules["__main__"]) is globals():
+        sys.modules["__main__"] = type(sys)("__main__")
+    return begin, begin.prepare()
+
+
+def do(plan: "dict[str, Any]", witness: "Witness") -> "tuple[list[str], str]":
+    """Import, and run the begin of the script. Return which modules failed, and why the script did."""
+    failed, failure = [], ""
+    for name in plan["modules"]:
+        try:
+            __import__(name)
+        except Exception:  # noqa: PERF203
+            failed.append(name)
+    if plan["script"]:
+        begin, code = witness.executing("mpiimport", lambda: script_begin(plan["package"], plan["script"]))
+        failure = witness.executing("__main__", lambda: begin.run(code))
+        for stream in (sys.stdout, sys.stderr):
+            witness.executing("__main__", stream.flush)
+    return failed, failure
+
+
+def call_hooks(witness: "Witness") -> "tuple[list[tuple[str, str]], Callable[[], None]]":
+    """Call what was given to ``before_image``. Return what ``after_start`` renews, and what calls its functions."""
+    hooks: Any = sys.modules.get("mpiimport.warm.hooks")
+    if hooks is None:
+        return [], lambda: None
+    for function in reversed(hooks._before):
+        witness.executing(function.__module__, function)
+
+    def call() -> None:
+        for function in hooks._after:
+            witness.executing("after_start of " + function.__module__, function)
+
+    return sorted(hooks._renewed), call
 
 
 def audit() -> None:
@@ -164,21 +88,21 @@ def audit() -> None:
         plan: dict[str, Any] = marshal.load(stream)
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]
-    witness = Witness()
+    own: Any = load(plan["package"], "mpiimport.warm.witness")
+    witness = own.Witness()
     sys.meta_path.insert(0, witness)
     if plan["way"] == "causes":
         witness.install()
-    failed = []
-    for name in plan["modules"]:
-        try:
-            __import__(name)
-        except Exception:  # noqa: PERF203
-            failed.append(name)
-    sys.meta_path.remove(witness)
+    told = own.name_host(plan["host"]) if plan["way"] == "state" else []
+    failed, failure = do(plan, witness)
     there = set(sys.modules)
+    renewed, call_after = call_hooks(witness)
+    sys.meta_path.remove(witness)
     if plan["way"] == "causes":
-        fork(plan["freeze"])
+        witness.executing(own.FORK, lambda: fork(plan["freeze"]))
+        call_after()
     found: dict[str, Any] = {"failed": failed, "edges": sorted(witness.edges), "reads": sorted(witness.reads)}
+    found |= {"failure": failure, "renewed": renewed, "looked_for": sorted(witness.looked_for)}
     found["origins"] = {name: getattr(sys.modules[name], "__file__", None) for name in there}
     if plan["way"] == "state":
         before = set(sys.modules)
@@ -186,7 +110,10 @@ def audit() -> None:
         import mpiimport.warm.graph as graph
 
         sys.path.remove(plan["package"])
-        found["state"] = graph.Graph({*set(sys.modules).difference(before), "__main__"}).values
+        # The question is not one of the modules' differences.
+        told.clear()
+        left_out = {*set(sys.modules).difference(before), *(() if plan["script"] else {"__main__"})}
+        found["state"] = graph.Graph(left_out).values
     with open(plan["output"], "wb") as stream:
         marshal.dump(found, stream)
 

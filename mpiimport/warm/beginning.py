@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
     from typing import Any
 
+    from .beginning_of_script import ScriptBegin
+
 
 # What files beside a script may hide: modules by their suffixes, packages without one; and what was installed.
 MODULES = {"py", "pyc", "so"}
@@ -23,17 +25,31 @@ class Doubt(Exception):
     """The program may not begin here; the text says why."""
 
 
-def begin(start: Start, names: "frozenset[str]", leading: bytes, without: "tuple[str, ...]") -> int:
-    """Run the program; return its status.
-
-    ``names``: top-level modules that imports looked for, which the script's directory must not have; ``leading``: with
-    what the script must begin; ``without``: remedies that a test leaves out.
+class Expected:
+    """What the program must be. ``names``: top-level modules that imports looked for, of which the script's directory
+    must have those in ``beside`` and no others; ``leading``: with what the script must begin; ``script``: the begin
+    that was run, or None.
     """
+
+    def __init__(
+        self, names: "frozenset[str]", leading: bytes, script: "ScriptBegin | None", beside: "set[str]"
+    ) -> None:
+        self.names = names
+        self.leading = leading
+        self.script = script
+        self.beside = names & beside
+
+
+def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
+    """Run the program; return its status. ``without``: remedies that a test leaves out."""
     try:
         for name, remedy in REMEDIES.items():
             if name not in without:
                 remedy(start)
-        code, namespace = _program([os.fsdecode(word) for word in start.words[start.own :]], names, leading)
+        code, namespace = _program([os.fsdecode(word) for word in start.words[start.own :]], expected)
+        hooks: Any = sys.modules.get("mpiimport.warm.hooks")
+        for function in hooks._after if hooks is not None else ():
+            function()
     except (SystemExit, KeyboardInterrupt):
         raise
     except BaseException as exc:
@@ -45,26 +61,30 @@ def begin(start: Start, names: "frozenset[str]", leading: bytes, without: "tuple
     return status
 
 
-def _program(words: list[str], names: "frozenset[str]", leading: bytes) -> "tuple[CodeType, dict[str, Any]]":
-    """Return the program's code and its namespace, that of a new ``__main__``."""
+def _program(words: list[str], expected: Expected) -> "tuple[CodeType, dict[str, Any]]":
+    """Return the program's code, or that of its rest, and its namespace."""
     program = Program.parse(words)
     if program.kind != SCRIPT or not os.path.isfile(program.target):
         raise Doubt(f"{program.target} is no script")
     text = program.read_at_once()
     if END_OF_ARCHIVE in text or not program.is_readable():
         raise Doubt(f"{program.target} is an archive, or cannot be read here")
-    if not text.startswith(leading):
-        raise Doubt(f"{program.target} begins with other imports")
+    if not text.startswith(expected.leading):
+        raise Doubt(f"{program.target} begins with other {'statements' if expected.script else 'imports'}")
+    if expected.script is not None and not expected.script.is_script(program.target):
+        raise Doubt(f"{program.target} is not {expected.script.path}, which has run to at_image()")
     if not program.is_there():
         raise Doubt(f"{program.target} cannot be compiled")
     first = program.search_entry()
     if first is not None:
         entries = os.listdir(first)
-        hidden = names & modules_among(entries)
+        hidden = (expected.names & modules_among(entries)) ^ expected.beside
         if hidden:
             raise Doubt(f"{first} has another {min(hidden)}")
         if any(entry.endswith(DISTRIBUTIONS) for entry in entries):
             raise Doubt(f"{first} has metadata of distributions")
+    if expected.script is not None:
+        return expected.script.rest(program.text())
     sys.modules["__main__"] = new_main()
     run: Any = program.prepare()
     code, namespace = run.args

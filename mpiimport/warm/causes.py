@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .auditing import FORK, MARK
+from .witness import FORK, MARK, OWN
 
-ENTROPY, TIME, NUMBER, THREAD, OUTPUT, FILES, TERMINAL = (
+ENTROPY, TIME, NUMBER, THREAD, CHILD, OUTPUT, FILES, TERMINAL = (
     "entropy",
     "the time",
     "a process number",
-    "a thread or process",
+    "a thread",
+    "a process",
     "output",
     "changes of files",
     "the terminal",
@@ -26,21 +27,23 @@ MEMORY, LIMITS, MACHINE, HOST, PLACE, NETWORK, MPI, KERNEL = (
     "MPI's library",
     "what the kernel keeps of a process",
 )
-PROCESSORS, IDENTITY = "the processors", "who runs it"
+PROCESSORS, PROCESSOR, IDENTITY = "the processors", "the processor that it runs on", "who runs it"
 HAZARDS = {
     **dict.fromkeys(("getrandom",), ENTROPY),
-    **dict.fromkeys(("gettimeofday", "time", "times", "getrusage"), TIME),
+    **dict.fromkeys(("gettimeofday", "time", "times", "getrusage", "rdtsc"), TIME),
     **dict.fromkeys(("getpid", "gettid", "getppid", "getpgid", "getpgrp", "getsid"), NUMBER),
-    **dict.fromkeys(("clone", "clone3", "fork", "vfork", "execve"), THREAD),
+    **dict.fromkeys(("fork", "vfork", "execve"), CHILD),
     **dict.fromkeys(("mkdir", "mkdirat", "unlink", "unlinkat", "rename", "renameat", "renameat2"), FILES),
     **dict.fromkeys(("symlink", "link", "chmod", "truncate"), FILES),
-    **dict.fromkeys(("sched_getaffinity", "getcpu"), PROCESSORS),
+    **dict.fromkeys(("sched_getaffinity",), PROCESSORS),
+    **dict.fromkeys(("getcpu",), PROCESSOR),
     **dict.fromkeys(("prlimit64", "getrlimit"), LIMITS),
     **dict.fromkeys(("sysinfo",), MACHINE),
     **dict.fromkeys(("uname",), HOST),
     **dict.fromkeys(("getuid", "geteuid", "getgid", "getegid", "getgroups", "getresuid", "getresgid"), IDENTITY),
     **dict.fromkeys(("getcwd",), PLACE),
-    **dict.fromkeys(("mlock", "mlockall", "mlock2", "mbind", "set_mempolicy"), MEMORY),
+    # mbind(2) is none: it says where pages lie, not what they hold.
+    **dict.fromkeys(("mlock", "mlockall", "mlock2", "set_mempolicy"), MEMORY),
     **dict.fromkeys(("chdir", "fchdir", "umask", "setrlimit", "setpriority", "setsid", "setpgid"), KERNEL),
     **dict.fromkeys(("kill", "personality", "seccomp", "pkey_alloc", "sched_setaffinity"), KERNEL),
     **dict.fromkeys(("setitimer", "alarm", "timer_create", "timerfd_create", "signalfd", "signalfd4"), KERNEL),
@@ -60,21 +63,25 @@ MARKING = {4, 8, 10, 18}
 OF_DAY = {0, 5, 11}
 NAMES_MEMORY = 0x53564D41  # prctl(2), PR_SET_VMA
 OF_PROCESS = ("/proc/", "/sys/", "/dev/")
-HARMLESS = {"/dev/null", "/proc/filesystems"}
-# The fork itself; and what threads that end in it give back, which the writer looks at once more.
-OF_ANY_FORK = {THREAD, MEMORY}
+HARMLESS = {"/dev/null", "/proc", "/proc/self", "/proc/filesystems"}
+# What threads that end in a fork give back, which the writer looks at once more; and the fork itself.
+OF_ANY_FORK = {MEMORY, CHILD}
+CLONES, CLONE_THREAD = ("clone", "clone3"), 0x10000
+# What the preloaded library saw: see warm/variables.c.
+ASKS = {"entropy": ENTROPY, "time": TIME}
 NO_FILE = -2
 
 
 @dataclass
 class Causes:
     """``asked``: (module, hazard) -> how often; ``opened``: files and directories that were read;
-    ``files``: path -> was it there; ``variables``: those that C read."""
+    ``files``: path -> was it there; ``variables``: those that C read; ``starting``: modules that started threads."""
 
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
     opened: set[str] = field(default_factory=set)
     files: dict[str, bool] = field(default_factory=dict)
     variables: set[str] = field(default_factory=set)
+    starting: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -87,29 +94,71 @@ class Call:
 
 
 def read(log: Path) -> Causes:
-    """Read the log of an audit. What other threads than the first ask for is charged to who started them."""
-    found, stack, first = Causes(), [""], 0
-    for call in _calls(log):
-        first = first or call.thread
-        if call.path.startswith(MARK):
-            kind, _, name = call.path.removeprefix(MARK).partition("/")
-            if kind == "getenv":
-                # The interpreter looks for itself by PATH if it was called without a directory, which it is not here.
-                if name != "PATH" or stack[-1]:
-                    found.variables.add(name)
-            elif kind == "begin":
-                stack.append(name)
+    """Read the log of an audit."""
+    return _Reading(log).found
+
+
+class _Reading:
+    """Who asks is the module that is being executed, or that started the thread which asks."""
+
+    def __init__(self, log: Path) -> None:
+        self.found = Causes()
+        self._stack = [""]
+        self._owners: dict[int, str] = {}
+        self._threads: dict[int, str] = {}
+        self._first = 0
+        for call in _calls(log):
+            self._first = self._first or call.thread
+            if call.path.startswith(MARK):
+                self._take_mark(*call.path.removeprefix(MARK).partition("/")[::2])
             else:
-                stack.pop()
-            continue
-        if call.thread != first and stack[-1] != FORK:
-            continue
+                self._take(call)
+
+    def _take_mark(self, kind: str, name: str) -> None:
+        if kind == "getenv":
+            # The interpreter looks for itself by PATH if it was called without a directory, which it is not here.
+            if name != "PATH" or self._stack[-1]:
+                self.found.variables.add(name)
+        elif kind == "asks":
+            self._charge(self._stack[-1], ASKS[name])
+        elif kind == "begin":
+            self._stack.append(name)
+        else:
+            self._stack.pop()
+
+    def _take(self, call: Call) -> None:
+        if self._stack[-1] == OWN:
+            return
+        owner = self._owners.get(call.thread)
+        if call.thread == self._first or (owner is None and self._stack[-1] == FORK):
+            owner = self._stack[-1]
+        elif owner is None or call.name == "rdtsc":
+            # A child of a module; or a thread that waits for work, as those of OpenBLAS do.
+            return
+        if call.name in CLONES:
+            self._take_clone(call, owner)
+        elif call.name == "exit":
+            self._threads.pop(call.thread, None)
         if call.path:
-            _note_file(found, call)
+            _note_file(self.found, call)
         hazard = _hazard(call)
-        if hazard and stack[-1] and not (stack[-1] == FORK and hazard in OF_ANY_FORK):
-            found.asked[stack[-1], hazard] = found.asked.get((stack[-1], hazard), 0) + 1
-    return found
+        if hazard and not (self._stack[-1] == FORK and hazard in OF_ANY_FORK):
+            self._charge(owner, hazard)
+
+    def _take_clone(self, call: Call, owner: str) -> None:
+        """Note a thread; in a fork, which of them no handler has ended before, for an image has one thread."""
+        if call.arguments[0] & CLONE_THREAD:
+            self.found.starting.add(owner)
+            self._owners[call.result] = self._threads[call.result] = owner
+        elif owner != FORK:
+            self._charge(owner, CHILD)
+        elif call.result > 0:
+            for each in self._threads.values():
+                self._charge(each, THREAD)
+
+    def _charge(self, owner: str, hazard: str) -> None:
+        if owner:
+            self.found.asked[owner, hazard] = self.found.asked.get((owner, hazard), 0) + 1
 
 
 def _calls(log: Path) -> Iterator[Call]:
@@ -146,7 +195,7 @@ def _hazard(call: Call) -> str:
     if call.name == "prctl":
         return "" if call.arguments[0] == NAMES_MEMORY else KERNEL
     if call.name in LOOKS:
-        if call.path.startswith("/proc/"):
+        if call.path.startswith("/proc/") and call.path not in HARMLESS:
             return KERNEL
         return PLACE if call.path and not call.path.startswith("/") else ""
     hazard = HAZARDS.get(call.name, "")

@@ -74,10 +74,8 @@ class Graph:
     def _text(self, value: Any) -> str:
         if type(value) is int:
             return "<address>" if self._is_address(value) else str(value)
-        text = repr(value)
-        if len(text) > LONGEST:
-            return f"{type(value).__name__} {digest(text)}"
-        return HEX.sub(lambda match: "<address>" if self._is_address(int(match[1], 16)) else match[0], text)
+        text = HEX.sub(lambda match: "<address>" if self._is_address(int(match[1], 16)) else match[0], repr(value))
+        return f"{type(value).__name__} {digest(text)}" if len(text) > LONGEST else text
 
     def _is_address(self, value: int) -> bool:
         return any(start <= value < end for start, end in self._ranges) if value > 0xFFFF else False
@@ -105,6 +103,8 @@ class Graph:
             yield from ((f".{name}", getattr(value, name)) for name in FUNCTION_PARTS)
         elif issubclass(kind, type):
             yield from self._items(type.__getattribute__(value, "__dict__"))
+        elif kind.__name__ == "ndarray" and value.dtype.hasobject:
+            yield from ((f"[{number}]", part) for number, part in enumerate(value.flat))
         elif kind is bytearray or kind.__name__ in ("ndarray", "array"):
             self.values[path] += f" {digest(repr(bytes(value) if kind is bytearray else value.tobytes()))}"
         else:
@@ -139,7 +139,13 @@ class Graph:
             return self._text(value)
         if type(value) is tuple:
             return ",".join(map(self._name, value))
-        name = getattr(value, "__qualname__", getattr(value, "__name__", "")) if callable(value) else ""
+        if callable(value):
+            name = getattr(value, "__qualname__", getattr(value, "__name__", ""))
+        else:
+            # Elements of a set lie in the order of their addresses, if nothing else tells one from another.
+            parts = getattr(value, "__dict__", None) if hasattr(type(value), "__dict__") else None
+            plain = parts.items() if type(parts) is dict else ()
+            name = " ".join(f"{key}={self._text(part)}" for key, part in plain if type(part) in PLAIN)
         return f"{type(value).__qualname__} {name}"
 
 
@@ -153,6 +159,8 @@ def state_of_generator(value: Any) -> Any:
     kind = type(value)
     if kind.__module__ == "random" and kind.__name__ == "Random":
         return value.getstate()
+    if kind.__module__ == "torch._C" and kind.__name__ == "Generator":
+        return bytes(value.get_state().tolist())
     if kind.__module__.startswith("numpy.random"):
         if kind.__name__ == "Generator":
             return repr(value.bit_generator.state)

@@ -1,37 +1,67 @@
-"""The imports with which a script begins: what no statement of the program comes before."""
+"""What of a script may be in an image: the imports with which it begins, or all up to ``at_image()``."""
 
 import ast
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from .beginning import modules_among
 from .memory_map import Refused
 
+CALL = "at_image"
 
-def leading_imports(script: Path) -> bytes:
-    """Return the text of a script up to the end of its leading imports. Raises Refused where there are none.
 
-    The first other statement ends them, and so does the first import of a module beside the script, for a job may write
-    there.
+@dataclass(frozen=True)
+class Leading:
+    """``text``: up to the end of the last statement; ``statements``: how many; ``is_run``: it ends with at_image(), so
+    that an image holds what it has done, and not imports alone."""
+
+    text: bytes
+    statements: int
+    is_run: bool
+
+
+def leading_part(script: Path) -> Leading:
+    """Return the begin of a script that an image may hold. Raises Refused where there is none.
+
+    Without ``at_image()`` these are its leading imports. The first other statement ends them, and so does the first
+    import of a module beside the script, for a job may write there.
     """
     try:
         source = script.read_bytes()
         tree = ast.parse(source)
     except (OSError, SyntaxError, ValueError) as exc:
         raise Refused(f"the script cannot be read: {exc}") from None
+    for number, statement in enumerate(tree.body):
+        if _is_call(statement):
+            return Leading(_until(source, statement), number + 1, True)
     beside = modules_among(os.listdir(script.resolve().parent))
-    last = None
+    last, count = None, 0
     for number, statement in enumerate(tree.body):
         if isinstance(statement, ast.Import | ast.ImportFrom):
             if beside.intersection(_packages(statement)):
                 break
-            last = statement
+            last, count = statement, number + 1
         elif number or not _is_text(statement):
             break
-    if last is None or last.end_lineno is None or last.end_col_offset is None:
+    if last is None:
         raise Refused("the script does not begin with imports")
+    return Leading(_until(source, last), count, False)
+
+
+def _until(source: bytes, statement: ast.stmt) -> bytes:
+    """Return the text up to the end of a statement."""
     lines = source.splitlines(keepends=True)
-    return b"".join(lines[: last.end_lineno - 1]) + lines[last.end_lineno - 1][: last.end_col_offset]
+    line, column = statement.end_lineno or 1, statement.end_col_offset
+    return b"".join(lines[: line - 1]) + lines[line - 1][:column]
+
+
+def _is_call(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or call.args or call.keywords:
+        return False
+    name = call.func
+    return (name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")) == CALL
 
 
 def _packages(statement: ast.Import | ast.ImportFrom) -> list[str]:

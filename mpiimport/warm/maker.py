@@ -17,9 +17,11 @@ from mpiimport.rank_variables import without_rank
 from mpiimport.runtime.program import WITH_VALUE
 
 from . import registry
-from .audit import HERE, PACKAGES, Audit, Verdict, default_signals
-from .leading import leading_imports
+from .audit import HERE, PACKAGES, Audit, Verdict
+from .beginning import modules_among
+from .leading import Leading, leading_part
 from .memory_map import Refused
+from .twins import begin_child
 
 SECONDS = 600
 # While something was changed in the last seconds, its stamp may not tell of another change.
@@ -57,17 +59,20 @@ def make(
         raise Refused(f"{image} is no name for a file")
     words, program = split(command)
     _check_search_path()
-    leading = leading_imports(Path(program[0]))
+    leading = leading_part(Path(program[0]))
+    script = script_of(program[0], leading)
     # What a killed maker leaves goes with the store that it was to fill.
     with tempfile.TemporaryDirectory(prefix="mpiimport-warm-", dir=place and image.parent) as name:
         directory = Path(name)
-        names, looked_for = _record(words, leading, directory)
-        environment = dict(os.environ)
-        verdict = Audit(words, directory, environment).verdict(names)
+        names, looked_for = ([], []) if script else _record(words, leading.text, directory)
+        verdict = Audit(words, directory, dict(os.environ), script).verdict(names)
+        looked_for = looked_for or verdict.looked_for
+        beside = modules_among(os.listdir(Path(program[0]).resolve().parent)) if script else set()
         verdict.files.update(files)
         before = {path: _stamp(path) for path in verdict.files}
         _wait_for_rest(before)
-        more = {"without": without, "leading": leading, "names": looked_for, "place": str(place) if place else ""}
+        more = {"without": without, "leading": leading.text, "names": looked_for, "script": script}
+        more |= {"beside": sorted(beside), "place": str(place) if place else ""}
         made = _write(image, words, verdict, more, directory)
         if any(_stamp(path) != seen for path, seen in before.items()):
             image.unlink()
@@ -75,6 +80,12 @@ def make(
     if place is None:
         _write_plain(image, words)
     return made
+
+
+def script_of(name: str, leading: Leading) -> tuple[Any, ...]:
+    """Return what ScriptBegin takes of a script that says at_image(); nothing of another."""
+    path = name if name.startswith("/") else f"{Path.cwd()}/{name}"
+    return (path, leading.text, leading.statements) if leading.is_run else ()
 
 
 def split(command: list[str]) -> tuple[list[str], list[str]]:
@@ -156,7 +167,7 @@ def _write(image: Path, words: list[str], verdict: Verdict, more: dict[str, Any]
     plan.write_bytes(marshal.dumps(content))
     command = [*words, str(HERE / "making.py"), str(plan)]
     outcome = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, preexec_fn=default_signals
+        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, preexec_fn=begin_child
     )
     text = said.read_text() if said.exists() else ""
     kind, _, rest = text.partition(": ")

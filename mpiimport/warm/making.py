@@ -3,9 +3,10 @@
 PLAN is a file that marshal reads: a dictionary with ``modules`` to import, in this order; ``image``, the file to write;
 ``words``, the interpreter and its options; ``variables`` and ``files`` of the key; ``generators``: (module, attribute);
 ``freeze``: the extension module; ``without``: remedies that are left out; ``threads``: modules whose libraries may
-have started threads, for their fork handlers end them; ``leading``: with what the script must begin; ``names``: what
-imports looked for; ``said``: a file for what is to be said; ``place``: the directory of the kept stores for one of
-which the image is made, or nothing.
+have started threads, for their fork handlers end them; ``leading``: with what the script must begin; ``script``: what
+ScriptBegin takes, where the image holds what the script does, or nothing; ``names``: what imports looked for;
+``beside``: modules that were beside the script then; ``said``: a file for what is to be said; ``place``: the directory
+of the kept stores for one of which the image is made, or nothing.
 """
 
 import sys
@@ -36,19 +37,19 @@ def read_plan() -> "dict[str, Any]":
     return plan
 
 
-def load_own(package: str) -> "tuple[Any, Any, Any]":
+def load_own(package: str) -> "tuple[Any, Any, Any, Any]":
     """Import what a start executes, and take its names away again."""
     sys.path.insert(0, package)
     before = set(sys.modules)
     from mpiimport.runtime import messages
-    from mpiimport.warm import beginning, remedies
+    from mpiimport.warm import beginning, beginning_of_script, remedies
 
     sys.path.remove(package)
     for name in set(sys.modules) - before:
         if name.partition(".")[0] == "mpiimport":
             del sys.modules[name]
     sys.path_importer_cache.pop(package, None)
-    return beginning, remedies, messages
+    return beginning, beginning_of_script, remedies, messages
 
 
 def changes(before: "dict[bytes, bytes]", after: "dict[bytes, bytes]") -> "dict[bytes, bytes | None]":
@@ -124,19 +125,20 @@ def make() -> None:
 
     plan = read_plan()
     freeze: Any = load_extension(plan["freeze"])
-    beginning, remedies, messages = load_own(plan["package"])
+    beginning, beginning_of_script, remedies, messages = load_own(plan["package"])
     before = remedies.variables_of(freeze.environ())
     sys.modules["__main__"] = beginning.new_main()
-    for name in plan["modules"]:
-        __import__(name)
+    script = beginning_of_script.ScriptBegin(*plan["script"]) if plan["script"] else None
+    reason = do(plan["modules"], script)
     imported = set(sys.modules)
     names = frozenset([*(name.partition(".")[0] for name in imported), *plan["names"]]) - {"__main__"}
     start = remedies.Start(freeze, len(plan["words"]))
     freeze.messages = messages
     start.c_changes = changes(before, remedies.variables_of(freeze.environ()))
     start.python_changes = changes(before, dict(sys.modules["os"].environ._data))
-    start.generators = [getattr(sys.modules[module], name) for module, name in plan["generators"]]
-    reason = why_not(bool(plan["threads"]))
+    start.generators = [remedies.named(sys.modules[module], name) for module, name in plan["generators"]]
+    start.objects = remedies.objects_of(remedies.package_remedies.CLASSES)
+    reason = reason or why_not(bool(plan["threads"]))
     if reason:
         say(plan, f"refused: {reason}")
         return
@@ -154,7 +156,27 @@ def make() -> None:
     start.words = freeze.freeze()
     if not start.words:
         posix._exit(1)
-    raise SystemExit(beginning.begin(start, names, plan["leading"], plan["without"]))
+    expected = beginning.Expected(names, plan["leading"], script, set(plan["beside"]))
+    raise SystemExit(beginning.begin(start, expected, plan["without"]))
+
+
+def do(modules: "list[str]", script: "Any") -> str:
+    """Import, or run the begin of the script, and what was given to before_image. Return why there is no image."""
+    if script is None:
+        for name in modules:
+            __import__(name)
+    else:
+        failure: str = script.run(script.prepare())
+        if failure:
+            return f"the script does not come to at_image(): {failure}"
+    hooks: Any = sys.modules.get("mpiimport.warm.hooks")
+    functions = reversed(hooks._before) if hooks is not None else ()
+    try:
+        for function in functions:
+            function()
+    except Exception as exc:
+        return f"before_image: {type(exc).__name__}: {exc}".rstrip(": ")
+    return ""
 
 
 def numbers_of(data: bytes) -> "tuple[int, int]":

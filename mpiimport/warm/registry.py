@@ -7,10 +7,9 @@ A cause without a row keeps its module out of the image.
 import re
 from collections.abc import Mapping
 
-from .causes import ENTROPY, HOST, MEMORY, NUMBER, PLACE, PROCESSORS, THREAD, TIME
+from .causes import CHILD, ENTROPY, FILES, HOST, KERNEL, LIMITS, MACHINE, NUMBER, PLACE, TIME
 
-KEY = "key"
-# (module, or PACKAGE.*; cause) -> remedy, or KEY, or why it is nothing to another process.
+# (module, cause) -> remedy, or why it is nothing to another process.
 ANSWERS: Mapping[tuple[str, str], str] = {
     ("random", ENTROPY): "after_fork",
     ("numpy.random.mtrand", ENTROPY): "numpy",
@@ -19,19 +18,25 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("threading", NUMBER): "native_id",
     ("logging", TIME): "logging",
     ("numpy.f2py.rules", TIME): "f2py",
-    # They ask platform for system and machine alone, which the key has with the kernel.
-    ("numpy", HOST): "platform",
-    ("numpy._core._add_newdocs_scalars", HOST): "platform",
-    ("numpy.testing._private.utils", HOST): "platform",
-    ("uuid", HOST): "platform",
-    # OpenBLAS, in the wheels of both: its fork handler ends its threads, and the first use makes them anew. Their
-    # number is in the key. Its memory policy concerns where pages lie, not what they hold.
-    ("numpy.*", PROCESSORS): KEY,
-    ("numpy.*", THREAD): "OpenBLAS ends its threads in a fork and makes them when they are used",
-    ("numpy.*", MEMORY): "where memory lies",
-    ("scipy.*", PROCESSORS): KEY,
-    ("scipy.*", THREAD): "OpenBLAS ends its threads in a fork and makes them when they are used",
-    ("scipy.*", MEMORY): "where memory lies",
+    ("platform", HOST): "platform",
+    # `uname -p`, of which the answer is kept.
+    ("platform", CHILD): "the processor is in the key",
+    ("multiprocessing.util", LIMITS): "multiprocessing",
+    ("_strptime", TIME): "time_zone",
+    ("pandas._libs.tslibs.strptime", TIME): "time_zone",
+    ("dateutil.parser._parser", TIME): "dateutil",
+    # What the kernel can tell, which follows from its version; and what it has counted.
+    ("psutil._pslinux", KERNEL): "the kernel's version is in the key",
+    ("psutil._pslinux", NUMBER): "the kernel's version is in the key",
+    ("psutil._pslinux", MACHINE): "psutil",
+    ("psutil", MACHINE): "psutil",
+    # Semaphores of a trial that is over.
+    ("joblib._multiprocessing_helpers", FILES): "nothing",
+    ("joblib._multiprocessing_helpers", ENTROPY): "temporary_names",
+    ("joblib._multiprocessing_helpers", NUMBER): "temporary_names",
+    # What its documentation shows.
+    ("scipy.stats._new_distributions", ENTROPY): "random numbers in an example",
+    ("torch._C", ENTROPY): "generators",
 }
 # Paths of differences between twins, as graph.py writes them -> remedy.
 DIFFERENCES: Mapping[str, str] = {
@@ -45,6 +50,18 @@ DIFFERENCES: Mapping[str, str] = {
     r"(posix:environ|os:environ\._data)\[.*\]": "environment",
     r"sys:(orig_)?argv\[.*\]": "command_line",
     r"platform:_uname_cache.*": "platform",
+    r"sympy\.core\.symbol:Dummy\._base_dummy_index": "sympy",
+    # What a trial was called that is over.
+    r"joblib\._multiprocessing_helpers:name": "nothing",
+    r"scipy\.stats\._new_distributions:\w+\.__doc__": "random numbers in an example",
+    # What a loop over a set ends with.
+    r"scipy\.sparse\._data:name": "nothing",
+    r"psutil:_last_(per_)?cpu_times.*": "psutil",
+}
+# Classes of objects whose parts a remedy makes new, wherever they are.
+CLASSES: Mapping[str, str] = {
+    "sympy.core.symbol.Dummy": "sympy",
+    "tempfile._RandomNameSequence": "temporary_names",
 }
 # Generators that remedies seed in any case.
 SEEDED_ANEW = ("random:_inst", "numpy.random.mtrand:_rand")
@@ -69,11 +86,9 @@ ALWAYS = ("LANG", "LANGUAGE", "TZ", "TZDIR", "LOCPATH", "GLIBC_TUNABLES", "GCONV
 
 def answer(module: str, cause: str) -> str:
     """Return what answers a cause; nothing where there is no row."""
-    packages = module.split(".")
-    rows = [module, *(".".join([*packages[:count], "*"]) for count in range(1, len(packages) + 1))]
-    return next((ANSWERS[row, cause] for row in rows if (row, cause) in ANSWERS), "")
+    return ANSWERS.get((module, cause), "")
 
 
-def is_made_new(path: str) -> bool:
-    """Tell whether a remedy makes new what differs at this path."""
-    return any(re.fullmatch(pattern, path) for pattern in DIFFERENCES)
+def is_made_new(path: str, holder: str) -> bool:
+    """Tell whether a remedy makes new what differs at this path, a part of an object of the class ``holder``."""
+    return holder in CLASSES or any(re.fullmatch(pattern, path) for pattern in DIFFERENCES)

@@ -7,6 +7,8 @@ the key, is the kernel's (umask, limits, priority, current directory), or keeps 
 import os
 import sys
 
+from . import package_remedies
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +21,7 @@ class Start:
 
     ``freeze``: the extension module; ``python_changes``, ``c_changes``: variables that imports have set (None:
     removed), as Python and C saw them; ``generators``: random generators of modules that take their seed from the
-    system.
+    system; ``objects``: of the classes in package_remedies.
     """
 
     def __init__(self, freeze: "ModuleType", own: int) -> None:
@@ -29,6 +31,7 @@ class Start:
         self.python_changes: dict[bytes, bytes | None] = {}
         self.c_changes: dict[bytes, bytes | None] = {}
         self.generators: list[Any] = []
+        self.objects: dict[str, list[Any]] = {}
 
 
 def _environment(start: Start) -> None:
@@ -117,28 +120,8 @@ def _signals(start: Start) -> None:
             _signal.signal(number, _signal.SIG_IGN)
 
 
-def _numpy(start: Start) -> None:
-    """NumPy's legacy generator, which ``numpy.random.rand`` and others use."""
-    legacy = sys.modules.get("numpy.random.mtrand")
-    if legacy is not None:
-        legacy._rand.seed()
-
-
-def _f2py(start: Start) -> None:
-    """``numpy.f2py`` writes the time of its import into the code that it makes."""
-    rules: Any = sys.modules.get("numpy.f2py.rules")
-    if rules is not None:
-        import time
-
-        before, now = rules.generationtime, int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
-        rules.generationtime = now
-        text = rules.module_rules["modulebody"]
-        stamps = (time.asctime(time.gmtime(moment)) for moment in (before, now))
-        rules.module_rules["modulebody"] = text.replace(*stamps)
-
-
 def _generators(start: Start) -> None:
-    """``random.Random()`` and ``numpy.random.default_rng()`` that a module made while it was imported."""
+    """``random.Random()``, ``numpy.random.default_rng()``, and PyTorch's generators that imports have made."""
     for generator in start.generators:
         if hasattr(generator, "bit_generator"):
             bits = generator.bit_generator
@@ -157,7 +140,11 @@ def _logging(start: Start) -> None:
 
 
 def _multiprocessing(start: Start) -> None:
-    """The key by which processes of ``multiprocessing`` know each other, and the directory they begin in."""
+    """The key by which processes of ``multiprocessing`` know each other, the directory they begin in, and how many
+    files may be open."""
+    util: Any = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        util.MAXFD = os.sysconf("SC_OPEN_MAX")
     process: Any = sys.modules.get("multiprocessing.process")
     if process is not None:
         try:
@@ -168,10 +155,29 @@ def _multiprocessing(start: Start) -> None:
 
 
 def _platform(start: Start) -> None:
-    """``platform`` keeps the host's name with the rest of what uname(2) says."""
+    """``platform`` keeps the host's name with the rest of what uname(2) says, and with the processor."""
     platform: Any = sys.modules.get("platform")
-    if platform is not None:
-        platform._uname_cache = None
+    kept: Any = getattr(platform, "_uname_cache", None)
+    if kept is not None:
+        now = os.uname()
+        names = platform.uname_result(kept.system, now.nodename, now.release, now.version, now.machine)
+        # Who asks for it again starts a process.
+        vars(names).update(vars(kept))
+        platform._uname_cache = names
+
+
+def _time_zone(start: Start) -> None:
+    """``time.timezone`` and ``time.tzname`` follow from the year, and modules that read dates are told by them."""
+    import time
+
+    time.tzset()
+
+
+def _temporary_names(start: Start) -> None:
+    """Names of temporary files, which follow a generator that ``tempfile`` makes anew where the process number has
+    changed; in two namespaces it may be the same."""
+    for names in start.objects["tempfile._RandomNameSequence"]:
+        names._rng_pid = None
 
 
 REMEDIES: "dict[str, Callable[[Start], None]]" = {
@@ -181,13 +187,34 @@ REMEDIES: "dict[str, Callable[[Start], None]]" = {
     "command_line": _command_line,
     "streams": _streams,
     "signals": _signals,
-    "numpy": _numpy,
-    "f2py": _f2py,
+    "time_zone": _time_zone,
+    "temporary_names": _temporary_names,
     "generators": _generators,
     "logging": _logging,
     "platform": _platform,
     "multiprocessing": _multiprocessing,
+    **package_remedies.REMEDIES,
 }
+
+
+def named(module: "Any", key: str) -> "Any":
+    """Return what a module has at a path of names with dots: attributes, and entries of dictionaries."""
+    found = module
+    for part in key.split("."):
+        found = found[part] if isinstance(found, dict) else getattr(found, part)
+    return found
+
+
+def objects_of(classes: "tuple[str, ...]") -> "dict[str, list[Any]]":
+    """Return the objects of classes, by MODULE.CLASS, and of those derived from them; none of what is not imported."""
+    import gc
+
+    found: dict[str, list[Any]] = {}
+    for name in classes:
+        module, _, kind = name.rpartition(".")
+        wanted = getattr(sys.modules.get(module), kind, None)
+        found[name] = [each for each in gc.get_objects() if issubclass(type(each), wanted)] if wanted else []
+    return found
 
 
 def variables_of(environ: list[bytes]) -> dict[bytes, bytes]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Outcome, clean_environment, run
+from tests.conftest import environment_with
 
 SECONDS = 120
 NOT_USED = "mpiimport: the image is not used: "
@@ -91,6 +92,12 @@ def warm(prefix: Path, tmp_path: Path) -> Warm:
 def warm_with(prefix: Path, tmp_path: Path) -> Callable[[str], Warm]:
     """Makes a place for programs of another interpreter."""
     return lambda python: Warm(prefix, tmp_path, python)
+
+
+@pytest.fixture
+def warm_with_packages(warm_with: Callable[[str], Warm]) -> Warm:
+    """Those of warm_packages.txt are importable."""
+    return warm_with(str(environment_with("warm_packages")))
 
 
 def interpreters() -> list[str]:

@@ -1,0 +1,77 @@
+"""What is made new of what packages keep: rows of the table in remedies.py. Each does nothing where its module is not
+in the image.
+"""
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .remedies import Start
+
+
+def _numpy(start: "Start") -> None:
+    """NumPy's legacy generator, which ``numpy.random.rand`` and others use."""
+    legacy: Any = sys.modules.get("numpy.random.mtrand")
+    if legacy is not None:
+        legacy._rand.seed()
+
+
+def _f2py(start: "Start") -> None:
+    """``numpy.f2py`` writes the time of its import into the code that it makes."""
+    rules: Any = sys.modules.get("numpy.f2py.rules")
+    if rules is not None:
+        import time
+
+        before, now = rules.generationtime, int(os.environ.get("SOURCE_DATE_EPOCH", time.time()))
+        rules.generationtime = now
+        text = rules.module_rules["modulebody"]
+        stamps = (time.asctime(time.gmtime(moment)) for moment in (before, now))
+        rules.module_rules["modulebody"] = text.replace(*stamps)
+
+
+def _sympy(start: "Start") -> None:
+    """The number from which ``sympy.Dummy`` counts, so that those of two processes are never equal.
+
+    Those that imports have made keep theirs: expressions and caches know them by it. New ones lie above, so none of
+    them is equal to one of those.
+    """
+    symbol: Any = sys.modules.get("sympy.core.symbol")
+    if symbol is not None:
+        kind = symbol.Dummy
+        kind._base_dummy_index += kind._prng.randint(10**6, 9 * 10**6)
+
+
+def _dateutil(start: "Start") -> None:
+    """The year by which ``dateutil`` reads years of two digits."""
+    for info in start.objects["dateutil.parser._parser.parserinfo"]:
+        import time
+
+        info._year = time.localtime().tm_year
+        info._century = info._year // 100 * 100
+
+
+def _psutil(start: "Start") -> None:
+    """What ``psutil.cpu_percent`` and others count from: the time of their import."""
+    psutil: Any = sys.modules.get("psutil")
+    if psutil is not None:
+        thread: Any = sys.modules["threading"].get_ident()
+        psutil._last_cpu_times = {thread: psutil.cpu_times()}
+        psutil._last_per_cpu_times = {thread: psutil.cpu_times(percpu=True)}
+        for name in ("_last_cpu_times", "_last_per_cpu_times"):
+            if hasattr(psutil, name + "_2"):
+                setattr(psutil, name + "_2", getattr(psutil, name).copy())
+
+
+# Classes whose objects are looked for when the image is made.
+CLASSES = ("dateutil.parser._parser.parserinfo", "tempfile._RandomNameSequence")
+REMEDIES: "dict[str, Callable[[Start], None]]" = {
+    "numpy": _numpy,
+    "f2py": _f2py,
+    "sympy": _sympy,
+    "dateutil": _dateutil,
+    "psutil": _psutil,
+}

@@ -1,0 +1,123 @@
+"""What differs between interpreters that import the same modules: four of them, beside the first in one way each.
+
+| | addresses | processors | rank, directory, host |
+| --- | --- | --- | --- |
+| first | random | as given | as given |
+| second | fixed | as given | as given |
+| third | fixed | one | as given |
+| fourth | fixed | another one | other |
+"""
+
+import ctypes
+import os
+import re
+import signal
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .graph import GENERATOR
+
+State = dict[str, str]
+# What another rank is told.
+OTHER_RANK = {"PMI_RANK": "1", "OMPI_COMM_WORLD_RANK": "1", "PMIX_RANK": "1", "SLURM_PROCID": "1", "TMPDIR": "/"}
+# personality(2)
+ADDR_NO_RANDOMIZE = 0x0040000
+ELEMENT = re.compile(r"(.*)\[\d+\]")
+
+
+@dataclass
+class Differences:
+    """Paths, as graph.py writes them. ``own``: another value in each process, or with another rank or directory;
+    ``drawn``: those of them with another value in each process that is told the same; ``counted``: another value with
+    another number of processors; ``values``: what the first twin has at each.
+    """
+
+    own: set[str] = field(default_factory=set)
+    drawn: set[str] = field(default_factory=set)
+    counted: set[str] = field(default_factory=set)
+    values: State = field(default_factory=dict)
+
+    def generators_of(self, name: str) -> list[tuple[str, str]]:
+        """Return the generators of random numbers that a module names, (module, name), if the system gives their seeds.
+
+        Those that follow from the rank have a seed that the program wants.
+        """
+        paths = (path.partition(":") for path in self.drawn if self.values.get(path, "").startswith(GENERATOR))
+        return [(module, key) for module, _, key in paths if module == name and is_dotted(key)]
+
+    def holder_of(self, path: str) -> str:
+        """Return the class of the object of which a path names a part: ``module.Class``, or nothing."""
+        value = self.values.get(re.sub(r"(<\d+>|\.\w+)$", "", path), "")
+        return value[1:-1] if value.startswith("<") and value.endswith(">") else ""
+
+
+def compare(look: Callable[..., State], processors: list[int]) -> Differences:
+    """Return how twins differ. ``look`` imports in a new process, changed by ``environment``, ``cwd``, ``host`` (its
+    name) and ``before``, a function for the child; ``processors``: at most two that it may be bound to.
+    """
+    one, another = processors[0], processors[-1]
+    first = look()
+    second = look(before=lambda: begin_child(fixed=True))
+    third = look(before=lambda: begin_child(fixed=True, processor=one))
+    other = {"environment": OTHER_RANK, "cwd": "/", "host": "another-host"}
+    fourth = look(**other, before=lambda: begin_child(fixed=True, processor=another))
+    own = _unlike(third, fourth) | _unlike(first, second)
+    own -= _reordered([first, second, third, fourth], own)
+    return Differences(own, own & _unlike(first, second), _unlike(second, third) - own, first)
+
+
+def _unlike(one: State, other: State) -> set[str]:
+    return {path for path in {*one, *other} if one.get(path) != other.get(path)}
+
+
+def _reordered(states: list[State], differing: set[str]) -> set[str]:
+    """Return the elements of sequences that have the same elements everywhere, in an order that follows addresses:
+    that of a set of classes, as a rule. With equal addresses it is the same.
+    """
+    groups: dict[str, set[str]] = {}
+    for path in differing:
+        match = ELEMENT.fullmatch(path)
+        if match:
+            groups.setdefault(match[1], set()).add(path)
+    found = set()
+    for paths in groups.values():
+        elements = [Counter(state.get(path) for path in paths) for state in states]
+        if all(each == elements[0] for each in elements) and not paths & _unlike(states[1], states[2]):
+            found |= paths
+    return found
+
+
+def is_dotted(key: str) -> bool:
+    """Tell whether a path in a module is made of names alone."""
+    return all(part.isidentifier() for part in key.split("."))
+
+
+def begin_child(fixed: bool = False, processor: "int | None" = None) -> None:
+    """Let a child begin as a shell starts one, whoever makes the image: nothing is ignored or blocked.
+
+    ``fixed``: without random addresses; ``processor``: which it is bound to, as launchers do.
+    """
+    for number in signal.valid_signals():
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    if fixed:
+        ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
+    if processor is not None:
+        os.sched_setaffinity(0, {processor})
+
+
+def two_processors() -> list[int]:
+    """Return two processors that a child can be bound to, or all that there are."""
+    mine = os.sched_getaffinity(0)
+    found = sorted(mine)[:2]
+    for number in range(os.cpu_count() or 1):
+        if len(found) < 2 and number not in found:
+            try:
+                os.sched_setaffinity(0, {number})
+            except OSError:
+                continue
+            found.append(number)
+    os.sched_setaffinity(0, mine)
+    return found

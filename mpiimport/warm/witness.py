@@ -1,0 +1,214 @@
+"""What the audit's interpreter notes while modules are imported in it: who imports whom, and what Python code looks at.
+
+It is executed in that interpreter, before the modules: it imports nothing.
+"""
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+# What starts MPI when it is imported is never imported here.
+NEVER = "mpi4py"
+MARK = "/mpiimport-warm/"
+# Stands for a module while handlers of a fork are at work.
+FORK = "fork handlers of libraries"
+# Stands for a module while we do what no image depends on.
+OWN = "mpiimport"
+# Comes before the name of a module whose after_start is at work.
+AFTER = "after_start of "
+SCRIPT = "__main__"
+WHOLE = "*"
+# Stand for what a module looks at beside variables.
+WORDS, PROGRAM, HOST = "the command line", "the program's module", "the host's name"
+
+
+class Witness:
+    """Marks the execution of modules, and notes imports and reads of variables. ``stack``: modules being executed."""
+
+    def __init__(self) -> None:
+        self.stack = [""]
+        self.edges: set[tuple[str, str]] = set()
+        self.reads: set[tuple[str, str]] = set()
+        self.looked_for: set[str] = set()
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Keep MPI out, and note who wanted it; see importlib.abc.MetaPathFinder."""
+        self.looked_for.add(name.partition(".")[0])
+        if name.partition(".")[0] == NEVER:
+            self.edges.add((self.stack[-1], NEVER))
+            raise ImportError(f"{name} belongs to MPI, which is in no image")
+
+    def executing(self, name: str, function: "Callable[[], Any]") -> "Any":
+        """Do something for which a module stands."""
+        import posix
+
+        self.stack.append(name)
+        posix.access(MARK + "begin/" + name, 0)
+        try:
+            return function()
+        finally:
+            self.stack.pop()
+            posix.access(MARK + "end/" + name, 0)
+
+    def install(self) -> None:
+        import builtins
+        import os
+        from _frozen_importlib import BuiltinImporter, FrozenImporter
+        from _frozen_importlib_external import ExtensionFileLoader, SourceFileLoader, SourcelessFileLoader
+        from zipimport import zipimporter
+
+        kinds: tuple[Any, ...] = (SourceFileLoader, SourcelessFileLoader, zipimporter, ExtensionFileLoader)
+        for loader in kinds:
+            loader.exec_module = self._marked(loader.exec_module, lambda module: module.__name__)
+        library: Any = ExtensionFileLoader
+        library.create_module = self._marked(library.create_module, lambda spec: spec.name)
+        importers: tuple[Any, ...] = (BuiltinImporter, FrozenImporter)
+        for importer in importers:
+            marked = self._marked(importer.create_module, lambda spec: spec.name, bound=False)
+            importer.create_module = staticmethod(marked)
+        builtins.__import__ = self._noted(builtins.__import__)
+        environ: Any = os.environ
+        environ.__class__ = self._noting(type(environ))
+        self._watch_host()
+        sys.argv, sys.orig_argv = self._words(sys.argv), self._words(sys.orig_argv)
+        main = self._main(type(sys))("__main__")
+        main.__file__ = "app.py"
+        sys.modules["__main__"] = main
+
+    def _words(self, words: list[str]) -> list[str]:
+        witness = self
+
+        def noted(name: str) -> "Any":
+            function = getattr(list, name)
+
+            def call(*arguments: "Any") -> "Any":
+                witness.reads.add((witness.stack[-1], WORDS))
+                return function(*arguments)
+
+            return call
+
+        names = ("__getitem__", "__iter__", "__len__", "__contains__", "__eq__", "__repr__", "__add__", "copy", "index")
+        kind: Any = type("list", (list,), {name: noted(name) for name in names})
+        noting: list[str] = kind(words)
+        return noting
+
+    def _main(self, kind: "Any") -> "Any":
+        witness = self
+
+        class Main(kind):  # type: ignore[misc]
+            def __getattribute__(self, name: str) -> "Any":
+                # The import system asks for it where a module is imported again.
+                if name != "__spec__" and witness.stack[-1] not in (SCRIPT, OWN):
+                    witness.reads.add((witness.stack[-1], PROGRAM))
+                return super().__getattribute__(name)
+
+        return Main
+
+    def _marked(self, function: "Any", name_of: "Callable[[Any], str]", bound: bool = True) -> "Any":
+        import posix
+
+        def marked(*arguments: "Any") -> "Any":
+            name = name_of(arguments[1 if bound else 0])
+            self.edges.add((self.stack[-1], name))
+            self.stack.append(name)
+            posix.access(MARK + "begin/" + name, 0)
+            try:
+                result = function(*arguments)
+                if name == "platform":
+                    self._watch_platform(sys.modules[name])
+                return result
+            finally:
+                for stream in (sys.stdout, sys.stderr):
+                    if stream is not None:
+                        # What waits in a buffer is this module's output.
+                        stream.flush()
+                self.stack.pop()
+                posix.access(MARK + "end/" + name, 0)
+
+        return marked
+
+    def _watch_host(self) -> None:
+        """Note who asks Python for the host's name alone; the rest of what uname(2) says is in the key.
+
+        Who takes all of it and keeps the name differs on another host: see name_host.
+        """
+        import os
+        import posix
+
+        names = self._names(os.uname(), "nodename")
+        posix.uname = os.uname = lambda: names
+
+    def _watch_platform(self, platform: "Any") -> None:
+        names = platform.uname()
+        # It is kept from here on, and who asks first starts a process for it.
+        _ = names.processor
+        platform._uname_cache = self._names(names, "node")
+
+    def _names(self, names: "Any", host: str) -> "Any":
+        """Return the fields of a tuple with names, where who looks at the host's is noted."""
+        witness = self
+
+        class Names(tuple):  # type: ignore[type-arg]
+            def __getattribute__(self, name: str) -> "Any":
+                if name == host:
+                    witness.reads.add((witness.stack[-1], HOST))
+                return getattr(names, name)
+
+            def __iter__(self) -> "Iterator[Any]":
+                return iter(names)
+
+            def __getitem__(self, number: "Any") -> "Any":
+                if not isinstance(number, slice) and names[number] == getattr(names, host):
+                    witness.reads.add((witness.stack[-1], HOST))
+                return names[number]
+
+        return Names()
+
+    def _noted(self, function: "Any") -> "Any":
+        def noted(name: str, *rest: "Any", **named: "Any") -> "Any":
+            module = function(name, *rest, **named)
+            given = dict(zip(("globals", "locals", "fromlist", "level"), rest, strict=False)) | named
+            importer, level = self.stack[-1], given.get("level", 0)
+            if level and given.get("globals"):
+                package = given["globals"].get("__package__") or ""
+                base = package.rsplit(".", level - 1)[0] if level > 1 else package
+                name = f"{base}.{name}" if name else base
+            self.edges.add((importer, name))
+            for each in given.get("fromlist") or ():
+                if f"{name}.{each}" in sys.modules:
+                    self.edges.add((importer, f"{name}.{each}"))
+            return module
+
+        return noted
+
+    def _noting(self, kind: "Any") -> "Any":
+        witness = self
+
+        class Environment(kind):  # type: ignore[misc]
+            def __getitem__(self, name: "Any") -> "Any":
+                witness.reads.add((witness.stack[-1], str(name)))
+                return super().__getitem__(name)
+
+            def __iter__(self) -> "Iterator[Any]":
+                witness.reads.add((witness.stack[-1], WHOLE))
+                return iter(super().__iter__())
+
+            def __len__(self) -> int:
+                witness.reads.add((witness.stack[-1], WHOLE))
+                return int(super().__len__())
+
+        return Environment
+
+
+def name_host(name: str) -> "list[str]":
+    """Let Python code take this for the host's name, by uname(2), if it is not empty. Return what it is told."""
+    import os
+    import posix
+
+    told = list(os.uname())
+    told[1] = name or told[1]
+    posix.uname = os.uname = lambda: os.uname_result(told)
+    return told

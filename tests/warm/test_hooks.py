@@ -1,0 +1,233 @@
+"""before_image, after_start and at_image: what programs and modules say about their own image."""
+
+from pathlib import Path
+
+import pytest
+
+import mpiimport
+from lab.ranks import run
+from tests.conftest import but_everyday
+
+from .conftest import Warm
+
+USING = "from mpiimport import warm\n"
+
+
+@pytest.fixture(autouse=True)
+def importable(warm: Warm) -> None:
+    """mpiimport is on the program's search path, as its wheel has it."""
+    (warm.modules / "mpiimport").symlink_to(Path(mpiimport.__file__).parent)
+
+
+def test_plainly_they_do_nothing(warm: Warm) -> None:
+    text = "@warm.before_image\ndef b(): print('before')\n@warm.after_start\ndef a(): print('after')\nwarm.at_image()"
+    assert warm.plain(warm.script(USING + text + "\nprint('on')")).stdout == "on\n"
+
+
+def test_a_module_closes_and_opens_what_no_image_can_hold(warm: Warm) -> None:
+    """Those for the image are called last first, those for starts in their order, once in each."""
+    warm.module(
+        "plant",
+        f"{USING}FILE = open('/dev/null')\nCALLS = []\n"
+        "def close():\n    FILE.close()\n    CALLS.append('close')\n"
+        "def reopen():\n    global FILE\n    FILE = open('/dev/null')\n    CALLS.append('open')\n"
+        "warm.before_image(close)\nwarm.before_image(lambda: CALLS.append('first'))\n"
+        "warm.after_start(reopen)\nwarm.after_start(lambda: CALLS.append('last'))",
+    )
+    script = warm.script("import plant\nprint(plant.FILE.closed, plant.CALLS)")
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == "False ['first', 'close', 'open', 'last']\n"
+    assert warm.plain(script).stdout == "False []\n"
+
+
+TOKEN = (
+    "import os\nfrom mpiimport import warm\ndef draw():\n    global TOKEN\n    TOKEN = os.urandom(8).hex()\ndraw()\n"
+)
+
+
+def test_what_a_module_renews_is_new(warm: Warm) -> None:
+    warm.module("plant", TOKEN + "warm.after_start(draw, renews=['TOKEN'])")
+    script = warm.script("import plant\nprint(plant.TOKEN)")
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout != warm.start_warm(script).stdout
+
+
+SAID_ONLY = "warm.after_start(lambda: None, renews=['TOKEN'])"
+
+
+@pytest.mark.parametrize(
+    "text",
+    but_everyday(
+        [
+            "warm.after_start(draw)",
+            "warm.after_start(draw, renews=['OTHER'])",
+            SAID_ONLY,
+            "warm.after_start(draw, renews=['TOKEN'])\nOTHER = os.urandom(8)",
+            "warm.after_start(draw, renews=['TOKEN'])\nOTHER = os.getpid()",
+        ],
+        {SAID_ONLY},
+    ),
+)
+def test_what_a_module_only_says_to_renew_leaves_it_out(warm: Warm, text: str) -> None:
+    warm.module("plant", TOKEN + text)
+    assert "left out plant: " in warm.bake(warm.script("import plant, json\nprint(plant.TOKEN)"))
+
+
+@pytest.mark.full
+def test_what_is_done_for_the_image_is_looked_at_too(warm: Warm) -> None:
+    warm.module("plant", f"import os\n{USING}V = []\nwarm.before_image(lambda: V.append(os.getpid()))")
+    assert "left out plant: " in warm.bake(warm.script("import plant, json"))
+
+
+@pytest.mark.full
+def test_a_function_that_fails_before_the_image_refuses_it(warm: Warm) -> None:
+    warm.module("plant", f"{USING}warm.before_image(lambda: 1 / 0)")
+    outcome = warm.try_to_bake(warm.script("import plant, json"))
+    assert outcome.status == 1 and "ZeroDivisionError" in outcome.stderr and not warm.image.exists()
+
+
+def test_a_function_that_fails_after_a_start_starts_plainly(warm: Warm) -> None:
+    warm.module("plant", f"import os\n{USING}warm.after_start(lambda: os.stat('x'))")
+    script = warm.script("import plant, json\nprint('on')")
+    (Path(script).parent.parent / "work" / "x").touch()
+    warm.bake(script)
+    (Path(script).parent.parent / "work" / "x").unlink()
+    assert warm.start_fresh("No such file", script).stdout == "on\n"
+
+
+BEGIN = (
+    '"""Its docstring."""\nfrom __future__ import annotations\nimport json, os, sys\nimport beside\n'
+    f"{USING}"
+    "class Point:\n    def __init__(self): self.x = 1\n"
+    "table = {n: n ** 2 for n in range(1000)}\nwith open(os.path.dirname(os.path.abspath(__file__)) + '/data') as f:\n"
+    "    data = f.read()\npoint = Point()\nwarm.at_image()\n"
+)
+REST = (
+    "'no docstring'\ndef f(x: Unknown) -> Nowhere: return table[x]\n"
+    "print(f(7), data, point.x, type(point).__module__, __doc__, __name__, __file__, sys.argv[1:], beside.VALUE)\n"
+    "print(sorted(vars()), sys.path[0], sys.modules['__main__'].point is point)\n"
+    "import plant\nprint(os.getpid() == plant.PID)\n"
+)
+
+
+def with_data(warm: Warm, text: str) -> str:
+    warm.module("plant", "import os\nPID = os.getpid()")
+    script = warm.script(text)
+    warm.script("VALUE = 3", "beside.py")
+    warm.script("read", "data")
+    return script
+
+
+def test_a_script_goes_on_from_at_image(warm: Warm) -> None:
+    script = with_data(warm, BEGIN + REST)
+    warm.bake(script)
+    started = warm.start_warm(script, "one")
+    assert started == warm.plain(script, "one")
+    assert started.stdout.startswith("49 read 1 __main__ Its docstring. __main__ ")
+
+
+def test_the_begin_is_not_run_again(warm: Warm) -> None:
+    slow = "import json\nfrom mpiimport import warm\nfor n in range(10 ** 6):\n    pass\nwarm.at_image()\n"
+    script = warm.script(slow + "print(n)\nimport resource\nprint(resource.getrusage(0).ru_utime)")
+    warm.bake(script)
+    first, seconds = warm.start_warm(script).stdout.split()
+    assert first == "999999"
+    assert float(seconds) < float(warm.plain(script).stdout.split()[1])
+
+
+@pytest.mark.full
+def test_errors_behind_at_image_have_their_lines(warm: Warm) -> None:
+    script = with_data(warm, BEGIN + "def f():\n    raise ValueError(data)\nf()")
+    warm.bake(script)
+    assert warm.start_warm(script) == warm.plain(script)
+
+
+def test_another_begin_file_or_place_starts_plainly(warm: Warm) -> None:
+    script = with_data(warm, BEGIN + REST)
+    warm.bake(script)
+    assert warm.start_warm(warm.script(BEGIN + "print(table[3])")).stdout == "9\n"
+    directory = Path(script).parent
+    (directory / "out").touch()
+    assert warm.start_warm(script).stdout == "9\n"
+    (directory / "json.py").write_text("raise SystemExit('hidden')")
+    assert warm.start_fresh("has another json", script).status == 1
+    (directory / "json.py").unlink()
+    copy = directory.parent / "work" / "app.py"
+    for name in ("app.py", "data", "beside.py"):
+        copy.with_name(name).write_text((directory / name).read_text())
+    assert warm.start_fresh("which has run to at_image()", str(copy)).stdout == "9\n"
+    warm.script(BEGIN.replace("1000", "2000") + "print(len(table))")
+    assert warm.start_fresh("begins with other statements", script).stdout == "2000\n"
+    warm.script(BEGIN + "print(data)")
+    (directory / "data").write_text("changed")
+    assert warm.start_fresh("has changed", script).stdout == "changed\n"
+
+
+# What a script does, and why it has no image.
+REFUSED = {
+    "x = os.getpid()": "the script: it asks for a process number",
+    "import random\nx = random.random()": "the script: x differs between processes",
+    "x = sys.argv[1:]": "the script: it looks at the command line",
+    "print('hello')": "the script: it asks for output",
+    "f = open('/dev/null')": "left a file open",
+    "import threading, time\nthreading.Thread(target=time.sleep, args=(3,)).start()": "the script: ",
+    "import subprocess\nsubprocess.run(['true'])": "the script: it asks for ",
+    "from mpi4py import MPI": "belongs to MPI",
+    "import time\nx = time.time()": "the script: it asks for the time",
+    "x = os.listdir('.')": "the script: it asks for the current directory",
+    "import plant": "plant: it asks for a process number",
+    "sys.exit(3)": "the script does not come to at_image(): SystemExit: 3",
+    "1 / 0": "the script does not come to at_image(): ZeroDivisionError",
+    "import numpy\nnumpy.random.seed(3)": "has seeded the generator",
+}
+EVERYDAY = {"x = os.getpid()", "x = sys.argv[1:]", "import plant"}
+
+
+@pytest.mark.parametrize("text", but_everyday(REFUSED, EVERYDAY))
+def test_what_may_not_come_before_at_image(warm: Warm, text: str) -> None:
+    script = with_data(warm, f"import os, sys\n{USING}{text}\nwarm.at_image()\nprint(1)")
+    outcome = warm.try_to_bake(script)
+    assert outcome.status == 1 and REFUSED[text] in outcome.stderr, outcome
+    assert not warm.image.exists()
+
+
+def test_generators_of_the_script_are_its_processs_own(warm: Warm) -> None:
+    """One with a seed goes on where it was."""
+    script = warm.script(
+        f"import numpy, random\n{USING}own = numpy.random.default_rng()\nseeded = random.Random(3)\nseeded.random()\n"
+        "a = numpy.ones((200, 200)) @ numpy.ones((200, 200))\nwarm.at_image()\n"
+        "print(own.random())\nprint(seeded.random(), a.sum(), (a @ a).sum())"
+    )
+    warm.bake(script)
+    first, second, plain = (
+        each.stdout.splitlines() for each in (*map(warm.start_warm, [script] * 2), warm.plain(script))
+    )
+    assert first[1] == second[1] == plain[1]
+    assert len({first[0], second[0], plain[0]}) == 3
+
+
+def test_a_variable_that_the_script_reads_is_in_the_key(warm: Warm) -> None:
+    script = warm.script(f"import os\n{USING}size = os.environ.get('SIZE', '1')\nwarm.at_image()\nprint(size)")
+    warm.bake(script)
+    assert warm.start_warm(script).stdout == "1\n"
+    assert warm.start_fresh("SIZE", script, SIZE="2").stdout == "2\n"
+
+
+@pytest.mark.full
+def test_children_that_spawn_do_as_plainly(warm: Warm) -> None:
+    script = warm.script(
+        f"import multiprocessing\n{USING}def double(x): return 2 * x\nwarm.at_image()\n"
+        "if __name__ == '__main__':\n    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
+        "        print(pool.map(double, [1, 2]))"
+    )
+    warm.bake(script)
+    assert warm.start_warm(script) == warm.plain(script)
+
+
+@pytest.mark.full
+def test_it_is_the_same_from_another_directory(warm: Warm) -> None:
+    script = warm.script(f"import json, os\n{USING}warm.at_image()\nprint(os.path.basename(os.getcwd()), __file__)")
+    warm.bake(script)
+    command = ["sh", "-c", 'cd "$1"; shift; exec "$@"', "sh", str(Path(script).parent)]
+    started = run([*command, warm.starter, str(warm.image), "app.py"], warm.environment(), 60)
+    assert started.stdout == run([*command, warm.python, "app.py"], warm.environment(), 60).stdout

@@ -1,0 +1,72 @@
+"""Packages that people use are in an image, compute what they compute plainly, and share no random numbers or keys."""
+
+import ast
+import os
+
+import pytest
+
+from tests.conftest import but_everyday
+
+from .conftest import Warm
+
+# Imports, what is the same in every process, and what is another in each.
+PACKAGES = {
+    "standard library": (
+        "import ssl, secrets, uuid, hashlib, random, sqlite3, tempfile, multiprocessing",
+        "hashlib.sha256(b'a').hexdigest()",
+        "ssl.RAND_bytes(8), secrets.token_hex(), str(uuid.uuid4()), str(uuid.uuid1()), random.random(), "
+        "sqlite3.connect(':memory:').execute('select random()').fetchone()[0], "
+        "next(tempfile._get_candidate_names()), bytes(multiprocessing.current_process().authkey)",
+    ),
+    "cryptography": (
+        "from cryptography.fernet import Fernet\nfrom cryptography.hazmat.primitives.asymmetric import ec",
+        "ec.SECP256R1().key_size",
+        "Fernet.generate_key(), ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value",
+    ),
+    "pandas": (
+        "import numpy, pandas",
+        "str(pandas.Series(range(9)).sample(3, random_state=1)), str(pandas.to_datetime(['01/02/03', '2026-01-01'], "
+        "format='mixed')), pandas.DataFrame({'a': [1, 2], 'b': [1, 1]}).groupby('b').sum().to_json()",
+        "tuple(pandas.Series(range(10**9, 10**9 + 99999)).sample(5)), float(numpy.random.rand())",
+    ),
+    "scikit-learn": (
+        "import numpy\nfrom sklearn.ensemble import RandomForestRegressor\n"
+        "from sklearn.linear_model import LinearRegression",
+        "LinearRegression().fit([[1.0], [2.0]], [1.0, 2.0]).coef_.tolist()",
+        "int(RandomForestRegressor(n_estimators=1).fit(numpy.arange(99.0).reshape(-1, 1), numpy.arange(99.0))"
+        ".estimators_[0].random_state), float(numpy.random.default_rng().random())",
+    ),
+    "sympy": (
+        "import sympy",
+        "str(sympy.integrate(sympy.sin(sympy.Symbol('x')) * sympy.Symbol('x'))), str(sympy.solve('x**2 - 2'))",
+        "sympy.Dummy('x').dummy_index, sympy.core.random.rng.random()",
+    ),
+    "scipy": (
+        "import numpy, scipy.stats, scipy.optimize, scipy.spatial",
+        "float(scipy.stats.norm.cdf(0.3)), float(scipy.optimize.brentq(lambda x: x * x - 2, 0, 2))",
+        "float(scipy.stats.norm.rvs()), float(scipy.stats.uniform().rvs())",
+    ),
+    "h5py": (
+        "import h5py, numpy",
+        "h5py.File('x', 'w', driver='core', backing_store=False).create_dataset('a', data=numpy.ones(3))[:].tolist()",
+        "float(numpy.random.rand())",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", but_everyday(PACKAGES, {"standard library"}))
+def test_what_is_a_processs_own_is_its_own(request: pytest.FixtureRequest, name: str) -> None:
+    """In process number namespaces, too, where all ranks may have the same number."""
+    warm: Warm = request.getfixturevalue("warm_with_packages" if name != "standard library" else "warm")
+    imports, alike, own = PACKAGES[name]
+    script = warm.script(f"{imports}\nprint(({alike},))\nprint(({own},))")
+    said = warm.bake(script)
+    # Libraries that are written in Rust ask for more than can be answered.
+    assert name == "cryptography" or "left out for what they need" not in said, said
+    before = ("unshare", "--pid", "--fork") if os.geteuid() == 0 else ()
+    outcomes = [warm.plain(script), *(warm.start(script, before=before) for _ in range(3))]
+    assert all(not outcome.stderr and outcome.status == 0 for outcome in outcomes), outcomes
+    lines = [outcome.stdout.splitlines() for outcome in outcomes]
+    assert len({line[0] for line in lines}) == 1
+    columns = zip(*(ast.literal_eval(line[1]) for line in lines), strict=True)
+    assert all(len({*column}) == len(lines) for column in columns), lines
