@@ -235,7 +235,7 @@ def test_a_killed_maker_leaves_nothing_that_the_next_does_not_remove(kept: Sessi
     wait_for(lambda: not working_for(kept))
     for store in set((kept.place() / STORES).iterdir()) - before:
         # As if it had been a while.
-        os.utime(store, (0, 0))
+        os.utime(store / "lock", (0, 0))
     kept.begin(script)
     left = {store.name for store in (kept.place() / STORES).iterdir()}
     assert left == {link.readlink().name for link in (kept.place() / "programs").iterdir()}
@@ -259,7 +259,7 @@ def test_status_and_stop(session: Session) -> None:
     session.begin(script)
     lines = session.call("status").stdout.splitlines()
     (line,) = [line for line in lines if "warm image" in line]
-    assert script in line and "0 now" in line and " MiB, filled " in line
+    assert script in line and "no process so far" in line and " MiB, filled " in line
     write(session, "import json\nprint(flush=True)\nimport time; time.sleep(1000)")
     command = [session.door, script]
     process = subprocess.Popen(
