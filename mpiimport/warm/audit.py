@@ -20,6 +20,7 @@ FREEZE = str(HERE / "freeze.so")
 # A tree that never comes to rest has no image.
 ROUNDS = 12
 SECONDS = 300
+NEEDS = "it needs "
 # What another rank is told.
 OTHER_RANK = {"PMI_RANK": "1", "OMPI_COMM_WORLD_RANK": "1", "PMIX_RANK": "1", "SLURM_PROCID": "1", "TMPDIR": "/"}
 
@@ -36,6 +37,10 @@ class Verdict:
     files: set[str] = field(default_factory=set)
     generators: list[tuple[str, str]] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
+
+    def reasons(self) -> dict[str, str]:
+        """Return why modules are left out, less those that need one of these."""
+        return {name: why for name, why in sorted(self.left_out.items()) if not why.startswith(NEEDS)}
 
 
 class Audit:
@@ -106,7 +111,7 @@ class Audit:
         return set(differing)
 
     def _by_name(self, seen: dict[str, Any]) -> dict[str, str]:
-        return {importer: f"it needs {NEVER}" for importer, name in seen["edges"] if name == NEVER and importer}
+        return {importer: f"{NEEDS}{NEVER}" for importer, name in seen["edges"] if name == NEVER and importer}
 
     def _by_reads(self, seen: dict[str, Any]) -> dict[str, str]:
         why = {WHOLE: "all variables", WORDS: WORDS, PROGRAM: PROGRAM}
@@ -154,7 +159,7 @@ class Audit:
             verdict.left_out[name] = why
             inside = {other for other in before if other.startswith(name + ".")}
             for user in users.get(name, set()) | inside:
-                waiting.setdefault(user, f"it needs {name}")
+                waiting.setdefault(user, f"{NEEDS}{name}")
         verdict.modules = [name for name in verdict.modules if name not in verdict.left_out]
         if set(verdict.modules) == before:
             raise Refused("; ".join(f"{name}: {why}" for name, why in sorted(refused.items())))

@@ -131,6 +131,7 @@ def test_within_a_session_the_tree_is_taken_to_be_as_it_was_and_elsewhere_looked
     assert session.start_warm(script).stdout == "none\n"
 
 
+@pytest.mark.full
 def test_elsewhere_another_python_that_comes_first_on_path_is_seen(session: Session, tmp_path: Path) -> None:
     first = tmp_path / "first"
     first.mkdir()
@@ -289,10 +290,11 @@ def test_why_there_is_no_image(session: Session) -> None:
     assert "left a file open" in "".join(session.refusals())
     assert f"script {script}: no warm image: " in session.call("status").stdout
     assert session.start_fresh("left a file open", script).stdout == "1\n"
-    session.warm.module("plant", PLANT)
-    session.begin(script)
+    session.warm.module("plant", PLANT + "TOKEN = os.urandom(8)")
+    assert "1 left to the ranks" in session.begin(script)
     assert session.start_warm(script).stdout == "1\n"
     assert session.images(REFUSED) == []
+    assert "    not in it: plant: TOKEN differs between processes" in session.call("status").stdout
 
 
 @as_root

@@ -10,7 +10,7 @@ from pathlib import Path
 from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.lock import LOCK
-from mpiimport.runtime.store.place import IMAGE, PROGRAM, REFUSED, Place, batch_job, size_of
+from mpiimport.runtime.store.place import IMAGE, LEFT_OUT, PROGRAM, REFUSED, Place, batch_job, size_of
 
 from ..complaint import Complaint
 from . import session_run
@@ -77,7 +77,17 @@ def status() -> int:
     print(f"{place.directory}: {in_words(place.size())}")
     for store in stores:
         print(f"  {_described(Path(store))}")
+        for line in _text(Path(store) / LEFT_OUT).splitlines():
+            print(f"    not in it: {ascii(line)[1:-1]}")
     return 0
+
+
+def _text(file: Path) -> str:
+    """Return what a file holds, if it is there."""
+    try:
+        return file.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ""
 
 
 def _described(store: Path) -> str:
@@ -89,8 +99,8 @@ def _described(store: Path) -> str:
         # Removed meanwhile, or by hand.
         return f"{store}: {exc.strerror}"
     name = ascii(program)[1:-1]
-    if (store / REFUSED).exists():
-        reason = (store / REFUSED).read_text(encoding="utf-8", errors="surrogateescape")
+    reason = _text(store / REFUSED)
+    if reason:
         return f"{name}: no warm image: {ascii(reason)[1:-1]}; tried {_ago(filled)}"
     kind = "warm image, " if (store / IMAGE).exists() else ""
     return (
