@@ -297,6 +297,18 @@ def test_why_there_is_no_image(session: Session) -> None:
     assert "    not in it: plant: TOKEN differs between processes" in session.call("status").stdout
 
 
+@pytest.mark.full
+def test_images_keep_to_the_bounds_of_stores(session: Session) -> None:
+    first, second = (session.warm.script("import json\nprint(1)", name) for name in ("first.py", "second.py"))
+    refused = session.try_to_begin(first, MPIIMPORT_STORE_SIZE="6MiB")
+    assert refused.status == 1 and "may be taken in" in refused.stderr, refused
+    for script in (first, second):
+        session.begin(script, MPIIMPORT_STORE_SIZE="18MiB")
+    # The other had to make room.
+    assert session.start_warm(second).stdout == "1\n"
+    assert session.start_fresh(NONE, first).stdout == "1\n"
+
+
 @as_root
 def test_a_place_where_nothing_can_be_executed(session: Session) -> None:
     script = session.warm.script("import json\nprint(1)")
@@ -314,7 +326,8 @@ def test_the_door_finds_the_place_of_a_batch_job_or_session(session: Session, va
     variables = {name: value}
     session.begin(script, **variables)
     assert session.start_warm(script, **variables).stdout == "1\n"
-    session.start_fresh(NONE, script, **dict.fromkeys(variables, "another"))
+    another = session.start(script, **dict.fromkeys(variables, "another"))
+    assert another.stdout == "1\n" and (NONE in another.stderr or variable.startswith("MPIIMPORT_SESSION")), another
 
 
 @as_root
@@ -337,4 +350,4 @@ def test_the_first_task_of_a_session_has_the_image_made(session: Session) -> Non
     tool = [str(Path(session.door).parent / "mpiimport"), "run", "--session", "--", *command]
     settle(session.warm.modules)
     outcome = run(tool, session.environment(MPIIMPORT_WARM="1"), 120, session.directory)
-    assert outcome.stdout == "False\nTrue\n", outcome
+    assert (outcome.stdout, outcome.stderr) == ("False\nTrue\n", "")

@@ -68,13 +68,13 @@ func Command(installed, python string, words, env []string) ([]string, error) {
 	}
 	store, found := keptplace.Store(env, key)
 	if !found {
-		return nil, errNone
+		return nil, none(env)
 	}
 	if _, err := os.Lstat(filepath.Join(store, "image")); err != nil {
 		if reason, err := os.ReadFile(filepath.Join(store, "refused")); err == nil {
 			return nil, errors.New(string(reason))
 		}
-		return nil, errNone
+		return nil, none(env)
 	}
 	command := []string{prefix.Starter(installed), "--door", prefix.Door(installed)}
 	if python != Usual {
@@ -89,6 +89,16 @@ func Command(installed, python string, words, env []string) ([]string, error) {
 		command = append(command, "--quiet")
 	}
 	return append(append(command, store), words...), nil
+}
+
+// ErrNoneYet is no news: in the session of a command the first task has the image made.
+var ErrNoneYet = errors.New("none is kept yet")
+
+func none(env []string) error {
+	if session, _ := environ.Get(env, ourvars.Session); session != "" {
+		return ErrNoneYet
+	}
+	return errNone
 }
 
 var errNone = errors.New("none is kept for this program, as it is started now, on this node; mpiimport session start --warm makes one")
