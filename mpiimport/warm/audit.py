@@ -20,6 +20,7 @@ FREEZE = str(HERE / "freeze.so")
 # A tree that never comes to rest has no image.
 ROUNDS = 12
 SECONDS = 300
+NEEDS = "it needs "
 
 
 @dataclass
@@ -36,6 +37,10 @@ class Verdict:
     generators: list[tuple[str, str]] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
     looked_for: list[str] = field(default_factory=list)
+
+    def reasons(self) -> dict[str, str]:
+        """Return why modules are left out, less those that need one of these."""
+        return {name: why for name, why in sorted(self.left_out.items()) if not why.startswith(NEEDS)}
 
 
 class Audit:
@@ -107,7 +112,7 @@ class Audit:
         return state
 
     def _by_name(self, seen: dict[str, Any]) -> dict[str, str]:
-        return {importer: f"it needs {NEVER}" for importer, name in seen["edges"] if name == NEVER and importer}
+        return {importer: f"{NEEDS}{NEVER}" for importer, name in seen["edges"] if name == NEVER and importer}
 
     def _by_reads(self, seen: dict[str, Any]) -> dict[str, str]:
         why = {WHOLE: "all variables", WORDS: WORDS, PROGRAM: PROGRAM, HOST: HOST}
@@ -160,7 +165,7 @@ class Audit:
             verdict.left_out[name] = why
             inside = {other for other in before if other.startswith(name + ".")}
             for user in users.get(name, set()) | inside:
-                waiting.setdefault(user, f"it needs {name}")
+                waiting.setdefault(user, f"{NEEDS}{name}")
         verdict.modules = [name for name in verdict.modules if name not in verdict.left_out]
         if set(verdict.modules) == before:
             raise Refused("; ".join(f"{name}: {why}" for name, why in sorted(refused.items())))

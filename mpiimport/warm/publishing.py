@@ -19,7 +19,7 @@ from mpiimport.rank_variables import speaks_for_job  # noqa: E402
 from mpiimport.runtime.options import from_environment  # noqa: E402
 from mpiimport.runtime.program import Program  # noqa: E402
 from mpiimport.runtime.size import in_words  # noqa: E402
-from mpiimport.runtime.store.place import IMAGE, LEASE, REFUSED, Place  # noqa: E402
+from mpiimport.runtime.store.place import IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, Place  # noqa: E402
 from mpiimport.runtime.store.store import NoRoom, Store  # noqa: E402
 from mpiimport.warm.maker import Made, make, split  # noqa: E402
 from mpiimport.warm.memory_map import Refused  # noqa: E402
@@ -42,6 +42,9 @@ def publish(place: Place, name: str, words: list[str]) -> str:
         raise Refused(f"{DOOR.name} starts python without options: {' '.join(options)}")
     place.complete()
     key = _key(name, program[0])
+    if from_environment().session and os.path.lexists(place.path(PROGRAMS, key)):
+        # For the session of a command the tree is as it was.
+        return ""
     filling = place.begin_filling(key, rest=0)
     if filling is None:
         return ""
@@ -65,6 +68,8 @@ def _fill(place: Place, key: str, command: list[str], looked_at: list[str]) -> s
             Path(store.path(REFUSED)).write_text(str(exc), errors="surrogateescape")
             place.publish(key, store, identity)
             raise
+        reasons = "".join(f"{name}: {why}\n" for name, why in made.verdict.reasons().items())
+        Path(store.path(LEFT_OUT)).write_text(reasons, errors="surrogateescape")
         place.publish(key, store, identity)
     finally:
         store.leave()

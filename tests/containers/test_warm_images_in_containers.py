@@ -60,6 +60,7 @@ def test_ranks_in_containers_of_their_own(site: Site, mpich: Mpi, identity: str,
         assert len({line[3] for line in lines} | {line[4] for line in lines}) == 4
 
 
+@pytest.mark.full
 def test_an_image_of_another_container_is_not_used(site: Site, mpich: Mpi) -> None:
     with tasks_of(site, mpich, "root", "numpy") as tasks:
         tasks.script.write_text(TEXT)

@@ -28,6 +28,7 @@ if world.rank == 0:
 """
 
 
+@pytest.mark.full
 def test_two_ranks_of_mpich(warm: Warm, mpich: Mpi) -> None:
     script = warm.script(TEXT)
     # The second is what its launcher gives to ranks, and what libgfortran reads when it is loaded.

@@ -131,6 +131,7 @@ def test_within_a_session_the_tree_is_taken_to_be_as_it_was_and_elsewhere_looked
     assert session.start_warm(script).stdout == "none\n"
 
 
+@pytest.mark.full
 def test_elsewhere_another_python_that_comes_first_on_path_is_seen(session: Session, tmp_path: Path) -> None:
     first = tmp_path / "first"
     first.mkdir()
@@ -289,10 +290,23 @@ def test_why_there_is_no_image(session: Session) -> None:
     assert "left a file open" in "".join(session.refusals())
     assert f"script {script}: no warm image: " in session.call("status").stdout
     assert session.start_fresh("left a file open", script).stdout == "1\n"
-    session.warm.module("plant", PLANT)
-    session.begin(script)
+    session.warm.module("plant", PLANT + "TOKEN = os.urandom(8)")
+    assert "1 left to the ranks" in session.begin(script)
     assert session.start_warm(script).stdout == "1\n"
     assert session.images(REFUSED) == []
+    assert "    not in it: plant: TOKEN differs between processes" in session.call("status").stdout
+
+
+@pytest.mark.full
+def test_images_keep_to_the_bounds_of_stores(session: Session) -> None:
+    first, second = (session.warm.script("import json\nprint(1)", name) for name in ("first.py", "second.py"))
+    refused = session.try_to_begin(first, MPIIMPORT_STORE_SIZE="6MiB")
+    assert refused.status == 1 and "may be taken in" in refused.stderr, refused
+    for script in (first, second):
+        session.begin(script, MPIIMPORT_STORE_SIZE="18MiB")
+    # The other had to make room.
+    assert session.start_warm(second).stdout == "1\n"
+    assert session.start_fresh(NONE, first).stdout == "1\n"
 
 
 @as_root
@@ -312,7 +326,8 @@ def test_the_door_finds_the_place_of_a_batch_job_or_session(session: Session, va
     variables = {name: value}
     session.begin(script, **variables)
     assert session.start_warm(script, **variables).stdout == "1\n"
-    session.start_fresh(NONE, script, **dict.fromkeys(variables, "another"))
+    another = session.start(script, **dict.fromkeys(variables, "another"))
+    assert another.stdout == "1\n" and (NONE in another.stderr or variable.startswith("MPIIMPORT_SESSION")), another
 
 
 @as_root
@@ -335,4 +350,4 @@ def test_the_first_task_of_a_session_has_the_image_made(session: Session) -> Non
     tool = [str(Path(session.door).parent / "mpiimport"), "run", "--session", "--", *command]
     settle(session.warm.modules)
     outcome = run(tool, session.environment(MPIIMPORT_WARM="1"), 120, session.directory)
-    assert outcome.stdout == "False\nTrue\n", outcome
+    assert (outcome.stdout, outcome.stderr) == ("False\nTrue\n", "")

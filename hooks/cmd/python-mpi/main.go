@@ -68,7 +68,7 @@ func startWarm(installed, python string, words, env []string) {
 	if err == nil {
 		err = entry.Execute(command, env)
 	}
-	if rankenv.SpeaksForJob(env) {
+	if !errors.Is(err, warmstart.ErrNoneYet) && rankenv.SpeaksForJob(env) {
 		fmt.Fprintf(os.Stderr, "mpiimport: no warm image is used: %v (MPIIMPORT_WARM)\n", err)
 	}
 }

@@ -1,6 +1,5 @@
 """``mpiimport bake --warm FILE -- python app.py``: an interpreter that has imported its modules."""
 
-from collections import Counter
 from pathlib import Path
 
 from mpiimport.warm.checking import check
@@ -23,12 +22,11 @@ def bake_warm(image: Path, command: list[str], without: tuple[str, ...] = ()) ->
         raise Complaint(f"no image is made: {exc}") from None
     verdict = made.verdict
     print(f"made {image}: {len(verdict.modules)} modules, {made.size / MEGABYTE:.1f} MB, {len(verdict.files)} files")
-    needing = Counter(why for why in verdict.left_out.values() if why.startswith("it needs "))
-    for name, why in sorted(verdict.left_out.items()):
-        if why not in needing:
-            print(f"left out {name}: {why}")
-    if needing:
-        print(f"left out for what they need: {sum(needing.values())} modules")
+    reasons = verdict.reasons()
+    for name, why in reasons.items():
+        print(f"left out {name}: {why}")
+    if len(reasons) < len(verdict.left_out):
+        print(f"left out for what they need: {len(verdict.left_out) - len(reasons)} modules")
     return 0
 
 

@@ -13,7 +13,7 @@ from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.image_places import IMAGES, places_of_images
 from mpiimport.runtime.store.kept_store import last_use, size_of, uses
 from mpiimport.runtime.store.lock import LOCK
-from mpiimport.runtime.store.place import IMAGE, PROGRAM, REFUSED, STARTED, Place
+from mpiimport.runtime.store.place import IMAGE, LEFT_OUT, PROGRAM, REFUSED, STARTED, Place
 from mpiimport.runtime.store.place_names import batch_job
 
 from ..complaint import Complaint
@@ -126,10 +126,20 @@ def status() -> int:
     changed = {str(one.store): one.changed for one in session_look.look(place)}
     for store in stores:
         print(f"  {_described(Path(store), changed.get(store))}")
+        for line in _text(Path(store) / LEFT_OUT).splitlines():
+            print(f"    not in it: {ascii(line)[1:-1]}")
     for image in images:
         # What stands in there containers have written.
         print(f"  containers of the image {Path(image).name}: {in_words(size_of(image))}")
     return 0
+
+
+def _text(file: Path) -> str:
+    """Return what a file holds, if it is there."""
+    try:
+        return file.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return ""
 
 
 def _described(store: Path, changed: list[str] | None) -> str:
@@ -142,8 +152,8 @@ def _described(store: Path, changed: list[str] | None) -> str:
     except OSError as exc:
         # Removed meanwhile, or by hand.
         return f"{store}: {exc.strerror}"
-    if (store / REFUSED).exists():
-        reason = (store / REFUSED).read_text(encoding="utf-8", errors="surrogateescape")
+    reason = _text(store / REFUSED)
+    if reason:
         return f"{program}: no warm image: {ascii(reason)[1:-1]}; tried {_ago(filled)}"
     kind = "warm image, " if (store / IMAGE).exists() else ""
     came = f"{count} processes so far, the last {_ago(used)}, {users(store)} now" if count else "no process so far"

@@ -31,8 +31,8 @@ STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "filling"
 KINDS = STORES, PROGRAMS, WANTED, FILLING, OBJECTS
 # Seconds between two fillings for one program: of a tree that changes all the time nothing can be kept.
 REST = 10
-# In a store: what it is for; a warm image, which is all that such a store has; or why there is none.
-PROGRAM, IMAGE, REFUSED = "program", "image", "refused"
+# In a store: what it is for; a warm image, and what is not in that, or why there is none. These have nothing else.
+PROGRAM, IMAGE, LEFT_OUT, REFUSED = "program", "image", "left_out", "refused"
 # What people have started to fill stores, see ``host/commands/session.py``.
 STARTED = "started"
 # Seconds after which a store is given up that nobody has come to.

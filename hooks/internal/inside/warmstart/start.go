@@ -68,13 +68,13 @@ func Command(installed, python string, words, env []string) ([]string, error) {
 	}
 	store, found := keptplace.Store(env, key)
 	if !found {
-		return nil, errNone
+		return nil, none(env)
 	}
 	if _, err := os.Lstat(filepath.Join(store, "image")); err != nil {
 		if reason, err := os.ReadFile(filepath.Join(store, "refused")); err == nil {
 			return nil, errors.New(string(reason))
 		}
-		return nil, errNone
+		return nil, none(env)
 	}
 	command := []string{prefix.Starter(installed), "--door", prefix.Door(installed)}
 	if python != Usual {
@@ -89,6 +89,16 @@ func Command(installed, python string, words, env []string) ([]string, error) {
 		command = append(command, "--quiet")
 	}
 	return append(append(command, store), words...), nil
+}
+
+// ErrNoneYet is no news: in the session of a command the first task has the image made.
+var ErrNoneYet = errors.New("none is kept yet")
+
+func none(env []string) error {
+	if session, _ := environ.Get(env, ourvars.Session); session != "" {
+		return ErrNoneYet
+	}
+	return errNone
 }
 
 var errNone = errors.New("none is kept for this program, as it is started now, on this node; mpiimport session start --warm makes one")
@@ -120,15 +130,34 @@ func Key(installed, python, script string, env []string) (string, error) {
 	return "warm-" + hex.EncodeToString(sum[:]), nil
 }
 
+// signs of a container are left by Apptainer and SingularityCE.
+var signs = []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
+
 // rootOf tells one root of the file system from another: that of a container by what the launch plan knows of its image and
-// mounts, for each of the ranks may have mounted it by itself.
+// mounts, for each of the ranks may have mounted it by itself. Elsewhere by what is mounted: proc(5), mountinfo. The
+// directories that podman and docker make an overlay of are named there.
 func rootOf(env []string) (string, error) {
 	if image, _ := environ.Get(env, ourvars.Image); image != "" {
 		return image, nil
 	}
-	var root syscall.Stat_t
-	if err := syscall.Stat("/", &root); err != nil {
+	for _, name := range signs {
+		if value, _ := environ.Get(env, name); value != "" {
+			return "", errors.New("of this container's image nothing is known; start it by --mpiimport, with MPIIMPORT_KEEP=session")
+		}
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
 		return "", err
 	}
-	return fmt.Sprint(root.Dev, ":", root.Ino), nil
+	found := ""
+	for _, line := range strings.Split(string(mounts), "\n") {
+		fields := strings.Fields(line)
+		if _, what, ok := strings.Cut(line, " - "); ok && fields[4] == "/" {
+			found = fields[2] + " " + fields[3] + " " + what
+		}
+	}
+	if found == "" {
+		return "", errors.New("it cannot be told what is mounted as the root of this file system")
+	}
+	return found, nil
 }

@@ -64,9 +64,9 @@ func TestTheKeyTellsProgramsApart(t *testing.T) {
 			t.Errorf("another %s has the same key", name)
 		}
 	}
-	for _, path := range []string{"PATH=bin:/a", "PATH=/a::/b"} {
-		if _, err := Key("/p", Usual, app, []string{path}); err == nil {
-			t.Errorf("%s is the same everywhere", path)
+	for _, unknown := range []string{"PATH=bin:/a", "PATH=/a::/b", "APPTAINER_CONTAINER=/image.sif"} {
+		if _, err := Key("/p", Usual, app, []string{unknown}); err == nil {
+			t.Errorf("with %s there is a key", unknown)
 		}
 	}
 }
