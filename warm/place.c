@@ -76,6 +76,8 @@ static void map_regions(void) {
         } else {
             map(each.start, each.size, each.protection,
                 MAP_ANONYMOUS | MAP_NORESERVE | (each.kind == STACK ? MAP_GROWSDOWN : 0), -1, 0);
+            if (each.kind == WIPED && kernel3(__NR_madvise, each.start, each.size, MADV_WIPEONFORK))
+                fresh("the kernel wipes no memory in a fork", "");
         }
     }
 }

@@ -8,8 +8,9 @@ from .image_format import ANONYMOUS, MAPPED, PAGE, STACK, VDSO, VVAR
 
 LINE = re.compile(rb"([0-9a-f]+)-([0-9a-f]+) (....) ([0-9a-f]+) ([0-9a-f]+):([0-9a-f]+) (\d+) *(.*)")
 PRESENT, SWAPPED, OF_FILE = 1 << 63, 1 << 62, 1 << 61
-# Of smaps, VmFlags: MADV_WIPEONFORK, MADV_DONTFORK, mlock, io mapping.
-NOT_TO_BE_COPIED = {b"wf": "MADV_WIPEONFORK", b"dc": "MADV_DONTFORK", b"lo": "mlock", b"io": "of a device"}
+# Of smaps, VmFlags: MADV_DONTFORK, mlock, io mapping; and MADV_WIPEONFORK.
+NOT_TO_BE_COPIED = {b"dc": "MADV_DONTFORK", b"lo": "mlock", b"io": "of a device"}
+WIPED_IN_FORK = b"wf"
 
 
 class Refused(Exception):
@@ -66,17 +67,24 @@ def _mapping(match: "re.Match[bytes]") -> "Mapping | None":
     return Mapping(start, end - start, protection, kind, path, int(match[4], 16), device, int(match[7]))
 
 
-def refuse_what_may_not_be_copied(pid: int) -> None:
-    """Raise Refused where memory is marked as one process's own."""
+def wiped_in_fork(pid: int) -> set[int]:
+    """Return where memory begins that is zero in a forked process: the C library has its random numbers there, since
+    glibc 2.41. Raises Refused where memory is marked as one process's own in another way.
+    """
+    wiped = set()
     with open(f"/proc/{pid}/smaps", "rb") as stream:
-        of_kernel = False
+        start, of_kernel = 0, False
         for line in stream:
-            if LINE.match(line):
-                of_kernel = b"[v" in line
+            match = LINE.match(line)
+            if match:
+                start, of_kernel = int(match[1], 16), b"[v" in line
             elif line.startswith(b"VmFlags:") and not of_kernel:
                 for flag in line.split()[1:]:
+                    if flag == WIPED_IN_FORK:
+                        wiped.add(start)
                     if flag in NOT_TO_BE_COPIED:
                         raise Refused(f"memory may not be copied: {NOT_TO_BE_COPIED[flag]}")
+    return wiped
 
 
 def own_pages(pid: int, mapping: Mapping) -> list[bool]:

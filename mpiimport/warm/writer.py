@@ -15,11 +15,12 @@ from .image_format import (
     THREAD,
     VDSO,
     VVAR,
+    WIPED,
     Image,
     Region,
     Run,
 )
-from .memory_map import Mapping, Refused, mappings, memory_of, own_pages, refuse_what_may_not_be_copied
+from .memory_map import Mapping, Refused, mappings, memory_of, own_pages, wiped_in_fork
 
 # Pages between two runs that are written along rather than mapped by another call.
 GAP = 16
@@ -60,13 +61,15 @@ class Writer:
         must be as it is, beside what is mapped. Raises Refused.
         """
         image = self._image
-        refuse_what_may_not_be_copied(self._pid)
+        wiped = wiped_in_fork(self._pid)
         image.tables["words"] = [(image.add_text(word),) for word in words]
         for name, value in sorted(variables.items()):
             row = (image.add_text(name), ABSENT if value is None else image.add_text(value))
             image.tables["variables"].append(row)
         runs = []
         for mapping in mappings(self._pid):
+            if mapping.start in wiped:
+                mapping = mapping._replace(kind=WIPED)
             file = self._file(mapping) if mapping.kind == MAPPED else 0
             region = Region(*mapping[:4], file, mapping.offset if mapping.kind == MAPPED else 0)
             image.tables["regions"].append(region)
@@ -96,7 +99,7 @@ class Writer:
 
     def _runs(self, mapping: Mapping) -> list[tuple[int, int]]:
         """Return start and size of what of a mapping must be in the body."""
-        if mapping.kind in (VDSO, VVAR) or not mapping.protection:
+        if mapping.kind in (VDSO, VVAR, WIPED) or not mapping.protection:
             return []
         own = own_pages(self._pid, mapping)
         first = 0

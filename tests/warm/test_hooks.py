@@ -1,5 +1,6 @@
 """before_image, after_start and at_image: what programs and modules say about their own image."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,15 +9,17 @@ import mpiimport
 from lab.ranks import run
 from tests.conftest import but_everyday
 
-from .conftest import Warm
+from .conftest import Warm, interpreters
 
 USING = "from mpiimport import warm\n"
 
 
 @pytest.fixture(autouse=True)
-def importable(warm: Warm) -> None:
+def importable(tmp_path: Path) -> None:
     """mpiimport is on the program's search path, as its wheel has it."""
-    (warm.modules / "mpiimport").symlink_to(Path(mpiimport.__file__).parent)
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "mpiimport").symlink_to(Path(mpiimport.__file__).parent)
 
 
 def test_plainly_they_do_nothing(warm: Warm) -> None:
@@ -231,3 +234,12 @@ def test_it_is_the_same_from_another_directory(warm: Warm) -> None:
     command = ["sh", "-c", 'cd "$1"; shift; exec "$@"', "sh", str(Path(script).parent)]
     started = run([*command, warm.starter, str(warm.image), "app.py"], warm.environment(), 60)
     assert started.stdout == run([*command, warm.python, "app.py"], warm.environment(), 60).stdout
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("python", interpreters())
+def test_every_python_of_this_machine(warm_with: Callable[[str], Warm], python: str) -> None:
+    warm = warm_with(python)
+    script = with_data(warm, BEGIN + REST)
+    warm.bake(script)
+    assert warm.start_warm(script, "one") == warm.plain(script, "one")
