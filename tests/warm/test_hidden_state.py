@@ -39,6 +39,7 @@ LEFT_OUT = {
     "window": "import shutil\nVALUE = shutil.get_terminal_size()",
     "directory of temporary files": "import tempfile\nVALUE = tempfile.gettempdir()",
     "limits": "import resource\nVALUE = resource.getrlimit(resource.RLIMIT_NOFILE)",
+    "input": "import sys\nVALUE = sys.stdin.read()",
     "output": "print('imported')\nVALUE = 1",
     "file": "open('made', 'w').close()\nVALUE = 1",
     "child": "import subprocess\nVALUE = subprocess.check_output(['echo', 'x'])",

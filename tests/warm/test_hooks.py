@@ -173,6 +173,7 @@ REFUSED = {
     "x = os.getpid()": "the script: it asks for a process number",
     "import random\nx = random.random()": "the script: x differs between processes",
     "x = sys.argv[1:]": "the script: it looks at the command line",
+    "x = sys.stdin.read()": "the script: it asks for input",
     "print('hello')": "the script: it asks for output",
     "f = open('/dev/null')": "left a file open",
     "import threading, time\nthreading.Thread(target=time.sleep, args=(3,)).start()": "the script: ",
