@@ -45,7 +45,8 @@ struct file {
     word path, device, inode, size, mtime, ctime; /* times in nanoseconds */
 };
 
-enum kind { ANONYMOUS, MAPPED, STACK, VDSO, VVAR, DROPPABLE };
+/* WIPED: MADV_WIPEONFORK of madvise(2). It is zero in a forked process, by which libraries see that it is one. */
+enum kind { ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED };
 
 /* One mapping. `file` is a number in the section of files, `offset` one in that file. */
 struct region {

@@ -121,7 +121,7 @@ static void check_regions(void) {
         if (each.start < last || each.start % PAGE || each.size % PAGE || !each.size || end < each.start ||
             end >> LAST_ADDRESS || (each.start < OWN_END && end > OWN_BEGIN))
             damaged("a region lies where none can");
-        if (each.protection > 7 || each.kind > DROPPABLE || each.offset % PAGE ||
+        if (each.protection > 7 || each.kind > WIPED || each.offset % PAGE ||
             (each.kind == MAPPED && (each.file >= image->files.count || each.file >= MOST_FILES)))
             damaged("a region is of no known kind");
         last = end;

@@ -5,12 +5,7 @@
 #include "key.h"
 #include "process.h"
 
-#include <linux/mman.h>
 #include <sys/mman.h>
-
-#ifndef MAP_DROPPABLE
-#define MAP_DROPPABLE 0x08 /* mmap(2), since Linux 6.11 */
-#endif
 
 static int is_kernels(word kind) {
     return kind == VDSO || kind == VVAR;
@@ -74,14 +69,13 @@ static void map_regions(void) {
             while (!is_kernels(mappings[here].kind))
                 here++;
             move(mappings[here++].start, each.size, each.start);
-        } else if (each.kind == DROPPABLE) {
-            /* What the C library's getrandom keeps: a fork of the program, too, is to find zeros there. */
-            map(each.start, each.size, each.protection, MAP_DROPPABLE | MAP_ANONYMOUS, -1, 0);
         } else if (each.kind == MAPPED) {
             map(each.start, each.size, each.protection, MAP_PRIVATE, open_files[each.file], each.offset);
         } else {
             map(each.start, each.size, each.protection,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (each.kind == STACK ? MAP_GROWSDOWN : 0), -1, 0);
+            if (each.kind == WIPED && kernel3(__NR_madvise, each.start, each.size, MADV_WIPEONFORK))
+                fresh("the kernel wipes no memory in a fork", "");
         }
     }
 }

@@ -1,7 +1,7 @@
 /* warm-recorder LOG COMMAND...: runs a command and writes what it asks the kernel for, one line a call:
  *     THREAD NAME RESULT FIRST SECOND THIRD FOURTH PATH
  * in the order of the calls; numbers are decimal and signed, PATH is empty where a call has none. FIRST of clone3 is
- * its flags. `exit` is noted when a thread asks for its end. `rdtsc` is an instruction that reads the processor's
+ * its flags. Only reads of the standard input are noted. `exit` is noted when a thread asks for its end. `rdtsc` is an instruction that reads the processor's
  * clock: the processor refuses it, and it is done here (prctl(2), PR_SET_TSC). The vdso is hidden from the command, so
  * that it asks the kernel for the time as well. ptrace(2). The status is that of the command; 125: it could not be
  * traced. */
@@ -43,7 +43,7 @@ static const struct call {
     CALL(userfaultfd, 0), CALL(perf_event_open, 0), CALL(shmget, 0), CALL(shmat, 0), CALL(setitimer, 0),
     CALL(alarm, 0), CALL(timer_create, 0), CALL(rt_sigprocmask, 0), CALL(rt_sigaction, 0), CALL(madvise, 0),
     CALL(mlock, 0), CALL(mlockall, 0), CALL(mlock2, 0), CALL(mbind, 0), CALL(set_mempolicy, 0), CALL(prctl, 0),
-    CALL(seccomp, 0), CALL(write, 0), CALL(writev, 0), CALL(getuid, 0), CALL(geteuid, 0), CALL(getgid, 0), CALL(getegid, 0), CALL(getgroups, 0), CALL(getresuid, 0),
+    CALL(seccomp, 0), CALL(read, 0), CALL(readv, 0), CALL(write, 0), CALL(writev, 0), CALL(getuid, 0), CALL(geteuid, 0), CALL(getgid, 0), CALL(getegid, 0), CALL(getgroups, 0), CALL(getresuid, 0),
     CALL(getresgid, 0), CALL(setsid, 0), CALL(connect, 0), CALL(bind, 0),
     CALL(setpgid, 0), CALL(kill, 0), CALL(personality, 0), CALL(pkey_alloc, 0),
 #undef CALL
@@ -99,6 +99,9 @@ static void record(FILE *log, struct thread *thread, long result) {
     char path[4096] = "";
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         if (calls[i].number != (int)thread->at_entry.orig_rax)
+            continue;
+        int reads = calls[i].number == __NR_read || calls[i].number == __NR_readv;
+        if (reads && thread->at_entry.rdi != STDIN_FILENO)
             continue;
         if (calls[i].path && calls[i].number != __NR_execve)
             read_path(thread->id, argument(&thread->at_entry, calls[i].path), path, sizeof path);

@@ -3,7 +3,7 @@
     python -m benchmarks.programs.warm_starts --prefix build/prefix --output results.json
 
 The ways take turns. What a job costs above one that only starts MPI is what its imports cost. A job of one process does
-without MPI. Writes JSON: wall and CPU seconds of each job, and these costs beside those of plain jobs of the same round.
+without MPI. Writes JSON: wall and CPU seconds of each job, and these costs by those of plain jobs of the same round.
 """
 
 import json
@@ -31,9 +31,9 @@ from mpi4py import MPI
 import json, sys
 found = MPI.COMM_WORLD.gather("numpy" in sys.modules)
 if MPI.COMM_WORLD.rank == 0:
-    print(json.dumps(found))
+    print(json.dumps({"imported": found}))
 """
-NO_MPI = "import json, sys\nprint(json.dumps(['numpy' in sys.modules]))\n"
+NO_MPI = "import json, sys\nprint(json.dumps({'imported': ['numpy' in sys.modules]}))\n"
 
 
 def main() -> None:
@@ -68,7 +68,7 @@ def measure(prefix: Path, ranks: int, count: int, mpi: Mpi) -> dict[str, Any]:
 
         def job(way: str) -> dict[str, float]:
             done = launch(mpi, ranks, python if way == "warm" else Start(), programs[way])
-            if done.said != [way != "MPI alone"] * ranks:
+            if done.said != {"imported": [way != "MPI alone"] * ranks}:
                 sys.exit(f"warm_starts: {way}: {done.said}")
             return {"wall": round(done.wall, 3), "cpu": round(done.cpu, 3)}
 

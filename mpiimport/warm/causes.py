@@ -27,7 +27,7 @@ MEMORY, LIMITS, MACHINE, HOST, PLACE, NETWORK, MPI, KERNEL = (
     "MPI's library",
     "what the kernel keeps of a process",
 )
-PROCESSORS, PROCESSOR, IDENTITY = "the processors", "the processor that it runs on", "who runs it"
+PROCESSORS, PROCESSOR, IDENTITY, INPUT = "the processors", "the processor that it runs on", "who runs it", "input"
 HAZARDS = {
     **dict.fromkeys(("getrandom",), ENTROPY),
     **dict.fromkeys(("gettimeofday", "time", "times", "getrusage", "rdtsc"), TIME),
@@ -49,6 +49,7 @@ HAZARDS = {
     **dict.fromkeys(("setitimer", "alarm", "timer_create", "timerfd_create", "signalfd", "signalfd4"), KERNEL),
     **dict.fromkeys(("memfd_create", "memfd_secret", "io_uring_setup", "userfaultfd", "perf_event_open"), KERNEL),
     **dict.fromkeys(("connect", "bind"), NETWORK),
+    **dict.fromkeys(("read", "readv"), INPUT),
     **dict.fromkeys(("shmget", "shmat", "inotify_init1"), KERNEL),
 }
 LOOKS = {"stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat"}

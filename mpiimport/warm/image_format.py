@@ -6,7 +6,7 @@ from typing import NamedTuple
 MAGIC, VERSION = 0x6D7261772D69706D, 2
 PAGE, BLOCK = 4096, 1 << 20
 ABSENT = (1 << 64) - 1
-ANONYMOUS, MAPPED, STACK, VDSO, VVAR, DROPPABLE = range(6)
+ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED = range(6)
 SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "text")
 # Numbers of one entry in each section; a text is bytes.
 WIDTHS = {"files": 6, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "words": 1, "blocks": 1}

@@ -2,17 +2,15 @@
 
 import os
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from .image_format import ANONYMOUS, DROPPABLE, MAPPED, PAGE, STACK, VDSO, VVAR
+from .image_format import ANONYMOUS, MAPPED, PAGE, STACK, VDSO, VVAR
 
 LINE = re.compile(rb"([0-9a-f]+)-([0-9a-f]+) (....) ([0-9a-f]+) ([0-9a-f]+):([0-9a-f]+) (\d+) *(.*)")
 PRESENT, SWAPPED, OF_FILE = 1 << 63, 1 << 62, 1 << 61
-# Of smaps, VmFlags: MADV_WIPEONFORK, MADV_DONTFORK, mlock, io mapping.
-# MAP_DROPPABLE: zeros may take its place at any time, so they may in a new process.
-MAY_BE_DROPPED = b"dp"
-NOT_TO_BE_COPIED = {b"wf": "MADV_WIPEONFORK", b"dc": "MADV_DONTFORK", b"lo": "mlock", b"io": "of a device"}
+# Of smaps, VmFlags: MADV_DONTFORK, mlock, io mapping; and MADV_WIPEONFORK.
+NOT_TO_BE_COPIED = {b"dc": "MADV_DONTFORK", b"lo": "mlock", b"io": "of a device"}
+WIPED_IN_FORK = b"wf"
 
 
 class Refused(Exception):
@@ -35,7 +33,6 @@ class Mapping(NamedTuple):
 def mappings(pid: int) -> list[Mapping]:
     """Return the mappings of a process. Raises Refused for what no other process can have."""
     found = []
-    dropped = {start for start, _, flags in _flags(pid) if MAY_BE_DROPPED in flags}
     with open(f"/proc/{pid}/maps", "rb") as stream:
         for line in stream.read().splitlines():
             match = LINE.fullmatch(line)
@@ -43,7 +40,7 @@ def mappings(pid: int) -> list[Mapping]:
                 raise Refused(f"a mapping is of no known form: {line!r}")
             mapping = _mapping(match)
             if mapping is not None:
-                found.append(mapping._replace(kind=DROPPABLE) if mapping.start in dropped else mapping)
+                found.append(mapping)
     return found
 
 
@@ -70,24 +67,24 @@ def _mapping(match: "re.Match[bytes]") -> "Mapping | None":
     return Mapping(start, end - start, protection, kind, path, int(match[4], 16), device, int(match[7]))
 
 
-def refuse_what_may_not_be_copied(pid: int) -> None:
-    """Raise Refused where memory is marked as one process's own."""
-    for _, of_kernel, flags in _flags(pid):
-        for flag in flags:
-            if flag in NOT_TO_BE_COPIED and not of_kernel and MAY_BE_DROPPED not in flags:
-                raise Refused(f"memory may not be copied: {NOT_TO_BE_COPIED[flag]}")
-
-
-def _flags(pid: int) -> "Iterator[tuple[int, bool, list[bytes]]]":
-    """Yield the begin of each mapping, whether the kernel has made it, and its flags, by proc(5), smaps."""
+def wiped_in_fork(pid: int) -> set[int]:
+    """Return where memory begins that is zero in a forked process: the C library has its random numbers there, since
+    glibc 2.41. Raises Refused where memory is marked as one process's own in another way.
+    """
+    wiped = set()
     with open(f"/proc/{pid}/smaps", "rb") as stream:
         start, of_kernel = 0, False
         for line in stream:
             match = LINE.match(line)
-            if match is not None:
+            if match:
                 start, of_kernel = int(match[1], 16), b"[v" in line
-            elif line.startswith(b"VmFlags:"):
-                yield start, of_kernel, line.split()[1:]
+            elif line.startswith(b"VmFlags:") and not of_kernel:
+                for flag in line.split()[1:]:
+                    if flag == WIPED_IN_FORK:
+                        wiped.add(start)
+                    if flag in NOT_TO_BE_COPIED:
+                        raise Refused(f"memory may not be copied: {NOT_TO_BE_COPIED[flag]}")
+    return wiped
 
 
 def own_pages(pid: int, mapping: Mapping) -> list[bool]:

@@ -36,7 +36,6 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("joblib._multiprocessing_helpers", NUMBER): "temporary_names",
     # What its documentation shows.
     ("scipy.stats._new_distributions", ENTROPY): "random numbers in an example",
-    ("torch._C", ENTROPY): "generators",
 }
 # Paths of differences between twins, as graph.py writes them -> remedy.
 DIFFERENCES: Mapping[str, str] = {

@@ -29,13 +29,12 @@ ELEMENT = re.compile(r"(.*)\[\d+\]")
 @dataclass
 class Differences:
     """Paths, as graph.py writes them. ``own``: another value in each process, or with another rank or directory;
-    ``drawn``: those of them with another value in each process that is told the same; ``counted``: another value with
-    another number of processors; ``values``: what the first twin has at each.
+    ``drawn``: those of them with another value in each process that is told the same; ``values``: what the first twin
+    has at each.
     """
 
     own: set[str] = field(default_factory=set)
     drawn: set[str] = field(default_factory=set)
-    counted: set[str] = field(default_factory=set)
     values: State = field(default_factory=dict)
 
     def generators_of(self, name: str) -> list[tuple[str, str]]:
@@ -64,7 +63,8 @@ def compare(look: Callable[..., State], processors: list[int]) -> Differences:
     fourth = look(**other, before=lambda: begin_child(fixed=True, processor=another))
     own = _unlike(third, fourth) | _unlike(first, second)
     own -= _reordered([first, second, third, fourth], own)
-    return Differences(own, own & _unlike(first, second), _unlike(second, third) - own, first)
+    # What differs between the second and the third alone follows from the number of processors, which is in the key.
+    return Differences(own, own & _unlike(first, second), first)
 
 
 def _unlike(one: State, other: State) -> set[str]:

@@ -11,7 +11,6 @@ from .image_format import (
     ANONYMOUS,
     BLOCK,
     CHECKSUM_AT,
-    DROPPABLE,
     MACHINE,
     MAPPED,
     PAGE,
@@ -19,11 +18,12 @@ from .image_format import (
     THREAD,
     VDSO,
     VVAR,
+    WIPED,
     Image,
     Region,
     Run,
 )
-from .memory_map import Mapping, Refused, mappings, memory_of, own_pages, refuse_what_may_not_be_copied
+from .memory_map import Mapping, Refused, mappings, memory_of, own_pages, wiped_in_fork
 
 # Pages between two runs that are written along rather than mapped by another call.
 GAP = 16
@@ -75,7 +75,7 @@ class Writer:
         must be as it is, beside what is mapped. Raises Refused.
         """
         image = self._image
-        refuse_what_may_not_be_copied(self._pid)
+        wiped = wiped_in_fork(self._pid)
         image.tables["words"] = [(image.add_text(word),) for word in words]
         for name, value in sorted(variables.items()):
             row = (image.add_text(name), ABSENT if value is None else image.add_text(value))
@@ -83,7 +83,10 @@ class Writer:
         runs = []
         for mapping in mappings(self._pid):
             region = Region(*mapping[:4], 0, 0)
-            if mapping.kind == MAPPED:
+            if mapping.start in wiped:
+                mapping = mapping._replace(kind=WIPED)
+                region = Region(*mapping[:4], 0, 0)
+            elif mapping.kind == MAPPED:
                 file = self._file(mapping)
                 if self._make_room is None:
                     region = Region(*mapping[:4], file, mapping.offset)
@@ -117,7 +120,7 @@ class Writer:
 
     def _runs(self, mapping: Mapping) -> list[tuple[int, int]]:
         """Return start and size of what of a mapping must be in the body."""
-        if mapping.kind in (VDSO, VVAR, DROPPABLE) or not mapping.protection:
+        if mapping.kind in (VDSO, VVAR, WIPED) or not mapping.protection:
             return []
         if mapping.kind == MAPPED and self._make_room is not None:
             own = [True] * (mapping.size // PAGE)

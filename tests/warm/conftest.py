@@ -27,7 +27,7 @@ class Warm:
         self.modules = directory / "modules"
         self.image = directory / "image"
         for path in (self.modules, directory / "program", directory / "work"):
-            path.mkdir()
+            path.mkdir(exist_ok=True)
 
     def script(self, text: str, name: str = "app.py") -> str:
         path = self._directory / "program" / name

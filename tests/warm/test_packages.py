@@ -2,10 +2,11 @@
 
 import ast
 import os
+from collections.abc import Callable
 
 import pytest
 
-from tests.conftest import but_everyday
+from tests.conftest import but_everyday, interpreter
 
 from .conftest import Warm
 
@@ -58,6 +59,17 @@ PACKAGES = {
 def test_what_is_a_processs_own_is_its_own(request: pytest.FixtureRequest, name: str) -> None:
     """In process number namespaces, too, where all ranks may have the same number."""
     warm: Warm = request.getfixturevalue("warm_with_packages" if name != "standard library" else "warm")
+    expect_own(warm, name)
+
+
+@pytest.mark.full
+def test_keys_and_random_numbers_with_a_newer_c_library(warm_with: Callable[[str], Warm]) -> None:
+    """That of this Python takes random numbers without a system call."""
+    expect_own(warm_with(str(interpreter("3.14"))), "standard library")
+
+
+def expect_own(warm: Warm, name: str) -> None:
+    """Expect that what is the same is the same, and that nothing else is, plainly and in three starts."""
     imports, alike, own = PACKAGES[name]
     script = warm.script(f"{imports}\nprint(({alike},))\nprint(({own},))")
     said = warm.bake(script)
