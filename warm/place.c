@@ -5,6 +5,7 @@
 #include "key.h"
 #include "process.h"
 
+#include <linux/mman.h>
 #include <sys/mman.h>
 
 static int is_kernels(word kind) {
