@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -35,14 +37,14 @@ def launch(job: Job, part: Path) -> Launch:
     """Start ranks of a program by a launcher, behind `mpiimport run` or not."""
 
     def start(mpi: Mpi, *words: str | Path, front: bool = True, **variables: str) -> Outcome:
-        environment = job.environment(
-            mpi,
-            PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            PYTHONPATH=str(part.parent),
-            MPIIMPORT_STORE=str(job.stores()),
-            MPIIMPORT="1",
-            **{"MPIIMPORT_KEEP": "auto", **variables},
-        )
+        own = {
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "PYTHONPATH": str(part.parent),
+            "MPIIMPORT_STORE": str(job.stores()),
+            "MPIIMPORT": "1",
+            "MPIIMPORT_KEEP": "auto",
+        }
+        environment = job.environment(mpi, **{**own, **variables})
         program = [str(job.prefix / "bin" / "python-mpi"), str(job.directory / "app.py")]
         line = [*mpi.command(2), *(map(str, words) if words else program)]
         before = [str(job.prefix / "bin" / "mpiimport"), "run", "--"] if front else []
@@ -53,8 +55,8 @@ def launch(job: Job, part: Path) -> Launch:
 
 def fill(job: Job, mpi: Mpi, launch: Launch) -> None:
     script = job.script(SHOW)
-    # The door that `mpiimport run` puts on PYTHONPATH is part of what a program searches.
-    filled = launch(mpi, str(job.prefix / "bin" / "python-mpi"), script, MPIIMPORT_FILL="1")
+    # Whether `mpiimport run` stands in front makes no other program.
+    filled = launch(mpi, str(job.prefix / "bin" / "python-mpi"), script, front=False, MPIIMPORT_FILL="1")
     assert (filled.status, filled.stdout) == (0, ""), filled.stderr
 
 
@@ -83,11 +85,60 @@ def test_a_change_is_seen_at_the_next_launch(job: Job, mpich: Mpi, part: Path, l
     assert "session refresh" in outcome.ours()[-1] or keep == "auto"
 
 
-def test_what_a_shell_does_in_front_of_the_rank_is_seen(job: Job, mpich: Mpi, part: Path, launch: Launch) -> None:
+CHANGE = "echo 'value = 1' >$PART"
+IN_FRONT = {
+    "a shell": ["sh", "-c", f"{CHANGE}; $PYTHON $APP; exit"],
+    "a shell that becomes it": ["sh", "-c", f"{CHANGE}; exec $PYTHON $APP"],
+    "the last command of a shell": ["bash", "-c", f"{CHANGE} && $PYTHON $APP"],
+    "a wrapper": ["./wrapper", "python-mpi", "app.py"],
+    "a wrapper by its name": ["wrapper", "python-mpi", "app.py"],
+    "another launcher": ["sh", "-c", f"{CHANGE}; mpiexec -n 1 $PYTHON $APP"],
+}
+
+
+@pytest.mark.parametrize("case", IN_FRONT)
+def test_what_stands_in_front_of_the_rank_may_change_the_tree(
+    job: Job, mpich: Mpi, part: Path, launch: Launch, case: str
+) -> None:
     fill(job, mpich, launch)
-    python = f"{job.prefix}/bin/python-mpi {job.directory}/app.py"
-    outcome = launch(mpich, "sh", "-c", f"echo 'value = 1' >{part}; {python}; exit")
-    assert (outcome.status, outcome.lines()) == (0, ["plain 1"] * 2), outcome.stderr
+    python = job.prefix / "bin" / "python-mpi"
+    wrapper = job.script(f"#!/bin/sh\n{CHANGE}\nexec $PYTHON $APP\n", "wrapper")
+    wrapper.chmod(0o755)
+    path = f"{job.directory}:{mpich.prefix / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    variables = {"PART": str(part), "PYTHON": str(python), "APP": str(job.directory / "app.py"), "PATH": path}
+    outcome = launch(mpich, *IN_FRONT[case], **variables)
+    assert (outcome.status, {*outcome.lines()}) == (0, {"plain 1"}), outcome.stderr
+
+
+OTHER_VIEWS = {
+    "another mount namespace": 'exec unshare -m sh -c "mount --bind $OTHER $LIB; exec $PYTHON $APP"',
+    "another root": "exec chroot $ROOT $PYTHON $APP",
+}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can have another view of the file system")
+@pytest.mark.parametrize("case", OTHER_VIEWS)
+def test_a_look_counts_for_nobody_who_sees_other_files(
+    job: Job, mpich: Mpi, part: Path, launch: Launch, case: str
+) -> None:
+    fill(job, mpich, launch)
+    other, root = job.directory / "other", job.directory / "root"
+    root.mkdir()
+    shutil.copytree(part.parent, other)
+    (other / "part.py").write_text("value = 'other'\n")
+    # Named as python is, so that the line looks like one that starts it.
+    python = job.script(f"#!/bin/sh\n{OTHER_VIEWS[case]}\n", "bin/python")
+    python.chmod(0o755)
+    mounts = [["--rbind", "/", root], ["--make-rslave", root], ["--bind", other, f"{root}{part.parent}"]]
+    for words in mounts:
+        subprocess.run(["mount", *map(str, words)], check=True)
+    try:
+        variables = {"OTHER": str(other), "LIB": str(part.parent), "ROOT": str(root)}
+        variables |= {"PYTHON": str(job.prefix / "bin" / "python-mpi"), "APP": str(job.directory / "app.py")}
+        outcome = launch(mpich, python, job.directory / "app.py", **variables)
+    finally:
+        subprocess.run(["umount", "-R", "-l", str(root)], check=True)
+    assert (outcome.status, outcome.lines()) == (0, ["plain other"] * 2), outcome.stderr
 
 
 def test_what_a_rank_starts_later_looks_for_itself(job: Job, mpich: Mpi, part: Path, launch: Launch) -> None:
@@ -132,11 +183,13 @@ def test_a_session_is_refreshed_where_the_tree_has_changed(job: Job, mpich: Mpi,
     assert nothing.status == 1 and "session start" in nothing.stderr
     assert session("start", "--", *python).status == 0
     same = session("refresh")
-    assert (same.status, same.stdout) == (0, "the tree is as the stores say: 1\n"), same.stderr
+    assert (same.status, same.stdout) == (0, "the tree is as the stores say\n"), same.stderr
     part.write_text("value = 'new'\n")
-    settle(part)
     assert f"{part} has changed since" in session("status").stdout
+    # At once, and by somebody with other variables.
+    search = environment.pop("PYTHONPATH")
     refreshed = session("refresh")
+    environment["PYTHONPATH"] = search
     assert (refreshed.status, refreshed.stdout) == (0, f"script {script}: {part} has changed\n"), refreshed.stderr
     attached = run(python, {**environment, "MPIIMPORT": "1", "MPIIMPORT_KEEP": "session"}, 60, job.directory)
     assert attached.lines() == ["served new"], attached.stderr

@@ -8,7 +8,9 @@ import sys
 import time
 from pathlib import Path
 
+from mpiimport.runtime.listing import stamp_of
 from mpiimport.runtime.options import OptionError, Options, from_environment
+from mpiimport.runtime.root.witnesses import SETTLED
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.image_places import IMAGES, places_of_images
 from mpiimport.runtime.store.kept_store import last_use, size_of, uses
@@ -20,6 +22,8 @@ from ..complaint import Complaint
 from . import session_look, session_run
 
 LOCKS = Path("/proc/locks")
+# Seconds more than a file must have been left alone.
+AFTER = 0.2
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -57,24 +61,48 @@ def start(command: list[str], warm: bool = False) -> int:
     """
     if os.environ.get("MPIIMPORT") == "0":
         raise Complaint("MPIIMPORT=0 switches everything off, so no store would be filled; unset it")
-    status = _start(command, warm)
     place = kept_place()
-    if status == 0 and place is not None:
-        _remember(place, command, warm)
-    return status
-
-
-def _start(command: list[str], warm: bool, directory: str | None = None) -> int:
-    before = _filled()
+    if place is not None:
+        _forget_changed(place)
     environment = {**os.environ, "MPIIMPORT_FILL": "1", "MPIIMPORT": os.environ.get("MPIIMPORT") or "1"}
     if warm:
         environment["MPIIMPORT_WARM"] = "1"
+    status = _start(command, environment, None)
+    place = kept_place()
+    if status == 0 and place is not None:
+        _remember(place, command, environment)
+    return status
+
+
+def _forget_changed(place: Place) -> list[str]:
+    """Let no process come to stores that are no longer true, and wait until their tree has come to rest.
+
+    Return a line for each.
+    """
+    changed = [one for one in session_look.look(place) if one.changed]
+    lines = [f"{session_look.program_of(one.store)}: {one.changed[0]} has changed" for one in changed]
+    stamps = [stamp for one in changed for path in one.changed if (stamp := stamp_of(path)) is not None]
+    for one in changed:
+        place.forget(str(one.store))
+    # What has just changed is not kept: see root/witnesses.py.
+    newest = max((changed_at for _, changed_at, *_ in stamps), default=0)
+    wait = (newest + SETTLED) / 1e9 - time.time() + AFTER
+    if 0 < wait <= SETTLED / 1e9 + AFTER:
+        time.sleep(wait)
+    return lines
+
+
+def _start(command: list[str], environment: dict[str, str], directory: str | None) -> int:
+    before = _filled()
     try:
         ended = subprocess.run(command, env=environment, cwd=directory, check=False)
     except OSError as exc:
         raise Complaint(f"{command[0]} cannot be started: {exc.strerror}") from None
-    if ended.returncode or _filled() != before:
+    if ended.returncode:
+        print(f"mpiimport: {command[0]} ended with status {ended.returncode}", file=sys.stderr)
         return ended.returncode
+    if _filled() != before:
+        return 0
     if not batch_job():
         raise Complaint(
             f"{command[0]} ended, and filled no store: its python has to be started through mpiimport, as in "
@@ -86,9 +114,9 @@ def _start(command: list[str], warm: bool, directory: str | None = None) -> int:
     return 0
 
 
-def _remember(place: Place, command: list[str], warm: bool) -> None:
-    """Note what has filled stores, and where, for ``refresh``: JSON, a line each."""
-    line = json.dumps([command, warm, str(Path.cwd())]) + "\n"
+def _remember(place: Place, command: list[str], environment: dict[str, str]) -> None:
+    """Note what has filled stores, with which variables and where, for ``refresh``: JSON, a line each."""
+    line = json.dumps([command, environment, str(Path.cwd())]) + "\n"
     path = Path(place.path(STARTED))
     if not path.exists() or line not in path.read_text():
         with path.open("a") as stream:
@@ -98,20 +126,19 @@ def _remember(place: Place, command: list[str], warm: bool) -> None:
 def refresh() -> int:
     """Look at the tree, and start again what has filled stores if it has changed. Raises Complaint."""
     place = kept_place()
-    found = session_look.look(place) if place is not None else []
-    if place is None or not found:
-        raise Complaint("no stores are kept on this node that can be looked at here; mpiimport session start fills one")
-    changed = [one for one in found if one.changed]
-    for one in changed:
-        print(f"{session_look.program_of(one.store)}: {one.changed[0]} has changed")
+    kept = place.stores() if place is not None else []
+    if place is None or not kept:
+        raise Complaint("no stores are kept on this node; mpiimport session start fills one")
+    changed = _forget_changed(place)
     if not changed:
-        print(f"the tree is as the stores say: {len(found)}")
+        print("the tree is as the stores say")
         return 0
+    print("\n".join(changed))
     path = Path(place.path(STARTED))
     started = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     if not started:
         raise Complaint("tasks have filled these stores, and the next task fills another; nothing has to be done")
-    return max(_start(command, warm, directory) for command, warm, directory in started)
+    return max(_start(command, environment, directory) for command, environment, directory in started)
 
 
 def status() -> int:

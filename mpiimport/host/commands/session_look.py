@@ -5,6 +5,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from mpiimport.runtime.store.witnesses import WITNESSES, Witnesses
 
 from ..complaint import Complaint
 from .becoming import become
+from .launch_line import words_of_ranks
 
 THREADS = 16
 
@@ -61,22 +63,28 @@ def _read(store: Path) -> tuple[str, dict[str, Stamp | None]] | None:
 
 def run(command: list[str], find_place: Callable[[], Place | None], ignored: list[int]) -> int:
     """Look, tell the ranks that a command starts, and become it, whatever comes of the look. See ``become``."""
+    began = time.time()
     try:
         place = find_place()
-        told = _told(look(place)) if place is not None else ""
+        told = _told(look(place), command, began) if place is not None else ""
     except (Complaint, OSError):
         # What is wrong with options the ranks say, and look for themselves.
         told = ""
     return become(command, {**os.environ, LOOKED_BY_LAUNCH: told}, ignored)
 
 
-def _told(found: list[Look]) -> str:
-    """Name what has changed on standard error, and return what the ranks are told."""
+def _told(found: list[Look], command: list[str], began: float) -> str:
+    """Name what has changed on standard error, and return what the ranks are told. Raises OSError."""
+    true = {program_of(one.store) for one in found if not one.changed}
     for one in found:
-        if one.changed:
-            said = f"{one.changed[0]} has changed since the store of {program_of(one.store)} was filled"
-            print(f"mpiimport: {said}; it is not used", file=sys.stderr)
-    return in_one_text({one.generation: not one.changed for one in found})
+        program = program_of(one.store)
+        # Of a program there may be stores for several doors or environments.
+        if one.changed and program not in true:
+            said = f"{one.changed[0]} has changed since the store of {program} was filled; it is not used"
+            print(f"mpiimport: {said}", file=sys.stderr)
+    words = words_of_ranks(command)
+    told = {one.generation: not one.changed for one in found if one.changed or words is not None}
+    return in_one_text(told, words or [], began)
 
 
 def program_of(store: Path) -> str:

@@ -207,7 +207,7 @@ def _pack(
     # Else ranks read each file themselves.
     with_contents = options.serve == ALL
     code_read = manifest.code if with_contents else {}
-    table = {path: (*records.add(read.marshalled or b""), read.stamp) for path, read in code_read.items()}
+    table = {path: (*records.add(read.marshalled or b""), read.stamp) for path, read in sorted(code_read.items())}
     changeable = {path for path in tree.listings if _writable(path, writable, tree)}
     libraries = Libraries(tree.path, alone)
     if with_contents:
@@ -221,8 +221,10 @@ def _pack(
         libraries={},
         needs=libraries.needs,
         metadata={
-            directory: {name: None if content is None else records.add(content) for name, content in files.items()}
-            for directory, files in metadata.items()
+            directory: {
+                name: None if content is None else records.add(content) for name, content in sorted(files.items())
+            }
+            for directory, files in sorted(metadata.items())
         },
         answers=answers.known,
         aliases={},

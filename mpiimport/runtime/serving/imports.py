@@ -41,7 +41,7 @@ class Imports(Source):
     """The imports of this process from one store.
 
     ``uncached``: source files whose pyc this process is to write; ``libraries``: the staged ones; ``account``: what was
-    imported.
+    imported; ``damaged``: some of the store was not as it was written.
     """
 
     # These look past the finders, or start Pythons that would, and are taught to ask here.
@@ -70,7 +70,7 @@ class Imports(Source):
         self._found: set[str] = set()
         self._store = store
         self._ownership = ownership
-        self._damaged = False
+        self.damaged = False
         self._invalidated = False
         self._metadata = 0
 
@@ -262,9 +262,9 @@ class Imports(Source):
 
     def _report_damage(self) -> None:
         """Say once in this process that the store is not what root wrote."""
-        if not self._damaged:
+        if not self.damaged:
             say(f"mpiimport[{self.account.rank}]: the store is damaged; what is damaged is imported the ordinary way")
-        self._damaged = True
+        self.damaged = True
 
     def redirect_extensions(self) -> None:
         """Map extension modules from the store, whichever loader loads them: no file is mapped a second time."""

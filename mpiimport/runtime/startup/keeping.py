@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from ..program import Program
     from ..serving.site_answers import Answers
 
-NONE_YET = "no store is kept for this program as it is now; one is being filled for the next process (MPIIMPORT_KEEP)"
+NONE_YET = (
+    "no store is kept for this program as it is now; one is being filled for later processes (MPIIMPORT_KEEP), or will "
+    "be; mpiimport session start says what is in the way"
+)
 FIRST_PROCESS = (
     "this is the first process of its container, and nothing that it leaves behind outlives it; "
     "mpiimport session start fills the store"

@@ -127,6 +127,8 @@ class _Attached:
         self._index = Index.unpack(packed)
         self._generation = generation(packed)
         store.open_code()
+        if not store.is_sealed("code"):
+            raise Damaged("the code of the store is damaged")
 
     @classmethod
     def to(cls, place: Place, key: str) -> "_Attached | None":
@@ -150,7 +152,6 @@ class _Attached:
         # What the job may write to no store speaks of.
         if working_directory() in index.listings:
             return NONE_IN_SESSION
-        # A shell in front of this process may have changed the tree after whoever launched it has looked.
         trusted = trusted or (told == HOLDS and here is not None and is_rank_process(here))
         # Of what a container of podman's or docker's mounts nothing is told.
         trusted = trusted and index.mounts == image()[1] and image_on() != IMAGE_LAYERS
@@ -188,14 +189,19 @@ class _Attached:
 
         def tell() -> None:
             if os.getpid() == pid:
-                self._tell(account)
+                self._tell(account, imports.damaged)
 
         atexit.register(tell)
 
-    def _tell(self, account: Account) -> None:
-        """Leave word of what this process imported and nobody knew of. Never raises, and imports nothing."""
+    def _tell(self, account: Account, damaged: bool) -> None:
+        """Leave word of what this process imported and nobody knew of. Never raises, and imports nothing.
+
+        ``damaged``: the store is not as it was written, so that nobody else is to come to it.
+        """
         index = self._index
         try:
+            if damaged:
+                self._place.withdraw(self._key, self.store)
             new = {
                 name
                 for name in account.used()[1] - index.expected

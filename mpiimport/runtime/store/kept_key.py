@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # The image that a process runs in, as the runtime was told of it.
 IMAGE_NAMES = ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER")
+OF_PROCESS = "/proc/"
 NO_NAME = "the program is read from standard input; give it a file of its own"
 
 
@@ -46,7 +47,8 @@ def key_of(program: "Program", options: "Options", before_site: bool) -> str:
     Raises OSError where the interpreter's own tree cannot be looked at.
     """
     identity = program.identity()
-    if not identity:
+    # What such an entry leads to depends on who asks.
+    if not identity or any(entry.startswith(OF_PROCESS) for entry in sys.path):
         return ""
     facts = (
         identity,

@@ -1,21 +1,49 @@
-"""What `mpiimport run` has found where it looked, once for all ranks of a job, whether kept stores are still true."""
+"""What `mpiimport run` has found where it looked, once for all ranks of a job, whether kept stores are still true.
 
-from .. import os
+That a store is true counts only for a process that sees the same file systems, soon after, and whose command stands on
+the launcher's line: whatever comes between may have changed the tree. That a store is not true counts for everybody.
+"""
 
-# Generations of stores, each with HOLDS or CHANGED behind a colon; between commas.
+import sys
+
+from .. import os, time
+from ..digest import digest
+from .view import view
+
+# When the look began (whole seconds of the epoch), the view of who looked, the digest of the command, and generations
+# of stores, each with HOLDS or CHANGED behind a colon, between commas; all of that between slashes.
 LOOKED_BY_LAUNCH = "MPIIMPORT_LOOKED"
 HOLDS, CHANGED = "holds", "changed"
+# Seconds for which it counts.
+FRESH = 30
 
 
 def told_of(generation: str) -> str:
-    """Return HOLDS or CHANGED for a store; empty where nobody has looked at that."""
-    for entry in os.environ.get(LOOKED_BY_LAUNCH, "").split(","):
+    """Return HOLDS or CHANGED for a store; empty where nobody has looked at that, or not for this process.
+
+    Raises OSError where this process cannot say what it sees.
+    """
+    fields = os.environ.get(LOOKED_BY_LAUNCH, "").split("/")
+    if len(fields) != 4:
+        return ""
+    began, seen, command, entries = fields
+    for entry in entries.split(","):
         name, _, found = entry.partition(":")
-        if name == generation and found in (HOLDS, CHANGED):
-            return found
+        if name == generation and found == CHANGED:
+            return CHANGED
+        if name == generation and found == HOLDS:
+            is_soon = began.isdigit() and 0 <= time.time() - int(began) <= FRESH
+            return HOLDS if is_soon and (seen, command) == (view().hex(), _digest(sys.orig_argv[1:])) else ""
     return ""
 
 
-def in_one_text(found: dict[str, bool]) -> str:
-    """Return the variable's value. ``found``: generation of a store -> whether it is true."""
-    return ",".join(f"{name}:{HOLDS if holds else CHANGED}" for name, holds in found.items())
+def in_one_text(found: dict[str, bool], command: list[str], began: float) -> str:
+    """Return the variable's value. ``found``: generation of a store -> whether it is true; ``command``: what ranks
+    run, less the interpreter; ``began``: when the look did. Raises OSError.
+    """
+    entries = ",".join(f"{name}:{HOLDS if holds else CHANGED}" for name, holds in found.items())
+    return "/".join([str(int(began)), view().hex(), _digest(command), entries])
+
+
+def _digest(words: list[str]) -> str:
+    return digest("\0".join(words).encode(errors="surrogateescape")).hex()

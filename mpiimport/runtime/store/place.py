@@ -167,6 +167,13 @@ class Place:
             os.unlink(self.path(PROGRAMS, key))
         self._remove_unless_used(store.directory)
 
+    def forget(self, directory: str) -> None:
+        """Let nobody come to a store any more. Raises OSError."""
+        for key in self._names(PROGRAMS):
+            if self._target(key) == directory:
+                os.unlink(self.path(PROGRAMS, key))
+        self._remove_unless_used(directory)
+
     def want(self, key: str, modules: "Iterable[str]") -> None:
         """Let whoever comes next see to another store for a key, which has these modules too. Raises OSError."""
         lines = "".join(f"{name}\n" for name in modules if name.isprintable())

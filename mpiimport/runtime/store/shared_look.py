@@ -8,8 +8,9 @@ looked   in a store: when the last look began that found all as it was (ns, CLOC
 """
 
 from .. import os, time
-from ..digest import DIGEST_SIZE, digest
+from ..digest import DIGEST_SIZE
 from .locked_file import LockedFile
+from .view import view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from .store import Store
 
 LOOKED = "looked"
-# The view of a process: what is mounted for it, and its root.
-MOUNTS, ROOT = "/proc/self/ns/mnt", "/"
 TIME_SIZE = 8
 
 
@@ -30,25 +29,20 @@ def holds(store: "Store", asked: int, look: "Callable[[], bool]") -> bool:
     """
     answer = None
     try:
-        view = _view()
+        own = view()
         with LockedFile(store.path(LOOKED), os.O_CREAT) as descriptor:
-            if _counts(os.pread(descriptor, TIME_SIZE + DIGEST_SIZE, 0), asked, view):
+            if _counts(os.pread(descriptor, TIME_SIZE + DIGEST_SIZE, 0), asked, own):
                 return True
             began = time.monotonic_ns()
             answer = look()
             if answer:
-                os.pwrite(descriptor, began.to_bytes(TIME_SIZE, "little") + view, 0)
+                os.pwrite(descriptor, began.to_bytes(TIME_SIZE, "little") + own, 0)
     except OSError:
         # Nothing can be locked or written there, or whoever looks does not come to an end.
         pass
     return look() if answer is None else answer
 
 
-def _view() -> bytes:
-    root = os.stat(ROOT)
-    return digest(repr((os.readlink(MOUNTS), root.st_dev, root.st_ino)).encode())
-
-
-def _counts(record: bytes, asked: int, view: bytes) -> bool:
+def _counts(record: bytes, asked: int, own: bytes) -> bool:
     began = int.from_bytes(record[:TIME_SIZE], "little")
-    return record[TIME_SIZE:] == view and asked <= began <= time.monotonic_ns()
+    return record[TIME_SIZE:] == own and asked <= began <= time.monotonic_ns()

@@ -80,7 +80,7 @@ func (c Call) Run() (Outcome, error) {
 
 // starters start all ranks of a job at once: one look at the tree counts for all of them.
 var starters = []string{
-	"aprun", "flux", "jsrun", "mpiexec", "mpiexec.hydra", "mpiexec.mpich", "mpiexec.openmpi", "mpirun", "mpirun.mpich", "mpirun.openmpi", "orterun", "oshrun", "prterun", "srun",
+	"aprun", "jsrun", "mpiexec", "mpiexec.hydra", "mpiexec.mpich", "mpiexec.openmpi", "mpirun", "mpirun.mpich", "mpirun.openmpi", "orterun", "oshrun", "prterun", "srun",
 }
 
 // looks says whether kept stores are looked at before the ranks start.
