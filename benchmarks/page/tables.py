@@ -252,6 +252,26 @@ def farm_under_kills(result: dict[str, Any]) -> str:
     return f"{source(result)}\n\n{table(['tasks that were', 'number'], rows)}"
 
 
+@of_latest("warm_starts*.json")
+def warm_starts(result: dict[str, Any]) -> str:
+    """Show jobs in each way, and what a warm one costs above MPI's start by what a plain one does."""
+    ways = list(result["settings"][0]["ways"])
+    rows = [
+        [
+            str(one["ranks"]),
+            *(
+                "; ".join(f"{median([job[name] for job in one['ways'][way]]):.2f} s" for name in ("wall", "cpu"))
+                for way in ways
+            ),
+            *(f"{median(one['above'][name]):.2f}" for name in ("wall", "cpu")),
+        ]
+        for one in result["settings"]
+    ]
+    headings = ["ranks", *(f"{way}: wall; CPU" for way in ways), "above MPI, to plain: wall", "CPU"]
+    goals = "Goals: ranks {ranks}, one process without MPI {one process}.".format(**result["goals"])
+    return f"{source(result)}. {goals}\n\n{table(headings, rows)}"
+
+
 def wall_and_cpu(way: dict[str, list[float | None]]) -> str:
     known = ([value for value in way[name] if value is not None] for name in ("wall", "cpu"))
     return "; ".join(f"{median(values):.1f} s" if values else "? s" for values in known)

@@ -53,6 +53,7 @@ def written(directory: Path = RESULTS) -> str:
     parts += ["## A farm under kills", farm, "![Memory of all stores](benchmarks/farm.svg)"] if farm else []
     for heading, text in (
         ("## Jobs that keep a store", tables.kept_jobs(directory)),
+        ("## Warm starts", tables.warm_starts(directory)),
         ("## CPU of the imports", tables.import_cpu(directory)),
         ("## Binding of symbols", tables.binding(directory)),
     ):
