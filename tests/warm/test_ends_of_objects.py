@@ -1,0 +1,41 @@
+"""What an image holds is not looked at by collections, and what acts at its end still does."""
+
+from pathlib import Path
+
+import pytest
+
+import mpiimport
+
+from .conftest import Warm
+
+# Only the garbage collector ends it, when the interpreter ends.
+CYCLE = """
+class Ends:
+    def __del__(self):
+        print("ended", flush=True)
+one = Ends()
+one.own = one
+"""
+
+
+def test_what_acts_at_its_end_acts_in_each_process(warm: Warm, tmp_path: Path) -> None:
+    (warm.modules / "mpiimport").symlink_to(Path(mpiimport.__file__).parent)
+    script = warm.script(f"from mpiimport import warm\n{CYCLE}\nwarm.at_image()\nprint('on', flush=True)")
+    warm.bake(script)
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "on\nended\n"
+
+
+def test_a_module_whose_objects_act_at_their_end_is_as_plainly(warm: Warm) -> None:
+    warm.module("plant", CYCLE)
+    script = warm.script("import plant\nprint('on', flush=True)")
+    warm.bake(script)
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "on\nended\n"
+
+
+@pytest.mark.parametrize("module", ["email.message", "numpy"])
+def test_collections_pass_over_what_is_in_the_image(warm: Warm, module: str) -> None:
+    script = warm.script(
+        f"import {module}\nimport gc\nprint(gc.get_freeze_count() > 1000, len(gc.get_objects()) < 5000)"
+    )
+    warm.bake(script)
+    assert warm.start_warm(script).stdout == "True True\n"
