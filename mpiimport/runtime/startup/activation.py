@@ -14,15 +14,14 @@ from ..options import Options
 from ..program import Program
 from ..serving.path_hook import ask_before_importlib
 from ..serving.site_answers import Answers
-from ..store.launch_look import LOOKED_BY_LAUNCH
 from .closed_streams import ClosedStreamsKept
 from .decision import IMAGE_ON, unserved_interpreter, why_not
 from .exit_handlers import ExitHandlers
 
 # What our programs tell each other on the way to a rank, which the program need not know.
 HANDED_OVER = (
-    *(NAMED, STARTED, IMAGE_ON, IMAGE, LOOKED_BY_LAUNCH),
-    *("MPIIMPORT_APPLIED", "MPIIMPORT_PLAN", "MPIIMPORT_PROFILE"),
+    *(NAMED, STARTED, IMAGE_ON, IMAGE),
+    *("MPIIMPORT_APPLIED", "MPIIMPORT_LOOKED", "MPIIMPORT_PLAN", "MPIIMPORT_PROFILE"),
 )
 # Set by python-mpi where it looks for warm images, to the name of the Python that it starts otherwise. Other ranks may
 # have started from one then, and wait for nobody.
