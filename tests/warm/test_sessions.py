@@ -294,7 +294,7 @@ def test_why_there_is_no_image(session: Session) -> None:
     assert "1 left to the ranks" in session.begin(script)
     assert session.start_warm(script).stdout == "1\n"
     assert session.images(REFUSED) == []
-    assert "    not in it: plant: TOKEN differs between processes" in session.call("status").stdout
+    assert "    not in it: plant: it asks for entropy\n" in session.call("status").stdout
 
 
 @pytest.mark.full

@@ -44,6 +44,8 @@ func main() {
 	env := os.Environ()
 	var start []string
 	if installed, err := prefix.Of(); err == nil {
+		// What `mpiimport run` has put there for other starts of Python is no part of this program's variables.
+		env = environ.DropPath(env, "PYTHONPATH", prefix.SiteDirectory(installed))
 		wanted := warmstart.Wanted(words, env)
 		if wanted && !fresh {
 			startWarm(installed, python, words, env)
