@@ -8,7 +8,7 @@ import marshal
 import sys
 from _frozen_importlib_external import EXTENSION_SUFFIXES
 
-from .. import PACKAGE_DIRECTORY, os
+from .. import os
 from ..c_functions import call_interpreter
 from ..listing import DIRECTORY, FILE, KEPT, list_directory
 from ..machinery import fix_co_filename, names_seen
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from .command import Execution
 
 NO_SITE_FIELD = "no_site"
-# The directory with our sitecustomize, which `mpiimport run` puts on PYTHONPATH.
-DOOR = "door"
 # The standard library's directory of extension modules, of which few are needed.
 EXTENSIONS = "lib-dynload"
 
@@ -130,24 +128,11 @@ class EarlyStart:
         not the program's.
         """
         del sys.path[0]
-        _forget_door()
         # The interpreter has asked whether modules can be imported from the script.
         sys.path_importer_cache.pop(sys.argv[0], None)
         if with_site:
             _unset_no_site()
         return self._prepare_command(interpreter, sys.argv[1:], with_site, self._imports.remove)
-
-
-def _forget_door() -> None:
-    """Take our door off the search paths of this process and its children, as it does where it is the one."""
-    door = os.path.join(PACKAGE_DIRECTORY, DOOR)
-    if door in sys.path:
-        sys.path[:] = [entry for entry in sys.path if entry != door]
-        entries = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry != door]
-        if any(entries):
-            os.environ["PYTHONPATH"] = os.pathsep.join(entries)
-        else:
-            os.environ.pop("PYTHONPATH", None)
 
 
 def _unset_no_site() -> None:

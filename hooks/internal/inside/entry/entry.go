@@ -47,6 +47,8 @@ func Start(command []string, p Process) ([]string, []string) {
 			}
 			return command, env
 		default:
+			// What starts python by its sitecustomize is no part of a program that starts early.
+			env = environ.DropPath(env, "PYTHONPATH", prefix.SiteDirectory(p.Prefix))
 			how := "early"
 			if line.NoSite {
 				how = "early-nosite"
