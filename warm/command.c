@@ -2,7 +2,7 @@
 #include "text.h"
 
 char *door, *python, *image_path, **given, **variables, **plain;
-int trusted, quiet;
+int trusted, quiet, looks;
 
 enum { MOST = 4096 };
 
@@ -21,7 +21,7 @@ static void prepare_door(void) {
     plain = command;
 }
 
-/* [--door DOOR [--python PYTHON] [--trusted] [--quiet]] IMAGE SCRIPT [ARGUMENTS]; without a door IMAGE is a file. */
+/* [--door DOOR [--python PYTHON] [--trusted] [--quiet] [--look]] IMAGE SCRIPT [ARGUMENTS]; without a door IMAGE is a file. */
 void read_command(word count, char **arguments) {
     static char none[] = "", *nothing[] = {0};
     word at = 1;
@@ -32,6 +32,8 @@ void read_command(word count, char **arguments) {
                 trusted = 1;
             else if (same(arguments[at], "--quiet"))
                 quiet = 1;
+            else if (same(arguments[at], "--look"))
+                looks = 1;
             else if (same(arguments[at], PYTHON) && at + 1 < count)
                 python = arguments[++at];
             else

@@ -10,8 +10,9 @@ extern char *door, *python;
 /* Says to the door that there was no image to start from, and which Python to start. */
 #define FRESH "--fresh"
 #define PYTHON "--python"
-/* A session vouches for the tree; somebody else says for the job what is to be said. */
-extern int trusted, quiet;
+/* A session vouches for the tree; somebody else says for the job what is to be said; nothing is to start, and the status says
+ * whether it could. */
+extern int trusted, quiet, looks;
 /* The image, or the kept store that has it; the script with its arguments; variables. */
 extern char *image_path, **given, **variables;
 /* What is executed in doubt, once that is known. */

@@ -55,6 +55,11 @@ static void execute(char **command) {
 }
 
 void fresh(const char *reason, const char *what) {
+    if (looks) {
+        say(reason);
+        say(what);
+        kernel3(__NR_exit_group, 1, 0, 0);
+    }
     static char text[LONGEST], *command[MOST + 1];
     word count = plain ? 0 : known_words(text, command, MOST / 2);
     if (!quiet) {

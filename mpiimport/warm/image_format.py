@@ -1,7 +1,8 @@
 """The layout of an image file, as warm/format.h has it: all numbers are 64 bits, little-endian."""
 
 import struct
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, NamedTuple
 
 MAGIC, VERSION = 0x6D7261772D69706D, 2
 PAGE, BLOCK = 4096, 1 << 20
@@ -78,3 +79,41 @@ class Image:
             tables += piece
         first = (MAGIC, VERSION, HEADER.size, 0, at + len(tables), body_at, file_size, self.seal)
         return HEADER.pack(*first, *self.thread, *self.memory, *self.machine, *sections) + tables
+
+
+class Tables:
+    """Header and tables of a packed image. ``body_at``, ``file_size``: where its body begins, and what the file has.
+
+    Raises Damaged where they are not as they were written.
+    """
+
+    def __init__(self, stream: BinaryIO, digest: Callable[[bytes], int]) -> None:
+        """``digest``: of bytes, a number."""
+        first = stream.read(HEADER.size)
+        if len(first) < HEADER.size:
+            raise Damaged("it is shorter than its header")
+        numbers = HEADER.unpack(first)
+        magic, version, size, checksum, tables_end, body_at, file_size, _ = numbers[:BEFORE]
+        self.body_at: int = body_at
+        self.file_size: int = file_size
+        if (magic, version, size) != (MAGIC, VERSION, HEADER.size):
+            raise Damaged("it is of another version, or no image")
+        if not HEADER.size <= tables_end <= self.body_at <= self.file_size:
+            raise Damaged("its sizes do not fit")
+        self._data = first + stream.read(tables_end - len(first))
+        if digest(self._data[:CHECKSUM_AT] + bytes(8) + self._data[CHECKSUM_AT + 8 :]) != checksum:
+            raise Damaged("the checksum of its tables is another")
+        self._sections = numbers[BEFORE + THREAD + MEMORY + MACHINE :]
+
+    def rows(self, name: str) -> Iterator[tuple[int, ...]]:
+        """Yield the entries of a section."""
+        at, count = self._section(name)
+        return struct.iter_unpack(f"<{WIDTHS[name]}Q", self._data[at : at + 8 * WIDTHS[name] * count])
+
+    def text(self, offset: int) -> bytes:
+        at, _ = self._section("text")
+        return self._data[at + offset : self._data.index(b"\0", at + offset)]
+
+    def _section(self, name: str) -> tuple[int, int]:
+        number = 2 * SECTIONS.index(name)
+        return self._sections[number], self._sections[number + 1]

@@ -1,8 +1,12 @@
-"""A warm image among the kept stores: ``publishing.py DIRECTORY STATUS PYTHON OPTIONS... SCRIPT [ARGUMENTS]``.
+"""A warm image among the kept stores.
 
-A process that was asked to fill a kept store becomes this one. DIRECTORY is the place of those stores; STATUS the one
-to end with where all goes well; PYTHON the name by which the door starts Python, - for its usual ones; OPTIONS are the
-interpreter's.
+    publishing.py publish DIRECTORY STATUS SENT PYTHON OPTIONS... SCRIPT [ARGUMENTS]
+    publishing.py make STORE PYTHON OPTIONS... SCRIPT [ARGUMENTS]
+
+A process that was asked to fill a kept store becomes the first. DIRECTORY is the place of those stores; STATUS the one
+to end with where all goes well; SENT a store with an image that was made for all nodes, - if there is none; PYTHON the
+name by which the door starts Python, - for its usual ones; OPTIONS are the interpreter's. The second one makes the
+image for all nodes, in a store of that place.
 """
 
 import os
@@ -21,27 +25,27 @@ from mpiimport.runtime.program import Program  # noqa: E402
 from mpiimport.runtime.size import in_words  # noqa: E402
 from mpiimport.runtime.store.place import IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, Place  # noqa: E402
 from mpiimport.runtime.store.store import NoRoom, Store  # noqa: E402
+from mpiimport.warm.fitting import DOOR, SECONDS, why_not_here  # noqa: E402
 from mpiimport.warm.maker import Made, make, split  # noqa: E402
 from mpiimport.warm.memory_map import Refused  # noqa: E402
 
-DOOR = PACKAGES.parent / "bin" / "python-mpi"
-SECONDS = 60
+NOTHING_SENT = "-"
 # As the door looks for them along PATH: hooks/cmd/python-mpi.
 USUAL, PYTHONS = "-", ("python", "python3")
 
 
-def publish(place: Place, name: str, words: list[str]) -> str:
-    """Make the image of a script, and let whoever comes start from it, or see why there is none. Return what to say.
+def publish(place: Place, sent: str, name: str, words: list[str]) -> str:
+    """Let whoever comes start from the image of a script, or see why there is none. Return what to say.
 
-    ``name``: that of Python; ``words``: the interpreter's options, the script and its arguments. Where another process
-    of this node makes it there is nothing to say. Raises Refused, where there is no image.
+    ``sent``: the store with what was made for all nodes, if it has come; where that does not fit, this node makes its
+    own. ``name``: that of Python; ``words``: the interpreter's options, the script and its arguments. Where another
+    process of this node makes it there is nothing to say. Raises Refused, where there is no image.
     """
-    python, looked_at = _python(PYTHONS if name == USUAL else (name,))
-    (_, *options), program = split([python, *words])
-    if options:
-        raise Refused(f"{DOOR.name} starts python without options: {' '.join(options)}")
+    # Nobody can come to what was sent, so that a sweep takes it unless it is used.
+    store = Store.join(sent, kept=True) if sent != NOTHING_SENT else None
+    command, looked_at = _command(name, words)
     place.complete()
-    key = _key(name, program[0])
+    key = _key(name, command[1])
     if from_environment().session and os.path.lexists(place.path(PROGRAMS, key)):
         # For the session of a command the tree is as it was.
         return ""
@@ -50,9 +54,50 @@ def publish(place: Place, name: str, words: list[str]) -> str:
         return ""
     try:
         place.sweep(LEASE)
-        return _fill(place, key, [python, *program], looked_at)
+        if store is not None and _take(place, key, store, command):
+            return ""
+        return _fill(place, key, command, looked_at)
     finally:
         os.close(filling)
+
+
+def make_for_all(directory: str, name: str, words: list[str]) -> str:
+    """Make the image of a script, or write down why there is none, in a store that other nodes get, too.
+
+    Return what to say. Raises Refused. ``name``, ``words``: as for ``publish``.
+    """
+    store = Store.join(directory, kept=True)
+    if store is None:
+        raise Refused(f"{directory} has gone")
+    command, looked_at = _command(name, words)
+    made = _make(store, command, looked_at)
+    return _said(command, made, "made")
+
+
+def _command(name: str, words: list[str]) -> tuple[list[str], list[str]]:
+    """Return what the door starts, and all paths that it would look at. Raises Refused."""
+    python, looked_at = _python(PYTHONS if name == USUAL else (name,))
+    (_, *options), program = split([python, *words])
+    if options:
+        raise Refused(f"{DOOR.name} starts python without options: {' '.join(options)}")
+    return [python, *program], looked_at
+
+
+def _take(place: Place, key: str, store: Store, command: list[str]) -> bool:
+    """Publish what another node has made; tell whether it fits this one. Raises Refused, where it has no image."""
+    refused = Path(store.path(REFUSED))
+    why = "" if refused.exists() else why_not_here(Path(store.directory), command[1:])
+    if why:
+        # It is nobody's, so it goes when this process leaves it.
+        store.kept = False
+        store.leave()
+        print(f"mpiimport: the warm image of another node does not fit {os.uname().nodename}: {why}", file=sys.stderr)
+        return False
+    place.publish(key, store, Program.parse(command[1:]).identity())
+    store.leave()
+    if refused.exists():
+        raise Refused(refused.read_text(errors="surrogateescape"))
+    return True
 
 
 def _fill(place: Place, key: str, command: list[str], looked_at: list[str]) -> str:
@@ -60,30 +105,42 @@ def _fill(place: Place, key: str, command: list[str], looked_at: list[str]) -> s
         store = place.create({}, from_environment())
     except NoRoom as exc:
         raise Refused(str(exc)) from None
+    identity = Program.parse(command[1:]).identity()
     try:
-        identity = Program.parse(command[1:]).identity()
         try:
-            made = _make(store, command, place, looked_at)
-        except Refused as exc:
-            Path(store.path(REFUSED)).write_text(str(exc), errors="surrogateescape")
-            place.publish(key, store, identity)
-            raise
-        reasons = "".join(f"{name}: {why}\n" for name, why in made.verdict.reasons().items())
-        Path(store.path(LEFT_OUT)).write_text(reasons, errors="surrogateescape")
-        place.publish(key, store, identity)
+            made = _make(store, command, looked_at)
+        finally:
+            if os.path.exists(store.path(IMAGE)) or os.path.exists(store.path(REFUSED)):
+                place.publish(key, store, identity)
     finally:
         store.leave()
+    return _said(command, made, "kept")
+
+
+def _said(command: list[str], made: Made, done: str) -> str:
     left = f", {len(made.verdict.left_out)} left to the ranks" if made.verdict.left_out else ""
-    return f"a warm image of {identity} is kept: {len(made.verdict.modules)} modules{left}, {in_words(made.size)}"
+    of = Program.parse(command[1:]).identity()
+    return f"a warm image of {of} is {done}: {len(made.verdict.modules)} modules{left}, {in_words(made.size)}"
 
 
-def _make(store: Store, command: list[str], place: Place, looked_at: list[str]) -> Made:
-    if not store.executable:
-        raise Refused(f"nothing in {place.directory} can be executed (noexec); name another directory, MPIIMPORT_STORE")
+def _make(store: Store, command: list[str], looked_at: list[str]) -> Made:
+    """Make the image in a store. Raises Refused, the reason being there then."""
     try:
-        return make(Path(store.path(IMAGE)), command, place=Path(place.directory), files=looked_at)
-    except (OSError, subprocess.SubprocessError) as exc:
-        raise Refused(repr(exc)) from None
+        if not store.executable:
+            raise Refused(
+                f"nothing in {store.directory} can be executed (noexec); name another directory, MPIIMPORT_STORE"
+            )
+        try:
+            place = Path(store.directory).parents[1]
+            made = make(Path(store.path(IMAGE)), command, place=place, files=looked_at)
+        except (OSError, subprocess.SubprocessError) as exc:
+            raise Refused(repr(exc)) from None
+    except Refused as exc:
+        Path(store.path(REFUSED)).write_text(str(exc), errors="surrogateescape")
+        raise
+    reasons = "".join(f"{name}: {why}\n" for name, why in made.verdict.reasons().items())
+    Path(store.path(LEFT_OUT)).write_text(reasons, errors="surrogateescape")
+    return made
 
 
 def _python(names: tuple[str, ...]) -> tuple[str, list[str]]:
@@ -109,12 +166,18 @@ def _key(python: str, script: str) -> str:
     return asked.stdout.strip()
 
 
-def main(directory: str, status: str, python: str, *words: str) -> int:
-    """Publish, say what came of it, and return the exit status."""
+def main(what: str, *words: str) -> int:
+    """Do what the first word says, say what came of it, and return the exit status."""
     try:
-        said, ended = publish(Place(directory), python, list(words)), int(status)
+        if what == "make":
+            directory, python, *command = words
+            said, ended = make_for_all(directory, python, command), 0
+        else:
+            directory, status, sent, python, *command = words
+            said, ended = publish(Place(directory), sent, python, command), int(status)
     except Refused as exc:
-        said, ended = f"no warm image is kept: {exc}", 1
+        # Whoever publishes what was made for all says it.
+        said, ended = f"no warm image is kept: {exc}" if what != "make" else "", 1
     if said and speaks_for_job(os.environ):
         print(f"mpiimport: {said}", file=sys.stderr)
     return ended

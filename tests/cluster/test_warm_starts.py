@@ -1,4 +1,4 @@
-"""Ranks on several nodes that start from warm images, each node from its own: the shared tree is asked for nothing."""
+"""Ranks on several nodes that start from one warm image: the shared tree is asked for nothing."""
 
 import os
 import sys
@@ -76,3 +76,27 @@ def test_ranks_ask_the_tree_for_nothing(warm: Warm, shared: SharedFileSystem) ->
     assert len(ranks) == RANKS
     asked = [operation for operation in operations if operation.pid in ranks]
     assert [operation for operation in asked if "/mark" not in operation.path] == []
+
+
+def test_one_node_makes_the_image_for_all(warm: Warm) -> None:
+    script = warm.job.script(TEXT)
+    begun = warm.begin(script)
+    assert (begun.status, begun.stdout) == (0, ""), begun
+    assert f"has come to {NODES} of {NODES} nodes" in begun.stderr
+    assert "does not fit" not in begun.stderr
+    assert begun.stderr.count("a warm image of") == 1, "the one that root has made"
+    again = warm.begin(script)
+    assert (again.status, again.stdout) == (0, ""), again
+    outcome = warm.run(script)
+    assert (outcome.stderr, outcome.lines()) == ("", on_all_nodes("warm 10 []"))
+
+
+def test_all_nodes_know_why_there_is_no_image(warm: Warm) -> None:
+    script = warm.job.script("print('plain')")
+    begun = warm.begin(script)
+    assert begun.status == 1
+    assert "no warm image is kept: the script does not begin with imports" in begun.stderr
+    outcome = warm.run(script)
+    assert outcome.lines() == ["plain"] * RANKS
+    assert "the script does not begin with imports" in outcome.stderr
+    assert warm.session("status").stdout.count("no warm image: the script does not begin with imports") == NODES

@@ -14,8 +14,10 @@ from ..store.kept_placement import KeptPlacement
 from .agreement import SteppedAside
 from .closed_streams import ClosedStreamsKept
 from .decision import why_not
+from .sending_image import SendingImage
 from .service import Service
 from .starting import load_mpi
+from .warm_image import Maker, become_maker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     from ..store.store import Store
 
 
+# Seconds in which a warm image is made: several interpreters import the program's modules.
+MAKING = 600
+
+
 class Publishing(Service):
     """The service of a rank that is to keep a store, and not to run the program.
 
@@ -46,13 +52,24 @@ class Publishing(Service):
         answers: "Answers",
         before_site: bool,
         loaded: set[str],
+        sending: SendingImage | None,
     ) -> None:
-        """``loaded``: the modules that a process has when it attaches."""
+        """``loaded``: the modules that a process has when it attaches; ``sending``: where a warm image is wanted."""
         super().__init__(ownership, options, program, answers, before_site, None)
         self._loaded = loaded
+        self._sending = sending
+        if sending is not None:
+            self._deadline += MAKING
         self._placement: KeptPlacement = KeptPlacement(options)
         self._key = ""
         self.kept = ""
+
+    def _run_phases(self, transport: "Transport", gathers: "Transport | None") -> "tuple[Imports, Gathering]":
+        """Send the warm image, too, to nodes that keep a store by now."""
+        done = super()._run_phases(transport, gathers)
+        if self._sending is not None:
+            self._sending.take_part(transport)
+        return done
 
     def state_facts(self, transport: "Transport") -> tuple[dict[str, int], list[int]]:
         """See, besides, whether there can be a store for the program."""
@@ -128,14 +145,18 @@ def publish_now(
     """
     status = 1
     finish = None
+    sending = None
     try:
         reason = why_not(here, options)
         if reason:
             raise SteppedAside(reason)
         # Those that attach will not have what MPI needs.
         loaded = set(sys.modules)
+        if options.warm:
+            sending = SendingImage(options, Maker.begin(options, program, python) if here.rank == 0 else None)
         with ClosedStreamsKept():
-            service = Publishing(load_mpi(before_site, options), options, program, answers, before_site, loaded)
+            ownership = load_mpi(before_site, options)
+            service = Publishing(ownership, options, program, answers, before_site, loaded, sending)
             finish = service.finish
             service.start()
         said, status = service.kept, 0
@@ -150,10 +171,8 @@ def publish_now(
     try:
         if finish is not None:
             finish(status == 0)
-        if options.warm:
-            from .warm_image import become_maker
-
-            status = become_maker(options, program, python, status)
+        if sending is not None and sending.leads:
+            status = become_maker(options, program, python, status, sending.directory)
     finally:
         # The program is not to be run, by whichever door this process came.
         os._exit(status)

@@ -72,6 +72,8 @@ class Service:
         self._answers = answers
         self._before_site = before_site
         self._placement = Placement(options)
+        # Seconds that the start-up may take.
+        self._deadline = options.deadline
         # Until the phases have come to their end.
         self._gather: Callable[[], None] = lambda: None
         self._all_fail: Callable[[float], bool] = _wait_alone
@@ -79,7 +81,7 @@ class Service:
     def start(self) -> None:
         """Run the phases on every rank. Raises SteppedAside on every rank, or on none."""
         try:
-            run_before_deadline(self.options.deadline, self._take_part)
+            run_before_deadline(self._deadline, self._take_part)
         except BaseException:
             self.leave()
             raise

@@ -1,39 +1,86 @@
-"""A process that has filled a kept store becomes the one that makes the warm image of its program."""
+"""A process that has filled a kept store sees to the warm image of its program, which another program makes."""
 
 import sys
 
+from ...rank_variables import speaks_for_job
 from .. import PACKAGE_DIRECTORY, os
 from ..messages import say
 from ..program import SCRIPT
-from ..store.place import Place
+from ..store.place import IMAGE, LEFT_OUT, REFUSED, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..options import Options
     from ..program import Program
+    from ..store.store import Store
 
 MAKER = "warm", "publishing.py"
+# What the maker is to do, and that no other node has sent an image.
+PUBLISH, MAKE, NOTHING_SENT = "publish", "make", "-"
 NO_DOOR = "start the session by PREFIX/bin/python-mpi, or in a container by a rank, as the job itself"
 NO_SCRIPT = "only a script has one; give the program a file of its own"
 
 
-def become_maker(options: "Options", program: "Program", python: str, status: int) -> int:
+def become_maker(
+    options: "Options", program: "Program", python: str, status: int, directory: str = NOTHING_SENT
+) -> int:
     """Become the maker, which ends with ``status`` where all goes well. Return another one where that cannot be.
 
-    ``python``: by which name python-mpi starts this Python; empty where that has not.
+    ``python``: by which name python-mpi starts this Python; empty where that has not; ``directory``: of the store with
+    the image that was sent to this node.
     """
     try:
-        if not python:
-            raise OSError(NO_DOOR)
-        if program.kind != SCRIPT:
-            raise OSError(NO_SCRIPT)
         place = Place.found_or_made(options.store_places(), options.session)
-        maker = os.path.join(PACKAGE_DIRECTORY, *MAKER)
-        # Options of the interpreter stand there, too.
-        command = [sys.executable, "-I", maker, place.directory, str(status), python, *sys.orig_argv[1:]]
-        # It starts plain interpreters, whatever doors the environment opens.
-        environment = {name: value for name, value in os.environ.items() if name != "MPIIMPORT_FILL"}
-        os.execve(sys.executable, command, {**environment, "MPIIMPORT": "0"})
+        command = _command(program, python, PUBLISH, place.directory, str(status), directory)
+        os.execve(command[0], command, _environment())
     except Exception as exc:
-        say(f"mpiimport: no warm image is kept: {exc or type(exc).__name__}")
+        _say_none_is_kept(exc)
     return 1
+
+
+class Maker:
+    """The process that makes, on root, the image for all nodes. It begins before MPI, for nothing is started after."""
+
+    def __init__(self, options: "Options", program: "Program", python: str) -> None:
+        """Raises OSError and NoRoom."""
+        place = Place.found_or_made(options.store_places(), options.session)
+        # Nobody can come to it, so it goes with the last process that has it.
+        self._store = place.create({}, options)
+        command = _command(program, python, MAKE, self._store.directory)
+        self._process = os.posix_spawn(command[0], command, _environment())
+
+    @classmethod
+    def begin(cls, options: "Options", program: "Program", python: str) -> "Maker | None":
+        """Begin to make the image; say so where that cannot be."""
+        try:
+            return cls(options, program, python)
+        except Exception as exc:
+            _say_none_is_kept(exc)
+            return None
+
+    def finish(self) -> "tuple[Store, dict[str, int]]":
+        """Wait for its end. Return the store, and the sizes of its files that other nodes need, by name."""
+        os.waitpid(self._process, 0)
+        found = set(os.listdir(self._store.directory)).intersection((IMAGE, LEFT_OUT, REFUSED))
+        return self._store, {name: os.stat(self._store.path(name)).st_size for name in sorted(found)}
+
+
+def _command(program: "Program", python: str, *words: str) -> list[str]:
+    """Return what starts the maker. Raises OSError, where no image can be of use."""
+    if not python:
+        raise OSError(NO_DOOR)
+    if program.kind != SCRIPT:
+        raise OSError(NO_SCRIPT)
+    maker = os.path.join(PACKAGE_DIRECTORY, *MAKER)
+    # Options of the interpreter stand there, too.
+    return [sys.executable, "-I", maker, *words, python, *sys.orig_argv[1:]]
+
+
+def _environment() -> dict[str, str]:
+    """The maker starts plain interpreters, whatever doors the environment opens."""
+    return {**{name: value for name, value in os.environ.items() if name != "MPIIMPORT_FILL"}, "MPIIMPORT": "0"}
+
+
+def _say_none_is_kept(exc: Exception) -> None:
+    if speaks_for_job(os.environ):
+        say(f"mpiimport: no warm image is kept: {exc or type(exc).__name__}")

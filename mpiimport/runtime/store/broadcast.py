@@ -60,11 +60,11 @@ class Cargo:
     def __init__(
         self,
         sizes: dict[str, int],
-        store: "Store",
+        store: "Store | None",
         algorithm: "Algorithm",
         contents: "Generator[memoryview, None, None] | None" = None,
     ) -> None:
-        """Make ready to write every file of ``sizes`` into ``store``.
+        """Make ready to write every file of ``sizes`` into ``store``; None where what arrives is there already.
 
         ``contents``, on root alone: yields that of each piece, in order, valid until the next is asked for.
         """
@@ -112,7 +112,7 @@ class Cargo:
         """Write the piece that has come next into the store."""
         piece = next(self._arriving)
         try:
-            if self.failure is None:
+            if self.failure is None and self._store is not None:
                 for segment, part in parts(piece, message):
                     if self._store.holds(segment.name):
                         self._store.write(segment.name, segment.offset, part)

@@ -1,0 +1,58 @@
+"""Whether an image that another node has made fits this one, and its files."""
+
+import os
+import stat
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from mpiimport.runtime.file_systems import DISKS, file_system
+from mpiimport.runtime.store.place import IMAGE
+
+from .checking import digest_of
+from .image_format import ABSENT, Damaged, Tables
+
+BIN = Path(__file__).resolve().parents[3] / "bin"
+DOOR, STARTER = BIN / "python-mpi", BIN / "mpiimport-warm"
+SECONDS = 60
+# What each node may have written by itself.
+WRITTEN_HERE = "__pycache__"
+
+
+def why_not_here(store: Path, program: list[str]) -> str:
+    """Return why no process of this node could start a program from the image in a store; empty where all could."""
+    command = [str(STARTER), "--door", str(DOOR), "--trusted", "--look", str(store), *program]
+    try:
+        looked = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS)
+        if looked.returncode:
+            return looked.stderr.strip() or f"{STARTER.name} ended with status {looked.returncode}"
+        with (store / IMAGE).open("rb") as stream:
+            tables = Tables(stream, digest_of())
+    except (OSError, subprocess.SubprocessError, Damaged) as exc:
+        return repr(exc)
+    for name, _, inode, size, mtime, _ in tables.rows("files"):
+        path = os.fsdecode(tables.text(name))
+        if _is_on_disk(os.path.dirname(path)) and not _is_alike(path, inode != ABSENT, size, mtime):
+            return f"{path} is another"
+    return ""
+
+
+@cache
+def _is_on_disk(directory: str) -> bool:
+    """Tell whether each node may have files of its own there."""
+    return file_system(os.path.realpath(directory)) in DISKS
+
+
+def _is_alike(path: str, was_there: bool, size: int, mtime: int) -> bool:
+    """Tell whether a file or directory is a copy of that on the other node, as `cp -a` and archives make them.
+
+    What Python has written is passed over. The size of a directory says nothing.
+    """
+    if WRITTEN_HERE in path.rsplit("/", 2)[1:]:
+        return True
+    try:
+        status = os.stat(path)
+    except OSError:
+        return not was_there
+    sizes_differ = status.st_size != size and not stat.S_ISDIR(status.st_mode)
+    return was_there and not sizes_differ and status.st_mtime_ns == mtime
