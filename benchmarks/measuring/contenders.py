@@ -2,6 +2,7 @@
 
 ``tar`` and ``squashfs`` bring the whole Python tree to each node, by one process per node before the job, which is part
 of its time: unpacked to /dev/shm, mounted by squashfuse. ``zip`` and ``shiv`` change only where packages come from.
+``session`` and ``warm`` are jobs of a session, whose begin is not part of them.
 """
 
 import importlib.util
@@ -15,8 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from benchmarks.measuring.sessions import ATTACHING
+
 # No launch takes longer.
 SECONDS = 1500
+# The program that all run, and one that does the same with its imports at the very begin, as warm images want it.
+PROGRAM, IMPORTS_FIRST = "app.py", "imports_first.py"
 # Where a node has what was brought to it.
 BROUGHT = {"tar": Path("/dev/shm/tar"), "squashfs": Path("/tmp/squashfs")}
 # What only the machine's owner can install, and whose command line we know how to put a launch behind, or not.
@@ -31,7 +36,8 @@ class NotHere(Exception):
 @dataclass(frozen=True)
 class Start:
     """``python``: words that start Python; ``launcher``: words in front of the launcher; ``on_each_node``: a command
-    that a process per node runs before the job; ``steps_aside``: mpiimport is asked for, and is to leave the job alone.
+    that a process per node runs before the job; ``steps_aside``: mpiimport is asked for, and is to leave the job alone;
+    ``in_session``: each node keeps what the job needs before it is measured; ``program``: a file of the user's.
     """
 
     python: list[str] = field(default_factory=lambda: [sys.executable])
@@ -39,6 +45,8 @@ class Start:
     launcher: list[str] = field(default_factory=list)
     on_each_node: list[str] = field(default_factory=list)
     steps_aside: bool = False
+    in_session: bool = False
+    program: str = PROGRAM
 
 
 @dataclass(frozen=True)
@@ -121,6 +129,19 @@ def _tree_broadcast(contest: Contest) -> Start:
 
 def _listings(contest: Contest) -> Start:
     return _served(contest, SERVE="listings")
+
+
+def _session(contest: Contest) -> Start:
+    attaching = served(contest.prefix, MANIFESTS=str(contest.home / "manifests"))
+    return Start(attaching.python, {**contest.searched, **attaching.environment, **ATTACHING}, in_session=True)
+
+
+def _warm(contest: Contest) -> Start:
+    """Libraries are in the image, so that the store behind it needs none."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    told = {"PATH": path, "MPIIMPORT_WARM": "1", "MPIIMPORT_LIBRARIES": "direct"}
+    session, door = _session(contest), str(contest.prefix / "bin" / "python-mpi")
+    return replace(session, python=[door], environment={**session.environment, **told}, program=IMPORTS_FIRST)
 
 
 def _tar(contest: Contest) -> Start:
@@ -208,6 +229,8 @@ WAYS: dict[str, Callable[[Contest], Start]] = {
     "listings": _listings,
     "lazy": _lazy,
     "tree": _tree_broadcast,
+    "session": _session,
+    "warm": _warm,
     "zip": _zip,
     "shiv": _shiv,
     "tar": _tar,

@@ -17,9 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measuring.command_line import add_service_time, end_with, options_of
-from benchmarks.measuring.contenders import ALL_WAYS, SECONDS, Contest, NotHere, Start, start
+from benchmarks.measuring.contenders import (
+    ALL_WAYS,
+    IMPORTS_FIRST,
+    PROGRAM,
+    SECONDS,
+    Contest,
+    NotHere,
+    Start,
+    start,
+)
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.operations import MARK, by_rank, mean_by_place
+from benchmarks.measuring.sessions import keep_on_all_nodes
 from benchmarks.workloads import WORKLOADS, prepare
 from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem
@@ -31,17 +41,21 @@ from mpiimport.runtime.startup.decision import SERVED_AT_ONCE
 SIZES = ["1x1", "2x1", "8x1", "8x8", "32x8", "64x8", "64x64"]
 OTHER_SIZES = ["8x8", "32x8"]
 # Where MPI is shared too, that tells nothing new of the others.
-EVERYTHING = ("plain", "first", "later")
+EVERYTHING = ("plain", "first", "later", "warm")
 # What learns for others.
 LEARNED = {"first": {"later", "listings", "lazy", "tree"}, "asked": {"second"}}
 # From where on it matters by which ways the snapshot gets to the nodes.
 MANY_NODES = 32
 # Asks for a path that tells where user code begins, imports, meets, and says when that was.
-PROGRAM = """
+MARKING = """
 import os, sys
 os.path.exists(f"{mark}{{os.getpid()}}")
+"""
+IMPORTING = """
 {imports}
 from mpi4py import MPI
+"""
+MEETING = """
 MPI.COMM_WORLD.Barrier()
 import time; now = time.monotonic()
 loaders = MPI.COMM_WORLD.gather(type(sys.modules["{package}"].__loader__).__name__)
@@ -66,7 +80,13 @@ class Setting:
         if self.ranks == 1:
             return ["plain"]
         many = self.ranks >= SERVED_AT_ONCE
-        odd = {"lazy": self.workload != "linked", "tree": self.nodes < MANY_NODES, "asked": many, "second": many}
+        odd = {
+            "lazy": self.workload != "linked",
+            "tree": self.nodes < MANY_NODES,
+            "asked": many,
+            "second": many,
+            "session": True,
+        }
         kept = [way for way in ALL_WAYS if not odd.get(way)]
         return [way for way in kept if way in EVERYTHING or not self.everything]
 
@@ -152,30 +172,44 @@ def measure(setting: Setting, ways: list[str], prefix: Path, mpi: Mpi, cache: Pa
             except NotHere as exc:
                 yield {**dataclasses.asdict(setting), "way": way, "missing": str(exc)}
                 continue
+            if began.in_session:
+                begin(began, site)
             yield {**dataclasses.asdict(setting), "way": way, **launch(setting.ranks, began, site)}
 
 
 @contextmanager
 def laid_out(setting: Setting, prefix: Path, mpi: Mpi, cache: Path) -> Iterator[tuple[Site, Contest]]:
-    """Lay out what a setting needs, with its program as ``app.py``.
+    """Lay out what a setting needs, with its programs.
 
     ``cache``: where workloads are made and kept. It must not lie in /tmp, of which each node has its own.
     """
     own = prepare(setting.workload, cache)
     cache.mkdir(exist_ok=True)
     workload = WORKLOADS[setting.workload]
-    program = PROGRAM.format(mark=f"{sys.prefix}/{MARK}", imports=workload.imports, package=workload.package)
+    words = {"mark": f"{sys.prefix}/{MARK}", "imports": workload.imports, "package": workload.package}
+    marking, importing, meeting = (part.format(**words) for part in (MARKING, IMPORTING, MEETING))
     with (
         tempfile.TemporaryDirectory(prefix="lab-scale-") as name,
         tempfile.TemporaryDirectory(prefix="archives-", dir=cache) as archives,
         SharedFileSystem(setting.service_time, record=Path(name) / "operations") as shared,
         Cluster(setting.nodes, Path(name)) as cluster,
     ):
-        (cluster.home / "app.py").write_text(program)
+        (cluster.home / PROGRAM).write_text(marking + importing + meeting)
+        (cluster.home / IMPORTS_FIRST).write_text(importing + marking + meeting)
         directories = {**python_tree(), "archives": Path(archives), **({"own": own} if own else {})}
         directories |= {"mpiimport": prefix, "mpi": mpi.prefix} if setting.everything else {}
         cluster.share(shared, *directories.values())
         yield Site(shared, cluster, mpi, directories), Contest(own, Path(archives), prefix, cluster.home, setting.nodes)
+
+
+def begin(start: Start, site: Site) -> dict[str, Any]:
+    """Have every node keep what a job of a session needs, from cold caches. Return what that cost."""
+    site.shared.remount()
+    home, mpi = site.cluster.home, site.cluster.mpi(site.mpi)
+    environment = clean_environment(MPI4PY_LIBMPI=str(mpi.library), **start.environment)
+    began = time.monotonic()
+    keep_on_all_nodes(mpi, [*start.python, str(home / start.program)], environment, home)
+    return {"metadata": site.shared.load().total.metadata, "wall": round(time.monotonic() - began, 3)}
 
 
 def launch(ranks: int, start: Start, site: Site) -> dict[str, Any]:
@@ -192,7 +226,9 @@ def launch(ranks: int, start: Start, site: Site) -> dict[str, Any]:
         commands = [site.cluster.on(node, start.on_each_node) for node in mpi.nodes]
         with ThreadPoolExecutor(len(commands)) as pool:
             list(pool.map(lambda one: checked(one, clean_environment(), home), commands))
-    said = json.loads(checked([*command, *start.python, str(home / "app.py")], environment, home, start.steps_aside))
+    said = json.loads(
+        checked([*command, *start.python, str(home / start.program)], environment, home, start.steps_aside)
+    )
     load, operations = site.shared.load(), site.shared.operations()
     first, *others = by_rank(operations, said["pids"])
     report = json.loads((home / "report").read_text()) if (home / "report").exists() else {}

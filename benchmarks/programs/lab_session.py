@@ -6,15 +6,11 @@ the session. Each job begins with cold caches. Needs root.
 
 import json
 import sys
-import time
-from dataclasses import replace
 from typing import Any
 
 from benchmarks.measuring.command_line import add_service_time, end_with, options_of
-from benchmarks.measuring.contenders import Contest, Start, served, start
-from benchmarks.measuring.sessions import ATTACHING, keep_on_all_nodes
-from benchmarks.programs.lab_scale import Setting, Site, lab_of, laid_out, launch
-from lab.ranks import clean_environment
+from benchmarks.measuring.contenders import Contest, start
+from benchmarks.programs.lab_scale import Setting, Site, begin, lab_of, laid_out, launch
 
 # How each job is started, by the way that it is compared as; "later" after a job that has learned.
 STARTS = {"plain": "plain", "served": "later"}
@@ -44,11 +40,9 @@ def main() -> None:
 def measure(way: str, ranks: int, count: int, site: Site, contest: Contest) -> dict[str, Any]:
     """Run the jobs of one way; ``before``: what had to be run once, before the first of them."""
     before = None
-    if way == "session":
-        chosen = in_session(contest)
+    chosen = start(STARTS.get(way, way), contest)
+    if chosen.in_session:
         before = begin(chosen, site)
-    else:
-        chosen = start(STARTS[way], contest)
     if way == "served":
         before = only_costs(launch(ranks, start("first", contest), site))
     return {"way": way, "before": before, "jobs": [only_costs(launch(ranks, chosen, site)) for _ in range(count)]}
@@ -56,21 +50,6 @@ def measure(way: str, ranks: int, count: int, site: Site, contest: Contest) -> d
 
 def only_costs(job: dict[str, Any]) -> dict[str, Any]:
     return {name: job[name] for name in ("loaders", "metadata", "wall", "root", "others", "launcher")}
-
-
-def in_session(contest: Contest) -> Start:
-    attaching = served(contest.prefix, MANIFESTS=str(contest.home / "manifests"))
-    return replace(attaching, environment={**attaching.environment, **ATTACHING})
-
-
-def begin(chosen: Start, site: Site) -> dict[str, Any]:
-    """Have every node keep a store, from cold caches. Return what that cost."""
-    site.shared.remount()
-    home, mpi = site.cluster.home, site.cluster.mpi(site.mpi)
-    environment = clean_environment(MPI4PY_LIBMPI=str(mpi.library), **chosen.environment)
-    began = time.monotonic()
-    keep_on_all_nodes(mpi, [*chosen.python, str(home / "app.py")], environment, home)
-    return {"metadata": site.shared.load().total.metadata, "wall": round(time.monotonic() - began, 3)}
 
 
 def line(found: dict[str, Any]) -> str:

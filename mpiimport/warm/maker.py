@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from mpiimport.rank_variables import without_rank
+from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.program import WITH_VALUE
+from mpiimport.runtime.store.kept_key import settings_of
 
 from . import registry
 from .audit import HERE, PACKAGES, Audit, Verdict
@@ -46,11 +48,13 @@ def make(
     without: tuple[str, ...] = (),
     place: Path | None = None,
     files: Iterable[str] = (),
+    kept: str = "",
 ) -> Made:
     """Look at what the leading imports of a script do, and write the image of them and what a fresh start executes.
 
     ``without``: remedies that a test leaves out; ``place``: that of the kept store which gets the image; ``files``:
-    further paths that are to be as they are. Raises Refused, with no image written.
+    further paths that are to be as they are; ``kept``: the key of the program's kept store, if there is one. Raises
+    Refused, with no image written.
     """
     for name in ("mpiimport-warm", "warm-recorder"):
         if not any((place / name).exists() for place in (HERE, PACKAGES.parent / "bin")):
@@ -73,6 +77,7 @@ def make(
         _wait_for_rest(before)
         more = {"without": without, "leading": leading.text, "names": looked_for, "script": script}
         more |= {"beside": sorted(beside), "place": str(place) if place else ""}
+        more["kept"] = (kept, settings_of(from_environment())) if kept else ()
         made = _write(image, words, verdict, more, directory)
         if any(_stamp(path) != seen for path, seen in before.items()):
             image.unlink()

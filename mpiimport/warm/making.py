@@ -6,7 +6,7 @@ PLAN is a file that marshal reads: a dictionary with ``modules`` to import, in t
 have started threads, for their fork handlers end them; ``leading``: with what the script must begin; ``script``: what
 ScriptBegin takes, where the image holds what the script does, or nothing; ``names``: what imports looked for;
 ``beside``: modules that were beside the script then; ``said``: a file for what is to be said; ``place``: the directory
-of the kept stores for one of which the image is made, or nothing.
+of the kept stores for one of which the image is made, or nothing; ``kept``: what StoreBehind takes, or nothing.
 """
 
 import sys
@@ -37,19 +37,19 @@ def read_plan() -> "dict[str, Any]":
     return plan
 
 
-def load_own(package: str) -> "tuple[Any, Any, Any, Any]":
+def load_own(package: str) -> "tuple[Any, ...]":
     """Import what a start executes, and take its names away again."""
     sys.path.insert(0, package)
     before = set(sys.modules)
     from mpiimport.runtime import messages
-    from mpiimport.warm import beginning, beginning_of_script, remedies
+    from mpiimport.warm import beginning, beginning_of_script, remedies, store_behind
 
     sys.path.remove(package)
     for name in set(sys.modules) - before:
         if name.partition(".")[0] == "mpiimport":
             del sys.modules[name]
     sys.path_importer_cache.pop(package, None)
-    return beginning, beginning_of_script, remedies, messages
+    return beginning, beginning_of_script, remedies, messages, store_behind
 
 
 def changes(before: "dict[bytes, bytes]", after: "dict[bytes, bytes]") -> "dict[bytes, bytes | None]":
@@ -125,7 +125,7 @@ def make() -> None:
 
     plan = read_plan()
     freeze: Any = load_extension(plan["freeze"])
-    beginning, beginning_of_script, remedies, messages = load_own(plan["package"])
+    beginning, beginning_of_script, remedies, messages, store_behind = load_own(plan["package"])
     before = remedies.variables_of(freeze.environ())
     sys.modules["__main__"] = beginning.new_main()
     script = beginning_of_script.ScriptBegin(*plan["script"]) if plan["script"] else None
@@ -142,6 +142,8 @@ def make() -> None:
     if reason:
         say(plan, f"refused: {reason}")
         return
+    if plan["kept"]:
+        store_behind.StoreBehind(*plan["kept"]).wait()
     import gc
 
     gc.collect()

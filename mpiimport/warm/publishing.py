@@ -1,12 +1,12 @@
 """A warm image among the kept stores.
 
-    publishing.py publish DIRECTORY STATUS SENT PYTHON OPTIONS... SCRIPT [ARGUMENTS]
-    publishing.py make STORE PYTHON OPTIONS... SCRIPT [ARGUMENTS]
+    publishing.py publish DIRECTORY STATUS SENT KEPT PYTHON OPTIONS... SCRIPT [ARGUMENTS]
+    publishing.py make STORE KEPT PYTHON OPTIONS... SCRIPT [ARGUMENTS]
 
 A process that was asked to fill a kept store becomes the first. DIRECTORY is the place of those stores; STATUS the one
-to end with where all goes well; SENT a store with an image that was made for all nodes, - if there is none; PYTHON the
-name by which the door starts Python, - for its usual ones; OPTIONS are the interpreter's. The second one makes the
-image for all nodes, in a store of that place.
+to end with where all goes well; SENT a store with an image that was made for all nodes, and KEPT the key of the
+program's kept store, - if there is none; PYTHON the name by which the door starts Python, - for its usual ones; OPTIONS
+are the interpreter's. The second one makes the image for all nodes, in a store of that place.
 """
 
 import os
@@ -29,20 +29,21 @@ from mpiimport.warm.fitting import DOOR, SECONDS, why_not_here  # noqa: E402
 from mpiimport.warm.maker import Made, make, split  # noqa: E402
 from mpiimport.warm.memory_map import Refused  # noqa: E402
 
-NOTHING_SENT = "-"
+NONE = "-"
 # As the door looks for them along PATH: hooks/cmd/python-mpi.
 USUAL, PYTHONS = "-", ("python", "python3")
 
 
-def publish(place: Place, sent: str, name: str, words: list[str]) -> str:
+def publish(place: Place, sent: str, kept: str, name: str, words: list[str]) -> str:
     """Let whoever comes start from the image of a script, or see why there is none. Return what to say.
 
     ``sent``: the store with what was made for all nodes, if it has come; where that does not fit, this node makes its
-    own. ``name``: that of Python; ``words``: the interpreter's options, the script and its arguments. Where another
-    process of this node makes it there is nothing to say. Raises Refused, where there is no image.
+    own. ``kept``: the key of the program's kept store, if there is one; ``name``: that of Python; ``words``: the
+    interpreter's options, the script and its arguments. Where another process of this node makes it there is nothing to
+    say. Raises Refused, where there is no image.
     """
     # Nobody can come to what was sent, so that a sweep takes it unless it is used.
-    store = Store.join(sent, kept=True) if sent != NOTHING_SENT else None
+    store = Store.join(sent, kept=True) if sent != NONE else None
     command, looked_at = _command(name, words)
     place.complete()
     key = _key(name, command[1])
@@ -56,21 +57,21 @@ def publish(place: Place, sent: str, name: str, words: list[str]) -> str:
         place.sweep(LEASE)
         if store is not None and _take(place, key, store, command):
             return ""
-        return _fill(place, key, command, looked_at)
+        return _fill(place, key, kept, command, looked_at)
     finally:
         os.close(filling)
 
 
-def make_for_all(directory: str, name: str, words: list[str]) -> str:
+def make_for_all(directory: str, kept: str, name: str, words: list[str]) -> str:
     """Make the image of a script, or write down why there is none, in a store that other nodes get, too.
 
-    Return what to say. Raises Refused. ``name``, ``words``: as for ``publish``.
+    Return what to say. Raises Refused. ``kept``, ``name``, ``words``: as for ``publish``.
     """
     store = Store.join(directory, kept=True)
     if store is None:
         raise Refused(f"{directory} has gone")
     command, looked_at = _command(name, words)
-    made = _make(store, command, looked_at)
+    made = _make(store, kept, command, looked_at)
     return _said(command, made, "made")
 
 
@@ -100,7 +101,7 @@ def _take(place: Place, key: str, store: Store, command: list[str]) -> bool:
     return True
 
 
-def _fill(place: Place, key: str, command: list[str], looked_at: list[str]) -> str:
+def _fill(place: Place, key: str, kept: str, command: list[str], looked_at: list[str]) -> str:
     try:
         store = place.create({}, from_environment())
     except NoRoom as exc:
@@ -108,7 +109,7 @@ def _fill(place: Place, key: str, command: list[str], looked_at: list[str]) -> s
     identity = Program.parse(command[1:]).identity()
     try:
         try:
-            made = _make(store, command, looked_at)
+            made = _make(store, kept, command, looked_at)
         finally:
             if os.path.exists(store.path(IMAGE)) or os.path.exists(store.path(REFUSED)):
                 place.publish(key, store, identity)
@@ -123,7 +124,7 @@ def _said(command: list[str], made: Made, done: str) -> str:
     return f"a warm image of {of} is {done}: {len(made.verdict.modules)} modules{left}, {in_words(made.size)}"
 
 
-def _make(store: Store, command: list[str], looked_at: list[str]) -> Made:
+def _make(store: Store, kept: str, command: list[str], looked_at: list[str]) -> Made:
     """Make the image in a store. Raises Refused, the reason being there then."""
     try:
         if not store.executable:
@@ -132,7 +133,9 @@ def _make(store: Store, command: list[str], looked_at: list[str]) -> Made:
             )
         try:
             place = Path(store.directory).parents[1]
-            made = make(Path(store.path(IMAGE)), command, place=place, files=looked_at)
+            made = make(
+                Path(store.path(IMAGE)), command, place=place, files=looked_at, kept=kept if kept != NONE else ""
+            )
         except (OSError, subprocess.SubprocessError) as exc:
             raise Refused(repr(exc)) from None
     except Refused as exc:
@@ -170,11 +173,11 @@ def main(what: str, *words: str) -> int:
     """Do what the first word says, say what came of it, and return the exit status."""
     try:
         if what == "make":
-            directory, python, *command = words
-            said, ended = make_for_all(directory, python, command), 0
+            directory, kept, python, *command = words
+            said, ended = make_for_all(directory, kept, python, command), 0
         else:
-            directory, status, sent, python, *command = words
-            said, ended = publish(Place(directory), sent, python, command), int(status)
+            directory, status, sent, kept, python, *command = words
+            said, ended = publish(Place(directory), sent, kept, python, command), int(status)
     except Refused as exc:
         # Whoever publishes what was made for all says it.
         said, ended = f"no warm image is kept: {exc}" if what != "make" else "", 1

@@ -100,7 +100,7 @@ class Keeping:
                 self.fill()
             finally:
                 if self._options.warm:
-                    become_maker(self._options, self._program, self._python, 0)
+                    become_maker(self._options, self._program, self._python, 0, self.key)
 
         leave_behind(work)
         os.close(filling)
@@ -123,8 +123,9 @@ def fill_now(options: "Options", program: "Program", answers: "Answers", before_
 
     ``python``: as for ``Keeping``.
     """
+    key = ""
     try:
-        _fill_here(options, program, answers, before_site, python)
+        key = _fill_here(options, program, answers, before_site, python)
         status = 0
     except Exception as exc:
         say(f"mpiimport: no store is kept: {exc or type(exc).__name__}")
@@ -132,12 +133,13 @@ def fill_now(options: "Options", program: "Program", answers: "Answers", before_
     if options.warm:
         from .warm_image import become_maker
 
-        status = become_maker(options, program, python, status)
+        status = become_maker(options, program, python, status, key)
     # The program is not to be run, by whichever door this process came.
     os._exit(status)
 
 
-def _fill_here(options: "Options", program: "Program", answers: "Answers", before_site: bool, python: str) -> None:
+def _fill_here(options: "Options", program: "Program", answers: "Answers", before_site: bool, python: str) -> str:
+    """Return the key of the store that there is then."""
     key = key_of(program, options, before_site)
     reason = not_there(program) if key else NO_NAME
     if reason:
@@ -149,3 +151,4 @@ def _fill_here(options: "Options", program: "Program", answers: "Answers", befor
         keeping.fill()
     elif not keeping.wait_for_others(options.deadline):
         raise NotFilled("another process has been filling it, and has not come to an end; look for that")
+    return key

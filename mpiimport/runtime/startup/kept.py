@@ -89,7 +89,7 @@ def _import_or_fill(
     lasts = options.keep == SESSION
     if not key or place is None:
         return NONE_IN_SESSION if lasts else ""
-    attached = _Attached.to(place, key)
+    attached = Attached.to(place, key)
     # Those of a session have been filled since that began.
     trusted = lasts or bool(options.session)
     reason = NONE_IN_SESSION if attached is None else attached.doubt(trusted, here, asked)
@@ -114,7 +114,7 @@ def _place(options: "Options") -> Place | None:
     return place if place is not None or waits else Place.make(parents)
 
 
-class _Attached:
+class Attached:
     """A kept store that this process has attached to."""
 
     def __init__(self, place: Place, key: str, store: "Store", packed: bytes) -> None:
@@ -131,7 +131,7 @@ class _Attached:
             raise Damaged("the code of the store is damaged")
 
     @classmethod
-    def to(cls, place: Place, key: str) -> "_Attached | None":
+    def to(cls, place: Place, key: str) -> "Attached | None":
         """Attach to the store for a key, if there is a sound one."""
         store = place.attach(key)
         if store is None:

@@ -146,14 +146,16 @@ def publish_now(
     status = 1
     finish = None
     sending = None
+    key = ""
     try:
         reason = why_not(here, options)
         if reason:
             raise SteppedAside(reason)
         # Those that attach will not have what MPI needs.
         loaded = set(sys.modules)
+        key = key_of(program, options, before_site)
         if options.warm:
-            sending = SendingImage(options, Maker.begin(options, program, python) if here.rank == 0 else None)
+            sending = SendingImage(options, Maker.begin(options, program, python, key) if here.rank == 0 else None)
         with ClosedStreamsKept():
             ownership = load_mpi(before_site, options)
             service = Publishing(ownership, options, program, answers, before_site, loaded, sending)
@@ -172,7 +174,7 @@ def publish_now(
         if finish is not None:
             finish(status == 0)
         if sending is not None and sending.leads:
-            status = become_maker(options, program, python, status, sending.directory)
+            status = become_maker(options, program, python, status, key, sending.directory)
     finally:
         # The program is not to be run, by whichever door this process came.
         os._exit(status)

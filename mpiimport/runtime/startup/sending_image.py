@@ -5,7 +5,7 @@ from ..messages import say
 from ..size import in_words
 from ..store.broadcast import Cargo, pack_sizes, unpack_sizes
 from ..store.place import IMAGE, Place
-from .warm_image import NOTHING_SENT
+from .warm_image import NONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class SendingImage:
 
     def __init__(self, options: "Options", maker: "Maker | None") -> None:
         """``maker``: on root, of the image; it may not have begun."""
-        self.directory = NOTHING_SENT
+        self.directory = NONE
         self.leads = True
         self._options = options
         self._maker = maker
@@ -70,6 +70,6 @@ class SendingImage:
     def _keep(self, store: "Store | None") -> str:
         """Return the directory of a store, which from now on outlives this process."""
         if store is None:
-            return NOTHING_SENT
+            return NONE
         store.kept = True
         return os.fspath(store.directory)

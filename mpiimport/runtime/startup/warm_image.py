@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from ..store.store import Store
 
 MAKER = "warm", "publishing.py"
-# What the maker is to do, and that no other node has sent an image.
-PUBLISH, MAKE, NOTHING_SENT = "publish", "make", "-"
+# What the maker is to do, and what it is told where no other node has sent an image, or no store is kept.
+PUBLISH, MAKE, NONE = "publish", "make", "-"
 NO_DOOR = "start the session by PREFIX/bin/python-mpi, or in a container by a rank, as the job itself"
 NO_SCRIPT = "only a script has one; give the program a file of its own"
 
 
 def become_maker(
-    options: "Options", program: "Program", python: str, status: int, directory: str = NOTHING_SENT
+    options: "Options", program: "Program", python: str, status: int, key: str, directory: str = NONE
 ) -> int:
     """Become the maker, which ends with ``status`` where all goes well. Return another one where that cannot be.
 
-    ``python``: by which name python-mpi starts this Python; empty where that has not; ``directory``: of the store with
-    the image that was sent to this node.
+    ``python``: by which name python-mpi starts this Python; empty where that has not; ``key``: of the kept store, if
+    there is one; ``directory``: of the store with the image that was sent to this node.
     """
     try:
         place = Place.found_or_made(options.store_places(), options.session)
-        command = _command(program, python, PUBLISH, place.directory, str(status), directory)
+        command = _command(program, python, PUBLISH, place.directory, str(status), directory, key or NONE)
         os.execve(command[0], command, _environment())
     except Exception as exc:
         _say_none_is_kept(exc)
@@ -41,19 +41,19 @@ def become_maker(
 class Maker:
     """The process that makes, on root, the image for all nodes. It begins before MPI, for nothing is started after."""
 
-    def __init__(self, options: "Options", program: "Program", python: str) -> None:
+    def __init__(self, options: "Options", program: "Program", python: str, key: str) -> None:
         """Raises OSError and NoRoom."""
         place = Place.found_or_made(options.store_places(), options.session)
         # Nobody can come to it, so it goes with the last process that has it.
         self._store = place.create({}, options)
-        command = _command(program, python, MAKE, self._store.directory)
+        command = _command(program, python, MAKE, self._store.directory, key or NONE)
         self._process = os.posix_spawn(command[0], command, _environment())
 
     @classmethod
-    def begin(cls, options: "Options", program: "Program", python: str) -> "Maker | None":
+    def begin(cls, options: "Options", program: "Program", python: str, key: str) -> "Maker | None":
         """Begin to make the image; say so where that cannot be."""
         try:
-            return cls(options, program, python)
+            return cls(options, program, python, key)
         except Exception as exc:
             _say_none_is_kept(exc)
             return None

@@ -41,6 +41,11 @@ def _first_place(program: "Program") -> str | None:
     return first if here else None
 
 
+def settings_of(options: "Options") -> "tuple[object, ...]":
+    """Return the values of options that decide what a store holds, and what is taken from it."""
+    return (options.leave_alone, options.serve, options.libraries, options.direct, options.breadth, options.manifests)
+
+
 def key_of(program: "Program", options: "Options", before_site: bool) -> str:
     """Return what must be the same for two processes to import from one store; empty for a program without a name.
 
@@ -59,6 +64,6 @@ def key_of(program: "Program", options: "Options", before_site: bool) -> str:
         (image()[0], [os.environ.get(name) for name in IMAGE_NAMES]),
         (__file__, FORMAT, before_site),
         (sys.pycache_prefix, _imp.check_hash_based_pycs),
-        (options.leave_alone, options.serve, options.libraries, options.direct, options.breadth, options.manifests),
+        settings_of(options),
     )
     return digest(repr(facts).encode(errors="surrogateescape")).hex()
