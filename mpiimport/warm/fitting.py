@@ -19,15 +19,31 @@ SECONDS = 60
 WRITTEN_HERE = "__pycache__"
 
 
+def why_not_started(store: Path, program: list[str], *options: str) -> str:
+    """Return why a process like this one would not start a program from the image in a store; empty where it would.
+
+    ``options``: of the starter. Raises OSError and SubprocessError.
+    """
+    command = [str(STARTER), "--door", str(DOOR), *options, "--look", str(store), *program]
+    looked = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS)
+    if looked.returncode == 0:
+        return ""
+    return looked.stderr.strip() or f"{STARTER.name} ended with status {looked.returncode}"
+
+
+def tables_of(store: Path) -> Tables:
+    """Return the tables of the image in a store. Raises OSError and Damaged."""
+    with (store / IMAGE).open("rb") as stream:
+        return Tables(stream, digest_of())
+
+
 def why_not_here(store: Path, program: list[str]) -> str:
     """Return why no process of this node could start a program from the image in a store; empty where all could."""
-    command = [str(STARTER), "--door", str(DOOR), "--trusted", "--look", str(store), *program]
     try:
-        looked = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS)
-        if looked.returncode:
-            return looked.stderr.strip() or f"{STARTER.name} ended with status {looked.returncode}"
-        with (store / IMAGE).open("rb") as stream:
-            tables = Tables(stream, digest_of())
+        reason = why_not_started(store, program, "--trusted")
+        if reason:
+            return reason
+        tables = tables_of(store)
     except (OSError, subprocess.SubprocessError, Damaged) as exc:
         return repr(exc)
     for name, _, inode, size, mtime, _ in tables.rows("files"):

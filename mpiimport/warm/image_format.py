@@ -82,7 +82,8 @@ class Image:
 
 
 class Tables:
-    """Header and tables of a packed image. ``body_at``, ``file_size``: where its body begins, and what the file has.
+    """Header and tables of a packed image. ``body_at``, ``file_size``: where its body begins, and what the file has;
+    ``machine``: digests of processor, kernel and vdso, and how many processors there were.
 
     Raises Damaged where they are not as they were written.
     """
@@ -103,7 +104,12 @@ class Tables:
         self._data = first + stream.read(tables_end - len(first))
         if digest(self._data[:CHECKSUM_AT] + bytes(8) + self._data[CHECKSUM_AT + 8 :]) != checksum:
             raise Damaged("the checksum of its tables is another")
+        self.machine: tuple[int, ...] = numbers[BEFORE + THREAD + MEMORY :][:MACHINE]
         self._sections = numbers[BEFORE + THREAD + MEMORY + MACHINE :]
+
+    def count(self, name: str) -> int:
+        """Return how many entries a section has."""
+        return self._section(name)[1]
 
     def rows(self, name: str) -> Iterator[tuple[int, ...]]:
         """Yield the entries of a section."""

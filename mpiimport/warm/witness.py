@@ -70,8 +70,9 @@ class Witness:
             marked = self._marked(importer.create_module, lambda spec: spec.name, bound=False)
             importer.create_module = staticmethod(marked)
         builtins.__import__ = self._noted(builtins.__import__)
-        environ: Any = os.environ
-        environ.__class__ = self._noting(type(environ))
+        environments: tuple[Any, ...] = (os.environ, os.environb)
+        for environment in environments:
+            environment.__class__ = self._noting(type(environment))
         self._watch_host()
         sys.argv, sys.orig_argv = self._words(sys.argv), self._words(sys.orig_argv)
         main = self._main(type(sys))("__main__")
@@ -189,7 +190,8 @@ class Witness:
 
         class Environment(kind):  # type: ignore[misc]
             def __getitem__(self, name: "Any") -> "Any":
-                witness.reads.add((witness.stack[-1], str(name)))
+                text = name.decode(errors="surrogateescape") if isinstance(name, bytes) else str(name)
+                witness.reads.add((witness.stack[-1], text))
                 return super().__getitem__(name)
 
             def __iter__(self) -> "Iterator[Any]":

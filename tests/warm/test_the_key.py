@@ -30,6 +30,15 @@ def test_a_variable_that_an_import_has_read(warm: Warm, script: str) -> None:
     assert warm.start_warm(script, NOT_READ="set").stdout == "none\n"
 
 
+@pytest.mark.parametrize("read", ["os.environb[b'PLANTED']", "os.environb.get(b'PLANTED', b'none')"])
+def test_a_variable_that_an_import_has_read_as_bytes(warm: Warm, read: str) -> None:
+    warm.module("plant", f"import os\nVALUE = {read}.decode()")
+    script = warm.script(TEXT)
+    warm.bake(script, PLANTED="set")
+    assert warm.start_warm(script, PLANTED="set").stdout == "set\n"
+    assert warm.start_fresh("PLANTED", script, PLANTED="another").stdout == "another\n"
+
+
 @pytest.mark.parametrize("name", but_everyday(VARIABLES, {"OMP_NUM_THREADS", "LC_ALL"}))
 def test_variables_that_libraries_and_the_interpreter_read(warm: Warm, script: str, name: str) -> None:
     warm.start_fresh("variable", script, before=(), **{name: "1"})
