@@ -17,6 +17,7 @@ from ..serving.site_answers import Answers
 from .closed_streams import ClosedStreamsKept
 from .decision import IMAGE_ON, unserved_interpreter, why_not
 from .exit_handlers import ExitHandlers
+from .invocation import Invocation
 
 # What our programs tell each other on the way to a rank, which the program need not know.
 HANDED_OVER = (
@@ -46,12 +47,12 @@ def activate(
     where the service does not start, root says why in one line. Does not return where it is only to fill a kept store.
     """
     here = launch(options.rank_variables)
-    python = os.environ.pop(PYTHON, "")
+    invocation = Invocation(options, program, answers, before_site, os.environ.pop(PYTHON, ""))
     if options.fill and options.switch != "0":
-        _fill(here, options, program, answers, before_site, python)
+        _fill(here, invocation)
     at_exit = ExitHandlers()
     if _takes_kept(here, options):
-        _import_from_kept(here, options, program, answers, before_site, at_exit, python)
+        _import_from_kept(here, invocation, at_exit)
         return None
     if options.switch != "0" and options.record and (here is None or here.rank == 0):
         from ..root.baking import record_to_bake
@@ -68,23 +69,16 @@ def activate(
     # Children of a rank must neither start MPI nor wait for us.
     os.environ["MPIIMPORT"] = "0"
     try:
-        return _activate_rank(here, options, program, answers, before_site, at_exit, alone=bool(python))
+        return _activate_rank(here, invocation, at_exit)
     finally:
         for name in HANDED_OVER:
             os.environ.pop(name, None)
 
 
-def _activate_rank(
-    here: Launch,
-    options: Options,
-    program: Program,
-    answers: Answers,
-    before_site: bool,
-    at_exit: ExitHandlers,
-    alone: bool,
-) -> "Service | None":
-    report = _new_report(options.report, here, program, at_exit) if options.report else None
-    reason = EACH_BY_ITSELF if alone else why_not(here, options)
+def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers) -> "Service | None":
+    options = invocation.options
+    report = _new_report(options.report, here, invocation.program, at_exit) if options.report else None
+    reason = EACH_BY_ITSELF if invocation.python else why_not(here, options)
     if reason:
         _say(here.rank, reason, report)
         return None
@@ -98,11 +92,11 @@ def _activate_rank(
         return None
     try:
         with ClosedStreamsKept():
-            ownership = load_mpi(before_site, options)
+            ownership = load_mpi(invocation.before_site, options)
     except SteppedAside as exc:
         _say(here.rank, str(exc), report)
         return None
-    service = Service(ownership, options, program, answers, before_site, report)
+    service = Service(ownership, invocation, report)
     try:
         with ClosedStreamsKept():
             service.start()
@@ -117,24 +111,19 @@ def _activate_rank(
     return service
 
 
-def _fill(
-    here: Launch | None, options: Options, program: Program, answers: Answers, before_site: bool, python: str
-) -> None:
-    """Fill the kept store of this node, or of all nodes of the job, and end this process. Does not return.
-
-    ``python``: by which name python-mpi starts this Python.
-    """
-    reason = _why_nothing_is_kept(options)
+def _fill(here: Launch | None, invocation: Invocation) -> None:
+    """Fill the kept store of this node, or of all nodes of the job, and end this process. Does not return."""
+    reason = _why_nothing_is_kept(invocation.options)
     if reason:
         refuse_to_fill(reason)
     if here is None or is_on_one_node(here):
         from .keeping import fill_now
 
-        fill_now(options, program, answers, before_site, python)
+        fill_now(invocation)
     else:
         from .publishing import publish_now
 
-        publish_now(here, options, program, answers, before_site, python)
+        publish_now(here, invocation)
 
 
 def refuse_to_fill(reason: str) -> None:
@@ -160,20 +149,13 @@ def _takes_kept(here: Launch | None, options: Options) -> bool:
     return options.keep == SESSION or (options.keep != NEVER and is_on_one_node(here))
 
 
-def _import_from_kept(
-    here: Launch | None,
-    options: Options,
-    program: Program,
-    answers: Answers,
-    before_site: bool,
-    at_exit: ExitHandlers,
-    python: str,
-) -> None:
+def _import_from_kept(here: Launch | None, invocation: Invocation, at_exit: ExitHandlers) -> None:
     from .kept import import_from_kept
 
-    report = _new_report(options.report, here, program, at_exit) if options.report else None
+    path = invocation.options.report
+    report = _new_report(path, here, invocation.program, at_exit) if path else None
     with ClosedStreamsKept():
-        import_from_kept(options, program, answers, before_site, here, report, python)
+        import_from_kept(invocation, here, report)
 
 
 def _new_report(path: str, here: Launch | None, program: Program, at_exit: ExitHandlers) -> "Report":

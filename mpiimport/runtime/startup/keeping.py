@@ -5,14 +5,12 @@ import sys
 from .. import os, time
 from ..file_systems import IMAGE_FILE, IMAGE_LAYERS, image_on
 from ..messages import say
-from ..store.kept_key import NO_NAME, key_of, not_there
+from ..store.kept_key import NO_NAME, not_there
 from ..store.place import LEASE, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..options import Options
-    from ..program import Program
-    from ..serving.site_answers import Answers
+    from .invocation import Invocation
 
 NONE_YET = (
     "no store is kept for this program as it is now; one is being filled for later processes (MPIIMPORT_KEEP), or will "
@@ -38,24 +36,10 @@ class NotFilled(Exception):
 class Keeping:
     """What is kept for one program: ``key`` is its name in ``place``."""
 
-    def __init__(
-        self,
-        place: Place,
-        key: str,
-        options: "Options",
-        program: "Program",
-        answers: "Answers",
-        before_site: bool,
-        python: str,
-    ) -> None:
-        """``python``: by which name python-mpi starts this Python; the warm image, too, is kept where it is wanted."""
+    def __init__(self, place: Place, key: str, invocation: "Invocation") -> None:
         self.place = place
         self.key = key
-        self._options = options
-        self._program = program
-        self._answers = answers
-        self._before_site = before_site
-        self._python = python
+        self._invocation = invocation
 
     def fill(self) -> None:
         """Fill the store. Raises what reading may raise, and Unsettled."""
@@ -64,7 +48,8 @@ class Keeping:
         from ..root.filling import fill
 
         self.place.sweep(LEASE)
-        fill(self.place, self.key, self._program, self._options, loaded, self._answers, self._before_site)
+        asked = self._invocation
+        fill(self.place, self.key, asked.program, asked.options, loaded, asked.answers, asked.before_site)
 
     def leave_filler(self) -> str:
         """Leave a process behind that fills the store, unless one does; return why there is none yet, or will be none.
@@ -75,7 +60,7 @@ class Keeping:
         from .left_behind import beginning_of, end_first, give_way, keep_only, leave_behind, let_go, wait_for_end
         from .warm_image import become_maker
 
-        doubt = Mounts(self._options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
+        doubt = Mounts(self._invocation.options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
         if doubt:
             return doubt
         if os.getpid() == INIT:
@@ -99,8 +84,8 @@ class Keeping:
             try:
                 self.fill()
             finally:
-                if self._options.warm:
-                    become_maker(self._options, self._program, self._python, 0, self.key)
+                if self._invocation.options.warm:
+                    become_maker(self._invocation, 0, self.key)
 
         leave_behind(work)
         os.close(filling)
@@ -118,34 +103,31 @@ class Keeping:
         return False
 
 
-def fill_now(options: "Options", program: "Program", answers: "Answers", before_site: bool, python: str) -> None:
-    """Fill the store for this program, and end this process, with status 1 where that fails. Does not return.
-
-    ``python``: as for ``Keeping``.
-    """
+def fill_now(invocation: "Invocation") -> None:
+    """Fill the store for this program, and end this process, with status 1 where that fails. Does not return."""
     key = ""
     try:
-        key = _fill_here(options, program, answers, before_site, python)
+        key = _fill_here(invocation)
         status = 0
     except Exception as exc:
         say(f"mpiimport: no store is kept: {exc or type(exc).__name__}")
         status = 1
-    if options.warm:
+    if invocation.options.warm:
         from .warm_image import become_maker
 
-        status = become_maker(options, program, python, status, key)
+        status = become_maker(invocation, status, key)
     # The program is not to be run, by whichever door this process came.
     os._exit(status)
 
 
-def _fill_here(options: "Options", program: "Program", answers: "Answers", before_site: bool, python: str) -> str:
+def _fill_here(invocation: "Invocation") -> str:
     """Return the key of the store that there is then."""
-    key = key_of(program, options, before_site)
-    reason = not_there(program) if key else NO_NAME
+    key, options = invocation.key(), invocation.options
+    reason = not_there(invocation.program) if key else NO_NAME
     if reason:
         raise NotFilled(reason)
     place = Place.found_or_made(options.store_places(), options.session)
-    keeping = Keeping(place, key, options, program, answers, before_site, python)
+    keeping = Keeping(place, key, invocation)
     filling = place.begin_filling(key, rest=0)
     if filling is not None:
         keeping.fill()

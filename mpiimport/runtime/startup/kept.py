@@ -16,7 +16,6 @@ from ..program import working_directory
 from ..serving.account import Account, file_of
 from ..serving.imports import Imports
 from ..store.index import Index, generation, linker_settings
-from ..store.kept_key import key_of
 from ..store.kept_store import uses
 from ..store.launch_look import CHANGED, HOLDS, LOOKED_BY_LAUNCH, told_of
 from ..store.place import Place
@@ -28,10 +27,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..mpi.launcher import Launch
     from ..options import Options
-    from ..program import Program
     from ..report.measured import Report
     from ..serving.site_answers import Answers
     from ..store.store import Store
+    from .invocation import Invocation
 
 NONE_IN_SESSION = (
     "no session keeps a store for this program, as it is started now, on this node (MPIIMPORT_KEEP=session); "
@@ -42,24 +41,16 @@ CHANGED_IN_SESSION = (
 )
 
 
-def import_from_kept(
-    options: "Options",
-    program: "Program",
-    answers: "Answers",
-    before_site: bool,
-    here: "Launch | None",
-    report: "Report | None",
-    python: str,
-) -> None:
+def import_from_kept(invocation: "Invocation", here: "Launch | None", report: "Report | None") -> None:
     """Import from the kept store for this program, from now on, if there is one. Never raises.
 
     Where there is none, or what it was made from has changed, one is filled for later processes, but for those of a
-    session over several nodes. ``python``: by which name python-mpi starts this Python.
+    session over several nodes.
     """
     asked = time.monotonic_ns()
     rank = here.rank if here is not None else 0
     try:
-        reason = _import_or_fill(options, program, answers, before_site, here, report, python, asked)
+        reason = _import_or_fill(invocation, here, report, asked)
     except Exception as exc:
         if rank == 0:
             say(f"mpiimport: running as plain Python: no store is kept ({exc!r})")
@@ -73,18 +64,9 @@ def import_from_kept(
         say(f"mpiimport: running as plain Python: {reason}")
 
 
-def _import_or_fill(
-    options: "Options",
-    program: "Program",
-    answers: "Answers",
-    before_site: bool,
-    here: "Launch | None",
-    report: "Report | None",
-    python: str,
-    asked: int,
-) -> str:
+def _import_or_fill(invocation: "Invocation", here: "Launch | None", report: "Report | None", asked: int) -> str:
     """Return why there is no store to import from; empty where there is one, or there can be none."""
-    key = key_of(program, options, before_site)
+    key, options = invocation.key(), invocation.options
     place = _place(options)
     lasts = options.keep == SESSION
     if not key or place is None:
@@ -99,11 +81,11 @@ def _import_or_fill(
     if not lasts and (attached is None or place.is_wanted(key)):
         from .keeping import Keeping
 
-        reason = Keeping(place, key, options, program, answers, before_site, python).leave_filler()
+        reason = Keeping(place, key, invocation).leave_filler()
     if attached is None:
         return reason
     rank = here.rank if here is not None else 0
-    attached.import_from(Account(set(sys.modules), rank, options.verbose), answers, report)
+    attached.import_from(Account(set(sys.modules), rank, options.verbose), invocation.answers, report)
     return ""
 
 

@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     from ..mpi.launcher import Launch
     from ..mpi.ownership import Ownership
     from ..mpi.transport import Transport
-    from ..options import Options
-    from ..program import Program
     from ..report.gathering import Gathering
     from ..root.snapshot import Snapshot
     from ..serving.imports import Imports
-    from ..serving.site_answers import Answers
     from ..store.broadcast import Cargo
     from ..store.store import Store
+    from .invocation import Invocation
 
 
 # Seconds in which a warm image is made: several interpreters import the program's modules.
@@ -45,22 +43,15 @@ class Publishing(Service):
     """
 
     def __init__(
-        self,
-        ownership: "Ownership",
-        options: "Options",
-        program: "Program",
-        answers: "Answers",
-        before_site: bool,
-        loaded: set[str],
-        sending: SendingImage | None,
+        self, ownership: "Ownership", invocation: "Invocation", loaded: set[str], sending: SendingImage | None
     ) -> None:
         """``loaded``: the modules that a process has when it attaches; ``sending``: where a warm image is wanted."""
-        super().__init__(ownership, options, program, answers, before_site, None)
+        super().__init__(ownership, invocation, None)
         self._loaded = loaded
         self._sending = sending
         if sending is not None:
             self._deadline += MAKING
-        self._placement: KeptPlacement = KeptPlacement(options)
+        self._placement: KeptPlacement = KeptPlacement(invocation.options)
         self._key = ""
         self.kept = ""
 
@@ -135,30 +126,28 @@ class Publishing(Service):
         self.ownership.finish_at_once(becomes=False)
 
 
-def publish_now(
-    here: "Launch", options: "Options", program: "Program", answers: "Answers", before_site: bool, python: str
-) -> None:
+def publish_now(here: "Launch", invocation: "Invocation") -> None:
     """Keep a store of this program on each node of the job, and end this process. Does not return.
 
-    ``python``: by which name python-mpi starts this Python; the warm image, too, is kept then where it is wanted.
-    Where it cannot be, root says why, and each process ends with status 1.
+    The warm image, too, is kept then where it is wanted. Where there is no store, root says why, and each process ends
+    with status 1.
     """
     status = 1
     finish = None
     sending = None
     key = ""
     try:
-        reason = why_not(here, options)
+        reason = why_not(here, invocation.options)
         if reason:
             raise SteppedAside(reason)
         # Those that attach will not have what MPI needs.
         loaded = set(sys.modules)
-        key = key_of(program, options, before_site)
-        if options.warm:
-            sending = SendingImage(options, Maker.begin(options, program, python, key) if here.rank == 0 else None)
+        key = invocation.key()
+        if invocation.options.warm:
+            sending = SendingImage(invocation.options, Maker.begin(invocation, key) if here.rank == 0 else None)
         with ClosedStreamsKept():
-            ownership = load_mpi(before_site, options)
-            service = Publishing(ownership, options, program, answers, before_site, loaded, sending)
+            ownership = load_mpi(invocation.before_site, invocation.options)
+            service = Publishing(ownership, invocation, loaded, sending)
             finish = service.finish
             service.start()
         said, status = service.kept, 0
@@ -174,7 +163,7 @@ def publish_now(
         if finish is not None:
             finish(status == 0)
         if sending is not None and sending.leads:
-            status = become_maker(options, program, python, status, key, sending.directory)
+            status = become_maker(invocation, status, key, sending.directory)
     finally:
         # The program is not to be run, by whichever door this process came.
         os._exit(status)

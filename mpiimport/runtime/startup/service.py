@@ -32,13 +32,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..mpi.ownership import Ownership
-    from ..options import Options
-    from ..program import Program
     from ..report.measured import Report
     from ..root.recording import Recording
     from ..root.snapshot import Snapshot
-    from ..serving.site_answers import Answers
     from ..store.store import Store
+    from .invocation import Invocation
 
 # Seconds that a rank that has failed gives the others, to fail too.
 MOMENT = 3
@@ -51,29 +49,21 @@ class Service:
     program, to begin with that; ``recording``: on root, of a first run that is only learned from.
     """
 
-    def __init__(
-        self,
-        ownership: "Ownership",
-        options: "Options",
-        program: "Program",
-        answers: "Answers",
-        before_site: bool,
-        report: "Report | None",
-    ) -> None:
+    def __init__(self, ownership: "Ownership", invocation: "Invocation", report: "Report | None") -> None:
         """``report``: to be told what the start-up did."""
         self.ownership = ownership
-        self.options = options
+        self.options = invocation.options
         self.serves = False
         self.recording: Recording | None = None
         self.left_open = LeftOpen()
         self._report = report
         self._facts = report.facts if report is not None else {}
-        self._program = program
-        self._answers = answers
-        self._before_site = before_site
-        self._placement = Placement(options)
+        self._program = invocation.program
+        self._answers = invocation.answers
+        self._before_site = invocation.before_site
+        self._placement = Placement(self.options)
         # Seconds that the start-up may take.
-        self._deadline = options.deadline
+        self._deadline = self.options.deadline
         # Until the phases have come to their end.
         self._gather: Callable[[], None] = lambda: None
         self._all_fail: Callable[[float], bool] = _wait_alone

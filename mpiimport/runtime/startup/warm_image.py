@@ -10,9 +10,8 @@ from ..store.place import IMAGE, LEFT_OUT, REFUSED, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..options import Options
-    from ..program import Program
     from ..store.store import Store
+    from .invocation import Invocation
 
 MAKER = "warm", "publishing.py"
 # What the maker is to do, and what it is told where no other node has sent an image, or no store is kept.
@@ -21,17 +20,15 @@ NO_DOOR = "start the session by PREFIX/bin/python-mpi, or in a container by a ra
 NO_SCRIPT = "only a script has one; give the program a file of its own"
 
 
-def become_maker(
-    options: "Options", program: "Program", python: str, status: int, key: str, directory: str = NONE
-) -> int:
+def become_maker(invocation: "Invocation", status: int, key: str, directory: str = NONE) -> int:
     """Become the maker, which ends with ``status`` where all goes well. Return another one where that cannot be.
 
-    ``python``: by which name python-mpi starts this Python; empty where that has not; ``key``: of the kept store, if
-    there is one; ``directory``: of the store with the image that was sent to this node.
+    ``key``: of the kept store, if there is one; ``directory``: of the store with the image that was sent to this node.
     """
     try:
+        options = invocation.options
         place = Place.found_or_made(options.store_places(), options.session)
-        command = _command(program, python, PUBLISH, place.directory, str(status), directory, key or NONE)
+        command = _command(invocation, PUBLISH, place.directory, str(status), directory, key or NONE)
         os.execve(command[0], command, _environment())
     except Exception as exc:
         _say_none_is_kept(exc)
@@ -41,19 +38,20 @@ def become_maker(
 class Maker:
     """The process that makes, on root, the image for all nodes. It begins before MPI, for nothing is started after."""
 
-    def __init__(self, options: "Options", program: "Program", python: str, key: str) -> None:
+    def __init__(self, invocation: "Invocation", key: str) -> None:
         """Raises OSError and NoRoom."""
+        options = invocation.options
         place = Place.found_or_made(options.store_places(), options.session)
         # Nobody can come to it, so it goes with the last process that has it.
         self._store = place.create({}, options)
-        command = _command(program, python, MAKE, self._store.directory, key or NONE)
+        command = _command(invocation, MAKE, self._store.directory, key or NONE)
         self._process = os.posix_spawn(command[0], command, _environment())
 
     @classmethod
-    def begin(cls, options: "Options", program: "Program", python: str, key: str) -> "Maker | None":
+    def begin(cls, invocation: "Invocation", key: str) -> "Maker | None":
         """Begin to make the image; say so where that cannot be."""
         try:
-            return cls(options, program, python, key)
+            return cls(invocation, key)
         except Exception as exc:
             _say_none_is_kept(exc)
             return None
@@ -65,15 +63,15 @@ class Maker:
         return self._store, {name: os.stat(self._store.path(name)).st_size for name in sorted(found)}
 
 
-def _command(program: "Program", python: str, *words: str) -> list[str]:
+def _command(invocation: "Invocation", *words: str) -> list[str]:
     """Return what starts the maker. Raises OSError, where no image can be of use."""
-    if not python:
+    if not invocation.python:
         raise OSError(NO_DOOR)
-    if program.kind != SCRIPT:
+    if invocation.program.kind != SCRIPT:
         raise OSError(NO_SCRIPT)
     maker = os.path.join(PACKAGE_DIRECTORY, *MAKER)
     # Options of the interpreter stand there, too.
-    return [sys.executable, "-I", maker, *words, python, *sys.orig_argv[1:]]
+    return [sys.executable, "-I", maker, *words, invocation.python, *sys.orig_argv[1:]]
 
 
 def _environment() -> dict[str, str]:

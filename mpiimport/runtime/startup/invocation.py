@@ -1,0 +1,28 @@
+"""What a process was started as."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..options import Options
+    from ..program import Program
+    from ..serving.site_answers import Answers
+
+
+class Invocation:
+    """``before_site``: ``site`` has not run yet, and will be told by ``answers``; ``python``: by which name python-mpi
+    starts this Python where it looks for warm images, empty where it has not.
+    """
+
+    def __init__(
+        self, options: "Options", program: "Program", answers: "Answers", before_site: bool, python: str
+    ) -> None:
+        self.options = options
+        self.program = program
+        self.answers = answers
+        self.before_site = before_site
+        self.python = python
+
+    def key(self) -> str:
+        """Return the name of its kept store, see ``key_of``. Raises OSError."""
+        from ..store.kept_key import key_of
+
+        return key_of(self.program, self.options, self.before_site)
