@@ -10,6 +10,7 @@ struct begin {
     char **variables; /* with a null at their end, as the next */
     char **plain;     /* what is executed where the image is not to be used after all */
     word quiet;       /* whether another process says so for the whole job */
+    char **names;     /* by which libraries are mapped: DIRECTORY/names/ADDRESS/LIBRARY, with a null at their end */
 };
 
 #endif

@@ -6,7 +6,7 @@
 typedef unsigned long word;
 
 #define MAGIC 0x6d7261772d69706dUL /* "mpi-warm" */
-#define VERSION 2UL
+#define VERSION 3UL
 #define PAGE 4096UL
 #define ABSENT (~0UL)
 
@@ -37,7 +37,7 @@ struct header {
     struct thread thread;
     struct memory memory;
     struct machine machine;
-    struct section files, regions, runs, variables, signals, words, blocks, text;
+    struct section files, regions, runs, variables, signals, words, blocks, names, text;
 };
 
 /* A path and how it was: of directories too. Files that are mapped come first. */
@@ -48,7 +48,9 @@ struct file {
 /* WIPED: MADV_WIPEONFORK of madvise(2). It is zero in a forked process, by which libraries see that it is one. */
 enum kind { ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED };
 
-/* One mapping. `file` is a number in the section of files, `offset` one in that file. */
+/* One mapping. Of a mapped one `file` is a number in the section of files, `offset` one in that file. Of an anonymous one
+ * `file` is 0, or 1 more than a number in the section of names: by this name of the image its pages are mapped, so that
+ * /proc/self/maps has the library's. */
 struct region {
     word start, size, protection, kind, file, offset;
 };

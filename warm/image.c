@@ -88,6 +88,7 @@ static void check_sections(void) {
     check_section(image->signals, sizeof(struct handler));
     check_section(image->words, sizeof(word));
     check_section(image->blocks, sizeof(word));
+    check_section(image->names, sizeof(word));
     check_section(image->text, 1);
     if (!image->text.count || *text_at(image->text.count - 1))
         damaged("its texts have no end");
@@ -105,6 +106,8 @@ static void check_texts(void) {
         check_text(TABLE(file, files)[i].path);
     for (word i = 0; i < image->words.count; i++)
         check_text(((const word *)((const char *)image + image->words.at))[i]);
+    for (word i = 0; i < image->names.count; i++)
+        check_text(((const word *)((const char *)image + image->names.at))[i]);
     for (word i = 0; i < image->variables.count; i++) {
         check_text(TABLE(variable, variables)[i].name);
         if (TABLE(variable, variables)[i].value != ABSENT)
@@ -122,7 +125,8 @@ static void check_regions(void) {
             end >> LAST_ADDRESS || (each.start < OWN_END && end > OWN_BEGIN))
             damaged("a region lies where none can");
         if (each.protection > 7 || each.kind > WIPED || each.offset % PAGE ||
-            (each.kind == MAPPED && (each.file >= image->files.count || each.file >= MOST_FILES)))
+            (each.kind == MAPPED && (each.file >= image->files.count || each.file >= MOST_FILES)) ||
+            (each.kind != MAPPED && each.file > image->names.count))
             damaged("a region is of no known kind");
         last = end;
     }

@@ -1,14 +1,16 @@
 #include "kept.h"
 #include "command.h"
 #include "fresh.h"
+#include "image.h"
 #include "kernel.h"
+#include "text.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
 /* The lock gets a number that a program's own files do not reach: the first that it opens is 3, as plainly. */
-enum { HIGH = 500 };
+enum { HIGH = 500, LONGEST = 4096 };
 
 /* flock(2): whoever uses a store holds its lock shared. A file without a name belongs to a store that was removed. */
 static void hold(long directory) {
@@ -24,12 +26,74 @@ static void hold(long directory) {
         kernel3(__NR_close, lock, 0, 0);
 }
 
+static long directory = -1;
+static char path[LONGEST];
+static int files[MOST_NAMES];
+
 long open_kept(const char *name) {
-    long directory = kernel4(__NR_openat, AT_FDCWD, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    directory = kernel4(__NR_openat, AT_FDCWD, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (directory < 0)
         return directory;
     hold(directory);
-    long image = kernel4(__NR_openat, directory, "image", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
-    kernel3(__NR_close, directory, 0, 0);
-    return image;
+    return kernel4(__NR_openat, directory, "image", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+}
+
+static word name_count(void) {
+    return directory < 0 ? 0 : image->names.count < MOST_NAMES ? image->names.count : MOST_NAMES;
+}
+
+static const char *name_of(word number) {
+    return text_at(((const word *)((const char *)image + image->names.at))[number]);
+}
+
+/* proc(5): what a mapping is called follows from how its file was opened, symbolic links resolved. */
+static void resolve(void) {
+    static char link[] = "/proc/self/fd/0000000000";
+    char *at = link + sizeof "/proc/self/fd";
+    word digits = 1;
+    for (long rest = directory; rest >= 10; rest /= 10)
+        digits++;
+    at[digits] = 0;
+    for (long rest = directory; digits; rest /= 10)
+        at[--digits] = (char)('0' + rest % 10);
+    if (kernel3(__NR_readlink, link, path, sizeof path - 1) < 0)
+        path[0] = 0;
+}
+
+void open_names(void) {
+    struct stat first, found;
+    if (name_count())
+        resolve();
+    kernel3(__NR_fstat, image_file, &first, 0);
+    for (word i = 0; i < name_count(); i++) {
+        files[i] = (int)kernel4(__NR_openat, directory, name_of(i), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+        if (files[i] < 0)
+            continue;
+        if (!path[0] || kernel3(__NR_fstat, files[i], &found, 0) || found.st_ino != first.st_ino ||
+            found.st_dev != first.st_dev) {
+            kernel3(__NR_close, files[i], 0, 0);
+            files[i] = -1;
+        }
+    }
+}
+
+void close_names(void) {
+    for (word i = 0; i < name_count(); i++)
+        if (files[i] >= 0)
+            kernel3(__NR_close, files[i], 0, 0);
+    if (directory >= 0)
+        kernel3(__NR_close, directory, 0, 0);
+}
+
+long file_of_region(const struct region *region) {
+    word number = region->kind == ANONYMOUS ? region->file : 0;
+    return number && number <= name_count() && files[number - 1] >= 0 ? files[number - 1] : image_file;
+}
+
+const char *directory_of_names(void) {
+    return path;
+}
+
+const char *open_name(word number) {
+    return number < name_count() && files[number] >= 0 ? name_of(number) : 0;
 }

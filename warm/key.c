@@ -2,6 +2,7 @@
 #include "command.h"
 #include "fresh.h"
 #include "image.h"
+#include "kept.h"
 #include "kernel.h"
 #include "machine.h"
 #include "process.h"
@@ -110,6 +111,7 @@ static void compare_files(void) {
 }
 
 void close_files(void) {
+    close_names();
     for (word i = 0; i < image->files.count && i < MOST_FILES; i++)
         if (open_files[i] >= 0)
             kernel3(__NR_close, open_files[i], 0, 0);

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "fresh.h"
 #include "image.h"
+#include "kept.h"
 #include "kernel.h"
 #include "key.h"
 #include "place.h"
@@ -39,6 +40,19 @@ static word size_of(char **texts, word *count) {
     return size;
 }
 
+/* DIRECTORY/NAME of each name by which a library is mapped. */
+static char **keep_names(char **at) {
+    for (word i = 0; i < MOST_NAMES; i++) {
+        const char *name = open_name(i);
+        if (!name)
+            continue;
+        *at++ = copied(directory_of_names());
+        ((char *)texts_end)[-1] = '/';
+        copied(name);
+    }
+    return at;
+}
+
 /* What the door is started with, the program's words being among those that are kept already. */
 static char **keep_plain(char **at, char **program) {
     char **kept = at;
@@ -65,6 +79,12 @@ static struct begin *keep_words(void) {
         size += length(door) + 1 + sizeof FRESH + (python ? sizeof PYTHON + length(python) + 1 : 0);
         pointers += given_count + 5;
     }
+    for (word i = 0; i < MOST_NAMES; i++)
+        if (open_name(i)) {
+            size += length(directory_of_names()) + length(open_name(i)) + 2;
+            pointers++;
+        }
+    pointers++;
     word head = sizeof(struct begin) + pointers * sizeof(char *);
     size = (size + head + PAGE - 1) & ~(PAGE - 1);
     if (kernel6(__NR_mmap, BLOCK, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0UL,
@@ -86,6 +106,8 @@ static struct begin *keep_words(void) {
         *at++ = copied(variables[i]);
     at++;
     variables_end = texts_end;
+    block->names = at;
+    at = keep_names(at) + 1;
     block->plain = door ? keep_plain(at, first + own_count) : first;
     plain = block->plain;
     variables = block->variables;
@@ -162,6 +184,7 @@ __attribute__((noreturn, used)) void begin(word *stack) {
     compare_key();
     if (looks)
         kernel3(__NR_exit_group, 0, 0, 0);
+    open_names();
     struct begin *block = keep_words();
     place_image();
     tell_kernel_of_memory(*(char **)(block + 1));

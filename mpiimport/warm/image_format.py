@@ -4,13 +4,13 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, NamedTuple
 
-MAGIC, VERSION = 0x6D7261772D69706D, 2
+MAGIC, VERSION = 0x6D7261772D69706D, 3
 PAGE, BLOCK = 4096, 1 << 20
 ABSENT = (1 << 64) - 1
 ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED = range(6)
-SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "text")
+SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "names", "text")
 # Numbers of one entry in each section; a text is bytes.
-WIDTHS = {"files": 6, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "words": 1, "blocks": 1}
+WIDTHS = {"files": 6, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "words": 1, "blocks": 1, "names": 1}
 THREAD, MEMORY, MACHINE = 12, 7, 4
 BEFORE = 8
 HEADER = struct.Struct(f"<{BEFORE + THREAD + MEMORY + MACHINE + 2 * len(SECTIONS)}Q")
@@ -18,7 +18,8 @@ CHECKSUM_AT = 24
 
 
 class Region(NamedTuple):
-    """One mapping: ``kind`` as above; ``file``: a number in the section of files; ``offset``: one in that file."""
+    """One mapping: ``kind`` as above; ``file``: a number in the section of files, of an anonymous one a number in that
+    of names and 1 more, or 0; ``offset``: one in that file."""
 
     start: int
     size: int

@@ -25,7 +25,7 @@ from mpiimport.runtime.program import Program  # noqa: E402
 from mpiimport.runtime.size import in_words  # noqa: E402
 from mpiimport.runtime.store.place import IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, Place  # noqa: E402
 from mpiimport.runtime.store.store import NoRoom, Store  # noqa: E402
-from mpiimport.warm.fitting import DOOR, SECONDS, why_not_here  # noqa: E402
+from mpiimport.warm.fitting import DOOR, SECONDS, tables_of, why_not_here  # noqa: E402
 from mpiimport.warm.maker import Made, make, split  # noqa: E402
 from mpiimport.warm.memory_map import Refused  # noqa: E402
 
@@ -94,11 +94,22 @@ def _take(place: Place, key: str, store: Store, command: list[str]) -> bool:
         store.leave()
         print(f"mpiimport: the warm image of another node does not fit {os.uname().nodename}: {why}", file=sys.stderr)
         return False
+    if not refused.exists():
+        _name_libraries(store)
     place.publish(key, store, Program.parse(command[1:]).identity())
     store.leave()
     if refused.exists():
         raise Refused(refused.read_text(errors="surrogateescape"))
     return True
+
+
+def _name_libraries(store: Store) -> None:
+    """Give the image the names by which its libraries are mapped: hard links. Raises OSError and Damaged."""
+    tables = tables_of(Path(store.directory))
+    for (at,) in tables.rows("names"):
+        name = store.path(os.fsdecode(tables.text(at)))
+        os.makedirs(os.path.dirname(name), 0o700)
+        os.link(store.path(IMAGE), name)
 
 
 def _fill(place: Place, key: str, kept: str, command: list[str], looked_at: list[str]) -> str:
@@ -111,6 +122,8 @@ def _fill(place: Place, key: str, kept: str, command: list[str], looked_at: list
         try:
             made = _make(store, kept, command, looked_at)
         finally:
+            if os.path.exists(store.path(IMAGE)):
+                _name_libraries(store)
             if os.path.exists(store.path(IMAGE)) or os.path.exists(store.path(REFUSED)):
                 place.publish(key, store, identity)
     finally:

@@ -28,6 +28,8 @@ from .memory_map import Mapping, Refused, mappings, memory_of, own_pages, wiped_
 # Pages between two runs that are written along rather than mapped by another call.
 GAP = 16
 RED_ZONE = 128
+# Where a kept store has further names of its image, and how many of them: see warm/kept.h.
+NAMES, MOST_NAMES = b"names", 64
 NOTHING = bytes(PAGE)
 
 
@@ -51,6 +53,7 @@ class Writer:
         self._memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
         self._image = Image()
         self._files: dict[bytes, int] = {}
+        self._names: dict[bytes, int] = {}
         self._take_notes(*place)
 
     def _take_notes(self, address: int, size: int) -> None:
@@ -91,7 +94,7 @@ class Writer:
                 if self._make_room is None:
                     region = Region(*mapping[:4], file, mapping.offset)
                 else:
-                    region = Region(*mapping[:3], ANONYMOUS, 0, 0)
+                    region = Region(*mapping[:3], ANONYMOUS, self._name(mapping), 0)
             image.tables["regions"].append(region)
             runs += self._runs(mapping)
         for name in files:
@@ -105,6 +108,14 @@ class Writer:
         if self._make_room is None and row[1:3] != (mapping.device, mapping.inode):
             raise Refused(f"a mapped file was replaced: {os.fsdecode(mapping.path)}")
         return number
+
+    def _name(self, mapping: Mapping) -> int:
+        """Return the number of a library's name, and 1 more, by which its pages are mapped; 0 for what has none."""
+        rows, base = self._image.tables["names"], os.path.basename(mapping.path)
+        if mapping.path not in self._names and base.startswith(b"lib") and b".so" in base and len(rows) < MOST_NAMES:
+            rows.append((self._image.add_text(b"%s/%x/%s" % (NAMES, mapping.start, base)),))
+            self._names[mapping.path] = len(rows)
+        return self._names.get(mapping.path, 0)
 
     def _stamp(self, path: bytes) -> int:
         if path not in self._files:

@@ -45,10 +45,14 @@ def _have_one(path: str, shared: str) -> None:
 
 
 def _large_files(directory: str) -> "Iterator[str]":
+    """Yield a path of each large file; images have several."""
+    seen = set()
     for parent, _, files in os.walk(directory):
         for name in files:
             path = os.path.join(parent, name)
-            if os.lstat(path).st_size >= SMALLEST:
+            status = os.lstat(path)
+            if status.st_size >= SMALLEST and status.st_ino not in seen:
+                seen.add(status.st_ino)
                 yield path
 
 
