@@ -1,8 +1,8 @@
-"""A warm image among the kept stores: ``publishing.py DIRECTORY STATUS PYTHON OPTIONS... SCRIPT [ARGUMENTS]``.
+"""A warm image among the kept stores: ``publishing.py DIRECTORY STATUS PYTHON OPTIONS... PROGRAM [ARGUMENTS]``.
 
 A process that was asked to fill a kept store becomes this one. DIRECTORY is the place of those stores; STATUS the one
 to end with where all goes well; PYTHON the name by which the door starts Python, - for its usual ones; OPTIONS are the
-interpreter's.
+interpreter's, and PROGRAM is a script, or -m and a module.
 """
 
 import os
@@ -31,9 +31,9 @@ USUAL, PYTHONS = "-", ("python", "python3")
 
 
 def publish(place: Place, name: str, words: list[str]) -> str:
-    """Make the image of a script, and let whoever comes start from it, or see why there is none. Return what to say.
+    """Make the image of a program, and let whoever comes start from it, or see why there is none. Return what to say.
 
-    ``name``: that of Python; ``words``: the interpreter's options, the script and its arguments. Where another process
+    ``name``: that of Python; ``words``: the interpreter's options, the script or -m and the module, and its arguments. Where another process
     of this node makes it there is nothing to say. Raises Refused, where there is no image.
     """
     python, looked_at = _python(PYTHONS if name == USUAL else (name,))
@@ -41,7 +41,7 @@ def publish(place: Place, name: str, words: list[str]) -> str:
     if options:
         raise Refused(f"{DOOR.name} starts python without options: {' '.join(options)}")
     place.complete()
-    key = _key(name, program[0])
+    key = _key(name, program)
     if from_environment().session and os.path.lexists(place.path(PROGRAMS, key)):
         # For the session of a command the tree is as it was.
         return ""
@@ -98,10 +98,10 @@ def _python(names: tuple[str, ...]) -> tuple[str, list[str]]:
     raise Refused(f"there is no {names[0]} on PATH")
 
 
-def _key(python: str, script: str) -> str:
-    """Ask the door by which name it looks for the image of a script. Raises Refused."""
+def _key(python: str, program: list[str]) -> str:
+    """Ask the door by which name it looks for the image of a program. Raises Refused."""
     try:
-        asked = subprocess.run([DOOR, "--image", python, script], capture_output=True, text=True, timeout=SECONDS)
+        asked = subprocess.run([DOOR, "--image", python, *program], capture_output=True, text=True, timeout=SECONDS)
     except (OSError, subprocess.SubprocessError) as exc:
         raise Refused(f"{DOOR} cannot be asked: {exc}") from None
     if asked.returncode:

@@ -4,7 +4,7 @@ import sys
 
 from .. import PACKAGE_DIRECTORY, os
 from ..messages import say
-from ..program import SCRIPT
+from ..program import MODULE, SCRIPT
 from ..store.place import Place
 
 TYPE_CHECKING = False
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from ..program import Program
 
 MAKER = "warm", "publishing.py"
-NO_DOOR = "start the session by PREFIX/bin/python-mpi, or in a container by a rank, as the job itself"
-NO_SCRIPT = "only a script has one; give the program a file of its own"
+NO_DOOR = "start the session by PREFIX/bin/python-mpi, or in a container by python, as the job itself"
+NO_PROGRAM = "only a script has one, and a module (-m); give the program a file of its own"
 
 
 def become_maker(options: "Options", program: "Program", python: str, status: int) -> int:
@@ -25,8 +25,8 @@ def become_maker(options: "Options", program: "Program", python: str, status: in
     try:
         if not python:
             raise OSError(NO_DOOR)
-        if program.kind != SCRIPT:
-            raise OSError(NO_SCRIPT)
+        if program.kind not in (SCRIPT, MODULE):
+            raise OSError(NO_PROGRAM)
         place = Place.found_or_made(options.store_places(), options.session)
         maker = os.path.join(PACKAGE_DIRECTORY, *MAKER)
         # Options of the interpreter stand there, too.
