@@ -2,10 +2,14 @@
 
 OUTPUT gets what marshal writes: a list of (name, path, whether it is a source file), of the packages above the module,
 from the top, and of the module itself, which is ``__main__`` where NAME is a package. None of them is executed. What
-has no path, or is not found, ends the list.
+is not found, or has nothing below, ends the list.
 """
 
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from importlib.machinery import SourceFileLoader
 
 Found = tuple[str, str, bool]
 
@@ -28,8 +32,18 @@ def locate(name: str) -> list[Found]:
         found.append((full, spec.origin or "", is_source))
         path = spec.submodule_search_locations
         if path is None:
+            if is_source:
+                _compile(spec.loader, full)
             break
     return found
+
+
+def _compile(loader: "SourceFileLoader", name: str) -> None:
+    """Have the bytecode of the module written, as the first run would, which changes its directory."""
+    try:
+        loader.get_code(name)
+    except (SyntaxError, ValueError, OSError):
+        pass
 
 
 if __name__ == "__main__":

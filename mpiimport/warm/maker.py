@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mpiimport.rank_variables import without_rank
+from mpiimport.runtime.coerced_locale import forget_coerced_locale
 from mpiimport.runtime.program import MODULE, WITH_VALUE, Program
 
 from . import registry
@@ -58,6 +59,7 @@ def make(
             raise Refused(f"{name} is not installed: warm images are for x86_64")
     if not image.parent.is_dir() or (os.path.lexists(image) and not image.is_file()):
         raise Refused(f"{image} is no name for a file")
+    forget_coerced_locale(os.environ)
     words, rest = split(command)
     program = Program.parse(rest)
     _check_search_path()

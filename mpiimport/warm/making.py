@@ -53,6 +53,12 @@ def load_own(package: str) -> "tuple[Any, Any, Any, Any, Any]":
     return beginning, beginning_of_module, beginning_of_script, remedies, messages
 
 
+def given_variables() -> "list[bytes]":
+    """Return the variables this process was started with. By now the interpreter has set LC_CTYPE, say: PEP 538."""
+    with open("/proc/self/environ", "rb") as stream:
+        return stream.read().split(b"\0")
+
+
 def changes(before: "dict[bytes, bytes]", after: "dict[bytes, bytes]") -> "dict[bytes, bytes | None]":
     """Return what became of variables: name -> value, None where it was removed."""
     changed: dict[bytes, bytes | None] = {name: value for name, value in after.items() if before.get(name) != value}
@@ -127,7 +133,7 @@ def make() -> None:
     plan = read_plan()
     freeze: Any = load_extension(plan["freeze"])
     beginning, beginning_of_module, beginning_of_script, remedies, messages = load_own(plan["package"])
-    before = remedies.variables_of(freeze.environ())
+    before = remedies.variables_of(given_variables())
     sys.modules["__main__"] = beginning.new_main()
     script = beginning_of_script.ScriptBegin(*plan["script"]) if plan["script"] else None
     reason = do(plan["modules"], script)

@@ -33,8 +33,8 @@ USUAL, PYTHONS = "-", ("python", "python3")
 def publish(place: Place, name: str, words: list[str]) -> str:
     """Make the image of a program, and let whoever comes start from it, or see why there is none. Return what to say.
 
-    ``name``: that of Python; ``words``: the interpreter's options, the script or -m and the module, and its arguments. Where another process
-    of this node makes it there is nothing to say. Raises Refused, where there is no image.
+    ``name``: that of Python; ``words``: the interpreter's options, the script or -m and the module, and its arguments.
+    Where another process of this node makes it there is nothing to say. Raises Refused, where there is no image.
     """
     python, looked_at = _python(PYTHONS if name == USUAL else (name,))
     (_, *options), program = split([python, *words])

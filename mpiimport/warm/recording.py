@@ -1,8 +1,8 @@
 """Runs a program once: ``python [options] recording.py PACKAGES LOG PACKAGE SCRIPT...``.
 
-Several scripts are executed one after another in one ``__main__``, for which relative imports are of PACKAGE if that is
-not empty. LOG gets a line for each module that is looked for: ``+NAME``, or ``-NAME`` where the program had changed before what
-imports may depend on: then another process cannot import it earlier.
+Several scripts are executed one after another in one ``__main__``, whose relative imports are of PACKAGE if that is not
+empty. LOG gets a line for each module that is looked for: ``+NAME``, or ``-NAME`` where the program had changed before
+what imports may depend on: then another process cannot import it earlier.
 """
 
 import sys

@@ -1,6 +1,5 @@
 """A module that runs as a program, ``python -m NAME``, starts from an image and does what it does plainly."""
 
-import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -223,7 +222,7 @@ def test_a_session_keeps_images_of_modules(session: Session) -> None:
     assert session.start_fresh("part.py", "-m", "tool", MPIIMPORT_KEEP="auto").stdout.endswith("changed\n")
     assert "module tool: warm image" in session.call("status").stdout
     assert session.call("stop").status == 0
-    assert os.listdir(session.stores) == []
+    assert list(session.stores.iterdir()) == []
 
 
 @pytest.mark.full

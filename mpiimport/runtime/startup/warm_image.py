@@ -3,6 +3,7 @@
 import sys
 
 from .. import PACKAGE_DIRECTORY, os
+from ..coerced_locale import forget_coerced_locale
 from ..messages import say
 from ..program import MODULE, SCRIPT
 from ..store.place import Place
@@ -33,6 +34,7 @@ def become_maker(options: "Options", program: "Program", python: str, status: in
         command = [sys.executable, "-I", maker, place.directory, str(status), python, *sys.orig_argv[1:]]
         # It starts plain interpreters, whatever doors the environment opens.
         environment = {name: value for name, value in os.environ.items() if name != "MPIIMPORT_FILL"}
+        forget_coerced_locale(environment)
         os.execve(sys.executable, command, {**environment, "MPIIMPORT": "0"})
     except Exception as exc:
         say(f"mpiimport: no warm image is kept: {exc or type(exc).__name__}")

@@ -1,0 +1,134 @@
+"""Warm images in containers that are no ranks: a task starts from what a session has made of the same image."""
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.ranks import Mpi, Outcome, run
+from tests.conftest import settle, wait_for
+from tests.containers.cells import Cell, Site
+from tests.containers.test_kept_stores_in_containers import SECONDS, Tasks, tasks_of
+from tests.containers.test_warm_images_in_containers import TEXT
+
+TRUSTED = {"MPIIMPORT_WARM": "1", "MPIIMPORT_KEEP": "session"}
+
+
+class WarmTasks:
+    """Tasks that their identity starts by command lines."""
+
+    def __init__(self, tasks: Tasks, image: Path) -> None:
+        self.tasks = tasks
+        self.image = image
+        self._bin = tasks.site.prefix / "bin"
+
+    def line(self, *program: str, options: tuple[str, ...] = ()) -> list[str]:
+        """What starts a program in a container: by default the script with an argument."""
+        shim = str(self.tasks.site.prefix / "shim" / "apptainer")
+        words = program or ("python3", str(self.tasks.script), "a")
+        return [shim, "exec", "--mpiimport", *options, str(self.image), *words]
+
+    def run(self, line: list[str], **variables: str) -> Outcome:
+        tasks = self.tasks
+        cell = Cell("shim", "sandbox", tasks.identity, "hybrid", "mpich")
+        environment = tasks.site.environment(cell, tasks.mpi, MPIIMPORT_STORE=str(tasks.store), **variables)
+        kept = {name: value for name, value in environment.items() if value}
+        return run(tasks.site.as_identity(tasks.identity, line), kept, SECONDS, tasks.script.parent)
+
+    def tool(self, *words: str, **variables: str) -> Outcome:
+        return self.run([str(self._bin / "mpiimport"), *words], **variables)
+
+    def begin(self, *program: str, options: tuple[str, ...] = ()) -> str:
+        """Begin a session; return what was said."""
+        begun = self.tool("session", "start", "--warm", "--", *self.line(*program, options=options))
+        assert (begun.status, begun.stdout) == (0, ""), begun
+        return begun.stderr
+
+    def write(self, text: str, name: str = "task.py") -> Path:
+        path = self.tasks.script.with_name(name)
+        path.write_text(text)
+        settle(path)
+        return path
+
+
+@pytest.fixture
+def warm(site: Site, mpich: Mpi) -> Iterator[WarmTasks]:
+    with tasks_of(site, mpich, "root", "numpy") as tasks:
+        made = WarmTasks(tasks, site.image("sandbox")[1])
+        made.write(TEXT)
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("identity", "tree"),
+    [
+        ("root", "sandbox"),
+        ("user", "sif"),
+        pytest.param("root", "sif", marks=pytest.mark.full),
+        pytest.param("user", "sandbox", marks=pytest.mark.full),
+    ],
+)
+def test_tasks_start_warm(site: Site, mpich: Mpi, identity: str, tree: str) -> None:
+    with tasks_of(site, mpich, identity, "numpy") as tasks:
+        warm = WarmTasks(tasks, site.image(tree)[1])
+        script = warm.write(TEXT)
+        assert f"a warm image of script {script} is kept" in warm.begin()
+        started = [warm.run(warm.line(), **TRUSTED) for _ in range(2)]
+        plain = warm.run(warm.line(), MPIIMPORT="0")
+        words = [outcome.stdout.split() for outcome in (*started, plain)]
+        assert [(outcome.status, outcome.stderr) for outcome in started] == [(plain.status, plain.stderr)] * 2
+        assert [first for first, *_ in words] == ["warm", "warm", "fresh"]
+        assert [some[1:3] for some in words] == [["6", "['a']"]] * 3
+        assert len({number for some in words for number in some[3:]}) == 6
+        assert warm.tool("session", "stop").status == 0
+        assert list(tasks.store.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--pid", pytest.param("--cleanenv", marks=pytest.mark.full)])
+def test_options_of_the_runtime(warm: WarmTasks, option: str) -> None:
+    """There the entry stands in front of the command."""
+    warm.begin(options=(option,))
+    outcome = warm.run(warm.line(options=(option,)), **TRUSTED)
+    assert (outcome.stdout.split()[0], outcome.stderr) == ("warm", ""), outcome
+
+
+def test_a_module_in_a_container(warm: WarmTasks) -> None:
+    warm.write(TEXT + "print(__spec__.name, sys.orig_argv)", "work.py")
+    assert "a warm image of module work is kept" in warm.begin("python3", "-m", "work")
+    line = warm.line("python3", "-m", "work", "a")
+    started, plain = warm.run(line, **TRUSTED), warm.run(line, MPIIMPORT="0")
+    assert started.stdout.split()[:3] == ["warm", "6", "['a']"], started
+    assert (started.lines()[-1], started.stderr) == (plain.lines()[-1], "")
+
+
+def test_what_has_no_image_starts_fresh_with_one_line(site: Site, warm: WarmTasks) -> None:
+    warm.begin()
+    for program, why in {
+        ("python3", str(warm.write(TEXT, "other.py"))): "none is kept for this program",
+        ("python3", "-m", "task"): "none is kept for this program",
+    }.items():
+        outcome = warm.run(warm.line(*program), **TRUSTED)
+        assert outcome.stdout.split()[0] == "fresh"
+        ours = [line for line in outcome.ours() if "warm" in line]
+        assert len(ours) == 1 and why in ours[0], outcome
+    for program in (("python3", "-u", str(warm.tasks.script)), ("python3", "-c", TEXT)):
+        outcome = warm.run(warm.line(*program), **TRUSTED)
+        assert outcome.stdout.split()[0] == "fresh" and "warm" not in outcome.stderr, outcome
+    warm.write("import json\n" + TEXT)
+    outcome = warm.run(warm.line(), **TRUSTED)
+    assert outcome.stdout.split()[0] == "fresh" and "begins with other imports" in outcome.stderr, outcome
+    warm.write(TEXT)
+    assert warm.run(warm.line(), **TRUSTED).stdout.split()[0] == "warm"
+    warm.image = site.image("sif")[1]
+    outcome = warm.run(warm.line(), **TRUSTED)
+    assert outcome.stdout.split()[0] == "fresh" and "none is kept for this program" in outcome.stderr, outcome
+
+
+def test_the_first_task_of_a_session_has_the_image_made(warm: WarmTasks) -> None:
+    until = f"until ls {warm.tasks.store}/*/programs/warm-*/image >/dev/null 2>&1; do sleep 0.1; done"
+    task = shlex.join(warm.line())
+    outcome = warm.tool("run", "--session", "--", "sh", "-c", f"{task}; {until}; {task}", MPIIMPORT_WARM="1")
+    assert [line.split()[0] for line in outcome.stdout.splitlines()] == ["fresh", "warm"], outcome
+    assert outcome.stderr == ""
+    wait_for(lambda: not any(warm.tasks.store.iterdir()), SECONDS)
