@@ -101,7 +101,10 @@ def split(command: list[str]) -> tuple[list[str], list[str]]:
         raise Refused(f"there is no {command[0] if command else 'command'}")
     # What stands on PATH may be a script that leads to the interpreter.
     question = [found, "-c", "import sys; print(sys.executable); print(sys.version_info >= (3, 10))"]
-    answer = subprocess.run(question, capture_output=True, text=True, timeout=SECONDS).stdout.split("\n")
+    outcome = subprocess.run(question, capture_output=True, text=True, timeout=SECONDS)
+    answer = outcome.stdout.split("\n")
+    if outcome.returncode:
+        raise Refused(f"{command[0]} ends with status {outcome.returncode}: {' '.join(outcome.stderr.splitlines()[-1:])}")
     if answer[1:2] != ["True"]:
         raise Refused(f"{command[0]} is no Python 3.10 or newer")
     options, rest = [], list(command[1:])

@@ -1,6 +1,8 @@
 """Warm images in containers that are no ranks: a task starts from what a session has made of the same image."""
 
+import os
 import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,10 +11,17 @@ import pytest
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import settle, wait_for
 from tests.containers.cells import Cell, Site
-from tests.containers.test_kept_stores_in_containers import SECONDS, Tasks, tasks_of
+from tests.containers.test_kept_stores_in_containers import PACKAGES, SECONDS, Tasks, put_module, tasks_of
 from tests.containers.test_warm_images_in_containers import TEXT
 
+# What the text prints of numpy.
+PART = (
+    ("import numpy,", "import json, part,"),
+    ("numpy.arange(4).sum()", "part.value"),
+    ("numpy.random.rand()", "random.random()"),
+)
 TRUSTED = {"MPIIMPORT_WARM": "1", "MPIIMPORT_KEEP": "session"}
+LOOKING = {"MPIIMPORT_WARM": "1", "MPIIMPORT_KEEP": "auto"}
 
 
 class WarmTasks:
@@ -83,6 +92,52 @@ def test_tasks_start_warm(site: Site, mpich: Mpi, identity: str, tree: str) -> N
         assert len({number for some in words for number in some[3:]}) == 6
         assert warm.tool("session", "stop").status == 0
         assert list(tasks.store.iterdir()) == []
+
+
+@pytest.fixture
+def own_image(warm: WarmTasks) -> Path:
+    """A small image whose files a test may change. Its package ``part`` is the one module that the script imports."""
+    image = warm.tasks.script.with_name("image")
+    subprocess.run(["cp", "-a", "--reflink=auto", warm.tasks.site.images / "base", image], check=True)
+    warm.image = image
+    put_module(image, "old")
+    text = TEXT
+    for of_numpy, instead in PART:
+        text = text.replace(of_numpy, instead)
+    warm.write(text)
+    return image
+
+
+def test_what_has_changed_in_a_sandbox(warm: WarmTasks, own_image: Path) -> None:
+    """Each task looks at the tree, which each container mounts anew, where no session vouches for it."""
+    warm.begin()
+    assert warm.run(warm.line(), **LOOKING).stdout.split()[:2] == ["warm", "old"]
+    module = own_image / PACKAGES / "part.py"
+    before = module.stat()
+    module.write_text("value = 'new'\n")
+    os.utime(module, ns=(before.st_atime_ns, before.st_mtime_ns))
+    trusting = warm.run(warm.line(), **TRUSTED)
+    assert (trusting.stdout.split()[:2], trusting.stderr) == (["warm", "old"], "")
+    outcome = warm.run(warm.line(), **LOOKING)
+    assert outcome.stdout.split()[:2] == ["fresh", "new"], outcome
+    (said,) = outcome.ours()
+    assert f"this has changed since, or cannot be opened: /{PACKAGES}/part.py" in said
+
+
+@pytest.mark.full
+def test_what_is_mounted_over_the_tree_is_not_taken_for_it(warm: WarmTasks, own_image: Path) -> None:
+    warm.begin()
+    other = warm.tasks.script.with_name("other")
+    other.mkdir()
+    (other / "part.py").write_text("value = 'other'\n")
+    settle(other / "part.py")
+    bind = ("--bind", f"{other / 'part.py'}:/{PACKAGES}/part.py")
+    assert warm.run(warm.line(options=bind), **LOOKING).stdout.split()[:2] == ["fresh", "other"]
+    warm.begin(options=bind)
+    assert warm.run(warm.line(options=bind), **LOOKING).stdout.split()[:2] == ["warm", "other"]
+    (other / "part.py").write_text("value = 'third'\n")
+    assert warm.run(warm.line(options=bind), **LOOKING).stdout.split()[:2] == ["fresh", "third"]
+    assert warm.run(warm.line(), **LOOKING).stdout.split()[:2] == ["warm", "old"]
 
 
 @pytest.mark.parametrize("option", ["--pid", pytest.param("--cleanenv", marks=pytest.mark.full)])
