@@ -104,7 +104,9 @@ def split(command: list[str]) -> tuple[list[str], list[str]]:
     outcome = subprocess.run(question, capture_output=True, text=True, timeout=SECONDS)
     answer = outcome.stdout.split("\n")
     if outcome.returncode:
-        raise Refused(f"{command[0]} ends with status {outcome.returncode}: {' '.join(outcome.stderr.splitlines()[-1:])}")
+        raise Refused(
+            f"{command[0]} ends with status {outcome.returncode}: {' '.join(outcome.stderr.splitlines()[-1:])}"
+        )
     if answer[1:2] != ["True"]:
         raise Refused(f"{command[0]} is no Python 3.10 or newer")
     options, rest = [], list(command[1:])

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from lab.filesystem import FILE_SYSTEM_TYPE, Operation, SharedFileSystem
 from lab.ranks import Mpi, Outcome, run
-from tests.conftest import settle, wait_for
+from tests.conftest import provision, settle, wait_for
 from tests.containers.cells import Cell, Site
 from tests.containers.test_kept_stores_in_containers import PACKAGES, SECONDS, Tasks, put_module, tasks_of
 from tests.containers.test_warm_images_in_containers import TEXT
@@ -187,3 +188,36 @@ def test_the_first_task_of_a_session_has_the_image_made(warm: WarmTasks) -> None
     assert [line.split()[0] for line in outcome.stdout.splitlines()] == ["fresh", "warm"], outcome
     assert outcome.stderr == ""
     wait_for(lambda: not any(warm.tasks.store.iterdir()), SECONDS)
+
+
+def test_of_a_sandbox_that_is_shared_a_task_asks_for_no_python(site: Site, mpich: Mpi, tmp_path: Path) -> None:
+    provision("lab.sh")
+    with (
+        tasks_of(site, mpich, "root", "numpy") as tasks,
+        SharedFileSystem(record=tmp_path / "record") as shared,
+    ):
+        place = tasks.script.parent / "images"
+        place.mkdir()
+        shared.mount("node", site.images, place)
+        warm = WarmTasks(tasks, place / site.image("sandbox")[1].name)
+        # NumPy imports that when it is used.
+        warm.write(TEXT.replace("import numpy,", "import numpy, numpy.random,"))
+        trusted = {"MPIIMPORT_KEEP_ON": FILE_SYSTEM_TYPE}
+
+        def asked(expected: str, **variables: str) -> list[Operation]:
+            seen = len(shared.operations())
+            outcome = warm.run(warm.line(), **trusted, **variables)
+            assert outcome.stdout.split()[:2] == [expected, "6"], outcome
+            wait_for(lambda: shared.load().total.opens == shared.load().total.closes, SECONDS)
+            return shared.operations()[seen:]
+
+        begun = warm.tool("session", "start", "--warm", "--", *warm.line(), **trusted)
+        assert begun.status == 0, begun
+        asked("fresh", MPIIMPORT="0")
+        plain = asked("fresh", MPIIMPORT="0")
+        # With other variables than the image it imports from the store.
+        kept = asked("fresh", **TRUSTED, OMP_NUM_THREADS="1")
+        started = asked("warm", **TRUSTED)
+    of_python = [[one for one in each if "python3" in one.path] for each in (plain, kept, started)]
+    assert not of_python[2], of_python[2]
+    assert len(started) < len(kept) < len(plain)

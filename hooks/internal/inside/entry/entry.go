@@ -35,8 +35,7 @@ func Start(command []string, p Process) ([]string, []string) {
 	if isRank {
 		env = environ.Set(env, ourvars.Pid, strconv.Itoa(p.Pid))
 	}
-	// What is no rank starts so where images are wanted: kept stores belong to one way of starting, too.
-	if (isRank || warmstart.IsOn(p.Env)) && isPython(filepath.Base(command[0])) && !inspects(p.Env) {
+	if (isRank || warmstart.IsForTasks(p.Env)) && isPython(filepath.Base(command[0])) && !inspects(p.Env) {
 		script := prefix.StartScript(p.Prefix)
 		line := pythoncli.Parse(command[1:])
 		switch {

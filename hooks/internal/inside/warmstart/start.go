@@ -35,7 +35,7 @@ const fill = "FILL"
 
 // Wanted says whether the program, a script or -m and a module with its arguments, is to start from an image if there is one.
 func Wanted(words []string, env []string) bool {
-	if !IsOn(env) || program(words) == nil {
+	if !isOn(env) || program(words) == nil {
 		return false
 	}
 	for _, name := range others {
@@ -64,10 +64,16 @@ func program(words []string) []string {
 const module = "-m"
 
 // Makes says whether the image of the program is to be made.
-func Makes(env []string) bool { return IsOn(env) && on(env, fill) }
+func Makes(env []string) bool { return isOn(env) && on(env, fill) }
 
-// IsOn says whether programs are to start from images.
-func IsOn(env []string) bool {
+// IsForTasks says whether a task that is no rank starts as ranks do: where images are kept, and wanted. A kept store belongs
+// to one way of starting, so this holds for all of its programs.
+func IsForTasks(env []string) bool {
+	keep, _ := environ.Get(env, ourvars.Keep)
+	return isOn(env) && (on(env, fill) || keep != "" && keep != "never")
+}
+
+func isOn(env []string) bool {
 	mode, _ := environ.Get(env, ourvars.Mode)
 	return mode != "0" && on(env, "WARM")
 }
