@@ -14,7 +14,11 @@ def forget_coerced_locale(environment: "MutableMapping[str, str]") -> None:
     """
     if NAME not in environment:
         return
-    with open("/proc/self/environ", "rb") as stream:
-        given = stream.read().split(b"\0")
+    try:
+        with open("/proc/self/environ", "rb") as stream:
+            given = stream.read().split(b"\0")
+    except OSError:
+        # Without /proc nobody knows.
+        return
     if not any(entry.startswith(NAME.encode() + b"=") for entry in given):
         del environment[NAME]

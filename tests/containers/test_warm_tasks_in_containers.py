@@ -109,6 +109,7 @@ def own_image(warm: WarmTasks) -> Path:
     return image
 
 
+@pytest.mark.full
 def test_what_has_changed_in_a_sandbox(warm: WarmTasks, own_image: Path) -> None:
     """Each task looks at the tree, which each container mounts anew, where no session vouches for it."""
     warm.begin()
@@ -141,7 +142,8 @@ def test_what_is_mounted_over_the_tree_is_not_taken_for_it(warm: WarmTasks, own_
     assert warm.run(warm.line(), **LOOKING).stdout.split()[:2] == ["warm", "old"]
 
 
-@pytest.mark.parametrize("option", ["--pid", pytest.param("--cleanenv", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("option", ["--pid", "--cleanenv"])
 def test_options_of_the_runtime(warm: WarmTasks, option: str) -> None:
     """There the entry stands in front of the command."""
     warm.begin(options=(option,))
@@ -149,6 +151,7 @@ def test_options_of_the_runtime(warm: WarmTasks, option: str) -> None:
     assert (outcome.stdout.split()[0], outcome.stderr) == ("warm", ""), outcome
 
 
+@pytest.mark.full
 def test_a_module_in_a_container(warm: WarmTasks) -> None:
     warm.write(TEXT + "print(__spec__.name, sys.orig_argv)", "work.py")
     assert "a warm image of module work is kept" in warm.begin("python3", "-m", "work")
@@ -181,6 +184,7 @@ def test_what_has_no_image_starts_fresh_with_one_line(site: Site, warm: WarmTask
     assert outcome.stdout.split()[0] == "fresh" and "none is kept for this program" in outcome.stderr, outcome
 
 
+@pytest.mark.full
 def test_the_first_task_of_a_session_has_the_image_made(warm: WarmTasks) -> None:
     until = f"until ls {warm.tasks.store}/*/programs/warm-*/image >/dev/null 2>&1; do sleep 0.1; done"
     task = shlex.join(warm.line())

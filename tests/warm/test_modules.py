@@ -86,7 +86,7 @@ def same(warm: Warm, name: str) -> None:
         assert warm.start_warm("-m", name, word) == plain
 
 
-@pytest.mark.parametrize("name", but_everyday(IN_THE_TREE, {"tool"}))
+@pytest.mark.parametrize("name", but_everyday(IN_THE_TREE, set()))
 def test_modules_of_the_tree(tree: Warm, name: str) -> None:
     file, line = IN_THE_TREE[name]
     put(tree.modules, file, TEXT.replace("IMPORT", line))
@@ -113,6 +113,7 @@ def test_every_python_of_this_machine(warm_with: Callable[[str], Warm], python: 
         same(warm, name)
 
 
+@pytest.mark.full
 def test_a_package_beside_is_imported_when_its_turn_comes(tree: Warm) -> None:
     """What stands behind the first statement that is no import of the tree is not in the image."""
     text = "import sys\nfirst = 'tool' in sys.modules\nfrom . import own_part\n"
@@ -146,6 +147,7 @@ def test_what_is_changed_beside_is_seen(tree: Warm) -> None:
     assert tree.start_warm("-m", "own.run").stdout == "second\nTrue\n"
 
 
+@pytest.mark.full
 def test_what_is_changed_in_the_tree_is_seen(tree: Warm) -> None:
     path = put(tree.modules, "tool/__main__.py", "from . import part\nprint(part.value)" + IS_WARM)
     assert bake(tree, "tool").status == 0
@@ -153,6 +155,7 @@ def test_what_is_changed_in_the_tree_is_seen(tree: Warm) -> None:
     assert tree.start_fresh("has changed since", "-m", "tool").stdout == "changed\nFalse\n"
 
 
+@pytest.mark.full
 def test_another_program_does_not_start_from_it(tree: Warm) -> None:
     put(tree.modules, "tool/__main__.py", "import json\nprint('tool')" + IS_WARM)
     script = put(work(tree), "app.py", "import json\nprint('app')" + IS_WARM)
@@ -163,6 +166,7 @@ def test_another_program_does_not_start_from_it(tree: Warm) -> None:
     assert "is no script" in tree.start_fresh("is no script", "-m", "tool").stderr
 
 
+@pytest.mark.full
 def test_modules_that_have_no_image(tree: Warm) -> None:
     namespace = work(tree) / "space"
     namespace.mkdir()
@@ -190,8 +194,11 @@ def test_modules_that_have_no_image(tree: Warm) -> None:
         assert refused.status == 1 and why in refused.stderr, refused
 
 
-@pytest.mark.parametrize("words", [("timeit", "-n", "1", "-r", "1", "1"), ("json.tool", "--help"), ("unittest", "-h")])
-def test_modules_of_the_standard_library(warm: Warm, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "line", but_everyday(["timeit -n 1 -r 1 1", "json.tool --help", "unittest -h"], {"unittest -h"})
+)
+def test_modules_of_the_standard_library(warm: Warm, line: str) -> None:
+    words = line.split()
     assert bake(warm, words[0]).status == 0
     started, plain = (start("-m", *words) for start in (warm.start_warm, warm.plain))
     assert (started.status, started.stderr) == (plain.status, plain.stderr)
