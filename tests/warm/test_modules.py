@@ -218,9 +218,14 @@ def test_a_session_keeps_images_of_modules(session: Session) -> None:
     assert "a warm image of module tool is kept" in begun.stderr
     for word in ("one", "fail", "status"):
         assert session.start_warm("-m", "tool", word) == session.warm.plain("-m", "tool", word)
-    elsewhere = session.directory.parent
+    # Tasks may have directories of their own, but for one that has such a module itself.
+    elsewhere = session.directory.parent / "elsewhere"
+    elsewhere.mkdir()
     outcome = run([session.door, "-m", "tool"], session.environment(**TRUSTED), SECONDS, elsewhere)
-    assert "none is kept for this program" in outcome.stderr, outcome
+    assert "of the tree" in outcome.stdout and outcome.stderr == "", outcome
+    (elsewhere / "tool.py").write_text("print('another')\n")
+    outcome = run([session.door, "-m", "tool"], session.environment(**TRUSTED), SECONDS, elsewhere)
+    assert outcome.stdout == "another\n" and "none is kept for this program" in outcome.stderr, outcome
     assert session.start_fresh("variable PYTHONPATH", "-m", "tool", PYTHONPATH=f"{session.warm.modules}:/nowhere")
     part = session.warm.modules / "tool" / "part.py"
     part.write_text("value = 'changed'\n")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -149,7 +150,8 @@ func Key(installed, python string, words, env []string) (string, error) {
 	return "warm-" + hex.EncodeToString(sum[:]), nil
 }
 
-// placed returns the path of a script, or a module with the directory in which Python looks for it first: the current one.
+// placed returns the path of a script; or a module, with the current directory if Python may find it there, as for kept stores:
+// mpiimport/runtime/store/kept_key.py.
 func placed(words []string) (string, error) {
 	if len(words) == 0 {
 		return "", errors.New("neither a script nor a module is named")
@@ -166,9 +168,28 @@ func placed(words []string) (string, error) {
 	}
 	here := string(buffer[:size-1])
 	if len(words) > 1 {
+		if !holds(here, name) {
+			here = ""
+		}
 		return strings.Join([]string{module, name, here}, "\x00"), nil
 	}
 	return filepath.Join(here, name), nil
+}
+
+// holds says whether a directory has anything of the name of a module's top package.
+func holds(directory, name string) bool {
+	open, err := os.Open(directory)
+	if err != nil {
+		// Nothing can be imported from it.
+		return false
+	}
+	defer open.Close()
+	names, _ := open.Readdirnames(-1)
+	top, _, _ := strings.Cut(name, ".")
+	return slices.ContainsFunc(names, func(each string) bool {
+		first, _, _ := strings.Cut(each, ".")
+		return first == top
+	})
 }
 
 // layers begins what is known of images of podman and docker.

@@ -1,6 +1,7 @@
 package warmstart
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,15 +51,19 @@ func TestTheKeyTellsProgramsApart(t *testing.T) {
 		return key
 	}
 	app := filepath.Join(here, "app.py")
+	inTree := key("/p", Usual, "-m app.a", "PATH=/a:/b")
 	first, module := key("/p", Usual, app, "PATH=/a:/b"), key("/p", Usual, "-m app", "PATH=/a:/b")
 	if module != key("/p", Usual, "-mapp a", "PATH=/a:/b") || module == key("/p", Usual, "-m app.a", "PATH=/a:/b") {
 		t.Error("a module is not known by its name")
 	}
-	if err := os.Chdir(".."); err != nil {
-		t.Fatal(err)
-	}
-	if module == key("/p", Usual, "-m app", "PATH=/a:/b") {
-		t.Error("a module in another directory has the same key")
+	for _, entry := range []string{"other", "app.py"} {
+		directory := t.TempDir()
+		if err := errors.Join(os.WriteFile(filepath.Join(directory, entry), nil, 0o644), os.Chdir(directory)); err != nil {
+			t.Fatal(err)
+		}
+		if found := key("/p", Usual, "-m app.a", "PATH=/a:/b"); (found == inTree) != (entry == "other") {
+			t.Errorf("where there is %s, a module is taken for another", entry)
+		}
 	}
 	if err := os.Chdir(here); err != nil {
 		t.Fatal(err)
