@@ -1,15 +1,15 @@
 """A module that runs as a program, ``python -m NAME``, starts from an image and does what it does plainly."""
 
+import subprocess
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import Outcome, run
-from tests.conftest import but_everyday, settle
+from tests.conftest import SERVED, but_everyday, interpreter, settle
 
-from .conftest import SECONDS, Warm, interpreters
+from .conftest import SECONDS, Warm
 from .session import TRUSTED, Session
 
 # What a module of a program sees of itself, less the addresses of objects.
@@ -103,9 +103,11 @@ def test_modules_of_the_current_directory(tree: Warm, name: str) -> None:
     same(tree, name)
 
 
-@pytest.mark.parametrize("python", but_everyday(interpreters(), set()))
-def test_every_python_of_this_machine(warm_with: Callable[[str], Warm], python: str) -> None:
-    warm = with_tool(warm_with(python))
+@pytest.mark.full
+@pytest.mark.parametrize("version", SERVED)
+def test_versions_of_python(version: str, prefix: Path, tmp_path: Path) -> None:
+    subprocess.run([interpreter(version), "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    warm = with_tool(Warm(prefix, tmp_path, str(tmp_path / "venv" / "bin" / "python")))
     for directory, (file, line) in ((warm.modules, IN_THE_TREE["tool"]), (work(warm), BESIDE["own.sub.run"])):
         put(directory, file, TEXT.replace("IMPORT", line))
     for name in ("tool", "own.sub.run"):
