@@ -9,6 +9,7 @@ typedef unsigned long word;
 #define VERSION 3UL
 #define PAGE 4096UL
 #define ABSENT (~0UL)
+#define OF_TREE (~1UL) /* the device of what belongs to a container's own tree, which may be another in each container */
 
 /* `count` entries, from `at` on. */
 struct section {

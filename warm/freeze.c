@@ -49,6 +49,7 @@ object *PyLong_FromUnsignedLong(unsigned long);
 object *PyList_New(long);
 int PyList_Append(object *, object *);
 object *PyEval_EvalCode(object *, object *, object *);
+object *PyObject_CallObject(object *, object *);
 int PyArg_ParseTuple(object *, const char *, ...);
 void PyErr_PrintEx(int);
 int PyErr_ExceptionMatches(object *);
@@ -186,13 +187,14 @@ static object *of_environ(object *self, object *none) {
     return variables_of(environ);
 }
 
-/* Run code as the program. No frame below it is one of a traceback. The status that the interpreter ends with. */
+/* Run the program: code in a dictionary, or what is called without arguments. No frame below it is one of a traceback.
+ * The status that the interpreter ends with. */
 static object *run(object *self, object *arguments) {
-    object *code, *names, *result;
+    object *code, *names = 0, *result;
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "OO", &code, &names))
+    if (!PyArg_ParseTuple(arguments, "O|O", &code, &names))
         return 0;
-    result = PyEval_EvalCode(code, names, names);
+    result = names ? PyEval_EvalCode(code, names, names) : PyObject_CallObject(code, 0);
     if (result) {
         Py_DecRef(result);
         return PyLong_FromUnsignedLong(0);
@@ -249,7 +251,7 @@ static struct method methods[] = {
     {"plain", plain, NONE, "The command that starts the program without the image."},
     {"is_quiet", is_quiet, NONE, "Whether another process speaks for the job."},
     {"environ", of_environ, NONE, "The variables as C sees them."},
-    {"run", run, VARIABLE, "Run code in a dictionary as the program; return the status."},
+    {"run", run, VARIABLE, "Run the program; return the status."},
     {"after_fork", after_fork, NONE, "What the interpreter does around fork(2), in the child."},
     {"fork_alone", fork_alone, NONE, "A fork with the handlers of C alone, whose child ends at once."},
     {"place", place, NONE, "Address and size of what describes the stopped thread."},

@@ -73,8 +73,25 @@ static void compare_variables(void) {
     }
 }
 
+/* As is_one_image of mpiimport/runtime/store/witnesses.py: an overlay may show directories and files of the tree as those
+ * of two devices, and what is mounted over the tree has others. */
+static int is_of_tree(const struct stat *now) {
+    static word directories, files;
+    struct stat root;
+    if (!directories && (!kernel3(__NR_stat, "/.singularity.d", &root, 0) || !kernel3(__NR_stat, "/", &root, 0)))
+        directories = root.st_dev;
+    if ((now->st_mode & S_IFMT) == S_IFDIR)
+        return now->st_dev == directories;
+    files = files ? files : now->st_dev;
+    return now->st_dev == files;
+}
+
 static int is_as_it_was(const struct file *file, const struct stat *now) {
-    return now->st_dev == file->device && now->st_ino == file->inode && (word)now->st_size == file->size &&
+    int of_tree = file->device == OF_TREE;
+    /* Overlays number directories anew at each mount. */
+    int is_numbered = !of_tree || (now->st_mode & S_IFMT) != S_IFDIR;
+    return (of_tree ? is_of_tree(now) : now->st_dev == file->device) &&
+           (!is_numbered || now->st_ino == file->inode) && (word)now->st_size == file->size &&
            (word)now->st_mtim.tv_sec * 1000000000UL + (word)now->st_mtim.tv_nsec == file->mtime &&
            (word)now->st_ctim.tv_sec * 1000000000UL + (word)now->st_ctim.tv_nsec == file->ctime;
 }

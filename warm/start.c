@@ -1,5 +1,5 @@
-/* PREFIX/bin/mpiimport-warm FILE SCRIPT [ARGUMENTS]: this process becomes the interpreter of which FILE is an image.
- * PREFIX/bin/python-mpi leads here, too: see command.c. */
+/* PREFIX/bin/mpiimport-warm FILE PROGRAM [ARGUMENTS]: this process becomes the interpreter of which FILE is an image.
+ * PROGRAM is a script, or -m MODULE. PREFIX/bin/python-mpi leads here, too: see command.c. */
 #include "begin.h"
 #include "command.h"
 #include "fresh.h"
@@ -168,6 +168,12 @@ static word auxiliary(const Elf64_auxv_t *each, word type) {
     return 0;
 }
 
+/* SCRIPT, -m MODULE or -mMODULE. */
+static int is_program(void) {
+    const char *word = given[0];
+    return word && (word[0] != '-' || (word[1] == 'm' && (word[2] || given[1])));
+}
+
 __attribute__((noreturn, used)) void begin(word *stack) {
     char **arguments = (char **)(stack + 1), **end;
     variables = arguments + stack[0] + 1;
@@ -176,8 +182,8 @@ __attribute__((noreturn, used)) void begin(word *stack) {
     read_command(stack[0], arguments);
     if (auxiliary((const Elf64_auxv_t *)(end + 1), AT_SECURE))
         fresh("this process has more rights than its user", "");
-    if (!given[0] || given[0][0] == '-')
-        fresh("only a script starts from one", "");
+    if (!is_program())
+        fresh("only a script starts from one, and a module (-m)", "");
     open_image();
     look_at_process();
     check_vdso();

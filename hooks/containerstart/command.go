@@ -6,11 +6,12 @@ import (
 	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
+	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/launch"
 )
 
-// start returns the whole command, and the plan with what it needs. Where a rank's command is python, the runtime itself
-// can do what the entry binary would, which saves each rank a process: it becomes the command and evaluates $$.
+// start returns the whole command, and the plan with what it needs. Where the command is a python that starts early, the
+// runtime itself can do what the entry binary would, which saves a process: it becomes the command and evaluates $$.
 func (c Call) start(plan launch.Plan, r launch.Runtime) ([]string, launch.Plan) {
 	if !c.needsEntry(plan, r) {
 		env := environ.Set(c.Env, ourvars.Mode, "1")
@@ -21,9 +22,10 @@ func (c Call) start(plan launch.Plan, r launch.Runtime) ([]string, launch.Plan) 
 		}
 		command, env := entry.Start(c.Command, entry.Process{Prefix: launch.Inside, Env: env})
 		if how, early := environ.Get(env, ourvars.Start); early {
-			return command, plan.With(
-				launch.Variable{Name: ourvars.Pid, Change: launch.Pid},
-				launch.Variable{Name: ourvars.Start, Value: how, Change: launch.Set})
+			if rankenv.IsRank(env) {
+				plan = plan.With(launch.Variable{Name: ourvars.Pid, Change: launch.Pid})
+			}
+			return command, plan.With(launch.Variable{Name: ourvars.Start, Value: how, Change: launch.Set})
 		}
 	}
 	return slices.Concat(plan.Entry, c.Command), plan

@@ -4,10 +4,13 @@ import os
 import sys
 
 from mpiimport.runtime import PREFIX
+from mpiimport.runtime.coerced_locale import forget_coerced_locale
 
 
 def main() -> int:
     """Run one subcommand and return the exit status; for those that every rank may call, become the binary."""
+    # What is started from here is to be as where a user starts it.
+    forget_coerced_locale(os.environ)
     if sys.argv[1:2] in (["exec"], ["run"]):
         binary = os.path.join(PREFIX, "bin", "mpiimport")  # noqa: PTH118
         try:

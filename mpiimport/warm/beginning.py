@@ -10,9 +10,10 @@ from .remedies import REMEDIES, Start, variables_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType, ModuleType
+    from types import ModuleType
     from typing import Any
 
+    from .beginning_of_module import ModuleBegin
     from .beginning_of_script import ScriptBegin
 
 
@@ -28,15 +29,21 @@ class Doubt(Exception):
 class Expected:
     """What the program must be. ``names``: top-level modules that imports looked for, of which the script's directory
     must have those in ``beside`` and no others; ``leading``: with what the script must begin; ``script``: the begin
-    that was run, or None.
+    that was run, or None; ``module``: the program where it is one, or None.
     """
 
     def __init__(
-        self, names: "frozenset[str]", leading: bytes, script: "ScriptBegin | None", beside: "set[str]"
+        self,
+        names: "frozenset[str]",
+        leading: bytes,
+        script: "ScriptBegin | None",
+        beside: "set[str]",
+        module: "ModuleBegin | None",
     ) -> None:
         self.names = names
         self.leading = leading
         self.script = script
+        self.module = module
         self.beside = names & beside
 
 
@@ -46,7 +53,7 @@ def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
         for name, remedy in REMEDIES.items():
             if name not in without:
                 remedy(start)
-        code, namespace = _program([os.fsdecode(word) for word in start.words[start.own :]], expected)
+        running = _program([os.fsdecode(word) for word in start.words[start.own :]], expected)
         hooks: Any = sys.modules.get("mpiimport.warm.hooks")
         for function in hooks._after if hooks is not None else ():
             function()
@@ -57,13 +64,33 @@ def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
             say(f"mpiimport: the image is not used: {exc or type(exc).__name__}; the program starts without it")
         plain = start.freeze.plain()
         os.execve(plain[0], plain, variables_of(start.freeze.environ()))
-    status: int = start.freeze.run(code, namespace)
+    status: int = start.freeze.run(*running)
     return status
 
 
-def _program(words: list[str], expected: Expected) -> "tuple[CodeType, dict[str, Any]]":
-    """Return the program's code, or that of its rest, and its namespace."""
+def _program(words: list[str], expected: Expected) -> "tuple[Any, ...]":
+    """Return the program's code, or that of its rest, and its namespace; of a module what runs it."""
     program = Program.parse(words)
+    if expected.module is None:
+        _compare(program, expected)
+    first = program.search_entry()
+    if first is not None:
+        _look_at_directory(first, expected)
+    if expected.script is not None:
+        return expected.script.rest(program.text())
+    sys.modules["__main__"] = new_main()
+    if expected.module is not None:
+        doubt = expected.module.doubt(program)
+        if doubt:
+            raise Doubt(doubt)
+        return (expected.module.prepare(program),)
+    run: Any = program.prepare()
+    code, namespace = run.args
+    return code, namespace
+
+
+def _compare(program: Program, expected: Expected) -> None:
+    """Raise Doubt unless the program is a script that may begin here."""
     if program.kind != SCRIPT or not os.path.isfile(program.target):
         raise Doubt(f"{program.target} is no script")
     text = program.read_at_once()
@@ -75,20 +102,16 @@ def _program(words: list[str], expected: Expected) -> "tuple[CodeType, dict[str,
         raise Doubt(f"{program.target} is not {expected.script.path}, which has run to at_image()")
     if not program.is_there():
         raise Doubt(f"{program.target} cannot be compiled")
-    first = program.search_entry()
-    if first is not None:
-        entries = os.listdir(first)
-        hidden = (expected.names & modules_among(entries)) ^ expected.beside
-        if hidden:
-            raise Doubt(f"{first} has another {min(hidden)}")
-        if any(entry.endswith(DISTRIBUTIONS) for entry in entries):
-            raise Doubt(f"{first} has metadata of distributions")
-    if expected.script is not None:
-        return expected.script.rest(program.text())
-    sys.modules["__main__"] = new_main()
-    run: Any = program.prepare()
-    code, namespace = run.args
-    return code, namespace
+
+
+def _look_at_directory(first: str, expected: Expected) -> None:
+    """Raise Doubt where the first entry of the search path hides what is in the image."""
+    entries = os.listdir(first)
+    hidden = (expected.names & modules_among(entries)) ^ expected.beside
+    if hidden:
+        raise Doubt(f"{first} has another {min(hidden)}")
+    if any(entry.endswith(DISTRIBUTIONS) for entry in entries):
+        raise Doubt(f"{first} has metadata of distributions")
 
 
 def modules_among(entries: "list[str]") -> "set[str]":

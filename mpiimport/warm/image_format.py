@@ -6,7 +6,7 @@ from typing import BinaryIO, NamedTuple
 
 MAGIC, VERSION = 0x6D7261772D69706D, 3
 PAGE, BLOCK = 4096, 1 << 20
-ABSENT = (1 << 64) - 1
+ABSENT, OF_TREE = (1 << 64) - 1, (1 << 64) - 2
 ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED = range(6)
 SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "names", "text")
 # Numbers of one entry in each section; a text is bytes.

@@ -34,22 +34,32 @@ def leading_part(script: Path) -> Leading:
         raise Refused(f"the script cannot be read: {exc}") from None
     for number, statement in enumerate(tree.body):
         if _is_call(statement):
-            return Leading(_until(source, statement), number + 1, True)
+            return Leading(until(source, statement), number + 1, True)
     beside = modules_among(os.listdir(script.resolve().parent))
+    last, count = leading_imports(tree, beside, False)
+    if last is None:
+        raise Refused("the script does not begin with imports")
+    return Leading(until(source, last), count, False)
+
+
+def leading_imports(tree: ast.Module, beside: set[str], relative: bool) -> tuple[ast.stmt | None, int]:
+    """Return the last of the imports with which a text begins, behind its docstring, and how many statements that are.
+
+    ``beside``: modules of which the first import ends them; ``relative``: they may be relative to a package.
+    """
     last, count = None, 0
     for number, statement in enumerate(tree.body):
         if isinstance(statement, ast.Import | ast.ImportFrom):
-            if beside.intersection(_packages(statement)):
+            if not (relative and _is_relative(statement)) and beside.union({""}).intersection(_packages(statement)):
                 break
-            last, count = statement, number + 1
+            last = statement
         elif number or not _is_text(statement):
             break
-    if last is None:
-        raise Refused("the script does not begin with imports")
-    return Leading(_until(source, last), count, False)
+        count = number + 1
+    return last, count
 
 
-def _until(source: bytes, statement: ast.stmt) -> bytes:
+def until(source: bytes, statement: ast.stmt) -> bytes:
     """Return the text up to the end of a statement."""
     lines = source.splitlines(keepends=True)
     line, column = statement.end_lineno or 1, statement.end_col_offset
@@ -64,9 +74,14 @@ def _is_call(statement: ast.stmt) -> bool:
     return (name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "")) == CALL
 
 
+def _is_relative(statement: ast.Import | ast.ImportFrom) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.level > 0
+
+
 def _packages(statement: ast.Import | ast.ImportFrom) -> list[str]:
+    """Return the top-level packages that it names; an empty name where it is relative."""
     if isinstance(statement, ast.ImportFrom):
-        return [(statement.module or "").partition(".")[0]]
+        return ["" if statement.level else (statement.module or "").partition(".")[0]]
     return [alias.name.partition(".")[0] for alias in statement.names]
 
 

@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from mpiimport.rank_variables import without_rank
+from mpiimport.runtime.coerced_locale import forget_coerced_locale
 from mpiimport.runtime.options import from_environment
-from mpiimport.runtime.program import WITH_VALUE
+from mpiimport.runtime.program import MODULE, WITH_VALUE, Program
 from mpiimport.runtime.store.kept_key import settings_of
 
 from . import registry
 from .audit import HERE, PACKAGES, Audit, Verdict
 from .beginning import modules_among
 from .leading import Leading, leading_part
+from .leading_of_module import ModuleLeading, leading_of_module
 from .memory_map import Refused
 from .twins import begin_child
 
@@ -50,7 +52,7 @@ def make(
     files: Iterable[str] = (),
     kept: str = "",
 ) -> Made:
-    """Look at what the leading imports of a script do, and write the image of them and what a fresh start executes.
+    """Look at what the leading imports of a program do, and write the image of them and what a fresh start executes.
 
     ``without``: remedies that a test leaves out; ``place``: that of the kept store which gets the image; ``files``:
     further paths that are to be as they are; ``kept``: the key of the program's kept store, if there is one. Raises
@@ -61,23 +63,27 @@ def make(
             raise Refused(f"{name} is not installed: warm images are for x86_64")
     if not image.parent.is_dir() or (os.path.lexists(image) and not image.is_file()):
         raise Refused(f"{image} is no name for a file")
-    words, program = split(command)
+    forget_coerced_locale(os.environ)
+    words, rest = split(command)
+    program = Program.parse(rest)
     _check_search_path()
-    leading = leading_part(Path(program[0]))
-    script = script_of(program[0], leading)
     # What a killed maker leaves goes with the store that it was to fill.
     with tempfile.TemporaryDirectory(prefix="mpiimport-warm-", dir=place and image.parent) as name:
         directory = Path(name)
-        names, looked_for = ([], []) if script else _record(words, leading.text, directory)
+        module = leading_of_module(words, program.target, directory) if program.kind == MODULE else None
+        leading = Leading(b"", 0, False) if module else leading_part(Path(program.target))
+        script = script_of(program.target, leading)
+        names, looked_for = ([], []) if script else _record(words, leading, module, directory)
         verdict = Audit(words, directory, dict(os.environ), script).verdict(names)
         looked_for = looked_for or verdict.looked_for
-        beside = modules_among(os.listdir(Path(program[0]).resolve().parent)) if script else set()
-        verdict.files.update(files)
+        beside = modules_among(os.listdir(Path(program.target).resolve().parent)) if script else set()
+        verdict.files.update(files, module.files() if module else ())
         before = {path: _stamp(path) for path in verdict.files}
         _wait_for_rest(before)
         more = {"without": without, "leading": leading.text, "names": looked_for, "script": script}
         more |= {"beside": sorted(beside), "place": str(place) if place else ""}
         more["kept"] = (kept, settings_of(from_environment())) if kept else ()
+        more |= {"module": module.packed() if module else ()}
         made = _write(image, words, verdict, more, directory)
         if any(_stamp(path) != seen for path, seen in before.items()):
             image.unlink()
@@ -94,26 +100,31 @@ def script_of(name: str, leading: Leading) -> tuple[Any, ...]:
 
 
 def split(command: list[str]) -> tuple[list[str], list[str]]:
-    """Return the interpreter with its options, and the script with its arguments. Raises Refused."""
+    """Return the interpreter with its options, and the script or -m and the module, with arguments. Raises Refused."""
     found = shutil.which(command[0]) if command else None
     if found is None:
         raise Refused(f"there is no {command[0] if command else 'command'}")
     # What stands on PATH may be a script that leads to the interpreter.
     question = [found, "-c", "import sys; print(sys.executable); print(sys.version_info >= (3, 10))"]
-    answer = subprocess.run(question, capture_output=True, text=True, timeout=SECONDS).stdout.split("\n")
+    outcome = subprocess.run(question, capture_output=True, text=True, timeout=SECONDS)
+    answer = outcome.stdout.split("\n")
+    if outcome.returncode:
+        raise Refused(
+            f"{command[0]} ends with status {outcome.returncode}: {' '.join(outcome.stderr.splitlines()[-1:])}"
+        )
     if answer[1:2] != ["True"]:
         raise Refused(f"{command[0]} is no Python 3.10 or newer")
     options, rest = [], list(command[1:])
-    while rest and rest[0].startswith("-"):
+    while rest and rest[0].startswith("-") and not rest[0].startswith("-m"):
         word = rest.pop(0)
-        if word[:2] in ("-m", "-c") or word == "-":
-            raise Refused("only a script has an image, neither -m nor -c")
+        if word[:2] == "-c" or word == "-":
+            raise Refused("only a script has an image, and a module (-m); -c has none")
         if word in REFUSED_OPTIONS:
             raise Refused(f"{word}: {REFUSED_OPTIONS[word]}")
         options.append(word)
         if word[1] in WITH_VALUE and len(word) == 2 and rest:
             options.append(rest.pop(0))
-    if not rest:
+    if not rest or rest == ["-m"]:
         raise Refused("there is no script")
     return [answer[0], *options], rest
 
@@ -124,19 +135,29 @@ def _check_search_path() -> None:
             raise Refused(f"PYTHONPATH has a relative entry: {entry}")
 
 
-def _record(words: list[str], leading: bytes, directory: Path) -> tuple[list[str], list[str]]:
+def _record(
+    words: list[str], leading: Leading, module: ModuleLeading | None, directory: Path
+) -> tuple[list[str], list[str]]:
     """Execute the imports. Return the modules that were looked for before anything changed that imports depend on, and
     the top-level names of all."""
-    log, script = directory / "imports", directory / "imports.py"
-    script.write_bytes(leading)
+    log, scripts = directory / "imports", []
+    for number, text in enumerate(module.texts() if module else [leading.text]):
+        scripts.append(directory / f"imports{number}.py")
+        scripts[-1].write_bytes(text)
     # Imports may start MPI, and the connection of a rank is not inherited.
-    command = [*words, str(HERE / "recording.py"), str(PACKAGES), str(log), str(script)]
-    status = subprocess.run(command, env=without_rank(os.environ)).returncode
+    command = [*words, str(HERE / "recording.py"), str(PACKAGES), str(log), module.package if module else ""]
+    status = subprocess.run([*command, *map(str, scripts)], env=without_rank(os.environ)).returncode
     if status:
-        raise Refused(f"the imports of the script ended with status {status}")
+        raise Refused(f"the imports of the program ended with status {status}")
     lines = log.read_text().splitlines() if log.exists() else []
     unchanged = takewhile(lambda line: not line.startswith("-"), lines)
-    return list(dict.fromkeys(line[1:] for line in unchanged)), sorted({line[1:].partition(".")[0] for line in lines})
+    names = list(dict.fromkeys(line[1:] for line in unchanged))
+    looked_for = {line[1:].partition(".")[0] for line in lines}
+    if module:
+        if module.runs in names:
+            raise Refused(f"{module.runs} is imported before it runs")
+        looked_for.update(() if module.directory else [module.runs.partition(".")[0]])
+    return names, sorted(looked_for)
 
 
 def _stamp(path: str) -> tuple[int, ...]:

@@ -4,7 +4,8 @@ PLAN is a file that marshal reads: a dictionary with ``modules`` to import, in t
 ``words``, the interpreter and its options; ``variables`` and ``files`` of the key; ``generators``: (module, attribute);
 ``freeze``: the extension module; ``without``: remedies that are left out; ``threads``: modules whose libraries may
 have started threads, for their fork handlers end them; ``leading``: with what the script must begin; ``script``: what
-ScriptBegin takes, where the image holds what the script does, or nothing; ``names``: what imports looked for;
+ScriptBegin takes, where the image holds what the script does, or nothing; ``module``: what ModuleBegin takes, where the
+program is one, or nothing; ``names``: what imports looked for;
 ``beside``: modules that were beside the script then; ``said``: a file for what is to be said; ``place``: the directory
 of the kept stores for one of which the image is made, or nothing; ``kept``: what StoreBehind takes, or nothing.
 """
@@ -42,14 +43,20 @@ def load_own(package: str) -> "tuple[Any, ...]":
     sys.path.insert(0, package)
     before = set(sys.modules)
     from mpiimport.runtime import messages
-    from mpiimport.warm import beginning, beginning_of_script, remedies, store_behind
+    from mpiimport.warm import beginning, beginning_of_module, beginning_of_script, remedies, store_behind
 
     sys.path.remove(package)
     for name in set(sys.modules) - before:
         if name.partition(".")[0] == "mpiimport":
             del sys.modules[name]
     sys.path_importer_cache.pop(package, None)
-    return beginning, beginning_of_script, remedies, messages, store_behind
+    return beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind
+
+
+def given_variables() -> "list[bytes]":
+    """Return the variables this process was started with. By now the interpreter has set LC_CTYPE, say: PEP 538."""
+    with open("/proc/self/environ", "rb") as stream:
+        return stream.read().split(b"\0")
 
 
 def changes(before: "dict[bytes, bytes]", after: "dict[bytes, bytes]") -> "dict[bytes, bytes | None]":
@@ -125,8 +132,9 @@ def make() -> None:
 
     plan = read_plan()
     freeze: Any = load_extension(plan["freeze"])
-    beginning, beginning_of_script, remedies, messages, store_behind = load_own(plan["package"])
-    before = remedies.variables_of(freeze.environ())
+    own = load_own(plan["package"])
+    beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind = own
+    before = remedies.variables_of(given_variables())
     sys.modules["__main__"] = beginning.new_main()
     script = beginning_of_script.ScriptBegin(*plan["script"]) if plan["script"] else None
     reason = do(plan["modules"], script)
@@ -161,7 +169,8 @@ def make() -> None:
     start.words = freeze.freeze()
     if not start.words:
         posix._exit(1)
-    expected = beginning.Expected(names, plan["leading"], script, set(plan["beside"]))
+    module = beginning_of_module.ModuleBegin(*plan["module"]) if plan["module"] else None
+    expected = beginning.Expected(names, plan["leading"], script, set(plan["beside"]), module)
     raise SystemExit(beginning.begin(start, expected, plan["without"]))
 
 

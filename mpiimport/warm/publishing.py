@@ -1,12 +1,13 @@
 """A warm image among the kept stores.
 
-    publishing.py publish DIRECTORY STATUS SENT KEPT PYTHON OPTIONS... SCRIPT [ARGUMENTS]
-    publishing.py make STORE KEPT PYTHON OPTIONS... SCRIPT [ARGUMENTS]
+    publishing.py publish DIRECTORY STATUS SENT KEPT PYTHON OPTIONS... PROGRAM [ARGUMENTS]
+    publishing.py make STORE KEPT PYTHON OPTIONS... PROGRAM [ARGUMENTS]
 
 A process that was asked to fill a kept store becomes the first. DIRECTORY is the place of those stores; STATUS the one
 to end with where all goes well; SENT a store with an image that was made for all nodes, and KEPT the key of the
 program's kept store, - if there is none; PYTHON the name by which the door starts Python, - for its usual ones; OPTIONS
-are the interpreter's. The second one makes the image for all nodes, in a store of that place.
+are the interpreter's, and PROGRAM is a script, or -m and a module. The second one makes the image for all nodes, in a
+store of that place.
 """
 
 import os
@@ -35,18 +36,18 @@ USUAL, PYTHONS = "-", ("python", "python3")
 
 
 def publish(place: Place, sent: str, kept: str, name: str, words: list[str]) -> str:
-    """Let whoever comes start from the image of a script, or see why there is none. Return what to say.
+    """Let whoever comes start from the image of a program, or see why there is none. Return what to say.
 
     ``sent``: the store with what was made for all nodes, if it has come; where that does not fit, this node makes its
     own. ``kept``: the key of the program's kept store, if there is one; ``name``: that of Python; ``words``: the
-    interpreter's options, the script and its arguments. Where another process of this node makes it there is nothing to
-    say. Raises Refused, where there is no image.
+    interpreter's options, the script or -m and the module, and its arguments. Where another process of this node makes
+    it there is nothing to say. Raises Refused, where there is no image.
     """
     # Nobody can come to what was sent, so that a sweep takes it unless it is used.
     store = Store.join(sent, kept=True) if sent != NONE else None
     command, looked_at = _command(name, words)
     place.complete()
-    key = _key(name, command[1])
+    key = _key(name, command[1:])
     if from_environment().session and os.path.lexists(place.path(PROGRAMS, key)):
         # For the session of a command the tree is as it was.
         return ""
@@ -171,10 +172,10 @@ def _python(names: tuple[str, ...]) -> tuple[str, list[str]]:
     raise Refused(f"there is no {names[0]} on PATH")
 
 
-def _key(python: str, script: str) -> str:
-    """Ask the door by which name it looks for the image of a script. Raises Refused."""
+def _key(python: str, program: list[str]) -> str:
+    """Ask the door by which name it looks for the image of a program. Raises Refused."""
     try:
-        asked = subprocess.run([DOOR, "--image", python, script], capture_output=True, text=True, timeout=SECONDS)
+        asked = subprocess.run([DOOR, "--image", python, *program], capture_output=True, text=True, timeout=SECONDS)
     except (OSError, subprocess.SubprocessError) as exc:
         raise Refused(f"{DOOR} cannot be asked: {exc}") from None
     if asked.returncode:

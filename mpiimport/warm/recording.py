@@ -1,13 +1,15 @@
-"""Runs a program once: ``python [options] recording.py PACKAGES LOG SCRIPT [arguments]``.
+"""Runs a program once: ``python [options] recording.py PACKAGES LOG PACKAGE SCRIPT...``.
 
-LOG gets a line for each module that is looked for: ``+NAME``, or ``-NAME`` where the program had changed before what
-imports may depend on: then another process cannot import it earlier.
+Several scripts are executed one after another in one ``__main__``, whose relative imports are of PACKAGE if that is not
+empty. LOG gets a line for each module that is looked for: ``+NAME``, or ``-NAME`` where the program had changed before
+what imports may depend on: then another process cannot import it earlier.
 """
 
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import CodeType
     from typing import Any
 
 
@@ -39,11 +41,11 @@ class Recorder:
         os.write(self._log, f"{sign}{name}\n".encode())
 
 
-def record() -> "tuple[Any, Any]":
+def record() -> "tuple[list[CodeType], dict[str, Any]]":
     """Return the program's code and namespace, once all is prepared."""
     import os
 
-    packages, log, *words = sys.argv[1:]
+    packages, log, package, *scripts = sys.argv[1:]
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]
     sys.path.insert(0, packages)
@@ -53,13 +55,18 @@ def record() -> "tuple[Any, Any]":
     sys.path.remove(packages)
     recorder = Recorder(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC))
     sys.meta_path.insert(0, recorder)
-    sys.argv[:] = words
+    sys.argv[:] = scripts[:1]
     sys.modules["__main__"] = new_main()
-    run: Any = Program.parse(words).prepare()
-    recorder.begin()
+    run: Any = Program.parse(scripts[:1]).prepare()
     code, namespace = run.args
-    return code, namespace
+    codes = [code, *(Program.parse([script]).code() for script in scripts[1:])]
+    if package:
+        namespace.update(__package__=package, __spec__=type(sys.__spec__)(f"{package}.__main__", None))
+    recorder.begin()
+    return codes, namespace
 
 
 if __name__ == "__main__":
-    exec(*record())
+    codes, namespace = record()
+    for code in codes:
+        exec(code, namespace)

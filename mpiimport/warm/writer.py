@@ -4,7 +4,9 @@ import os
 import struct
 from collections.abc import Callable
 
+from mpiimport.runtime.file_systems import IMAGE_LAYERS, image_on, mount_of
 from mpiimport.runtime.store.store import SEAL, seal
+from mpiimport.runtime.store.witnesses import own_root
 
 from .image_format import (
     ABSENT,
@@ -13,6 +15,7 @@ from .image_format import (
     CHECKSUM_AT,
     MACHINE,
     MAPPED,
+    OF_TREE,
     PAGE,
     STACK,
     THREAD,
@@ -54,6 +57,9 @@ class Writer:
         self._image = Image()
         self._files: dict[bytes, int] = {}
         self._names: dict[bytes, int] = {}
+        # A kept image has the container's image in its name. Each container may mount that anew.
+        knows_tree = make_room is not None and image_on() not in ("", IMAGE_LAYERS)
+        self._tree = mount_of(own_root()) if knows_tree else None
         self._take_notes(*place)
 
     def _take_notes(self, address: int, size: int) -> None:
@@ -123,11 +129,15 @@ class Writer:
             self._files[path] = len(rows)
             try:
                 status = os.stat(path)
-                stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+                device = OF_TREE if self._is_of_tree(path) else status.st_dev
+                stamp = (device, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
             except OSError:
                 stamp = (0, ABSENT, 0, 0, 0)
             rows.append((self._image.add_text(path), *stamp))
         return self._files[path]
+
+    def _is_of_tree(self, path: bytes) -> bool:
+        return self._tree is not None and mount_of(os.path.realpath(os.fsdecode(path))) == self._tree
 
     def _runs(self, mapping: Mapping) -> list[tuple[int, int]]:
         """Return start and size of what of a mapping must be in the body."""

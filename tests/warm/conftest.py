@@ -40,7 +40,7 @@ class Warm:
         return path
 
     def environment(self, **changes: str) -> dict[str, str]:
-        return clean_environment(PYTHONPATH=str(self.modules), **changes)
+        return clean_environment(**{"PYTHONPATH": str(self.modules), **changes})
 
     def bake_command(self, script: str, *options: str) -> list[str]:
         return [self._command, "bake", "--warm", str(self.image), *options, "--", self.python, *self.options, script]

@@ -1,4 +1,4 @@
-"""What finds a library in /proc/self/maps, and opens it by that name, gets the one that is there: threadpoolctl does."""
+"""What finds a library in /proc/self/maps, and opens it by that name, gets the one that is there."""
 
 import json
 from collections.abc import Callable

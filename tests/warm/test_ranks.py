@@ -81,3 +81,35 @@ def test_a_rank_without_an_image_waits_for_no_other(warm: Warm, prefix: Path, tm
         outcome = run(command, session.environment(**environment, MPIIMPORT_KEEP=keep), 60)
         assert (outcome.status, outcome.stdout) == (0, "2 null\n2 null\n"), outcome
         assert "the image is not used: it was made without such a variable: OMP_*" in outcome.stderr
+
+
+def test_a_package_that_imports_mpi_is_left_to_the_program(warm: Warm, mpich: Mpi) -> None:
+    warm.module("parallel", "import decimal\nfrom mpi4py import MPI\n")
+    script = warm.script("import json, parallel, sys\nprint(parallel.MPI.COMM_WORLD.size)")
+    library = {"MPI4PY_LIBMPI": str(mpich.library)}
+    assert "left out for what they need: 1 modules" in warm.bake(script, **library)
+    assert warm.start_warm(script, **library) == warm.plain(script, **library)
+
+
+@pytest.mark.full
+def test_ranks_that_run_a_module(warm: Warm, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+    """Its package, which imports MPI, is left to the ranks; what that imports besides is not."""
+    session = Session(prefix, warm, tmp_path)
+    environment = {"MPI4PY_LIBMPI": str(mpich.library)}
+    package = warm.modules / "parallel"
+    package.mkdir()
+    (package / "__init__.py").write_text("import numpy\nfrom mpi4py import MPI\n")
+    (package / "__main__.py").write_text(TEXT + COUNT)
+    begun = run(
+        [*session.command("-m", *mpich.command(1)), "parallel"], session.environment(**environment), 120, tmp_path
+    )
+    assert begun.status == 0 and "a warm image of module parallel is kept" in begun.stderr, begun
+    module = ["-m", "parallel"]
+    plain = run([*mpich.command(2), warm.python, *module], session.environment(**environment), 120, tmp_path)
+    started = run(
+        [*mpich.command(2), session.door, *module], session.environment(**environment, **TRUSTED), 120, tmp_path
+    )
+    assert (started.status, started.stderr) == (0, plain.stderr)
+    lines, expected = started.stdout.splitlines(), plain.stdout.splitlines()
+    assert lines[:-1] == expected[:-1]
+    assert (lines[-1], expected[-1]) == ("2", "0")

@@ -354,3 +354,12 @@ def test_the_first_task_of_a_session_has_the_image_made(session: Session) -> Non
     settle(session.warm.modules)
     outcome = run(tool, session.environment(MPIIMPORT_WARM="1"), 120, session.directory)
     assert (outcome.stdout, outcome.stderr) == ("False\nTrue\n", "")
+
+
+def test_without_a_locale(session: Session) -> None:
+    """Python sets LC_CTYPE then (PEP 538), for its children, too."""
+    script = session.warm.script("import json, os\nprint(os.environ.get('LC_CTYPE'), os.getenv('LANG'))")
+    session.begin(script, LANG="", LC_ALL="")
+    started = session.start_warm(script, LANG="", LC_ALL="")
+    assert started == session.warm.plain(script, LANG="", LC_ALL="")
+    assert started.stdout == "C.UTF-8 \n"

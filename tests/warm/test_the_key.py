@@ -92,7 +92,7 @@ def test_a_script_that_is_not_there_ends_as_plainly(warm: Warm, script: str) -> 
     assert outcome.stderr.endswith(plain.stderr)
 
 
-@pytest.mark.parametrize(("options", "why"), [(["-m", "json"], "neither -m nor -c"), (["-i", "x.py"], "interactive")])
+@pytest.mark.parametrize(("options", "why"), [(["-c", "json"], "-c has none"), (["-i", "x.py"], "interactive")])
 def test_commands_that_have_no_image(warm: Warm, options: list[str], why: str) -> None:
     bake = [str(Path(warm.starter).parent / "mpiimport"), "bake", "--warm", str(warm.image), "--", warm.python]
     outcome = run([*bake, *options], warm.environment(), 60)

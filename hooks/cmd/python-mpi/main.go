@@ -28,8 +28,8 @@ var pythons = []string{"python", "python3"}
 func main() {
 	version.Print()
 	words := os.Args[1:]
-	if len(words) == 3 && words[0] == askImage {
-		tellKey(words[1], words[2])
+	if len(words) > 2 && words[0] == askImage {
+		tellKey(words[1], words[2:])
 		return
 	}
 	fresh := len(words) > 0 && words[0] == warmstart.Fresh
@@ -76,11 +76,11 @@ func startWarm(installed, python string, words, env []string) {
 }
 
 // tellKey answers whoever makes an image by which name this program looks for it.
-func tellKey(python, script string) {
+func tellKey(python string, program []string) {
 	installed, err := prefix.Of()
 	key := ""
 	if err == nil {
-		key, err = warmstart.Key(installed, python, script, os.Environ())
+		key, err = warmstart.Key(installed, python, program, os.Environ())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

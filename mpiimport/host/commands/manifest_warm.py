@@ -4,6 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from mpiimport.runtime.program import MODULE
 from mpiimport.runtime.store.place import IMAGE, PROGRAM, Place
 from mpiimport.warm.fitting import tables_of, why_not_started
 from mpiimport.warm.image_format import ABSENT, Damaged, Tables
@@ -26,8 +27,8 @@ def _described(store: Path) -> list[str]:
     try:
         program = (store / PROGRAM).read_text(errors="surrogateescape")
         tables = tables_of(store)
-        _, _, target = program.partition(" ")
-        reason = why_not_started(store, [target])
+        kind, _, target = program.partition(" ")
+        reason = why_not_started(store, ["-m", target] if kind == MODULE else [target])
     except (OSError, Damaged, subprocess.SubprocessError) as exc:
         return [f"{store}: {exc}"]
     fits = f"does not fit a process that is started here and now: {reason}" if reason else "fits here and now"

@@ -4,8 +4,9 @@ import sys
 
 from ...rank_variables import speaks_for_job
 from .. import PACKAGE_DIRECTORY, os
+from ..coerced_locale import forget_coerced_locale
 from ..messages import say
-from ..program import SCRIPT
+from ..program import MODULE, SCRIPT
 from ..store.place import IMAGE, LEFT_OUT, REFUSED, Place
 
 TYPE_CHECKING = False
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 MAKER = "warm", "publishing.py"
 # What the maker is to do, and what it is told where no other node has sent an image, or no store is kept.
 PUBLISH, MAKE, NONE = "publish", "make", "-"
-NO_DOOR = "start the session by PREFIX/bin/python-mpi, or in a container by a rank, as the job itself"
-NO_SCRIPT = "only a script has one; give the program a file of its own"
+NO_DOOR = "start the session by PREFIX/bin/python-mpi, or in a container by python, as the job itself"
+NO_PROGRAM = "only a script has one, and a module (-m); give the program a file of its own"
 
 
 def become_maker(invocation: "Invocation", status: int, key: str, directory: str = NONE) -> int:
@@ -67,8 +68,8 @@ def _command(invocation: "Invocation", *words: str) -> list[str]:
     """Return what starts the maker. Raises OSError, where no image can be of use."""
     if not invocation.python:
         raise OSError(NO_DOOR)
-    if invocation.program.kind != SCRIPT:
-        raise OSError(NO_SCRIPT)
+    if invocation.program.kind not in (SCRIPT, MODULE):
+        raise OSError(NO_PROGRAM)
     maker = os.path.join(PACKAGE_DIRECTORY, *MAKER)
     # Options of the interpreter stand there, too.
     return [sys.executable, "-I", maker, *words, invocation.python, *sys.orig_argv[1:]]
@@ -76,7 +77,9 @@ def _command(invocation: "Invocation", *words: str) -> list[str]:
 
 def _environment() -> dict[str, str]:
     """The maker starts plain interpreters, whatever doors the environment opens."""
-    return {**{name: value for name, value in os.environ.items() if name != "MPIIMPORT_FILL"}, "MPIIMPORT": "0"}
+    environment = {name: value for name, value in os.environ.items() if name != "MPIIMPORT_FILL"}
+    forget_coerced_locale(environment)
+    return {**environment, "MPIIMPORT": "0"}
 
 
 def _say_none_is_kept(exc: Exception) -> None:

@@ -35,7 +35,7 @@ func Start(command []string, p Process) ([]string, []string) {
 	if isRank {
 		env = environ.Set(env, ourvars.Pid, strconv.Itoa(p.Pid))
 	}
-	if isRank && isPython(filepath.Base(command[0])) && !inspects(p.Env) {
+	if (isRank || warmstart.IsForTasks(p.Env)) && isPython(filepath.Base(command[0])) && !inspects(p.Env) {
 		script := prefix.StartScript(p.Prefix)
 		line := pythoncli.Parse(command[1:])
 		switch {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -33,9 +34,9 @@ var others = []string{"DEBUG", "RECORD", "VERBOSE", "REPORT", fill}
 
 const fill = "FILL"
 
-// Wanted says whether the program, script with its arguments, is to start from an image if there is one.
+// Wanted says whether the program, a script or -m and a module with its arguments, is to start from an image if there is one.
 func Wanted(words []string, env []string) bool {
-	if !isOn(env) || len(words) == 0 || words[0] == "" || words[0][0] == '-' {
+	if !isOn(env) || program(words) == nil {
 		return false
 	}
 	for _, name := range others {
@@ -46,8 +47,32 @@ func Wanted(words []string, env []string) bool {
 	return true
 }
 
+// program returns what of a command line names a script, or a module: -m and its name. It is nil for all else.
+func program(words []string) []string {
+	switch {
+	case len(words) == 0 || words[0] == "":
+	case words[0][0] != '-':
+		return words[:1]
+	case words[0] == module && len(words) > 1:
+		return words[:2]
+	case strings.HasPrefix(words[0], module) && words[0] != module:
+		return []string{module, words[0][len(module):]}
+	}
+	return nil
+}
+
+// module is Python's option in front of the name of a module.
+const module = "-m"
+
 // Makes says whether the image of the program is to be made.
 func Makes(env []string) bool { return isOn(env) && on(env, fill) }
+
+// IsForTasks says whether a task that is no rank starts as ranks do: where images are kept, and wanted. A kept store belongs
+// to one way of starting, so this holds for all of its programs.
+func IsForTasks(env []string) bool {
+	keep, _ := environ.Get(env, ourvars.Keep)
+	return isOn(env) && (on(env, fill) || keep != "" && keep != "never")
+}
 
 func isOn(env []string) bool {
 	mode, _ := environ.Get(env, ourvars.Mode)
@@ -62,7 +87,7 @@ func on(env []string, option string) bool {
 // Command returns what starts the program from its image, or why there is none. The starter comes back to python-mpi where
 // the image turns out not to fit.
 func Command(installed, python string, words, env []string) ([]string, error) {
-	key, err := Key(installed, python, words[0], env)
+	key, err := Key(installed, python, words, env)
 	if err != nil {
 		return nil, err
 	}
@@ -103,32 +128,72 @@ func none(env []string) error {
 
 var errNone = errors.New("none is kept for this program, as it is started now, on this node; mpiimport session start --warm makes one")
 
-// Key names the image of a script by what can be told without a look at the tree: whoever makes the image asks for it.
-// All else is compared by the starter.
-func Key(installed, python, script string, env []string) (string, error) {
+// Key names the image of a program, a script or -m and a module, by what can be told without a look at the tree: whoever
+// makes the image asks for it. All else is compared by the starter.
+func Key(installed, python string, words, env []string) (string, error) {
 	path, _ := environ.Get(env, "PATH")
 	for _, directory := range filepath.SplitList(path) {
 		if !filepath.IsAbs(directory) {
 			return "", fmt.Errorf("PATH has an entry that is not the same everywhere: %q", directory)
 		}
 	}
-	if !filepath.IsAbs(script) {
-		// os.Getwd would ask the file system.
-		buffer := make([]byte, syscall.PathMax)
-		size, err := syscall.Getcwd(buffer)
-		if err != nil {
-			return "", fmt.Errorf("the current directory has no name: %w", err)
-		}
-		script = filepath.Join(string(buffer[:size-1]), script)
+	name, err := placed(program(words))
+	if err != nil {
+		return "", err
 	}
 	root, err := rootOf(env)
 	if err != nil {
 		return "", err
 	}
-	facts := []string{version.Number(), installed, python, path, filepath.Clean(script), root}
+	facts := []string{version.Number(), installed, python, path, name, root}
 	sum := sha256.Sum256([]byte(strings.Join(facts, "\x00")))
 	return "warm-" + hex.EncodeToString(sum[:]), nil
 }
+
+// placed returns the path of a script; or a module, with the current directory if Python may find it there, as for kept stores:
+// mpiimport/runtime/store/kept_key.py.
+func placed(words []string) (string, error) {
+	if len(words) == 0 {
+		return "", errors.New("neither a script nor a module is named")
+	}
+	name := words[len(words)-1]
+	if len(words) == 1 && filepath.IsAbs(name) {
+		return filepath.Clean(name), nil
+	}
+	// os.Getwd would ask the file system.
+	buffer := make([]byte, syscall.PathMax)
+	size, err := syscall.Getcwd(buffer)
+	if err != nil {
+		return "", fmt.Errorf("the current directory has no name: %w", err)
+	}
+	here := string(buffer[:size-1])
+	if len(words) > 1 {
+		if !holds(here, name) {
+			here = ""
+		}
+		return strings.Join([]string{module, name, here}, "\x00"), nil
+	}
+	return filepath.Join(here, name), nil
+}
+
+// holds says whether a directory has anything of the name of a module's top package.
+func holds(directory, name string) bool {
+	open, err := os.Open(directory)
+	if err != nil {
+		// Nothing can be imported from it.
+		return false
+	}
+	defer open.Close()
+	names, _ := open.Readdirnames(-1)
+	top, _, _ := strings.Cut(name, ".")
+	return slices.ContainsFunc(names, func(each string) bool {
+		first, _, _ := strings.Cut(each, ".")
+		return first == top
+	})
+}
+
+// layers begins what is known of images of podman and docker.
+const layers = "layers:"
 
 // signs of a container are left by Apptainer and SingularityCE.
 var signs = []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
@@ -137,7 +202,9 @@ var signs = []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
 // mounts, for each of the ranks may have mounted it by itself. Elsewhere by what is mounted: proc(5), mountinfo. The
 // directories that podman and docker make an overlay of are named there.
 func rootOf(env []string) (string, error) {
-	if image, _ := environ.Get(env, ourvars.Image); image != "" {
+	if image, _ := environ.Get(env, ourvars.Image); strings.HasPrefix(image, layers) {
+		return "", errors.New("in containers of podman and docker there is none, for each may have changed its image; unset MPIIMPORT_WARM")
+	} else if image != "" {
 		return image, nil
 	}
 	for _, name := range signs {

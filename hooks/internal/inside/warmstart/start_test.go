@@ -1,6 +1,7 @@
 package warmstart
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,7 +22,13 @@ func TestWhatStartsFromAnImageIfThereIsOne(t *testing.T) {
 		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_RECORD=/d", false},
 		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_REPORT=-", false},
 		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_FILL=1", false},
-		{"-m app", "MPIIMPORT_WARM=1", false},
+		{"-m app", "MPIIMPORT_WARM=1", true},
+		{"-m app a", "MPIIMPORT_WARM=1", true},
+		{"-mapp", "MPIIMPORT_WARM=1", true},
+		{"-m", "MPIIMPORT_WARM=1", false},
+		{"-m app", "", false},
+		{"-c pass", "MPIIMPORT_WARM=1", false},
+		{"-", "MPIIMPORT_WARM=1", false},
 		{"-d app.py", "MPIIMPORT_WARM=1", false},
 		{"", "MPIIMPORT_WARM=1", false},
 	} {
@@ -37,14 +44,30 @@ func TestTheKeyTellsProgramsApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := func(installed, python, script string, env ...string) string {
-		key, err := Key(installed, python, script, env)
+		key, err := Key(installed, python, strings.Fields(script), env)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return key
 	}
 	app := filepath.Join(here, "app.py")
-	first := key("/p", Usual, app, "PATH=/a:/b")
+	inTree := key("/p", Usual, "-m app.a", "PATH=/a:/b")
+	first, module := key("/p", Usual, app, "PATH=/a:/b"), key("/p", Usual, "-m app", "PATH=/a:/b")
+	if module != key("/p", Usual, "-mapp a", "PATH=/a:/b") || module == key("/p", Usual, "-m app.a", "PATH=/a:/b") {
+		t.Error("a module is not known by its name")
+	}
+	for _, entry := range []string{"other", "app.py"} {
+		directory := t.TempDir()
+		if err := errors.Join(os.WriteFile(filepath.Join(directory, entry), nil, 0o644), os.Chdir(directory)); err != nil {
+			t.Fatal(err)
+		}
+		if found := key("/p", Usual, "-m app.a", "PATH=/a:/b"); (found == inTree) != (entry == "other") {
+			t.Errorf("where there is %s, a module is taken for another", entry)
+		}
+	}
+	if err := os.Chdir(here); err != nil {
+		t.Fatal(err)
+	}
 	for _, alike := range []string{
 		key("/p", Usual, "app.py", "PATH=/a:/b", "OTHER=1"),
 		key("/p", Usual, "./x/../app.py", "PATH=/a:/b"),
@@ -57,6 +80,7 @@ func TestTheKeyTellsProgramsApart(t *testing.T) {
 		"prefix": key("/q", Usual, app, "PATH=/a:/b"),
 		"python": key("/p", "python3", app, "PATH=/a:/b"),
 		"script": key("/p", Usual, app+"x", "PATH=/a:/b"),
+		"kind":   module,
 		"PATH":   key("/p", Usual, app, "PATH=/b:/a"),
 		"image":  key("/p", Usual, app, "PATH=/a:/b", "MPIIMPORT_IMAGE=file:1"),
 	} {
@@ -64,8 +88,8 @@ func TestTheKeyTellsProgramsApart(t *testing.T) {
 			t.Errorf("another %s has the same key", name)
 		}
 	}
-	for _, unknown := range []string{"PATH=bin:/a", "PATH=/a::/b", "APPTAINER_CONTAINER=/image.sif"} {
-		if _, err := Key("/p", Usual, app, []string{unknown}); err == nil {
+	for _, unknown := range []string{"PATH=bin:/a", "PATH=/a::/b", "APPTAINER_CONTAINER=/image.sif", "MPIIMPORT_IMAGE=layers:a 1"} {
+		if _, err := Key("/p", Usual, []string{app}, []string{unknown}); err == nil {
 			t.Errorf("with %s there is a key", unknown)
 		}
 	}

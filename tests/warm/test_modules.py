@@ -1,0 +1,249 @@
+"""A module that runs as a program, ``python -m NAME``, starts from an image and does what it does plainly."""
+
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from lab.ranks import Outcome, run
+from tests.conftest import SERVED, but_everyday, interpreter, settle
+
+from .conftest import SECONDS, Warm
+from .session import TRUSTED, Session
+
+# What a module of a program sees of itself, less the addresses of objects.
+TEXT = """\
+'''What it does.'''
+IMPORT
+import json, sys
+
+def show():
+    names = globals()
+    print(__name__, __file__, __package__, __doc__, names.get("__cached__"), sorted(names))
+    print(__spec__.name, __spec__.origin, __spec__.parent, __spec__.cached, type(__loader__).__name__, __loader__.path)
+    print(sys.argv, sys.orig_argv[1:], sys.path, sorted(sys.modules), getattr(part, "value", ""))
+
+show()
+if "fail" in sys.argv:
+    raise ValueError("no")
+sys.exit(7 if "status" in sys.argv else 0)
+"""
+IS_WARM = "\nimport os; print(os.readlink('/proc/self/exe').endswith('mpiimport-warm'))"
+# Module -> (its file below a directory, the import of a module that lies in the tree).
+IN_THE_TREE = {
+    "tool": ("tool/__main__.py", "from . import part"),
+    "tool.sub.run": ("tool/sub/run.py", "from .. import part"),
+    "alone": ("alone.py", "from tool import part"),
+}
+BESIDE = {
+    "app": ("app.py", "from tool import part"),
+    "own": ("own/__main__.py", "from tool import part"),
+    "own.sub.run": ("own/sub/run.py", "import tool.part as part"),
+}
+
+
+@pytest.fixture
+def tree(warm: Warm) -> Warm:
+    return with_tool(warm)
+
+
+def with_tool(warm: Warm) -> Warm:
+    """The package ``tool`` is in the tree."""
+    tool = warm.modules / "tool"
+    (tool / "sub").mkdir(parents=True)
+    (tool / "__init__.py").write_text("import re\n")
+    (tool / "sub" / "__init__.py").write_text("from .. import part\n")
+    (tool / "part.py").write_text("value = 'of the tree'\n")
+    return warm
+
+
+def work(warm: Warm) -> Path:
+    """The current directory of programs."""
+    return warm.image.parent / "work"
+
+
+def put(directory: Path, name: str, text: str) -> Path:
+    """Write a file of a program, and the packages above it."""
+    path = directory / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for parent in path.relative_to(directory).parents:
+        if parent.name:
+            (directory / parent / "__init__.py").touch()
+    path.write_text(text)
+    settle(*directory.rglob("*"))
+    return path
+
+
+def bake(warm: Warm, *words: str, **environment: str) -> Outcome:
+    return run([*warm.bake_command("-m"), *words], warm.environment(**environment), SECONDS, work(warm))
+
+
+def same(warm: Warm, name: str) -> None:
+    for word in ("one", "fail", "status"):
+        plain = warm.plain("-m", name, word)
+        assert plain.stdout.count("\n") == 3, plain
+        assert warm.start_warm("-m", name, word) == plain
+
+
+@pytest.mark.parametrize("name", but_everyday(IN_THE_TREE, set()))
+def test_modules_of_the_tree(tree: Warm, name: str) -> None:
+    file, line = IN_THE_TREE[name]
+    put(tree.modules, file, TEXT.replace("IMPORT", line))
+    assert bake(tree, name).status == 0
+    same(tree, name)
+    assert tree.start_warm(f"-m{name}") == tree.plain(f"-m{name}")
+
+
+@pytest.mark.parametrize("name", but_everyday(BESIDE, {"own.sub.run"}))
+def test_modules_of_the_current_directory(tree: Warm, name: str) -> None:
+    file, line = BESIDE[name]
+    put(work(tree), file, TEXT.replace("IMPORT", line))
+    assert bake(tree, name).status == 0
+    same(tree, name)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", SERVED)
+def test_versions_of_python(version: str, prefix: Path, tmp_path: Path) -> None:
+    subprocess.run([interpreter(version), "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    warm = with_tool(Warm(prefix, tmp_path, str(tmp_path / "venv" / "bin" / "python")))
+    for directory, (file, line) in ((warm.modules, IN_THE_TREE["tool"]), (work(warm), BESIDE["own.sub.run"])):
+        put(directory, file, TEXT.replace("IMPORT", line))
+    for name in ("tool", "own.sub.run"):
+        assert bake(warm, name).status == 0
+        same(warm, name)
+
+
+@pytest.mark.full
+def test_a_package_beside_is_imported_when_its_turn_comes(tree: Warm) -> None:
+    """What stands behind the first statement that is no import of the tree is not in the image."""
+    text = "import sys\nfirst = 'tool' in sys.modules\nfrom . import own_part\n"
+    put(work(tree), "own/own_part.py", "")
+    put(work(tree), "own/run.py", "import own, tool\nprint(own.first, tool.__name__)" + IS_WARM)
+    (work(tree) / "own" / "__init__.py").write_text(text)
+    settle(work(tree) / "own")
+    assert bake(tree, "own.run").status == 0
+    assert tree.start_warm("-m", "own.run").stdout == "False tool\nTrue\n"
+
+
+def test_what_is_changed_beside_is_seen(tree: Warm) -> None:
+    path = put(work(tree), "own/run.py", "import json, tool\nprint('first')" + IS_WARM)
+    assert bake(tree, "own.run").status == 0
+    path.write_text("import json, tool\nprint('second')" + IS_WARM)
+    assert tree.start_warm("-m", "own.run").stdout == "second\nTrue\n"
+    path.write_text("import json, re, tool\nprint('third')" + IS_WARM)
+    assert tree.start_fresh("begins with other imports", "-m", "own.run").stdout == "third\nFalse\n"
+    path.write_text("import json, tool\nprint('second')" + IS_WARM)
+    package = path.with_name("__init__.py")
+    package.write_text("print('package')\n")
+    assert tree.start_fresh("begins with other imports", "-m", "own.run").stdout == "package\nsecond\nFalse\n"
+    package.write_text("")
+    hidden = put(work(tree), "re.py", "print('hides')")
+    tree.start_fresh("has another re", "-m", "own.run")
+    hidden.unlink()
+    compiled = path.with_name("run.abi3.so")
+    compiled.touch()
+    assert "found elsewhere" in tree.start("-m", "own.run").stderr
+    compiled.unlink()
+    assert tree.start_warm("-m", "own.run").stdout == "second\nTrue\n"
+
+
+@pytest.mark.full
+def test_what_is_changed_in_the_tree_is_seen(tree: Warm) -> None:
+    path = put(tree.modules, "tool/__main__.py", "from . import part\nprint(part.value)" + IS_WARM)
+    assert bake(tree, "tool").status == 0
+    path.write_text("from . import part\nprint('changed')" + IS_WARM)
+    assert tree.start_fresh("has changed since", "-m", "tool").stdout == "changed\nFalse\n"
+
+
+@pytest.mark.full
+def test_another_program_does_not_start_from_it(tree: Warm) -> None:
+    put(tree.modules, "tool/__main__.py", "import json\nprint('tool')" + IS_WARM)
+    script = put(work(tree), "app.py", "import json\nprint('app')" + IS_WARM)
+    assert bake(tree, "tool").status == 0
+    for words in (("-m", "app"), (str(script),)):
+        assert tree.start_fresh("another program, -m tool", *words).stdout == "app\nFalse\n"
+    tree.bake(str(script))
+    assert "is no script" in tree.start_fresh("is no script", "-m", "tool").stderr
+
+
+@pytest.mark.full
+def test_modules_that_have_no_image(tree: Warm) -> None:
+    namespace = work(tree) / "space"
+    namespace.mkdir()
+    (namespace / "run.py").write_text("import json\n")
+    archive = work(tree) / "some.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("zipped.py", "import json\n")
+    put(work(tree), "bare.py", "print(1)\nimport json\n")
+    put(work(tree), "package/other.py", "")
+    put(tree.modules, "tool/__main__.py", "import json\n")
+    (tree.modules / "tool" / "__init__.py").write_text("from . import __main__\n")
+    settle(*tree.modules.rglob("*"))
+    path = f"{tree.modules}:{archive}"
+    for name, why in {
+        "space.run": "space is no source file",
+        "zipped": "zipped is no source file",
+        "runpy": "runpy is no source file",
+        "bare": "does not begin with imports",
+        "missing": "there is no module missing",
+        "package": "there is no module package",
+        "mpi4py": "nothing of mpi4py is in an image",
+        "tool": "tool.__main__ is imported before it runs",
+    }.items():
+        refused = bake(tree, name, PYTHONPATH=path)
+        assert refused.status == 1 and why in refused.stderr, refused
+
+
+@pytest.mark.parametrize(
+    "line", but_everyday(["timeit -n 1 -r 1 1", "json.tool --help", "unittest -h"], {"unittest -h"})
+)
+def test_modules_of_the_standard_library(warm: Warm, line: str) -> None:
+    words = line.split()
+    assert bake(warm, words[0]).status == 0
+    started, plain = (start("-m", *words) for start in (warm.start_warm, warm.plain))
+    assert (started.status, started.stderr) == (plain.status, plain.stderr)
+    assert started.stdout == plain.stdout or words[0] == "timeit"
+
+
+@pytest.fixture
+def session(prefix: Path, tree: Warm, tmp_path: Path) -> Session:
+    return Session(prefix, tree, tmp_path)
+
+
+def test_a_session_keeps_images_of_modules(session: Session) -> None:
+    put(session.warm.modules, "tool/__main__.py", TEXT.replace("IMPORT", "from . import part"))
+    begin = [*session.command("-m"), "tool"]
+    begun = run(begin, session.environment(), SECONDS, session.directory)
+    assert (begun.status, begun.stdout) == (0, ""), begun
+    assert "a warm image of module tool is kept" in begun.stderr
+    for word in ("one", "fail", "status"):
+        assert session.start_warm("-m", "tool", word) == session.warm.plain("-m", "tool", word)
+    # Tasks may have directories of their own, but for one that has such a module itself.
+    elsewhere = session.directory.parent / "elsewhere"
+    elsewhere.mkdir()
+    outcome = run([session.door, "-m", "tool"], session.environment(**TRUSTED), SECONDS, elsewhere)
+    assert "of the tree" in outcome.stdout and outcome.stderr == "", outcome
+    (elsewhere / "tool.py").write_text("print('another')\n")
+    outcome = run([session.door, "-m", "tool"], session.environment(**TRUSTED), SECONDS, elsewhere)
+    assert outcome.stdout == "another\n" and "none is kept for this program" in outcome.stderr, outcome
+    assert session.start_fresh("variable PYTHONPATH", "-m", "tool", PYTHONPATH=f"{session.warm.modules}:/nowhere")
+    part = session.warm.modules / "tool" / "part.py"
+    part.write_text("value = 'changed'\n")
+    # A session vouches for the tree.
+    assert session.start_warm("-m", "tool").stdout.endswith("of the tree\n")
+    assert session.start_fresh("part.py", "-m", "tool", MPIIMPORT_KEEP="auto").stdout.endswith("changed\n")
+    assert "module tool: warm image" in session.call("status").stdout
+    assert session.call("stop").status == 0
+    assert list(session.stores.iterdir()) == []
+
+
+@pytest.mark.full
+def test_pytest(prefix: Path, warm: Warm, tmp_path: Path) -> None:
+    put(work(warm), "test_it.py", "import json\ndef test_it(): assert json.loads('1') == 1\n")
+    assert bake(warm, "pytest").status == 0
+    words = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+    started, plain = (start(*words) for start in (warm.start_warm, warm.plain))
+    assert "1 passed" in started.stdout, started
+    assert (started.status, started.stderr) == (plain.status, plain.stderr)
