@@ -6,8 +6,9 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lab.ranks import Mpi, run
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import Job
+from tests.random_programs.documented import undocumented
 from tests.random_programs.generator import Program
 
 RANKS = 2
@@ -17,6 +18,8 @@ SECONDS = 40
 WITH_MPI4PY = "with mpi4py"
 # The early start, from a kept store.
 KEPT = "kept"
+# From a warm image, which holds what the program imports first.
+WARM = "warm"
 # Seconds for which a tree must have been left alone before a store of it is kept.
 SETTLED = 2.1
 LOADING = "import mpi4py\nmpi4py.rc.initialize = mpi4py.rc.finalize = False\nimport mpi4py.MPI\n"
@@ -31,13 +34,15 @@ NAMES = 'OUT="$STREAMS/out.$PMI_RANK" ERR="$STREAMS/err.$PMI_RANK"'
 class Result:
     """What came of a program: the launcher's status, each rank's streams, and the files of its directory.
 
-    ``takes_part``: it puts functions of its own in the place of importlib's.
+    ``takes_part``: it puts functions of its own in the place of importlib's; ``refused``: why it has no warm image, and
+    has not been run.
     """
 
     status: int | None
     streams: dict[str, str]
     files: dict[str, str]
     takes_part: bool
+    refused: str = ""
 
 
 @dataclass
@@ -56,41 +61,50 @@ class Bench:
         self.program.write(work)
         output = base / f"{keep}.streams"
         output.mkdir()
-        switches = {"PYTHONPATH": str(self._loads_mpi4py())} if door == WITH_MPI4PY else self.job.switches(door)
-        variables = self.job.environment(self.mpi, **{**switches, **self.program.environment})
-        path = [switches.get("PYTHONPATH"), str(work / "lib")]
-        variables.update(
-            HERE=str(work),
-            PLACE=str(work / self.program.place),
-            PYTHONPATH=":".join(filter(None, path)),
-            STREAMS=str(output),
-        )
-        shell = f'{NAMES}; unset STREAMS; exec "$@" {self.program.redirection}'
+        variables = self._variables(door, work)
         interpreter, *ours = self.job.python("plain" if door == WITH_MPI4PY else door)
         words = [word.replace("{HERE}", str(work)) for word in self.program.words]
-        command = [
-            *self.mpi.command(RANKS),
-            "bash",
-            "-c",
-            shell,
-            "bash",
-            interpreter,
-            *self.program.flags,
-            *ours,
-            *words,
-        ]
-        if door == KEPT:
-            time.sleep(SETTLED)
-            filling = [interpreter, *self.program.flags, *ours, *words]
-            filled = run(filling, {**variables, "MPIIMPORT_FILL": "1"}, SECONDS, work)
-            assert filled.status == 0 or "standard input" in filled.stderr, filled.stderr
-        outcome = run(command, variables, SECONDS, work)
+        program = [interpreter, *self.program.flags, *ours, *words]
+        refused = self._prepare(door, program, variables, work)
+        outcome = Outcome(None, "", refused)
+        if not refused:
+            shell = f'{NAMES}; unset STREAMS; exec "$@" {self.program.redirection}'
+            command = [*self.mpi.command(RANKS), "bash", "-c", shell, "bash", *program]
+            outcome = run(command, {**variables, "STREAMS": str(output)}, SECONDS, work)
+            refused = self._not_warm(outcome) if door == WARM else ""
         streams = {path.name: path.read_bytes().decode(errors="backslashreplace") for path in sorted(output.iterdir())}
         (output / "launcher").write_text(outcome.stdout + outcome.stderr)
         kept = base / keep
         work.rename(kept)
         takes_part = any("replaced" in block or "hook" in block for block in self.program.blocks)
-        return Result(outcome.status, streams, dict(_left(kept)), takes_part)
+        return Result(outcome.status, streams, dict(_left(kept)), takes_part, refused)
+
+    def _variables(self, door: str, work: Path) -> dict[str, str]:
+        switches = {"PYTHONPATH": str(self._loads_mpi4py())} if door == WITH_MPI4PY else self.job.switches(door)
+        path = [switches.get("PYTHONPATH"), str(work / "lib")]
+        own = {
+            "HERE": str(work),
+            "PLACE": str(work / self.program.place),
+            "PYTHONPATH": ":".join(filter(None, path)),
+        }
+        same = {**self.job.first_on_path(), **self.program.environment}
+        return self.job.environment(self.mpi, **{**switches, **same, **own})
+
+    def _prepare(self, door: str, program: list[str], variables: dict[str, str], work: Path) -> str:
+        """Keep what a door starts from. Return why there is no image."""
+        if door not in (KEPT, WARM):
+            return ""
+        time.sleep(SETTLED)
+        if door == WARM:
+            return self.job.begin_session(self.mpi, variables, *program[1:], place=work)
+        filled = run(program, {**variables, "MPIIMPORT_FILL": "1"}, SECONDS, work)
+        assert filled.status == 0 or "standard input" in filled.stderr, filled.stderr
+        return ""
+
+    def _not_warm(self, outcome: Outcome) -> str:
+        """Return which ranks have not started from the image, if any."""
+        warm = self.job.warm_starts()
+        return "" if warm == RANKS else f"{warm} of {RANKS} ranks started from the image: {outcome.ours()}"
 
     def _loads_mpi4py(self) -> Path:
         directory = self.job.directory / "loads-mpi4py"
@@ -114,56 +128,16 @@ def _left(directory: Path) -> list[tuple[str, str]]:
             found.append((name, "directory"))
         else:
             # What a program prints may go into any file.
-            content = _undocumented(path.read_bytes().decode("latin-1")).encode("latin-1")
+            content = undocumented(path.read_bytes().decode("latin-1")).encode("latin-1")
             shown = f"{path.stat().st_mode & 0o777:o} {len(content)} bytes {content[:60]!r} {hash(content)}"
             # One that is written later is written under the umask of that moment.
             found.append((name, "pyc" if path.suffix == ".pyc" else shown))
     return found
 
 
-# What may differ: a pattern, what stands for it in the comparison, and the entry of docs/behaviour.md that says so.
-DOCUMENTED: tuple[tuple[str, str, str], ...] = (
-    # Before addresses: a random name may hold what looks like one.
-    (r"left\.\d+\.\w{8}", "TEMPORARY", "random names differ from run to run"),
-    (r"0x[0-9a-f]+", "ADDRESS", "addresses differ from run to run"),
-    (r"\('start\.py', '<module>'\), ", "", "Under the early start one frame lies below the program's first, ours"),
-    (
-        r"(?m)^\[(\('<frozen runpy>', '_run_module_as_main'\), \('<frozen runpy>', '_run_code'\), "
-        r"\('__main__\.py', '<module>'\), )+",
-        "[",
-        "Under `python -m mpiimport` there are this frame and the two of `runpy`",
-    ),
-    (
-        r"(?m)^.*/lib/mpiimport/(start|__main__)\.py:\d+: (\w+Warning: .*\n)  execution\.begin\(\)\(\)\n",
-        r"sys:1: \2",
-        "A warning that is to name what called the program names that frame",
-    ),
-    (r"(?m)^ResourceWarning: Enable tracemalloc.*\n", "", "When objects are deleted that nothing reaches any more"),
-    (r"(unclosed file <_io\.\w+ name=)\d+\b", r"\1DESCRIPTOR", "the first file that it opens has a higher number"),
-    (r"subprocess \d+ is still", "subprocess PROCESS is still", "process numbers differ from run to run"),
-    (r"\bStoreSourceLoader\b", "SourceFileLoader", "Finders and loaders are subclasses of importlib's"),
-    (r"\bStoreExtensionLoader\b", "ExtensionFileLoader", "Finders and loaders are subclasses of importlib's"),
-    (r"(?m)^(holders .*), 'tuple'\]$", r"\1]", "gc.get_referrers shows the arguments with which it is executed"),
-    (
-        r"(?m)(^  File \"<frozen importlib\._bootstrap_external>\", line \d+, in get_code\n)+",
-        "get_code\n",
-        "A traceback that shows importlib's frames shows one more",
-    ),
-    (r"object refcount : \d+", "object refcount : COUNT", "frames lie below the program's first"),
-    (r"Previous line repeated \d+ more times", "REPEATED", "one frame lies below the program's first, ours"),
-    (r"(?m)^Abort\(\d+\) on node .*\n", "", "An exception that nothing catches ends the whole job"),
-    (
-        r"Exception ignored in audit hook:\nTraceback .*\n(  .*\n)+\w+Error: .*\n",
-        "",
-        "An audit hook of the program sees the files of the store",
-    ),
-    (r"(?m)^mpiimport: running as plain Python: .*\n", "", "Where the service steps aside ... one line from root"),
-)
-
-
 def normal(result: Result) -> Result:
     """A result without what docs/behaviour.md says may differ."""
-    streams = {name: _in_order(_undocumented(text)) for name, text in result.streams.items()}
+    streams = {name: _in_order(undocumented(text)) for name, text in result.streams.items()}
     if result.takes_part:
         streams = {name: re.sub(LAST_WORDS, "", text) for name, text in streams.items()}
     files: dict[str, str] = {}
@@ -171,12 +145,6 @@ def normal(result: Result) -> Result:
         known = re.sub(r"left\.\d+\.\w{8}", "TEMPORARY", name)
         files[known] = "; ".join(sorted(filter(None, [files.get(known), shown])))
     return replace(result, streams=streams, files=files)
-
-
-def _undocumented(text: str) -> str:
-    for pattern, stands, _row in DOCUMENTED:
-        text = re.sub(pattern, stands, text)
-    return text
 
 
 def _in_order(text: str) -> str:
