@@ -41,10 +41,16 @@ def load_own(package: str) -> "tuple[Any, Any, Any, Any]":
     """Import what a start executes, and take its names away again."""
     sys.path.insert(0, package)
     before = set(sys.modules)
-    from mpiimport.runtime import messages
-    from mpiimport.warm import beginning, beginning_of_script, remedies
+    import atexit
 
+    from mpiimport.runtime import messages
+    from mpiimport.warm import beginning, beginning_of_script, ending, remedies
+
+    # The first one is called last.
+    atexit.register(ending.look_at_all)
     sys.path.remove(package)
+    for name in {"atexit", "gc"} - before:
+        del sys.modules[name]
     for name in set(sys.modules) - before:
         if name.partition(".")[0] == "mpiimport":
             del sys.modules[name]

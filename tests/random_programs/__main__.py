@@ -66,7 +66,7 @@ def _same(bench: Bench, seed: int, arguments: argparse.Namespace) -> bool:
         if served.refused:
             print(f"  --- {door} refused: {served.refused}", flush=True)
             continue
-        found = differences(plain, served)
+        found = bench.unlike(plain, door, served)
         if found:
             same = False
             print(f"  --- {door}", *found, sep="\n  ", flush=True)

@@ -3,7 +3,7 @@
 import re
 import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lab.ranks import Mpi, Outcome, run
@@ -16,13 +16,20 @@ DOORS = ("early", "module", "sitecustomize")
 SECONDS = 40
 # Plain Python with mpi4py loaded, which keeps some modules past the end of the interpreter.
 WITH_MPI4PY = "with mpi4py"
+# Plain Python whose collector has come once more: the order in which objects end follows from when it comes.
+COLLECTED, COLLECTED_LAST = "collected", "collected last"
 # The early start, from a kept store.
 KEPT = "kept"
 # From a warm image, which holds what the program imports first.
 WARM = "warm"
 # Seconds for which a tree must have been left alone before a store of it is kept.
 SETTLED = 2.1
-LOADING = "import mpi4py\nmpi4py.rc.initialize = mpi4py.rc.finalize = False\nimport mpi4py.MPI\n"
+# What the sitecustomize of such a Python does.
+CUSTOMIZED = {
+    WITH_MPI4PY: "import mpi4py\nmpi4py.rc.initialize = mpi4py.rc.finalize = False\nimport mpi4py.MPI\n",
+    COLLECTED: "import gc\ngc.collect()\n",
+    COLLECTED_LAST: "import atexit, gc\natexit.register(gc.collect)\n",
+}
 # What objects say that die with the program's variables, which mpi4py may keep past the end of the interpreter.
 LAST_WORDS = r"(?m)^(died .*|globals: .*|imported 4|ImportError)\n"
 WARNED = r"(?m)^.*\bResourceWarning: (.*)\n(?:  .*\n)?"
@@ -47,11 +54,15 @@ class Result:
 
 @dataclass
 class Bench:
-    """Runs one program in copies of its directory, all at the same place: below ``job.directory``."""
+    """Runs one program in copies of its directory, all at the same place: below ``job.directory``.
+
+    ``otherwise``: what came of it plainly in each of the ways of CUSTOMIZED.
+    """
 
     job: Job
     mpi: Mpi
     program: Program
+    otherwise: dict[str, Result] = field(default_factory=dict)
 
     def run(self, door: str, keep: str) -> Result:
         """Run the program through a door; its directory is then ``keep``, and its output in ``keep``.streams."""
@@ -62,7 +73,7 @@ class Bench:
         output = base / f"{keep}.streams"
         output.mkdir()
         variables = self._variables(door, work)
-        interpreter, *ours = self.job.python("plain" if door == WITH_MPI4PY else door)
+        interpreter, *ours = self.job.python("plain" if door in CUSTOMIZED else door)
         words = [word.replace("{HERE}", str(work)) for word in self.program.words]
         program = [interpreter, *self.program.flags, *ours, *words]
         refused = self._prepare(door, program, variables, work)
@@ -80,7 +91,7 @@ class Bench:
         return Result(outcome.status, streams, dict(_left(kept)), takes_part, refused)
 
     def _variables(self, door: str, work: Path) -> dict[str, str]:
-        switches = {"PYTHONPATH": str(self._loads_mpi4py())} if door == WITH_MPI4PY else self.job.switches(door)
+        switches = {"PYTHONPATH": str(self._customizes(door))} if door in CUSTOMIZED else self.job.switches(door)
         path = [switches.get("PYTHONPATH"), str(work / "lib")]
         own = {
             "HERE": str(work),
@@ -106,11 +117,22 @@ class Bench:
         warm = self.job.warm_starts()
         return "" if warm == RANKS else f"{warm} of {RANKS} ranks started from the image: {outcome.ours()}"
 
-    def _loads_mpi4py(self) -> Path:
-        directory = self.job.directory / "loads-mpi4py"
+    def _customizes(self, way: str) -> Path:
+        directory = self.job.directory / f"{way.replace(' ', '-')}-python"
         directory.mkdir()
-        (directory / "sitecustomize.py").write_text(LOADING)
+        (directory / "sitecustomize.py").write_text(CUSTOMIZED[way])
         return directory
+
+    def unlike(self, plain: Result, door: str, served: Result) -> list[str]:
+        """In what the run through a door differs from all plain runs that it may be like."""
+        found = differences(plain, served)
+        ways = (COLLECTED, COLLECTED_LAST) if door == WARM else () if self.program.uses_mpi else (WITH_MPI4PY,)
+        for way in ways:
+            if found:
+                if way not in self.otherwise:
+                    self.otherwise[way] = self.run(way, way)
+                found = found if differences(self.otherwise[way], served) else []
+        return found
 
     def clear(self) -> None:
         for path in self.job.directory.iterdir():

@@ -49,6 +49,11 @@ DOCUMENTED: tuple[tuple[str, str, str], ...] = (
         "debuggers and `stacklevel` of warnings do",
     ),
     (r"(?m)^(\w+ \(\d+, \d+, \d+\)) \d{4,} ", r"\1 0 ", "The garbage collector passes over the objects of the image"),
+    (
+        r"(?m)^.*ResourceWarning: unclosed file <_io\.BufferedRandom name='\S*TEMPORARY'>\n",
+        "",
+        "The collector has counted less when the program begins",
+    ),
     (r"(?m)^ (mpiimport-warm|python3\.\d+)$", " EXECUTABLE", "`/proc/self/exe` is `mpiimport-warm`"),
     (r"(?m)^mpiimport: running as plain Python: .*\n", "", "Where the service steps aside ... one line from root"),
 )
