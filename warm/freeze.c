@@ -47,13 +47,16 @@ int PyBytes_AsStringAndSize(object *, char **, long *);
 object *PyLong_FromUnsignedLong(unsigned long);
 object *PyList_New(long);
 int PyList_Append(object *, object *);
+object *PyList_GetItem(object *, long);
+int PyList_SetSlice(object *, long, long, object *);
+object *PyImport_AddModule(const char *);
 object *PyEval_EvalCode(object *, object *, object *);
-int PyArg_ParseTuple(object *, const char *, ...);
 void PyErr_PrintEx(int);
 int PyErr_ExceptionMatches(object *);
 void PyOS_BeforeFork(void);
 void PyOS_AfterFork_Child(void);
 int Py_FinalizeEx(void);
+void Py_IncRef(object *);
 void Py_DecRef(object *);
 extern object *PyExc_KeyboardInterrupt;
 extern char **environ;
@@ -153,13 +156,23 @@ static object *of_environ(object *self, object *none) {
     return variables_of(environ);
 }
 
-/* Run code as the program. No frame below it is one of a traceback. The status that the interpreter ends with. */
-static object *run(object *self, object *arguments) {
-    object *code, *names, *result;
+/* Run code as the program: a list of code and dictionary, which is emptied, so that nobody below holds either. No frame
+ * below it is one of a traceback. The status that the interpreter ends with. */
+static object *run(object *self, object *list) {
+    /* As the interpreter does: the module is there until its code has ended, and nobody has it in PyErr_PrintEx, where
+     * sys.exit() ends the process. */
+    object *module = PyImport_AddModule("__main__"), *code = PyList_GetItem(list, 0), *names = PyList_GetItem(list, 1);
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "OO", &code, &names))
+    if (!module || !code || !names)
         return 0;
-    result = PyEval_EvalCode(code, names, names);
+    Py_IncRef(module);
+    Py_IncRef(code);
+    Py_IncRef(names);
+    PyList_SetSlice(list, 0, 2, 0);
+    object *result = PyEval_EvalCode(code, names, names);
+    Py_DecRef(code);
+    Py_DecRef(names);
+    Py_DecRef(module);
     if (result) {
         Py_DecRef(result);
         return PyLong_FromUnsignedLong(0);
@@ -210,13 +223,13 @@ static object *digest_of(object *self, object *data) {
     return PyLong_FromUnsignedLong(digest(bytes, (word)size));
 }
 
-enum { VARIABLE = 1, NONE = 4, ONE = 8 }; /* METH_VARARGS, METH_NOARGS, METH_O */
+enum { NONE = 4, ONE = 8 }; /* METH_NOARGS, METH_O */
 static struct method methods[] = {
     {"freeze", freeze, NONE, "Stop; return the words of the command line where an image begins."},
     {"plain", plain, NONE, "The command that starts the program without the image."},
     {"is_quiet", is_quiet, NONE, "Whether another process speaks for the job."},
     {"environ", of_environ, NONE, "The variables as C sees them."},
-    {"run", run, VARIABLE, "Run code in a dictionary as the program; return the status."},
+    {"run", run, ONE, "Run code in a dictionary as the program; return the status."},
     {"after_fork", after_fork, NONE, "What the interpreter does around fork(2), in the child."},
     {"fork_alone", fork_alone, NONE, "A fork with the handlers of C alone, whose child ends at once."},
     {"place", place, NONE, "Address and size of what describes the stopped thread."},

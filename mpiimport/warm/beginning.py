@@ -10,7 +10,7 @@ from .remedies import REMEDIES, Start, variables_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType, ModuleType
+    from types import ModuleType
     from typing import Any
 
     from .beginning_of_script import ScriptBegin
@@ -46,7 +46,7 @@ def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
         for name, remedy in REMEDIES.items():
             if name not in without:
                 remedy(start)
-        code, namespace = _program([os.fsdecode(word) for word in start.words[start.own :]], expected)
+        program = _program([os.fsdecode(word) for word in start.words[start.own :]], expected)
         hooks: Any = sys.modules.get("mpiimport.warm.hooks")
         for function in hooks._after if hooks is not None else ():
             function()
@@ -57,12 +57,12 @@ def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
             say(f"mpiimport: the image is not used: {exc or type(exc).__name__}; the program starts without it")
         plain = start.freeze.plain()
         os.execve(plain[0], plain, variables_of(start.freeze.environ()))
-    status: int = start.freeze.run(code, namespace)
+    status: int = start.freeze.run(program)
     return status
 
 
-def _program(words: list[str], expected: Expected) -> "tuple[CodeType, dict[str, Any]]":
-    """Return the program's code, or that of its rest, and its namespace."""
+def _program(words: list[str], expected: Expected) -> "list[Any]":
+    """Return the program's code, or that of its rest, and its namespace. No frame below the program keeps either."""
     program = Program.parse(words)
     if program.kind != SCRIPT or not os.path.isfile(program.target):
         raise Doubt(f"{program.target} is no script")
@@ -87,8 +87,7 @@ def _program(words: list[str], expected: Expected) -> "tuple[CodeType, dict[str,
         return expected.script.rest(program.text())
     sys.modules["__main__"] = new_main()
     run: Any = program.prepare()
-    code, namespace = run.args
-    return code, namespace
+    return [*run.args]
 
 
 def modules_among(entries: "list[str]") -> "set[str]":

@@ -64,6 +64,38 @@ def test_what_a_program_leaves_in_an_object_of_the_image_ends_as_plainly(warm: W
     assert seen[0] == seen[1] == (0, "", ["closed", "ended, named"], "text")
 
 
+ENDINGS = {
+    "its last line": "pass",
+    "sys.exit": "sys.exit(3)",
+    "an exception that nothing catches": "raise ValueError",
+    "an exception that is kept": "try: raise ValueError\nexcept ValueError as exc: kept = exc\nsys.exit('text')",
+}
+# A function makes a cycle of the program's variables.
+OPEN = """
+import json, os, sys
+def function(): pass
+class Ends:
+    out = os.write
+    def __del__(self):
+        self.out(1, f"ended, {NAME}\\n".encode())
+NAME, ends = "named", Ends()
+opened = open("log", "w")
+opened.write("text")
+"""
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_what_a_program_leaves_open_is_written_however_it_ends(warm: Warm, tmp_path: Path, ending: str) -> None:
+    script = warm.script(OPEN + ENDINGS[ending])
+    warm.bake(script)
+    log, seen = tmp_path / "work" / "log", []
+    for run in (warm.plain, warm.start_warm):
+        log.unlink(missing_ok=True)
+        seen.append((run(script), log.read_text()))
+    assert seen[0] == seen[1]
+    assert (seen[1][0].stdout, seen[1][1]) == ("ended, named\n", "text")
+
+
 @pytest.mark.parametrize("module", ["email.message", "numpy"])
 def test_collections_pass_over_what_is_in_the_image(warm: Warm, module: str) -> None:
     script = warm.script(
