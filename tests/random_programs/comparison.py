@@ -33,6 +33,9 @@ CUSTOMIZED = {
 # What objects say that die with the program's variables, which mpi4py may keep past the end of the interpreter.
 LAST_WORDS = r"(?m)^(died .*|globals: .*|imported 4|ImportError)\n"
 WARNED = r"(?m)^.*\bResourceWarning: (.*)\n(?:  .*\n)?"
+# Objects that only the collector ends; from an image it comes at other moments.
+IN_CYCLES = r"died (cycle|default|local)\d"
+ENDS = {WARM: "died |globals: "}
 COMPILING = re.compile(r"compiles |data of ")
 NAMES = 'OUT="$STREAMS/out.$PMI_RANK" ERR="$STREAMS/err.$PMI_RANK"'
 
@@ -41,14 +44,16 @@ NAMES = 'OUT="$STREAMS/out.$PMI_RANK" ERR="$STREAMS/err.$PMI_RANK"'
 class Result:
     """What came of a program: the launcher's status, each rank's streams, and the files of its directory.
 
-    ``takes_part``: it puts functions of its own in the place of importlib's; ``refused``: why it has no warm image, and
-    has not been run.
+    ``takes_part``: it puts functions of its own in the place of importlib's; ``ends``: how a line begins that an object
+    says when it ends, the moment of which is the collector's choice; ``refused``: why it has no warm image, and has not
+    been run.
     """
 
     status: int | None
     streams: dict[str, str]
     files: dict[str, str]
     takes_part: bool
+    ends: str
     refused: str = ""
 
 
@@ -88,7 +93,7 @@ class Bench:
         kept = base / keep
         work.rename(kept)
         takes_part = any("replaced" in block or "hook" in block for block in self.program.blocks)
-        return Result(outcome.status, streams, dict(_left(kept)), takes_part, refused)
+        return Result(outcome.status, streams, dict(_left(kept)), takes_part, ENDS.get(door, IN_CYCLES), refused)
 
     def _variables(self, door: str, work: Path) -> dict[str, str]:
         switches = {"PYTHONPATH": str(self._customizes(door))} if door in CUSTOMIZED else self.job.switches(door)
@@ -157,9 +162,9 @@ def _left(directory: Path) -> list[tuple[str, str]]:
     return found
 
 
-def normal(result: Result) -> Result:
-    """A result without what docs/behaviour.md says may differ."""
-    streams = {name: _in_order(undocumented(text)) for name, text in result.streams.items()}
+def normal(result: Result, ends: str) -> Result:
+    """A result without what docs/behaviour.md says may differ. ``ends``: see Result."""
+    streams = {name: _in_order(undocumented(text), ends) for name, text in result.streams.items()}
     if result.takes_part:
         streams = {name: re.sub(LAST_WORDS, "", text) for name, text in streams.items()}
     files: dict[str, str] = {}
@@ -169,14 +174,14 @@ def normal(result: Result) -> Result:
     return replace(result, streams=streams, files=files)
 
 
-def _in_order(text: str) -> str:
+def _in_order(text: str, ends: str) -> str:
     """Put last what is said of objects that nothing reaches any more: when they go is the collector's choice.
 
     A warning then names the line that happens to run.
     """
     warnings = [f"ResourceWarning: {found}\n" for found in re.findall(WARNED, text)]
     lines = re.sub(WARNED, "", text).splitlines(True)
-    died = [line for line in lines if re.match(r"died (cycle|default|local)\d", line)]
+    died = [line for line in lines if re.match(ends, line)]
     return "".join([*(line for line in lines if line not in died), *sorted(died), *sorted(warnings)])
 
 
@@ -185,7 +190,7 @@ def differences(expected: Result, seen: Result) -> list[str]:
     # An exception that nothing catches ends the whole job: other ranks say no more.
     is_aborted = any("Abort(1) on node" in text for text in seen.streams.values())
     is_ended = is_aborted and seen.status == 1 and expected.status not in (0, None)
-    expected, seen = normal(expected), normal(seen)
+    expected, seen = normal(expected, seen.ends), normal(seen, seen.ends)
     found = []
     if expected.status != seen.status and not is_ended:
         found.append(f"status: {expected.status} plainly, {seen.status} served")
