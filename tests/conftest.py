@@ -209,16 +209,13 @@ class Job:
         variables = clean_environment(**{**self._own(), **self.switches(door), **environment, "MPIIMPORT_FILL": "1"})
         return run([*self.python(door), *map(str, words)], variables, 60, self.directory)
 
-    def begin_session(
-        self, mpi: Mpi, variables: dict[str, str], *words: str | Path, place: Path | None = None, seconds: float = 300
-    ) -> str:
-        """Have one rank make the warm image of a program in ``place``, with the variables that its ranks will have.
+    def begin_session(self, command: list[str], variables: dict[str, str], place: Path | None = None) -> str:
+        """Have the rank that a command starts make a warm image, with the variables that all ranks will have.
 
         Return why there is none, or nothing. The program's files must be at rest.
         """
         session = [str(self.prefix / "bin" / "mpiimport"), "session", "start", "--warm", "--"]
-        command = [*session, *mpi.command(1), *self.python("warm"), *map(str, words)]
-        outcome = run(command, variables, seconds, place or self.directory)
+        outcome = run([*session, *command], variables, 300, place or self.directory)
         if outcome.status == 0:
             return ""
         begin = "mpiimport: no warm image is kept: "

@@ -112,7 +112,7 @@ class Bench:
             return ""
         time.sleep(SETTLED)
         if door == WARM:
-            return self.job.begin_session(self.mpi, variables, *program[1:], place=work)
+            return self.job.begin_session([*self.mpi.command(1), *program], variables, work)
         filled = run(program, {**variables, "MPIIMPORT_FILL": "1"}, SECONDS, work)
         assert filled.status == 0 or "standard input" in filled.stderr, filled.stderr
         return ""
