@@ -150,6 +150,7 @@ class Job:
         self.prefix = prefix
         self.directory = directory
         self._python = str(python)
+        self.session_said = ""
         self._package = prefix / "lib" / "mpiimport"
 
     def script(self, text: str, name: str = "app.py") -> Path:
@@ -216,6 +217,7 @@ class Job:
         """
         session = [str(self.prefix / "bin" / "mpiimport"), "session", "start", "--warm", "--"]
         outcome = run([*session, *command], variables, 300, place or self.directory)
+        self.session_said = outcome.stderr
         if outcome.status == 0:
             return ""
         begin = "mpiimport: no warm image is kept: "
@@ -224,8 +226,11 @@ class Job:
 
     def warm_starts(self) -> int:
         """How many processes have started from the images of all sessions."""
-        images = {found.resolve() for found in self.stores().glob(f"*/{PROGRAMS}/*/{IMAGE}")}
-        return sum((image.parent / LOCK).stat().st_size for image in images)
+        return sum((store / LOCK).stat().st_size for store in self.image_stores())
+
+    def image_stores(self) -> list[Path]:
+        """The stores that hold a warm image."""
+        return sorted({found.resolve().parent for found in self.stores().glob(f"*/{PROGRAMS}/*/{IMAGE}")})
 
     def run(
         self,

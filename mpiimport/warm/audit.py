@@ -156,7 +156,7 @@ class Audit:
         users: dict[str, set[str]] = {}
         for importer, imported in edges:
             users.setdefault(imported, set()).add(importer)
-        before, waiting = set(verdict.modules), dict(refused)
+        before, waiting, known = set(verdict.modules), dict(refused), len(verdict.left_out)
         verdict.generators = []
         while waiting:
             name, why = waiting.popitem()
@@ -167,7 +167,8 @@ class Audit:
             for user in users.get(name, set()) | inside:
                 waiting.setdefault(user, f"{NEEDS}{name}")
         verdict.modules = [name for name in verdict.modules if name not in verdict.left_out]
-        if set(verdict.modules) == before:
+        # One that MPI is kept from has failed, and is no longer among the modules.
+        if set(verdict.modules) == before and len(verdict.left_out) == known:
             raise Refused("; ".join(f"{name}: {why}" for name, why in sorted(refused.items())))
 
     def _fill(self, verdict: Verdict, asked: causes.Causes, seen: dict[str, Any]) -> None:

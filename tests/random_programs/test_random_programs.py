@@ -45,6 +45,7 @@ def compare(job: Job, mpi: Mpi, made: Program, doors: tuple[str, ...]) -> dict[s
         pytest.skip("plain runs of it differ from each other")
     bench.clear()
     assert not found, "\n".join(["", *made.blocks, *(line for door in found for line in (f"--- {door}", *found[door]))])
+    return {door: result.refused for door, result in served.items()}
 
 
 # What has come out differently once, in its smallest form: seed and blocks.
@@ -111,7 +112,9 @@ def test_a_random_program_comes_out_plainly_from_a_warm_image(
 def test_most_random_programs_have_a_warm_image(refusals: dict[int, str]) -> None:
     assert refusals, "no program ran"
     warm = sum(not reason for reason in refusals.values())
-    print(f"\n{warm} of {len(refusals)} programs ran from an image; why not:", *filter(None, refusals.values()), sep="\n")
+    print(
+        f"\n{warm} of {len(refusals)} programs ran from an image; why not:", *filter(None, refusals.values()), sep="\n"
+    )
     assert warm >= LEAST_WARM * len(refusals)
 
 

@@ -58,7 +58,7 @@ def run_suite(job: Job, mpi: Mpi, suite: Suite, door: str, package: str, seconds
     if door == "warm":
         settle(*job.directory.glob("*.py"), job.directory)
         refused = job.begin_session([*mpi.command(1), *start, *suite.words], environment)
-        assert not refused
+        assert refused == ""
     outcome = run([*mpi.command(ranks), *start, *suite.words], environment, seconds, job.directory)
     assert outcome.status is not None, f"{door}: not done after {seconds} s"
     assert outcome.ours() == []
