@@ -9,6 +9,7 @@
 #include <elf.h>
 #include <link.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -55,10 +56,9 @@ void PyErr_PrintEx(int);
 int PyErr_ExceptionMatches(object *);
 void PyOS_BeforeFork(void);
 void PyOS_AfterFork_Child(void);
-int Py_FinalizeEx(void);
 void Py_IncRef(object *);
 void Py_DecRef(object *);
-extern object *PyExc_KeyboardInterrupt;
+extern object *PyExc_KeyboardInterrupt, *PyExc_SystemExit;
 extern char **environ;
 
 /* What the maker reads from the stopped process. */
@@ -156,11 +156,17 @@ static object *of_environ(object *self, object *none) {
     return variables_of(environ);
 }
 
+/* As the interpreter ends after an interrupt: a shell is to see it. */
+static void end_by_interrupt(void) {
+    signal(SIGINT, SIG_DFL);
+    kernel3(__NR_kill, kernel3(__NR_getpid, 0, 0, 0), SIGINT, 0);
+}
+
 /* Run code as the program: a list of code and dictionary, which is emptied, so that nobody below holds either. No frame
- * below it is one of a traceback. The status that the interpreter ends with. */
+ * below it is one of a traceback. The status that the interpreter ends with; SystemExit is the interpreter's to handle,
+ * when these frames are gone, for objects that they lead to would not end. */
 static object *run(object *self, object *list) {
-    /* As the interpreter does: the module is there until its code has ended, and nobody has it in PyErr_PrintEx, where
-     * sys.exit() ends the process. */
+    /* As the interpreter does, that the module is there until its code has ended. */
     object *module = PyImport_AddModule("__main__"), *code = PyList_GetItem(list, 0), *names = PyList_GetItem(list, 1);
     (void)self;
     if (!module || !code || !names)
@@ -177,14 +183,11 @@ static object *run(object *self, object *list) {
         Py_DecRef(result);
         return PyLong_FromUnsignedLong(0);
     }
-    int interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+    if (PyErr_ExceptionMatches(PyExc_SystemExit))
+        return 0;
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+        atexit(end_by_interrupt);
     PyErr_PrintEx(1);
-    if (interrupted) {
-        /* As the interpreter ends: a shell is to see that it was interrupted. */
-        Py_FinalizeEx();
-        signal(SIGINT, SIG_DFL);
-        kernel3(__NR_kill, kernel3(__NR_getpid, 0, 0, 0), SIGINT, 0);
-    }
     return PyLong_FromUnsignedLong(1);
 }
 

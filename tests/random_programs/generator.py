@@ -148,7 +148,8 @@ def program(seed: int, only: tuple[str, ...] = (), image: bool = False) -> Progr
     made = Program([b.name for b in chosen], {**LIBRARY}, start)
     text = PREAMBLE + "".join(_placed(rng, made, number, b, moved=not only) for number, b in enumerate(chosen))
     _start(made, _imports(seed, text, uses_mpi) + text if image else text)
-    made.compiled = rng.random() < 0.5 or any(b.compiled for b in chosen)
+    # From an image ranks are not as long behind each other, and see more or less of what the others compile.
+    made.compiled = rng.random() < 0.5 or image or any(b.compiled for b in chosen)
     if not only:
         made.flags = rng.choice(FLAGS)
         made.environment = {**rng.choice(ENVIRONMENTS)}

@@ -72,8 +72,9 @@ ENDINGS = {
 }
 # A function makes a cycle of the program's variables.
 OPEN = """
-import json, os, sys
-def function(): pass
+import importlib.machinery, json, os, sys
+def function(*arguments):
+    return loads(*arguments)
 class Ends:
     out = os.write
     def __del__(self):
@@ -81,6 +82,9 @@ class Ends:
 NAME, ends = "named", Ends()
 opened = open("log", "w")
 opened.write("text")
+# Modules of the maker's own have such loaders.
+loads = importlib.machinery.SourceFileLoader.exec_module
+importlib.machinery.SourceFileLoader.exec_module = function
 """
 
 
