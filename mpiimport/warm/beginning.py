@@ -86,6 +86,9 @@ def _program(words: list[str], expected: Expected) -> "list[Any]":
     if expected.script is not None:
         return expected.script.rest(program.text())
     sys.modules["__main__"] = new_main()
+    if "__mp_main__" in sys.modules:
+        # multiprocessing gives it this name, too.
+        sys.modules["__mp_main__"] = sys.modules["__main__"]
     run: Any = program.prepare()
     return [*run.args]
 

@@ -43,7 +43,7 @@ class ScriptBegin:
         return ""
 
     def rest(self, text: bytes) -> "list[Any]":
-        """Return the code of what follows in the whole text, and the namespace of the begin, which is kept no longer."""
+        """Return the code of what follows in the whole text, and the namespace of the begin, kept no longer."""
         tree: Any = compile(text, self.path, "exec", ONLY_AST, dont_inherit=True)
         # In the place of the begin stands one statement, so that no text that follows is taken for a docstring.
         nothing: Any = compile("pass", self.path, "exec", ONLY_AST, dont_inherit=True)

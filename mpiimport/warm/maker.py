@@ -120,8 +120,8 @@ def _check_search_path() -> None:
 
 
 def _record(words: list[str], leading: bytes, directory: Path) -> tuple[list[str], list[str]]:
-    """Execute the imports. Return the modules that were looked for before anything changed that imports depend on, and
-    the top-level names of all."""
+    """Execute the imports. Return the modules that were imported before anything changed that imports depend on, and
+    the top-level names of all that were looked for."""
     log, script = directory / "imports", directory / "imports.py"
     script.write_bytes(leading)
     # Imports may start MPI, and the connection of a rank is not inherited.
@@ -130,8 +130,11 @@ def _record(words: list[str], leading: bytes, directory: Path) -> tuple[list[str
     if status:
         raise Refused(f"the imports of the script ended with status {status}")
     lines = log.read_text().splitlines() if log.exists() else []
-    unchanged = takewhile(lambda line: not line.startswith("-"), lines)
-    return list(dict.fromkeys(line[1:] for line in unchanged)), sorted({line[1:].partition(".")[0] for line in lines})
+    there = {line[1:] for line in lines if line.startswith("=")}
+    asked = [line for line in lines if not line.startswith("=")]
+    unchanged = (line[1:] for line in takewhile(lambda line: not line.startswith("-"), asked))
+    names = [name for name in dict.fromkeys(unchanged) if name in there]
+    return names, sorted({line[1:].partition(".")[0] for line in asked})
 
 
 def _stamp(path: str) -> tuple[int, ...]:

@@ -66,6 +66,22 @@ def _psutil(start: "Start") -> None:
                 setattr(psutil, name + "_2", getattr(psutil, name).copy())
 
 
+def _threadpoolctl(start: "Start") -> None:
+    """Where ``threadpoolctl`` looks for the libraries whose threads it is to limit: /proc/self/maps does not name those
+    that are mapped from an image, and ld.so does."""
+    threadpoolctl: Any = sys.modules.get("threadpoolctl")
+    kind: Any = getattr(threadpoolctl, "ThreadpoolController", None)
+    from_maps: Any = getattr(kind, "_find_libraries_with_linux", None)
+    from_linker: Any = getattr(kind, "_find_libraries_with_dl_iterate_phdr", None)
+    if from_maps is not None and from_linker is not None:
+
+        def from_both(self: "Any") -> None:
+            from_maps(self)
+            from_linker(self)
+
+        kind._find_libraries_with_linux = from_both
+
+
 # Classes whose objects are looked for when the image is made.
 CLASSES = ("dateutil.parser._parser.parserinfo", "tempfile._RandomNameSequence")
 REMEDIES: "dict[str, Callable[[Start], None]]" = {
@@ -74,4 +90,5 @@ REMEDIES: "dict[str, Callable[[Start], None]]" = {
     "sympy": _sympy,
     "dateutil": _dateutil,
     "psutil": _psutil,
+    "threadpoolctl": _threadpoolctl,
 }

@@ -1,7 +1,8 @@
 """Runs a program once: ``python [options] recording.py PACKAGES LOG SCRIPT [arguments]``.
 
 LOG gets a line for each module that is looked for: ``+NAME``, or ``-NAME`` where the program had changed before what
-imports may depend on: then another process cannot import it earlier.
+imports may depend on: then another process cannot import it earlier. At the end it gets ``=NAME`` for each that is there,
+for some are only looked for (importlib.util.find_spec).
 """
 
 import sys
@@ -38,9 +39,16 @@ class Recorder:
         sign = "+" if self._before == self._surroundings() else "-"
         os.write(self._log, f"{sign}{name}\n".encode())
 
+    def end(self) -> None:
+        """Note the modules that are there now."""
+        import os
 
-def record() -> "tuple[Any, Any]":
-    """Return the program's code and namespace, once all is prepared."""
+        there = [name for name, module in list(sys.modules.items()) if module is not None]
+        os.write(self._log, "".join(f"={name}\n" for name in there).encode())
+
+
+def record() -> "tuple[Recorder, Any, Any]":
+    """Return what records, and the program's code and namespace, once all is prepared."""
     import os
 
     packages, log, *words = sys.argv[1:]
@@ -58,8 +66,10 @@ def record() -> "tuple[Any, Any]":
     run: Any = Program.parse(words).prepare()
     recorder.begin()
     code, namespace = run.args
-    return code, namespace
+    return recorder, code, namespace
 
 
 if __name__ == "__main__":
-    exec(*record())
+    recording, *of_program = record()
+    exec(*of_program)
+    recording.end()

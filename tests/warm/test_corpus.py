@@ -30,6 +30,9 @@ if "numpy" in sys.modules:
 with open(f"own-{os.getpid()}.report", "wb") as stream:
     marshal.dump(own, stream)
 """
+# Each package with Cython's shared code has one; the first that is imported is known by the name alone, and modules of the
+# image are imported before those that are left out.
+FIRST_OF_ITS_NAME = {"_cyutility"}
 COUNTS = re.compile(r"is kept: (\d+) modules(?:, (\d+) left to the ranks)?")
 
 
@@ -103,7 +106,7 @@ def test_a_package_looks_the_same_from_an_image(corpus: Job, mpich: Mpi, package
         own += more
         for seen in reports:
             assert seen.extras(plain) == set()
-            assert seen.differences(plain) == {}
+            assert set(seen.differences(plain)) <= FIRST_OF_ITS_NAME
             assert seen.mapped_more_often(plain) == {}
     assert corpus.warm_starts() == 2 * RANKS
     for numbers, alike in zip(zip(*own, strict=True), zip(*plainly, strict=True), strict=True):

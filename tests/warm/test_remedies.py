@@ -107,13 +107,16 @@ OBSERVED = {
         "import psutil; then, = psutil._last_cpu_times.values(); print(sum(psutil.cpu_times()) - sum(then) < 2)",
         later=True,
     ),
+    "threadpoolctl": says_true(
+        "import io, numpy, threadpoolctl as t; t.open = lambda *_: io.BytesIO(); print(len(t.threadpool_info()) > 0)",
+    ),
     "multiprocessing": differs_between_starts(
         "import multiprocessing.process as p; print(bytes(p.current_process().authkey))"
     ),
 }
 # Those with `before`, which is done in a namespace of host names of its own.
 NEEDS_ROOT = {"platform", "signals", "streams"}
-NEEDS_PACKAGES = {"temporary_names", "sympy", "dateutil", "psutil"}
+NEEDS_PACKAGES = {"temporary_names", "sympy", "dateutil", "psutil", "threadpoolctl"}
 
 
 def test_every_remedy_is_observed() -> None:
