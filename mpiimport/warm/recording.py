@@ -1,8 +1,8 @@
 """Runs a program once: ``python [options] recording.py PACKAGES LOG SCRIPT [arguments]``.
 
 LOG gets a line for each module that is looked for: ``+NAME``, or ``-NAME`` where the program had changed before what
-imports may depend on: then another process cannot import it earlier. At the end it gets ``=NAME`` for each that is there,
-for some are only looked for (importlib.util.find_spec).
+imports may depend on: then another process cannot import it earlier. At the end it gets ``=NAME`` for each that is
+there, for some are only looked for (importlib.util.find_spec).
 """
 
 import sys
