@@ -12,6 +12,8 @@ from lab import provisioning
 from lab.mpis import OpenShmem, intel_in, mpich_in, openmpi_in
 from lab.ranks import Mpi, Outcome, clean_environment, run
 from lab.slurm import Slurm
+from mpiimport.runtime.store.lock import LOCK
+from mpiimport.runtime.store.place import IMAGE, PROGRAMS
 
 ROOT = Path(__file__).resolve().parent.parent
 # The minor versions of CPython that are served, and the one that runs the tests.
@@ -148,6 +150,7 @@ class Job:
         self.prefix = prefix
         self.directory = directory
         self._python = str(python)
+        self.session_said = ""
         self._package = prefix / "lib" / "mpiimport"
 
     def script(self, text: str, name: str = "app.py") -> Path:
@@ -166,7 +169,8 @@ class Job:
     def python(self, door: str) -> list[str]:
         """The start of the command line of each door; `plain` and `sitecustomize` are unchanged pythons.
 
-        `kept` is the early start from a kept store, which is to be filled before.
+        `kept` is the early start from a kept store, which is to be filled before; `warm` the start from a warm image,
+        for which a session is to be begun before.
         """
         early = [self._python, "-S", str(self._package / "start.py")]
         return {
@@ -175,17 +179,25 @@ class Job:
             "module": [self._python, "-m", "mpiimport"],
             "early": early,
             "kept": early,
+            "warm": [str(self.prefix / "bin" / "python-mpi")],
         }[door]
 
     def command(self, mpi: Mpi, ranks: int, door: str, *words: str | Path) -> list[str]:
         return [*mpi.command(ranks), *self.python(door), *map(str, words)]
 
     def switches(self, door: str) -> dict[str, str]:
+        if door == "warm":
+            kept = {"MPIIMPORT_KEEP": "session", "MPIIMPORT_STORE": str(self.stores())}
+            return {"MPIIMPORT_WARM": "1", **kept, **self.first_on_path()}
         path = {"module": str(self._package.parent), "sitecustomize": str(self._package / "door")}
         # The machine's own file system stands for a shared one.
         switches = {} if door == "plain" else {"MPIIMPORT": "force", "MPIIMPORT_LIBRARIES": "stage"}
         kept = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(self.stores())} if door == "kept" else {}
         return {**switches, **kept, **({"PYTHONPATH": path[door]} if door in path else {})}
+
+    def first_on_path(self) -> dict[str, str]:
+        """The variable by which ``python-mpi`` starts the Python of this job."""
+        return {"PATH": f"{Path(self._python).parent}:{os.environ['PATH']}"}
 
     def stores(self) -> Path:
         """A directory for the kept stores of this test alone."""
@@ -197,6 +209,28 @@ class Job:
         """Fill the kept store for a program, as `mpiimport session start` does."""
         variables = clean_environment(**{**self._own(), **self.switches(door), **environment, "MPIIMPORT_FILL": "1"})
         return run([*self.python(door), *map(str, words)], variables, 60, self.directory)
+
+    def begin_session(self, command: list[str], variables: dict[str, str], place: Path | None = None) -> str:
+        """Have the rank that a command starts make a warm image, with the variables that all ranks will have.
+
+        Return why there is none, or nothing. The program's files must be at rest.
+        """
+        session = [str(self.prefix / "bin" / "mpiimport"), "session", "start", "--warm", "--"]
+        outcome = run([*session, *command], variables, 300, place or self.directory)
+        self.session_said = outcome.stderr
+        if outcome.status == 0:
+            return ""
+        begin = "mpiimport: no warm image is kept: "
+        reasons = [line.removeprefix(begin) for line in outcome.ours() if line.startswith(begin)]
+        return reasons[0] if reasons else f"status {outcome.status}: {outcome.stderr}"
+
+    def warm_starts(self) -> int:
+        """How many processes have started from the images of all sessions."""
+        return sum((store / LOCK).stat().st_size for store in self.image_stores())
+
+    def image_stores(self) -> list[Path]:
+        """The stores that hold a warm image."""
+        return sorted({found.resolve().parent for found in self.stores().glob(f"*/{PROGRAMS}/*/{IMAGE}")})
 
     def run(
         self,

@@ -48,16 +48,19 @@ int PyBytes_AsStringAndSize(object *, char **, long *);
 object *PyLong_FromUnsignedLong(unsigned long);
 object *PyList_New(long);
 int PyList_Append(object *, object *);
+object *PyList_GetItem(object *, long);
+long PyList_Size(object *);
+int PyList_SetSlice(object *, long, long, object *);
+object *PyImport_AddModule(const char *);
 object *PyEval_EvalCode(object *, object *, object *);
 object *PyObject_CallObject(object *, object *);
-int PyArg_ParseTuple(object *, const char *, ...);
 void PyErr_PrintEx(int);
 int PyErr_ExceptionMatches(object *);
 void PyOS_BeforeFork(void);
 void PyOS_AfterFork_Child(void);
-int Py_FinalizeEx(void);
+void Py_IncRef(object *);
 void Py_DecRef(object *);
-extern object *PyExc_KeyboardInterrupt;
+extern object *PyExc_KeyboardInterrupt, *PyExc_SystemExit;
 extern char **environ;
 
 /* What the maker reads from the stopped process. */
@@ -187,26 +190,41 @@ static object *of_environ(object *self, object *none) {
     return variables_of(environ);
 }
 
-/* Run the program: code in a dictionary, or what is called without arguments. No frame below it is one of a traceback.
- * The status that the interpreter ends with. */
-static object *run(object *self, object *arguments) {
-    object *code, *names = 0, *result;
+/* As the interpreter ends after an interrupt: a shell is to see it. */
+static void end_by_interrupt(void) {
+    signal(SIGINT, SIG_DFL);
+    kernel3(__NR_kill, kernel3(__NR_getpid, 0, 0, 0), SIGINT, 0);
+}
+
+/* Run the program, which a list has: code and dictionary, or what is called without arguments. The list is emptied, so that
+ * nobody below holds any of it. No frame below it is one of a traceback. The status that the interpreter ends with; SystemExit is the interpreter's to handle,
+ * when these frames are gone, for objects that they lead to would not end. */
+static object *run(object *self, object *list) {
+    /* As the interpreter does, that the module is there until its code has ended. */
+    object *module = PyImport_AddModule("__main__"), *code = PyList_GetItem(list, 0);
+    object *names = PyList_Size(list) > 1 ? PyList_GetItem(list, 1) : 0;
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "O|O", &code, &names))
+    if (!module || !code)
         return 0;
-    result = names ? PyEval_EvalCode(code, names, names) : PyObject_CallObject(code, 0);
+    Py_IncRef(module);
+    Py_IncRef(code);
+    if (names)
+        Py_IncRef(names);
+    PyList_SetSlice(list, 0, 2, 0);
+    object *result = names ? PyEval_EvalCode(code, names, names) : PyObject_CallObject(code, 0);
+    Py_DecRef(code);
+    if (names)
+        Py_DecRef(names);
+    Py_DecRef(module);
     if (result) {
         Py_DecRef(result);
         return PyLong_FromUnsignedLong(0);
     }
-    int interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+    if (PyErr_ExceptionMatches(PyExc_SystemExit))
+        return 0;
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+        atexit(end_by_interrupt);
     PyErr_PrintEx(1);
-    if (interrupted) {
-        /* As the interpreter ends: a shell is to see that it was interrupted. */
-        Py_FinalizeEx();
-        signal(SIGINT, SIG_DFL);
-        kernel3(__NR_kill, kernel3(__NR_getpid, 0, 0, 0), SIGINT, 0);
-    }
     return PyLong_FromUnsignedLong(1);
 }
 
@@ -245,13 +263,13 @@ static object *digest_of(object *self, object *data) {
     return PyLong_FromUnsignedLong(digest(bytes, (word)size));
 }
 
-enum { VARIABLE = 1, NONE = 4, ONE = 8 }; /* METH_VARARGS, METH_NOARGS, METH_O */
+enum { NONE = 4, ONE = 8 }; /* METH_NOARGS, METH_O */
 static struct method methods[] = {
     {"freeze", freeze, NONE, "Stop; return the words of the command line where an image begins."},
     {"plain", plain, NONE, "The command that starts the program without the image."},
     {"is_quiet", is_quiet, NONE, "Whether another process speaks for the job."},
     {"environ", of_environ, NONE, "The variables as C sees them."},
-    {"run", run, VARIABLE, "Run the program; return the status."},
+    {"run", run, ONE, "Run the program, which a list has; return the status."},
     {"after_fork", after_fork, NONE, "What the interpreter does around fork(2), in the child."},
     {"fork_alone", fork_alone, NONE, "A fork with the handlers of C alone, whose child ends at once."},
     {"place", place, NONE, "Address and size of what describes the stopped thread."},

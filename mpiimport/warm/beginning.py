@@ -53,7 +53,7 @@ def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
         for name, remedy in REMEDIES.items():
             if name not in without:
                 remedy(start)
-        running = _program([os.fsdecode(word) for word in start.words[start.own :]], expected)
+        program = _program([os.fsdecode(word) for word in start.words[start.own :]], expected)
         hooks: Any = sys.modules.get("mpiimport.warm.hooks")
         for function in hooks._after if hooks is not None else ():
             function()
@@ -64,12 +64,13 @@ def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
             say(f"mpiimport: the image is not used: {exc or type(exc).__name__}; the program starts without it")
         plain = start.freeze.plain()
         os.execve(plain[0], plain, variables_of(start.freeze.environ()))
-    status: int = start.freeze.run(*running)
+    status: int = start.freeze.run(program)
     return status
 
 
-def _program(words: list[str], expected: Expected) -> "tuple[Any, ...]":
-    """Return the program's code, or that of its rest, and its namespace; of a module what runs it."""
+def _program(words: list[str], expected: Expected) -> "list[Any]":
+    """Return the program's code, or that of its rest, and its namespace; of a module what runs it. No frame below the
+    program keeps any of it."""
     program = Program.parse(words)
     if expected.module is None:
         _compare(program, expected)
@@ -79,14 +80,16 @@ def _program(words: list[str], expected: Expected) -> "tuple[Any, ...]":
     if expected.script is not None:
         return expected.script.rest(program.text())
     sys.modules["__main__"] = new_main()
+    if "__mp_main__" in sys.modules:
+        # multiprocessing gives it this name, too.
+        sys.modules["__mp_main__"] = sys.modules["__main__"]
     if expected.module is not None:
         doubt = expected.module.doubt(program)
         if doubt:
             raise Doubt(doubt)
-        return (expected.module.prepare(program),)
+        return [expected.module.prepare(program)]
     run: Any = program.prepare()
-    code, namespace = run.args
-    return code, namespace
+    return [*run.args]
 
 
 def _compare(program: Program, expected: Expected) -> None:

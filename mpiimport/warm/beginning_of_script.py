@@ -42,14 +42,15 @@ class ScriptBegin:
             return f"{type(exc).__name__}: {exc}".rstrip(": ")
         return ""
 
-    def rest(self, text: bytes) -> "tuple[CodeType, dict[str, Any]]":
-        """Return the code of what follows in the whole text of the script, and the namespace of the begin."""
+    def rest(self, text: bytes) -> "list[Any]":
+        """Return the code of what follows in the whole text, and the namespace of the begin, kept no longer."""
         tree: Any = compile(text, self.path, "exec", ONLY_AST, dont_inherit=True)
         # In the place of the begin stands one statement, so that no text that follows is taken for a docstring.
         nothing: Any = compile("pass", self.path, "exec", ONLY_AST, dont_inherit=True)
         tree.body[: self.statements] = nothing.body
         code: Any = compile(tree, self.path, "exec", self._flags, dont_inherit=True)
-        return code, self._namespace
+        namespace, self._namespace = self._namespace, {}
+        return [code, namespace]
 
     def is_script(self, target: str) -> bool:
         """Tell whether a command line names the same script: its ``__file__`` is that of the image."""

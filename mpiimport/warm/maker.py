@@ -138,8 +138,8 @@ def _check_search_path() -> None:
 def _record(
     words: list[str], leading: Leading, module: ModuleLeading | None, directory: Path
 ) -> tuple[list[str], list[str]]:
-    """Execute the imports. Return the modules that were looked for before anything changed that imports depend on, and
-    the top-level names of all."""
+    """Execute the imports. Return the modules that were imported before anything changed that imports depend on, and
+    the top-level names of all that were looked for."""
     log, scripts = directory / "imports", []
     for number, text in enumerate(module.texts() if module else [leading.text]):
         scripts.append(directory / f"imports{number}.py")
@@ -150,9 +150,11 @@ def _record(
     if status:
         raise Refused(f"the imports of the program ended with status {status}")
     lines = log.read_text().splitlines() if log.exists() else []
-    unchanged = takewhile(lambda line: not line.startswith("-"), lines)
-    names = list(dict.fromkeys(line[1:] for line in unchanged))
-    looked_for = {line[1:].partition(".")[0] for line in lines}
+    there = {line[1:] for line in lines if line.startswith("=")}
+    asked = [line for line in lines if not line.startswith("=")]
+    unchanged = (line[1:] for line in takewhile(lambda line: not line.startswith("-"), asked))
+    names = [name for name in dict.fromkeys(unchanged) if name in there]
+    looked_for = {line[1:].partition(".")[0] for line in asked}
     if module:
         if module.runs in names:
             raise Refused(f"{module.runs} is imported before it runs")

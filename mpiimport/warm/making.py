@@ -42,10 +42,16 @@ def load_own(package: str) -> "tuple[Any, ...]":
     """Import what a start executes, and take its names away again."""
     sys.path.insert(0, package)
     before = set(sys.modules)
-    from mpiimport.runtime import messages
-    from mpiimport.warm import beginning, beginning_of_module, beginning_of_script, remedies, store_behind
+    import atexit
 
+    from mpiimport.runtime import messages
+    from mpiimport.warm import beginning, beginning_of_module, beginning_of_script, ending, remedies, store_behind
+
+    # The first one is called last.
+    atexit.register(ending.look_at_all)
     sys.path.remove(package)
+    for name in {"atexit", "gc"} - before:
+        del sys.modules[name]
     for name in set(sys.modules) - before:
         if name.partition(".")[0] == "mpiimport":
             del sys.modules[name]

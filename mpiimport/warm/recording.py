@@ -2,7 +2,8 @@
 
 Several scripts are executed one after another in one ``__main__``, whose relative imports are of PACKAGE if that is not
 empty. LOG gets a line for each module that is looked for: ``+NAME``, or ``-NAME`` where the program had changed before
-what imports may depend on: then another process cannot import it earlier.
+what imports may depend on: then another process cannot import it earlier. At the end it gets
+``=NAME`` for each that is there, for some are only looked for (importlib.util.find_spec).
 """
 
 import sys
@@ -40,9 +41,16 @@ class Recorder:
         sign = "+" if self._before == self._surroundings() else "-"
         os.write(self._log, f"{sign}{name}\n".encode())
 
+    def end(self) -> None:
+        """Note the modules that are there now."""
+        import os
 
-def record() -> "tuple[list[CodeType], dict[str, Any]]":
-    """Return the program's code and namespace, once all is prepared."""
+        there = [name for name, module in list(sys.modules.items()) if module is not None]
+        os.write(self._log, "".join(f"={name}\n" for name in there).encode())
+
+
+def record() -> "tuple[Recorder, list[CodeType], dict[str, Any]]":
+    """Return what records, and the program's code and namespace, once all is prepared."""
     import os
 
     packages, log, package, *scripts = sys.argv[1:]
@@ -63,10 +71,11 @@ def record() -> "tuple[list[CodeType], dict[str, Any]]":
     if package:
         namespace.update(__package__=package, __spec__=type(sys.__spec__)(f"{package}.__main__", None))
     recorder.begin()
-    return codes, namespace
+    return recorder, codes, namespace
 
 
 if __name__ == "__main__":
-    codes, namespace = record()
+    recording, codes, namespace = record()
     for code in codes:
         exec(code, namespace)
+    recording.end()

@@ -10,14 +10,15 @@ from pathlib import Path
 from lab.provisioning import provisioned_mpi
 from tests.conftest import ROOT, Job
 from tests.random_programs.blocks import BLOCKS
-from tests.random_programs.comparison import DOORS, Bench, differences
+from tests.random_programs.comparison import DOORS, WARM, Bench, differences
 from tests.random_programs.generator import program
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seeds", nargs="*", default=["0"], help="seeds, or ranges of them: 3 10-20")
-    parser.add_argument("--door", action="append", choices=DOORS, help="all by default")
+    parser.add_argument("--door", action="append", choices=(*DOORS, WARM), help="all but warm by default")
+    parser.add_argument("--image", action="store_true", help="programs of which a warm image may hold something")
     parser.add_argument("--blocks", nargs="+", default=[], help="a program of these blocks alone")
     parser.add_argument(
         "--without", nargs="+", default=[], help="leave out seeds whose programs have one of these blocks"
@@ -33,7 +34,7 @@ def main() -> int:
     choices = [(block.name,) for block in BLOCKS] if arguments.each else [tuple(arguments.blocks)]
     for seed in (seed for words in arguments.seeds for seed in _seeds(words)):
         for number, blocks in enumerate(choices):
-            made = program(seed, blocks)
+            made = program(seed, blocks, arguments.image)
             if {*made.blocks} & {*arguments.without}:
                 continue
             place = directory / f"{seed}.{number}"
@@ -61,7 +62,11 @@ def _same(bench: Bench, seed: int, arguments: argparse.Namespace) -> bool:
         return True
     same = True
     for door in arguments.door or DOORS:
-        found = differences(plain, bench.run(door, door))
+        served = bench.run(door, door)
+        if served.refused:
+            print(f"  --- {door} refused: {served.refused}", flush=True)
+            continue
+        found = bench.unlike(plain, door, served)
         if found:
             same = False
             print(f"  --- {door}", *found, sep="\n  ", flush=True)

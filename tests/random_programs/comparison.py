@@ -3,11 +3,12 @@
 import re
 import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lab.ranks import Mpi, run
+from lab.ranks import Mpi, Outcome, run
 from tests.conftest import Job
+from tests.random_programs.documented import undocumented
 from tests.random_programs.generator import Program
 
 RANKS = 2
@@ -15,14 +16,26 @@ DOORS = ("early", "module", "sitecustomize")
 SECONDS = 40
 # Plain Python with mpi4py loaded, which keeps some modules past the end of the interpreter.
 WITH_MPI4PY = "with mpi4py"
+# Plain Python whose collector has come once more: the order in which objects end follows from when it comes.
+COLLECTED, COLLECTED_LAST = "collected", "collected last"
 # The early start, from a kept store.
 KEPT = "kept"
+# From a warm image, which holds what the program imports first.
+WARM = "warm"
 # Seconds for which a tree must have been left alone before a store of it is kept.
 SETTLED = 2.1
-LOADING = "import mpi4py\nmpi4py.rc.initialize = mpi4py.rc.finalize = False\nimport mpi4py.MPI\n"
+# What the sitecustomize of such a Python does.
+CUSTOMIZED = {
+    WITH_MPI4PY: "import mpi4py\nmpi4py.rc.initialize = mpi4py.rc.finalize = False\nimport mpi4py.MPI\n",
+    COLLECTED: "import gc\ngc.collect()\n",
+    COLLECTED_LAST: "import atexit, gc\natexit.register(gc.collect)\n",
+}
 # What objects say that die with the program's variables, which mpi4py may keep past the end of the interpreter.
 LAST_WORDS = r"(?m)^(died .*|globals: .*|imported 4|ImportError)\n"
 WARNED = r"(?m)^.*\bResourceWarning: (.*)\n(?:  .*\n)?"
+# Objects that only the collector ends; from an image it comes at other moments.
+IN_CYCLES = r"died (cycle|default|local)\d"
+ENDS = {WARM: "died |globals: "}
 COMPILING = re.compile(r"compiles |data of ")
 NAMES = 'OUT="$STREAMS/out.$PMI_RANK" ERR="$STREAMS/err.$PMI_RANK"'
 
@@ -31,22 +44,30 @@ NAMES = 'OUT="$STREAMS/out.$PMI_RANK" ERR="$STREAMS/err.$PMI_RANK"'
 class Result:
     """What came of a program: the launcher's status, each rank's streams, and the files of its directory.
 
-    ``takes_part``: it puts functions of its own in the place of importlib's.
+    ``takes_part``: it puts functions of its own in the place of importlib's; ``ends``: how a line begins that an object
+    says when it ends, the moment of which is the collector's choice; ``refused``: why it has no warm image, and has not
+    been run.
     """
 
     status: int | None
     streams: dict[str, str]
     files: dict[str, str]
     takes_part: bool
+    ends: str
+    refused: str = ""
 
 
 @dataclass
 class Bench:
-    """Runs one program in copies of its directory, all at the same place: below ``job.directory``."""
+    """Runs one program in copies of its directory, all at the same place: below ``job.directory``.
+
+    ``otherwise``: what came of it plainly in each of the ways of CUSTOMIZED.
+    """
 
     job: Job
     mpi: Mpi
     program: Program
+    otherwise: dict[str, Result] = field(default_factory=dict)
 
     def run(self, door: str, keep: str) -> Result:
         """Run the program through a door; its directory is then ``keep``, and its output in ``keep``.streams."""
@@ -56,47 +77,67 @@ class Bench:
         self.program.write(work)
         output = base / f"{keep}.streams"
         output.mkdir()
-        switches = {"PYTHONPATH": str(self._loads_mpi4py())} if door == WITH_MPI4PY else self.job.switches(door)
-        variables = self.job.environment(self.mpi, **{**switches, **self.program.environment})
-        path = [switches.get("PYTHONPATH"), str(work / "lib")]
-        variables.update(
-            HERE=str(work),
-            PLACE=str(work / self.program.place),
-            PYTHONPATH=":".join(filter(None, path)),
-            STREAMS=str(output),
-        )
-        shell = f'{NAMES}; unset STREAMS; exec "$@" {self.program.redirection}'
-        interpreter, *ours = self.job.python("plain" if door == WITH_MPI4PY else door)
+        variables = self._variables(door, work)
+        interpreter, *ours = self.job.python("plain" if door in CUSTOMIZED else door)
         words = [word.replace("{HERE}", str(work)) for word in self.program.words]
-        command = [
-            *self.mpi.command(RANKS),
-            "bash",
-            "-c",
-            shell,
-            "bash",
-            interpreter,
-            *self.program.flags,
-            *ours,
-            *words,
-        ]
-        if door == KEPT:
-            time.sleep(SETTLED)
-            filling = [interpreter, *self.program.flags, *ours, *words]
-            filled = run(filling, {**variables, "MPIIMPORT_FILL": "1"}, SECONDS, work)
-            assert filled.status == 0 or "standard input" in filled.stderr, filled.stderr
-        outcome = run(command, variables, SECONDS, work)
+        program = [interpreter, *self.program.flags, *ours, *words]
+        refused = self._prepare(door, program, variables, work)
+        outcome = Outcome(None, "", refused)
+        if not refused:
+            shell = f'{NAMES}; unset STREAMS; exec "$@" {self.program.redirection}'
+            command = [*self.mpi.command(RANKS), "bash", "-c", shell, "bash", *program]
+            outcome = run(command, {**variables, "STREAMS": str(output)}, SECONDS, work)
+            refused = self._not_warm(outcome) if door == WARM else ""
         streams = {path.name: path.read_bytes().decode(errors="backslashreplace") for path in sorted(output.iterdir())}
         (output / "launcher").write_text(outcome.stdout + outcome.stderr)
         kept = base / keep
         work.rename(kept)
         takes_part = any("replaced" in block or "hook" in block for block in self.program.blocks)
-        return Result(outcome.status, streams, dict(_left(kept)), takes_part)
+        return Result(outcome.status, streams, dict(_left(kept)), takes_part, ENDS.get(door, IN_CYCLES), refused)
 
-    def _loads_mpi4py(self) -> Path:
-        directory = self.job.directory / "loads-mpi4py"
+    def _variables(self, door: str, work: Path) -> dict[str, str]:
+        switches = {"PYTHONPATH": str(self._customizes(door))} if door in CUSTOMIZED else self.job.switches(door)
+        path = [switches.get("PYTHONPATH"), str(work / "lib")]
+        own = {
+            "HERE": str(work),
+            "PLACE": str(work / self.program.place),
+            "PYTHONPATH": ":".join(filter(None, path)),
+        }
+        same = {**self.job.first_on_path(), **self.program.environment}
+        return self.job.environment(self.mpi, **{**switches, **same, **own})
+
+    def _prepare(self, door: str, program: list[str], variables: dict[str, str], work: Path) -> str:
+        """Keep what a door starts from. Return why there is no image."""
+        if door not in (KEPT, WARM):
+            return ""
+        time.sleep(SETTLED)
+        if door == WARM:
+            return self.job.begin_session([*self.mpi.command(1), *program], variables, work)
+        filled = run(program, {**variables, "MPIIMPORT_FILL": "1"}, SECONDS, work)
+        assert filled.status == 0 or "standard input" in filled.stderr, filled.stderr
+        return ""
+
+    def _not_warm(self, outcome: Outcome) -> str:
+        """Return which ranks have not started from the image, if any."""
+        warm = self.job.warm_starts()
+        return "" if warm == RANKS else f"{warm} of {RANKS} ranks started from the image: {outcome.ours()}"
+
+    def _customizes(self, way: str) -> Path:
+        directory = self.job.directory / f"{way.replace(' ', '-')}-python"
         directory.mkdir()
-        (directory / "sitecustomize.py").write_text(LOADING)
+        (directory / "sitecustomize.py").write_text(CUSTOMIZED[way])
         return directory
+
+    def unlike(self, plain: Result, door: str, served: Result) -> list[str]:
+        """In what the run through a door differs from all plain runs that it may be like."""
+        found = differences(plain, served)
+        ways = (COLLECTED, COLLECTED_LAST) if door == WARM else () if self.program.uses_mpi else (WITH_MPI4PY,)
+        for way in ways:
+            if found:
+                if way not in self.otherwise:
+                    self.otherwise[way] = self.run(way, way)
+                found = found if differences(self.otherwise[way], served) else []
+        return found
 
     def clear(self) -> None:
         for path in self.job.directory.iterdir():
@@ -114,56 +155,16 @@ def _left(directory: Path) -> list[tuple[str, str]]:
             found.append((name, "directory"))
         else:
             # What a program prints may go into any file.
-            content = _undocumented(path.read_bytes().decode("latin-1")).encode("latin-1")
+            content = undocumented(path.read_bytes().decode("latin-1")).encode("latin-1")
             shown = f"{path.stat().st_mode & 0o777:o} {len(content)} bytes {content[:60]!r} {hash(content)}"
             # One that is written later is written under the umask of that moment.
             found.append((name, "pyc" if path.suffix == ".pyc" else shown))
     return found
 
 
-# What may differ: a pattern, what stands for it in the comparison, and the entry of docs/behaviour.md that says so.
-DOCUMENTED: tuple[tuple[str, str, str], ...] = (
-    # Before addresses: a random name may hold what looks like one.
-    (r"left\.\d+\.\w{8}", "TEMPORARY", "random names differ from run to run"),
-    (r"0x[0-9a-f]+", "ADDRESS", "addresses differ from run to run"),
-    (r"\('start\.py', '<module>'\), ", "", "Under the early start one frame lies below the program's first, ours"),
-    (
-        r"(?m)^\[(\('<frozen runpy>', '_run_module_as_main'\), \('<frozen runpy>', '_run_code'\), "
-        r"\('__main__\.py', '<module>'\), )+",
-        "[",
-        "Under `python -m mpiimport` there are this frame and the two of `runpy`",
-    ),
-    (
-        r"(?m)^.*/lib/mpiimport/(start|__main__)\.py:\d+: (\w+Warning: .*\n)  execution\.begin\(\)\(\)\n",
-        r"sys:1: \2",
-        "A warning that is to name what called the program names that frame",
-    ),
-    (r"(?m)^ResourceWarning: Enable tracemalloc.*\n", "", "When objects are deleted that nothing reaches any more"),
-    (r"(unclosed file <_io\.\w+ name=)\d+\b", r"\1DESCRIPTOR", "the first file that it opens has a higher number"),
-    (r"subprocess \d+ is still", "subprocess PROCESS is still", "process numbers differ from run to run"),
-    (r"\bStoreSourceLoader\b", "SourceFileLoader", "Finders and loaders are subclasses of importlib's"),
-    (r"\bStoreExtensionLoader\b", "ExtensionFileLoader", "Finders and loaders are subclasses of importlib's"),
-    (r"(?m)^(holders .*), 'tuple'\]$", r"\1]", "gc.get_referrers shows the arguments with which it is executed"),
-    (
-        r"(?m)(^  File \"<frozen importlib\._bootstrap_external>\", line \d+, in get_code\n)+",
-        "get_code\n",
-        "A traceback that shows importlib's frames shows one more",
-    ),
-    (r"object refcount : \d+", "object refcount : COUNT", "frames lie below the program's first"),
-    (r"Previous line repeated \d+ more times", "REPEATED", "one frame lies below the program's first, ours"),
-    (r"(?m)^Abort\(\d+\) on node .*\n", "", "An exception that nothing catches ends the whole job"),
-    (
-        r"Exception ignored in audit hook:\nTraceback .*\n(  .*\n)+\w+Error: .*\n",
-        "",
-        "An audit hook of the program sees the files of the store",
-    ),
-    (r"(?m)^mpiimport: running as plain Python: .*\n", "", "Where the service steps aside ... one line from root"),
-)
-
-
-def normal(result: Result) -> Result:
-    """A result without what docs/behaviour.md says may differ."""
-    streams = {name: _in_order(_undocumented(text)) for name, text in result.streams.items()}
+def normal(result: Result, ends: str) -> Result:
+    """A result without what docs/behaviour.md says may differ. ``ends``: see Result."""
+    streams = {name: _in_order(undocumented(text), ends) for name, text in result.streams.items()}
     if result.takes_part:
         streams = {name: re.sub(LAST_WORDS, "", text) for name, text in streams.items()}
     files: dict[str, str] = {}
@@ -173,20 +174,14 @@ def normal(result: Result) -> Result:
     return replace(result, streams=streams, files=files)
 
 
-def _undocumented(text: str) -> str:
-    for pattern, stands, _row in DOCUMENTED:
-        text = re.sub(pattern, stands, text)
-    return text
-
-
-def _in_order(text: str) -> str:
+def _in_order(text: str, ends: str) -> str:
     """Put last what is said of objects that nothing reaches any more: when they go is the collector's choice.
 
     A warning then names the line that happens to run.
     """
     warnings = [f"ResourceWarning: {found}\n" for found in re.findall(WARNED, text)]
     lines = re.sub(WARNED, "", text).splitlines(True)
-    died = [line for line in lines if re.match(r"died (cycle|default|local)\d", line)]
+    died = [line for line in lines if re.match(ends, line)]
     return "".join([*(line for line in lines if line not in died), *sorted(died), *sorted(warnings)])
 
 
@@ -195,7 +190,7 @@ def differences(expected: Result, seen: Result) -> list[str]:
     # An exception that nothing catches ends the whole job: other ranks say no more.
     is_aborted = any("Abort(1) on node" in text for text in seen.streams.values())
     is_ended = is_aborted and seen.status == 1 and expected.status not in (0, None)
-    expected, seen = normal(expected), normal(seen)
+    expected, seen = normal(expected, seen.ends), normal(seen, seen.ends)
     found = []
     if expected.status != seen.status and not is_ended:
         found.append(f"status: {expected.status} plainly, {seen.status} served")

@@ -1,9 +1,11 @@
 """Makes a program from a seed: some blocks, an ending, and a way to start them."""
 
+import ast
 import compileall
 import os
 import random
 import re
+import sys
 import warnings
 import zipfile
 from dataclasses import dataclass, field
@@ -52,6 +54,19 @@ ENVIRONMENTS: tuple[dict[str, str], ...] = (
     {"PYTHONFAULTHANDLER": "1"},
     {"PYTHONNOUSERSITE": "1"},
 )
+# For programs that start from a warm image: those of which one can be made, and FLAGS as variables say them.
+SCRIPTS = ("script", "relative", "link")
+VARIABLES = {
+    "-O": {"PYTHONOPTIMIZE": "1"},
+    "-B": {"PYTHONDONTWRITEBYTECODE": "1"},
+    "-u": {"PYTHONUNBUFFERED": "1"},
+    "-X utf8": {"PYTHONUTF8": "1"},
+    "-X dev": {"PYTHONDEVMODE": "1"},
+    "-W always": {"PYTHONWARNINGS": "always"},
+    "-W error::SyntaxWarning": {"PYTHONWARNINGS": "error::SyntaxWarning"},
+}
+# Modules of LIBRARY that are as any others.
+ORDINARY = ("lone", "ltwo", "lthree", "lpack.one", "lpack.two", "lpack.inner.deep", "lspace.one")
 # What a shell does with the rank's standard files; the first is the usual one.
 REDIRECTIONS = (
     '< /dev/null > "$OUT" 2> "$ERR"',
@@ -103,10 +118,15 @@ class Program:
             (directory / "other" / "link.py").symlink_to("../app.py")
 
 
-def program(seed: int, only: tuple[str, ...] = ()) -> Program:
-    """The program of a seed, or one of the blocks ``only``."""
+def program(seed: int, only: tuple[str, ...] = (), image: bool = False) -> Program:
+    """The program of a seed, or one of the blocks ``only``.
+
+    ``image``: a script of such blocks that imports first what they import, for a warm image to hold.
+    """
     rng = random.Random(seed)
     start = "script" if only else rng.choice(STARTS)
+    if image and start not in SCRIPTS:
+        start = "script"
     uses_mpi = start == "mpi4py" or rng.random() < 0.6
     usable = [
         b
@@ -127,8 +147,9 @@ def program(seed: int, only: tuple[str, ...] = ()) -> Program:
         chosen.pop()
     made = Program([b.name for b in chosen], {**LIBRARY}, start)
     text = PREAMBLE + "".join(_placed(rng, made, number, b, moved=not only) for number, b in enumerate(chosen))
-    _start(made, text)
-    made.compiled = rng.random() < 0.5 or any(b.compiled for b in chosen)
+    _start(made, _imports(seed, text, uses_mpi) + text if image else text)
+    # From an image ranks are not as long behind each other, and see more or less of what the others compile.
+    made.compiled = rng.random() < 0.5 or image or any(b.compiled for b in chosen)
     if not only:
         made.flags = rng.choice(FLAGS)
         made.environment = {**rng.choice(ENVIRONMENTS)}
@@ -137,7 +158,28 @@ def program(seed: int, only: tuple[str, ...] = ()) -> Program:
             made.redirection = rng.choice(REDIRECTIONS)
         if start == "stdin":
             made.redirection = re.sub(r"^< ?\S+", "< app.py", made.redirection)
+    if image:
+        made.environment.update(VARIABLES.get(" ".join(made.flags), {}))
+        made.flags = ()
     return made
+
+
+def _imports(seed: int, text: str, uses_mpi: bool) -> str:
+    """The imports of a program's text, less those that are there to fail or to be seen, for its begin."""
+    rng = random.Random(f"imports of {seed}")
+    try:
+        nodes = [*ast.walk(ast.parse(text))]
+    except SyntaxError:
+        nodes = []
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    known = sys.stdlib_module_names | {"numpy"}
+    chosen = sorted(name for name in names if name.partition(".")[0] in known) or ["json"]
+    chosen += rng.sample(ORDINARY, rng.choice((0, 0, 2, 5)))
+    if uses_mpi and rng.random() < 0.3:
+        chosen.append("mpi4py.MPI")
+    rng.shuffle(chosen)
+    return "".join(f"import {name}\n" for name in chosen)
 
 
 def _placed(rng: random.Random, made: Program, number: int, chosen: Block, moved: bool) -> str:

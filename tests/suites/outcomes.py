@@ -1,9 +1,10 @@
 """Runs a test suite as a job of a few ranks, plainly and served, and compares how every test ended on each rank."""
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lab.ranks import Mpi, run
@@ -37,24 +38,37 @@ def pytest_suite(python: Path, *selection: str, path: tuple[Path, ...] = ()) -> 
     return Suite(words, (PROGRAMS, *path), python)
 
 
+def warm_pytest_suite(job: Job, python: Path, imports: tuple[str, ...], *selection: str) -> Suite:
+    """As pytest_suite, as a script that begins with imports, for a warm image to hold."""
+    arguments = list(pytest_suite(python, *selection).words[2:])
+    text = "".join(f"import {name}\n" for name in (*imports, "pytest", "pytest_outcomes", "sys"))
+    return Suite((str(job.script(f"{text}sys.exit(pytest.main({arguments}))\n")),), (PROGRAMS,), python)
+
+
 def run_suite(job: Job, mpi: Mpi, suite: Suite, door: str, package: str, seconds: float, ranks: int) -> list[Outcomes]:
     """Run a suite through a door; return how its tests ended on each rank."""
     # A name that no test imports: the program's directory is on sys.path.
     directory = job.directory / f"{door}-ranks"
     path = ":".join([*filter(None, [package]), *map(str, suite.path)])
     environment = job.environment(mpi, **{**job.switches(door), **suite.environment, "PYTHONPATH": path})
-    start = [str(PROGRAMS / "rank.sh"), str(directory), str(suite.python), *job.python(door)[1:]]
+    interpreter = job.python(door)[0] if door == "warm" else str(suite.python)
+    start = [str(PROGRAMS / "rank.sh"), str(directory), interpreter, *job.python(door)[1:]]
     if door == "kept":
         fill(job, suite, environment, seconds)
+    if door == "warm":
+        settle(*job.directory.glob("*.py"), job.directory)
+        refused = job.begin_session([*mpi.command(1), *start, *suite.words], environment)
+        assert refused == ""
     outcome = run([*mpi.command(ranks), *start, *suite.words], environment, seconds, job.directory)
     assert outcome.status is not None, f"{door}: not done after {seconds} s"
     assert outcome.ours() == []
+    assert door != "warm" or job.warm_starts() == ranks
     ended = []
     for rank in range(ranks):
         file = directory / str(rank) / "outcomes.json"
         assert file.exists(), f"{door}: rank {rank} ended before its tests did\n{outcome.stderr[-3000:]}"
         report = json.loads(file.read_text())
-        assert report["loader"].startswith("mpiimport") == (door != "plain")
+        assert report["loader"].startswith("mpiimport") == (door not in ("plain", "warm"))
         ended.append(report["outcomes"])
     return ended
 
@@ -71,9 +85,12 @@ def compare(job: Job, mpi: Mpi, suite: Suite, door: str, least: int, seconds: fl
     """Fail where a test ends otherwise when served, unless it is known; and where fewer than ``least`` tests pass."""
     # The variable is the same in all runs: tests look at it, and start pythons with it.
     package = job.switches(door).get("PYTHONPATH", "")
+    if door == "warm":
+        home = {"SUITE_HOME": str(job.directory / "home"), "PATH": f"{suite.python.parent}:{os.environ['PATH']}"}
+        suite = replace(suite, environment={**suite.environment, **home})
     plain = run_suite(job, mpi, suite, "plain", package, seconds, ranks)
     served = run_suite(job, mpi, suite, door, package, seconds, ranks)
-    known = {**DIFFERENT, **({} if door == "kept" else MPI_STARTED)}
+    known = {**DIFFERENT, **({} if door in ("kept", "warm") else MPI_STARTED)}
     first, *others = plain
     unstable = {
         name: ends for other in others for name, ends in differing(first, other).items() if name not in UNSTABLE

@@ -48,6 +48,24 @@ LONG = {
     "test_zipapp": 25,
 }
 
+# What belongs to one process: random numbers, names, signals, threads, children, collections, open files.
+PROCESS = {
+    "test_random": 80,
+    "test_tempfile": 80,
+    "test_uuid": 30,
+    "test_gc": 30,
+    "test_signal": 25,
+    "test_weakref": 90,
+    "test_logging": 150,
+    "test_locale": 20,
+    "test_mmap": 20,
+    "test_thread": 15,
+    "test_io": 400,
+    "test_threading": 150,
+    "test_subprocess": 200,
+    "test_concurrent_futures": 150,
+}
+
 
 def run(job: Job, mpi: Mpi, python: Path, module: str, door: str, least: int) -> None:
     provision("cpython_tests.sh", str(python))
@@ -80,3 +98,9 @@ def test_as_without_mpiimport_in_other_pythons(job: Job, mpich: Mpi, module: str
     if (module, version) in ABORTED:
         pytest.xfail(ABORTED[module, version])
     run(job, mpich, python, module, "early", IMPORTS[module])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("module", [*PROCESS, *IMPORTS, *NEIGHBOURS])
+def test_as_without_mpiimport_from_a_warm_image(job: Job, mpich: Mpi, module: str) -> None:
+    run(job, mpich, Path(sys.executable), module, "warm", {**PROCESS, **IMPORTS, **NEIGHBOURS}[module])

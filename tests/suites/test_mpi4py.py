@@ -26,7 +26,9 @@ REPRESENTATIVE = [
 ]
 
 
-@pytest.mark.parametrize("door", ["early", "module", pytest.param("kept", marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "door", ["early", "module", *(pytest.param(door, marks=pytest.mark.full) for door in ("kept", "warm"))]
+)
 def test_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, door: str) -> None:
     compare(job, mpich, suite(job, packages, REPRESENTATIVE), door, least=300)
 
@@ -37,7 +39,7 @@ def test_as_without_mpiimport_on_each_mpi(job: Job, mpi: Mpi, packages: Packages
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("door", ["early", "kept"])
+@pytest.mark.parametrize("door", ["early", "kept", "warm"])
 def test_all_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, door: str) -> None:
     modules = sorted(path.stem for path in (packages.sources / "mpi4py" / "test").glob("test_*.py"))
     compare(job, mpich, suite(job, packages, modules), door, least=1500)

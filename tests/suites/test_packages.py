@@ -7,7 +7,7 @@ import pytest
 from lab.ranks import Mpi
 from tests.conftest import Job
 from tests.suites.conftest import Packages
-from tests.suites.outcomes import compare, pytest_suite
+from tests.suites.outcomes import compare, pytest_suite, warm_pytest_suite
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,13 @@ LONG = {
     ),
 }
 
+# What programs that use them import, for a warm image.
+IMPORTS = {
+    "numpy": ("numpy", "numpy.linalg", "numpy.testing"),
+    "scipy": ("numpy", "scipy.constants", "scipy.interpolate", "scipy.io", "scipy.spatial.distance", "scipy.special"),
+    "pandas": ("numpy", "pandas"),
+}
+
 
 def run(job: Job, mpi: Mpi, packages: Packages, selection: Selection, door: str) -> None:
     path = (packages.sources / selection.source,) if selection.source else ()
@@ -90,3 +97,11 @@ def test_as_without_mpiimport_through_other_doors(
     job: Job, mpich: Mpi, packages: Packages, name: str, door: str
 ) -> None:
     run(job, mpich, packages, QUICK[name], door)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", LONG)
+def test_as_without_mpiimport_from_a_warm_image(job: Job, mpich: Mpi, packages: Packages, name: str) -> None:
+    selection = LONG[name]
+    suite = warm_pytest_suite(job, packages.python, IMPORTS[name], *selection.modules)
+    compare(job, mpich, suite, "warm", selection.least)

@@ -43,6 +43,16 @@ def test_two_ranks_of_mpich(warm: Warm, mpich: Mpi) -> None:
     assert started.stdout.splitlines()[0] == "2 [2, 2, 2, 2, 2] True"
 
 
+def test_a_module_that_needs_mpi_is_left_to_the_ranks(warm: Warm, mpich: Mpi) -> None:
+    """With one of its own before it, the audit has nothing else to leave out."""
+    library = {"MPI4PY_LIBMPI": str(mpich.library)}
+    warm.module("solver", "from mpi4py import MPI\nRANK = MPI.COMM_WORLD.rank\n")
+    script = warm.script("import decimal\nimport solver\nprint(solver.RANK, decimal.Decimal(1))")
+    said = warm.bake(script, **library)
+    assert "decimal" not in said and "left out" in said
+    assert warm.start_warm(script, **library).stdout == "0 1\n"
+
+
 @pytest.mark.parametrize(
     ("name", "ranks"),
     [

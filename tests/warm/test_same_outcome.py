@@ -117,6 +117,17 @@ def test_the_break_goes_on_where_the_image_left_it(warm: Warm) -> None:
     assert (started.status, started.stdout) == (0, "True True\n300000\n")
 
 
+def test_modules_are_as_plainly(warm: Warm) -> None:
+    """One that a module only looks for is not imported; that of multiprocessing's other name is the program."""
+    warm.module("other", "")
+    warm.module("asks", "import importlib.util\nfound = importlib.util.find_spec('other')")
+    looks = "'other' in sys.modules, asks.found is not None, sys.modules['__mp_main__'] is sys.modules['__main__']"
+    script = warm.script(f"import asks, multiprocessing, sys\nprint({looks}, sorted(sys.modules))")
+    warm.bake(script)
+    same(warm, script)
+    assert warm.plain(script).stdout.startswith("False True True")
+
+
 def test_what_others_see_of_the_process(warm: Warm) -> None:
     text = "import json\nprint(open('/proc/self/cmdline').read().split(chr(0)), open('/proc/self/comm').read())"
     script = warm.script(text)

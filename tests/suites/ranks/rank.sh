@@ -6,7 +6,10 @@ set -euo pipefail
 
 directory=$1/${PMI_RANK:-${OMPI_COMM_WORLD_RANK:?not started as a rank}}
 shift
-mkdir -p "$directory/tmp"
+mkdir -p "$directory"
 cd "$directory"
-export TMPDIR=$directory/tmp HOME=$directory
+# A warm image is for one home.
+home=${SUITE_HOME:-$directory}
+mkdir -p "$home/tmp"
+export TMPDIR=$home/tmp HOME=$home
 exec "$@"
