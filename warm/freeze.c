@@ -55,6 +55,11 @@ object *PyImport_AddModule(const char *);
 object *PyEval_EvalCode(object *, object *, object *);
 object *PyObject_CallObject(object *, object *);
 void PyErr_PrintEx(int);
+void PyErr_Fetch(object **, object **, object **);
+void PyErr_Restore(object *, object *, object *);
+void PyErr_Clear(void);
+object *PySys_GetObject(const char *);
+object *PyObject_CallMethod(object *, const char *, const char *, ...);
 int PyErr_ExceptionMatches(object *);
 void PyOS_BeforeFork(void);
 void PyOS_AfterFork_Child(void);
@@ -196,6 +201,21 @@ static void end_by_interrupt(void) {
     kernel3(__NR_kill, kernel3(__NR_getpid, 0, 0, 0), SIGINT, 0);
 }
 
+/* As Python/pythonrun.c, flush_io, does when a script has ended, and before what it raised is printed. */
+static void flush_streams(void) {
+    static const char *names[] = {"stderr", "stdout"};
+    object *kind, *value, *traceback;
+    PyErr_Fetch(&kind, &value, &traceback);
+    for (int i = 0; i < 2; i++) {
+        object *stream = PySys_GetObject(names[i]), *flushed = stream ? PyObject_CallMethod(stream, "flush", 0) : 0;
+        if (flushed)
+            Py_DecRef(flushed);
+        else
+            PyErr_Clear();
+    }
+    PyErr_Restore(kind, value, traceback);
+}
+
 /* Run the program, which a list has: code and dictionary, or what is called without arguments. The list is emptied, so that
  * nobody below holds any of it. No frame below it is one of a traceback. The status that the interpreter ends with; SystemExit is the interpreter's to handle,
  * when these frames are gone, for objects that they lead to would not end. */
@@ -212,6 +232,8 @@ static object *run(object *self, object *list) {
         Py_IncRef(names);
     PyList_SetSlice(list, 0, 2, 0);
     object *result = names ? PyEval_EvalCode(code, names, names) : PyObject_CallObject(code, 0);
+    if (names)
+        flush_streams();
     Py_DecRef(code);
     if (names)
         Py_DecRef(names);

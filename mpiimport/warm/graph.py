@@ -1,7 +1,7 @@
 """The state of an interpreter as paths and values, which two interpreters are compared by.
 
-Whatever a module leads to is followed, nearest paths first. A value is left out where it is an address, by the
-process's own mappings, and where it is code, which the key holds by its file.
+Whatever a module leads to is followed, nearest paths first. A value is marked where it may be an address, by the
+process's own mappings, and left out where it is code, which the key holds by its file.
 """
 
 import gc
@@ -14,6 +14,10 @@ from collections.abc import Iterator
 from typing import Any
 
 HEX = re.compile(r"0x([0-9a-f]{6,})")
+# What may be an address: another number in another process, or the same where it is none.
+ADDRESS = re.compile(r"<address (\w+)>")
+# Smaller keys are no addresses, though an interpreter that is no PIE has its heap there.
+LEAST_KEY = 1 << 32
 PLAIN = (int, float, str, bytes, complex, bool, type(None), type(Ellipsis), range)
 # The value itself of an instance of a derived class.
 BARE: dict[type, Any] = {
@@ -28,6 +32,7 @@ FUNCTION_PARTS = ("__defaults__", "__kwdefaults__", "__closure__", "__dict__")
 OF_IMPORTS = {"__builtins__", "__loader__", "__spec__", "__cached__"}
 GENERATOR = "generator "
 LONGEST = 1000
+LONG_DOUBLES = ("g", "G")
 
 
 class Graph:
@@ -73,12 +78,18 @@ class Graph:
 
     def _text(self, value: Any) -> str:
         if type(value) is int:
-            return "<address>" if self._is_address(value) else str(value)
-        text = HEX.sub(lambda match: "<address>" if self._is_address(int(match[1], 16)) else match[0], repr(value))
-        return f"{type(value).__name__} {digest(text)}" if len(text) > LONGEST else text
+            return f"<address {value}>" if self._is_address(value) else str(value)
+        text = HEX.sub(self._marked, repr(value))
+        return f"{type(value).__name__} {digest(blind(text))}" if len(text) > LONGEST else text
+
+    def _marked(self, match: "re.Match[str]") -> str:
+        return f"<address {match[0]}>" if self._is_address(int(match[1], 16)) else match[0]
 
     def _is_address(self, value: int) -> bool:
         return any(start <= value < end for start, end in self._ranges) if value > 0xFFFF else False
+
+    def _is_key_address(self, key: int) -> bool:
+        return key >= LEAST_KEY and self._is_address(key)
 
     def _open(self, path: str, value: Any) -> None:
         try:
@@ -106,22 +117,25 @@ class Graph:
         elif kind.__name__ == "ndarray" and value.dtype.hasobject:
             yield from ((f"[{number}]", part) for number, part in enumerate(value.flat))
         elif kind is bytearray or kind.__name__ in ("ndarray", "array"):
-            self.values[path] += f" {digest(repr(bytes(value) if kind is bytearray else value.tobytes()))}"
+            self.values[path] += f" {digest(repr(bytes(value) if kind is bytearray else _content(value)))}"
         else:
             yield from self._of_object(value)
 
     def _of_object(self, value: Any) -> Iterator[tuple[str, Any]]:
         names = getattr(value, "__dict__", None) if hasattr(type(value), "__dict__") else None
+        named = set()
         if type(names) is dict:
+            # Python 3.13 tells of these parts themselves, too.
+            named = {id(part) for part in names.values()}
             yield from self._items(names)
         for number, part in enumerate(gc.get_referents(value)):
-            if part is not names and not isinstance(part, type):
+            if part is not names and id(part) not in named and not isinstance(part, type):
                 yield f"<{number}>", part
 
     def _items(self, mapping: Any) -> Iterator[tuple[str, Any]]:
         others = []
         for key, value in list(dict.items(mapping) if isinstance(mapping, dict) else mapping.items()):
-            if type(key) in (str, bytes, float, bool) or (type(key) is int and not self._is_address(key)):
+            if type(key) in (str, bytes, float, bool) or (type(key) is int and not self._is_key_address(key)):
                 yield f".{key}" if type(key) is str else f"[{key!r}]", value
             else:
                 others.append((self._name(key), key, value))
@@ -136,7 +150,7 @@ class Graph:
     def _name(self, value: Any) -> str:
         """Return what tells a key or element from others, without its address."""
         if type(value) in PLAIN:
-            return self._text(value)
+            return blind(self._text(value))
         if type(value) is tuple:
             return ",".join(map(self._name, value))
         if callable(value):
@@ -145,8 +159,20 @@ class Graph:
             # Elements of a set lie in the order of their addresses, if nothing else tells one from another.
             parts = getattr(value, "__dict__", None) if hasattr(type(value), "__dict__") else None
             plain = parts.items() if type(parts) is dict else ()
-            name = " ".join(f"{key}={self._text(part)}" for key, part in plain if type(part) in PLAIN)
+            name = " ".join(f"{key}={blind(self._text(part))}" for key, part in plain if type(part) in PLAIN)
         return f"{type(value).__qualname__} {name}"
+
+
+def blind(text: str) -> str:
+    """Return a text without the numbers that may be addresses."""
+    return ADDRESS.sub("<address>", text)
+
+
+def are_alike(one: "str | None", other: "str | None") -> bool:
+    """Tell whether two values are the same but for what is an address in both."""
+    if one == other or one is None or other is None:
+        return one == other
+    return blind(one) == blind(other) or ADDRESS.sub(r"\1", one) == ADDRESS.sub(r"\1", other)
 
 
 def digest(text: str) -> str:
@@ -167,6 +193,11 @@ def state_of_generator(value: Any) -> Any:
         if kind.__name__ == "RandomState":
             return repr(value.get_state(legacy=False)["state"]["key"].tobytes())
     return None
+
+
+def _content(array: Any) -> Any:
+    """Return what an array holds. Between numbers of long double is memory without a meaning."""
+    return array.tolist() if getattr(getattr(array, "dtype", None), "char", "") in LONG_DOUBLES else array.tobytes()
 
 
 def _mapped() -> list[tuple[int, int]]:

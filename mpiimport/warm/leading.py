@@ -1,7 +1,10 @@
 """What of a script may be in an image: the imports with which it begins, or all up to ``at_image()``."""
 
 import ast
+import codecs
+import io
 import os
+import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,10 +63,14 @@ def leading_imports(tree: ast.Module, beside: set[str], relative: bool) -> tuple
 
 
 def until(source: bytes, statement: ast.stmt) -> bytes:
-    """Return the text up to the end of a statement."""
-    lines = source.splitlines(keepends=True)
+    """Return the text up to the end of a statement. Columns are counted in UTF-8, without the mark of its begin."""
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    lines = source.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True)
     line, column = statement.end_lineno or 1, statement.end_col_offset
-    return b"".join(lines[: line - 1]) + lines[line - 1][:column]
+    plain = encoding.removesuffix("-sig")
+    last = lines[line - 1].decode(plain).encode()[:column].decode().encode(plain)
+    mark = codecs.BOM_UTF8 if source.startswith(codecs.BOM_UTF8) else b""
+    return mark + b"".join(lines[: line - 1]) + last
 
 
 def _is_call(statement: ast.stmt) -> bool:

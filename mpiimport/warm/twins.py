@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .graph import GENERATOR
+from .graph import GENERATOR, are_alike, blind
 
 State = dict[str, str]
 # What another rank is told.
@@ -68,7 +68,7 @@ def compare(look: Callable[..., State], processors: list[int]) -> Differences:
 
 
 def _unlike(one: State, other: State) -> set[str]:
-    return {path for path in {*one, *other} if one.get(path) != other.get(path)}
+    return {path for path in {*one, *other} if not are_alike(one.get(path), other.get(path))}
 
 
 def _reordered(states: list[State], differing: set[str]) -> set[str]:
@@ -82,7 +82,7 @@ def _reordered(states: list[State], differing: set[str]) -> set[str]:
             groups.setdefault(match[1], set()).add(path)
     found = set()
     for paths in groups.values():
-        elements = [Counter(state.get(path) for path in paths) for state in states]
+        elements = [Counter(blind(state.get(path, "")) for path in paths) for state in states]
         if all(each == elements[0] for each in elements) and not paths & _unlike(states[1], states[2]):
             found |= paths
     return found

@@ -126,3 +126,14 @@ def test_a_module_is_the_same_where_it_begins_alike(here: Path) -> None:
     assert "found elsewhere" in doubt("-m", "pack.run")
     os.chdir("/")
     assert "current directory" in doubt("-m", "pack.run")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
+def test_text_ends_with_the_last_import_in_any_encoding(encoding: str) -> None:
+    """Also on the first line, behind the mark of its begin, and behind letters of several bytes."""
+    cookie = "# coding: latin-1\n" if encoding == "latin-1" else ""
+    begin = f"{cookie}'ä'; import json, os"
+    source = f"{begin}; print('ö')\n".encode(encoding)
+    last, _ = leading_imports(ast.parse(source), set(), False)
+    assert last is not None
+    assert until(source, last) == begin.encode(encoding)

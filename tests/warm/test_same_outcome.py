@@ -31,12 +31,13 @@ PROGRAMS = {
     "recursion": "def f(n): return n and f(n - 1)\nsys.setrecursionlimit(9000); print(f(8000))",
     "deep in C": "x = []\nfor _ in range(9000): x = [x]\nsys.setrecursionlimit(20000); print(len(repr(x)))",
     "bad syntax": "print('never')\n)",
+    "two buffers": "import ctypes\nctypes.CDLL(None).printf(b'C\\n'); print('Python')\n1 / 0",
     "input": "print(sys.stdin.read() == '')",
     "modules": "print(sorted(name for name in sys.modules))",
     "environment": "print(os.environ['GIVEN'], subprocess.run(['env'], capture_output=True).stdout.count(b'GIVEN='))",
 }
 EVERYDAY = {"exception", "status", "killed", "destructor", "thread", "fork", "streams", "main", "deep in C", "input"}
-EVERYDAY |= {"environment", "bad syntax"}
+EVERYDAY |= {"environment", "bad syntax", "two buffers"}
 # One that is no PIE.
 DEBIANS = "/usr/bin/python3"
 NUMPY = (

@@ -1,0 +1,34 @@
+"""What is taken for a difference between two interpreters that have imported the same."""
+
+import pytest
+
+from mpiimport.warm.graph import are_alike
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("<address 140000000000000>", "<address 139999999999999>"),
+        ("'at <address 0x7f0000000000>'", "'at <address 0x7e0000000000>'"),
+        # A constant where one of them has its heap.
+        ("16777216", "<address 16777216>"),
+        ("<address 168627755>", "168627755"),
+        (None, None),
+    ],
+)
+def test_addresses_and_constants_are_alike(one: str | None, other: str | None) -> None:
+    assert are_alike(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("1", "2"),
+        ("1", None),
+        (None, "<address 168627755>"),
+        ("16777217", "<address 16777216>"),
+        ("'a <address 0x7f0000000000>'", "'b <address 0x7f0000000000>'"),
+    ],
+)
+def test_other_values_are_not(one: str | None, other: str | None) -> None:
+    assert not are_alike(one, other)
