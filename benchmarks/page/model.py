@@ -17,7 +17,7 @@ import numpy
 
 from benchmarks.page.recorded import lab_runs
 
-WAYS = ("plain", "first", "later")
+WAYS = ("plain", "first", "later", "warm")
 FITTED_RANKS = 8
 # 64 ranks on a node.
 SIZES = ((16_384, 256), (98_304, 1_536), (262_144, 4_096))
@@ -44,9 +44,17 @@ class Assumptions:
     network_bandwidth: float = 5e9
     # Assumed: a piece is checked and written to memory, after it has come.
     store_bandwidth: float = 1e9
-    # CPU of `import numpy; import scipy.interpolate` on the machine of the lab, plain and from memory.
+    # CPU of `import numpy; import scipy.interpolate` on the machine of the lab, plain and from memory, and of a process
+    # that starts from an image of it.
     import_plain: float = 0.57
     import_served: float = 0.48
+    import_warm: float = 0.05
+
+    def imports(self, way: "Way") -> float:
+        """Return the CPU of the imports of one rank."""
+        if way.name == "warm":
+            return self.import_warm
+        return self.import_served if way.served else self.import_plain
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,7 @@ class Count:
 class Way:
     """What a way of starting asks of the file system, in metadata operations and bytes read, and sends to each node."""
 
+    name: str
     operations: Count
     read_bytes: Count
     broadcast: int
@@ -106,7 +115,7 @@ def fit(runs: Sequence[dict[str, Any]], way: str, everything: bool) -> Way:
     chosen = [run for run in select(runs, way, everything) if run["ranks"] <= FITTED_RANKS]
     operations = fit_count(chosen, [run["metadata"] for run in chosen])
     read_bytes = fit_count(chosen, [run["counts"]["read_bytes"] for run in chosen])
-    return Way(operations, read_bytes, max(run["bytes_stored"] for run in chosen))
+    return Way(way, operations, read_bytes, max(run["bytes_stored"] for run in chosen))
 
 
 def can_be_fitted(runs: Sequence[dict[str, Any]]) -> bool:
@@ -134,7 +143,7 @@ def predict(way: Way, ranks: int, nodes: int, machine: Assumptions) -> Phases:
         data_wait(way, ranks, nodes, machine),
         root_read(way, machine) if way.served else 0.0,
         broadcast(way.broadcast, nodes, machine) if way.served else 0.0,
-        machine.import_served if way.served else machine.import_plain,
+        machine.imports(way),
     )
 
 

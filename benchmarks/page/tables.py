@@ -19,6 +19,7 @@ HEADINGS = {
     "empty": "nothing kept yet",
     "attached": "a store is kept",
     "session": "in a session",
+    "warm": "from a warm image",
 }
 
 
