@@ -6,7 +6,7 @@
 typedef unsigned long word;
 
 #define MAGIC 0x6d7261772d69706dUL /* "mpi-warm" */
-#define VERSION 2UL
+#define VERSION 3UL
 #define PAGE 4096UL
 #define ABSENT (~0UL)
 
@@ -27,7 +27,7 @@ struct memory {
 
 /* What must be as it was: see machine.c. */
 struct machine {
-    word processor, kernel, vdso_digest, processors;
+    word processor, kernel, vdso_digest, processors, cores; /* cores: 0 where nothing asked for them */
 };
 
 struct header {

@@ -16,7 +16,8 @@ static void compare_machine(void) {
     struct machine here = {0};
     for (word i = 0; i < mapping_count; i++)
         if (mappings[i].kind == VDSO)
-            here = machine_here((const void *)mappings[i].start, mappings[i].end - mappings[i].start);
+            here = machine_here((const void *)mappings[i].start, mappings[i].end - mappings[i].start,
+                                image->machine.cores != 0);
     if (here.processor != image->machine.processor)
         fresh("it was made on another kind of processor", "");
     if (here.kernel != image->machine.kernel)
@@ -25,6 +26,8 @@ static void compare_machine(void) {
         fresh("it was made with another vdso", "");
     if (here.processors != image->machine.processors)
         fresh("it was made for another number of processors", "");
+    if (here.cores != image->machine.cores)
+        fresh("it was made for processors of other cores", "");
 }
 
 /* The value of a variable, or 0. */

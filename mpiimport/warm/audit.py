@@ -27,7 +27,8 @@ NEEDS = "it needs "
 class Verdict:
     """``modules``: what is in the image; ``left_out``: module -> why; ``variables``, ``files``: of the key;
     ``generators``: (module, name in it); ``threads``: modules that start threads, and end them in a fork;
-    ``looked_for``: top-level modules.
+    ``looked_for``: top-level modules; ``cores``: whether they ask which processors are of one core; ``absent``: names
+    that the current directory must not have, and files of devices' drivers.
     """
 
     modules: list[str]
@@ -37,6 +38,8 @@ class Verdict:
     generators: list[tuple[str, str]] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
     looked_for: list[str] = field(default_factory=list)
+    cores: bool = False
+    absent: set[str] = field(default_factory=set)
 
     def reasons(self) -> dict[str, str]:
         """Return why modules are left out, less those that need one of these."""
@@ -73,7 +76,7 @@ class Audit:
             renewed = set(seen["renewed"])
             refused = self._by_differences(differing, verdict, renewed)
             refused |= self._by_causes(asked, differing, {module for module, _ in renewed})
-            refused |= self._by_name(seen) | self._by_reads(seen)
+            refused |= self._by_name(seen) | self._by_reads(seen) | self._by_place(asked, seen)
             if not refused:
                 self._fill(verdict, asked, seen)
                 return verdict
@@ -119,14 +122,21 @@ class Audit:
         reads = [(name, why[read]) for name, read in seen["reads"] if read in why and name]
         return {name: f"it looks at {what}" for name, what in reads if not registry.answer(name, what)}
 
+    def _by_place(self, asked: causes.Causes, seen: dict[str, Any]) -> dict[str, str]:
+        """What is looked for in the current directory and not there is in the key, if the name is free."""
+        taken = [(name, beside) for name, beside in asked.beside.items() if any(map(os.path.lexists, beside))]
+        refused = {name: f"it asks for {causes.PLACE}" for name, _ in taken if name}
+        bound = [name for name, cause in asked.asked if cause == causes.CORES and seen["bound"]]
+        return refused | dict.fromkeys(bound, "it binds the process to processors")
+
     def _by_causes(self, asked: causes.Causes, differing: Differences, renewing: set[str]) -> dict[str, str]:
         """``renewing``: modules whose after_start renews something: what it asks for again is answered."""
         refused = {}
         for (name, cause), times in asked.asked.items():
             if name.startswith(AFTER) or (name in renewing and (AFTER + name, cause) in asked.asked):
                 continue
-            if cause == causes.PROCESSORS and len(self._processors) > 1:
-                # Their number is in the key. That twins on one processor and on another are alike says the rest.
+            if cause in (causes.PROCESSORS, causes.CORES) and len(self._processors) > 1:
+                # Their number is in the key, and so are their cores. That twins on one processor and on another are alike says the rest.
                 continue
             made_new = cause == causes.ENTROPY and times == len(differing.generators_of(name))
             if not made_new and not registry.answer(name, cause):
@@ -173,6 +183,8 @@ class Audit:
     def _fill(self, verdict: Verdict, asked: causes.Causes, seen: dict[str, Any]) -> None:
         reads = {name for _, name in seen["reads"]} - {WHOLE, WORDS, PROGRAM, HOST}
         verdict.threads, verdict.looked_for = asked.starting, seen["looked_for"]
+        verdict.cores = any(cause == causes.CORES for _, cause in asked.asked)
+        verdict.absent = asked.drivers.union(*(names for name, names in asked.beside.items() if name))
         verdict.variables = asked.variables | reads | set(registry.ALWAYS)
         verdict.files = {path for path in key_files(asked) if not path.startswith(str(self._directory))}
         if self._script:

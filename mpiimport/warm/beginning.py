@@ -28,16 +28,23 @@ class Doubt(Exception):
 class Expected:
     """What the program must be. ``names``: top-level modules that imports looked for, of which the script's directory
     must have those in ``beside`` and no others; ``leading``: with what the script must begin; ``script``: the begin
-    that was run, or None.
+    that was run, or None; ``absent``: paths that imports looked for in vain, which must not be there: names of the
+    current directory, and files of devices' drivers.
     """
 
     def __init__(
-        self, names: "frozenset[str]", leading: bytes, script: "ScriptBegin | None", beside: "set[str]"
+        self,
+        names: "frozenset[str]",
+        leading: bytes,
+        script: "ScriptBegin | None",
+        beside: "set[str]",
+        absent: "list[str]",
     ) -> None:
         self.names = names
         self.leading = leading
         self.script = script
         self.beside = names & beside
+        self.absent = absent
 
 
 def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
@@ -75,6 +82,9 @@ def _program(words: list[str], expected: Expected) -> "tuple[CodeType, dict[str,
         raise Doubt(f"{program.target} is not {expected.script.path}, which has run to at_image()")
     if not program.is_there():
         raise Doubt(f"{program.target} cannot be compiled")
+    there = [path for path in expected.absent if os.path.exists(path)]
+    if there:
+        raise Doubt(f"imports would find {there[0]}, which was not there")
     first = program.search_entry()
     if first is not None:
         entries = os.listdir(first)

@@ -3,14 +3,14 @@
 import struct
 from typing import NamedTuple
 
-MAGIC, VERSION = 0x6D7261772D69706D, 2
+MAGIC, VERSION = 0x6D7261772D69706D, 3
 PAGE, BLOCK = 4096, 1 << 20
 ABSENT = (1 << 64) - 1
 ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED = range(6)
 SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "text")
 # Numbers of one entry in each section; a text is bytes.
 WIDTHS = {"files": 6, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "words": 1, "blocks": 1}
-THREAD, MEMORY, MACHINE = 12, 7, 4
+THREAD, MEMORY, MACHINE = 12, 7, 5
 BEFORE = 8
 HEADER = struct.Struct(f"<{BEFORE + THREAD + MEMORY + MACHINE + 2 * len(SECTIONS)}Q")
 CHECKSUM_AT = 24

@@ -161,6 +161,8 @@ def _write(image: Path, words: list[str], verdict: Verdict, more: dict[str, Any]
         "files": sorted(map(os.fsencode, verdict.files)),
         "generators": verdict.generators,
         "threads": bool(verdict.threads),
+        "cores": verdict.cores,
+        "absent": sorted(verdict.absent),
         "said": str(said),
         **more,
     }

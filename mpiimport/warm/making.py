@@ -5,7 +5,8 @@ PLAN is a file that marshal reads: a dictionary with ``modules`` to import, in t
 ``freeze``: the extension module; ``without``: remedies that are left out; ``threads``: modules whose libraries may
 have started threads, for their fork handlers end them; ``leading``: with what the script must begin; ``script``: what
 ScriptBegin takes, where the image holds what the script does, or nothing; ``names``: what imports looked for;
-``beside``: modules that were beside the script then; ``said``: a file for what is to be said; ``place``: the directory
+``beside``: modules that were beside the script then; ``cores``: whether imports asked which processors are
+of one core; ``absent``: paths that no start may have; ``said``: a file for what is to be said; ``place``: the directory
 of the kept stores for one of which the image is made, or nothing.
 """
 
@@ -156,16 +157,23 @@ def make() -> None:
     if pid:
         say(plan, write(pid, plan, numbers_of(freeze.place()), freeze.digest))
         posix._exit(0)
+    if plan["cores"]:
+        freeze.note_cores()
     start.words = freeze.freeze()
     if not start.words:
         posix._exit(1)
-    expected = beginning.Expected(names, plan["leading"], script, set(plan["beside"]))
+    expected = beginning.Expected(names, plan["leading"], script, set(plan["beside"]), plan["absent"])
     raise SystemExit(beginning.begin(start, expected, plan["without"]))
 
 
 def acts_at_its_end(value: "Any") -> bool:
-    """Tell whether code of a class runs when an object ends. Streams are looked after, and generators have no cycle."""
+    """Tell whether code of a class runs when an object ends. Streams are looked after, and generators have no cycle.
+
+    nanobind counts at the end what it has made, and writes what has not ended.
+    """
     kind = type(value)
+    if kind.__module__ == "nanobind":
+        return True
     return kind.__module__ not in ("_io", "builtins") and hasattr(kind, "__del__")
 
 

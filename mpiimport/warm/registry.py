@@ -7,7 +7,21 @@ A cause without a row keeps its module out of the image.
 import re
 from collections.abc import Mapping
 
-from .causes import CHILD, ENTROPY, FILES, HOST, KERNEL, LIMITS, MACHINE, NUMBER, PLACE, TIME
+from .causes import (
+    CHILD,
+    ENTROPY,
+    FILES,
+    HOST,
+    KERNEL,
+    LIMITS,
+    MACHINE,
+    MAPPINGS,
+    NUMBER,
+    PLACE,
+    TIME,
+    VARIABLES,
+)
+from .witness import PROGRAM
 
 # (module, cause) -> remedy, or why it is nothing to another process.
 ANSWERS: Mapping[tuple[str, str], str] = {
@@ -34,6 +48,20 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("joblib._multiprocessing_helpers", FILES): "nothing",
     ("joblib._multiprocessing_helpers", ENTROPY): "temporary_names",
     ("joblib._multiprocessing_helpers", NUMBER): "temporary_names",
+    # What files are called of which it keeps the modules.
+    ("inspect", PLACE): "inspect",
+    ("inspect", PROGRAM): "inspect",
+    # `ldconfig -p`, which prints /etc/ld.so.cache.
+    ("ctypes.util", CHILD): "the file is in the key",
+    # Whether CUDA's libraries are there. They ask for the time, and for the kernel's release; without a device nothing
+    # uses what they keep of it, and with a device's driver there is no image.
+    ("torch", MAPPINGS): "the image has the libraries",
+    ("torch", HOST): "the kernel's version is in the key",
+    ("torch", TIME): "CUDA's driver is not there",
+    ("torch._C", TIME): "CUDA's driver is not there",
+    # MKL looks for INTEL_ISA_DISABLE, and writes down a directory that nothing reads.
+    ("torch._C", VARIABLES): "the variable is in the key",
+    ("torch._C", PLACE): "nothing",
     # What its documentation shows.
     ("scipy.stats._new_distributions", ENTROPY): "random numbers in an example",
 }
@@ -49,6 +77,7 @@ DIFFERENCES: Mapping[str, str] = {
     r"(posix:environ|os:environ\._data)\[.*\]": "environment",
     r"sys:(orig_)?argv\[.*\]": "command_line",
     r"platform:_uname_cache.*": "platform",
+    r"inspect:(modulesbyfile|_filesbymodname)\..*": "inspect",
     r"sympy\.core\.symbol:Dummy\._base_dummy_index": "sympy",
     # What a trial was called that is over.
     r"joblib\._multiprocessing_helpers:name": "nothing",
@@ -81,6 +110,7 @@ PREFIXES = (
     "GFORTRAN_*",
 )
 ALWAYS = ("LANG", "LANGUAGE", "TZ", "TZDIR", "LOCPATH", "GLIBC_TUNABLES", "GCONV_PATH", "HOME", "GOTO_NUM_THREADS")
+ALWAYS += ("INTEL_ISA_DISABLE",)
 
 
 def answer(module: str, cause: str) -> str:

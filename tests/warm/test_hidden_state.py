@@ -167,6 +167,15 @@ def test_the_number_of_processors_is_in_the_key(warm: Warm, text: str) -> None:
     warm.start_fresh("another number of processors", script, before=("taskset", "-c", one))
 
 
+def test_a_library_that_is_looked_for_is_in_an_image(warm: Warm) -> None:
+    """`ctypes.util.find_library` starts ldconfig, which prints a file that is in the key."""
+    warm.module("plant", "import ctypes.util\nVALUE = ctypes.util.find_library('dl')")
+    script = warm.script("import plant\nprint(plant.VALUE)")
+    assert "left out" not in warm.bake(script)
+    assert b"/etc/ld.so.cache" in warm.image.read_bytes()
+    assert warm.start_warm(script) == warm.plain(script)
+
+
 def test_an_order_that_follows_addresses_is_any_order(warm: Warm) -> None:
     """Plainly each process has another one: that of a set of classes."""
     warm.module("plant", "VALUE = [kind.__name__ for kind in {type(f'K{n}', (), {}) for n in range(99)}]")

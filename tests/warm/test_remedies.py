@@ -95,6 +95,7 @@ OBSERVED = {
     "generators": differs_between_starts("import plant; print(plant.GENERATOR.random(), plant.ARRAYS.random())"),
     "logging": says_true(RECENT.format("logging", "logging._startTime"), later=True),
     "platform": says_true("import uuid, platform; print(platform.node() == 'other')", before="hostname other"),
+    "inspect": says_true("import asker, inspect; print(not inspect.modulesbyfile and not inspect._filesbymodname)"),
     "time_zone": says_true_in_another_year("import time, _strptime; print(time.timezone == -3 * 3600)"),
     "temporary_names": says_true(
         "import joblib; print(joblib._multiprocessing_helpers._rand._rng_pid is None)",
@@ -126,6 +127,7 @@ def test_what_a_remedy_makes_new_is_old_without_it(request: pytest.FixtureReques
     if name in NEEDS_ROOT and os.geteuid():
         pytest.skip("a shell in a namespace of its own needs root")
     warm.module("plant", "import random, numpy\nGENERATOR = random.Random()\nARRAYS = numpy.random.default_rng()")
+    warm.module("asker", "import inspect, sys\nASKED = inspect.getmodule(sys._getframe())")
     observe = OBSERVED[name]
 
     def bake(*options: str) -> Bake:
