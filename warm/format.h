@@ -9,6 +9,7 @@ typedef unsigned long word;
 #define VERSION 3UL
 #define PAGE 4096UL
 #define ABSENT (~0UL)
+#define FREE (~1UL)
 
 /* `count` entries, from `at` on. */
 struct section {
@@ -58,7 +59,8 @@ struct run {
     word start, size, at;
 };
 
-/* A variable that was read while the image was made. `value` is ABSENT where it was not set. */
+/* A variable that was read while the image was made. `value` is ABSENT where it was not set, and FREE where it may be
+ * anything. PREFIX* is ABSENT: there is no other; or FREE. */
 struct variable {
     word name, value;
 };

@@ -6,6 +6,8 @@ from typing import NamedTuple
 MAGIC, VERSION = 0x6D7261772D69706D, 3
 PAGE, BLOCK = 4096, 1 << 20
 ABSENT = (1 << 64) - 1
+# The value of a variable that may have any.
+FREE = (1 << 64) - 2
 ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED = range(6)
 SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "text")
 # Numbers of one entry in each section; a text is bytes.

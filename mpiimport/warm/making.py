@@ -1,11 +1,11 @@
 """The maker: ``python [options] making.py PLAN`` imports modules, forks, and writes the memory of the child.
 
 PLAN is a file that marshal reads: a dictionary with ``modules`` to import, in this order; ``image``, the file to write;
-``words``, the interpreter and its options; ``variables`` and ``files`` of the key; ``generators``: (module, attribute);
-``freeze``: the extension module; ``without``: remedies that are left out; ``threads``: modules whose libraries may
-have started threads, for their fork handlers end them; ``leading``: with what the script must begin; ``script``: what
-ScriptBegin takes, where the image holds what the script does, or nothing; ``names``: what imports looked for;
-``beside``: modules that were beside the script then; ``cores``: whether imports asked which processors are
+``words``, the interpreter and its options; ``variables``, ``free`` and ``files`` of the key; ``generators``: (module,
+attribute); ``freeze``: the extension module; ``without``: remedies that are left out; ``threads``: modules whose
+libraries may have started threads, for their fork handlers end them; ``leading``: with what the script must begin;
+``script``: what ScriptBegin takes, where the image holds what the script does, or nothing; ``names``: what imports
+looked for; ``beside``: modules that were beside the script then; ``cores``: whether imports asked which processors are
 of one core; ``absent``: paths that no start may have; ``said``: a file for what is to be said; ``place``: the directory
 of the kept stores for one of which the image is made, or nothing.
 """
@@ -105,6 +105,7 @@ def write(pid: int, plan: "dict[str, Any]", place: "tuple[int, int]", digest: "A
             raise Refused("the process of which the image is to be ended early")
         room = functools.partial(make_room, plan["place"]) if plan["place"] else None
         writer = Writer(pid, place, digest, room)
+        writer.free(plan["free"])
         size, body = writer.write(plan["image"], plan["words"], plan["variables"], plan["files"])
     except Refused as exc:
         return f"refused: {exc}"

@@ -6,6 +6,9 @@ A cause without a row keeps its module out of the image.
 
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+from mpiimport import rank_variables
 
 from .causes import (
     CHILD,
@@ -16,6 +19,7 @@ from .causes import (
     LIMITS,
     MACHINE,
     MAPPINGS,
+    NETWORK,
     NUMBER,
     PLACE,
     TIME,
@@ -48,6 +52,11 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("joblib._multiprocessing_helpers", FILES): "nothing",
     ("joblib._multiprocessing_helpers", ENTROPY): "temporary_names",
     ("joblib._multiprocessing_helpers", NUMBER): "temporary_names",
+    # Whether the system has the protocol: in another namespace of the network it may not.
+    ("urllib3.util.connection", NETWORK): "urllib3",
+    # How many processors its control group may use.
+    ("dask.system", MACHINE): "dask",
+    ("dask.system", NUMBER): "nothing",
     # What files are called of which it keeps the modules.
     ("inspect", PLACE): "inspect",
     ("inspect", PROGRAM): "inspect",
@@ -93,6 +102,7 @@ CLASSES: Mapping[str, str] = {
 }
 # Generators that remedies seed in any case.
 SEEDED_ANEW = ("random:_inst", "numpy.random.mtrand:_rand")
+OURS = "MPIIMPORT"
 # Variables that libraries may read without getenv, or that only their presence makes them read. PREFIX*: all of them.
 PREFIXES = (
     "PYTHON*",
@@ -109,8 +119,24 @@ PREFIXES = (
     "NPY_*",
     "GFORTRAN_*",
 )
-ALWAYS = ("LANG", "LANGUAGE", "TZ", "TZDIR", "LOCPATH", "GLIBC_TUNABLES", "GCONV_PATH", "HOME", "GOTO_NUM_THREADS")
-ALWAYS += ("INTEL_ISA_DISABLE",)
+ALWAYS = (
+    *("LANG", "LANGUAGE", "TZ", "TZDIR", "LOCPATH", "GLIBC_TUNABLES", "GCONV_PATH", "HOME"),
+    *("GOTO_NUM_THREADS", "INTEL_ISA_DISABLE"),
+)
+
+# Who looks at all variables puts all of them in the key but these, which launchers, batch systems and shells give to
+# each process. One of the twins has others of them, so who keeps anything of them is left out.
+FREE = (
+    *(name for row in rank_variables.VARIABLES for name in row if name),
+    *(prefix + "*" for prefix in rank_variables.PREFIXES),
+    *("SLURM_*", "SLURMD_*", "SRUN_*", "PBS_*", "LSB_*", "JSM_*", "FLUX_*", "OMPI_*", "PRTE_*", "I_MPI_*", "HYDRA_*"),
+    *("PWD", "OLDPWD", "SHLVL", "_", OURS + "*"),
+)
+
+
+def is_free(name: str) -> bool:
+    """Tell whether a variable is one that each process may have otherwise."""
+    return any(fnmatchcase(name, pattern) for pattern in FREE)
 
 
 def answer(module: str, cause: str) -> str:

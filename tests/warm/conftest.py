@@ -101,6 +101,11 @@ def warm_with_packages(warm_with: Callable[[str], Warm]) -> Warm:
 
 
 @pytest.fixture
+def warm_with_corpus(warm_with: Callable[[str], Warm]) -> Warm:
+    return warm_with(str(environment_with("corpus")))
+
+
+@pytest.fixture
 def warm_with_torch(warm_with: Callable[[str], Warm]) -> Warm:
     return warm_with(str(environment_with("torch_packages")))
 

@@ -46,6 +46,8 @@ LEFT_OUT = {
     "umask": "import os\nVALUE = os.umask(0o22)",
     "timer": "import signal\nVALUE = signal.setitimer(signal.ITIMER_REAL, 1000)",
     "all variables": "import os\nVALUE = dict(os.environ)",
+    "how many variables": "import os\nVALUE = len(os.environ)",
+    "variables of launchers": "import os\nVALUE = [name for name in os.environ if name.startswith('SLURM_')]",
     "own mappings": "VALUE = open('/proc/self/maps').read()",
     "temporary directory": "import tempfile\nVALUE = tempfile.mkdtemp()",
 }
@@ -71,6 +73,7 @@ EVERYDAY |= {
     "child",
     "timer",
     "own mappings",
+    "variables of launchers",
 }
 
 
@@ -165,6 +168,19 @@ def test_the_number_of_processors_is_in_the_key(warm: Warm, text: str) -> None:
     assert warm.start_warm(script).stdout == warm.plain(script).stdout
     one = str(min(os.sched_getaffinity(0)))
     warm.start_fresh("another number of processors", script, before=("taskset", "-c", one))
+
+
+def test_all_variables_are_in_the_key_where_an_import_looks_at_all(warm: Warm) -> None:
+    """But those that launchers and shells give to each process, of which it keeps nothing."""
+    warm.module("plant", "import os\nVALUE = [name for name, _ in os.environ.items() if name.startswith('PLANTED_')]")
+    script = warm.script("import plant\nprint(plant.VALUE)")
+    assert "left out" not in warm.bake(script, PLANTED_A="1")
+    of_a_rank = {"PMI_RANK": "3", "MPI_LOCALNRANKS": "4", "SLURM_NODEID": "7", "OLDPWD": "/x", "MPIIMPORT_KEEP": "auto"}
+    assert warm.start_warm(script, PLANTED_A="1", **of_a_rank).stdout == "['PLANTED_A']\n"
+    another = warm.start_fresh("made without such a variable: PLANTED_B", script, PLANTED_A="1", PLANTED_B="2")
+    assert another.stdout == "['PLANTED_A', 'PLANTED_B']\n"
+    warm.start_fresh("another value of the variable PLANTED_A", script, PLANTED_A="2")
+    assert warm.start_fresh("another value of the variable PLANTED_A", script).stdout == "[]\n"
 
 
 def test_a_library_that_is_looked_for_is_in_an_image(warm: Warm) -> None:

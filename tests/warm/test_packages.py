@@ -54,6 +54,12 @@ PACKAGES = {
         "torch.rand(1, dtype=torch.float64).item(), torch.initial_seed(), torch.Generator().seed(), "
         "tuple(next(iter(DataLoader(range(10**6), batch_size=5, shuffle=True))).tolist())",
     ),
+    "dask, networkx and requests": (
+        "import dask, dask.bag, networkx, requests",
+        "dask.bag.from_sequence(range(9)).sum().compute(scheduler='synchronous'), networkx.path_graph(3).size(), "
+        "requests.Request('GET', 'http://h/').prepare().url, requests.utils.default_user_agent()",
+        "requests.models.encode_multipart_formdata({'a': 'b'})[1]",
+    ),
     "h5py": (
         "import h5py, numpy",
         "h5py.File('x', 'w', driver='core', backing_store=False).create_dataset('a', data=numpy.ones(3))[:].tolist()",
@@ -65,7 +71,7 @@ PACKAGES = {
 @pytest.mark.parametrize("name", but_everyday(PACKAGES, {"standard library"}))
 def test_what_is_a_processs_own_is_its_own(request: pytest.FixtureRequest, name: str) -> None:
     """In process number namespaces, too, where all ranks may have the same number."""
-    lists = {"standard library": "warm", "torch": "warm_with_torch"}
+    lists = {"standard library": "warm", "torch": "warm_with_torch", "dask, networkx and requests": "warm_with_corpus"}
     warm: Warm = request.getfixturevalue(lists.get(name, "warm_with_packages"))
     expect_own(warm, name)
 
