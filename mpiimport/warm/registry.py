@@ -27,6 +27,8 @@ from .causes import (
 )
 from .witness import PROGRAM
 
+# Modules that define such classes: file systems.
+FSSPEC = ("spec", "asyn", "archive", *(f"implementations.{name}" for name in ("local", "memory", "cached", "http")))
 # (module, cause) -> remedy, or why it is nothing to another process.
 ANSWERS: Mapping[tuple[str, str], str] = {
     ("random", ENTROPY): "after_fork",
@@ -57,6 +59,8 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     # How many processors its control group may use.
     ("dask.system", MACHINE): "dask",
     ("dask.system", NUMBER): "nothing",
+    # Each of its classes keeps it, and has it made new in a child.
+    **dict.fromkeys([(f"fsspec.{name}", NUMBER) for name in FSSPEC], "after_fork"),
     # What files are called of which it keeps the modules.
     ("inspect", PLACE): "inspect",
     ("inspect", PROGRAM): "inspect",
@@ -99,6 +103,7 @@ DIFFERENCES: Mapping[str, str] = {
 CLASSES: Mapping[str, str] = {
     "sympy.core.symbol.Dummy": "sympy",
     "tempfile._RandomNameSequence": "temporary_names",
+    "fsspec.spec._Cached": "after_fork",
 }
 # Generators that remedies seed in any case.
 SEEDED_ANEW = ("random:_inst", "numpy.random.mtrand:_rand")
