@@ -81,7 +81,7 @@ ASKS = {"entropy": ENTROPY, "time": TIME}
 NO_FILE = -2
 # openat(2): names begin in the current directory.
 AT_FDCWD = {-100, (1 << 32) - 100}
-# Of a module: what it looks for in the current directory, of which each start looks whether it is there now.
+# Names that imports look for in the current directory, of which each start looks whether they are there now.
 MOST_BESIDE = 16
 
 
@@ -177,15 +177,16 @@ class _Reading:
 
     def _take_absent(self, call: Call, owner: str, hazard: str) -> str:
         """Note what could not be opened because it was not there; return the hazard that is left."""
-        device = DRIVER_LIBRARIES.get(os.path.basename(call.path).partition(".so")[0] + ".so")
+        device = DRIVER_LIBRARIES.get(_library(call.path))
         if device:
             self.found.drivers.add(device)
-        names = self.found.beside.setdefault(owner, set())
         first = call.path.partition("/")[0]
         given = call.name == "open" or call.arguments[0] in AT_FDCWD
-        if hazard != PLACE or first in (".", "..") or not given or len(names | {first}) > MOST_BESIDE:
+        if not owner or hazard != PLACE or not given or first in (".", ".."):
             return hazard
-        names.add(first)
+        if len({first}.union(*self.found.beside.values())) > MOST_BESIDE:
+            return hazard
+        self.found.beside.setdefault(owner, set()).add(first)
         return ""
 
     def _charge(self, owner: str, hazard: str) -> None:
@@ -198,6 +199,11 @@ def _calls(log: Path) -> Iterator[Call]:
         for line in stream:
             thread, name, result, *numbers, path = line.rstrip("\n").split(" ", 7)
             yield Call(int(thread), name, int(result), tuple(map(int, numbers)), path)
+
+
+def _library(path: str) -> str:
+    """Return the name of a library without its version."""
+    return os.path.basename(path).partition(".so")[0] + ".so"
 
 
 def _note_file(found: Causes, call: Call) -> None:
@@ -239,7 +245,7 @@ def _of_open(call: Call) -> str:
         return MPI
     if call.path in ENTROPY_FILES:
         return ENTROPY
-    if call.result >= 0 and os.path.basename(call.path).partition(".so")[0] + ".so" in DRIVER_LIBRARIES:
+    if call.result >= 0 and _library(call.path) in DRIVER_LIBRARIES:
         return DRIVER
     if call.arguments[OPENS[call.name]] & WRITING:
         return "" if "/__pycache__/" in call.path or call.path == "/dev/null" else FILES

@@ -14,7 +14,6 @@ from tests.conftest import but_everyday
 from .conftest import Warm
 
 C = """
-#define _GNU_SOURCE
 #include <Python.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -96,7 +95,8 @@ EVERYDAY_OF_C |= {"a device's driver", "entropy of a thread that is over"}
 def compiled(source: Path, warm: Warm, compiler: str = "gcc") -> None:
     include = sysconfig.get_path("include")
     library = warm.modules / f"plant{sysconfig.get_config_var('EXT_SUFFIX')}"
-    subprocess.run([compiler, "-w", "-shared", "-fPIC", f"-I{include}", source, "-o", library], check=True, timeout=60)
+    command = [compiler, "-w", "-D_GNU_SOURCE", "-shared", "-fPIC", f"-I{include}", source, "-o", library]
+    subprocess.run(command, check=True, timeout=60)
 
 
 @pytest.mark.parametrize("name", but_everyday(OF_C, EVERYDAY_OF_C))
