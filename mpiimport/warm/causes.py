@@ -79,7 +79,8 @@ CLONES, CLONE_THREAD = ("clone", "clone3"), 0x10000
 # What the preloaded library saw: see warm/variables.c.
 ASKS = {"entropy": ENTROPY, "time": TIME}
 NO_FILE = -2
-# openat(2): names begin in the current directory.
+# Names begin in the current directory: where calls take no other, and where openat(2) and its kin are told so.
+WITHOUT_DIRECTORY = {"open", "stat", "lstat", "access", "readlink"}
 AT_FDCWD = {-100, (1 << 32) - 100}
 # Names that imports look for in the current directory, of which each start looks whether they are there now.
 MOST_BESIDE = 16
@@ -89,7 +90,7 @@ MOST_BESIDE = 16
 class Causes:
     """``asked``: (module, hazard) -> how often; ``opened``: files and directories that were read;
     ``files``: path -> was it there; ``variables``: those that C read; ``starting``: modules that started threads;
-    ``beside``: module -> names of the current directory that it wanted to open, and that were not there;
+    ``beside``: module -> names of the current directory that it looked for in vain;
     ``drivers``: files that the drivers of devices make, which were not there."""
 
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -159,7 +160,7 @@ class _Reading:
         if call.path:
             _note_file(self.found, call)
         hazard = _hazard(call)
-        if call.name in OPENS and call.result == NO_FILE:
+        if call.path and call.result == NO_FILE:
             hazard = self._take_absent(call, owner, hazard)
         if hazard and not (self._stack[-1] == FORK and hazard in OF_ANY_FORK):
             self._charge(owner, hazard)
@@ -176,12 +177,12 @@ class _Reading:
                 self._charge(each, THREAD)
 
     def _take_absent(self, call: Call, owner: str, hazard: str) -> str:
-        """Note what could not be opened because it was not there; return the hazard that is left."""
+        """Note what was looked for and is not there; return the hazard that is left."""
         device = DRIVER_LIBRARIES.get(_library(call.path))
         if device:
             self.found.drivers.add(device)
         first = call.path.partition("/")[0]
-        given = call.name == "open" or call.arguments[0] in AT_FDCWD
+        given = call.name in WITHOUT_DIRECTORY or call.arguments[0] in AT_FDCWD
         if not owner or hazard != PLACE or not given or first in (".", ".."):
             return hazard
         if len({first}.union(*self.found.beside.values())) > MOST_BESIDE:

@@ -73,6 +73,13 @@ def _urllib3(start: "Start") -> None:
         connection.HAS_IPV6 = connection._has_ipv6("::1")
 
 
+def _numba(start: "Start") -> None:
+    """How wide the terminal is, to which messages are written."""
+    functions: Any = sys.modules.get("numba.core.types.functions")
+    if functions is not None:
+        functions._termwidth = functions.get_terminal_size().columns
+
+
 def _dask(start: "Start") -> None:
     """How many processors the control group may use: what has followed from it, cannot be made new."""
     system: Any = sys.modules.get("dask.system")
@@ -92,4 +99,5 @@ REMEDIES: "dict[str, Callable[[Start], None]]" = {
     "psutil": _psutil,
     "urllib3": _urllib3,
     "dask": _dask,
+    "numba": _numba,
 }

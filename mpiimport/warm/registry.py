@@ -22,6 +22,7 @@ from .causes import (
     NETWORK,
     NUMBER,
     PLACE,
+    TERMINAL,
     TIME,
     VARIABLES,
 )
@@ -56,6 +57,10 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("joblib._multiprocessing_helpers", NUMBER): "temporary_names",
     # Whether the system has the protocol: in another namespace of the network it may not.
     ("urllib3.util.connection", NETWORK): "urllib3",
+    # How wide it is.
+    ("numba.core.types.functions", TERMINAL): "numba",
+    # libffi, for its first callback: how memory may be executed.
+    ("llvmlite.binding.executionengine", MACHINE): "the kernel's version is in the key",
     # How many processors its control group may use.
     ("dask.system", MACHINE): "dask",
     ("dask.system", NUMBER): "nothing",

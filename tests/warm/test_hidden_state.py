@@ -1,6 +1,7 @@
 """Modules that keep what belongs to one process are left out of an image, refused, or made new: never shared."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +22,6 @@ LEFT_OUT = {
     "two generators, one hidden": "import random\nVALUE = random.Random()\nhidden = iter([random.Random()])",
     "generator's frame": "import random\ndef g(r):\n    while True: yield r.random()\nVALUE = g(random.Random())",
     "directory": "import os\nVALUE = os.getcwd()",
-    "relative file": "import os\nVALUE = os.path.exists('made')",
     "network": "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 0))\nVALUE = s.getsockname()\ns.close()",
     "host": "import socket\nVALUE = socket.gethostname()",
     "terminal": "import os\nVALUE = os.isatty(1)",
@@ -63,7 +63,7 @@ REFUSED = {
     ),
 }
 SHOWN = "import plant, json\nprint(plant.VALUE)"
-EVERYDAY = {"pid in a closure", "clock", "entropy", "generator's frame", "two generators, one hidden", "relative file"}
+EVERYDAY = {"pid in a closure", "clock", "entropy", "generator's frame", "two generators, one hidden"}
 EVERYDAY |= {
     "host by platform",
     "seed by rank",
@@ -181,6 +181,16 @@ def test_all_variables_are_in_the_key_where_an_import_looks_at_all(warm: Warm) -
     assert another.stdout == "['PLANTED_A', 'PLANTED_B']\n"
     warm.start_fresh("another value of the variable PLANTED_A", script, PLANTED_A="2")
     assert warm.start_fresh("another value of the variable PLANTED_A", script).stdout == "[]\n"
+
+
+def test_a_name_in_the_current_directory_is_in_the_key(warm: Warm, tmp_path: Path) -> None:
+    warm.module("plant", "import os\nVALUE = os.path.exists('not_made')")
+    script = warm.script("import plant\nprint(plant.VALUE)")
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == "False\n"
+    (tmp_path / "work" / "not_made").touch()
+    assert warm.start_fresh("imports would find not_made", script).stdout == "True\n"
+    assert "left out plant: it asks for the current directory" in warm.bake(script)
 
 
 def test_a_library_that_is_looked_for_is_in_an_image(warm: Warm) -> None:

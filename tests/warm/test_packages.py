@@ -60,6 +60,12 @@ PACKAGES = {
         "requests.Request('GET', 'http://h/').prepare().url, requests.utils.default_user_agent()",
         "requests.models.encode_multipart_formdata({'a': 'b'})[1]",
     ),
+    "numba": (
+        "import numba, numpy",
+        "numba.njit(lambda n: n * (n + 1) // 2)(9), numba.get_num_threads(), "
+        "numba.njit(lambda a: a.sum())(numpy.arange(9.0)), numba.threading_layer.__name__",
+        "numba.njit(lambda: numpy.random.random())()",
+    ),
     "h5py": (
         "import h5py, numpy",
         "h5py.File('x', 'w', driver='core', backing_store=False).create_dataset('a', data=numpy.ones(3))[:].tolist()",
@@ -71,7 +77,8 @@ PACKAGES = {
 @pytest.mark.parametrize("name", but_everyday(PACKAGES, {"standard library"}))
 def test_what_is_a_processs_own_is_its_own(request: pytest.FixtureRequest, name: str) -> None:
     """In process number namespaces, too, where all ranks may have the same number."""
-    lists = {"standard library": "warm", "torch": "warm_with_torch", "dask, networkx and requests": "warm_with_corpus"}
+    lists = {"standard library": "warm", "torch": "warm_with_torch"}
+    lists |= dict.fromkeys(("dask, networkx and requests", "numba"), "warm_with_corpus")
     warm: Warm = request.getfixturevalue(lists.get(name, "warm_with_packages"))
     expect_own(warm, name)
 

@@ -123,15 +123,19 @@ OBSERVED = {
     "dask": says_true(
         "import dask.system; print(dask.system.CPU_COUNT == dask.system.cpu_count())", before=QUOTA, apart="-m"
     ),
+    "numba": says_true(
+        "import numba.core.types.functions as f; print(f._termwidth == 50)",
+        before='set -- script -qec "stty cols 50 -onlcr; $*" /dev/null',
+    ),
     "multiprocessing": differs_between_starts(
         "import multiprocessing.process as p; print(bytes(p.current_process().authkey))"
     ),
 }
 # Those with `before`, which is done in a namespace of host names of its own.
-NEEDS_ROOT = {"platform", "signals", "streams", "urllib3", "dask"}
+NEEDS_ROOT = {"platform", "signals", "streams", "urllib3", "dask", "numba"}
 PACKAGES = {
     **dict.fromkeys(("temporary_names", "sympy", "dateutil", "psutil"), "warm_with_packages"),
-    **dict.fromkeys(("urllib3", "dask"), "warm_with_corpus"),
+    **dict.fromkeys(("urllib3", "dask", "numba"), "warm_with_corpus"),
 }
 
 
