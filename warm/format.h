@@ -10,6 +10,7 @@ typedef unsigned long word;
 #define PAGE 4096UL
 #define ABSENT (~0UL)
 #define OF_TREE (~1UL) /* the device of what belongs to a container's own tree, which may be another in each container */
+#define FREE (~1UL)
 
 /* `count` entries, from `at` on. */
 struct section {
@@ -28,7 +29,7 @@ struct memory {
 
 /* What must be as it was: see machine.c. */
 struct machine {
-    word processor, kernel, vdso_digest, processors;
+    word processor, kernel, vdso_digest, processors, cores; /* cores: 0 where nothing asked for them */
 };
 
 struct header {
@@ -61,7 +62,8 @@ struct run {
     word start, size, at;
 };
 
-/* A variable that was read while the image was made. `value` is ABSENT where it was not set. */
+/* A variable that was read while the image was made. `value` is ABSENT where it was not set, and FREE where it may be
+ * anything. PREFIX* is ABSENT: there is no other; or FREE. */
 struct variable {
     word name, value;
 };

@@ -76,6 +76,9 @@ struct {
     word signals[64][4]; /* as the kernel's struct sigaction, by the number less 1 */
 } frozen __attribute__((visibility("hidden")));
 
+/* Whether imports asked which processors are of one core. */
+static int with_cores;
+
 /* In a process that was started from the image. */
 static struct begin *begun;
 
@@ -119,7 +122,7 @@ static void note_thread(void) {
     for (int number = 1; number <= 64; number++)
         kernel4(__NR_rt_sigaction, number, 0, frozen.signals[number - 1], 8);
     const char *vdso = (const char *)getauxval(AT_SYSINFO_EHDR);
-    frozen.machine = machine_here(vdso, vdso_size(vdso));
+    frozen.machine = machine_here(vdso, vdso_size(vdso), with_cores);
 }
 
 /* The head of what ld.so knows of a library. Behind what <link.h> has of it stand: itself, where it is the first of its
@@ -188,6 +191,12 @@ static object *plain(object *self, object *none) {
 static object *is_quiet(object *self, object *none) {
     (void)self, (void)none;
     return PyLong_FromUnsignedLong(begun->quiet);
+}
+
+static object *note_cores(object *self, object *none) {
+    (void)self, (void)none;
+    with_cores = 1;
+    return PyLong_FromUnsignedLong(0);
 }
 
 static object *of_environ(object *self, object *none) {
@@ -290,6 +299,7 @@ static struct method methods[] = {
     {"freeze", freeze, NONE, "Stop; return the words of the command line where an image begins."},
     {"plain", plain, NONE, "The command that starts the program without the image."},
     {"is_quiet", is_quiet, NONE, "Whether another process speaks for the job."},
+    {"note_cores", note_cores, NONE, "Which processors are of one core is in the key."},
     {"environ", of_environ, NONE, "The variables as C sees them."},
     {"run", run, ONE, "Run the program, which a list has; return the status."},
     {"after_fork", after_fork, NONE, "What the interpreter does around fork(2), in the child."},

@@ -110,7 +110,7 @@ static void check_texts(void) {
         check_text(((const word *)((const char *)image + image->names.at))[i]);
     for (word i = 0; i < image->variables.count; i++) {
         check_text(TABLE(variable, variables)[i].name);
-        if (TABLE(variable, variables)[i].value != ABSENT)
+        if (TABLE(variable, variables)[i].value < FREE)
             check_text(TABLE(variable, variables)[i].value);
     }
 }

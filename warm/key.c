@@ -17,7 +17,8 @@ static void compare_machine(void) {
     struct machine here = {0};
     for (word i = 0; i < mapping_count; i++)
         if (mappings[i].kind == VDSO)
-            here = machine_here((const void *)mappings[i].start, mappings[i].end - mappings[i].start);
+            here = machine_here((const void *)mappings[i].start, mappings[i].end - mappings[i].start,
+                                image->machine.cores != 0);
     if (here.processor != image->machine.processor)
         fresh("it was made on another kind of processor", "");
     if (here.kernel != image->machine.kernel)
@@ -26,6 +27,8 @@ static void compare_machine(void) {
         fresh("it was made with another vdso", "");
     if (here.processors != image->machine.processors)
         fresh("it was made for another number of processors", "");
+    if (here.cores != image->machine.cores)
+        fresh("it was made for processors of other cores", "");
 }
 
 /* The value of a variable, or 0. */
@@ -38,11 +41,19 @@ static const char *value_of(const char *name) {
     return 0;
 }
 
+/* Whether a name begins as PREFIX* does. */
+static int fits(const char *entry, const char *pattern) {
+    while (*pattern && *pattern == *entry)
+        pattern++, entry++;
+    return *pattern == '*';
+}
+
 /* Whether `entry`, NAME=value, is among the variables of the key. */
 static int is_listed(const char *entry) {
     for (word i = 0; i < image->variables.count; i++) {
-        const char *rest = begins(entry, text_at(TABLE(variable, variables)[i].name));
-        if (rest && *rest == '=')
+        struct variable each = TABLE(variable, variables)[i];
+        const char *rest = begins(entry, text_at(each.name));
+        if ((rest && *rest == '=') || (each.value == FREE && fits(entry, text_at(each.name))))
             return 1;
     }
     return 0;
@@ -50,12 +61,13 @@ static int is_listed(const char *entry) {
 
 /* PREFIX* in the key: no variable has a name that begins so, but for those that the key lists. */
 static void compare_prefix(const char *pattern) {
+    static char name[64];
     for (char **each = variables; *each; each++) {
-        word size = 0;
-        while (pattern[size] && pattern[size] == (*each)[size])
-            size++;
-        if (pattern[size] == '*' && !is_listed(*each))
-            fresh("it was made without such a variable: ", pattern);
+        if (!fits(*each, pattern) || is_listed(*each))
+            continue;
+        for (word i = 0; *pattern == '*' && i < sizeof name - 1 && (*each)[i] != '='; i++)
+            name[i] = (*each)[i];
+        fresh("it was made without such a variable: ", *name ? name : pattern);
     }
 }
 
@@ -63,6 +75,8 @@ static void compare_variables(void) {
     for (word i = 0; i < image->variables.count; i++) {
         struct variable each = TABLE(variable, variables)[i];
         const char *name = text_at(each.name);
+        if (each.value == FREE)
+            continue;
         if (name[0] && name[length(name) - 1] == '*') {
             compare_prefix(name);
             continue;

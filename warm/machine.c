@@ -5,16 +5,21 @@
 #include <cpuid.h>
 #include <fcntl.h>
 
-/* What libraries choose their code by: the features of cpuid's leaves 0, 1, 7 and 0x80000001, and what the kernel
- * saves of the registers (xcr0). Leaf 1's ebx names the processor that answers, and is left out. */
+/* What libraries choose their code by: the features of cpuid's leaves 0, 1, 7 and 0x80000001, how many threads a core
+ * and a package have (11), and what the kernel saves of the registers (xcr0). Leaf 1's ebx and leaf 11's edx name the
+ * processor that answers, and are left out. */
 static word processor(void) {
-    unsigned seen[5][4] = {{0}}, low = 0, high = 0;
+    unsigned seen[7][4] = {{0}}, low = 0, high = 0;
     __cpuid(0, seen[0][0], seen[0][1], seen[0][2], seen[0][3]);
     __cpuid(1, seen[1][0], seen[1][1], seen[1][2], seen[1][3]);
     seen[1][1] = 0;
     if (seen[0][0] >= 7) {
         __cpuid_count(7, 0, seen[2][0], seen[2][1], seen[2][2], seen[2][3]);
         __cpuid_count(7, 1, seen[3][0], seen[3][1], seen[3][2], seen[3][3]);
+    }
+    for (unsigned level = 0; level < 2 && seen[0][0] >= 11; level++) {
+        __cpuid_count(11, level, seen[5 + level][0], seen[5 + level][1], seen[5 + level][2], seen[5 + level][3]);
+        seen[5 + level][3] = 0;
     }
     __cpuid(0x80000001, seen[4][0], seen[4][1], seen[4][2], seen[4][3]);
     seen[4][1] = 0;
@@ -30,14 +35,52 @@ static word kernel(void) {
     return digest(names[2], 3 * sizeof names[0]);
 }
 
-/* sched_getaffinity(2): libraries size their pools of threads by it. */
-static word processors(void) {
-    word mask[128], count = 0;
+enum { MOST = 8192 };
+
+/* sched_getaffinity(2): libraries size their pools of threads by it. The numbers of the processors, and how many. */
+static word processors(unsigned short *found) {
+    word mask[MOST / 64], count = 0;
     long size = kernel3(__NR_sched_getaffinity, 0, sizeof mask, mask);
     for (long i = 0; i < size / 8; i++)
         for (word rest = mask[i]; rest; rest &= rest - 1)
-            count++;
+            found[count++] = (unsigned short)(64 * i + __builtin_ctzl(rest));
     return count;
+}
+
+/* The digest of a file of a processor, or of its number where there is none. */
+static word of_processor(unsigned processor, const char *name) {
+    static const char before[] = "/sys/devices/system/cpu/cpu";
+    char path[99], *to = path, text[256] = {0};
+    for (const char *from = before; *from;)
+        *to++ = *from++;
+    for (unsigned unit = 1000; unit; unit /= 10)
+        if (processor >= unit || unit == 1)
+            *to++ = (char)('0' + processor / unit % 10);
+    while ((*to++ = *name++))
+        ;
+    long file = kernel4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    if (file < 0)
+        return mixed(~0UL, processor);
+    kernel3(__NR_read, file, text, sizeof text);
+    kernel3(__NR_close, file, 0, 0);
+    return digest(text, sizeof text);
+}
+
+/* Which of the processors are of one core, and which of one package: libraries count them. The same for two masks
+ * where the first processors of both are of as many, the second ones, and so on, whatever their numbers are. */
+static word cores(const unsigned short *found, word count) {
+    static const char *const names[] = {"/topology/thread_siblings_list", "/topology/core_siblings_list"};
+    static word seen[MOST];
+    word result = mixed(1, count);
+    for (int each = 0; each < 2 && count > 1; each++)
+        for (word i = 0; i < count; i++) {
+            word first = 0;
+            seen[i] = of_processor(found[i], names[each]);
+            while (seen[first] != seen[i])
+                first++;
+            result = mixed(result, first);
+        }
+    return result | 1;
 }
 
 /* os.cpu_count() and sysconf(3) count those of the machine. */
@@ -49,7 +92,11 @@ static word online(void) {
     return digest(text, sizeof text);
 }
 
-struct machine machine_here(const void *vdso, word vdso_size) {
-    struct machine here = {mixed(processor(), online()), kernel(), digest(vdso, vdso_size), processors()};
+struct machine machine_here(const void *vdso, word vdso_size, int with_cores) {
+    static unsigned short found[MOST];
+    word count = processors(found);
+    struct machine here = {mixed(processor(), online()), kernel(), digest(vdso, vdso_size), count, 0};
+    if (with_cores)
+        here.cores = cores(found, count);
     return here;
 }

@@ -4,6 +4,7 @@
 
 #include "format.h"
 
-struct machine machine_here(const void *vdso, word vdso_size);
+/* `with_cores`: which of those that may be used are of one core, too. */
+struct machine machine_here(const void *vdso, word vdso_size, int with_cores);
 
 #endif

@@ -1,5 +1,6 @@
 """Which modules may be in an image: those of which every cause and every difference has an answer."""
 
+import functools
 import marshal
 import os
 import re
@@ -27,7 +28,9 @@ NEEDS = "it needs "
 class Verdict:
     """``modules``: what is in the image; ``left_out``: module -> why; ``variables``, ``files``: of the key;
     ``generators``: (module, name in it); ``threads``: modules that start threads, and end them in a fork;
-    ``looked_for``: top-level modules.
+    ``looked_for``: top-level modules; ``whole``: whether they look at all variables; ``cores``: whether they ask which
+    processors are of one core; ``absent``: names that the current directory must not have, and files of devices'
+    drivers.
     """
 
     modules: list[str]
@@ -37,6 +40,9 @@ class Verdict:
     generators: list[tuple[str, str]] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
     looked_for: list[str] = field(default_factory=list)
+    whole: bool = False
+    cores: bool = False
+    absent: set[str] = field(default_factory=set)
 
     def reasons(self) -> dict[str, str]:
         """Return why modules are left out, less those that need one of these."""
@@ -68,12 +74,13 @@ class Audit:
             verdict.modules = [name for name in verdict.modules if name not in seen["failed"]]
             if seen["failure"]:
                 raise Refused(f"the script does not come to at_image(): {seen['failure']}")
-            differing = compare(lambda **changes: self._state(verdict.modules, **changes), self._processors)
+            state = functools.partial(self._state, verdict.modules)
+            differing = compare(state, self._processors, self._environment)
             refuse_deliberate_seeds(set(seen["origins"]), differing.drawn)
             renewed = set(seen["renewed"])
             refused = self._by_differences(differing, verdict, renewed)
             refused |= self._by_causes(asked, differing, {module for module, _ in renewed})
-            refused |= self._by_name(seen) | self._by_reads(seen)
+            refused |= self._by_name(seen) | self._by_reads(seen) | self._by_place(asked, seen)
             if not refused:
                 self._fill(verdict, asked, seen)
                 return verdict
@@ -115,9 +122,16 @@ class Audit:
         return {importer: f"{NEEDS}{NEVER}" for importer, name in seen["edges"] if name == NEVER and importer}
 
     def _by_reads(self, seen: dict[str, Any]) -> dict[str, str]:
-        why = {WHOLE: "all variables", WORDS: WORDS, PROGRAM: PROGRAM, HOST: HOST}
+        why = {WORDS: WORDS, PROGRAM: PROGRAM, HOST: HOST}
         reads = [(name, why[read]) for name, read in seen["reads"] if read in why and name]
         return {name: f"it looks at {what}" for name, what in reads if not registry.answer(name, what)}
+
+    def _by_place(self, asked: causes.Causes, seen: dict[str, Any]) -> dict[str, str]:
+        """What is looked for in the current directory and not there is in the key, if the name is free."""
+        taken = [(name, beside) for name, beside in asked.beside.items() if any(map(os.path.lexists, beside))]
+        refused = {name: f"it asks for {causes.PLACE}" for name, _ in taken if name}
+        bound = [name for name, cause in asked.asked if cause == causes.CORES and seen["bound"]]
+        return refused | dict.fromkeys(bound, "it binds the process to processors")
 
     def _by_causes(self, asked: causes.Causes, differing: Differences, renewing: set[str]) -> dict[str, str]:
         """``renewing``: modules whose after_start renews something: what it asks for again is answered."""
@@ -125,8 +139,9 @@ class Audit:
         for (name, cause), times in asked.asked.items():
             if name.startswith(AFTER) or (name in renewing and (AFTER + name, cause) in asked.asked):
                 continue
-            if cause == causes.PROCESSORS and len(self._processors) > 1:
-                # Their number is in the key. That twins on one processor and on another are alike says the rest.
+            if cause in (causes.PROCESSORS, causes.CORES) and len(self._processors) > 1:
+                # Their number and their cores are in the key. That twins on one processor and on another are alike says
+                # the rest.
                 continue
             made_new = cause == causes.ENTROPY and times == len(differing.generators_of(name))
             if not made_new and not registry.answer(name, cause):
@@ -172,9 +187,14 @@ class Audit:
             raise Refused("; ".join(f"{name}: {why}" for name, why in sorted(refused.items())))
 
     def _fill(self, verdict: Verdict, asked: causes.Causes, seen: dict[str, Any]) -> None:
-        reads = {name for _, name in seen["reads"]} - {WHOLE, WORDS, PROGRAM, HOST}
+        # Who goes through all of them reads each.
+        whole = {module for module, name in seen["reads"] if name == WHOLE}
+        reads = {name for module, name in seen["reads"] if module not in whole or not registry.is_free(name)}
         verdict.threads, verdict.looked_for = asked.starting, seen["looked_for"]
-        verdict.variables = asked.variables | reads | set(registry.ALWAYS)
+        verdict.whole = bool(whole)
+        verdict.cores = any(cause == causes.CORES for _, cause in asked.asked)
+        verdict.absent = asked.drivers.union(*(names for name, names in asked.beside.items() if name))
+        verdict.variables = asked.variables | (reads - {WHOLE, WORDS, PROGRAM, HOST}) | set(registry.ALWAYS)
         verdict.files = {path for path in key_files(asked) if not path.startswith(str(self._directory))}
         if self._script:
             # Of its directory, where a job may write, names are compared; of the script, the text.

@@ -83,6 +83,7 @@ def call_hooks(witness: "Witness") -> "tuple[list[tuple[str, str]], Callable[[],
 def audit() -> None:
     """Import what the plan names, and write what was seen."""
     import marshal
+    import posix
 
     with open(sys.argv[1], "rb") as stream:
         plan: dict[str, Any] = marshal.load(stream)
@@ -94,6 +95,7 @@ def audit() -> None:
     if plan["way"] == "causes":
         witness.install()
     told = own.name_host(plan["host"]) if plan["way"] == "state" else []
+    mask = posix.sched_getaffinity(0)
     failed, failure = do(plan, witness)
     there = set(sys.modules)
     renewed, call_after = call_hooks(witness)
@@ -102,6 +104,7 @@ def audit() -> None:
         witness.executing(own.FORK, lambda: fork(plan["freeze"]))
         call_after()
     found: dict[str, Any] = {"failed": failed, "edges": sorted(witness.edges), "reads": sorted(witness.reads)}
+    found["bound"] = posix.sched_getaffinity(0) != mask
     found |= {"failure": failure, "renewed": renewed, "looked_for": sorted(witness.looked_for)}
     found["origins"] = {name: getattr(sys.modules[name], "__file__", None) for name in there}
     if plan["way"] == "state":

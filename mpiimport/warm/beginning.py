@@ -29,7 +29,8 @@ class Doubt(Exception):
 class Expected:
     """What the program must be. ``names``: top-level modules that imports looked for, of which the script's directory
     must have those in ``beside`` and no others; ``leading``: with what the script must begin; ``script``: the begin
-    that was run, or None; ``module``: the program where it is one, or None.
+    that was run, or None; ``module``: the program where it is one, or None; ``absent``: paths that imports looked for
+    in vain, which must not be there: names of the current directory, and files of devices' drivers.
     """
 
     def __init__(
@@ -39,12 +40,14 @@ class Expected:
         script: "ScriptBegin | None",
         beside: "set[str]",
         module: "ModuleBegin | None",
+        absent: "list[str]",
     ) -> None:
         self.names = names
         self.leading = leading
         self.script = script
         self.module = module
         self.beside = names & beside
+        self.absent = absent
 
 
 def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
@@ -72,6 +75,9 @@ def _program(words: list[str], expected: Expected) -> "list[Any]":
     """Return the program's code, or that of its rest, and its namespace; of a module what runs it. No frame below the
     program keeps any of it."""
     program = Program.parse(words)
+    there = [path for path in expected.absent if os.path.exists(path)]
+    if there:
+        raise Doubt(f"imports would find {there[0]}, which was not there")
     if expected.module is None:
         _compare(program, expected)
     first = program.search_entry()

@@ -1,5 +1,6 @@
 """What modules asked the kernel for while they were imported, from what warm/recorder.c wrote."""
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ MEMORY, LIMITS, MACHINE, HOST, PLACE, NETWORK, MPI, KERNEL = (
     "what the kernel keeps of a process",
 )
 PROCESSORS, PROCESSOR, IDENTITY, INPUT = "the processors", "the processor that it runs on", "who runs it", "input"
+CORES, DRIVER, VARIABLES, MAPPINGS = "cores", "a device's driver", "all variables", "its mappings"
 HAZARDS = {
     **dict.fromkeys(("getrandom",), ENTROPY),
     **dict.fromkeys(("gettimeofday", "time", "times", "getrusage", "rdtsc"), TIME),
@@ -45,7 +47,9 @@ HAZARDS = {
     # mbind(2) is none: it says where pages lie, not what they hold.
     **dict.fromkeys(("mlock", "mlockall", "mlock2", "set_mempolicy"), MEMORY),
     **dict.fromkeys(("chdir", "fchdir", "umask", "setrlimit", "setpriority", "setsid", "setpgid"), KERNEL),
-    **dict.fromkeys(("kill", "personality", "seccomp", "pkey_alloc", "sched_setaffinity"), KERNEL),
+    **dict.fromkeys(("kill", "personality", "seccomp", "pkey_alloc"), KERNEL),
+    # Who goes from one processor to the next asks each what it is. Whether the mask is as before, auditing.py looks.
+    **dict.fromkeys(("sched_setaffinity",), CORES),
     **dict.fromkeys(("setitimer", "alarm", "timer_create", "timerfd_create", "signalfd", "signalfd4"), KERNEL),
     **dict.fromkeys(("memfd_create", "memfd_secret", "io_uring_setup", "userfaultfd", "perf_event_open"), KERNEL),
     **dict.fromkeys(("connect", "bind"), NETWORK),
@@ -57,6 +61,8 @@ OPENS = {"open": 1, "openat": 2, "openat2": 2}
 WRITING = 0o3 | 0o100
 # It belongs to the launched process, and so does what it opens in constructors.
 MPI_LIBRARY = re.compile(r"/lib(mpi|mpich|open-rte|open-pal|pmi2?|pmix|ucp|ucs|fabric)[^/]*\.so[^/]*$")
+# It belongs to a device, which begins with a process. Where there is none, the driver has not made its file.
+DRIVER_LIBRARIES = {"libcuda.so": "/dev/nvidiactl", "libhsa-runtime64.so": "/dev/kfd", "libze_loader.so": "/dev/dri"}
 ENTROPY_FILES = ("/dev/urandom", "/dev/random")
 # madvise(2): MADV_DONTNEED, MADV_FREE, MADV_DONTFORK, MADV_WIPEONFORK. The first two count on zeros afterwards.
 MARKING = {4, 8, 10, 18}
@@ -64,25 +70,36 @@ MARKING = {4, 8, 10, 18}
 OF_DAY = {0, 5, 11}
 NAMES_MEMORY = 0x53564D41  # prctl(2), PR_SET_VMA
 OF_PROCESS = ("/proc/", "/sys/", "/dev/")
+OF_PROCESSORS = ("/sys/devices/system/cpu", "/proc/cpuinfo")
 HARMLESS = {"/dev/null", "/proc", "/proc/self", "/proc/filesystems"}
+OF_PROC_SELF = {"environ": VARIABLES, "maps": MAPPINGS}
 # What threads that end in a fork give back, which the writer looks at once more; and the fork itself.
 OF_ANY_FORK = {MEMORY, CHILD}
 CLONES, CLONE_THREAD = ("clone", "clone3"), 0x10000
 # What the preloaded library saw: see warm/variables.c.
 ASKS = {"entropy": ENTROPY, "time": TIME}
 NO_FILE = -2
+# Names begin in the current directory: where calls take no other, and where openat(2) and its kin are told so.
+WITHOUT_DIRECTORY = {"open", "stat", "lstat", "access", "readlink"}
+AT_FDCWD = {-100, (1 << 32) - 100}
+# Names that imports look for in the current directory, of which each start looks whether they are there now.
+MOST_BESIDE = 16
 
 
 @dataclass
 class Causes:
     """``asked``: (module, hazard) -> how often; ``opened``: files and directories that were read;
-    ``files``: path -> was it there; ``variables``: those that C read; ``starting``: modules that started threads."""
+    ``files``: path -> was it there; ``variables``: those that C read; ``starting``: modules that started threads;
+    ``beside``: module -> names of the current directory that it looked for in vain;
+    ``drivers``: files that the drivers of devices make, which were not there."""
 
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
     opened: set[str] = field(default_factory=set)
     files: dict[str, bool] = field(default_factory=dict)
     variables: set[str] = field(default_factory=set)
     starting: set[str] = field(default_factory=set)
+    beside: dict[str, set[str]] = field(default_factory=dict)
+    drivers: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -143,6 +160,8 @@ class _Reading:
         if call.path:
             _note_file(self.found, call)
         hazard = _hazard(call)
+        if call.path and call.result == NO_FILE:
+            hazard = self._take_absent(call, owner, hazard)
         if hazard and not (self._stack[-1] == FORK and hazard in OF_ANY_FORK):
             self._charge(owner, hazard)
 
@@ -157,6 +176,20 @@ class _Reading:
             for each in self._threads.values():
                 self._charge(each, THREAD)
 
+    def _take_absent(self, call: Call, owner: str, hazard: str) -> str:
+        """Note what was looked for and is not there; return the hazard that is left."""
+        device = DRIVER_LIBRARIES.get(_library(call.path))
+        if device:
+            self.found.drivers.add(device)
+        first = call.path.partition("/")[0]
+        given = call.name in WITHOUT_DIRECTORY or call.arguments[0] in AT_FDCWD
+        if not owner or hazard != PLACE or not given or first in (".", ".."):
+            return hazard
+        if len({first}.union(*self.found.beside.values())) > MOST_BESIDE:
+            return hazard
+        self.found.beside.setdefault(owner, set()).add(first)
+        return ""
+
     def _charge(self, owner: str, hazard: str) -> None:
         if owner:
             self.found.asked[owner, hazard] = self.found.asked.get((owner, hazard), 0) + 1
@@ -167,6 +200,11 @@ def _calls(log: Path) -> Iterator[Call]:
         for line in stream:
             thread, name, result, *numbers, path = line.rstrip("\n").split(" ", 7)
             yield Call(int(thread), name, int(result), tuple(map(int, numbers)), path)
+
+
+def _library(path: str) -> str:
+    """Return the name of a library without its version."""
+    return os.path.basename(path).partition(".so")[0] + ".so"
 
 
 def _note_file(found: Causes, call: Call) -> None:
@@ -208,10 +246,14 @@ def _of_open(call: Call) -> str:
         return MPI
     if call.path in ENTROPY_FILES:
         return ENTROPY
+    if call.result >= 0 and _library(call.path) in DRIVER_LIBRARIES:
+        return DRIVER
     if call.arguments[OPENS[call.name]] & WRITING:
         return "" if "/__pycache__/" in call.path or call.path == "/dev/null" else FILES
     if not call.path.startswith("/"):
         return PLACE
     if call.path in HARMLESS or not call.path.startswith(OF_PROCESS):
         return ""
-    return PROCESSORS if call.path.startswith("/sys/devices/system/cpu") else MACHINE
+    if call.path.startswith(OF_PROCESSORS):
+        return PROCESSORS
+    return OF_PROC_SELF.get(call.path.removeprefix("/proc/self/"), MACHINE)

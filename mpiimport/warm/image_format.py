@@ -6,12 +6,16 @@ from typing import BinaryIO, NamedTuple
 
 MAGIC, VERSION = 0x6D7261772D69706D, 3
 PAGE, BLOCK = 4096, 1 << 20
-ABSENT, OF_TREE = (1 << 64) - 1, (1 << 64) - 2
+ABSENT = (1 << 64) - 1
+# The value of a variable that may have any, and the device of a file of a container's own tree.
+FREE = OF_TREE = (1 << 64) - 2
 ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED = range(6)
 SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "names", "text")
 # Numbers of one entry in each section; a text is bytes.
 WIDTHS = {"files": 6, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "words": 1, "blocks": 1, "names": 1}
-THREAD, MEMORY, MACHINE = 12, 7, 4
+THREAD, MEMORY, MACHINE = 12, 7, 5
+# Of what is said of the machine, the number of processors.
+PROCESSORS = 3
 BEFORE = 8
 HEADER = struct.Struct(f"<{BEFORE + THREAD + MEMORY + MACHINE + 2 * len(SECTIONS)}Q")
 CHECKSUM_AT = 24
@@ -84,7 +88,7 @@ class Image:
 
 class Tables:
     """Header and tables of a packed image. ``body_at``, ``file_size``: where its body begins, and what the file has;
-    ``machine``: digests of processor, kernel and vdso, and how many processors there were.
+    ``processors``: how many the maker had.
 
     Raises Damaged where they are not as they were written.
     """
@@ -105,7 +109,7 @@ class Tables:
         self._data = first + stream.read(tables_end - len(first))
         if digest(self._data[:CHECKSUM_AT] + bytes(8) + self._data[CHECKSUM_AT + 8 :]) != checksum:
             raise Damaged("the checksum of its tables is another")
-        self.machine: tuple[int, ...] = numbers[BEFORE + THREAD + MEMORY :][:MACHINE]
+        self.processors: int = numbers[BEFORE + THREAD + MEMORY + PROCESSORS]
         self._sections = numbers[BEFORE + THREAD + MEMORY + MACHINE :]
 
     def count(self, name: str) -> int:

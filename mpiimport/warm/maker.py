@@ -185,10 +185,13 @@ def _write(image: Path, words: list[str], verdict: Verdict, more: dict[str, Any]
         "modules": verdict.modules,
         "image": str(image.absolute()),
         "words": [os.fsencode(word) for word in words],
-        "variables": key_variables(verdict.variables),
+        "variables": key_variables(verdict),
+        "free": [os.fsencode(pattern) for pattern in registry.FREE] if verdict.whole else [],
         "files": sorted(map(os.fsencode, verdict.files)),
         "generators": verdict.generators,
         "threads": bool(verdict.threads),
+        "cores": verdict.cores,
+        "absent": sorted(verdict.absent),
         "said": str(said),
         **more,
     }
@@ -205,12 +208,15 @@ def _write(image: Path, words: list[str], verdict: Verdict, more: dict[str, Any]
     return Made(verdict, *map(int, rest.split()))
 
 
-def key_variables(names: set[str]) -> dict[bytes, bytes | None]:
+def key_variables(verdict: Verdict) -> dict[bytes, bytes | None]:
     """Return the variables of the key with their values, and the prefixes of which there are no others."""
-    starts = tuple(pattern[:-1] for pattern in registry.PREFIXES)
+    patterns = (*registry.PREFIXES, *(("*",) if verdict.whole else ()))
+    starts = tuple(pattern[:-1] for pattern in patterns)
     there = {name for name in os.environ if name.startswith(starts)}
-    found = {os.fsencode(name): os.environb.get(os.fsencode(name)) for name in names | there}
-    return {**found, **{pattern.encode(): None for pattern in registry.PREFIXES}}
+    if verdict.whole:
+        there = {name for name in there if not registry.is_free(name)}
+    names = map(os.fsencode, verdict.variables | there)
+    return {**{name: os.environb.get(name) for name in names}, **{pattern.encode(): None for pattern in patterns}}
 
 
 def _write_plain(image: Path, words: list[str]) -> None:

@@ -1,13 +1,14 @@
 """The maker: ``python [options] making.py PLAN`` imports modules, forks, and writes the memory of the child.
 
 PLAN is a file that marshal reads: a dictionary with ``modules`` to import, in this order; ``image``, the file to write;
-``words``, the interpreter and its options; ``variables`` and ``files`` of the key; ``generators``: (module, attribute);
-``freeze``: the extension module; ``without``: remedies that are left out; ``threads``: modules whose libraries may
-have started threads, for their fork handlers end them; ``leading``: with what the script must begin; ``script``: what
-ScriptBegin takes, where the image holds what the script does, or nothing; ``module``: what ModuleBegin takes, where the
-program is one, or nothing; ``names``: what imports looked for;
-``beside``: modules that were beside the script then; ``said``: a file for what is to be said; ``place``: the directory
-of the kept stores for one of which the image is made, or nothing; ``kept``: what StoreBehind takes, or nothing.
+``words``, the interpreter and its options; ``variables``, ``free`` and ``files`` of the key; ``generators``: (module,
+attribute); ``freeze``: the extension module; ``without``: remedies that are left out; ``threads``: modules whose
+libraries may have started threads, for their fork handlers end them; ``leading``: with what the script must begin;
+``script``: what ScriptBegin takes, where the image holds what the script does, or nothing; ``module``: what
+ModuleBegin takes, where the program is one, or nothing; ``names``: what imports looked for; ``beside``: modules that
+were beside the script then; ``cores``: whether imports asked which processors are of one core; ``absent``: paths that
+no start may have; ``said``: a file for what is to be said; ``place``: the directory of the kept stores for one of which
+the image is made, or nothing; ``kept``: what StoreBehind takes, or nothing.
 """
 
 import sys
@@ -117,6 +118,7 @@ def write(pid: int, plan: "dict[str, Any]", place: "tuple[int, int]", digest: "A
             raise Refused("the process of which the image is to be ended early")
         room = functools.partial(make_room, plan["place"]) if plan["place"] else None
         writer = Writer(pid, place, digest, room)
+        writer.free(plan["free"])
         size, body = writer.write(plan["image"], plan["words"], plan["variables"], plan["files"])
     except Refused as exc:
         return f"refused: {exc}"
@@ -172,17 +174,25 @@ def make() -> None:
     if pid:
         say(plan, write(pid, plan, numbers_of(freeze.place()), freeze.digest))
         posix._exit(0)
+    if plan["cores"]:
+        freeze.note_cores()
     start.words = freeze.freeze()
     if not start.words:
         posix._exit(1)
     module = beginning_of_module.ModuleBegin(*plan["module"]) if plan["module"] else None
-    expected = beginning.Expected(names, plan["leading"], script, set(plan["beside"]), module)
+    beside = set(plan["beside"])
+    expected = beginning.Expected(names, plan["leading"], script, beside, module, plan["absent"])
     raise SystemExit(beginning.begin(start, expected, plan["without"]))
 
 
 def acts_at_its_end(value: "Any") -> bool:
-    """Tell whether code of a class runs when an object ends. Streams are looked after, and generators have no cycle."""
+    """Tell whether code of a class runs when an object ends. Streams are looked after, and generators have no cycle.
+
+    nanobind counts at the end what it has made, and writes what has not ended.
+    """
     kind = type(value)
+    if kind.__module__ == "nanobind":
+        return True
     return kind.__module__ not in ("_io", "builtins") and hasattr(kind, "__del__")
 
 

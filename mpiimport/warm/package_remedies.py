@@ -66,6 +66,29 @@ def _psutil(start: "Start") -> None:
                 setattr(psutil, name + "_2", getattr(psutil, name).copy())
 
 
+def _urllib3(start: "Start") -> None:
+    """Whether the system can bind an address of IPv6."""
+    connection: Any = sys.modules.get("urllib3.util.connection")
+    if connection is not None:
+        connection.HAS_IPV6 = connection._has_ipv6("::1")
+
+
+def _numba(start: "Start") -> None:
+    """How wide the terminal is, to which messages are written."""
+    functions: Any = sys.modules.get("numba.core.types.functions")
+    if functions is not None:
+        functions._termwidth = functions.get_terminal_size().columns
+
+
+def _dask(start: "Start") -> None:
+    """How many processors the control group may use: what has followed from it, cannot be made new."""
+    system: Any = sys.modules.get("dask.system")
+    if system is not None:
+        count = system.cpu_count()
+        if count != system.CPU_COUNT:
+            raise RuntimeError(f"dask has counted {system.CPU_COUNT} processors, and may use {count}")
+
+
 # Classes whose objects are looked for when the image is made.
 CLASSES = ("dateutil.parser._parser.parserinfo", "tempfile._RandomNameSequence")
 REMEDIES: "dict[str, Callable[[Start], None]]" = {
@@ -74,4 +97,7 @@ REMEDIES: "dict[str, Callable[[Start], None]]" = {
     "sympy": _sympy,
     "dateutil": _dateutil,
     "psutil": _psutil,
+    "urllib3": _urllib3,
+    "dask": _dask,
+    "numba": _numba,
 }

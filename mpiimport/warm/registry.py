@@ -6,9 +6,30 @@ A cause without a row keeps its module out of the image.
 
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 
-from .causes import CHILD, ENTROPY, FILES, HOST, KERNEL, LIMITS, MACHINE, NUMBER, PLACE, TIME
+from mpiimport import rank_variables
 
+from .causes import (
+    CHILD,
+    ENTROPY,
+    FILES,
+    HOST,
+    KERNEL,
+    LIMITS,
+    MACHINE,
+    MAPPINGS,
+    NETWORK,
+    NUMBER,
+    PLACE,
+    TERMINAL,
+    TIME,
+    VARIABLES,
+)
+from .witness import PROGRAM
+
+# Modules that define such classes: file systems.
+FSSPEC = ("spec", "asyn", "archive", *(f"implementations.{name}" for name in ("local", "memory", "cached", "http")))
 # (module, cause) -> remedy, or why it is nothing to another process.
 ANSWERS: Mapping[tuple[str, str], str] = {
     ("random", ENTROPY): "after_fork",
@@ -34,6 +55,31 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("joblib._multiprocessing_helpers", FILES): "nothing",
     ("joblib._multiprocessing_helpers", ENTROPY): "temporary_names",
     ("joblib._multiprocessing_helpers", NUMBER): "temporary_names",
+    # Whether the system has the protocol: in another namespace of the network it may not.
+    ("urllib3.util.connection", NETWORK): "urllib3",
+    # How wide it is.
+    ("numba.core.types.functions", TERMINAL): "numba",
+    # libffi, for its first callback: how memory may be executed.
+    ("llvmlite.binding.executionengine", MACHINE): "the kernel's version is in the key",
+    # How many processors its control group may use.
+    ("dask.system", MACHINE): "dask",
+    ("dask.system", NUMBER): "nothing",
+    # Each of its classes keeps it, and has it made new in a child.
+    **dict.fromkeys([(f"fsspec.{name}", NUMBER) for name in FSSPEC], "after_fork"),
+    # What files are called of which it keeps the modules.
+    ("inspect", PLACE): "inspect",
+    ("inspect", PROGRAM): "inspect",
+    # `ldconfig -p`, which prints /etc/ld.so.cache.
+    ("ctypes.util", CHILD): "the file is in the key",
+    # Whether CUDA's libraries are there. They ask for the time, and for the kernel's release; without a device nothing
+    # uses what they keep of it, and with a device's driver there is no image.
+    ("torch", MAPPINGS): "the image has the libraries",
+    ("torch", HOST): "the kernel's version is in the key",
+    ("torch", TIME): "CUDA's driver is not there",
+    ("torch._C", TIME): "CUDA's driver is not there",
+    # MKL looks for INTEL_ISA_DISABLE, and writes down a directory that nothing reads.
+    ("torch._C", VARIABLES): "the variable is in the key",
+    ("torch._C", PLACE): "nothing",
     # What its documentation shows.
     ("scipy.stats._new_distributions", ENTROPY): "random numbers in an example",
 }
@@ -49,6 +95,7 @@ DIFFERENCES: Mapping[str, str] = {
     r"(posix:environ|os:environ\._data)\[.*\]": "environment",
     r"sys:(orig_)?argv\[.*\]": "command_line",
     r"platform:_uname_cache.*": "platform",
+    r"inspect:(modulesbyfile|_filesbymodname)\..*": "inspect",
     r"sympy\.core\.symbol:Dummy\._base_dummy_index": "sympy",
     # What a trial was called that is over.
     r"joblib\._multiprocessing_helpers:name": "nothing",
@@ -61,9 +108,11 @@ DIFFERENCES: Mapping[str, str] = {
 CLASSES: Mapping[str, str] = {
     "sympy.core.symbol.Dummy": "sympy",
     "tempfile._RandomNameSequence": "temporary_names",
+    "fsspec.spec._Cached": "after_fork",
 }
 # Generators that remedies seed in any case.
 SEEDED_ANEW = ("random:_inst", "numpy.random.mtrand:_rand")
+OURS = "MPIIMPORT"
 # Variables that libraries may read without getenv, or that only their presence makes them read. PREFIX*: all of them.
 PREFIXES = (
     "PYTHON*",
@@ -80,7 +129,24 @@ PREFIXES = (
     "NPY_*",
     "GFORTRAN_*",
 )
-ALWAYS = ("LANG", "LANGUAGE", "TZ", "TZDIR", "LOCPATH", "GLIBC_TUNABLES", "GCONV_PATH", "HOME", "GOTO_NUM_THREADS")
+ALWAYS = (
+    *("LANG", "LANGUAGE", "TZ", "TZDIR", "LOCPATH", "GLIBC_TUNABLES", "GCONV_PATH", "HOME"),
+    *("GOTO_NUM_THREADS", "INTEL_ISA_DISABLE"),
+)
+
+# Who looks at all variables puts all of them in the key but these, which launchers, batch systems and shells give to
+# each process. One of the twins has others of them, so who keeps anything of them is left out.
+FREE = (
+    *(name for row in rank_variables.VARIABLES for name in row if name),
+    *(prefix + "*" for prefix in rank_variables.PREFIXES),
+    *("SLURM_*", "SLURMD_*", "SRUN_*", "PBS_*", "LSB_*", "JSM_*", "FLUX_*", "OMPI_*", "PRTE_*", "I_MPI_*", "HYDRA_*"),
+    *("PWD", "OLDPWD", "SHLVL", "_", OURS + "*"),
+)
+
+
+def is_free(name: str) -> bool:
+    """Tell whether a variable is one that each process may have otherwise."""
+    return any(fnmatchcase(name, pattern) for pattern in FREE)
 
 
 def answer(module: str, cause: str) -> str:

@@ -166,6 +166,15 @@ def _platform(start: Start) -> None:
         platform._uname_cache = names
 
 
+def _inspect(start: Start) -> None:
+    """``inspect.getmodule`` keeps which file is which module's, relative names by the current directory. It finds them
+    again."""
+    inspect: Any = sys.modules.get("inspect")
+    if inspect is not None:
+        inspect.modulesbyfile.clear()
+        inspect._filesbymodname.clear()
+
+
 def _time_zone(start: Start) -> None:
     """``time.timezone`` and ``time.tzname`` follow from the year, and modules that read dates are told by them."""
     import time
@@ -192,6 +201,7 @@ REMEDIES: "dict[str, Callable[[Start], None]]" = {
     "generators": _generators,
     "logging": _logging,
     "platform": _platform,
+    "inspect": _inspect,
     "multiprocessing": _multiprocessing,
     **package_remedies.REMEDIES,
 }

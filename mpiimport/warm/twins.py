@@ -13,14 +13,13 @@ import os
 import re
 import signal
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from .graph import GENERATOR, are_alike, blind
+from .registry import FREE, OURS, is_free
 
 State = dict[str, str]
-# What another rank is told.
-OTHER_RANK = {"PMI_RANK": "1", "OMPI_COMM_WORLD_RANK": "1", "PMIX_RANK": "1", "SLURM_PROCID": "1", "TMPDIR": "/"}
 # personality(2)
 ADDR_NO_RANDOMIZE = 0x0040000
 ELEMENT = re.compile(r"(.*)\[\d+\]")
@@ -51,15 +50,23 @@ class Differences:
         return value[1:-1] if value.startswith("<") and value.endswith(">") else ""
 
 
-def compare(look: Callable[..., State], processors: list[int]) -> Differences:
+def of_another_rank(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that another rank may have otherwise, each with another value, set or not."""
+    names = {name for name in environment if is_free(name) and not name.startswith(OURS)}
+    names |= {"SLURM_PROCID", *(pattern.replace("*", "PLANTED") for pattern in FREE)}
+    return {**{name: environment.get(name, "") + "1" for name in names}, "TMPDIR": "/"}
+
+
+def compare(look: Callable[..., State], processors: list[int], environment: Mapping[str, str]) -> Differences:
     """Return how twins differ. ``look`` imports in a new process, changed by ``environment``, ``cwd``, ``host`` (its
-    name) and ``before``, a function for the child; ``processors``: at most two that it may be bound to.
+    name) and ``before``, a function for the child; ``processors``: at most two that it may be bound to;
+    ``environment``: that of the first.
     """
     one, another = processors[0], processors[-1]
     first = look()
     second = look(before=lambda: begin_child(fixed=True))
     third = look(before=lambda: begin_child(fixed=True, processor=one))
-    other = {"environment": OTHER_RANK, "cwd": "/", "host": "another-host"}
+    other = {"environment": of_another_rank(environment), "cwd": "/", "host": "another-host"}
     fourth = look(**other, before=lambda: begin_child(fixed=True, processor=another))
     own = _unlike(third, fourth) | _unlike(first, second)
     own -= _reordered([first, second, third, fourth], own)

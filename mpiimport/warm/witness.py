@@ -21,6 +21,8 @@ OWN = "mpiimport"
 AFTER = "after_start of "
 SCRIPT = "__main__"
 WHOLE = "*"
+# Functions of which the results are the same in every process, whatever they ask for: see registry.py.
+ON_BEHALF = {"inspect": "getmodule", "ctypes.util": "find_library"}
 # Stand for what a module looks at beside variables.
 WORDS, PROGRAM, HOST = "the command line", "the program's module", "the host's name"
 
@@ -76,7 +78,8 @@ class Witness:
         self._watch_host()
         sys.argv, sys.orig_argv = self._words(sys.argv), self._words(sys.orig_argv)
         main = self._main(type(sys))("__main__")
-        main.__file__ = "app.py"
+        # It is not there: Python looks whether it is.
+        main.__file__ = "/dev/null/app.py"
         sys.modules["__main__"] = main
 
     def _words(self, words: list[str]) -> list[str]:
@@ -120,6 +123,8 @@ class Witness:
                 result = function(*arguments)
                 if name == "platform":
                     self._watch_platform(sys.modules[name])
+                if name in ON_BEHALF:
+                    self._stand_for(name, ON_BEHALF[name])
                 return result
             finally:
                 for stream in (sys.stdout, sys.stderr):
@@ -130,6 +135,12 @@ class Witness:
                 posix.access(MARK + "end/" + name, 0)
 
         return marked
+
+    def _stand_for(self, name: str, function: str) -> None:
+        """Let a module stand for what its function asks for, whoever calls it."""
+        module: Any = sys.modules[name]
+        wrapped = getattr(module, function)
+        setattr(module, function, lambda *given, **named: self.executing(name, lambda: wrapped(*given, **named)))
 
     def _watch_host(self) -> None:
         """Note who asks Python for the host's name alone; the rest of what uname(2) says is in the key.

@@ -13,6 +13,7 @@ from .image_format import (
     ANONYMOUS,
     BLOCK,
     CHECKSUM_AT,
+    FREE,
     MACHINE,
     MAPPED,
     OF_TREE,
@@ -74,6 +75,11 @@ class Writer:
             handler = signals[4 * number - 4 : 4 * number]
             if handler[0]:
                 image.tables["signals"].append((number, *handler))
+
+    def free(self, patterns: list[bytes]) -> None:
+        """Let variables of these names have any value, in an image of which the key has all others."""
+        for pattern in patterns:
+            self._image.tables["variables"].append((self._image.add_text(pattern), FREE))
 
     def write(
         self, path: str, words: list[bytes], variables: "dict[bytes, bytes | None]", files: list[bytes]

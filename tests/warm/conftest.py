@@ -100,6 +100,16 @@ def warm_with_packages(warm_with: Callable[[str], Warm]) -> Warm:
     return warm_with(str(environment_with("warm_packages")))
 
 
+@pytest.fixture
+def warm_with_corpus(warm_with: Callable[[str], Warm]) -> Warm:
+    return warm_with(str(environment_with("corpus")))
+
+
+@pytest.fixture
+def warm_with_torch(warm_with: Callable[[str], Warm]) -> Warm:
+    return warm_with(str(environment_with("torch_packages")))
+
+
 def interpreters() -> list[str]:
     """The Pythons that this machine has, each version once, and Debian's, which is no PIE."""
     found = {}

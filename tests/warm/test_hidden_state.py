@@ -1,6 +1,7 @@
 """Modules that keep what belongs to one process are left out of an image, refused, or made new: never shared."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +22,6 @@ LEFT_OUT = {
     "two generators, one hidden": "import random\nVALUE = random.Random()\nhidden = iter([random.Random()])",
     "generator's frame": "import random\ndef g(r):\n    while True: yield r.random()\nVALUE = g(random.Random())",
     "directory": "import os\nVALUE = os.getcwd()",
-    "relative file": "import os\nVALUE = os.path.exists('made')",
     "network": "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 0))\nVALUE = s.getsockname()\ns.close()",
     "host": "import socket\nVALUE = socket.gethostname()",
     "terminal": "import os\nVALUE = os.isatty(1)",
@@ -46,6 +46,8 @@ LEFT_OUT = {
     "umask": "import os\nVALUE = os.umask(0o22)",
     "timer": "import signal\nVALUE = signal.setitimer(signal.ITIMER_REAL, 1000)",
     "all variables": "import os\nVALUE = dict(os.environ)",
+    "how many variables": "import os\nVALUE = len(os.environ)",
+    "variables of launchers": "import os\nVALUE = [name for name in os.environ if name.startswith('SLURM_')]",
     "own mappings": "VALUE = open('/proc/self/maps').read()",
     "temporary directory": "import tempfile\nVALUE = tempfile.mkdtemp()",
 }
@@ -61,7 +63,7 @@ REFUSED = {
     ),
 }
 SHOWN = "import plant, json\nprint(plant.VALUE)"
-EVERYDAY = {"pid in a closure", "clock", "entropy", "generator's frame", "two generators, one hidden", "relative file"}
+EVERYDAY = {"pid in a closure", "clock", "entropy", "generator's frame", "two generators, one hidden"}
 EVERYDAY |= {
     "host by platform",
     "seed by rank",
@@ -71,6 +73,7 @@ EVERYDAY |= {
     "child",
     "timer",
     "own mappings",
+    "variables of launchers",
 }
 
 
@@ -165,6 +168,38 @@ def test_the_number_of_processors_is_in_the_key(warm: Warm, text: str) -> None:
     assert warm.start_warm(script).stdout == warm.plain(script).stdout
     one = str(min(os.sched_getaffinity(0)))
     warm.start_fresh("another number of processors", script, before=("taskset", "-c", one))
+
+
+def test_all_variables_are_in_the_key_where_an_import_looks_at_all(warm: Warm) -> None:
+    """But those that launchers and shells give to each process, of which it keeps nothing."""
+    warm.module("plant", "import os\nVALUE = [name for name, _ in os.environ.items() if name.startswith('PLANTED_')]")
+    script = warm.script("import plant\nprint(plant.VALUE)")
+    assert "left out" not in warm.bake(script, PLANTED_A="1")
+    of_a_rank = {"PMI_RANK": "3", "MPI_LOCALNRANKS": "4", "SLURM_NODEID": "7", "OLDPWD": "/x", "MPIIMPORT_KEEP": "auto"}
+    assert warm.start_warm(script, PLANTED_A="1", **of_a_rank).stdout == "['PLANTED_A']\n"
+    another = warm.start_fresh("made without such a variable: PLANTED_B", script, PLANTED_A="1", PLANTED_B="2")
+    assert another.stdout == "['PLANTED_A', 'PLANTED_B']\n"
+    warm.start_fresh("another value of the variable PLANTED_A", script, PLANTED_A="2")
+    assert warm.start_fresh("another value of the variable PLANTED_A", script).stdout == "[]\n"
+
+
+def test_a_name_in_the_current_directory_is_in_the_key(warm: Warm, tmp_path: Path) -> None:
+    warm.module("plant", "import os\nVALUE = os.path.exists('not_made')")
+    script = warm.script("import plant\nprint(plant.VALUE)")
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == "False\n"
+    (tmp_path / "work" / "not_made").touch()
+    assert warm.start_fresh("imports would find not_made", script).stdout == "True\n"
+    assert "left out plant: it asks for the current directory" in warm.bake(script)
+
+
+def test_a_library_that_is_looked_for_is_in_an_image(warm: Warm) -> None:
+    """`ctypes.util.find_library` starts ldconfig, which prints a file that is in the key."""
+    warm.module("plant", "import ctypes.util\nVALUE = ctypes.util.find_library('dl')")
+    script = warm.script("import plant\nprint(plant.VALUE)")
+    assert "left out" not in warm.bake(script)
+    assert b"/etc/ld.so.cache" in warm.image.read_bytes()
+    assert warm.start_warm(script) == warm.plain(script)
 
 
 def test_an_order_that_follows_addresses_is_any_order(warm: Warm) -> None:

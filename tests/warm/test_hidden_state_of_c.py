@@ -1,5 +1,6 @@
 """What only C code of a module keeps of its process: seen by what it asks for, left out, refused, or in the key."""
 
+import os
 import shutil
 import subprocess
 import sysconfig
@@ -7,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import run
 from tests.conftest import but_everyday
 
 from .conftest import Warm
 
 C = """
 #include <Python.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <pthread.h>
@@ -30,6 +33,17 @@ C = """
 #include <unistd.h>
 #include <x86intrin.h>
 static long kept;
+static cpu_set_t mask, one;
+/* Go from one processor to the next, as MKL does to count their cores. */
+static void visit(void) {
+    sched_getaffinity(0, sizeof mask, &mask);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &mask)) {
+            CPU_ZERO(&one);
+            CPU_SET(i, &one);
+            sched_setaffinity(0, sizeof one, &one);
+        }
+}
 static struct timespec now;
 static pthread_t thread;
 static char text[99];
@@ -60,6 +74,11 @@ OF_C = {
     "a child": "if (!fork()) _exit(0); wait(0)",
     "its processor": "kept = sched_getcpu()",
     "the directory": "kept = getcwd(text, 99)[1]",
+    "a binding": "visit()",
+    "all variables": 'int f = open("/proc/self/environ", 0); (void)!read(f, text, 99); close(f)',
+    "its mappings": 'int f = open("/proc/self/maps", 0); (void)!read(f, text, 99); close(f)',
+    "a device's driver": 'int f = open("libcuda.so.1", O_CREAT, 0600); close(f); kept = !dlopen("./libcuda.so.1", 2)',
+    "a name taken in the directory": 'mkdir("here", 0700); kept = open("here/libplant.so", 0)',
     "the host": "gethostname(text, 99)",
     "the terminal": "kept = isatty(0)",
     "limits": "struct rlimit l; getrlimit(RLIMIT_NOFILE, &l); kept = (long)l.rlim_cur",
@@ -70,13 +89,14 @@ OF_C = {
     "seeded memory": 'int f = open("/dev/urandom", 0); (void)!read(f, &kept, 8); close(f)',
 }
 EVERYDAY_OF_C = {"libc's seed by pid", "memory that is wiped", "rdtsc"}
-EVERYDAY_OF_C |= {"entropy of a thread that is over"}
+EVERYDAY_OF_C |= {"a device's driver", "entropy of a thread that is over"}
 
 
 def compiled(source: Path, warm: Warm, compiler: str = "gcc") -> None:
     include = sysconfig.get_path("include")
     library = warm.modules / f"plant{sysconfig.get_config_var('EXT_SUFFIX')}"
-    subprocess.run([compiler, "-w", "-shared", "-fPIC", f"-I{include}", source, "-o", library], check=True, timeout=60)
+    command = [compiler, "-w", "-D_GNU_SOURCE", "-shared", "-fPIC", f"-I{include}", source, "-o", library]
+    subprocess.run(command, check=True, timeout=60)
 
 
 @pytest.mark.parametrize("name", but_everyday(OF_C, EVERYDAY_OF_C))
@@ -167,3 +187,67 @@ def test_a_variable_that_c_reads_is_in_the_key(warm: Warm, tmp_path: Path) -> No
     assert "left out" not in warm.bake(script)
     assert warm.start_warm(script).stdout == "0\n"
     assert warm.start_fresh("ONLY_C_ASKS", script, ONLY_C_ASKS="").stdout == "1\n"
+
+
+@pytest.mark.parametrize("name", ["beside", "sub/beside"])
+def test_what_is_not_in_the_current_directory_must_not_be_there(warm: Warm, tmp_path: Path, name: str) -> None:
+    """As ld.so looks for libraries there, by an empty entry of a search path."""
+    source = tmp_path / "plant.c"
+    source.write_text(C % f'int f = open("{name}", 0); kept = f >= 0; if (kept) close(f)')
+    compiled(source, warm)
+    script = warm.script("import plant\nprint(plant.value())")
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == "0\n"
+    found = tmp_path / "work" / name
+    found.parent.mkdir(exist_ok=True)
+    found.touch()
+    assert warm.start_fresh(f"imports would find {name.split('/')[0]}", script).stdout == "1\n"
+
+
+def test_which_processors_are_of_one_core_is_in_the_key(warm: Warm, tmp_path: Path) -> None:
+    if os.geteuid() or len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("there is one processor, or nobody who can show another")
+    source = tmp_path / "plant.c"
+    source.write_text(C % "visit(); sched_setaffinity(0, sizeof mask, &mask)")
+    compiled(source, warm)
+    script = warm.script("import plant\nprint(plant.value())")
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == "0\n"
+    siblings = tmp_path / "siblings"
+    siblings.write_text("0-1\n")
+    show = f'for file in /sys/devices/system/cpu/cpu*/topology/{{}}; do mount --bind {siblings} $file; done; exec "$@"'
+    for name in ("thread_siblings_list", "core_siblings_list"):
+        shell = ("unshare", "-m", "sh", "-c", show.format(name), "sh")
+        shown = warm.start(script, before=shell).stderr
+        alike = Path("/sys/devices/system/cpu/cpu0/topology", name).read_text() == siblings.read_text()
+        assert shown == "" if alike else "it was made for processors of other cores" in shown
+
+
+def test_a_processor_is_as_good_as_another(warm: Warm, tmp_path: Path) -> None:
+    """A rank that is bound to one starts from the image of a rank that was bound to another one."""
+    source = tmp_path / "plant.c"
+    source.write_text(C % "visit(); sched_setaffinity(0, sizeof mask, &mask); kept = CPU_COUNT(&mask)")
+    compiled(source, warm)
+    script = warm.script("import plant\nprint(plant.value())")
+    processors = sorted(os.sched_getaffinity(0))
+    command = ["taskset", "-c", str(processors[0]), *warm.bake_command(script)]
+    assert run(command, warm.environment(), 120).status == 0
+    outcome = warm.start(script, before=("taskset", "-c", str(processors[-1])))
+    assert (outcome.stdout, outcome.stderr) == ("1\n", "")
+
+
+def test_a_device_that_has_come_since_is_seen(warm: Warm, tmp_path: Path) -> None:
+    """Where a library of a device's driver was not there, the driver must not be there."""
+    if os.geteuid() or Path("/dev/nvidiactl").exists():
+        pytest.skip("it takes root to show a device that is not there")
+    source = tmp_path / "plant.c"
+    source.write_text(C % 'kept = dlopen("libcuda.so.1", 2) != 0')
+    compiled(source, warm)
+    script = warm.script("import plant\nprint(plant.value())")
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == "0\n"
+    devices = tmp_path / "dev"
+    devices.mkdir()
+    (devices / "nvidiactl").touch()
+    shell = ("unshare", "-m", "sh", "-c", f'mount --bind {devices} /dev; exec "$@"', "sh")
+    assert warm.start_fresh("imports would find /dev/nvidiactl", script, before=shell).stdout == "0\n"

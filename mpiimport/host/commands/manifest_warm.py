@@ -7,7 +7,7 @@ from pathlib import Path
 from mpiimport.runtime.program import MODULE
 from mpiimport.runtime.store.place import IMAGE, PROGRAM, Place
 from mpiimport.warm.fitting import tables_of, why_not_started
-from mpiimport.warm.image_format import ABSENT, Damaged, Tables
+from mpiimport.warm.image_format import ABSENT, FREE, Damaged, Tables
 
 NONE = 1
 
@@ -32,7 +32,7 @@ def _described(store: Path) -> list[str]:
     except (OSError, Damaged, subprocess.SubprocessError) as exc:
         return [f"{store}: {exc}"]
     fits = f"does not fit a process that is started here and now: {reason}" if reason else "fits here and now"
-    lines = [f"{ascii(program)[1:-1]}: {fits}", f"  processors: {tables.machine[-1]}"]
+    lines = [f"{ascii(program)[1:-1]}: {fits}", f"  processors: {tables.processors}"]
     return [
         *lines,
         *(f"  {line}" for line in _variables(tables)),
@@ -45,7 +45,9 @@ def _variables(tables: Tables) -> list[str]:
     lines = []
     for name_at, value_at in tables.rows("variables"):
         name = os.fsdecode(tables.text(name_at))
-        if value_at != ABSENT:
+        if value_at == FREE:
+            lines.append(f"any {name}")
+        elif value_at != ABSENT:
             lines.append(f"{name}={ascii(os.fsdecode(tables.text(value_at)))[1:-1]}")
         else:
             lines.append(f"no other {name}" if name.endswith("*") else f"no {name}")
