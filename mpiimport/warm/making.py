@@ -37,8 +37,8 @@ def read_plan() -> "dict[str, Any]":
     return plan
 
 
-def load_own(package: str) -> "tuple[Any, Any, Any, Any]":
-    """Import what a start executes, and take its names away again."""
+def load_own(package: str, has_variables: bool) -> "tuple[Any, Any, Any, Any]":
+    """Import what a start executes, and take its names away again. ``has_variables``: the program's, in the image."""
     sys.path.insert(0, package)
     before = set(sys.modules)
     import atexit
@@ -47,7 +47,7 @@ def load_own(package: str) -> "tuple[Any, Any, Any, Any]":
     from mpiimport.warm import beginning, beginning_of_script, ending, remedies
 
     # The first one is called last.
-    atexit.register(ending.look_at_all)
+    atexit.register(ending.look_at_all, has_variables)
     sys.path.remove(package)
     for name in {"atexit", "gc"} - before:
         del sys.modules[name]
@@ -131,7 +131,7 @@ def make() -> None:
 
     plan = read_plan()
     freeze: Any = load_extension(plan["freeze"])
-    beginning, beginning_of_script, remedies, messages = load_own(plan["package"])
+    beginning, beginning_of_script, remedies, messages = load_own(plan["package"], bool(plan["script"]))
     before = remedies.variables_of(freeze.environ())
     sys.modules["__main__"] = beginning.new_main()
     script = beginning_of_script.ScriptBegin(*plan["script"]) if plan["script"] else None
