@@ -10,16 +10,21 @@ if TYPE_CHECKING:
 MANY = 500_000
 
 
-def look_at_all() -> None:
-    """Have the last collections look at the image, where an object of the program acts at its end.
+def look_at_all(has_variables: bool) -> None:
+    """Have the last collections look at the image, where an object of the program acts at its end, or where the image
+    has the program's variables.
 
     An object of the image may refer to it: what a program sets in a module of the image, and open files. Else nothing
     is seen of these collections, and they cost twice what all the rest does.
     """
     if not gc.get_freeze_count():
         return
-    objects = gc.get_objects()
-    if len(objects) > MANY or any(map(_acts, {id(kind): kind for kind in map(type, objects)}.values())):
+    objects = [] if has_variables else gc.get_objects()
+    if (
+        has_variables
+        or len(objects) > MANY
+        or any(map(_acts, {id(kind): kind for kind in map(type, objects)}.values()))
+    ):
         gc.unfreeze()
 
 

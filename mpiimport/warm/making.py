@@ -39,8 +39,8 @@ def read_plan() -> "dict[str, Any]":
     return plan
 
 
-def load_own(package: str) -> "tuple[Any, ...]":
-    """Import what a start executes, and take its names away again."""
+def load_own(package: str, has_variables: bool) -> "tuple[Any, ...]":
+    """Import what a start executes, and take its names away again. ``has_variables``: the program's, in the image."""
     sys.path.insert(0, package)
     before = set(sys.modules)
     import atexit
@@ -49,7 +49,7 @@ def load_own(package: str) -> "tuple[Any, ...]":
     from mpiimport.warm import beginning, beginning_of_module, beginning_of_script, ending, remedies, store_behind
 
     # The first one is called last.
-    atexit.register(ending.look_at_all)
+    atexit.register(ending.look_at_all, has_variables)
     sys.path.remove(package)
     for name in {"atexit", "gc"} - before:
         del sys.modules[name]
@@ -140,7 +140,7 @@ def make() -> None:
 
     plan = read_plan()
     freeze: Any = load_extension(plan["freeze"])
-    own = load_own(plan["package"])
+    own = load_own(plan["package"], bool(plan["script"]))
     beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind = own
     before = remedies.variables_of(given_variables())
     sys.modules["__main__"] = beginning.new_main()

@@ -24,7 +24,7 @@ json.dump(seen, open(f"seen.{os.environ['PMI_RANK']}", "w"))
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">&- 2>&-"])
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+@pytest.mark.parametrize("door", ["early", "module", "sitecustomize", "warm"])
 def test_streams_that_are_closed_at_the_start_stay_closed(job: Job, mpich: Mpi, door: str, closed: str) -> None:
     script = job.script(SHOW)
     found = []

@@ -1,5 +1,6 @@
 """What an image holds is not looked at by collections, and what acts at its end still does."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,26 @@ def test_what_a_program_leaves_open_is_written_however_it_ends(warm: Warm, tmp_p
         seen.append((run(script), log.read_text()))
     assert seen[0] == seen[1]
     assert (seen[1][0].stdout, seen[1][1]) == ("ended, named\n", "text")
+
+
+# No class of Python acts here at its end: a capsule calls a function of C, and this one shows.
+CAPSULE = """
+import ctypes, os
+def at_image(): pass
+class Holds: pass
+holds = Holds()
+holds.own = holds
+at_image()
+new = ctypes.pythonapi.PyCapsule_New
+new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+holds.capsule = new(1, None, ctypes.cast(ctypes.CDLL(None).abort, ctypes.c_void_p))
+"""
+
+
+def test_variables_that_an_image_holds_end_as_plainly(warm: Warm) -> None:
+    script = warm.script(CAPSULE)
+    warm.bake(script)
+    assert warm.start_warm(script).status == warm.plain(script).status == -signal.SIGABRT
 
 
 @pytest.mark.parametrize("module", ["email.message", "numpy"])
