@@ -162,14 +162,15 @@ def container_start(result: dict[str, Any]) -> str:
 @of_latest("one_container_per_node*.json")
 def one_container_per_node(result: dict[str, Any]) -> str:
     """Show wall and CPU of whole jobs, medians over rounds."""
+    ways = list(dict.fromkeys(way for one in result["results"] for way in one["ways"]))
     rows = [
         [
             f"{one['image']}, {one['identity']}, {one['ranks']} ranks, {one['program']}",
-            *map(wall_and_cpu, one["ways"].values()),
+            *(wall_and_cpu(one["ways"][way]) if way in one["ways"] else "" for way in ways),
         ]
         for one in result["results"]
     ]
-    return f"{source(result)}\n\n{table(['wall; CPU', *result['results'][0]['ways']], rows)}"
+    return f"{source(result)}\n\n{table(['wall; CPU', *ways], rows)}"
 
 
 @of_latest("lab_session*.json")

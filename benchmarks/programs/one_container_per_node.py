@@ -19,17 +19,27 @@ from benchmarks.measuring.command_line import end_with, options_of
 from benchmarks.measuring.containers import Containers, find_containers
 from benchmarks.measuring.control_group import group, into, seconds_of
 from benchmarks.measuring.machine import describe
+from benchmarks.workloads import WORKLOADS
 from lab.provisioning import provisioned_mpi
 from lab.ranks import run
 
 IMAGES = {"sandbox": "py", "sif": "py.sif"}
-PROGRAMS = {"true": ["/bin/true"], "mpi4py": ["/usr/bin/python3", "-c", "from mpi4py import MPI"]}
-# The runtime without us, and with us by a profile that makes one container per rank, or one per node.
+# SCRIPT stands for a file with the imports of the first workload, and of MPI.
+SCRIPT = "app.py"
+PROGRAMS = {
+    "true": ["/bin/true"],
+    "mpi4py": ["/usr/bin/python3", "-c", "from mpi4py import MPI"],
+    "scipy": ["/usr/bin/python3", SCRIPT],
+}
+# The runtime without us, and with us by a profile that makes one container per rank, or one per node; of a script the
+# last one with a warm image, too.
 WAYS = ("plain", "per-rank", "per-node")
+WARM = "warm, per-node"
+TRUSTED = {"MPIIMPORT_WARM": "1", "MPIIMPORT_KEEP": "session"}
 PROFILE = (
     "schema_version: 1\nname: {name}\ndescription: a benchmark\nextends: mpich\ncontainer: {{per_node: {value}}}\n"
 )
-SECONDS = 300
+SECONDS, SETTLED = 300, 3.0
 
 
 @dataclass(frozen=True)
@@ -44,12 +54,16 @@ def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("--ranks", type=int, nargs="+", default=[16, 64])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--programs", nargs="+", choices=PROGRAMS, default=list(PROGRAMS))
+    parser.add_argument("--images", nargs="+", choices=IMAGES, default=list(IMAGES))
     arguments = parser.parse_args()
     prefix = arguments.prefix
     mpi = provisioned_mpi()
     containers = find_containers(prefix, mpi)
     identities = ["root"] * (os.geteuid() == 0) + ["user"] * bool(containers.user)
-    cases = [Case(*values) for values in itertools.product(IMAGES, identities, arguments.ranks, PROGRAMS)]
+    cases = [
+        Case(*values) for values in itertools.product(arguments.images, identities, arguments.ranks, arguments.programs)
+    ]
     result = {
         "machine": describe(
             prefix, runtime=[containers.runtime, "--version"], mpi=[mpi.prefix / "bin" / "mpichversion"]
@@ -65,23 +79,57 @@ def measure(containers: Containers, case: Case, rounds: int) -> dict[str, object
         directory.chmod(0o755)
         for way, value in (("per-rank", "false"), ("per-node", "true")):
             (directory / f"{way}.yaml").write_text(PROFILE.format(name=way, value=value))
-        runs = [{way: launch(containers, case, way, directory) for way in WAYS} for _ in range(rounds)]
-    figures = {way: {what: [run[way][what] for run in runs] for what in ("wall", "cpu")} for way in WAYS}
-    print(case, {way: figures[way] for way in WAYS}, file=sys.stderr, flush=True)
+        ways: tuple[str, ...] = WAYS
+        if SCRIPT in PROGRAMS[case.program]:
+            (directory / SCRIPT).write_text(f"{WORKLOADS['scipy'].imports}\nfrom mpi4py import MPI\n")
+            time.sleep(SETTLED)
+            ways = (*WAYS, WARM)
+            start(containers, case, WARM, directory, "session", "start", "--warm", "--")
+        try:
+            runs = [{way: launch(containers, case, way, directory) for way in ways} for _ in range(rounds)]
+        finally:
+            if WARM in ways:
+                start(containers, case, "", directory, "session", "stop")
+    figures = {way: {what: [run[way][what] for run in runs] for what in ("wall", "cpu")} for way in ways}
+    print(case, figures, file=sys.stderr, flush=True)
     return {**vars(case), "ways": figures}
+
+
+def command_of(containers: Containers, case: Case, way: str, directory: Path, ranks: int) -> list[str]:
+    """Return the launch of a job in one of the ways."""
+    runtime = containers.runtime if way == "plain" else containers.prefix / "shim" / containers.runtime.name
+    profile = directory / f"{'per-node' if way == WARM else way}.yaml"
+    flags = [] if way == "plain" else [f"--mpiimport={profile}"]
+    program = [str(directory / word) if word == SCRIPT else word for word in PROGRAMS[case.program]]
+    image = str(containers.images / IMAGES[case.image])
+    return [*containers.mpi.command(ranks), str(runtime), "exec", *flags, image, *program]
+
+
+def start(containers: Containers, case: Case, way: str, directory: Path, *words: str) -> None:
+    """Run ``mpiimport`` as the case's user; a job of one rank follows, if a way is named. Ends where that fails."""
+    job = command_of(containers, case, way, directory, 1) if way else []
+    command = [*identity_of(containers, case), str(containers.prefix / "bin" / "mpiimport"), *words, *job]
+    outcome = run(command, containers.environment(user_of(containers, case)), SECONDS, directory)
+    if outcome.status != 0:
+        sys.exit(f"{' '.join(command)}: status {outcome.status}\n{outcome.stderr[-2000:]}")
+
+
+def user_of(containers: Containers, case: Case) -> str:
+    return containers.user if case.identity == "user" else "root"
+
+
+def identity_of(containers: Containers, case: Case) -> list[str]:
+    user = user_of(containers, case)
+    return [] if user == "root" else ["runuser", "-u", user, "--"]
 
 
 def launch(containers: Containers, case: Case, way: str, directory: Path) -> dict[str, float | None]:
     """Run one job; seconds of wall until mpiexec ends, and of CPU until nothing of the job is left."""
-    user = containers.user if case.identity == "user" else "root"
-    runtime = containers.runtime if way == "plain" else containers.prefix / "shim" / containers.runtime.name
-    flags = [] if way == "plain" else [f"--mpiimport={directory / way}.yaml"]
-    image = str(containers.images / IMAGES[case.image])
-    job = [*containers.mpi.command(case.ranks), str(runtime), "exec", *flags, image, *PROGRAMS[case.program]]
+    job = command_of(containers, case, way, directory, case.ranks)
+    environment = containers.environment(user_of(containers, case)) | (TRUSTED if way == WARM else {})
     with group() as members:
-        identity = [] if user == "root" else ["runuser", "-u", user, "--"]
         started = time.monotonic()
-        outcome = run([*into(members), *identity, *job], containers.environment(user), SECONDS, directory)
+        outcome = run([*into(members), *identity_of(containers, case), *job], environment, SECONDS, directory)
         wall = time.monotonic() - started
         if outcome.status != 0 or outcome.ours():
             sys.exit(f"{' '.join(job)}: status {outcome.status}\n{outcome.stderr[-2000:]}")
