@@ -95,7 +95,7 @@ EVERYDAY_OF_C |= {"a device's driver", "entropy of a thread that is over"}
 def compiled(source: Path, warm: Warm, compiler: str = "gcc") -> None:
     include = sysconfig.get_path("include")
     library = warm.modules / f"plant{sysconfig.get_config_var('EXT_SUFFIX')}"
-    command = [compiler, "-w", "-D_GNU_SOURCE", "-shared", "-fPIC", f"-I{include}", source, "-o", library]
+    command = [compiler, "-w", "-D_GNU_SOURCE", "-shared", "-fPIC", f"-I{include}", str(source), "-o", str(library)]
     subprocess.run(command, check=True, timeout=60)
 
 
