@@ -140,7 +140,7 @@ FREE = (
     *(name for row in rank_variables.VARIABLES for name in row if name),
     *(prefix + "*" for prefix in rank_variables.PREFIXES),
     *("SLURM_*", "SLURMD_*", "SRUN_*", "PBS_*", "LSB_*", "JSM_*", "FLUX_*", "OMPI_*", "PRTE_*", "I_MPI_*", "HYDRA_*"),
-    *("PWD", "OLDPWD", "SHLVL", "_", OURS + "*"),
+    *("PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "SSH_*", "TMUX*", "WINDOWID", "XDG_SESSION_*", OURS + "*"),
 )
 
 

@@ -123,3 +123,17 @@ def test_ranks_that_run_a_module(warm: Warm, prefix: Path, tmp_path: Path, mpich
     lines, expected = started.stdout.splitlines(), plain.stdout.splitlines()
     assert lines[:-1] == expected[:-1]
     assert (lines[-1], expected[-1]) == ("2", "0")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["mpich", "openmpi"])
+def test_a_program_that_looks_at_all_variables_starts_warm_on_more_ranks(
+    warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str
+) -> None:
+    """Launchers give each rank variables of its own."""
+    mpi, session = mpis[name], Session(prefix, warm, tmp_path)
+    warm.module("plant", "import os\nVALUE = [name for name, _ in os.environ.items() if name.startswith('PLANTED_')]")
+    script = warm.script("import plant\nimport os\nprint(plant.VALUE, os.readlink('/proc/self/exe')[-14:])")
+    session.begin(script, *mpi.command(1), **mpi.environment)
+    outcome = run([*mpi.command(2), session.door, script], session.environment(**mpi.environment, **TRUSTED), 60)
+    assert outcome.stdout == "[] mpiimport-warm\n" * 2, outcome
