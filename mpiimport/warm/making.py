@@ -51,10 +51,8 @@ def load_own(package: str, has_variables: bool) -> "tuple[Any, ...]":
     # The first one is called last.
     atexit.register(ending.look_at_all, has_variables)
     sys.path.remove(package)
-    for name in {"atexit", "gc"} - before:
-        del sys.modules[name]
     for name in set(sys.modules) - before:
-        if name.partition(".")[0] == "mpiimport":
+        if name.partition(".")[0] == "mpiimport" or name in sys.builtin_module_names:
             del sys.modules[name]
     sys.path_importer_cache.pop(package, None)
     return beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind

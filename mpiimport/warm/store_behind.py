@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # The method of importlib's finders in whose place ours stands until it is asked.
 METHOD = "find_spec"
+CTYPES = "_ctypes"
 
 
 class StoreBehind:
@@ -54,6 +55,7 @@ class StoreBehind:
 
     def _attach(self) -> None:
         """Import from the store from now on, if a session vouches for it. Never raises."""
+        had = CTYPES in sys.modules
         try:
             options = from_environment()
             place = Place.find(options.store_places(), options.session)
@@ -72,3 +74,7 @@ class StoreBehind:
                 attached.import_from(Account(set(sys.modules), rank, options.verbose), Answers(), None)
         except Exception as exc:
             say(f"mpiimport: process {os.getpid()} goes on without its kept store: {exc!r}")
+        finally:
+            # It is ours until the program imports it.
+            if not had:
+                sys.modules.pop(CTYPES, None)
