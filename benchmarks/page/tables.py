@@ -159,8 +159,7 @@ def container_start(result: dict[str, Any]) -> str:
     return f"{source(result)}\n\n{table(['one start', 'CPU', 'wall', 'system calls'], rows)}"
 
 
-@of_latest("one_container_per_node*.json")
-def one_container_per_node(result: dict[str, Any]) -> str:
+def _jobs_in_containers(result: dict[str, Any]) -> str:
     """Show wall and CPU of whole jobs, medians over rounds."""
     ways = list(dict.fromkeys(way for one in result["results"] for way in one["ways"]))
     rows = [
@@ -171,6 +170,10 @@ def one_container_per_node(result: dict[str, Any]) -> str:
         for one in result["results"]
     ]
     return f"{source(result)}\n\n{table(['wall; CPU', *ways], rows)}"
+
+
+one_container_per_node = of_latest("one_container_per_node*.json")(_jobs_in_containers)
+warm_in_containers = of_latest("warm_in_containers*.json")(_jobs_in_containers)
 
 
 @of_latest("lab_session*.json")

@@ -54,6 +54,7 @@ def written(directory: Path = RESULTS) -> str:
     for heading, text in (
         ("## Jobs that keep a store", tables.kept_jobs(directory)),
         ("## Warm starts", tables.warm_starts(directory)),
+        ("## Warm starts in containers", tables.warm_in_containers(directory)),
         ("## CPU of the imports", tables.import_cpu(directory)),
         ("## Binding of symbols", tables.binding(directory)),
     ):
