@@ -33,8 +33,6 @@ with open(f"own-{os.getpid()}.report", "wb") as stream:
 # Each package with Cython's shared code has one. The first that is imported is known by the name alone, and modules of
 # the image are imported before those that are left out.
 FIRST_OF_ITS_NAME = {"_cyutility"}
-# What a script imports first, as docs/warm-images.md says: threadpoolctl finds what is in an image where it is in it.
-FIRST = {"numba": "import threadpoolctl\n"}
 COUNTS = re.compile(r"is kept: (\d+) modules(?:, (\d+) left to the ranks)?")
 
 
@@ -95,7 +93,7 @@ def begin(job: Job, mpi: Mpi, script: Path) -> Row:
 
 @pytest.mark.parametrize("package", but_everyday(PROGRAMS, EVERYDAY))
 def test_a_package_looks_the_same_from_an_image(corpus: Job, mpich: Mpi, package: str, table: dict[str, Row]) -> None:
-    script = corpus.script(FIRST.get(package, "") + PROGRAMS[package] + REPORT + OWN)
+    script = corpus.script(PROGRAMS[package] + REPORT + OWN)
     # What a package keeps for its next run is there for all that are compared.
     run(corpus, mpich, "plain", script)
     (plain, *_), plainly = run(corpus, mpich, "plain", script)
