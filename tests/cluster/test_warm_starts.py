@@ -37,9 +37,9 @@ class Warm:
         )
         self._bin = job.prefix / "bin"
 
-    def begin(self, script: Path, **changes: str) -> Outcome:
-        """Keep a store and an image on each node, by one rank there."""
-        command = [*self.mpi.command(NODES), str(self._bin / "python-mpi"), str(script)]
+    def begin(self, script: Path, ranks: int = NODES, **changes: str) -> Outcome:
+        """Keep a store and an image on each node, by one rank there, or by several."""
+        command = [*self.mpi.command(ranks), str(self._bin / "python-mpi"), str(script)]
         return self._run(command, MPIIMPORT="1", MPIIMPORT_FILL="1", MPIIMPORT_WARM="1", **changes)
 
     def run(self, script: Path, *words: str, **changes: str) -> Outcome:
@@ -92,7 +92,7 @@ def test_one_node_makes_the_image_for_all(warm: Warm) -> None:
     assert f"has come to {NODES} of {NODES} nodes" in begun.stderr
     assert "does not fit" not in begun.stderr
     assert begun.stderr.count("a warm image of") == 1, "the one that root has made"
-    again = warm.begin(script)
+    again = warm.begin(script, RANKS)
     assert (again.status, again.stdout) == (0, ""), again
     outcome = warm.run(script)
     assert (outcome.stderr, outcome.lines()) == ("", on_all_nodes("warm 10 []"))
