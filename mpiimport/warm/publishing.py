@@ -195,7 +195,8 @@ def main(what: str, *words: str) -> int:
     except Refused as exc:
         # Whoever publishes what was made for all says it.
         said, ended = f"no warm image is kept: {exc}" if what != "make" else "", 1
-    if said and speaks_for_job(os.environ):
+    # Of several ranks of a node one makes it, whichever comes first; why there is none they all see.
+    if said and (speaks_for_job(os.environ) or not ended):
         print(f"mpiimport: {said}", file=sys.stderr)
     return ended
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi, run
+from lab.slurm import Slurm, by_srun
 
 from .conftest import NOT_USED, Warm
 from .session import TRUSTED, Session
@@ -65,10 +66,32 @@ def test_ranks_of_a_session_that_one_rank_has_begun(
     warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str, ranks: int
 ) -> None:
     """Who makes the image has the variables that ranks have, for it is one."""
-    mpi, session = mpis[name], Session(prefix, warm, tmp_path)
+    ranks_start_warm(Session(prefix, warm, tmp_path), mpis[name], ranks)
+
+
+@pytest.mark.full
+def test_ranks_of_intel_mpi(warm: Warm, prefix: Path, tmp_path: Path, intel: Mpi) -> None:
+    """Its launcher shares the processors out among the ranks, so as many begin the session."""
+    ranks_start_warm(Session(prefix, warm, tmp_path), intel, 2, begun_by=2)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["pmi2", "pmix"])
+def test_ranks_of_slurm(
+    warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], slurm: Slurm, kind: str
+) -> None:
+    """In an allocation: the place of stores is that of the batch job."""
+    with slurm.allocation() as variables:
+        mpi = by_srun(mpis["mpich" if kind == "pmi2" else "openmpi"], kind, variables)
+        ranks_start_warm(Session(prefix, warm, tmp_path), mpi, 2)
+
+
+def ranks_start_warm(session: Session, mpi: Mpi, ranks: int, begun_by: int = 1) -> None:
+    """Some ranks begin the session of a program; all start warm, and are as different as plainly."""
+    warm = session.warm
     environment = {**mpi.environment, "MPI4PY_LIBMPI": str(mpi.library)}
     script = warm.script(TEXT)
-    said = session.begin(script, *mpi.command(1), **environment)
+    said = session.begin(script, *mpi.command(begun_by), **environment)
     assert "3 left to the ranks" in said
     plain = run([*mpi.command(ranks), warm.python, script], session.environment(**environment), 120)
     warm.script(TEXT + COUNT)
