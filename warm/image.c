@@ -71,6 +71,7 @@ static void read_tables(void) {
     header->checksum = 0;
     if (digest(header, header->tables_end) != expected)
         damaged("the checksum of its tables is another");
+    header->checksum = expected;
     image = header;
 }
 

@@ -1,6 +1,7 @@
 """Functions of C libraries, without the Python part of ctypes: that is five more files of the tree on every rank."""
 
 import sys
+from _frozen_importlib import _gcd_import  # type: ignore[attr-defined]
 from errno import EINTR
 
 from . import os
@@ -19,10 +20,8 @@ _imported: "list[Any]" = []
 def ctypes_core() -> "Any":
     """Return ``_ctypes``, a file of the tree that is imported when it is first needed. Raises ImportError."""
     if not _imported:
-        import _ctypes
-
-        # Programs that replace `__import__` are not to see this of every library.
-        _imported.append(_ctypes)
+        # Programs that replace `__import__` are not to see this.
+        _imported.append(_gcd_import("_ctypes"))
     return _imported[0]
 
 

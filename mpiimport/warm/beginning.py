@@ -116,7 +116,8 @@ def _compare(program: Program, expected: Expected) -> None:
 def _look_at_directory(first: str, expected: Expected) -> None:
     """Raise Doubt where the first entry of the search path hides what is in the image."""
     entries = os.listdir(first)
-    hidden = (expected.names & modules_among(entries)) ^ expected.beside
+    other = (expected.names & modules_among(entries)) ^ expected.beside
+    hidden = {name for name in other if not _hides_nothing(first, name, entries)}
     if hidden:
         raise Doubt(f"{first} has another {min(hidden)}")
     if any(entry.endswith(DISTRIBUTIONS) for entry in entries):
@@ -127,6 +128,26 @@ def modules_among(entries: "list[str]") -> "set[str]":
     """Return the names of the modules that entries of a directory are, or might be."""
     parts = (entry.split(".") for entry in entries)
     return {first for first, *rest in parts if not rest or rest[-1] in MODULES}
+
+
+def _hides_nothing(directory: str, name: str, entries: "list[str]") -> bool:
+    """Tell whether an entry is a mere directory, which is no package while there is a module of this name elsewhere.
+
+    Of a namespace, and of what was looked for in vain, it would be a part.
+    """
+    if name in sys.builtin_module_names:
+        return True
+    spec: Any = getattr(sys.modules.get(name), "__spec__", None)
+    if (
+        name not in entries
+        or any(entry.startswith(name + ".") for entry in entries)
+        or not getattr(spec, "origin", None)
+    ):
+        return False
+    try:
+        return not any(entry.startswith("__init__.") for entry in os.listdir(os.path.join(directory, name)))
+    except NotADirectoryError:
+        return True
 
 
 def new_main() -> "ModuleType":

@@ -7,10 +7,12 @@ from functools import cache
 from pathlib import Path
 
 from mpiimport.runtime.file_systems import DISKS, file_system
+from mpiimport.runtime.listing import stamp_of
 from mpiimport.runtime.store.place import IMAGE
+from mpiimport.runtime.store.witnesses import Witnesses
 
 from .checking import digest_of
-from .image_format import ABSENT, Damaged, Tables
+from .image_format import ABSENT, OF_TREE, Damaged, Tables
 
 BIN = Path(__file__).resolve().parents[3] / "bin"
 DOOR, STARTER = BIN / "python-mpi", BIN / "mpiimport-warm"
@@ -51,6 +53,22 @@ def why_not_here(store: Path, program: list[str]) -> str:
         if _is_on_disk(os.path.dirname(path)) and not _is_alike(path, inode != ABSENT, size, mtime):
             return f"{path} is another"
     return ""
+
+
+def witnesses_of(tables: Tables) -> Witnesses:
+    """Return what the files of an image are like on this node. Those of a container's own tree cannot be looked at from
+    elsewhere: then there are none.
+    """
+    found = Witnesses()
+    for name, device, inode, size, mtime, ctime in tables.rows("files"):
+        path = os.fsdecode(tables.text(name))
+        if device == OF_TREE:
+            return Witnesses()
+        if inode == ABSENT:
+            found.seen[path] = None
+        else:
+            found.seen[path] = stamp_of(path) if _is_on_disk(os.path.dirname(path)) else (mtime, ctime, size, inode)
+    return found
 
 
 @cache

@@ -98,12 +98,12 @@ def _located(words: list[str], name: str, directory: Path) -> list[tuple[str, st
     if outcome.returncode:
         raise Refused(f"the module {name} cannot be looked for: {' '.join(outcome.stderr.splitlines()[-1:])}")
     found: list[tuple[str, str, bool]] = marshal.loads(output.read_bytes())
-    last = found[-1][0] if found else ""
-    if last not in (name, f"{name}.__main__") or (last == name and os.path.basename(found[-1][1]) == "__init__.py"):
-        raise Refused(f"there is no module {name} to run")
     others = [each for each, _, is_source in found if not is_source]
     if others:
         raise Refused(f"{others[0]} is no source file: an archive, a namespace, or compiled")
+    last = found[-1][0] if found else ""
+    if last not in (name, f"{name}.__main__") or (last == name and os.path.basename(found[-1][1]) == "__init__.py"):
+        raise Refused(f"there is no module {name} to run")
     return [(each, path) for each, path, _ in found]
 
 

@@ -30,6 +30,9 @@ def locate(name: str) -> list[Found]:
             break
         is_source = type(spec.loader) is SourceFileLoader and spec.has_location and spec.origin.endswith(".py")
         found.append((full, spec.origin or "", is_source))
+        if spec.submodule_search_locations is not None and not is_source:
+            # A namespace can only be searched once it is imported.
+            break
         path = spec.submodule_search_locations
         if path is None:
             if is_source:

@@ -146,7 +146,13 @@ def _record(
         scripts[-1].write_bytes(text)
     # Imports may start MPI, and the connection of a rank is not inherited.
     command = [*words, str(HERE / "recording.py"), str(PACKAGES), str(log), module.package if module else ""]
-    status = subprocess.run([*command, *map(str, scripts)], env=without_rank(os.environ)).returncode
+    status = subprocess.run(
+        [*command, *map(str, scripts)],
+        env=without_rank(os.environ),
+        stdin=subprocess.DEVNULL,
+        # What imports print is the program's output, which is not run.
+        stdout=subprocess.DEVNULL,
+    ).returncode
     if status:
         raise Refused(f"the imports of the program ended with status {status}")
     lines = log.read_text().splitlines() if log.exists() else []

@@ -24,9 +24,10 @@ from mpiimport.rank_variables import speaks_for_job  # noqa: E402
 from mpiimport.runtime.options import from_environment  # noqa: E402
 from mpiimport.runtime.program import Program  # noqa: E402
 from mpiimport.runtime.size import in_words  # noqa: E402
-from mpiimport.runtime.store.place import IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, Place  # noqa: E402
+from mpiimport.runtime.store.place import BESIDE, IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, Place  # noqa: E402
 from mpiimport.runtime.store.store import NoRoom, Store  # noqa: E402
-from mpiimport.warm.fitting import DOOR, SECONDS, tables_of, why_not_here  # noqa: E402
+from mpiimport.runtime.store.witnesses import WITNESSES  # noqa: E402
+from mpiimport.warm.fitting import DOOR, SECONDS, tables_of, why_not_here, witnesses_of  # noqa: E402
 from mpiimport.warm.maker import Made, make, split  # noqa: E402
 from mpiimport.warm.memory_map import Refused  # noqa: E402
 
@@ -43,8 +44,17 @@ def publish(place: Place, sent: str, kept: str, name: str, words: list[str]) -> 
     interpreter's options, the script or -m and the module, and its arguments. Where another process of this node makes
     it there is nothing to say. Raises Refused, where there is no image.
     """
-    # Nobody can come to what was sent, so that a sweep takes it unless it is used.
-    store = Store.join(sent, kept=True) if sent != NONE else None
+    # Nobody can come to what was sent: a sweep takes it unless it is used, and it goes with this process if it is not
+    # published.
+    store = Store.join(sent) if sent != NONE else None
+    try:
+        return _publish(place, store, kept, name, words)
+    finally:
+        if store is not None:
+            store.leave()
+
+
+def _publish(place: Place, store: Store | None, kept: str, name: str, words: list[str]) -> str:
     command, looked_at = _command(name, words)
     place.complete()
     key = _key(name, command[1:])
@@ -56,7 +66,7 @@ def publish(place: Place, sent: str, kept: str, name: str, words: list[str]) -> 
         return ""
     try:
         place.sweep(LEASE)
-        if store is not None and _take(place, key, store, command):
+        if store is not None and _take(place, key, kept, store, command):
             return ""
         return _fill(place, key, kept, command, looked_at)
     finally:
@@ -85,28 +95,31 @@ def _command(name: str, words: list[str]) -> tuple[list[str], list[str]]:
     return [python, *program], looked_at
 
 
-def _take(place: Place, key: str, store: Store, command: list[str]) -> bool:
+def _take(place: Place, key: str, kept: str, store: Store, command: list[str]) -> bool:
     """Publish what another node has made; tell whether it fits this one. Raises Refused, where it has no image."""
     refused = Path(store.path(REFUSED))
     why = "" if refused.exists() else why_not_here(Path(store.directory), command[1:])
     if why:
-        # It is nobody's, so it goes when this process leaves it.
-        store.kept = False
-        store.leave()
         print(f"mpiimport: the warm image of another node does not fit {os.uname().nodename}: {why}", file=sys.stderr)
         return False
-    if not refused.exists():
-        _name_libraries(store)
+    _complete(store, kept)
     place.publish(key, store, Program.parse(command[1:]).identity())
-    store.leave()
     if refused.exists():
         raise Refused(refused.read_text(errors="surrogateescape"))
     return True
 
 
-def _name_libraries(store: Store) -> None:
-    """Give the image the names by which its libraries are mapped: hard links. Raises OSError and Damaged."""
+def _complete(store: Store, kept: str) -> None:
+    """Put beside an image what whoever looks at it has to know. Raises OSError and Damaged.
+
+    Its libraries are mapped by names of their own, which are hard links.
+    """
+    if not os.path.exists(store.path(IMAGE)):
+        return
     tables = tables_of(Path(store.directory))
+    Path(store.path(WITNESSES)).write_bytes(witnesses_of(tables).pack())
+    if kept != NONE:
+        Path(store.path(BESIDE)).write_text(kept)
     for (at,) in tables.rows("names"):
         name = store.path(os.fsdecode(tables.text(at)))
         os.makedirs(os.path.dirname(name), 0o700)
@@ -123,8 +136,7 @@ def _fill(place: Place, key: str, kept: str, command: list[str], looked_at: list
         try:
             made = _make(store, kept, command, looked_at)
         finally:
-            if os.path.exists(store.path(IMAGE)):
-                _name_libraries(store)
+            _complete(store, kept)
             if os.path.exists(store.path(IMAGE)) or os.path.exists(store.path(REFUSED)):
                 place.publish(key, store, identity)
     finally:

@@ -103,6 +103,11 @@ def test_versions_of_python(version: str, prefix: Path, tmp_path: Path) -> None:
     assert len(set(drawn)) == len(drawn) == 8
 
 
+def test_what_imports_print_is_not_printed_when_a_session_starts(session: Session) -> None:
+    session.warm.module("loud", "print('imported')")
+    assert "a warm image" in session.begin(session.warm.script("import json, loud"))
+
+
 @pytest.mark.full
 def test_numpy_and_scipy_from_one_file_of_the_node(session: Session) -> None:
     """Nothing but the image is mapped, so nobody needs the tree any more."""

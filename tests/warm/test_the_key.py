@@ -105,3 +105,24 @@ def test_a_module_imported_after_the_program_changed_its_environment_is_not_in_t
     script = warm.script("import os\nos.environ['PLANTED'] = 'by the program'\nimport plant\nprint(plant.VALUE)")
     warm.bake(script)
     assert warm.start_warm(script).stdout == "by the program\n"
+
+
+def test_directories_beside_the_script_that_are_no_packages_hide_nothing(warm: Warm, script: str) -> None:
+    """Built-in modules are found before them, and modules elsewhere are, too; what was not found would be theirs."""
+    directory = Path(script).parent
+    for name in ("json", "plant", "sys"):
+        (directory / name).mkdir()
+    assert warm.start_warm(script) == warm.plain(script)
+    (directory / "plant" / "__init__.py").write_text("VALUE = 'beside'\n")
+    assert warm.start_fresh("has another plant", script).stdout == "beside\n"
+
+
+def test_a_directory_beside_the_script_is_what_was_looked_for_in_vain(warm: Warm) -> None:
+    warm.module(
+        "plant", "try:\n    import missing\n    VALUE = 'there'\nexcept ImportError:\n    VALUE = 'not there'\n"
+    )
+    script = warm.script(TEXT)
+    warm.bake(script)
+    assert warm.start_warm(script).stdout == "not there\n"
+    (Path(script).parent / "missing").mkdir()
+    assert warm.start_fresh("has another missing", script).stdout == "there\n"

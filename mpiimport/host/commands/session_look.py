@@ -11,12 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpiimport.runtime.digest import Damaged
+from mpiimport.runtime.digest import Damaged, digest
 from mpiimport.runtime.listing import Stamp, stamp_of
 from mpiimport.runtime.store.index import Index, generation
 from mpiimport.runtime.store.launch_look import LOOKED_BY_LAUNCH, in_one_text
-from mpiimport.runtime.store.place import PROGRAM, Place
+from mpiimport.runtime.store.place import IMAGE, PROGRAM, Place
 from mpiimport.runtime.store.witnesses import WITNESSES, Witnesses
+from mpiimport.warm.image_format import CHECKSUM_AT, HEADER
 
 from ..complaint import Complaint
 from .becoming import become
@@ -51,6 +52,8 @@ def look(place: Place) -> list[Look]:
 
 def _read(store: Path) -> tuple[str, dict[str, Stamp | None]] | None:
     """Return a store's generation and witnesses; None where there is nothing to look at from here."""
+    if (store / IMAGE).exists():
+        return _read_image(store)
     try:
         packed = (store / "index").read_bytes()
         index = Index.unpack(packed)
@@ -59,6 +62,18 @@ def _read(store: Path) -> tuple[str, dict[str, Stamp | None]] | None:
         # Removed meanwhile, damaged, or written by a Python whose digests are others.
         return None
     return None if index.mounts or witnesses.of_image else (generation(packed), witnesses.seen)
+
+
+def _read_image(store: Path) -> tuple[str, dict[str, Stamp | None]] | None:
+    """Return the same of a warm image: its generation is the checksum of its tables, as warm/key.c compares it."""
+    try:
+        with (store / IMAGE).open("rb") as stream:
+            checksum = int.from_bytes(stream.read(HEADER.size)[CHECKSUM_AT:][:8], "little")
+        packed = (store / WITNESSES).read_bytes()
+        seen = Witnesses.unpack(packed, digest(packed)).seen
+    except (OSError, ValueError, EOFError, TypeError):
+        return None
+    return (f"{checksum:016x}", seen) if seen else None
 
 
 def run(command: list[str], find_place: Callable[[], Place | None], ignored: list[int]) -> int:
@@ -75,11 +90,12 @@ def run(command: list[str], find_place: Callable[[], Place | None], ignored: lis
 
 def _told(found: list[Look], command: list[str], began: float) -> str:
     """Name what has changed on standard error, and return what the ranks are told. Raises OSError."""
-    true = {program_of(one.store) for one in found if not one.changed}
+    said_of = {program_of(one.store) for one in found if not one.changed}
     for one in found:
         program = program_of(one.store)
-        # Of a program there may be stores for several doors or environments.
-        if one.changed and program not in true:
+        # Of a program there may be stores for several doors or environments, and an image.
+        if one.changed and program not in said_of:
+            said_of.add(program)
             said = f"{one.changed[0]} has changed since the store of {program} was filled; it is not used"
             print(f"mpiimport: {said}", file=sys.stderr)
     words = words_of_ranks(command)

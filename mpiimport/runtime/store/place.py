@@ -33,6 +33,8 @@ KINDS = STORES, PROGRAMS, WANTED, FILLING, OBJECTS
 REST = 10
 # In a store: what it is for; a warm image, and what is not in that, or why there is none. These have nothing else.
 PROGRAM, IMAGE, LEFT_OUT, REFUSED = "program", "image", "left_out", "refused"
+# With an image: the key of the store that was kept when it was made. What is not in the image comes from that.
+BESIDE = "beside"
 # What people have started to fill stores, see ``host/commands/session.py``.
 STARTED = "started"
 # Seconds after which a store is given up that nobody has come to.
@@ -159,6 +161,18 @@ class Place:
         os.rename(fresh, self.path(PROGRAMS, key))
         if before:
             self._remove_unless_used(before)
+        self._forget_images(key)
+
+    def _forget_images(self, key: str) -> None:
+        """Let nobody come to images that were made beside another store for a key: the tree may have been another."""
+        for name in self._names(PROGRAMS):
+            try:
+                with open(os.path.join(self._target(name), BESIDE), encoding="utf-8") as stream:
+                    beside = stream.read()
+            except OSError:
+                continue
+            if beside == key:
+                self.forget(self._target(name))
 
     def withdraw(self, key: str, store: Store) -> None:
         """Leave a store that is damaged, and let nobody else come to it. Raises OSError."""

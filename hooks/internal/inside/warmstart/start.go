@@ -131,10 +131,15 @@ var errNone = errors.New("none is kept for this program, as it is started now, o
 // Key names the image of a program, a script or -m and a module, by what can be told without a look at the tree: whoever
 // makes the image asks for it. All else is compared by the starter.
 func Key(installed, python string, words, env []string) (string, error) {
-	path, _ := environ.Get(env, "PATH")
-	for _, directory := range filepath.SplitList(path) {
+	given, _ := environ.Get(env, "PATH")
+	path := ""
+	for _, directory := range filepath.SplitList(given) {
 		if !filepath.IsAbs(directory) {
 			return "", fmt.Errorf("PATH has an entry that is not the same everywhere: %q", directory)
+		}
+		// `mpiimport run` puts it there, and no Python lies in it.
+		if directory != prefix.Shims(installed) {
+			path += string(filepath.ListSeparator) + directory
 		}
 	}
 	name, err := placed(program(words))
