@@ -24,7 +24,8 @@ from mpiimport.rank_variables import speaks_for_job  # noqa: E402
 from mpiimport.runtime.options import from_environment  # noqa: E402
 from mpiimport.runtime.program import Program  # noqa: E402
 from mpiimport.runtime.size import in_words  # noqa: E402
-from mpiimport.runtime.store.place import BESIDE, IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, Place  # noqa: E402
+from mpiimport.runtime.store.images_beside import BESIDE  # noqa: E402
+from mpiimport.runtime.store.place import IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, Place  # noqa: E402
 from mpiimport.runtime.store.store import NoRoom, Store  # noqa: E402
 from mpiimport.runtime.store.witnesses import WITNESSES  # noqa: E402
 from mpiimport.warm.fitting import DOOR, SECONDS, tables_of, why_not_here, witnesses_of  # noqa: E402

@@ -13,6 +13,7 @@ started         the commands that have filled stores, for ``mpiimport session re
 from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, flock
 from .image_places import IMAGES, remove_images
+from .images_beside import are_of_one_tree, is_beside
 from .kept_store import last_use, size_of, write_through
 from .lock import LOCK, is_used, remove, remove_unless_used
 from .memory import room
@@ -33,8 +34,6 @@ KINDS = STORES, PROGRAMS, WANTED, FILLING, OBJECTS
 REST = 10
 # In a store: what it is for; a warm image, and what is not in that, or why there is none. These have nothing else.
 PROGRAM, IMAGE, LEFT_OUT, REFUSED = "program", "image", "left_out", "refused"
-# With an image: the key of the store that was kept when it was made. What is not in the image comes from that.
-BESIDE = "beside"
 # What people have started to fill stores, see ``host/commands/session.py``.
 STARTED = "started"
 # Seconds after which a store is given up that nobody has come to.
@@ -161,18 +160,9 @@ class Place:
         os.rename(fresh, self.path(PROGRAMS, key))
         if before:
             self._remove_unless_used(before)
-        self._forget_images(key)
-
-    def _forget_images(self, key: str) -> None:
-        """Let nobody come to images that were made beside another store for a key: the tree may have been another."""
-        for name in self._names(PROGRAMS):
-            try:
-                with open(os.path.join(self._target(name), BESIDE), encoding="utf-8") as stream:
-                    beside = stream.read()
-            except OSError:
-                continue
-            if beside == key:
-                self.forget(self._target(name))
+        for image in map(self._target, self._names(PROGRAMS)):
+            if is_beside(image, key) and not are_of_one_tree(image, store.directory):
+                self.forget(image)
 
     def withdraw(self, key: str, store: Store) -> None:
         """Leave a store that is damaged, and let nobody else come to it. Raises OSError."""
