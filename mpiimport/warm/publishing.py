@@ -24,6 +24,7 @@ from mpiimport.rank_variables import speaks_for_job  # noqa: E402
 from mpiimport.runtime.options import from_environment  # noqa: E402
 from mpiimport.runtime.program import Program  # noqa: E402
 from mpiimport.runtime.size import in_words  # noqa: E402
+from mpiimport.runtime.startup.warm_image import MAKE, NONE  # noqa: E402
 from mpiimport.runtime.store.images_beside import BESIDE  # noqa: E402
 from mpiimport.runtime.store.place import IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, Place  # noqa: E402
 from mpiimport.runtime.store.store import NoRoom, Store  # noqa: E402
@@ -32,7 +33,6 @@ from mpiimport.warm.fitting import DOOR, SECONDS, tables_of, why_not_here, witne
 from mpiimport.warm.maker import Made, make, split  # noqa: E402
 from mpiimport.warm.memory_map import Refused  # noqa: E402
 
-NONE = "-"
 # As the door looks for them along PATH: hooks/cmd/python-mpi.
 USUAL, PYTHONS = "-", ("python", "python3")
 
@@ -199,7 +199,7 @@ def _key(python: str, program: list[str]) -> str:
 def main(what: str, *words: str) -> int:
     """Do what the first word says, say what came of it, and return the exit status."""
     try:
-        if what == "make":
+        if what == MAKE:
             directory, kept, python, *command = words
             said, ended = make_for_all(directory, kept, python, command), 0
         else:
@@ -207,7 +207,7 @@ def main(what: str, *words: str) -> int:
             said, ended = publish(Place(directory), sent, kept, python, command), int(status)
     except Refused as exc:
         # Whoever publishes what was made for all says it.
-        said, ended = f"no warm image is kept: {exc}" if what != "make" else "", 1
+        said, ended = f"no warm image is kept: {exc}" if what != MAKE else "", 1
     # Of several ranks of a node one makes it, whichever comes first; why there is none they all see.
     if said and (speaks_for_job(os.environ) or not ended):
         print(f"mpiimport: {said}", file=sys.stderr)

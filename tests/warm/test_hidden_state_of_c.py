@@ -99,6 +99,14 @@ def compiled(source: Path, warm: Warm, compiler: str = "gcc") -> None:
     subprocess.run(command, check=True, timeout=60)
 
 
+def planted(text: str, warm: Warm, directory: Path) -> str:
+    """Compile a module that executes ``text`` when it is imported; return a script that prints what it has kept."""
+    source = directory / "plant.c"
+    source.write_text(C % text)
+    compiled(source, warm)
+    return warm.script("import plant\nprint(plant.value())")
+
+
 @pytest.mark.parametrize("name", but_everyday(OF_C, EVERYDAY_OF_C))
 def test_state_that_only_c_keeps(warm: Warm, name: str, tmp_path: Path) -> None:
     source = tmp_path / "plant.c"
@@ -180,10 +188,7 @@ def test_a_library_that_seeds_itself_anew_in_a_fork_has_no_image(warm: Warm, tmp
 
 
 def test_a_variable_that_c_reads_is_in_the_key(warm: Warm, tmp_path: Path) -> None:
-    source = tmp_path / "plant.c"
-    source.write_text(C % 'kept = getenv("ONLY_C_ASKS") != 0')
-    compiled(source, warm)
-    script = warm.script("import plant\nprint(plant.value())")
+    script = planted('kept = getenv("ONLY_C_ASKS") != 0', warm, tmp_path)
     assert "left out" not in warm.bake(script)
     assert warm.start_warm(script).stdout == "0\n"
     assert warm.start_fresh("ONLY_C_ASKS", script, ONLY_C_ASKS="").stdout == "1\n"
@@ -192,10 +197,7 @@ def test_a_variable_that_c_reads_is_in_the_key(warm: Warm, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["beside", "sub/beside"])
 def test_what_is_not_in_the_current_directory_must_not_be_there(warm: Warm, tmp_path: Path, name: str) -> None:
     """As ld.so looks for libraries there, by an empty entry of a search path."""
-    source = tmp_path / "plant.c"
-    source.write_text(C % f'int f = open("{name}", 0); kept = f >= 0; if (kept) close(f)')
-    compiled(source, warm)
-    script = warm.script("import plant\nprint(plant.value())")
+    script = planted(f'int f = open("{name}", 0); kept = f >= 0; if (kept) close(f)', warm, tmp_path)
     assert "left out" not in warm.bake(script)
     assert warm.start_warm(script).stdout == "0\n"
     found = tmp_path / "work" / name
@@ -207,10 +209,7 @@ def test_what_is_not_in_the_current_directory_must_not_be_there(warm: Warm, tmp_
 def test_which_processors_are_of_one_core_is_in_the_key(warm: Warm, tmp_path: Path) -> None:
     if os.geteuid() or len(os.sched_getaffinity(0)) < 2:
         pytest.skip("there is one processor, or nobody who can show another")
-    source = tmp_path / "plant.c"
-    source.write_text(C % "visit(); sched_setaffinity(0, sizeof mask, &mask)")
-    compiled(source, warm)
-    script = warm.script("import plant\nprint(plant.value())")
+    script = planted("visit(); sched_setaffinity(0, sizeof mask, &mask)", warm, tmp_path)
     assert "left out" not in warm.bake(script)
     assert warm.start_warm(script).stdout == "0\n"
     siblings = tmp_path / "siblings"
@@ -225,10 +224,7 @@ def test_which_processors_are_of_one_core_is_in_the_key(warm: Warm, tmp_path: Pa
 
 def test_a_processor_is_as_good_as_another(warm: Warm, tmp_path: Path) -> None:
     """A rank that is bound to one starts from the image of a rank that was bound to another one."""
-    source = tmp_path / "plant.c"
-    source.write_text(C % "visit(); sched_setaffinity(0, sizeof mask, &mask); kept = CPU_COUNT(&mask)")
-    compiled(source, warm)
-    script = warm.script("import plant\nprint(plant.value())")
+    script = planted("visit(); sched_setaffinity(0, sizeof mask, &mask); kept = CPU_COUNT(&mask)", warm, tmp_path)
     processors = sorted(os.sched_getaffinity(0))
     command = ["taskset", "-c", str(processors[0]), *warm.bake_command(script)]
     assert run(command, warm.environment(), 120).status == 0
@@ -240,10 +236,7 @@ def test_a_device_that_has_come_since_is_seen(warm: Warm, tmp_path: Path) -> Non
     """Where a library of a device's driver was not there, the driver must not be there."""
     if os.geteuid() or Path("/dev/nvidiactl").exists():
         pytest.skip("it takes root to show a device that is not there")
-    source = tmp_path / "plant.c"
-    source.write_text(C % 'kept = dlopen("libcuda.so.1", 2) != 0')
-    compiled(source, warm)
-    script = warm.script("import plant\nprint(plant.value())")
+    script = planted('kept = dlopen("libcuda.so.1", 2) != 0', warm, tmp_path)
     assert "left out" not in warm.bake(script)
     assert warm.start_warm(script).stdout == "0\n"
     devices = tmp_path / "dev"

@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpiimport.runtime.digest import Damaged, digest
+from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.listing import Stamp, stamp_of
+from mpiimport.runtime.store.images_beside import seen_by
 from mpiimport.runtime.store.index import Index, generation
 from mpiimport.runtime.store.launch_look import LOOKED_BY_LAUNCH, in_one_text
 from mpiimport.runtime.store.place import IMAGE, PROGRAM, Place
@@ -69,10 +70,9 @@ def _read_image(store: Path) -> tuple[str, dict[str, Stamp | None]] | None:
     try:
         with (store / IMAGE).open("rb") as stream:
             checksum = int.from_bytes(stream.read(HEADER.size)[CHECKSUM_AT:][:8], "little")
-        packed = (store / WITNESSES).read_bytes()
-        seen = Witnesses.unpack(packed, digest(packed)).seen
-    except (OSError, ValueError, EOFError, TypeError):
+    except OSError:
         return None
+    seen = seen_by(str(store))
     return (f"{checksum:016x}", seen) if seen else None
 
 

@@ -24,13 +24,13 @@ def is_beside(image: str, key: str) -> bool:
 
 def are_of_one_tree(image: str, store: str) -> bool:
     """Tell whether an image and a store were made from the same files: whatever both speak of was alike."""
-    one, other = _seen(image), _seen(store)
+    one, other = seen_by(image), seen_by(store)
     both = one.keys() & other.keys()
     return bool(both) and all(one[path] == other[path] for path in both)
 
 
-def _seen(directory: str) -> "dict[str, Stamp | None]":
-    """Return what paths were like; nothing where nobody knows."""
+def seen_by(directory: str) -> "dict[str, Stamp | None]":
+    """Return what the paths were like that a store or an image was made from; nothing where nobody knows."""
     try:
         with open(os.path.join(directory, WITNESSES), "rb") as stream:
             seen: dict[str, Stamp | None] = marshal.loads(stream.read())[0]
