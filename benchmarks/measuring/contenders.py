@@ -137,9 +137,8 @@ def _session(contest: Contest) -> Start:
 
 
 def _warm(contest: Contest) -> Start:
-    """Libraries are in the image, so that the store behind it needs none."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    told = {"PATH": path, "MPIIMPORT_WARM": "1", "MPIIMPORT_LIBRARIES": "direct"}
+    told = {"PATH": path, "MPIIMPORT_WARM": "1"}
     session, door = _session(contest), str(contest.prefix / "bin" / "python-mpi")
     return replace(session, python=[door], environment={**session.environment, **told}, program=IMPORTS_FIRST)
 

@@ -5,6 +5,8 @@ from .c_functions import address, ctypes_core, open_library
 
 # dlinfo(3): the entry that belongs to a handle.
 RTLD_DI_LINKMAP = 2
+# What glibc has for itself of an entry (its include/link.h): the entry, its namespace, and further names.
+PRIVATE = ("l_real", "l_ns", "l_libname")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,11 +25,15 @@ class LinkMap:
         self._library = library
         self._pointer: Any = type("pointer", (library._SimpleCData,), {"_type_": "P"})
         text = type("text", (library._SimpleCData,), {"_type_": "z"})
-        kinds = ("l_addr", self._pointer), ("l_name", text), ("l_ld", self._pointer), ("l_next", self._pointer)
-        self._entry: Any = type("link_map", (library.Structure,), {"_fields_": kinds})
+        public = ("l_addr", self._pointer), ("l_name", text), ("l_ld", self._pointer), ("l_next", self._pointer)
+        private = (("l_prev", self._pointer), *((name, self._pointer) for name in PRIVATE))
+        self._entry: Any = type("link_map", (library.Structure,), {"_fields_": (*public, *private)})
+        parts = ("name", self._pointer), ("next", self._pointer), ("dont_free", self._pointer)
+        self._further_name: Any = type("libname_list", (library.Structure,), {"_fields_": parts})
         program = open_library(None)
         self._dlinfo = self._function(program, "dlinfo", type("integer", (library._SimpleCData,), {"_type_": "i"}))
         self._strdup = self._function(program, "strdup", self._pointer)
+        self._malloc = self._function(program, "malloc", self._pointer)
         # All before this entry are known. It stays where it is: the program's, then those of libraries never closed.
         self._last = self._of(program)
         self._names: set[str] = set()
@@ -50,6 +56,25 @@ class LinkMap:
         self._pointer.from_address(entry + self._entry.l_name.offset).value = copy
         self._names.add(name)
         self._last = entry
+
+    def add_name(self, handle: int, name: str) -> bool:
+        """Have ``dlopen`` know a library, whose handle is never closed, by a further name; tell whether it does.
+
+        These names are glibc's own matter: an entry that is not as expected is left as it is.
+        """
+        self.names()
+        entry = self._of(handle)
+        found = self._entry.from_address(entry)
+        if found.l_real != entry or found.l_ns or not found.l_libname:
+            return False
+        added = self._malloc(self._library.sizeof(self._further_name))
+        further, first = (self._further_name.from_address(place) for place in (added, found.l_libname))
+        further.name, further.next, further.dont_free = self._strdup(os.fsencode(name)), first.next, 1
+        # Whoever walks the list meanwhile sees all of it.
+        first.next = added
+        self._names.add(name)
+        self._last = entry
+        return True
 
     def _of(self, handle: int) -> int:
         entry = self._pointer()

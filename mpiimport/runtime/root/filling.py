@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..serving.site_answers import Answers
     from ..store.place import Place
     from ..store.store import Store
+    from .mpi_libraries import MpiLibraries
     from .snapshot import Snapshot
 
 
@@ -53,11 +54,12 @@ def read_to_keep(
     before_site: bool,
     nodes: int = 1,
     room: "Callable[[], int] | None" = None,
+    mpi: "MpiLibraries | None" = None,
 ) -> "Snapshot":
     """Read what a store of ``program`` is to hold. Raises what reading may raise, and Unsettled.
 
     ``loaded``: as for ``fill``; ``wanted``: modules that processes of the program have missed; ``nodes``: how many get
-    the store; ``room``: tells the bytes that each of them has for it.
+    the store; ``room``: tells the bytes that each of them has for it; ``mpi``: what is to be in it of MPI.
     """
     began = time.time_ns()
     with Rehearsal(answers, before_site) as site:
@@ -65,7 +67,7 @@ def read_to_keep(
         if wanted:
             learning.known.imported |= wanted
             learning.add(wanted)
-        snapshot = take_snapshot(program, options, learning, loaded, answers, nodes, room, site, kept=True)
+        snapshot = take_snapshot(program, options, learning, loaded, answers, nodes, room, site, kept=True, mpi=mpi)
     check_settled(snapshot.witnesses, began, options.keep_on)
     return snapshot
 

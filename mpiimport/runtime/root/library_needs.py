@@ -13,9 +13,11 @@ from .ldcache import cached_libraries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
     from ..listing import Stamp
+    from ..store.index import OfMpi
 
 
 class Libraries:
@@ -25,12 +27,16 @@ class Libraries:
     their sizes.
     """
 
-    def __init__(self, tree: list[str], alone: "AbstractSet[str]" = frozenset()) -> None:
+    def __init__(
+        self, tree: list[str], alone: "AbstractSet[str]" = frozenset(), of_mpi: "Mapping[str, str] | None" = None
+    ) -> None:
         """``tree``: only libraries below these directories are staged; others are loaded where they are.
 
-        ``alone``: names of files that root may have mapped, and other ranks have not.
+        ``alone``: names of files that root may have mapped, and other ranks have not; ``of_mpi``: real path -> path of
+        libraries that are staged wherever they lie, as the store has, too, what lies beside them.
         """
         self._tree = tuple(entry.rstrip("/") + "/" for entry in tree)
+        self._of_mpi = of_mpi or {}
         self.needs: dict[str, list[str]] = {}
         self.staged: dict[str, int] = {}
         self._cache = cached_libraries()
@@ -38,6 +44,8 @@ class Libraries:
         self._status: dict[str, os.stat_result] = {}
         self._real: dict[str, str] = {}
         self._existing: dict[str, bool] = {}
+        # Those that look along the search path of what needs them, too.
+        self._inheriting: set[str] = set()
         variable = os.environ.get("LD_LIBRARY_PATH", "")
         self._environment = variable.replace(";", ":").split(":") if variable else []
         program = self._parse("/proc/self/exe")
@@ -55,12 +63,35 @@ class Libraries:
         if self._parse(path) is None or self._real[path] in self._mapped:
             return
         resolved = self._resolve(path)
-        inside = [found for found in resolved if found == path or found.startswith(self._tree)]
+        inside = [found for found in resolved if found == path or self._is_ours(found)]
         if any(self._goes_by_place(found, found == path) for found in inside):
             self.needs[path] = []
             return
         self.staged.update((found, self._status[found].st_size) for found in inside)
         self.needs[path] = _load_order(path, resolved)[:-1]
+
+    def add_mpi(self, module: str) -> None:
+        """Stage ``mpi4py.MPI``, if there is one, and MPI's libraries, those that MPI itself opens as well."""
+        for path in (module, *self._of_mpi.values()):
+            self.add(path)
+
+    def of_mpi(self, also: "Mapping[str, list[str]]") -> "dict[str, OfMpi]":
+        """Return what an index says of MPI's libraries, and leave them out of ``needs``, which are modules.
+
+        ``also``: library -> other paths by which it may be opened.
+        """
+        told = {}
+        for path in self._of_mpi.values():
+            library = self._parse(path)
+            if path in self.staged and library is not None and path in also:
+                told[path] = self.needs.pop(path, []), also[path], library.opens
+        return told
+
+    def _is_ours(self, path: str) -> bool:
+        return path.startswith(self._tree) or self._is_of_mpi(path)
+
+    def _is_of_mpi(self, path: str) -> bool:
+        return self._parse(path) is not None and self._real[path] in self._of_mpi
 
     def _goes_by_place(self, path: str, top: bool) -> bool:
         """Tell whether it counts from where ld.so maps a library, and for which other one.
@@ -69,7 +100,10 @@ class Libraries:
         of it. And where it is needed, and ld.so does not know it again by its soname.
         """
         library = self._parse(path)
-        return library is not None and (library.opens or (not top and library.soname != os.path.basename(path)))
+        if library is None:
+            return False
+        opens = library.opens and (path in self._inheriting or not self._is_of_mpi(path))
+        return opens or (not top and library.soname != os.path.basename(path))
 
     def stamps(self) -> "dict[str, Stamp]":
         """Map the staged libraries to what tells each from what it may become."""
@@ -92,8 +126,10 @@ class Libraries:
             path, inherited = queue.pop(0)
             library = self._parse(path)
             resolved[path] = []
-            if library is None or not (path == top or path.startswith(self._tree)):
+            if library is None or not (path == top or self._is_ours(path)):
                 continue
+            if not library.runpath and inherited != self._program_rpaths:
+                self._inheriting.add(path)
             origin = os.path.dirname(path)
             rpaths = [*([] if library.runpath else _expand(library.rpath, origin)), *inherited]
             runpath = _expand(library.runpath, origin)

@@ -5,11 +5,12 @@ import sys
 from .. import os
 from ..digest import digest
 from ..file_systems import image
-from ..option_table import ALL, AUTO, WORLD
+from ..option_table import ALL, WORLD
 from ..program import Program, working_directory
 from ..serving.metadata import METADATA_MODULES
 from ..size import in_words
 from ..store.index import Index, linker_settings
+from ..store.links import LINKS, pack
 from ..store.store import library_name
 from ..store.witnesses import WITNESSES, Witnesses
 from .breadth import MANY_NODES
@@ -20,10 +21,11 @@ from .environment import unseen_settings
 from .learned_manifest import Learned
 from .learning import Learning
 from .library_needs import Libraries
+from .mpi_libraries import MpiLibraries
 from .parallel import Readers
 from .reading import files_imported_since, hide_modules, read_into, without_warnings
 from .rehearsal import CUSTOMISED
-from .staging import leave_direct, make_fit, stays_direct
+from .staging import make_fit, stage
 from .static_manifest import Manifest
 from .tree import EXTENSION, Tree
 from .witnesses import witnesses_of
@@ -97,11 +99,12 @@ def take_snapshot(
     room: "Callable[[], int] | None" = None,
     site: "Rehearsal | None" = None,
     kept: bool = False,
+    mpi: MpiLibraries | None = None,
 ) -> Snapshot:
     """Read what ``program`` will import: ``loaded`` are the modules that every rank has already.
 
     ``learning``: of this program; ``nodes``: how many there are; ``room``: tells the bytes that every node has for its
-    store; ``site``: entered, where it has still to run; ``kept``: for a store that is kept.
+    store; ``site``: entered, where it has still to run; ``kept``: for a store that is kept; ``mpi``: to be in that.
     """
     before = set(sys.modules)
     manifest = resolve(program, options, loaded, learning.known, nodes, site)
@@ -112,7 +115,8 @@ def take_snapshot(
     first = program.search_entry()
     searched = {place for places in learning.known.searched.values() for place in places}
     writable = {working_directory(), first or working_directory(), *searched}
-    snapshot = _pack(manifest, writable, answers, learning, options, nodes == 1, room, kept, alone)
+    mpi = mpi or MpiLibraries()
+    snapshot = _pack(manifest, writable, answers, learning, options, nodes == 1, room, kept, alone | mpi.names(), mpi)
     if options.init == WORLD:
         snapshot.complaints += unseen_settings(program, manifest)
     return snapshot
@@ -201,6 +205,7 @@ def _pack(
     room: "Callable[[], int] | None",
     kept: bool,
     alone: set[str],
+    mpi: MpiLibraries,
 ) -> Snapshot:
     tree = manifest.tree
     records = _Records()
@@ -209,9 +214,13 @@ def _pack(
     code_read = manifest.code if with_contents else {}
     table = {path: (*records.add(read.marshalled or b""), read.stamp) for path, read in sorted(code_read.items())}
     changeable = {path for path in tree.listings if _writable(path, writable, tree)}
-    libraries = Libraries(tree.path, alone)
+    libraries = Libraries(tree.path, alone, mpi.paths)
     if with_contents:
-        _add(libraries, manifest, changeable, options, one_node, kept)
+        found = [(module.kind, module.path) for module in manifest.modules.values()]
+        extensions = [
+            path for kind, path in found if kind == EXTENSION and path and os.path.dirname(path) not in changeable
+        ]
+        stage(libraries, extensions, mpi.module, options, one_node, kept)
     metadata = _read_metadata(manifest, writable) if with_contents else {}
     index = Index(
         listings={path: names for path, names in tree.listings.items() if names is not None and path not in changeable},
@@ -230,6 +239,7 @@ def _pack(
         aliases={},
         expected=[],
         linker=linker_settings(),
+        mpi={},
         witnesses=b"",
         mounts=image()[1],
     )
@@ -246,32 +256,16 @@ def _pack(
             )
     index.libraries = libraries.stamps()
     index.aliases = libraries.aliases()
+    index.mpi = libraries.of_mpi(mpi.also())
     witnesses = Witnesses()
     if kept:
         index.expected = learning.known.imported
-        witnesses = witnesses_of(index)
+        witnesses = witnesses_of(index, mpi.directories())
+        contents[LINKS] = pack(mpi.beside())
         contents[WITNESSES] = witnesses.pack()
         index.witnesses = digest(contents[WITNESSES])
     uncached = frozenset(path for path, read in code_read.items() if not read.cached)
     return Snapshot(index, contents, libraries.staged, uncached, learning, complaints, witnesses)
-
-
-def _add(
-    libraries: Libraries, manifest: Manifest, changeable: set[str], options: "Options", one_node: bool, kept: bool
-) -> None:
-    """Add the libraries of the modules to be imported, but for those in directories that may change."""
-    extensions = [
-        module.path
-        for module in manifest.modules.values()
-        if module.kind == EXTENSION and module.path and os.path.dirname(module.path) not in changeable
-    ]
-    # On one node the page cache holds one copy for all ranks anyway, and a search in it costs little.
-    if one_node and (options.libraries == AUTO or kept) and stays_direct(extensions, kept, options):
-        libraries.needs = {path: [] for path in extensions}
-        return
-    for path in extensions:
-        libraries.add(path)
-    leave_direct(libraries, options)
 
 
 def _read_metadata(manifest: Manifest, writable: set[str]) -> dict[str, dict[str, bytes | None]]:

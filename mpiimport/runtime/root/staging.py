@@ -2,7 +2,7 @@
 
 from .. import os
 from ..file_systems import DISKS, file_system, image_on
-from ..option_table import DIRECT
+from ..option_table import AUTO, DIRECT
 
 # Per cent of the room that are filled: what is left of the memory changes a little meanwhile.
 MOST_OF_ROOM = 95
@@ -23,7 +23,24 @@ def are_local(paths: list[str]) -> bool:
     return {file_system(os.path.dirname(os.path.realpath(path))) for path in places.values()} <= DISKS
 
 
-def stays_direct(paths: list[str], kept: bool, options: "Options") -> bool:
+def stage(
+    libraries: "Libraries", extensions: list[str], mpi: str, options: "Options", one_node: bool, kept: bool
+) -> None:
+    """Add the libraries of extension modules, and MPI's, but for what is loaded from where it lies.
+
+    ``mpi``: the file of ``mpi4py.MPI``, if MPI's libraries are to be staged; ``kept``: for a store that is kept.
+    """
+    # On one node the page cache holds one copy for all ranks anyway, and a search in it costs little.
+    if one_node and (options.libraries == AUTO or kept) and _stay_direct(extensions, kept, options):
+        libraries.needs = {path: [] for path in extensions}
+    else:
+        for path in extensions:
+            libraries.add(path)
+    libraries.add_mpi(mpi)
+    _leave_direct(libraries, options)
+
+
+def _stay_direct(paths: list[str], kept: bool, options: "Options") -> bool:
     """Tell whether the libraries of one node are loaded from where they lie. ``kept``: for a store that is kept."""
     if not kept:
         return are_local(paths)
@@ -32,7 +49,7 @@ def stays_direct(paths: list[str], kept: bool, options: "Options") -> bool:
     return not in_session or image_on() in DISKS or are_local(paths)
 
 
-def leave_direct(libraries: "Libraries", options: "Options") -> None:
+def _leave_direct(libraries: "Libraries", options: "Options") -> None:
     """Leave out of the store what the options say."""
     for path in list(libraries.staged):
         named = any(_fits(name, word) for word in options.direct for name in path.split("/"))

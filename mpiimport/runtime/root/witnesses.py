@@ -9,7 +9,7 @@ from ..store.witnesses import Witnesses, is_one_image, own_root, stamp_in_image
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ..store.index import Index
 
@@ -69,10 +69,10 @@ class Mounts:
         return self._known[device]
 
 
-def witnesses_of(index: "Index") -> Witnesses:
-    """Return what each path is like from which an index was made."""
+def witnesses_of(index: "Index", more: "Iterable[str]" = ()) -> Witnesses:
+    """Return what each path is like from which an index was made, and ``more`` paths."""
     witnesses, mounts = Witnesses(), Mounts()
-    for path in dict.fromkeys(_paths(index)):
+    for path in dict.fromkeys([*_paths(index), *more]):
         try:
             status = os.stat(path)
         except OSError:

@@ -21,7 +21,8 @@ class StagedLibraries:
     """The libraries of one store, as far as this process has mapped them.
 
     A copy gets the name of its original in ld.so's list. So whoever opens the original, from C too, gets the copy that
-    is mapped, and C code that asks for its own place (``dladdr``) is told the original one.
+    is mapped, and C code that asks for its own place (``dladdr``) is told the original one. A library of MPI's that
+    opens others is told the place of its copy: what it looks for beside itself is there (``store.links``).
     """
 
     def __init__(self, index: "Index", store: "Store", report_damage: "Callable[[], None]") -> None:
@@ -29,6 +30,7 @@ class StagedLibraries:
         self._report_damage = report_damage
         self._needs = index.needs
         self._aliases = index.aliases
+        self._mpi = index.mpi
         self._real = {path: real for real, path in index.aliases.items()}
         self._staged = index.libraries.keys() if store.executable else frozenset()
         self._store = store
@@ -48,9 +50,10 @@ class StagedLibraries:
         """
         path = self.known_path(path)
         if path not in self._loaded and (path in self._staged or self.is_direct(path)):
-            self._load(self._needs.get(path, ()))
+            flags = sys.getdlopenflags() if flags is None else flags
+            self._load(self._mpi[path][0] if path in self._mpi else self._needs.get(path, ()), flags)
             if path in self._staged and self._mapped().isdisjoint((path, self._real.get(path, path))):
-                self._map_copy(path, sys.getdlopenflags() if flags is None else flags)
+                self._map_copy(path, flags)
             self._loaded.add(path)
         return path in self._copied
 
@@ -97,7 +100,7 @@ class StagedLibraries:
         redirected.mpiimport = True  # type: ignore[attr-defined]
         return redirected
 
-    def _load(self, needs: "Sequence[str]") -> None:
+    def _load(self, needs: "Sequence[str]", flags: int) -> None:
         """Map needed libraries. Where that fails, ld.so finds one, or names it, when it maps the one in need."""
         new = [path for path in needs if path not in self._loaded]
         # ld.so takes any library of that name that it has, such as another package's, or the original.
@@ -107,18 +110,23 @@ class StagedLibraries:
             if name not in opened:
                 opened.add(name)
                 # As when ld.so maps it for the one in need, whose symbols it may use without saying so.
-                for flags in (sys.getdlopenflags(), os.RTLD_LAZY):
-                    if self._map_copy(path, flags) or _opens(path, flags):
+                for tried in (flags, os.RTLD_LAZY):
+                    if self._map_copy(path, tried) or _opens(path, tried):
                         break
             self._loaded.add(path)
 
     def _map_copy(self, path: str, flags: int) -> bool:
-        """Map the copy of a library under its original's name; tell whether that was possible."""
-        copy = self._copy(path)
-        if copy is None or self._link_map is None:
+        """Map the copy of a library under its original's names; tell whether that was possible."""
+        copy, link_map = self._copy(path), self._link_map
+        if copy is None or link_map is None:
             return False
         try:
-            self._link_map.rename(open_library(copy, flags), path)
+            handle = open_library(copy, flags)
+            _, also, looks_beside = self._mpi.get(path, ((), (), False))
+            if not looks_beside or not link_map.add_name(handle, path):
+                link_map.rename(handle, path)
+            for name in also:
+                link_map.add_name(handle, name)
         except (ImportError, OSError):
             return False
         self._copied.add(path)

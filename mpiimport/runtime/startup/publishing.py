@@ -7,6 +7,7 @@ import sys
 
 from .. import os
 from ..messages import say
+from ..serving.libraries import mapped_files
 from ..size import in_words
 from ..store.broadcast import pack_sizes
 from ..store.kept_key import NO_NAME, key_of, not_there
@@ -43,11 +44,18 @@ class Publishing(Service):
     """
 
     def __init__(
-        self, ownership: "Ownership", invocation: "Invocation", loaded: set[str], sending: SendingImage | None
+        self,
+        ownership: "Ownership",
+        invocation: "Invocation",
+        loaded: set[str],
+        mapped: set[str],
+        sending: SendingImage | None,
     ) -> None:
-        """``loaded``: the modules that a process has when it attaches; ``sending``: where a warm image is wanted."""
+        """``loaded``: the modules that a process has when it attaches; ``mapped``: what files it has mapped then;
+        ``sending``: where a warm image is wanted."""
         super().__init__(ownership, invocation, None)
         self._loaded = loaded
+        self._mapped = mapped
         self._sending = sending
         if sending is not None:
             self._deadline += MAKING
@@ -80,7 +88,10 @@ class Publishing(Service):
             raise SteppedAside(reason)
         (least, _), _ = rooms
         from ..root.filling import read_to_keep
+        from ..root.mpi_libraries import MpiLibraries
 
+        # Of an mpi4py of ours the program knows nothing.
+        mpi = self.ownership.path if self.ownership.of_the_tree else ""
         snapshot = read_to_keep(
             self._program,
             self.options,
@@ -90,6 +101,7 @@ class Publishing(Service):
             self._before_site,
             nodes[0],
             room=lambda: self._placement.room(least),
+            mpi=MpiLibraries.mapped_since(self._mapped, mpi, self.options) if mpi else None,
         )
         for complaint in snapshot.complaints:
             say(f"mpiimport: {complaint}")
@@ -141,13 +153,13 @@ def publish_now(here: "Launch", invocation: "Invocation") -> None:
         if reason:
             raise SteppedAside(reason)
         # Those that attach will not have what MPI needs.
-        loaded = set(sys.modules)
+        loaded, mapped = set(sys.modules), mapped_files()
         key = invocation.key()
         if invocation.options.warm:
             sending = SendingImage(invocation.options, Maker.begin(invocation, key) if here.rank == 0 else None)
         with ClosedStreamsKept():
             ownership = load_mpi(invocation.before_site, invocation.options)
-            service = Publishing(ownership, invocation, loaded, sending)
+            service = Publishing(ownership, invocation, loaded, mapped, sending)
             finish = service.finish
             service.start()
         said, status = service.kept, 0

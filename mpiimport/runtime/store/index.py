@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..listing import Stamp
 
+    OfMpi = tuple[list[str], list[str], bool]
+
 
 class Index:
     """The table of one store.
@@ -27,6 +29,8 @@ class Index:
     answers    what ``site_answers.Answers`` recorded on root
     expected   of a kept store: the modules that earlier processes are known to have imported
     linker     of a kept store: ``linker_settings`` of what found its libraries
+    mpi        of a kept store: library of MPI's -> paths of those to load before it, in order; other paths by which it
+               may be opened; and whether it looks for others where it lies: beside its copy, then (see ``links``)
     witnesses  of a kept store: the digest of what its paths were like, see ``witnesses``
     mounts     of a kept store: what the container that filled it was started with
     """
@@ -42,6 +46,7 @@ class Index:
         "listings",
         "metadata",
         "mounts",
+        "mpi",
         "needs",
         "witnesses",
         "writable",
@@ -60,6 +65,7 @@ class Index:
         aliases: dict[str, str],
         expected: list[str],
         linker: list[str],
+        mpi: "dict[str, OfMpi]",
         witnesses: bytes,
         mounts: str,
     ) -> None:
@@ -74,6 +80,7 @@ class Index:
         self.aliases = aliases
         self.expected = set(expected)
         self.linker = linker
+        self.mpi = mpi
         self.witnesses = witnesses
         self.mounts = mounts
 

@@ -1,5 +1,6 @@
 """Where the snapshot comes to lie that outlives the job: among the kept stores of this user, on each node."""
 
+from .links import link_beside
 from .place import LEASE, Place
 from .placement import Placement
 from .store import Store
@@ -36,6 +37,7 @@ class KeptPlacement(Placement):
             # Whichever rank of the node is the last to leave it.
             store.kept = True
         if self._made is not None:
+            link_beside(self._made)
             self._kept().publish(key, self._made, program)
 
     def withdraw(self, key: str) -> None:

@@ -11,7 +11,10 @@ def write_through(directory: str) -> None:
     """
     for parent, _, files in os.walk(directory):
         for name in files:
-            descriptor = os.open(os.path.join(parent, name), os.O_RDONLY | os.O_CLOEXEC)
+            path = os.path.join(parent, name)
+            if os.path.islink(path):
+                continue
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
                 os.fsync(descriptor)
             finally:

@@ -1,0 +1,156 @@
+"""Ranks of a session have MPI from the store of their node, where MPI finds beside its libraries what it looks for."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from lab.cluster import Cluster, ClusterMpi, python_tree
+from lab.filesystem import FILE_SYSTEM_TYPE, SharedFileSystem
+from lab.ranks import Mpi, Outcome, run
+from tests.conftest import Job
+
+NODES, RANKS = 2, 4
+TEXT = """
+import json
+import numpy
+import os, sys
+os.path.exists(f"{sys.prefix}/mark{os.getpid()}")
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+total = world.allreduce(numpy.arange(1000.0) * (world.rank + 1))
+ring = world.sendrecv(world.rank, (world.rank + 1) % world.size, source=(world.rank - 1) % world.size)
+with open("/proc/self/maps") as maps:
+    mapped = {line.split()[-1] for line in maps if ".so" in line}
+said = [os.uname().nodename, world.rank, ring, total.sum(), MPI.Get_library_version()[:60], MPI.get_vendor()]
+print(json.dumps([said, sorted(mapped)]), flush=True)
+"""
+
+
+class Site:
+    """A cluster on whose nodes the Python tree and one MPI are those of a shared file system."""
+
+    def __init__(self, shared: SharedFileSystem, cluster: Cluster, mpi: Mpi, job: Job) -> None:
+        self.shared = shared
+        self._cluster = cluster
+        self.mpi: ClusterMpi = cluster.mpi(mpi, NODES, job.directory)
+        self._python_mpi = str(job.prefix / "bin" / "python-mpi")
+        self._mpiimport = str(job.prefix / "bin" / "mpiimport")
+        self._environment = job.environment(
+            self.mpi,
+            JOB_ID=f"{os.getpid()}x{job.directory.name}",
+            MPIIMPORT_KEEP_ON=FILE_SYSTEM_TYPE,
+            PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        )
+
+    def start(self, script: Path, **changes: str) -> Outcome:
+        """Start the session by one rank on each node."""
+        told = {"MPIIMPORT": "1", "MPIIMPORT_FILL": "1", **changes}
+        return self._run([*self.mpi.command(NODES), self._python_mpi, str(script)], told)
+
+    def run(self, script: Path, **changes: str) -> Outcome:
+        told = {"MPIIMPORT_KEEP": "session", **changes}
+        return self._run([*self.mpi.command(RANKS), self._python_mpi, str(script)], told)
+
+    def run_plainly(self, script: Path) -> Outcome:
+        return self._run([*self.mpi.command(RANKS), sys.executable, str(script)], {})
+
+    def with_mpi(self, mpi: Mpi, job: Job) -> "Site":
+        """The same nodes in the same session, with ranks of another MPI."""
+        return Site(self.shared, self._cluster, mpi, job)
+
+    def stop(self) -> Outcome:
+        return self._run([*self.mpi.command(NODES), self._mpiimport, "session", "stop"], {})
+
+    def _run(self, command: list[str], changes: dict[str, str]) -> Outcome:
+        return run(command, {**self._environment, **changes}, 120)
+
+
+@contextmanager
+def site(mpi: Mpi, job: Job) -> Iterator[Site]:
+    home = job.directory.resolve()
+    with SharedFileSystem(record=home / "operations") as shared, Cluster(NODES, home) as cluster:
+        cluster.share(shared, *python_tree().values(), mpi.prefix)
+        made = Site(shared, cluster, mpi, job)
+        try:
+            yield made
+        finally:
+            made.stop()
+
+
+def found_in(outcome: Outcome) -> tuple[list[object], list[list[str]]]:
+    """What the ranks have computed, in their order, and which libraries each had mapped."""
+    assert outcome.status == 0, outcome
+    ranks = sorted(json.loads(line) for line in outcome.lines() if line.startswith("["))
+    assert len(ranks) == RANKS
+    return [said for said, _ in ranks], [mapped for _, mapped in ranks]
+
+
+@pytest.mark.parametrize(
+    ("implementation", "warm"),
+    [
+        ("mpich", "1"),
+        ("openmpi", "0"),
+        pytest.param("mpich", "0", marks=pytest.mark.full),
+        pytest.param("openmpi", "1", marks=pytest.mark.full),
+    ],
+)
+def test_ranks_map_mpi_from_the_store(
+    lab: None, mpis: dict[str, Mpi], implementation: str, job: Job, warm: str
+) -> None:
+    """The one Intel MPI that these machines have comes without libfabric, and spans no nodes."""
+    script, mpi = job.script(TEXT), mpis[implementation]
+    with site(mpi, job) as here:
+        plain = here.run_plainly(script)
+        begun = here.start(script, MPIIMPORT_WARM=warm)
+        assert begun.status == 0, begun
+        here.shared.remount()
+        outcome = here.run(script, MPIIMPORT_WARM=warm)
+        operations = here.shared.operations()
+    assert outcome.ours() == [], outcome
+    (said, mapped), (as_plainly, originals) = found_in(outcome), found_in(plain)
+    assert said == as_plainly
+    prefix = str(mpi.prefix)
+    for libraries, plainly in zip(mapped, originals, strict=True):
+        assert not [path for path in libraries if path.startswith(prefix)]
+        names = [Path(path).name for path in libraries]
+        assert sorted(names) == sorted(set(names)), "one copy of each"
+        assert {Path(path).name for path in plainly if path.startswith(prefix)} <= set(names)
+    ranks = {operation.pid for operation in operations if "/mark" in operation.path}
+    assert len(ranks) == RANKS
+    if (implementation, warm) == ("mpich", "1"):
+        assert not [each for each in operations if each.pid in ranks and each.name == "open"]
+
+
+@pytest.mark.full
+def test_a_job_with_another_mpi_has_that(lab: None, mpis: dict[str, Mpi], job: Job) -> None:
+    script = job.script(TEXT)
+    with site(mpis["mpich"], job) as here:
+        begun = here.start(script)
+        assert begun.status == 0, begun
+        other = here.with_mpi(mpis["openmpi"], job)
+        outcome, plain = other.run(script), other.run_plainly(script)
+    (said, mapped), (as_plainly, _) = found_in(outcome), found_in(plain)
+    assert said == as_plainly
+    assert all(sum("libmpi.so" in path for path in libraries) == 1 for libraries in mapped)
+    assert not [path for libraries in mapped for path in libraries if "/mpich/" in path]
+
+
+@pytest.mark.full
+def test_a_job_that_searches_elsewhere_has_what_it_finds(lab: None, mpich: Mpi, job: Job) -> None:
+    script = job.script(TEXT)
+    with site(mpich, job) as here:
+        begun = here.start(script)
+        assert begun.status == 0, begun
+        outcome = here.run(script, LD_LIBRARY_PATH=str(job.directory))
+        plain = here.run_plainly(script)
+    (said, mapped), (as_plainly, originals) = found_in(outcome), found_in(plain)
+    assert said == as_plainly
+    mpi = [
+        [path for path in libraries if path.startswith(str(mpich.prefix))] for libraries in (mapped[0], originals[0])
+    ]
+    assert mpi[0] == mpi[1] != []
