@@ -5,8 +5,8 @@ from . import open, os
 # What tells the container's image from all others of the machine, where the launch plan knows it. It begins with
 # IMAGE_FILE, with IMAGE_LAYERS for an image of podman's or docker's, or with the type of the file system that holds a
 # directory which is the image; a colon follows. Behind a space stands what tells the container's mounts from others.
-# With IMAGE_LAYERS it is a time (ns): since then the image has not changed, and before that the container had not. There a
-# third word tells how the container is confined.
+# With IMAGE_LAYERS it is a time (ns): since then the image has not changed, and before that the container had not. A
+# third word tells there how the container is confined.
 IMAGE, IMAGE_FILE, IMAGE_LAYERS = "MPIIMPORT_IMAGE", "file", "layers"
 # What lays layers over each other.
 OVERLAY = "overlay"

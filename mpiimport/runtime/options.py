@@ -58,8 +58,10 @@ class Options:
 
     @property
     def warm_file(self) -> str:
-        """The file from which the program is to start, or into which its image is to be written; empty where ``warm`` says
-        yes or no."""
+        """The file from which the program is to start, or into which its image is to be written.
+
+        Empty where ``warm`` says yes or no.
+        """
         named = os.environ.get("MPIIMPORT_WARM", "")
         return "" if named in ("0", "1") else named
 

@@ -1,8 +1,10 @@
-"""An image in a file of the user's own, as `mpiimport bake --warm` wants it: ``into_file.py FILE PYTHON OPTIONS... PROGRAM``.
+"""An image in a file of the user's own, as `mpiimport bake --warm` wants it.
+
+    into_file.py FILE PYTHON OPTIONS... PROGRAM [ARGUMENTS]
 
 A process becomes this that the door, python-mpi, has started as the job would, in a container say, to make the image in
 the place of running its program. PYTHON is the name by which the door starts Python, - for its usual ones; OPTIONS are
-the interpreter's, and PROGRAM is a script, or -m and a module, with arguments.
+the interpreter's, and PROGRAM is a script, or -m and a module.
 """
 
 import os
@@ -13,9 +15,9 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from mpiimport.warm.door import command_of, key_of  # noqa: E402
-from mpiimport.warm.maker import Made, make  # noqa: E402
-from mpiimport.warm.memory_map import Refused  # noqa: E402
+from mpiimport.warm.door import command_of, key_of
+from mpiimport.warm.maker import Made, make
+from mpiimport.warm.memory_map import Refused
 
 MEGABYTE = 1e6
 

@@ -57,8 +57,9 @@ def make(
     """Look at what the leading imports of a program do, and write the image of them and what a fresh start executes.
 
     ``without``: remedies that a test leaves out; ``place``: that of the kept store which gets the image; ``files``:
-    further paths that are to be as they are; ``kept``: the key of the program's kept store, if there is one; ``key``: by
-    which the door knows the program, where it is told to start from this file. Raises Refused, with no image written.
+    further paths that are to be as they are; ``kept``: the key of the program's kept store, if there is one; ``key``:
+    by which the door knows the program, where it is told to start from this file. Raises Refused, with no image
+    written.
     """
     for name in ("mpiimport-warm", "warm-recorder"):
         if not any((place / name).exists() for place in (HERE, PACKAGES.parent / "bin")):

@@ -7,8 +7,8 @@
 | third | fixed | one | as given |
 | fourth | fixed | another one | other |
 
-Where a filter of system calls forbids fixed addresses, all of them are random. Then an order that follows from addresses cannot
-be told from another one, and counts as a difference.
+Where a filter of system calls forbids fixed addresses, all of them are random. Then an order that follows from
+addresses cannot be told from another one, and counts as a difference.
 """
 
 import ctypes

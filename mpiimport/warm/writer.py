@@ -40,8 +40,9 @@ NOTHING = bytes(PAGE)
 class Writer:
     """``pid``: the stopped process; ``place``: address and size of what it noted; ``digest``: of bytes, a number.
 
-    ``key``: by which python-mpi knows the program, for an image that it is told to start from; ``make_room``: called with the bytes of an image for a kept store. Such an image is whole: it maps no other file,
-    so all pages of libraries are in it, touched or not, and it is sealed, as files of stores are.
+    ``key``: by which python-mpi knows the program, for an image that it is told to start from; ``make_room``: called
+    with the bytes of an image for a kept store. Such an image is whole: it maps no other file, so all pages of
+    libraries are in it, touched or not, and it is sealed, as files of stores are.
     """
 
     def __init__(

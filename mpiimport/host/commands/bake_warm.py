@@ -39,7 +39,11 @@ def _have_made(image: Path, command: list[str]) -> int:
         raise Complaint("MPIIMPORT=0 switches everything off, so no image would be made; unset it")
     if not image.absolute().parent.is_dir() or image.is_dir():
         raise Complaint(f"no image is made: {image} is no name for a file")
-    asked = {"MPIIMPORT": os.environ.get("MPIIMPORT") or "1", "MPIIMPORT_FILL": "1", "MPIIMPORT_WARM": str(image.absolute())}
+    asked = {
+        "MPIIMPORT": os.environ.get("MPIIMPORT") or "1",
+        "MPIIMPORT_FILL": "1",
+        "MPIIMPORT_WARM": str(image.absolute()),
+    }
     before = _identity(image)
     try:
         status = subprocess.run(command, env={**os.environ, **asked}, check=False).returncode
@@ -47,8 +51,8 @@ def _have_made(image: Path, command: list[str]) -> int:
         raise Complaint(f"{command[0]} cannot be started: {exc.strerror}") from None
     if status == 0 and _identity(image) == before:
         raise Complaint(
-            f"{command[0]} ended, and made no image: its python has to be started as the job will be, by python-mpi, or in "
-            "a container by --mpiimport; see docs/warm-images.md"
+            f"{command[0]} ended, and made no image: its python has to be started as the job will be, by python-mpi, "
+            "or in a container by --mpiimport; see docs/warm-images.md"
         )
     return status
 

@@ -115,7 +115,7 @@ def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers) 
 
 
 def _fill(here: Launch | None, invocation: Invocation) -> None:
-    """Fill the kept store of this node, or of all nodes of the job, or write an image into a file, and end this process.
+    """Fill the kept store of this node, or of all nodes of the job, or write an image into a file; end this process.
 
     Does not return.
     """
