@@ -61,6 +61,11 @@ func Keeps(environment []Variable) bool {
 	})
 }
 
+// AsksForImage says whether the container has to know which image it is of: for what is kept of it, or for its warm image.
+func AsksForImage(environment []Variable) bool {
+	return Keeps(environment) || WarmFile(environment) != ""
+}
+
 // IsWarm says whether a warm image is wanted.
 func IsWarm(environment []Variable) bool {
 	value := valueOf(environment, ourvars.Warm)

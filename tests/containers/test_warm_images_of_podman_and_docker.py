@@ -13,6 +13,7 @@ from tests.containers.doors.entrypoint import PLAIN as DOCKER_IMAGE
 from tests.containers.doors.entrypoint import make_docker_images
 from tests.containers.keeping import Containers
 from tests.containers.test_warm_images_in_containers import TEXT
+from tests.warm.conftest import CONFINED
 
 PYTHON_MPI = "/.mpiimport/bin/python-mpi"
 
@@ -100,7 +101,7 @@ def test_a_container_for_each_rank_starts_warm(warm: WarmContainers) -> None:
         one = warm.line("python3", task, "a", image=podman.IMAGE, options=podman.JOINED, **variables)
         return [*podman.hybrid_mpiexec(warm.mpi, count), *one]
 
-    begun = warm.mpiimport("session", "start", "--", *line(1, MPIIMPORT_FILL="1", MPIIMPORT_WARM="1"))
+    begun = warm.mpiimport("session", "start", "--", *line(2, MPIIMPORT_FILL="1", MPIIMPORT_WARM="1"))
     assert begun.status == 0 and "a warm image of script" in begun.stderr, begun
     check([warm.host(*line(2, MPIIMPORT_WARM="1"))], 2)
 
@@ -126,25 +127,11 @@ def test_of_a_container_that_has_changed_its_image_none_is_made(warm: WarmContai
     assert f"no warm image is kept: {found} has changed since this container was made" in begun.stderr, begun
 
 
-CONFINE = """
-import ctypes, os, struct, sys
-libc = ctypes.CDLL(None, use_errno=True)
-allow = struct.pack("HBBI", 6, 0, 0, 0x7FFF0000)
-program = ctypes.create_string_buffer(allow)
-class Filter(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_ushort), ("at", ctypes.c_void_p)]
-given = Filter(1, ctypes.addressof(program))
-assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(given), 0, 0) == 0
-os.environ["MPIIMPORT"] = "1"
-os.execvp(sys.argv[1], sys.argv[1:])
-"""
-
-
 @pytest.mark.full
 def test_other_filters_of_system_calls_start_fresh(warm: WarmContainers) -> None:
     task = warm.program()
     assert warm.begin("python3", task, "a").status == 0
-    confine = warm.program(CONFINE, "confine.py")
+    confine = warm.program(CONFINED.read_text(), "confined.py")
     inside = f"exec python3 -S {confine} {PYTHON_MPI} --python python3 {task} a"
     warm.fresh("system calls are filtered otherwise", "sh", "-c", f"PYTHONPATH= MPIIMPORT=0 {inside}")
     for option in ("--security-opt=seccomp=unconfined", "--cap-drop=CHOWN"):
@@ -173,5 +160,11 @@ def test_exec_starts_programs_warm(site: Site, mpich: Mpi, identity: str, engine
     other = containers.host(*command, *options, "--cap-drop=CHOWN", *program, **variables)
     assert other.stdout.split()[0] == "fresh", other
     assert ["none is kept for this program" in line for line in other.ours()] == [True], other
+    bake = [str(site.prefix / "bin" / "mpiimport"), "bake", "--warm", str(task.with_name("app.img")), "--"]
+    of_file = {name: value for name, value in variables.items() if name == "DOCKER_HOST"}
+    made = containers.host(*bake, *command, *options, *program, **of_file)
+    assert (made.status, made.stderr) == (0, "") and made.stdout.startswith("made app.img: "), made
+    of_file["MPIIMPORT_WARM"] = str(task.with_name("app.img"))
+    check([containers.host(*command, *options, *program, **of_file) for _ in range(2)])
     assert containers.mpiimport("session", "stop").status == 0
     assert not containers.place.exists()

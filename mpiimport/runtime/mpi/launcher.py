@@ -70,7 +70,7 @@ def is_rank_process(launch: Launch) -> bool:
 
 def is_on_one_node(launch: Launch | None) -> bool:
     """Tell whether no other node takes part: all ranks of a job come to the same answer. So does what is no rank."""
-    return launch is None or (launch.size is not None and launch.size in (1, launch.local_size))
+    return launch is None or (launch.size is not None and launch.size == launch.local_size)
 
 
 def number(variable: str) -> int | None:

@@ -113,7 +113,7 @@ func inspect(runtime, image string) (ociImage, bool) {
 // follows from the runtime and its options.
 func (c Call) kept(plan launch.Plan, image ociImage, line []string) (launch.Kept, bool) {
 	isLayered := slices.Contains([]string{"overlay", "overlay2", "overlayfs"}, image.GraphDriver.Name)
-	if !launch.Keeps(plan.Environment) || image.ID == "" || !isLayered {
+	if !launch.AsksForImage(plan.Environment) || image.ID == "" || !isLayered {
 		return launch.Kept{}, false
 	}
 	directory := imageplace.ForImage(image.ID, c.Env)
@@ -172,6 +172,7 @@ func (c Call) ociOptions(chosen profile.Chosen, command []string, image ociImage
 	if err != nil {
 		return nil, nil, err
 	}
+	plan = plan.BringingWarm(c.Env)
 	if kept, ok := c.kept(plan, image, line); ok {
 		plan = plan.Keeping(kept)
 	}

@@ -40,7 +40,7 @@ func (c *config) confined() string {
 		return ""
 	}
 	sum := sha256.New()
-	for _, part := range []json.RawMessage{linux["seccomp"], c.process["capabilities"], c.process["noNewPrivileges"], c.process["user"]} {
+	for _, part := range []json.RawMessage{linux["seccomp"], c.process["capabilities"], c.process["noNewPrivileges"], c.process["apparmorProfile"], c.process["user"]} {
 		fmt.Fprintf(sum, "%d %s\n", len(part), part)
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:16])
