@@ -1,7 +1,7 @@
 #include "command.h"
 #include "text.h"
 
-char *door, *python, *image_path, **given, **variables, **plain;
+char *door, *python, *key, *image_path, **given, **variables, **plain;
 int trusted, quiet, looks;
 
 enum { MOST = 4096 };
@@ -21,7 +21,8 @@ static void prepare_door(void) {
     plain = command;
 }
 
-/* [--door DOOR [--python PYTHON] [--trusted] [--quiet] [--look]] IMAGE SCRIPT [ARGUMENTS]; without a door IMAGE is a file. */
+/* [--door DOOR [--python PYTHON] [--key KEY] [--trusted] [--quiet] [--look]] IMAGE SCRIPT [ARGUMENTS]; IMAGE is a kept store, or,
+ * with a key or without a door, a file. */
 void read_command(word count, char **arguments) {
     static char none[] = "", *nothing[] = {0};
     word at = 1;
@@ -36,6 +37,8 @@ void read_command(word count, char **arguments) {
                 looks = 1;
             else if (same(arguments[at], PYTHON) && at + 1 < count)
                 python = arguments[++at];
+            else if (same(arguments[at], KEY) && at + 1 < count)
+                key = arguments[++at];
             else
                 break;
         }

@@ -6,7 +6,7 @@
 typedef unsigned long word;
 
 #define MAGIC 0x6d7261772d69706dUL /* "mpi-warm" */
-#define VERSION 3UL
+#define VERSION 4UL
 #define PAGE 4096UL
 #define ABSENT (~0UL)
 #define OF_TREE (~1UL) /* the device of what belongs to a container's own tree, which may be another in each container */
@@ -30,12 +30,14 @@ struct memory {
 /* What must be as it was: see machine.c. */
 struct machine {
     word processor, kernel, vdso_digest, processors, cores; /* cores: 0 where nothing asked for them */
+    word filters; /* of system calls; ABSENT where the kernel does not say how many */
 };
 
 struct header {
     word magic, version, size, checksum; /* the checksum is that of header and tables, itself taken as 0 */
     word tables_end, body_at, file_size;
     word seal; /* the nanoseconds of the time at which the file was changed last, or ABSENT where nobody knows */
+    word key;  /* by which python-mpi knows the program: a text, empty where python-mpi has not asked for the image */
     struct thread thread;
     struct memory memory;
     struct machine machine;

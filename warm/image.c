@@ -30,8 +30,8 @@ static struct stat status;
 
 /* Whoever can write an image decides what this process executes. */
 static void open_own_file(void) {
-    image_file = door ? open_kept(image_path)
-                      : kernel4(__NR_openat, AT_FDCWD, image_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+    image_file = door && !key ? open_kept(image_path)
+                              : kernel4(__NR_openat, AT_FDCWD, image_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (image_file < 0)
         fresh("it cannot be opened: ", image_path);
     if (kernel3(__NR_fstat, image_file, &status, 0) || (status.st_mode & S_IFMT) != S_IFREG)
@@ -105,6 +105,7 @@ static void check_text(word offset) {
 static void check_texts(void) {
     for (word i = 0; i < image->files.count; i++)
         check_text(TABLE(file, files)[i].path);
+    check_text(image->key);
     for (word i = 0; i < image->words.count; i++)
         check_text(((const word *)((const char *)image + image->words.at))[i]);
     for (word i = 0; i < image->names.count; i++)

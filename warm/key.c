@@ -29,6 +29,8 @@ static void compare_machine(void) {
         fresh("it was made for another number of processors", "");
     if (here.cores != image->machine.cores)
         fresh("it was made for processors of other cores", "");
+    if (here.filters != image->machine.filters || here.filters == ABSENT)
+        fresh("system calls are filtered otherwise than where it was made", "");
 }
 
 /* The value of a variable, or 0. */
@@ -162,7 +164,14 @@ void close_files(void) {
     kernel3(__NR_close, image_file, 0, 0);
 }
 
+/* The door looks for a kept image by its key, and is told the name of another one. */
+static void compare_door(void) {
+    if (key && !same(key, text_at(image->key)))
+        fresh("it was made of another program, for another PATH or name of Python, or in another container", "");
+}
+
 void compare_key(void) {
+    compare_door();
     compare_machine();
     compare_variables();
     ask_launch();

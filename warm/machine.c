@@ -83,6 +83,32 @@ static word cores(const unsigned short *found, word count) {
     return result | 1;
 }
 
+/* The number that stands behind a name. */
+static word number_behind(const char *text, const char *name, word otherwise) {
+    word found = 0;
+    for (; *text; text++) {
+        word i = 0;
+        while (name[i] && text[i] == name[i])
+            i++;
+        if (name[i])
+            continue;
+        for (text += i; *text >= '0' && *text <= '9'; text++)
+            found = 10 * found + (word)(*text - '0');
+        return found;
+    }
+    return otherwise;
+}
+
+/* proc(5), status. The kernel counts them since 5.9, and shows none of them. */
+static word filters(void) {
+    static char text[1 << 13];
+    long file = kernel4(__NR_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
+    long got = kernel3(__NR_read, file, text, sizeof text - 1);
+    kernel3(__NR_close, file, 0, 0);
+    text[got > 0 ? got : 0] = 0;
+    return number_behind(text, "\nSeccomp:\t", 0) ? number_behind(text, "\nSeccomp_filters:\t", ABSENT) : 0;
+}
+
 /* os.cpu_count() and sysconf(3) count those of the machine. */
 static word online(void) {
     char text[256] = {0};
@@ -95,7 +121,7 @@ static word online(void) {
 struct machine machine_here(const void *vdso, word vdso_size, int with_cores) {
     static unsigned short found[MOST];
     word count = processors(found);
-    struct machine here = {mixed(processor(), online()), kernel(), digest(vdso, vdso_size), count, 0};
+    struct machine here = {mixed(processor(), online()), kernel(), digest(vdso, vdso_size), count, 0, filters()};
     if (with_cores)
         here.cores = cores(found, count);
     return here;

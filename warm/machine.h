@@ -1,4 +1,5 @@
-/* What the code in an image was chosen for: processor, kernel, its vdso, and how many processors may be used. */
+/* What the code in an image was chosen for: processor, kernel, its vdso, how many processors may be used, and how many filters
+ * of system calls there are. */
 #ifndef WARM_MACHINE_H
 #define WARM_MACHINE_H
 

@@ -35,7 +35,7 @@ static const char *next_line(const char *text) {
     return *text ? text + 1 : text;
 }
 
-/* proc(5), status: who traces us, which signals are ignored, and whether a filter may forbid what follows. */
+/* proc(5), status: who traces us, and which signals are ignored. */
 static void look_at_status(void) {
     word value;
     const char *rest;
@@ -44,10 +44,6 @@ static void look_at_status(void) {
             number(rest, 10, &value);
             if (value)
                 fresh("a debugger or tracer is at work", "");
-        } else if ((rest = begins(line, "Seccomp:\t"))) {
-            number(rest, 10, &value);
-            if (value)
-                fresh("system calls are filtered", "");
         } else if ((rest = begins(line, "SigIgn:\t"))) {
             number(rest, 16, &ignored_signals);
         }

@@ -159,7 +159,7 @@ func (c Call) apply(plan launch.Plan) Outcome {
 		CleanEnv: compat || c.On("cleanenv") || c.On("containall"),
 		NoEval:   compat || c.On("no-eval"),
 	}
-	command, plan := c.start(c.identifyingImage(c.placingImage(plan)), runtime)
+	command, plan := c.start(c.identifyingImage(c.placingImage(plan.BringingWarm(c.Env))), runtime)
 	env, skipped := plan.ContainerEnvironment(c.environment(), runtime)
 	out := Outcome{Options: plan.Options, Command: command, Env: env, PerNode: plan.PerNode}
 	for _, m := range plan.Mounts {
@@ -204,7 +204,7 @@ func (c Call) placingImage(plan launch.Plan) launch.Plan {
 // look the same. What lies below layers of their own is not known. Behind the image stands what tells the mounts of two
 // starts from each other.
 func (c Call) identifyingImage(plan launch.Plan) launch.Plan {
-	if !launch.Keeps(plan.Environment) || c.Has("overlay") {
+	if !launch.AsksForImage(plan.Environment) || c.Has("overlay") {
 		return plan
 	}
 	identity := filesystems.Identity(c.Image, filesystems.Mountinfo)

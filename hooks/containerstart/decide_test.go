@@ -154,6 +154,32 @@ func TestAContainerIsToldItsImageWhereAStoreIsKept(t *testing.T) {
 	}
 }
 
+func TestTheFileOfAnImageIsBroughtIntoTheContainer(t *testing.T) {
+	directory := t.TempDir()
+	for name, c := range map[string]struct {
+		file, fill, bind, inside string
+	}{
+		"a start":              {directory + "/app.img", "", directory + ":/.mpiimport-warm:ro", "/.mpiimport-warm/app.img"},
+		"to be written":        {directory + "/app.img", "1", directory + ":/.mpiimport-warm:rw", "/.mpiimport-warm/app.img"},
+		"no such directory":    {directory + "/none/app.img", "", "", directory + "/none/app.img"},
+		"no file":              {"1", "", "", "1"},
+		"a colon in its place": {"/a:b/app.img", "", "", "/a:b/app.img"},
+	} {
+		asked := call(Exec, "MPIIMPORT=1", "MPIIMPORT_WARM="+c.file, "MPIIMPORT_FILL="+c.fill)
+		asked.Image = os.Args[0]
+		out, err := asked.Decide()
+		binds := slices.DeleteFunc(out.Binds, func(bind string) bool { return strings.HasPrefix(bind, "/p:") })
+		inside, _ := environ.Get(out.Env, "APPTAINERENV_"+ourvars.Warm)
+		if err != nil || strings.Join(binds, " ") != c.bind || inside != c.inside {
+			t.Errorf("%s: %q %q %v", name, binds, inside, err)
+		}
+		identity, _ := environ.Get(out.Env, "APPTAINERENV_"+ourvars.Image)
+		if strings.HasPrefix(identity, "file:") != (c.file != "1") {
+			t.Errorf("%s: the image is %q", name, identity)
+		}
+	}
+}
+
 func TestMountsOfTwoStartsAreToldApart(t *testing.T) {
 	seen := map[string]string{}
 	for name, c := range map[string]struct {

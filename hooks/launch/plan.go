@@ -4,8 +4,10 @@ package launch
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/keptplace"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 )
 
@@ -15,8 +17,9 @@ const (
 	EntryPath = Inside + "/bin/mpiimport-entry"
 	SitePath  = Inside + "/lib/mpiimport/door"
 	StorePath = "/.mpiimport-store" // where the plan brings memory for a store
-	KeptPath  = "/.mpiimport-kept"  // where the containers of an image keep stores on the node
-	MPIPath   = "/.mpiimport-mpi"   // where the plan brings the host's MPI
+	WarmPath  = "/.mpiimport-warm"  // where the plan brings the directory of a warm image that is a file
+	KeptPath  = keptplace.InContainer
+	MPIPath   = "/.mpiimport-mpi" // where the plan brings the host's MPI
 )
 
 // Plan is a profile resolved for one container start. It is pure data: adapters carry it out.
@@ -45,13 +48,15 @@ type Kept struct {
 	Directory string // of the host
 	Image     string // what tells the image from all others of this machine
 	Born      int64  // a time (ns) between the last change to the image and the first one to the container
+	Confined  string // a digest of what the container may do: which system calls, capabilities and user it has; empty where that is not known
 }
 
 // Keeping returns the plan of a container that keeps stores, and knows which image it is of. Behind the image stands what tells
 // one container from all others.
 func (p Plan) Keeping(k Kept) Plan {
 	p.Mounts = slices.Concat(p.Mounts, []Mount{{Source: k.Directory, Target: KeptPath, Options: "rw"}})
-	return p.With(Variable{ourvars.Image, fmt.Sprintf("layers:%s %d", k.Image, k.Born), Set})
+	told := fmt.Sprintf("%s%s %d %s", ourvars.Layers, k.Image, k.Born, k.Confined)
+	return p.With(Variable{ourvars.Image, strings.TrimRight(told, " "), Set})
 }
 
 // Mount is a bind mount; Options is ro or rw.

@@ -61,6 +61,32 @@ func Keeps(environment []Variable) bool {
 	})
 }
 
+// AsksForImage says whether the container has to know which image it is of: for what is kept of it, or for its warm image.
+func AsksForImage(environment []Variable) bool {
+	return Keeps(environment) || WarmFile(environment) != ""
+}
+
+// IsWarm says whether a warm image is wanted.
+func IsWarm(environment []Variable) bool {
+	value := valueOf(environment, ourvars.Warm)
+	return value != "" && value != "0"
+}
+
+func valueOf(environment []Variable, name string) string {
+	value := ""
+	for _, v := range environment {
+		if v.Change == Set && v.Name == name {
+			value = v.Value
+		}
+	}
+	return value
+}
+
+// WarmFile returns the file from which a program is to start, or into which its image is to be written; empty where it is none.
+func WarmFile(environment []Variable) string {
+	return ourvars.WarmFile([]string{ourvars.Warm + "=" + valueOf(environment, ourvars.Warm)})
+}
+
 // placeStore brings a place for the store, unless the profile or the caller names one.
 func (plan *Plan) placeStore(shm Shm) {
 	for _, v := range plan.Environment {

@@ -5,7 +5,8 @@ from . import open, os
 # What tells the container's image from all others of the machine, where the launch plan knows it. It begins with
 # IMAGE_FILE, with IMAGE_LAYERS for an image of podman's or docker's, or with the type of the file system that holds a
 # directory which is the image; a colon follows. Behind a space stands what tells the container's mounts from others.
-# With IMAGE_LAYERS it is a time (ns): since then the image has not changed, and before that the container had not.
+# With IMAGE_LAYERS it is a time (ns): since then the image has not changed, and before that the container had not. A
+# third word tells there how the container is confined.
 IMAGE, IMAGE_FILE, IMAGE_LAYERS = "MPIIMPORT_IMAGE", "file", "layers"
 # What lays layers over each other.
 OVERLAY = "overlay"
@@ -20,6 +21,12 @@ def image() -> tuple[str, str]:
     """Return what tells the image of this container, and its mounts, from others; empty where nothing is told."""
     told, _, mounts = os.environ.get(IMAGE, "").partition(" ")
     return told, mounts
+
+
+def container_made() -> int | None:
+    """Return the time (ns) before which a container of podman's or docker's had changed nothing of its image."""
+    told, rest = image()
+    return int(rest.split()[0]) if told.startswith(IMAGE_LAYERS + ":") else None
 
 
 def image_on() -> str:

@@ -106,8 +106,8 @@ OPTIONS = (
         None,
         bool,
         False,
-        "start the program by `python-mpi` from a warm image of its interpreter, where one is kept on this node; who "
-        "fills a store makes the image, too",
+        "start the program by `python-mpi` from a warm image of its interpreter, where one is kept on this node (`1`), "
+        "or from this file, which `mpiimport bake --warm` has written; who fills a store makes the image, too",
     ),
     Option(
         "fill",

@@ -56,6 +56,15 @@ class Options:
         self.switch = switch
         self.__dict__.update(values)
 
+    @property
+    def warm_file(self) -> str:
+        """The file from which the program is to start, or into which its image is to be written.
+
+        Empty where ``warm`` says yes or no.
+        """
+        named = os.environ.get("MPIIMPORT_WARM", "")
+        return "" if named in ("0", "1") else named
+
     def store_places(self) -> list[str]:
         """Return the directories in which a store may be made, in the order in which they are tried.
 

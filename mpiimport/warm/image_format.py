@@ -4,7 +4,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, NamedTuple
 
-MAGIC, VERSION = 0x6D7261772D69706D, 3
+MAGIC, VERSION = 0x6D7261772D69706D, 4
 PAGE, BLOCK = 4096, 1 << 20
 ABSENT = (1 << 64) - 1
 # The value of a variable that may have any, and the device of a file of a container's own tree.
@@ -13,10 +13,10 @@ ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED = range(6)
 SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "names", "text")
 # Numbers of one entry in each section; a text is bytes.
 WIDTHS = {"files": 6, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "words": 1, "blocks": 1, "names": 1}
-THREAD, MEMORY, MACHINE = 12, 7, 5
+THREAD, MEMORY, MACHINE = 12, 7, 6
 # Of what is said of the machine, the number of processors.
 PROCESSORS = 3
-BEFORE = 8
+BEFORE = 9
 HEADER = struct.Struct(f"<{BEFORE + THREAD + MEMORY + MACHINE + 2 * len(SECTIONS)}Q")
 CHECKSUM_AT = 24
 
@@ -48,7 +48,8 @@ class Damaged(ValueError):
 class Image:
     """The header and tables of an image. ``tables``: each section's entries, as tuples of numbers.
 
-    ``seal``: the nanoseconds of the file's modification time, if those are known.
+    ``seal``: the nanoseconds of the file's modification time, if those are known; ``key``: the offset of the text by
+    which python-mpi knows the program, 0 where that has not asked for the image.
     """
 
     def __init__(self) -> None:
@@ -57,6 +58,7 @@ class Image:
         self.machine: tuple[int, ...] = (0,) * MACHINE
         self.tables: dict[str, list[tuple[int, ...]]] = {name: [] for name in WIDTHS}
         self.seal = ABSENT
+        self.key = 0
         self.text = bytearray(b"\0")
 
     def add_text(self, text: bytes) -> int:
@@ -82,7 +84,7 @@ class Image:
                 count = len(rows)
             sections += [at + len(tables), count]
             tables += piece
-        first = (MAGIC, VERSION, HEADER.size, 0, at + len(tables), body_at, file_size, self.seal)
+        first = (MAGIC, VERSION, HEADER.size, 0, at + len(tables), body_at, file_size, self.seal, self.key)
         return HEADER.pack(*first, *self.thread, *self.memory, *self.machine, *sections) + tables
 
 
@@ -99,7 +101,7 @@ class Tables:
         if len(first) < HEADER.size:
             raise Damaged("it is shorter than its header")
         numbers = HEADER.unpack(first)
-        magic, version, size, checksum, tables_end, body_at, file_size, _ = numbers[:BEFORE]
+        magic, version, size, checksum, tables_end, body_at, file_size, *_ = numbers[:BEFORE]
         self.body_at: int = body_at
         self.file_size: int = file_size
         if (magic, version, size) != (MAGIC, VERSION, HEADER.size):

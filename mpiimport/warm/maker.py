@@ -22,6 +22,7 @@ from mpiimport.runtime.store.kept_key import settings_of
 from . import registry
 from .audit import HERE, PACKAGES, Audit, Verdict
 from .beginning import modules_among
+from .confinement import refuse_changed, refuse_unknown_filters
 from .leading import Leading, leading_part
 from .leading_of_module import ModuleLeading, leading_of_module
 from .memory_map import Refused
@@ -51,18 +52,21 @@ def make(
     place: Path | None = None,
     files: Iterable[str] = (),
     kept: str = "",
+    key: str = "",
 ) -> Made:
     """Look at what the leading imports of a program do, and write the image of them and what a fresh start executes.
 
     ``without``: remedies that a test leaves out; ``place``: that of the kept store which gets the image; ``files``:
-    further paths that are to be as they are; ``kept``: the key of the program's kept store, if there is one. Raises
-    Refused, with no image written.
+    further paths that are to be as they are; ``kept``: the key of the program's kept store, if there is one; ``key``:
+    by which the door knows the program, where it is told to start from this file. Raises Refused, with no image
+    written.
     """
     for name in ("mpiimport-warm", "warm-recorder"):
         if not any((place / name).exists() for place in (HERE, PACKAGES.parent / "bin")):
             raise Refused(f"{name} is not installed: warm images are for x86_64")
     if not image.parent.is_dir() or (os.path.lexists(image) and not image.is_file()):
         raise Refused(f"{image} is no name for a file")
+    refuse_unknown_filters()
     forget_coerced_locale(os.environ)
     words, rest = split(command)
     program = Program.parse(rest)
@@ -79,9 +83,10 @@ def make(
         beside = modules_among(os.listdir(Path(program.target).resolve().parent)) if script else set()
         verdict.files.update(files, module.files() if module else ())
         before = {path: _stamp(path) for path in verdict.files}
+        refuse_changed(before)
         _wait_for_rest(before)
         more = {"without": without, "leading": leading.text, "names": looked_for, "script": script}
-        more |= {"beside": sorted(beside), "place": str(place) if place else ""}
+        more |= {"beside": sorted(beside), "place": str(place) if place else "", "key": key.encode()}
         more["kept"] = (kept, settings_of(from_environment())) if kept else ()
         more |= {"module": module.packed() if module else ()}
         made = _write(image, words, verdict, more, directory)

@@ -7,7 +7,8 @@ libraries may have started threads, for their fork handlers end them; ``leading`
 ``script``: what ScriptBegin takes, where the image holds what the script does, or nothing; ``module``: what
 ModuleBegin takes, where the program is one, or nothing; ``names``: what imports looked for; ``beside``: modules that
 were beside the script then; ``cores``: whether imports asked which processors are of one core; ``absent``: paths that
-no start may have; ``said``: a file for what is to be said; ``place``: the directory of the kept stores for one of which
+no start may have; ``said``: a file for what is to be said; ``key``: by which the
+door knows the program; ``place``: the directory of the kept stores for one of which
 the image is made, or nothing; ``kept``: what StoreBehind takes, or nothing.
 """
 
@@ -115,7 +116,7 @@ def write(pid: int, plan: "dict[str, Any]", place: "tuple[int, int]", digest: "A
         if not WIFSTOPPED(status):
             raise Refused("the process of which the image is to be ended early")
         room = functools.partial(make_room, plan["place"]) if plan["place"] else None
-        writer = Writer(pid, place, digest, room)
+        writer = Writer(pid, place, digest, plan["key"], room)
         writer.free(plan["free"])
         size, body = writer.write(plan["image"], plan["words"], plan["variables"], plan["files"])
     except Refused as exc:

@@ -11,7 +11,6 @@ store of that place.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,12 +28,10 @@ from mpiimport.runtime.store.images_beside import BESIDE  # noqa: E402
 from mpiimport.runtime.store.place import IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, Place  # noqa: E402
 from mpiimport.runtime.store.store import NoRoom, Store  # noqa: E402
 from mpiimport.runtime.store.witnesses import WITNESSES  # noqa: E402
-from mpiimport.warm.fitting import DOOR, SECONDS, tables_of, why_not_here, witnesses_of  # noqa: E402
-from mpiimport.warm.maker import Made, make, split  # noqa: E402
+from mpiimport.warm.door import command_of, key_of  # noqa: E402
+from mpiimport.warm.fitting import tables_of, why_not_here, witnesses_of  # noqa: E402
+from mpiimport.warm.maker import Made, make  # noqa: E402
 from mpiimport.warm.memory_map import Refused  # noqa: E402
-
-# As the door looks for them along PATH: hooks/cmd/python-mpi.
-USUAL, PYTHONS = "-", ("python", "python3")
 
 
 def publish(place: Place, sent: str, kept: str, name: str, words: list[str]) -> str:
@@ -56,9 +53,9 @@ def publish(place: Place, sent: str, kept: str, name: str, words: list[str]) -> 
 
 
 def _publish(place: Place, store: Store | None, kept: str, name: str, words: list[str]) -> str:
-    command, looked_at = _command(name, words)
+    command, looked_at = command_of(name, words)
     place.complete()
-    key = _key(name, command[1:])
+    key = key_of(name, command[1:])
     if from_environment().session and os.path.lexists(place.path(PROGRAMS, key)):
         # For the session of a command the tree is as it was.
         return ""
@@ -82,18 +79,9 @@ def make_for_all(directory: str, kept: str, name: str, words: list[str]) -> str:
     store = Store.join(directory, kept=True)
     if store is None:
         raise Refused(f"{directory} has gone")
-    command, looked_at = _command(name, words)
+    command, looked_at = command_of(name, words)
     made = _make(store, kept, command, looked_at)
     return _said(command, made, "made")
-
-
-def _command(name: str, words: list[str]) -> tuple[list[str], list[str]]:
-    """Return what the door starts, and all paths that it would look at. Raises Refused."""
-    python, looked_at = _python(PYTHONS if name == USUAL else (name,))
-    (_, *options), program = split([python, *words])
-    if options:
-        raise Refused(f"{DOOR.name} starts python without options: {' '.join(options)}")
-    return [python, *program], looked_at
 
 
 def _take(place: Place, key: str, kept: str, store: Store, command: list[str]) -> bool:
@@ -171,29 +159,6 @@ def _make(store: Store, kept: str, command: list[str], looked_at: list[str]) -> 
     reasons = "".join(f"{name}: {why}\n" for name, why in made.verdict.reasons().items())
     Path(store.path(LEFT_OUT)).write_text(reasons, errors="surrogateescape")
     return made
-
-
-def _python(names: tuple[str, ...]) -> tuple[str, list[str]]:
-    """Return the Python that the door starts, and all paths that it would look at. Raises Refused."""
-    looked_at = []
-    directories = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    for name in names:
-        for path in [name] if "/" in name else [os.path.join(directory, name) for directory in directories]:
-            looked_at.append(path)
-            if shutil.which(path):
-                return path, looked_at
-    raise Refused(f"there is no {names[0]} on PATH")
-
-
-def _key(python: str, program: list[str]) -> str:
-    """Ask the door by which name it looks for the image of a program. Raises Refused."""
-    try:
-        asked = subprocess.run([DOOR, "--image", python, *program], capture_output=True, text=True, timeout=SECONDS)
-    except (OSError, subprocess.SubprocessError) as exc:
-        raise Refused(f"{DOOR} cannot be asked: {exc}") from None
-    if asked.returncode:
-        raise Refused(asked.stderr.strip())
-    return asked.stdout.strip()
 
 
 def main(what: str, *words: str) -> int:

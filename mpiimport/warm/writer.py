@@ -4,7 +4,7 @@ import os
 import struct
 from collections.abc import Callable
 
-from mpiimport.runtime.file_systems import IMAGE_LAYERS, image_on, mount_of
+from mpiimport.runtime.file_systems import image_on, mount_of
 from mpiimport.runtime.store.store import SEAL, seal
 from mpiimport.runtime.store.witnesses import own_root
 
@@ -40,8 +40,9 @@ NOTHING = bytes(PAGE)
 class Writer:
     """``pid``: the stopped process; ``place``: address and size of what it noted; ``digest``: of bytes, a number.
 
-    ``make_room``: called with the bytes of an image for a kept store. Such an image is whole: it maps no other file,
-    so all pages of libraries are in it, touched or not, and it is sealed, as files of stores are.
+    ``key``: by which python-mpi knows the program, for an image that it is told to start from; ``make_room``: called
+    with the bytes of an image for a kept store. Such an image is whole: it maps no other file, so all pages of
+    libraries are in it, touched or not, and it is sealed, as files of stores are.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Writer:
         pid: int,
         place: tuple[int, int],
         digest: "Callable[[bytes], int]",
+        key: bytes = b"",
         make_room: "Callable[[int], None] | None" = None,
     ) -> None:
         self._pid = pid
@@ -58,8 +60,9 @@ class Writer:
         self._image = Image()
         self._files: dict[bytes, int] = {}
         self._names: dict[bytes, int] = {}
-        # A kept image has the container's image in its name. Each container may mount that anew.
-        knows_tree = make_room is not None and image_on() not in ("", IMAGE_LAYERS)
+        self._image.key = self._image.add_text(key)
+        # The key has the container's image, and so has the name of a kept one. Each container may mount that anew.
+        knows_tree = (key or make_room is not None) and image_on()
         self._tree = mount_of(own_root()) if knows_tree else None
         self._take_notes(*place)
 
@@ -117,7 +120,8 @@ class Writer:
         number = self._stamp(mapping.path)
         row = self._image.tables["files"][number]
         # Below an overlay maps and stat(2) give other numbers. What a whole image has of the file is in memory anyway.
-        if self._make_room is None and row[1:3] != (mapping.device, mapping.inode):
+        is_seen = row[1] == OF_TREE or row[1:3] == (mapping.device, mapping.inode)
+        if self._make_room is None and not is_seen:
             raise Refused(f"a mapped file was replaced: {os.fsdecode(mapping.path)}")
         return number
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mpiimport.warm import twins
 from mpiimport.warm.graph import are_alike
 
 
@@ -32,3 +33,12 @@ def test_addresses_and_constants_are_alike(one: str | None, other: str | None) -
 )
 def test_other_values_are_not(one: str | None, other: str | None) -> None:
     assert not are_alike(one, other)
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_an_order_counts_where_addresses_cannot_be_fixed(monkeypatch: pytest.MonkeyPatch, fixed: bool) -> None:
+    """Containers of podman and docker forbid that: an order of addresses cannot be told from another one there."""
+    monkeypatch.setattr(twins, "can_fix_addresses", lambda: fixed)
+    states = iter([{"m:all[0]": "A", "m:all[1]": "B"}, *[{"m:all[0]": "B", "m:all[1]": "A"}] * 3])
+    found = twins.compare(lambda **_: next(states), [0], {})
+    assert found.own == (set() if fixed else {"m:all[0]", "m:all[1]"})

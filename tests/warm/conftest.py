@@ -12,6 +12,8 @@ from lab.ranks import Outcome, clean_environment, run
 from tests.conftest import environment_with
 
 SECONDS = 120
+# Becomes a command behind a filter of system calls.
+CONFINED = Path(__file__).with_name("confined.py")
 NOT_USED = "mpiimport: the image is not used: "
 
 

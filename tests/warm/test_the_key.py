@@ -10,7 +10,7 @@ import pytest
 from lab.ranks import run
 from tests.conftest import but_everyday
 
-from .conftest import Warm
+from .conftest import CONFINED, SECONDS, Warm
 
 VARIABLES = ("OMP_NUM_THREADS", "PYTHONUTF8", "LC_ALL", "OPENBLAS_NUM_THREADS", "LD_BIND_NOW")
 TEXT = "import json, plant\nprint(plant.VALUE)"
@@ -28,6 +28,14 @@ def script(warm: Warm) -> str:
 def test_a_variable_that_an_import_has_read(warm: Warm, script: str) -> None:
     assert warm.start_fresh("PLANTED", script, PLANTED="set").stdout == "set\n"
     assert warm.start_warm(script, NOT_READ="set").stdout == "none\n"
+
+
+def test_a_filter_of_system_calls(warm: Warm, script: str) -> None:
+    """Nobody can look at a filter, so none is made behind one either."""
+    behind = (warm.python, str(CONFINED))
+    assert warm.start_fresh("system calls are filtered", script, before=behind).stdout == "none\n"
+    outcome = run([*behind, *warm.bake_command(script)], warm.environment(), SECONDS)
+    assert outcome.status == 1 and "system calls are filtered, and it is not known how" in outcome.stderr, outcome
 
 
 @pytest.mark.parametrize("read", ["os.environb[b'PLANTED']", "os.environb.get(b'PLANTED', b'none')"])

@@ -31,7 +31,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "bake",
         help="record what a program imports into an image, for its first run",
         usage="mpiimport bake [--output FILE] [IMAGE] -- COMMAND...\n"
-        "       mpiimport bake --warm FILE -- python app.py\n       mpiimport bake --warm FILE --check",
+        "       mpiimport bake --warm FILE -- COMMAND...\n       mpiimport bake --warm FILE --check",
         description="Run COMMAND once, in IMAGE (an image file or a sandbox directory) or, without one, right here, as "
         "in %%post or a Dockerfile, and leave the names of the modules it imports in its Python tree.",
     )

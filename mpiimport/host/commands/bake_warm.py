@@ -1,33 +1,69 @@
-"""``mpiimport bake --warm FILE -- python app.py``: an interpreter that has imported its modules."""
+"""``mpiimport bake --warm FILE -- COMMAND``: an image of an interpreter that has imported a program's modules."""
 
+import os
+import re
+import subprocess
 from pathlib import Path
 
 from mpiimport.warm.checking import check
 from mpiimport.warm.image_format import Damaged
+from mpiimport.warm.into_file import MEGABYTE, described
 from mpiimport.warm.maker import make
 from mpiimport.warm.memory_map import Refused
 
 from ..complaint import Complaint
 
-MEGABYTE = 1e6
+PYTHON = re.compile(r"python[\d.]*")
 
 
 def bake_warm(image: Path, command: list[str], without: tuple[str, ...] = ()) -> int:
-    """Make an image, and say what is in it and what is not. ``without``: see maker. Raises Complaint."""
+    """Make an image, and say what is in it and what is not. ``without``: see maker. Raises Complaint.
+
+    Where the command does not begin with a python of this machine, it is run, and the python in it makes the image.
+    """
     if not command:
         raise Complaint("give the program after --: mpiimport bake --warm FILE -- python app.py")
+    if not PYTHON.fullmatch(Path(command[0]).name):
+        return _have_made(image, command)
     try:
         made = make(image, command, without)
     except Refused as exc:
         raise Complaint(f"no image is made: {exc}") from None
-    verdict = made.verdict
-    print(f"made {image}: {len(verdict.modules)} modules, {made.size / MEGABYTE:.1f} MB, {len(verdict.files)} files")
-    reasons = verdict.reasons()
-    for name, why in reasons.items():
-        print(f"left out {name}: {why}")
-    if len(reasons) < len(verdict.left_out):
-        print(f"left out for what they need: {len(verdict.left_out) - len(reasons)} modules")
+    print("\n".join(described(str(image), made)))
     return 0
+
+
+def _have_made(image: Path, command: list[str]) -> int:
+    """Have the process make the image that the command starts by python-mpi, as the job will: in a container, say."""
+    if os.environ.get("MPIIMPORT") == "0":
+        raise Complaint("MPIIMPORT=0 switches everything off, so no image would be made; unset it")
+    if not image.absolute().parent.is_dir() or image.is_dir():
+        raise Complaint(f"no image is made: {image} is no name for a file")
+    asked = {
+        "MPIIMPORT": os.environ.get("MPIIMPORT") or "1",
+        "MPIIMPORT_FILL": "1",
+        "MPIIMPORT_WARM": str(image.absolute()),
+    }
+    before = _identity(image)
+    try:
+        status = subprocess.run(command, env={**os.environ, **asked}, check=False).returncode
+    except OSError as exc:
+        raise Complaint(f"{command[0]} cannot be started: {exc.strerror}") from None
+    if status == 0 and _identity(image) == before:
+        raise Complaint(
+            f"{command[0]} ended, and made no image: its python has to be started as the job will be, by python-mpi, "
+            "or in a container by --mpiimport; see docs/warm-images.md"
+        )
+    return status
+
+
+def _identity(image: Path) -> tuple[int, int]:
+    """Return what tells a file from the one that had its name before; nothing is in the place of none."""
+    try:
+        status = image.stat()
+    except OSError:
+        return 0, 0
+    return status.st_ino, status.st_mtime_ns
 
 
 def check_warm(image: Path) -> int:

@@ -3,7 +3,7 @@
 from _frozen_importlib_external import SOURCE_SUFFIXES, cache_from_source
 
 from .. import open, os
-from ..file_systems import DISKS, IMAGE_FILE, IMAGE_LAYERS, OVERLAY, image, image_on, mount_of
+from ..file_systems import DISKS, IMAGE_FILE, IMAGE_LAYERS, OVERLAY, container_made, image_on, mount_of
 from ..listing import stamp
 from ..store.witnesses import Witnesses, is_one_image, own_root, stamp_in_image
 
@@ -132,7 +132,7 @@ def check_settled(witnesses: Witnesses, began: int, told: tuple[str, ...]) -> No
     ``told``: types of file systems on which nothing does.
     """
     mounts = Mounts(told)
-    made = int(image()[1]) if image_on() == IMAGE_LAYERS else None
+    made = container_made()
     for path, found in {**witnesses.seen, **witnesses.of_image}.items():
         if found is None:
             continue

@@ -78,6 +78,9 @@ def activate(
 def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers) -> "Service | None":
     options = invocation.options
     report = _new_report(options.report, here, invocation.program, at_exit) if options.report else None
+    if invocation.python and options.warm_file:
+        # Whoever looked at the file has said why this process does not start from it. Others may.
+        return None
     reason = EACH_BY_ITSELF if invocation.python else why_not(here, options)
     if reason:
         _say(here.rank, reason, report)
@@ -112,7 +115,14 @@ def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers) 
 
 
 def _fill(here: Launch | None, invocation: Invocation) -> None:
-    """Fill the kept store of this node, or of all nodes of the job, and end this process. Does not return."""
+    """Fill the kept store of this node, or of all nodes of the job, or write an image into a file; end this process.
+
+    Does not return.
+    """
+    if invocation.options.warm_file:
+        from .warm_image import write_into_file
+
+        write_into_file(invocation)
     reason = _why_nothing_is_kept(invocation.options)
     if reason:
         refuse_to_fill(reason)

@@ -84,7 +84,7 @@ class Keeping:
             try:
                 self.fill()
             finally:
-                if self._invocation.options.warm:
+                if self._invocation.options.warm and not self._invocation.options.warm_file:
                     become_maker(self._invocation, 0, self.key)
 
         leave_behind(work)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .invocation import Invocation
 
 MAKER = "warm", "publishing.py"
+INTO_FILE = "warm", "into_file.py"
 # What the maker is to do, and what it is told where no other node has sent an image, or no store is kept.
 PUBLISH, MAKE, NONE = "publish", "make", "-"
 NO_DOOR = "start the session by PREFIX/bin/python-mpi, or in a container by python, as the job itself"
@@ -34,6 +35,23 @@ def become_maker(invocation: "Invocation", status: int, key: str, directory: str
     except Exception as exc:
         _say_none_is_kept(exc)
     return 1
+
+
+def write_into_file(invocation: "Invocation") -> None:
+    """Become what writes the image into a file, as `mpiimport bake --warm` asks for. Of a job one rank does.
+
+    Ends this process, and does not return.
+    """
+    status = 0
+    if speaks_for_job(os.environ):
+        try:
+            _check(invocation)
+            words = [sys.executable, "-I", os.path.join(PACKAGE_DIRECTORY, *INTO_FILE), invocation.options.warm_file]
+            os.execve(words[0], [*words, invocation.python, *sys.orig_argv[1:]], _environment())
+        except Exception as exc:
+            say(f"mpiimport: no image is made: {exc or type(exc).__name__}")
+            status = 1
+    os._exit(status)
 
 
 class Maker:
@@ -66,13 +84,18 @@ class Maker:
 
 def _command(invocation: "Invocation", *words: str) -> list[str]:
     """Return what starts the maker. Raises OSError, where no image can be of use."""
+    _check(invocation)
+    maker = os.path.join(PACKAGE_DIRECTORY, *MAKER)
+    # Options of the interpreter stand there, too.
+    return [sys.executable, "-I", maker, *words, invocation.python, *sys.orig_argv[1:]]
+
+
+def _check(invocation: "Invocation") -> None:
+    """Raise OSError where no image can be of use."""
     if not invocation.python:
         raise OSError(NO_DOOR)
     if invocation.program.kind not in (SCRIPT, MODULE):
         raise OSError(NO_PROGRAM)
-    maker = os.path.join(PACKAGE_DIRECTORY, *MAKER)
-    # Options of the interpreter stand there, too.
-    return [sys.executable, "-I", maker, *words, invocation.python, *sys.orig_argv[1:]]
 
 
 def _environment() -> dict[str, str]:

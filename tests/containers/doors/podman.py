@@ -10,6 +10,7 @@ IMAGE = "localhost/mpiimport-py"
 RUN = Path("/run/mpiimport-podman")
 # A container outlives a podman that is stopped at a test's time limit.
 RUN_OPTIONS = ["--rm", "--timeout=280"]
+JOINED = ("--env-host", "--ipc=host", "--net=host", "--pid=host")
 LIBRARIES = {"mpich": "libmpi.so.12", "openmpi": "libmpi.so.40"}
 
 
@@ -29,10 +30,10 @@ def line(
     if cell.mode == "contained":
         mpiexec = [f"/opt/{cell.mpi}/bin/mpiexec", *mpi.options, "-n", str(ranks)]
         return ["podman", *engine, "run", *shared, IMAGE, *tracer, *mpiexec, *program]
-    return [*tracer, *_hybrid_mpiexec(mpi, ranks), "podman", *engine, "run", *_joined(cell), *shared, IMAGE, *program]
+    return [*tracer, *hybrid_mpiexec(mpi, ranks), "podman", *engine, "run", *_joined(cell), *shared, IMAGE, *program]
 
 
-def _hybrid_mpiexec(mpi: Mpi, ranks: int) -> list[str]:
+def hybrid_mpiexec(mpi: Mpi, ranks: int) -> list[str]:
     """mpiexec whose ranks reach it through podman: by a port, for podman hands on no descriptor."""
     first, *rest = mpi.command(ranks)
     return [first, *(["-pmi-port"] if mpi.name == "mpich" else []), *rest]
@@ -40,9 +41,8 @@ def _hybrid_mpiexec(mpi: Mpi, ranks: int) -> list[str]:
 
 def _joined(cell: Cell) -> list[str]:
     """What lets one container for each rank be one MPI job: the node's IPC, network and process ids."""
-    joined = ["--env-host", "--ipc=host", "--net=host", "--pid=host"]
     # Open MPI's server talks only to processes of its own user id.
-    return [*joined, "--userns=keep-id"] if cell.identity == "user" else joined
+    return [*JOINED, "--userns=keep-id"] if cell.identity == "user" else list(JOINED)
 
 
 def storage(identity: str) -> dict[str, str]:

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -43,7 +45,7 @@ func (c Call) byOCI(name string, words []string, off bool) (Outcome, error) {
 		if err != nil {
 			return Outcome{}, err
 		}
-		accelerated, lines, err := c.ociOptions(chosen, command, found)
+		accelerated, lines, err := c.ociOptions(chosen, command, found, append([]string{runtime}, options...))
 		if err != nil {
 			return Outcome{}, err
 		}
@@ -107,14 +109,31 @@ func inspect(runtime, image string) (ociImage, bool) {
 }
 
 // kept returns where the container keeps stores: it is a new one, so nothing in it has changed yet. Only of layers that the
-// kernel lays over each other is known what the image has brought and what the container has changed.
-func (c Call) kept(plan launch.Plan, image ociImage) (launch.Kept, bool) {
+// kernel lays over each other is known what the image has brought and what the container has changed. What the container may do
+// follows from the runtime and its options.
+func (c Call) kept(plan launch.Plan, image ociImage, line []string) (launch.Kept, bool) {
 	isLayered := slices.Contains([]string{"overlay", "overlay2", "overlayfs"}, image.GraphDriver.Name)
-	if !launch.Keeps(plan.Environment) || image.ID == "" || !isLayered {
+	if !launch.AsksForImage(plan.Environment) || image.ID == "" || !isLayered {
 		return launch.Kept{}, false
 	}
 	directory := imageplace.ForImage(image.ID, c.Env)
-	return launch.Kept{Directory: directory, Image: image.ID, Born: time.Now().UnixNano()}, directory != ""
+	kept := launch.Kept{Directory: directory, Image: image.ID, Born: time.Now().UnixNano()}
+	if launch.IsWarm(plan.Environment) {
+		kept.Confined = confined(line)
+	}
+	return kept, directory != ""
+}
+
+// confined returns a digest of what a container may do that is started so: of the options, and of the runtime's version, for its
+// filter of system calls is a part of it. It is empty where that cannot be told.
+func confined(line []string) string {
+	asks := map[string]string{"podman": "{{.Client.Version}}", "docker": "{{.Server.Version}}"}
+	version, err := exec.Command(line[0], "version", "--format", asks[line[0]]).Output()
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(append(line, string(version)), "\x00")))
+	return hex.EncodeToString(sum[:16])
 }
 
 // surroundings make the container see what a person expects of a command: the current directory, the terminal, and
@@ -142,7 +161,7 @@ func isTerminal(descriptor int) bool {
 
 // ociOptions carry the plan out. Ranks are taken to be shielded from each other, as in a user namespace, for the
 // runtimes' filter of system calls may keep them from reading each other's memory. The second result says what is left out.
-func (c Call) ociOptions(chosen profile.Chosen, command []string, image ociImage) ([]string, []string, error) {
+func (c Call) ociOptions(chosen profile.Chosen, command []string, image ociImage, line []string) ([]string, []string, error) {
 	request := c.request(true, command)
 	request.Shm = launch.ShmPrivate
 	shared, chosen, err := launch.ShareChosen(chosen, func([]string) launch.Request { return request })
@@ -153,7 +172,8 @@ func (c Call) ociOptions(chosen profile.Chosen, command []string, image ociImage
 	if err != nil {
 		return nil, nil, err
 	}
-	if kept, ok := c.kept(plan, image); ok {
+	plan = plan.BringingWarm(c.Env)
+	if kept, ok := c.kept(plan, image, line); ok {
 		plan = plan.Keeping(kept)
 	}
 	out := []string{"--entrypoint=" + launch.EntryPath}

@@ -1,6 +1,9 @@
 package ocihook
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -27,7 +30,20 @@ func (c *config) kept(plan launch.Plan, h Host) (launch.Kept, bool) {
 		return launch.Kept{}, false
 	}
 	directory := imageplace.ForImage(image, slices.Concat(c.env, callers()))
-	return launch.Kept{Directory: directory, Image: image, Born: born}, directory != ""
+	return launch.Kept{Directory: directory, Image: image, Born: born, Confined: c.confined()}, directory != ""
+}
+
+// confined returns a digest of what the container's program may do: the filter of system calls, capabilities, user.
+func (c *config) confined() string {
+	linux := map[string]json.RawMessage{}
+	if member(c.whole, "linux", &linux) != nil {
+		return ""
+	}
+	sum := sha256.New()
+	for _, part := range []json.RawMessage{linux["seccomp"], c.process["capabilities"], c.process["noNewPrivileges"], c.process["apparmorProfile"], c.process["user"]} {
+		fmt.Fprintf(sum, "%d %s\n", len(part), part)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
 // isCallers says whether the container's program is of the user who starts the container: podman lets the hook be this user, or

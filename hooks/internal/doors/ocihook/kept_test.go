@@ -63,3 +63,30 @@ func TestTheBirthOfADirectoryIsKnown(t *testing.T) {
 		t.Error(born)
 	}
 }
+
+func TestContainersThatMayDoOtherThingsAreToldApart(t *testing.T) {
+	confined := func(change func(c map[string]any)) string {
+		c, err := parse(with(t, change))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.confined()
+	}
+	first := confined(func(map[string]any) {})
+	if first == "" || first != confined(func(c map[string]any) { object(c, "process")["env"] = []string{"A=1"} }) {
+		t.Error("what it may do follows from something else, too:", first)
+	}
+	for name, change := range map[string]func(c map[string]any){
+		"a filter": func(c map[string]any) {
+			object(c, "linux")["seccomp"] = map[string]any{"defaultAction": "SCMP_ACT_ERRNO"}
+		},
+		"capabilities": func(c map[string]any) {
+			object(c, "process")["capabilities"] = map[string]any{"bounding": []string{"CAP_KILL"}}
+		},
+		"a user": func(c map[string]any) { object(c, "process")["user"] = map[string]any{"uid": 7, "gid": 7} },
+	} {
+		if confined(change) == first {
+			t.Errorf("%s makes no difference", name)
+		}
+	}
+}

@@ -26,6 +26,9 @@ const (
 	Python = "--python" // the name of the Python to start follows, in the place of the usual ones
 )
 
+// key is the starter's word in front of that by which this package knows the program.
+const key = "--key"
+
 // Usual stands for the names that python-mpi tries where it is told none.
 const Usual = "-"
 
@@ -67,16 +70,17 @@ const module = "-m"
 // Makes says whether the image of the program is to be made.
 func Makes(env []string) bool { return isOn(env) && on(env, fill) }
 
-// IsForTasks says whether a task that is no rank starts as ranks do: where images are kept, and wanted. A kept store belongs
-// to one way of starting, so this holds for all of its programs.
+// IsForTasks says whether a task that is no rank starts as ranks do: where an image is wanted, and may be there. A kept store
+// belongs to one way of starting, so this holds for all of its programs.
 func IsForTasks(env []string) bool {
 	keep, _ := environ.Get(env, ourvars.Keep)
-	return isOn(env) && (on(env, fill) || keep != "" && keep != "never")
+	return isOn(env) && (on(env, fill) || ourvars.WarmFile(env) != "" || keep != "" && keep != "never")
 }
 
 func isOn(env []string) bool {
 	mode, _ := environ.Get(env, ourvars.Mode)
-	return mode != "0" && on(env, "WARM")
+	value, _ := environ.Get(env, ourvars.Warm)
+	return mode != "0" && value != "" && value != "0"
 }
 
 func on(env []string, option string) bool {
@@ -87,33 +91,52 @@ func on(env []string, option string) bool {
 // Command returns what starts the program from its image, or why there is none. The starter comes back to python-mpi where
 // the image turns out not to fit.
 func Command(installed, python string, words, env []string) ([]string, error) {
-	key, err := Key(installed, python, words, env)
+	name, err := Key(installed, python, words, env)
 	if err != nil {
 		return nil, err
-	}
-	store, found := keptplace.Store(env, key)
-	if !found {
-		return nil, none(env)
-	}
-	if _, err := os.Lstat(filepath.Join(store, "image")); err != nil {
-		if reason, err := os.ReadFile(filepath.Join(store, "refused")); err == nil {
-			return nil, errors.New(string(reason))
-		}
-		return nil, none(env)
 	}
 	command := []string{prefix.Starter(installed), "--door", prefix.Door(installed)}
 	if python != Usual {
 		command = append(command, Python, python)
 	}
-	keep, _ := environ.Get(env, ourvars.Keep)
-	session, _ := environ.Get(env, ourvars.Session)
-	if keep == "session" || session != "" {
-		command = append(command, "--trusted")
-	}
 	if !rankenv.SpeaksForJob(env) {
 		command = append(command, "--quiet")
 	}
+	if file := ourvars.WarmFile(env); file != "" {
+		return append(append(command, key, name, file), words...), nil
+	}
+	store, err := kept(name, env)
+	if err != nil {
+		return nil, err
+	}
+	if isVouchedFor(env) {
+		command = append(command, "--trusted")
+	}
 	return append(append(command, store), words...), nil
+}
+
+// kept returns the store with the image of a program, or why there is none.
+func kept(name string, env []string) (string, error) {
+	store, found := keptplace.Store(env, name)
+	if !found {
+		return "", none(env)
+	}
+	if _, err := os.Lstat(filepath.Join(store, "image")); err != nil {
+		if reason, err := os.ReadFile(filepath.Join(store, "refused")); err == nil {
+			return "", errors.New(string(reason))
+		}
+		return "", none(env)
+	}
+	return store, nil
+}
+
+// isVouchedFor says whether the tree is as it was as long as a session lasts. Containers of podman and docker may have changed
+// their image each, and of what they mount nothing is told.
+func isVouchedFor(env []string) bool {
+	keep, _ := environ.Get(env, ourvars.Keep)
+	session, _ := environ.Get(env, ourvars.Session)
+	image, _ := environ.Get(env, ourvars.Image)
+	return (keep == "session" || session != "") && !strings.HasPrefix(image, ourvars.Layers)
 }
 
 // ErrNoneYet is no news: in the session of a command the first task has the image made.
@@ -197,9 +220,6 @@ func holds(directory, name string) bool {
 	})
 }
 
-// layers begins what is known of images of podman and docker.
-const layers = "layers:"
-
 // signs of a container are left by Apptainer and SingularityCE.
 var signs = []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
 
@@ -207,8 +227,13 @@ var signs = []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
 // mounts, for each of the ranks may have mounted it by itself. Elsewhere by what is mounted: proc(5), mountinfo. The
 // directories that podman and docker make an overlay of are named there.
 func rootOf(env []string) (string, error) {
-	if image, _ := environ.Get(env, ourvars.Image); strings.HasPrefix(image, layers) {
-		return "", errors.New("in containers of podman and docker there is none, for each may have changed its image; unset MPIIMPORT_WARM")
+	if image, _ := environ.Get(env, ourvars.Image); strings.HasPrefix(image, ourvars.Layers) {
+		// Behind the layers stands when this container was made, and how it is confined: see launch.Kept.
+		told := strings.Fields(image)
+		if len(told) != 3 {
+			return "", errors.New("it is not known how this container is confined")
+		}
+		return told[0] + " " + told[2], nil
 	} else if image != "" {
 		return image, nil
 	}

@@ -38,6 +38,34 @@ func TestWhatStartsFromAnImageIfThereIsOne(t *testing.T) {
 	}
 }
 
+func TestAFileIsStartedFromByTheKeyOfTheProgram(t *testing.T) {
+	for named, want := range map[string]string{
+		"MPIIMPORT_WARM=app.img MPIIMPORT_KEEP=session PMI_RANK=0": "/p/bin/mpiimport-warm --door /p/bin/python-mpi --key KEY app.img /app.py a",
+		"MPIIMPORT_WARM=/x/app.img PMI_RANK=1":                     "/p/bin/mpiimport-warm --door /p/bin/python-mpi --quiet --key KEY /x/app.img /app.py a",
+	} {
+		env := append(strings.Fields(named), "PATH=/a")
+		key, err := Key("/p", Usual, []string{"/app.py", "a"}, env)
+		command, failed := Command("/p", Usual, []string{"/app.py", "a"}, env)
+		if got := strings.Replace(strings.Join(command, " "), key, "KEY", 1); err != nil || failed != nil || got != want {
+			t.Errorf("%s: %s %v %v", named, got, err, failed)
+		}
+		if !IsForTasks(env) {
+			t.Errorf("%s: a task starts otherwise", named)
+		}
+	}
+}
+
+func TestNobodyVouchesForAContainerThatMayHaveChanged(t *testing.T) {
+	for env, want := range map[string]bool{
+		"MPIIMPORT_KEEP=session": true, "MPIIMPORT_SESSION=s": true, "MPIIMPORT_KEEP=auto": false,
+		"MPIIMPORT_KEEP=session MPIIMPORT_IMAGE=layers:a": false, "MPIIMPORT_KEEP=session MPIIMPORT_IMAGE=file:1": true,
+	} {
+		if isVouchedFor(strings.Fields(env)) != want {
+			t.Error(env)
+		}
+	}
+}
+
 func TestTheKeyTellsProgramsApart(t *testing.T) {
 	here, err := os.Getwd()
 	if err != nil {
@@ -86,6 +114,12 @@ func TestTheKeyTellsProgramsApart(t *testing.T) {
 	} {
 		if other == first {
 			t.Errorf("another %s has the same key", name)
+		}
+	}
+	inside := key("/p", Usual, app, "MPIIMPORT_IMAGE=layers:a 1 c")
+	for container, alike := range map[string]bool{"layers:a 2 c": true, "layers:b 1 c": false, "layers:a 1 d": false} {
+		if (key("/p", Usual, app, "MPIIMPORT_IMAGE="+container) == inside) != alike {
+			t.Errorf("a container of podman's is taken for another: %s", container)
 		}
 	}
 	for _, unknown := range []string{"PATH=bin:/a", "PATH=/a::/b", "APPTAINER_CONTAINER=/image.sif", "MPIIMPORT_IMAGE=layers:a 1"} {

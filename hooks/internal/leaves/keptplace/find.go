@@ -3,10 +3,14 @@ package keptplace
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 )
+
+// InContainer is the place that a container of podman's or docker's sees.
+const InContainer = "/.mpiimport-kept"
 
 // Store returns the path that leads to the store of this key, if there is a place that nobody else can have made.
 func Store(env []string, key string) (string, bool) {
@@ -14,12 +18,24 @@ func Store(env []string, key string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	for _, parent := range parents(env) {
-		if directory := filepath.Join(parent, Name(owner, env)); IsOwn(directory) {
+	for _, directory := range candidates(owner, env) {
+		if IsOwn(directory) {
 			return filepath.Join(directory, "programs", key), true
 		}
 	}
 	return "", false
+}
+
+// candidates lists where the place may be. A container of podman's or docker's sees one.
+func candidates(owner int, env []string) []string {
+	if image, _ := environ.Get(env, ourvars.Image); strings.HasPrefix(image, ourvars.Layers) {
+		return []string{InContainer}
+	}
+	found := []string{}
+	for _, parent := range parents(env) {
+		found = append(found, filepath.Join(parent, Name(owner, env)))
+	}
+	return found
 }
 
 func parents(env []string) []string {

@@ -1,7 +1,11 @@
 // Package ourvars names the variables by which mpiimport's programs tell each other something.
 package ourvars
 
-import "strings"
+import (
+	"strings"
+
+	"mpiimport.org/hooks/internal/leaves/environ"
+)
 
 // Mode and Profile are also for people to set; the others are ours alone.
 const (
@@ -39,6 +43,21 @@ const (
 	Fill    = OptionPrefix + "FILL"
 	Session = OptionPrefix + "SESSION"
 )
+
+// Warm is an option: whether an image is wanted.
+const Warm = OptionPrefix + "WARM"
+
+// WarmFile returns the file that Warm names; it is empty where Warm says yes or no.
+func WarmFile(env []string) string {
+	value, _ := environ.Get(env, Warm)
+	if value == "0" || value == "1" {
+		return ""
+	}
+	return value
+}
+
+// Layers begins Image in containers of podman and docker.
+const Layers = "layers:"
 
 // RankVariables is an option: the names of the variables for rank, size and local size, between colons.
 const RankVariables = OptionPrefix + "RANK_VARIABLES"

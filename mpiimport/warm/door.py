@@ -1,0 +1,48 @@
+"""What the door, python-mpi, starts, and by which name it knows a program."""
+
+import os
+import shutil
+import subprocess
+
+from .fitting import DOOR, SECONDS
+from .maker import split
+from .memory_map import Refused
+
+# As it looks for them along PATH: hooks/cmd/python-mpi.
+USUAL, PYTHONS = "-", ("python", "python3")
+
+
+def command_of(name: str, words: list[str]) -> tuple[list[str], list[str]]:
+    """Return what the door starts, and all paths that it would look at. Raises Refused.
+
+    ``name``: that of Python, - for its usual ones; ``words``: the interpreter's options, the script or -m and the
+    module, and its arguments.
+    """
+    python, looked_at = _python(PYTHONS if name == USUAL else (name,))
+    (_, *options), program = split([python, *words])
+    if options:
+        raise Refused(f"{DOOR.name} starts python without options: {' '.join(options)}")
+    return [python, *program], looked_at
+
+
+def key_of(name: str, program: list[str]) -> str:
+    """Ask the door by which name it knows a program. Raises Refused."""
+    try:
+        asked = subprocess.run([DOOR, "--image", name, *program], capture_output=True, text=True, timeout=SECONDS)
+    except (OSError, subprocess.SubprocessError) as exc:
+        raise Refused(f"{DOOR} cannot be asked: {exc}") from None
+    if asked.returncode:
+        raise Refused(asked.stderr.strip())
+    return asked.stdout.strip()
+
+
+def _python(names: tuple[str, ...]) -> tuple[str, list[str]]:
+    """Return the Python that the door starts, and all paths that it would look at. Raises Refused."""
+    looked_at = []
+    directories = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    for name in names:
+        for path in [name] if "/" in name else [os.path.join(directory, name) for directory in directories]:
+            looked_at.append(path)
+            if shutil.which(path):
+                return path, looked_at
+    raise Refused(f"there is no {names[0]} on PATH")
