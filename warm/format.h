@@ -44,9 +44,12 @@ struct header {
     struct section files, regions, runs, variables, signals, words, blocks, names, text;
 };
 
-/* A path and how it was: of directories too. Files that are mapped come first. */
+/* What of a path must be as it was: what it leads to, by its stamp; a link itself, by its stamp; or that it is a directory. */
+enum how { STAMP, LINK, IS_DIRECTORY };
+
+/* A path and how it was. Files that are mapped come first. `vouched`: it is of the tree, for which a session may vouch. */
 struct file {
-    word path, device, inode, size, mtime, ctime; /* times in nanoseconds */
+    word path, device, inode, size, mtime, ctime, how, vouched; /* times in nanoseconds */
 };
 
 /* WIPED: MADV_WIPEONFORK of madvise(2). It is zero in a forked process, by which libraries see that it is one. */

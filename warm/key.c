@@ -103,6 +103,8 @@ static int is_of_tree(const struct stat *now) {
 }
 
 static int is_as_it_was(const struct file *file, const struct stat *now) {
+    if (file->how == IS_DIRECTORY)
+        return (now->st_mode & S_IFMT) == S_IFDIR;
     int of_tree = file->device == OF_TREE;
     /* Overlays number directories anew at each mount. */
     int is_numbered = !of_tree || (now->st_mode & S_IFMT) != S_IFDIR;
@@ -132,8 +134,8 @@ static void ask_launch(void) {
             fresh("the tree has changed since it was made", "");
 }
 
-/* What is mapped is opened first and looked at then: the file that was seen is the one that is mapped. For all else a
- * session may vouch. */
+/* What is mapped is opened first and looked at then: the file that was seen is the one that is mapped. For all else of the
+ * tree a session may vouch. */
 static void compare_files(void) {
     struct stat now;
     for (word i = 0; i < image->files.count; i++) {
@@ -146,9 +148,9 @@ static void compare_files(void) {
         } else {
             if (i < MOST_FILES)
                 open_files[i] = -1;
-            if (trusted)
+            if (trusted && file->vouched)
                 continue;
-            failed = kernel3(__NR_stat, path, &now, 0);
+            failed = kernel3(file->how == STAMP ? __NR_stat : __NR_lstat, path, &now, 0);
         }
         /* What was looked for and not found has no inode. */
         if (failed ? file->inode != ABSENT : !is_as_it_was(file, &now))

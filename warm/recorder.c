@@ -28,6 +28,7 @@ static const struct call {
 #define CALL(name, path) {__NR_##name, path, #name}
     CALL(open, 1), CALL(openat, 2), CALL(openat2, 2), CALL(stat, 1), CALL(lstat, 1), CALL(newfstatat, 2),
     CALL(statx, 2), CALL(access, 1), CALL(faccessat, 2), CALL(faccessat2, 2), CALL(readlink, 1),
+    CALL(listxattr, 1), CALL(llistxattr, 1), CALL(getxattr, 1), CALL(lgetxattr, 1),
     CALL(readlinkat, 2), CALL(statfs, 1), CALL(getcwd, 0), CALL(chdir, 1), CALL(fchdir, 0), CALL(umask, 0),
     CALL(mkdir, 1), CALL(mkdirat, 2), CALL(unlink, 1), CALL(unlinkat, 2), CALL(rename, 1), CALL(renameat, 2),
     CALL(renameat2, 2), CALL(symlink, 2), CALL(link, 2), CALL(chmod, 1), CALL(truncate, 1), CALL(getrandom, 0),

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from . import causes, registry
+from .key_files import key_files
 from .memory_map import Refused
 from .twins import Differences, State, begin_child, compare, two_processors
 from .witness import AFTER, FORK, HOST, NEVER, PROGRAM, SCRIPT, WHOLE, WORDS
 
 HERE = Path(__file__).resolve().parent
+# Variables with directories where a program, and what it imports, are searched for.
+SEARCHED = ("PATH", "LD_LIBRARY_PATH")
 PACKAGES = HERE.parent.parent
 FREEZE = str(HERE / "freeze.so")
 # A tree that never comes to rest has no image.
@@ -27,6 +30,8 @@ NEEDS = "it needs "
 @dataclass
 class Verdict:
     """``modules``: what is in the image; ``left_out``: module -> why; ``variables``, ``files``: of the key;
+    ``tree``: the directories where programs are searched for, for which a session vouches; ``of_modules``: paths for
+    which modules have asked;
     ``generators``: (module, name in it); ``threads``: modules that start threads, and end them in a fork;
     ``looked_for``: top-level modules; ``whole``: whether they look at all variables; ``cores``: whether they ask which
     processors are of one core; ``absent``: names that the current directory must not have, and files of devices'
@@ -36,7 +41,9 @@ class Verdict:
     modules: list[str]
     left_out: dict[str, str] = field(default_factory=dict)
     variables: set[str] = field(default_factory=set)
-    files: set[str] = field(default_factory=set)
+    files: set[tuple[str, int]] = field(default_factory=set)
+    tree: set[str] = field(default_factory=set)
+    of_modules: set[str] = field(default_factory=set)
     generators: list[tuple[str, str]] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
     looked_for: list[str] = field(default_factory=list)
@@ -195,31 +202,18 @@ class Audit:
         verdict.cores = any(cause == causes.CORES for _, cause in asked.asked)
         verdict.absent = asked.drivers.union(*(names for name, names in asked.beside.items() if name))
         verdict.variables = asked.variables | (reads - {WHOLE, WORDS, PROGRAM, HOST}) | set(registry.ALWAYS)
-        verdict.files = {path for path in key_files(asked) if not path.startswith(str(self._directory))}
+        ours = (str(self._directory), str(HERE))
+        verdict.files = {(path, how) for path, how in key_files(asked) if not path.startswith(ours)}
+        verdict.of_modules = asked.of_modules
+        variables = (self._environment.get(name, "") for name in SEARCHED)
+        verdict.tree = {*seen["tree"], *(entry for variable in variables for entry in variable.split(os.pathsep))}
         if self._script:
             # Of its directory, where a job may write, names are compared; of the script, the text.
             script = Path(self._script[0])
-            verdict.files -= {str(script), str(script.parent), str(script.resolve().parent)}
+            compared = {str(script), str(script.parent), str(script.resolve().parent)}
+            verdict.files = {(path, how) for path, how in verdict.files if path not in compared}
+            verdict.tree -= compared
             verdict.modules = sorted(set(seen["origins"]) - {SCRIPT})
-
-
-def key_files(asked: causes.Causes) -> set[str]:
-    """Return the paths whose stamps say that imports would see what they saw.
-
-    Directories that were listed say what is in them, so nothing that was absent there need be looked for; bytecode is
-    believed only as far as its source is as it was.
-    """
-    listed = {path for path in asked.opened if Path(path).is_dir()}
-    present = {path for path, there in asked.files.items() if there}
-    found = listed | {path for path in present if not Path(path).is_dir()}
-    for path in [path for path in found if "/__pycache__/" in path]:
-        source = Path(path).parent.parent / (Path(path).name.split(".")[0] + ".py")
-        if str(source) in present:
-            found.discard(path)
-    for path, there in asked.files.items():
-        if not there and os.path.dirname(path) not in listed and not os.path.lexists(path):
-            found.add(path)
-    return {path for path in found if not path.startswith(str(HERE))}
 
 
 def first_name(key: str) -> str:

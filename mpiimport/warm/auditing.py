@@ -106,6 +106,7 @@ def audit() -> None:
     found: dict[str, Any] = {"failed": failed, "edges": sorted(witness.edges), "reads": sorted(witness.reads)}
     found["bound"] = posix.sched_getaffinity(0) != mask
     found |= {"failure": failure, "renewed": renewed, "looked_for": sorted(witness.looked_for)}
+    found["tree"] = [*sys.path, sys.prefix, sys.base_prefix, sys.exec_prefix]
     found["origins"] = {name: getattr(sys.modules[name], "__file__", None) for name in there}
     if plan["way"] == "state":
         before = set(sys.modules)

@@ -56,7 +56,10 @@ HAZARDS = {
     **dict.fromkeys(("read", "readv"), INPUT),
     **dict.fromkeys(("shmget", "shmat", "inotify_init1"), KERNEL),
 }
-LOOKS = {"stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat"}
+OF_LINKS = {"lstat", "readlink", "readlinkat", "llistxattr", "lgetxattr"}
+LOOKS = OF_LINKS | {"stat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "listxattr", "getxattr"}
+# AT_SYMLINK_NOFOLLOW, and which argument may have it.
+NOFOLLOW, NOFOLLOW_IN = 0x100, {"newfstatat": 3, "statx": 2, "faccessat2": 3}
 OPENS = {"open": 1, "openat": 2, "openat2": 2}
 WRITING = 0o3 | 0o100
 # It belongs to the launched process, and so does what it opens in constructors.
@@ -78,7 +81,9 @@ OF_ANY_FORK = {MEMORY, CHILD}
 CLONES, CLONE_THREAD = ("clone", "clone3"), 0x10000
 # What the preloaded library saw: see warm/variables.c.
 ASKS = {"entropy": ENTROPY, "time": TIME}
-NO_FILE = -2
+# INVALID: of readlink(2), where there is no link.
+NO_FILE, NO_DIRECTORY, INVALID = -2, -20, -22
+NOT_THERE = (NO_FILE, NO_DIRECTORY)
 # Names begin in the current directory: where calls take no other, and where openat(2) and its kin are told so.
 WITHOUT_DIRECTORY = {"open", "stat", "lstat", "access", "readlink"}
 AT_FDCWD = {-100, (1 << 32) - 100}
@@ -89,13 +94,19 @@ MOST_BESIDE = 16
 @dataclass
 class Causes:
     """``asked``: (module, hazard) -> how often; ``opened``: files and directories that were read;
-    ``files``: path -> was it there; ``variables``: those that C read; ``starting``: modules that started threads;
+    ``files``: path -> was it there; ``links``: paths that were asked for as links; ``refused``: paths of which a
+    question was answered by another error than that nothing is there; ``of_modules``: paths for which a module asked,
+    and not the interpreter for itself or to find the first of them; ``variables``: those that C read;
+    ``starting``: modules that started threads;
     ``beside``: module -> names of the current directory that it looked for in vain;
     ``drivers``: files that the drivers of devices make, which were not there."""
 
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
     opened: set[str] = field(default_factory=set)
     files: dict[str, bool] = field(default_factory=dict)
+    links: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+    of_modules: set[str] = field(default_factory=set)
     variables: set[str] = field(default_factory=set)
     starting: set[str] = field(default_factory=set)
     beside: dict[str, set[str]] = field(default_factory=dict)
@@ -159,6 +170,7 @@ class _Reading:
             self._threads.pop(call.thread, None)
         if call.path:
             _note_file(self.found, call)
+            self.found.of_modules.update([call.path] if owner else [])
         hazard = _hazard(call)
         if call.path and call.result == NO_FILE:
             hazard = self._take_absent(call, owner, hazard)
@@ -211,12 +223,17 @@ def _note_file(found: Causes, call: Call) -> None:
     if call.path.startswith(OF_PROCESS) or not call.path.startswith("/"):
         return
     if call.name in LOOKS or call.name in OPENS:
-        if call.result >= 0:
+        if call.result >= 0 or (call.name in OF_LINKS and call.result == INVALID):
             if call.name in OPENS:
                 found.opened.add(call.path)
             found.files[call.path] = True
-        elif call.result == NO_FILE:
+        else:
             found.files.setdefault(call.path, False)
+            if call.result not in NOT_THERE and os.path.exists(call.path):
+                found.refused.add(call.path)
+        number = NOFOLLOW_IN.get(call.name)
+        if call.name in OF_LINKS or (number is not None and call.arguments[number] & NOFOLLOW):
+            found.links.add(call.path)
 
 
 def _hazard(call: Call) -> str:

@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 
 from mpiimport.runtime.file_systems import DISKS, file_system
-from mpiimport.runtime.listing import stamp_of
+from mpiimport.runtime.listing import link_stamp_of, stamp_of
 from mpiimport.runtime.store.place import IMAGE
 from mpiimport.runtime.store.witnesses import Witnesses
 
 from .checking import digest_of
-from .image_format import ABSENT, OF_TREE, Damaged, Tables
+from .image_format import ABSENT, IS_DIRECTORY, LINK, OF_TREE, Damaged, Tables
 
 BIN = Path(__file__).resolve().parents[3] / "bin"
 DOOR, STARTER = BIN / "python-mpi", BIN / "mpiimport-warm"
@@ -48,9 +48,9 @@ def why_not_here(store: Path, program: list[str]) -> str:
         tables = tables_of(store)
     except (OSError, subprocess.SubprocessError, Damaged) as exc:
         return repr(exc)
-    for name, _, inode, size, mtime, _ in tables.rows("files"):
+    for name, _, inode, size, mtime, _, how, _ in tables.rows("files"):
         path = os.fsdecode(tables.text(name))
-        if _is_on_disk(os.path.dirname(path)) and not _is_alike(path, inode != ABSENT, size, mtime):
+        if _is_on_disk(os.path.dirname(path)) and not _is_alike(path, how, inode != ABSENT, size, mtime):
             return f"{path} is another"
     return ""
 
@@ -60,14 +60,18 @@ def witnesses_of(tables: Tables) -> Witnesses:
     elsewhere: then there are none.
     """
     found = Witnesses()
-    for name, device, inode, size, mtime, ctime in tables.rows("files"):
+    for name, device, inode, size, mtime, ctime, how, _ in tables.rows("files"):
         path = os.fsdecode(tables.text(name))
         if device == OF_TREE:
             return Witnesses()
+        if how == IS_DIRECTORY:
+            found.directories.append(path)
+            continue
+        seen, look = (found.links, link_stamp_of) if how == LINK else (found.seen, stamp_of)
         if inode == ABSENT:
-            found.seen[path] = None
+            seen[path] = None
         else:
-            found.seen[path] = stamp_of(path) if _is_on_disk(os.path.dirname(path)) else (mtime, ctime, size, inode)
+            seen[path] = look(path) if _is_on_disk(os.path.dirname(path)) else (mtime, ctime, size, inode)
     return found
 
 
@@ -77,15 +81,17 @@ def _is_on_disk(directory: str) -> bool:
     return file_system(os.path.realpath(directory)) in DISKS
 
 
-def _is_alike(path: str, was_there: bool, size: int, mtime: int) -> bool:
-    """Tell whether a file or directory is a copy of that on the other node, as `cp -a` and archives make them.
+def _is_alike(path: str, how: int, was_there: bool, size: int, mtime: int) -> bool:
+    """Tell whether a file, link or directory is a copy of that on the other node, as `cp -a` and archives make them.
 
     What Python has written is passed over. The size of a directory says nothing.
     """
+    if how == IS_DIRECTORY:
+        return os.path.isdir(path)
     if WRITTEN_HERE in path.rsplit("/", 2)[1:]:
         return True
     try:
-        status = os.stat(path)
+        status = os.stat(path, follow_symlinks=how != LINK)
     except OSError:
         return not was_there
     sizes_differ = status.st_size != size and not stat.S_ISDIR(status.st_mode)

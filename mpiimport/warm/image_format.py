@@ -9,10 +9,12 @@ PAGE, BLOCK = 4096, 1 << 20
 ABSENT = (1 << 64) - 1
 # The value of a variable that may have any, and the device of a file of a container's own tree.
 FREE = OF_TREE = (1 << 64) - 2
+# What of a path must be as it was: what it leads to, a link itself, or that it is a directory.
+STAMP, LINK, IS_DIRECTORY = range(3)
 ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED = range(6)
 SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "names", "text")
 # Numbers of one entry in each section; a text is bytes.
-WIDTHS = {"files": 6, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "words": 1, "blocks": 1, "names": 1}
+WIDTHS = {"files": 8, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "words": 1, "blocks": 1, "names": 1}
 THREAD, MEMORY, MACHINE = 12, 7, 6
 # Of what is said of the machine, the number of processors.
 PROCESSORS = 3

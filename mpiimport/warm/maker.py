@@ -23,6 +23,8 @@ from . import registry
 from .audit import HERE, PACKAGES, Audit, Verdict
 from .beginning import modules_among
 from .confinement import refuse_changed, refuse_unknown_filters
+from .image_format import STAMP
+from .key_files import packed, stamp
 from .leading import Leading, leading_part
 from .leading_of_module import ModuleLeading, leading_of_module
 from .memory_map import Refused
@@ -81,16 +83,16 @@ def make(
         verdict = Audit(words, directory, dict(os.environ), script).verdict(names)
         looked_for = looked_for or verdict.looked_for
         beside = modules_among(os.listdir(Path(program.target).resolve().parent)) if script else set()
-        verdict.files.update(files, module.files() if module else ())
-        before = {path: _stamp(path) for path in verdict.files}
-        refuse_changed(before)
-        _wait_for_rest(before)
+        verdict.files.update((path, STAMP) for path in (*files, *(module.files() if module else ())))
+        before = {file: stamp(*file) for file in verdict.files}
+        refuse_changed(path for path, _ in before)
+        _wait_for_rest(before.values())
         more = {"without": without, "leading": leading.text, "names": looked_for, "script": script}
         more |= {"beside": sorted(beside), "place": str(place) if place else "", "key": key.encode()}
         more["kept"] = (kept, settings_of(from_environment())) if kept else ()
         more |= {"module": module.packed() if module else ()}
         made = _write(image, words, verdict, more, directory)
-        if any(_stamp(path) != seen for path, seen in before.items()):
+        if any(stamp(*file) != seen for file, seen in before.items()):
             image.unlink()
             raise Refused("the tree changed meanwhile")
     if place is None:
@@ -173,16 +175,8 @@ def _record(
     return names, sorted(looked_for)
 
 
-def _stamp(path: str) -> tuple[int, ...]:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return ()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _wait_for_rest(stamps: dict[str, tuple[int, ...]]) -> None:
-    newest = max((stamp[-1] for stamp in stamps.values() if stamp), default=0) / 1e9
+def _wait_for_rest(stamps: Iterable[tuple[int, ...]]) -> None:
+    newest = max((stamp[-1] for stamp in stamps if stamp), default=0) / 1e9
     wait = newest + AT_REST - time.time()
     if 0 < wait <= AT_REST:
         time.sleep(wait)
@@ -198,7 +192,7 @@ def _write(image: Path, words: list[str], verdict: Verdict, more: dict[str, Any]
         "words": [os.fsencode(word) for word in words],
         "variables": key_variables(verdict),
         "free": [os.fsencode(pattern) for pattern in registry.FREE] if verdict.whole else [],
-        "files": sorted(map(os.fsencode, verdict.files)),
+        "files": packed(verdict.files, verdict.tree, verdict.of_modules),
         "generators": verdict.generators,
         "threads": bool(verdict.threads),
         "cores": verdict.cores,

@@ -47,7 +47,15 @@ def load_own(package: str, has_variables: bool) -> "tuple[Any, ...]":
     import atexit
 
     from mpiimport.runtime import messages
-    from mpiimport.warm import beginning, beginning_of_module, beginning_of_script, ending, remedies, store_behind
+    from mpiimport.warm import (
+        beginning,
+        beginning_of_module,
+        beginning_of_script,
+        ending,
+        fork_handlers,
+        remedies,
+        store_behind,
+    )
 
     # The first one is called last.
     atexit.register(ending.look_at_all, has_variables)
@@ -56,7 +64,7 @@ def load_own(package: str, has_variables: bool) -> "tuple[Any, ...]":
         if name.partition(".")[0] == "mpiimport" or name in sys.builtin_module_names:
             del sys.modules[name]
     sys.path_importer_cache.pop(package, None)
-    return beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind
+    return beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind, fork_handlers
 
 
 def given_variables() -> "list[bytes]":
@@ -70,6 +78,12 @@ def changes(before: "dict[bytes, bytes]", after: "dict[bytes, bytes]") -> "dict[
     changed: dict[bytes, bytes | None] = {name: value for name, value in after.items() if before.get(name) != value}
     changed.update((name, None) for name in before if name not in after)
     return changed
+
+
+def line_buffering() -> "dict[str, bool]":
+    """Return of each standard stream whether it is written out at the end of a line."""
+    streams = {name: getattr(sys, name) for name in ("stdin", "stdout", "stderr")}
+    return {name: stream.line_buffering for name, stream in streams.items() if hasattr(stream, "line_buffering")}
 
 
 def why_not(threads: bool) -> str:
@@ -140,10 +154,11 @@ def make() -> None:
     plan = read_plan()
     freeze: Any = load_extension(plan["freeze"])
     own = load_own(plan["package"], bool(plan["script"]))
-    beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind = own
+    beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind, fork_handlers = own
     before = remedies.variables_of(given_variables())
     sys.modules["__main__"] = beginning.new_main()
     script = beginning_of_script.ScriptBegin(*plan["script"]) if plan["script"] else None
+    lines = line_buffering()
     reason = do(plan["modules"], script)
     imported = set(sys.modules)
     names = frozenset([*(name.partition(".")[0] for name in imported), *plan["names"]]) - {"__main__"}
@@ -159,6 +174,9 @@ def make() -> None:
         return
     if plan["kept"]:
         store_behind.StoreBehind(*plan["kept"]).wait()
+    start.lines = {name: chosen for name, chosen in line_buffering().items() if chosen != lines.get(name)}
+    start.fork_handlers = fork_handlers.ForkHandlers()
+    start.fork_handlers.leave_out()
     import gc
 
     gc.collect()

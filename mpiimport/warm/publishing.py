@@ -66,7 +66,7 @@ def _publish(place: Place, store: Store | None, kept: str, name: str, words: lis
         place.sweep(LEASE)
         if store is not None and _take(place, key, kept, store, command):
             return ""
-        return _fill(place, key, kept, command, looked_at)
+        return _fill(place, key, kept, command, looked_at, filling)
     finally:
         os.close(filling)
 
@@ -115,7 +115,7 @@ def _complete(store: Store, kept: str) -> None:
         os.link(store.path(IMAGE), name)
 
 
-def _fill(place: Place, key: str, kept: str, command: list[str], looked_at: list[str]) -> str:
+def _fill(place: Place, key: str, kept: str, command: list[str], looked_at: list[str], filling: int) -> str:
     try:
         store = place.create({}, from_environment())
     except NoRoom as exc:
@@ -126,6 +126,8 @@ def _fill(place: Place, key: str, kept: str, command: list[str], looked_at: list
             made = _make(store, kept, command, looked_at)
         finally:
             _complete(store, kept)
+            if place.is_stopped(key, filling):
+                raise Refused("mpiimport session stop came meanwhile")
             if os.path.exists(store.path(IMAGE)) or os.path.exists(store.path(REFUSED)):
                 place.publish(key, store, identity)
     finally:

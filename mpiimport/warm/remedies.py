@@ -21,7 +21,8 @@ class Start:
 
     ``freeze``: the extension module; ``python_changes``, ``c_changes``: variables that imports have set (None:
     removed), as Python and C saw them; ``generators``: random generators of modules that take their seed from the
-    system; ``objects``: of the classes in package_remedies.
+    system; ``objects``: of the classes in package_remedies; ``fork_handlers``: those that modules have registered;
+    ``lines``: streams of which imports have said whether they are written out at the end of a line.
     """
 
     def __init__(self, freeze: "ModuleType", own: int) -> None:
@@ -32,6 +33,8 @@ class Start:
         self.c_changes: dict[bytes, bytes | None] = {}
         self.generators: list[Any] = []
         self.objects: dict[str, list[Any]] = {}
+        self.fork_handlers: Any = None
+        self.lines: dict[str, bool] = {}
 
 
 def _environment(start: Start) -> None:
@@ -53,8 +56,9 @@ def _environment(start: Start) -> None:
 
 
 def _after_fork(start: Start) -> None:
-    """Locks, thread identifiers, and what modules registered with ``os.register_at_fork``: ``random`` among them."""
+    """Locks, thread identifiers, and what Python's own modules registered for forks: ``random`` among them."""
     start.freeze.after_fork()
+    start.fork_handlers.bring_back()
 
 
 def _native_id(start: Start) -> None:
@@ -82,13 +86,13 @@ def _streams(start: Start) -> None:
             setattr(sys, name, None)
             setattr(sys, f"__{name}__", None)
             continue
-        _renew(stream, number)
+        _renew(stream, number, start.lines.get(name))
     messages: Any = start.freeze.messages
     messages._at_start = messages._file()
 
 
-def _renew(stream: "Any", number: int) -> None:
-    """Do what Python/pylifecycle.c, create_stdio, does, to the objects that are there."""
+def _renew(stream: "Any", number: int, by_line: bool | None) -> None:
+    """Do what Python/pylifecycle.c, create_stdio, does, to what is there. ``by_line``: what imports have chosen."""
     encoding, errors, name = stream.encoding, stream.errors, stream.name
     through, mode = stream.write_through, "r" if number == 0 else "w"
     buffer = stream.buffer
@@ -98,7 +102,7 @@ def _renew(stream: "Any", number: int) -> None:
     if not unbuffered:
         buffer.__init__(raw, _buffer_size(raw))
     raw.name = name
-    lines = not through and (number == 2 or raw.isatty())
+    lines = not through and (number == 2 or raw.isatty()) if by_line is None else by_line
     stream.__init__(buffer, encoding, errors, newline="\n", line_buffering=lines, write_through=through)
     stream.mode = mode
 

@@ -19,6 +19,7 @@ from .image_format import (
     OF_TREE,
     PAGE,
     STACK,
+    STAMP,
     THREAD,
     VDSO,
     VVAR,
@@ -27,6 +28,7 @@ from .image_format import (
     Region,
     Run,
 )
+from .key_files import File
 from .memory_map import Mapping, Refused, mappings, memory_of, own_pages, wiped_in_fork
 
 # Pages between two runs that are written along rather than mapped by another call.
@@ -58,7 +60,7 @@ class Writer:
         self._make_room = make_room
         self._memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
         self._image = Image()
-        self._files: dict[bytes, int] = {}
+        self._files: dict[tuple[bytes, int], int] = {}
         self._names: dict[bytes, int] = {}
         self._image.key = self._image.add_text(key)
         # The key has the container's image, and so has the name of a kept one. Each container may mount that anew.
@@ -85,12 +87,12 @@ class Writer:
             self._image.tables["variables"].append((self._image.add_text(pattern), FREE))
 
     def write(
-        self, path: str, words: list[bytes], variables: "dict[bytes, bytes | None]", files: list[bytes]
+        self, path: str, words: list[bytes], variables: "dict[bytes, bytes | None]", files: list[File]
     ) -> tuple[int, int]:
         """Write the image, and return its size and that of its body, in bytes.
 
         ``words``: the interpreter and its options; ``variables``: name -> value, None where not set; ``files``: what
-        must be as it is, beside what is mapped. Raises Refused.
+        must be as it is, beside what is mapped: path, how, and whether a session may vouch for it. Raises Refused.
         """
         image = self._image
         wiped = wiped_in_fork(self._pid)
@@ -112,8 +114,8 @@ class Writer:
                     region = Region(*mapping[:3], ANONYMOUS, self._name(mapping), 0)
             image.tables["regions"].append(region)
             runs += self._runs(mapping)
-        for name in files:
-            self._stamp(name)
+        for each in files:
+            self._stamp(*each)
         return self._write(path, runs)
 
     def _file(self, mapping: Mapping) -> int:
@@ -133,18 +135,18 @@ class Writer:
             self._names[mapping.path] = len(rows)
         return self._names.get(mapping.path, 0)
 
-    def _stamp(self, path: bytes) -> int:
-        if path not in self._files:
+    def _stamp(self, path: bytes, how: int = STAMP, vouched: bool = True) -> int:
+        if (path, how) not in self._files:
             rows = self._image.tables["files"]
-            self._files[path] = len(rows)
+            self._files[path, how] = len(rows)
             try:
-                status = os.stat(path)
+                status = os.stat(path) if how == STAMP else os.lstat(path)
                 device = OF_TREE if self._is_of_tree(path) else status.st_dev
                 stamp = (device, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
             except OSError:
                 stamp = (0, ABSENT, 0, 0, 0)
-            rows.append((self._image.add_text(path), *stamp))
-        return self._files[path]
+            rows.append((self._image.add_text(path), *stamp, how, int(vouched)))
+        return self._files[path, how]
 
     def _is_of_tree(self, path: bytes) -> bool:
         return self._tree is not None and mount_of(os.path.realpath(os.fsdecode(path))) == self._tree

@@ -78,3 +78,17 @@ def test_a_launch_that_has_looked_uses_no_stale_image(tree: Tree, mpich: Mpi) ->
     assert outcome.lines() == ["another another"] * 2
     assert outcome.stderr.count("has changed since the store of") == 1
     assert "the image is not used: the tree has changed" in outcome.stderr
+
+
+def test_a_process_with_modules_of_before_and_of_now_says_so(tree: Tree) -> None:
+    """What nothing foresees is not in the store of a session, and comes from the tree."""
+    late = "import pack.core\nimport importlib\nlate = importlib.import_module('pack.' + 'late')"
+    script = tree.warm.script(f"{late}\nprint(pack.core.VALUE, late.VALUE)")
+    tree.begin(script)
+    assert tree.start_warm(script).stdout == "one one\n"
+    tree.change("another")
+    for warm in ("1", "0"):
+        outcome = tree.start(script, MPIIMPORT_WARM=warm)
+        assert outcome.stdout == "one another\n"
+        assert outcome.stderr.count("has changed since its store was filled") == 1, outcome
+        assert "late.py" in outcome.stderr

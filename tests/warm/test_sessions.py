@@ -282,7 +282,7 @@ def test_status_and_stop(session: Session) -> None:
     (line,) = [line for line in session.call("status").stdout.splitlines() if "warm image" in line]
     assert "1 now" in line
     stopped = session.call("stop")
-    assert stopped.status == 1 and "1 processes use it" in stopped.stdout
+    assert stopped.status == 1 and f"or fill it: {process.pid};" in stopped.stdout
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert session.call("stop").status == 0

@@ -183,7 +183,7 @@ def _described(store: Path, changed: list[str] | None) -> str:
     if reason:
         return f"{program}: no warm image: {ascii(reason)[1:-1]}; tried {_ago(filled)}"
     kind = "warm image, " if (store / IMAGE).exists() else ""
-    came = f"{count} processes so far, the last {_ago(used)}, {users(store)} now" if count else "no process so far"
+    came = f"{count} processes so far, the last {_ago(used)}, {len(users(store))} now" if count else "no process so far"
     stale = f"; {changed[0]} has changed since" if changed else ""
     return f"{program}: {kind}{in_words(size_of(str(store)))}, filled {_ago(filled)}, {came}{stale}"
 
@@ -197,19 +197,21 @@ def stop() -> int:
             reason = "containers use it, or have put something there that only `podman unshare rm -rf` can remove"
             print(f"{store} is left: {reason}; stop them, and call this again")
         else:
-            print(f"{store} is left: {users(Path(store))} processes use it; stop them, and call this again")
+            numbers = ", ".join(map(str, users(Path(store))))
+            print(f"{store} is left: these processes use it, or fill it: {numbers}; stop them, and call this again")
     return 1 if left else 0
 
 
-def users(store: Path) -> int:
-    """Return how many processes hold a store's lock, as far as they can be seen from here (proc_locks(5))."""
+def users(store: Path) -> list[int]:
+    """Return the processes that hold a store's lock, as far as they can be seen from here (proc_locks(5))."""
     try:
         inode = str((store / LOCK).stat().st_ino)
     except FileNotFoundError:
         # It is being removed, or was damaged.
-        return 0
+        return []
     lines = (line.split() for line in LOCKS.read_text().splitlines())
-    return sum(1 for line in lines if len(line) > 5 and line[1] == "FLOCK" and line[5].rpartition(":")[2] == inode)
+    held = (line for line in lines if len(line) > 5 and line[1] == "FLOCK" and line[5].rpartition(":")[2] == inode)
+    return sorted(int(line[4]) for line in held)
 
 
 def kept_place() -> Place | None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mpiimport.runtime.digest import Damaged
-from mpiimport.runtime.listing import Stamp, stamp_of
-from mpiimport.runtime.store.images_beside import seen_by
+from mpiimport.runtime.listing import stamp_of
+from mpiimport.runtime.store.images_beside import witnesses_in
 from mpiimport.runtime.store.index import Index, generation
 from mpiimport.runtime.store.launch_look import LOOKED_BY_LAUNCH, in_one_text
 from mpiimport.runtime.store.place import IMAGE, PROGRAM, Place
@@ -42,16 +42,20 @@ def look(place: Place) -> list[Look]:
     What a container has filled can only be looked at in it, and is left out.
     """
     stores = [(Path(store), *read) for store in place.stores() if (read := _read(Path(store))) is not None]
-    paths = list({path for _, _, seen in stores for path in seen})
+    paths = list({path for _, _, witnesses in stores for path in witnesses.seen})
     with ThreadPoolExecutor(THREADS) as threads:
         present = dict(zip(paths, threads.map(stamp_of, paths), strict=True))
     return [
-        Look(store, name, [path for path, stamp in seen.items() if present[path] != stamp])
-        for store, name, seen in stores
+        Look(
+            store,
+            name,
+            [path for path, stamp in known.seen.items() if present[path] != stamp] + known.changed_otherwise(),
+        )
+        for store, name, known in stores
     ]
 
 
-def _read(store: Path) -> tuple[str, dict[str, Stamp | None]] | None:
+def _read(store: Path) -> tuple[str, Witnesses] | None:
     """Return a store's generation and witnesses; None where there is nothing to look at from here."""
     if (store / IMAGE).exists():
         return _read_image(store)
@@ -62,18 +66,18 @@ def _read(store: Path) -> tuple[str, dict[str, Stamp | None]] | None:
     except (OSError, Damaged):
         # Removed meanwhile, damaged, or written by a Python whose digests are others.
         return None
-    return None if index.mounts or witnesses.of_image else (generation(packed), witnesses.seen)
+    return None if index.mounts or witnesses.of_image else (generation(packed), witnesses)
 
 
-def _read_image(store: Path) -> tuple[str, dict[str, Stamp | None]] | None:
+def _read_image(store: Path) -> tuple[str, Witnesses] | None:
     """Return the same of a warm image: its generation is the checksum of its tables, as warm/key.c compares it."""
     try:
         with (store / IMAGE).open("rb") as stream:
             checksum = int.from_bytes(stream.read(HEADER.size)[CHECKSUM_AT:][:8], "little")
     except OSError:
         return None
-    seen = seen_by(str(store))
-    return (f"{checksum:016x}", seen) if seen else None
+    witnesses = witnesses_in(str(store))
+    return (f"{checksum:016x}", witnesses) if witnesses.seen else None
 
 
 def run(command: list[str], find_place: Callable[[], Place | None], ignored: list[int]) -> int:

@@ -71,7 +71,7 @@ class Imports(Source):
         self._store = store
         self._ownership = ownership
         self.damaged = False
-        self._invalidated = False
+        self._invalidated = self._told_of_change = False
         self._metadata = 0
 
     def install(self) -> None:
@@ -211,6 +211,7 @@ class Imports(Source):
         if again or self._may_have_changed(path):
             return None
         self._read_late.add(path)
+        self._look_for_change(path)
         code: CodeType | None = self._late.get(CODE, path, read)
         return code
 
@@ -227,6 +228,7 @@ class Imports(Source):
             return True
         if self.libraries.is_direct(path):
             self.account.direct.add(path)
+            self._look_for_change(path)
         return path in self.account.direct
 
     def paths(self) -> list[str]:
@@ -259,6 +261,20 @@ class Imports(Source):
 
     def trace(self, name: str, from_store: bool) -> None:
         self.account.note(name, from_store)
+
+    def _look_for_change(self, path: str) -> None:
+        """Say once where a file that a kept store lacks is newer than that, which has others as they were before."""
+        if not self._store.kept or self._told_of_change or self.account.rank:
+            return
+        try:
+            self._told_of_change = os.stat(path).st_ctime > self._store.filled() + 1
+        except OSError:
+            return
+        if self._told_of_change:
+            say(
+                f"mpiimport: {path} has changed since its store was filled, and is imported as it is now; what the "
+                "store has is as it was then (mpiimport session refresh)"
+            )
 
     def _report_damage(self) -> None:
         """Say once in this process that the store is not what root wrote."""

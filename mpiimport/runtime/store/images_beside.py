@@ -1,13 +1,7 @@
 """A warm image goes with the kept store that was there when it was made: what is not in the image comes from that."""
 
-import marshal
-
 from .. import open, os
-from .witnesses import WITNESSES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from ..listing import Stamp
+from .witnesses import WITNESSES, Witnesses
 
 # With an image: the key of that store.
 BESIDE = "beside"
@@ -24,16 +18,15 @@ def is_beside(image: str, key: str) -> bool:
 
 def are_of_one_tree(image: str, store: str) -> bool:
     """Tell whether an image and a store were made from the same files: whatever both speak of was alike."""
-    one, other = seen_by(image), seen_by(store)
+    one, other = witnesses_in(image).seen, witnesses_in(store).seen
     both = one.keys() & other.keys()
     return bool(both) and all(one[path] == other[path] for path in both)
 
 
-def seen_by(directory: str) -> "dict[str, Stamp | None]":
-    """Return what the paths were like that a store or an image was made from; nothing where nobody knows."""
+def witnesses_in(directory: str) -> Witnesses:
+    """Return what the paths were like that a store or an image was made from; none where nobody knows."""
     try:
         with open(os.path.join(directory, WITNESSES), "rb") as stream:
-            seen: dict[str, Stamp | None] = marshal.loads(stream.read())[0]
+            return Witnesses.loads(stream.read())
     except (OSError, ValueError, EOFError, TypeError):
-        return {}
-    return seen
+        return Witnesses()

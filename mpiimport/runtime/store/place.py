@@ -133,6 +133,13 @@ class Place:
             raise OSError(exc.errno, f"{path} cannot be locked and written to: {exc.strerror}") from None
         return descriptor
 
+    def is_stopped(self, key: str, filling: int) -> bool:
+        """Tell whether all stores have been removed since ``filling``, the descriptor of ``begin_filling``, is open."""
+        try:
+            return not os.path.samestat(os.fstat(filling), os.stat(self.path(FILLING, key)))
+        except OSError:
+            return True
+
     def create(self, sizes: dict[str, int], options: "Options") -> Store:
         """Reserve a store, for which others that nobody uses make room. Raises NoRoom."""
         self.make_room(sum(sizes.values()), options)
@@ -220,7 +227,8 @@ class Place:
 
     def remove(self) -> list[str]:
         """Remove all stores, and the place, unless some process uses one: return those. Raises OSError."""
-        for kind in (PROGRAMS, WANTED):
+        # Who fills a store finds by that, at its end, that nobody wants it any more.
+        for kind in (PROGRAMS, WANTED, FILLING):
             for name in self._names(kind):
                 os.unlink(self.path(kind, name))
         for directory in self._by_last_use():
@@ -231,8 +239,6 @@ class Place:
                 remove(directory)
         drop_unused(self.path(OBJECTS))
         left = self._by_last_use() + remove_images(self.directory)
-        for name in self._names(FILLING) if not left else ():
-            os.unlink(self.path(FILLING, name))
         # Whose session it is takes the place away.
         if not left and not os.path.exists(self.path(LOCK)):
             self.complete()

@@ -1,0 +1,45 @@
+"""What modules have registered with ``os.register_at_fork``: an image is of a forked process, and no start is a fork.
+
+Plain Python would call none of it. The standard library's own are called, for what is a process's own there is made new
+by them: locks, the number of the thread, the seed of ``random``.
+"""
+
+import gc
+import posix
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+class ForkHandlers:
+    """The interpreter's three lists of them, with what is in these. Made before an image is frozen."""
+
+    def __init__(self) -> None:
+        def mark() -> None:
+            pass
+
+        posix.register_at_fork(before=mark, after_in_child=mark, after_in_parent=mark)
+        # Nothing tells where the interpreter has these lists.
+        lists: list[list[Any]] = [each for each in gc.get_referrers(mark) if type(each) is list]
+        for each in lists:
+            each[:] = [handler for handler in each if handler is not mark]
+        self._all = [(each, each[:]) for each in lists]
+
+    def leave_out(self) -> None:
+        """Have no other one called than the standard library's."""
+        for each, handlers in self._all:
+            each[:] = [handler for handler in handlers if _is_of_python(handler)]
+
+    def bring_back(self) -> None:
+        """Have all of them called in the forks of the program."""
+        for each, handlers in self._all:
+            each[:] = handlers
+
+
+def _is_of_python(handler: "Callable[[], object]") -> bool:
+    owner = getattr(handler, "__self__", None)
+    name = getattr(handler, "__module__", None) if owner is None else type(owner).__module__
+    return str(name).partition(".")[0] in sys.stdlib_module_names

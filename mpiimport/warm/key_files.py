@@ -1,0 +1,84 @@
+"""Which files an image goes by: what each start must find as imports found it."""
+
+import os
+from collections.abc import Iterable
+from importlib.util import source_from_cache
+from pathlib import Path
+
+from .causes import Causes
+from .image_format import IS_DIRECTORY, LINK, STAMP
+
+# Path, what of it must be as it was, and whether it is of the tree, for which a session may vouch.
+File = tuple[bytes, int, bool]
+CACHE = "/__pycache__/"
+# In the head of a pyc (PEP 552): it goes by the source's hash, or by nothing.
+HEAD, FLAGS, BY_HASH = 8, slice(4, 8), 1
+
+
+def key_files(asked: Causes) -> set[tuple[str, int]]:
+    """Return paths, with what of each must be as it was, so that imports would see what they saw.
+
+    Directories that were listed say what is in them, so nothing that was absent there need be looked for. Bytecode is
+    believed only as far as its source is as it was, and by its directory. A directory that was not listed must be one.
+    """
+    listed = {path for path in asked.opened if os.path.isdir(path)}
+    present = {path for path, there in asked.files.items() if there} | asked.refused
+    found = {(path, STAMP) for path in listed}
+    for path in present:
+        if CACHE in path and _source(path) in present:
+            found.add((os.path.dirname(path), STAMP))
+            found.update([(path, STAMP)] if _goes_by_hash(path) else [])
+            continue
+        if os.path.islink(path) and (path in asked.links or os.path.isdir(path)):
+            found.add((path, LINK))
+        if not os.path.isdir(path):
+            found.add((path, STAMP))
+        elif path not in listed:
+            found.add((os.path.realpath(path), IS_DIRECTORY))
+    for path, there in asked.files.items():
+        dangling = os.path.islink(path)
+        if not there and not os.path.exists(path) and (dangling or os.path.dirname(path) not in listed):
+            found.update([(path, STAMP), *([(path, LINK)] if dangling and path in asked.links else [])])
+    return found
+
+
+def stamp(path: str, how: int = STAMP) -> tuple[int, ...]:
+    """Return what ``how`` says of a path; empty where there is none."""
+    try:
+        status = os.stat(path) if how == STAMP else os.lstat(path)
+    except OSError:
+        return ()
+    if how == IS_DIRECTORY:
+        return (os.path.isdir(path),)
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def packed(files: Iterable[tuple[str, int]], tree: Iterable[str], of_modules: set[str]) -> list[File]:
+    """Return the files for the image's writer.
+
+    A session vouches for what lies below and above the directories ``tree``, and for what no module has asked for.
+    """
+    roots = tuple(os.path.join(directory, "") for directory in tree if directory.strip("/"))
+
+    def is_vouched(path: str) -> bool:
+        return (
+            path not in of_modules or f"{path}/".startswith(roots) or any(each.startswith(f"{path}/") for each in roots)
+        )
+
+    return sorted((os.fsencode(path), how, is_vouched(path)) for path, how in files)
+
+
+def _source(cached: str) -> str:
+    try:
+        return source_from_cache(cached)
+    except ValueError:
+        return str(Path(cached).parent.parent / f"{Path(cached).name.split('.')[0]}.py")
+
+
+def _goes_by_hash(cached: str) -> bool:
+    try:
+        with open(cached, "rb") as stream:
+            flags = int.from_bytes(stream.read(HEAD)[FLAGS], "little")
+    except OSError:
+        return False
+    return bool(flags & BY_HASH)

@@ -1,0 +1,138 @@
+"""Whatever imports have looked at is looked at by each start; a session vouches for the tree alone."""
+
+import os
+import py_compile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import but_everyday, settle
+
+from .conftest import NOT_USED, Warm
+from .session import TRUSTED, Session
+
+
+@dataclass(frozen=True)
+class Case:
+    """``look``: what a module does at import, with its answer in VALUE; ``change``: what gives another answer."""
+
+    look: str
+    prepare: Callable[[Path], object]
+    change: Callable[[Path], object]
+
+
+def lead(link: Path, target: str) -> None:
+    fresh = link.with_name("fresh")
+    fresh.symlink_to(target)
+    fresh.rename(link)
+
+
+def become_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+    (path / "below").touch()
+
+
+CASES = {
+    "where a link leads": Case(
+        "os.readlink(f'{DATA}/link')", lambda data: lead(data / "link", "one"), lambda data: lead(data / "link", "two")
+    ),
+    "where a link on the way leads": Case(
+        "os.path.basename(os.path.realpath(f'{DATA}/current'))",
+        lambda data: [(data / "one").mkdir(), (data / "two").mkdir(), lead(data / "current", "one")],
+        lambda data: lead(data / "current", "two"),
+    ),
+    "a link to nothing": Case(
+        "os.path.exists(f'{DATA}/link')",
+        lambda data: lead(data / "link", "nothing"),
+        lambda data: (data / "nothing").touch(),
+    ),
+    "a link to itself": Case(
+        "os.path.exists(f'{DATA}/link')",
+        lambda data: lead(data / "link", "link"),
+        lambda data: [(data / "link").unlink(), (data / "link").touch()],
+    ),
+    "what is below a file": Case(
+        "os.path.exists(f'{DATA}/file/below')",
+        lambda data: (data / "file").touch(),
+        lambda data: become_directory(data / "file"),
+    ),
+    "what may not be executed": Case(
+        "os.access(f'{DATA}/file', os.X_OK)",
+        lambda data: (data / "file").touch(0o644),
+        lambda data: (data / "file").chmod(0o755),
+    ),
+    "a directory that goes": Case(
+        "os.path.isdir(f'{DATA}/directory')",
+        lambda data: (data / "directory").mkdir(),
+        lambda data: (data / "directory").rmdir(),
+    ),
+    "a link to a directory that goes": Case(
+        "os.path.isdir(f'{DATA}/link')",
+        lambda data: [(data / "directory").mkdir(), lead(data / "link", "directory")],
+        lambda data: (data / "directory").rmdir(),
+    ),
+    "attributes": Case(
+        "sorted(os.listxattr(f'{DATA}/file'))",
+        lambda data: (data / "file").touch(),
+        lambda data: os.setxattr(data / "file", "user.planted", b"1"),
+    ),
+}
+
+
+def planted(warm: Warm, look: str, data: Path) -> str:
+    warm.module("plant", f"import os\nDATA = {str(data)!r}\nVALUE = {look}")
+    return warm.script("import plant\nprint(plant.VALUE)")
+
+
+EVERYDAY = {"where a link on the way leads", "a link to nothing", "a directory that goes"}
+
+
+@pytest.mark.parametrize("name", but_everyday(CASES, EVERYDAY))
+def test_what_imports_have_looked_at(warm: Warm, tmp_path: Path, name: str) -> None:
+    case = CASES[name]
+    data = tmp_path / "data"
+    data.mkdir()
+    case.prepare(data)
+    script = planted(warm, case.look, data)
+    warm.bake(script)
+    first = warm.start_warm(script).stdout
+    assert first == warm.plain(script).stdout
+    case.change(data)
+    plain = warm.plain(script).stdout
+    assert plain != first
+    assert warm.start_fresh("this has changed since", script).stdout == plain
+
+
+def test_bytecode_that_was_put_in_the_place_of_other(warm: Warm, tmp_path: Path) -> None:
+    source = warm.module("plant", "VALUE = 1")
+    script = warm.script("import plant\nprint(plant.VALUE)")
+    warm.bake(script)
+    assert warm.start_warm(script).stdout == "1\n"
+    other = tmp_path / "other.py"
+    other.write_text("VALUE = 2")
+    os.utime(other, ns=(0, source.stat().st_mtime_ns))
+    py_compile.compile(str(other), cfile=next((warm.modules / "__pycache__").glob("plant.*")).as_posix())
+    assert warm.plain(script).stdout == "2\n"
+    assert warm.start_fresh("__pycache__", script).stdout == "2\n"
+
+
+def test_a_session_vouches_for_the_tree_and_not_for_what_else_modules_have_read(
+    warm: Warm, prefix: Path, tmp_path: Path
+) -> None:
+    session = Session(prefix, warm, tmp_path)
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "value").write_text("one")
+    script = planted(warm, "open(f'{DATA}/value').read()", data)
+    settle(warm.modules, *warm.modules.iterdir(), data, data / "value")
+    session.begin(script)
+    assert session.start_warm(script).stdout == "one\n"
+    (warm.modules / "unseen.py").touch()
+    assert session.start_warm(script).stdout == "one\n"
+    (data / "value").write_text("two")
+    outcome = session.start(script, **TRUSTED)
+    assert outcome.stdout == "two\n"
+    assert NOT_USED in outcome.stderr and "data/value" in outcome.stderr
