@@ -25,7 +25,7 @@ class File:
     def __init__(self, prefix: Path, warm: Warm) -> None:
         self.warm = warm
         self.door = str(prefix / "bin" / "python-mpi")
-        self._mpiimport = str(prefix / "bin" / "mpiimport")
+        self.mpiimport = str(prefix / "bin" / "mpiimport")
 
     def run(self, command: list[str], **environment: str) -> Outcome:
         path = f"{Path(self.warm.python).parent}:{os.environ['PATH']}"
@@ -34,7 +34,7 @@ class File:
 
     def bake(self, *command: str) -> Outcome:
         settle(*self.warm.modules.iterdir())
-        return self.run([self._mpiimport, "bake", "--warm", str(self.warm.image), "--", *command])
+        return self.run([self.mpiimport, "bake", "--warm", str(self.warm.image), "--", *command])
 
     def start(self, *command: str, **environment: str) -> Outcome:
         return self.run(list(command), **{"MPIIMPORT_WARM": str(self.warm.image), **environment})
@@ -95,3 +95,12 @@ def test_a_command_that_makes_none_says_so(file: File) -> None:
         outcome = file.bake(*command)
         assert outcome.status != 0 and why in outcome.stderr, outcome
         assert not file.warm.image.exists()
+
+
+@pytest.mark.full
+def test_a_session_writes_into_no_file_that_jobs_start_from(file: File, tmp_path: Path) -> None:
+    line = [file.mpiimport, "session", "start", "--", file.door, file.warm.script(TEXT)]
+    settle(*file.warm.modules.iterdir())
+    begun = file.start(*line, MPIIMPORT_STORE=str(tmp_path))
+    assert (begun.status, begun.stderr) == (0, "") and not file.warm.image.exists(), begun
+    assert file.start(file.mpiimport, "session", "stop", MPIIMPORT_STORE=str(tmp_path)).status == 0
