@@ -65,8 +65,9 @@ def start(command: list[str], warm: bool = False) -> int:
     if place is not None:
         _forget_changed(place)
     environment = {**os.environ, "MPIIMPORT_FILL": "1", "MPIIMPORT": os.environ.get("MPIIMPORT") or "1"}
-    if warm:
-        environment["MPIIMPORT_WARM"] = "1"
+    if warm or _options().warm_file:
+        # A file is for jobs to start from: `mpiimport bake --warm` writes it.
+        environment["MPIIMPORT_WARM"] = "1" if warm else "0"
     status = _start(command, environment, None)
     place = kept_place()
     if status == 0 and place is not None:

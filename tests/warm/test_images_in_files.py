@@ -1,0 +1,106 @@
+"""`mpiimport bake --warm FILE -- COMMAND`: the python that the job's own command starts makes the image for the job."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lab.ranks import Mpi, Outcome, run
+from mpiimport.warm.into_file import MEGABYTE
+from tests.conftest import settle
+
+from .conftest import NOT_USED, SECONDS, Warm
+
+TEXT = """
+import json, plant, random
+import os, sys
+warm = os.readlink("/proc/self/exe").endswith("mpiimport-warm")
+print("warm" if warm else "fresh", plant.VALUE, sys.argv[1:], random.random())
+"""
+
+
+class File:
+    """Starts by the door, ``python-mpi``, from the file of ``warm``."""
+
+    def __init__(self, prefix: Path, warm: Warm) -> None:
+        self.warm = warm
+        self.door = str(prefix / "bin" / "python-mpi")
+        self.mpiimport = str(prefix / "bin" / "mpiimport")
+
+    def run(self, command: list[str], **environment: str) -> Outcome:
+        path = f"{Path(self.warm.python).parent}:{os.environ['PATH']}"
+        variables = self.warm.environment(**{"PATH": path, **environment})
+        return run(command, variables, SECONDS, self.warm.image.parent / "work")
+
+    def bake(self, *command: str) -> Outcome:
+        settle(*self.warm.modules.iterdir())
+        return self.run([self.mpiimport, "bake", "--warm", str(self.warm.image), "--", *command])
+
+    def start(self, *command: str, **environment: str) -> Outcome:
+        return self.run(list(command), **{"MPIIMPORT_WARM": str(self.warm.image), **environment})
+
+
+@pytest.fixture
+def file(prefix: Path, warm: Warm) -> File:
+    warm.module("plant", "VALUE = 'old'\n")
+    return File(prefix, warm)
+
+
+def test_ranks_start_from_what_one_of_them_has_made(file: File, mpich: Mpi) -> None:
+    program = (file.door, file.warm.script(TEXT), "a")
+    made = file.bake(*mpich.command(2), *program)
+    assert (made.status, made.stderr) == (0, "") and made.stdout.startswith("made image: "), made
+    size = file.warm.image.stat().st_size
+    assert f" {size / MEGABYTE:.1f} MB" in made.stdout and file.warm.image.stat().st_mode & 0o777 == 0o600
+    started = file.start(*mpich.command(2), *program)
+    lines = [line.split() for line in started.lines()]
+    assert (started.stderr, [line[:3] for line in lines]) == ("", [["warm", "old", "['a']"]] * 2), started
+    assert lines[0][3] != lines[1][3]
+
+
+def test_what_does_not_fit_starts_fresh_with_one_line_for_the_job(file: File, mpich: Mpi, tmp_path: Path) -> None:
+    script = file.warm.script(TEXT)
+    program = (*mpich.command(2), file.door, script, "a")
+    assert file.bake(*program).status == 0
+
+    def check(reason: str, value: str = "old", **environment: str) -> None:
+        outcome = file.start(*program, **environment)
+        assert [line.split()[:2] for line in outcome.lines()] == [["fresh", value]] * 2, outcome
+        (line,) = outcome.ours()
+        assert line.startswith(NOT_USED) and reason in line
+
+    check("it cannot be opened", MPIIMPORT_WARM=str(tmp_path / "none"))
+    check("for another PATH", PATH=f"{Path(file.warm.python).parent}:/usr/bin:/bin")
+    file.warm.module("plant", "VALUE = 'newer'\n")
+    check("plant.py", "newer")
+
+
+@pytest.mark.full
+def test_an_image_that_was_made_without_the_door_is_not_started_by_it(file: File) -> None:
+    """The door would start another Python, perhaps, where the image does not fit."""
+    script = file.warm.script(TEXT)
+    file.warm.bake(script)
+    assert file.warm.start_warm(script).stdout.split()[0] == "warm"
+    outcome = file.start(file.door, script)
+    assert outcome.stdout.split()[0] == "fresh" and "it was made of another program" in outcome.stderr, outcome
+
+
+def test_a_command_that_makes_none_says_so(file: File) -> None:
+    for command, why in (
+        (["true"], "true ended, and made no image"),
+        (["false"], ""),
+        ([file.door, "-c", "pass"], "no image is made: only a script has one"),
+        (["./none"], "./none cannot be started"),
+    ):
+        outcome = file.bake(*command)
+        assert outcome.status != 0 and why in outcome.stderr, outcome
+        assert not file.warm.image.exists()
+
+
+@pytest.mark.full
+def test_a_session_writes_into_no_file_that_jobs_start_from(file: File, tmp_path: Path) -> None:
+    line = [file.mpiimport, "session", "start", "--", file.door, file.warm.script(TEXT)]
+    settle(*file.warm.modules.iterdir())
+    begun = file.start(*line, MPIIMPORT_STORE=str(tmp_path))
+    assert (begun.status, begun.stderr) == (0, "") and not file.warm.image.exists(), begun
+    assert file.start(file.mpiimport, "session", "stop", MPIIMPORT_STORE=str(tmp_path)).status == 0
