@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 PREAMBLE = """\
 import os, sys
-rank = int(os.environ["PMI_RANK"])
+rank = int(next(filter(None, map(os.environ.get, ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")))))
 HERE, PLACE, LIB = os.environ["HERE"], os.environ["PLACE"], os.environ["HERE"] + "/lib"
 def write(path, text, mode="w"):
     import time
@@ -1129,7 +1129,7 @@ block(
 )
 block(
     "messages",
-    'from mpi4py import MPI\ncNN = MPI.COMM_WORLD; rNN = cNN.isend(["message", rank], 1 - rank, tag=NN); print(cNN.recv(source=1 - rank, tag=NN)); rNN.wait()',
+    'from mpi4py import MPI\ncNN = MPI.COMM_WORLD; rNN = cNN.isend(["message", rank], rank ^ 1, tag=NN); print(cNN.recv(source=rank ^ 1, tag=NN)); rNN.wait()',
     mpi=True,
 )
 block(
