@@ -101,6 +101,6 @@ def test_as_without_mpiimport_in_other_pythons(job: Job, mpich: Mpi, module: str
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("module", [*PROCESS, *IMPORTS, *NEIGHBOURS])
+@pytest.mark.parametrize("module", {**PROCESS, **LONG, **IMPORTS, **NEIGHBOURS})
 def test_as_without_mpiimport_from_a_warm_image(job: Job, mpich: Mpi, module: str) -> None:
-    run(job, mpich, Path(sys.executable), module, "warm", {**PROCESS, **IMPORTS, **NEIGHBOURS}[module])
+    run(job, mpich, Path(sys.executable), module, "warm", {**PROCESS, **LONG, **IMPORTS, **NEIGHBOURS}[module])

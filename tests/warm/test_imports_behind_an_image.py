@@ -11,6 +11,7 @@ from .session import Session
 BEGIN = """
 import importlib.machinery
 import os
+import signal
 import sys
 import early
 HERE = os.path.dirname(early.__file__)
@@ -76,6 +77,18 @@ seen = []
 sys.addaudithook(lambda event, arguments: seen.append(arguments[0]) if event == "import" else None)
 import late
 print(late.value, seen)
+""",
+    "a signal handler": """
+seen = set()
+def handle(number, frame):
+    while frame is not None:
+        seen.add(os.path.basename(frame.f_code.co_filename))
+        frame = frame.f_back
+signal.signal(signal.SIGALRM, handle)
+signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
+import late
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(late.value, "kept.py" in seen)
 """,
     "the next free descriptor": """
 with open(os.devnull) as stream:
