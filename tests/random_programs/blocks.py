@@ -1261,7 +1261,7 @@ block(
 )
 block(
     "end: Finalize and _exit",
-    "from mpi4py import MPI\nif not MPI.Is_finalized(): MPI.Finalize()\nprint('finalized', flush=True); os._exit(0)",
+    "from mpi4py import MPI\nif not MPI.Is_finalized(): MPI.Finalize()\nprint('finalized', flush=True)\n# Hydra kills the others when one has ended.\nimport time; time.sleep(0.5); os._exit(0)",
     ending=True,
     mpi=True,
 )

@@ -40,8 +40,6 @@ WARNED = r"(?m)^.*\bResourceWarning: (.*)\n(?:  .*\n)?"
 IN_CYCLES = r"died (cycle|default|local)\d"
 ENDS = {WARM: "died |globals: "}
 COMPILING = re.compile(r"compiles |data of ")
-# Where a launcher's pipes are closed, Hydra takes a rank for done that has finalised MPI, and kills it.
-HELD = "exec 300>&1"
 NAMES = 'R=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}} OUT="$STREAMS/out.$R" ERR="$STREAMS/err.$R"'
 
 
@@ -91,7 +89,7 @@ class Bench:
         refused = self._prepare(door, program, variables, work)
         outcome = Outcome(None, "", refused)
         if not refused:
-            shell = f'{NAMES}; unset R STREAMS; {HELD}; exec "$@" {self.program.redirection}'
+            shell = f'{NAMES}; unset R STREAMS; exec "$@" {self.program.redirection}'
             command = [*self.mpi.command(self.ranks), "bash", "-c", shell, "bash", *program]
             outcome = run(command, {**variables, "STREAMS": str(output)}, SECONDS, work)
             refused = self._not_warm(outcome) if door == WARM else ""
@@ -237,6 +235,8 @@ def differences(expected: Result, seen: Result, *others: Result) -> list[str]:
         is_left_out |= plain_file == "absent" and name.startswith("'lib/") and _is_of_pyc(name, served_file)
         # A rank that is ended for another one's exception removes nothing.
         is_left_out |= plain_file == "absent" and is_ended
+        # What mpi4py keeps past the end of the interpreter is not written out.
+        is_left_out |= seen.takes_part and _is_completed(served_file, plain_file)
         is_left_out |= any(result.files.get(name, "absent") == served_file for result in right)
         if plain_file != served_file and not is_left_out and not _is_completed(plain_file, served_file):
             found.append(f"file {name}: {plain_file} plainly, {served_file} served")
