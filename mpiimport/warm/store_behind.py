@@ -3,7 +3,12 @@
 import sys
 from _frozen_importlib_external import FileFinder
 from _functools import partial  # type: ignore[import-not-found]
-from _signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask, valid_signals
+from _signal import (  # type: ignore[import-not-found]
+    SIG_BLOCK,
+    SIG_SETMASK,
+    pthread_sigmask,
+    valid_signals,
+)
 
 from mpiimport.runtime import os, time
 from mpiimport.runtime.c_functions import ctypes_core

@@ -65,6 +65,8 @@ PROCESS = {
     "test_subprocess": 200,
 }
 
+FROM_AN_IMAGE: dict[str, int] = {**PROCESS, **LONG, **IMPORTS, **NEIGHBOURS}
+
 
 def run(job: Job, mpi: Mpi, python: Path, module: str, door: str, least: int) -> None:
     provision("cpython_tests.sh", str(python))
@@ -100,9 +102,9 @@ def test_as_without_mpiimport_in_other_pythons(job: Job, mpich: Mpi, module: str
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("module", {**PROCESS, **LONG, **IMPORTS, **NEIGHBOURS})
+@pytest.mark.parametrize("module", FROM_AN_IMAGE)
 def test_as_without_mpiimport_from_a_warm_image(job: Job, mpich: Mpi, module: str) -> None:
-    run(job, mpich, Path(sys.executable), module, "warm", {**PROCESS, **LONG, **IMPORTS, **NEIGHBOURS}[module])
+    run(job, mpich, Path(sys.executable), module, "warm", FROM_AN_IMAGE[module])
 
 
 @pytest.mark.full

@@ -36,7 +36,7 @@ def ask_before_importlib(find: "Find") -> "Callable[[], None]":
 
 
 def renew_finders(paths: "set[str]") -> None:
-    """Give directories that have a finder of importlib's hook, or of ours, another one of ours.
+    """Give directories that have a finder from importlib's hook, or from our hook, a new one from ours.
 
     By now user code may have put other hooks before ours, or finders of its own into the cache: it keeps what it has.
     """
