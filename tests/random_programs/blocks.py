@@ -954,7 +954,7 @@ block(
 )
 block(
     "environment of a child",
-    'import subprocess; os.environ["OURS_NN"] = "1"; print(sorted(n for n in subprocess.run(["env"], capture_output=True, text=True).stdout.splitlines() if not n.startswith(("PMI", "HYD", "MPIIMPORT", "PYTHONPATH", "_=", "SHLVL", "MPI_", "GTOOL"))))',
+    'import subprocess; os.environ["OURS_NN"] = "1"; print(sorted(n for n in subprocess.run(["env"], capture_output=True, text=True, errors="replace").stdout.splitlines() if not n.startswith(("PMI", "HYD", "OMPI_", "PRTE", "SLURM", "MPIIMPORT", "PYTHONPATH", "_=", "SHLVL", "MPI_", "GTOOL"))))',
 )
 block(
     "multiprocessing",
