@@ -27,7 +27,7 @@ def openmpi_in(home: Path) -> Mpi:
 
 def intel_in(home: Path) -> Mpi:
     """Return the Intel MPI of the directory that intel_mpi.sh prints."""
-    return Mpi("intel", home, home / "lib" / "libmpi.so.12", environment={"I_MPI_ROOT": str(home)})
+    return Mpi("intel", home, home / "lib" / "libmpi.so.12", environment={"I_MPI_ROOT": str(home)}, divides=True)
 
 
 class OpenShmem:

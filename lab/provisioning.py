@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from .mpis import OpenShmem, mpich_in
+from .mpis import OpenShmem, intel_in, mpich_in, openmpi_in
 from .ranks import Mpi, run
 
 SCRIPTS = Path(__file__).resolve().parent / "provision"
@@ -39,9 +39,14 @@ def provisioned_images(*names: str) -> Path:
     return Path(provision("images.sh", *names).removeprefix("images: "))
 
 
-def provisioned_mpi() -> Mpi:
-    """Return MPICH. Raises Unavailable."""
-    return mpich_in(Path(provision("mpi.sh")))
+def provisioned_mpi(name: str = "mpich") -> Mpi:
+    """Return an MPI: mpich, openmpi or intel. Raises Unavailable."""
+    script, found = {
+        "mpich": ("mpi.sh", mpich_in),
+        "openmpi": ("mpi.sh", openmpi_in),
+        "intel": ("intel_mpi.sh", intel_in),
+    }[name]
+    return found(Path(provision(script)))
 
 
 def provisioned_openshmem() -> OpenShmem:

@@ -14,7 +14,10 @@ UNWANTED = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONUNBUFFERED", "PYTHON
 
 @dataclass(frozen=True)
 class Mpi:
-    """An MPI implementation in a prefix of its own, with the launcher that is used of it."""
+    """An MPI implementation in a prefix of its own, with the launcher that is used of it.
+
+    ``divides``: the launcher divides the processors of a node among its ranks, so each sees fewer where they are more.
+    """
 
     name: str
     prefix: Path
@@ -22,6 +25,7 @@ class Mpi:
     options: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     launcher: str = field(default="mpiexec", kw_only=True)
+    divides: bool = field(default=False, kw_only=True)
 
     def command(self, ranks: int) -> list[str]:
         return [str(self.prefix / "bin" / self.launcher), *self.options, "-n", str(ranks)]

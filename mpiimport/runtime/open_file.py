@@ -1,6 +1,23 @@
 """A file that we hold open, told from what a program that closes everything has since opened as its number."""
 
 from . import os
+from .c_functions import address, bind, open_library
+
+# fcntl(2) of Linux, and a number that programs do not come to.
+F_DUPFD_CLOEXEC = 1030
+HIGH = 500
+
+
+def out_of_the_way(descriptor: int) -> int:
+    """Give an open file a high number, so that the program's files have the numbers that they have plainly.
+
+    Where so many files may not be open it keeps the one it has.
+    """
+    number: int = bind(address(open_library(None), "fcntl"), "i", "iii")(descriptor, F_DUPFD_CLOEXEC, HIGH)
+    if number < 0:
+        return descriptor
+    os.close(descriptor)
+    return number
 
 
 class OpenFile:

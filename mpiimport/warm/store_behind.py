@@ -3,8 +3,15 @@
 import sys
 from _frozen_importlib_external import FileFinder
 from _functools import partial  # type: ignore[import-not-found]
+from _signal import (  # type: ignore[import-not-found]
+    SIG_BLOCK,
+    SIG_SETMASK,
+    pthread_sigmask,
+    valid_signals,
+)
 
 from mpiimport.runtime import os, time
+from mpiimport.runtime.c_functions import ctypes_core
 from mpiimport.runtime.messages import say
 from mpiimport.runtime.mpi.launcher import launch
 from mpiimport.runtime.option_table import SESSION
@@ -22,8 +29,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-# The method of importlib's finders in whose place ours stands until it is asked.
-METHOD = "find_spec"
+# The methods of importlib's finders in whose place ours stand until one is called.
+FIND, INVALIDATE = "find_spec", "invalidate_caches"
 CTYPES = "_ctypes"
 
 
@@ -37,32 +44,46 @@ class StoreBehind:
 
     def wait(self) -> None:
         """Have the finders of the directories that the imports have looked at ask here first, all of them once."""
+        # The program may see what is imported by it.
+        with _CtypesOfOurs():
+            ctypes_core()
         for path, finder in sys.path_importer_cache.items():
             if type(finder) is FileFinder:
-                finder.__dict__[METHOD] = partial(self._find, path)
+                finder.__dict__[FIND] = partial(self._find, path)
+                finder.__dict__[INVALIDATE] = partial(self._invalidate, finder)
                 self._waits.append(finder)
 
     def _find(self, path: str, name: str, target: "ModuleType | None" = None) -> "ModuleSpec | None":
         """Attach to the store, and find a module in a directory as all later ones are found."""
-        finders, self._waits = self._waits, []
-        for finder in finders:
-            finder.__dict__.pop(METHOD, None)
-        if finders:
-            self._attach()
+        if self._ends_waiting():
+            with _SignalsHeld():
+                self._attach()
         found: Any = sys.path_importer_cache.get(path) or FileFinder(path)
         spec: ModuleSpec | None = found.find_spec(name, target)
         return spec
 
+    def _invalidate(self, finder: FileFinder) -> None:
+        """Do without the store: it was filled before the program said that directories have changed."""
+        self._ends_waiting()
+        finder.invalidate_caches()
+
+    def _ends_waiting(self) -> bool:
+        """Take our methods away. Return whether they were there."""
+        finders, self._waits = self._waits, []
+        for finder in finders:
+            for name in (FIND, INVALIDATE):
+                finder.__dict__.pop(name, None)
+        return bool(finders)
+
     def _attach(self) -> None:
         """Import from the store from now on, if a session vouches for it. Never raises."""
-        had = CTYPES in sys.modules
         try:
             options = from_environment()
             place = Place.find(options.store_places(), options.session)
             trusted = options.keep == SESSION or options.session
             if place is None or not trusted or settings_of(options) != self._settings or options.switch == "0":
                 return
-            with ClosedStreamsKept():
+            with ClosedStreamsKept(), _CtypesOfOurs():
                 attached = Attached.to(place, self._key)
                 if attached is None:
                     return
@@ -74,7 +95,24 @@ class StoreBehind:
                 attached.import_from(Account(set(sys.modules), rank, options.verbose), Answers(), None)
         except Exception as exc:
             say(f"mpiimport: process {os.getpid()} goes on without its kept store: {exc!r}")
-        finally:
-            # It is ours until the program imports it.
-            if not had:
-                sys.modules.pop(CTYPES, None)
+
+
+class _SignalsHeld:
+    """While this context lasts this thread handles no signal: what a handler raises is for the program."""
+
+    def __enter__(self) -> None:
+        self._before = pthread_sigmask(SIG_BLOCK, valid_signals())
+
+    def __exit__(self, *failure: object) -> None:
+        pthread_sigmask(SIG_SETMASK, self._before)
+
+
+class _CtypesOfOurs:
+    """While this context lasts, ``_ctypes`` may be imported, which is ours until the program imports it."""
+
+    def __enter__(self) -> None:
+        self._had = CTYPES in sys.modules
+
+    def __exit__(self, *failure: object) -> None:
+        if not self._had:
+            sys.modules.pop(CTYPES, None)

@@ -5,13 +5,19 @@ The directories stay: see the last line.
 
 import argparse
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from lab.provisioning import provisioned_mpi
+from lab.provisioning import provision, provisioned_mpi
+from lab.ranks import Mpi
+from lab.slurm import Slurm, by_srun
 from tests.conftest import ROOT, Job
 from tests.random_programs.blocks import BLOCKS
-from tests.random_programs.comparison import DOORS, WARM, Bench, differences
+from tests.random_programs.comparison import DOORS, RANKS, WARM, Bench
 from tests.random_programs.generator import program
+
+SLURM = "slurm"
 
 
 def main() -> int:
@@ -26,10 +32,35 @@ def main() -> int:
     parser.add_argument("--each", action="store_true", help="a program of each block alone, each with the seeds")
     parser.add_argument("--prefix", type=Path, default=ROOT / "build" / "prefix", help="the installed mpiimport")
     parser.add_argument("--directory", type=Path, help="where to work; a new directory by default")
-    parser.add_argument("--twice", action="store_true", help="run plainly twice first")
+    parser.add_argument("--ranks", type=int, default=RANKS, help="an even number")
+    parser.add_argument("--mpi", default="mpich", help="mpich, openmpi, intel, or slurm, which starts ranks of MPICH")
     arguments = parser.parse_args()
-    mpi = provisioned_mpi()
     directory = arguments.directory or Path(tempfile.mkdtemp(prefix="random-"))
+    with _launched_by(arguments.mpi) as mpi:
+        failed = _differ(mpi, directory, arguments)
+    print(f"{failed} differ; {directory}")
+    return bool(failed)
+
+
+@contextmanager
+def _launched_by(name: str) -> Iterator[Mpi]:
+    """The MPI of a name of ``--mpi``."""
+    if name != SLURM:
+        yield provisioned_mpi(name)
+        return
+    provision("slurm.sh")
+    with tempfile.TemporaryDirectory() as place:
+        daemons = Slurm(Path(place))
+        try:
+            daemons.start()
+            with daemons.allocation() as variables:
+                yield by_srun(provisioned_mpi(), "pmi2", variables)
+        finally:
+            daemons.stop()
+
+
+def _differ(mpi: Mpi, directory: Path, arguments: argparse.Namespace) -> int:
+    """Run all programs; return how many come out otherwise."""
     failed = 0
     choices = [(block.name,) for block in BLOCKS] if arguments.each else [tuple(arguments.blocks)]
     for seed in (seed for words in arguments.seeds for seed in _seeds(words)):
@@ -39,10 +70,9 @@ def main() -> int:
                 continue
             place = directory / f"{seed}.{number}"
             place.mkdir(parents=True)
-            bench = Bench(Job(arguments.prefix, place), mpi, made)
+            bench = Bench(Job(arguments.prefix, place), mpi, made, arguments.ranks)
             failed += not _same(bench, seed, arguments)
-    print(f"{failed} differ; {directory}")
-    return bool(failed)
+    return failed
 
 
 def _seeds(words: str) -> range:
@@ -56,9 +86,6 @@ def _same(bench: Bench, seed: int, arguments: argparse.Namespace) -> bool:
     plain = bench.run("plain", "plain")
     if plain.status is None:
         print("  hangs plainly")
-        return True
-    if arguments.twice and (found := differences(plain, bench.run("plain", "again"))):
-        print("  not deterministic:", *found, sep="\n    ")
         return True
     same = True
     for door in arguments.door or DOORS:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 PREAMBLE = """\
 import os, sys
-rank = int(os.environ["PMI_RANK"])
+rank = int(next(filter(None, map(os.environ.get, ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")))))
 HERE, PLACE, LIB = os.environ["HERE"], os.environ["PLACE"], os.environ["HERE"] + "/lib"
 def write(path, text, mode="w"):
     import time
@@ -954,7 +954,7 @@ block(
 )
 block(
     "environment of a child",
-    'import subprocess; os.environ["OURS_NN"] = "1"; print(sorted(n for n in subprocess.run(["env"], capture_output=True, text=True).stdout.splitlines() if not n.startswith(("PMI", "HYD", "MPIIMPORT", "PYTHONPATH", "_=", "SHLVL", "MPI_", "GTOOL"))))',
+    'import subprocess; os.environ["OURS_NN"] = "1"; print(sorted(n for n in subprocess.run(["env"], capture_output=True, text=True, errors="replace").stdout.splitlines() if not n.startswith(("PMI", "HYD", "OMPI_", "PRTE", "SLURM", "MPIIMPORT", "PYTHONPATH", "_=", "SHLVL", "MPI_", "GTOOL"))))',
 )
 block(
     "multiprocessing",
@@ -1129,7 +1129,7 @@ block(
 )
 block(
     "messages",
-    'from mpi4py import MPI\ncNN = MPI.COMM_WORLD; rNN = cNN.isend(["message", rank], 1 - rank, tag=NN); print(cNN.recv(source=1 - rank, tag=NN)); rNN.wait()',
+    'from mpi4py import MPI\ncNN = MPI.COMM_WORLD; rNN = cNN.isend(["message", rank], rank ^ 1, tag=NN); print(cNN.recv(source=rank ^ 1, tag=NN)); rNN.wait()',
     mpi=True,
 )
 block(
@@ -1261,7 +1261,7 @@ block(
 )
 block(
     "end: Finalize and _exit",
-    "from mpi4py import MPI\nif not MPI.Is_finalized(): MPI.Finalize()\nprint('finalized', flush=True); os._exit(0)",
+    "from mpi4py import MPI\nif not MPI.Is_finalized(): MPI.Finalize()\nprint('finalized', flush=True)\n# Hydra kills the others when one has ended.\nimport time; time.sleep(0.5); os._exit(0)",
     ending=True,
     mpi=True,
 )

@@ -21,6 +21,7 @@ DOCUMENTED: tuple[tuple[str, str, str], ...] = (
     ),
     (r"(?m)^ResourceWarning: Enable tracemalloc.*\n", "", "When objects are deleted that nothing reaches any more"),
     (r"(unclosed file <_io\.\w+ name=)\d+\b", r"\1DESCRIPTOR", "the first file that it opens has a higher number"),
+    (r"(?m)^\[([\w.-]+):\d+\] ", r"[\1:PROCESS] ", "process numbers differ from run to run"),
     (r"subprocess \d+ is still", "subprocess PROCESS is still", "process numbers differ from run to run"),
     (r"\bStoreSourceLoader\b", "SourceFileLoader", "Finders and loaders are subclasses of importlib's"),
     (r"\bStoreExtensionLoader\b", "ExtensionFileLoader", "Finders and loaders are subclasses of importlib's"),
@@ -32,6 +33,7 @@ DOCUMENTED: tuple[tuple[str, str, str], ...] = (
     ),
     (r"object refcount : \d+", "object refcount : COUNT", "frames lie below the program's first"),
     (r"Previous line repeated \d+ more times", "REPEATED", "one frame lies below the program's first, ours"),
+    (r"(?m)^Abort\(\d+\): Fatal", "Abort(NUMBER): Fatal", "MPICH's numbers of errors differ from run to run"),
     (r"(?m)^Abort\(\d+\) on node .*\n", "", "An exception that nothing catches ends the whole job"),
     (
         r"Exception ignored in audit hook:\nTraceback .*\n(  .*\n)+\w+Error: .*\n",

@@ -8,14 +8,17 @@ from collections.abc import Iterator
 import pytest
 
 from lab.ranks import Mpi
+from lab.slurm import Slurm, by_srun
 from tests.conftest import ROOT, Job, but_everyday
 from tests.random_programs.blocks import BLOCKS
-from tests.random_programs.comparison import DOORS, KEPT, WARM, Bench, differences
+from tests.random_programs.comparison import DOORS, KEPT, RANKS, WARM, Bench
 from tests.random_programs.generator import Program, program
 
 SEEDS = range(500)
 # What was wrong once of a start from an image: files that were not written out, standard files that were not closed.
 SAMPLE_OF_WARM = (27, 61, 77)
+# How ranks are launched besides: by whom, and how many.
+LAUNCHES = (("mpich", 4), ("openmpi", 2), ("intel", 2), ("slurm", 2))
 # Of the programs, those that have an image. A script that cannot be compiled has none.
 LEAST_WARM = 0.9
 
@@ -32,17 +35,15 @@ def sample() -> list[int]:
     return chosen
 
 
-def compare(job: Job, mpi: Mpi, made: Program, doors: tuple[str, ...]) -> dict[str, str]:
+def compare(job: Job, mpi: Mpi, made: Program, doors: tuple[str, ...], ranks: int = RANKS) -> dict[str, str]:
     """Compare what comes of a program through doors. Return why it did not start from an image, by door."""
-    bench = Bench(job, mpi, made)
+    bench = Bench(job, mpi, made, ranks)
     plain = bench.run("plain", "plain")
     if plain.status is None:
         pytest.skip("hangs plainly")
     served = {door: bench.run(door, door) for door in doors}
     found = {door: bench.unlike(plain, door, served[door]) for door in doors if not served[door].refused}
     found = {door: lines for door, lines in found.items() if lines}
-    if found and differences(plain, bench.run("plain", "again")):
-        pytest.skip("plain runs of it differ from each other")
     bench.clear()
     assert not found, "\n".join(["", *made.blocks, *(line for door in found for line in (f"--- {door}", *found[door]))])
     return {door: result.refused for door, result in served.items()}
@@ -107,6 +108,34 @@ def test_a_random_program_comes_out_plainly_from_a_warm_image(
     job: Job, mpich: Mpi, seed: int, refusals: dict[int, str]
 ) -> None:
     refusals[seed] = compare(job, mpich, program(seed, image=True), (WARM,))[WARM]
+
+
+@pytest.fixture(scope="module")
+def launched(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Iterator[Mpi]:
+    """The MPI of a name of LAUNCHES; ``slurm`` starts ranks of MPICH."""
+    if request.param == "intel":
+        yield request.getfixturevalue("intel")
+    elif request.param == "slurm":
+        slurm: Slurm = request.getfixturevalue("slurm")
+        with slurm.allocation() as variables:
+            yield by_srun(mpis["mpich"], "pmi2", variables)
+    else:
+        yield mpis[request.param]
+
+
+@pytest.mark.parametrize("seed", but_everyday(SEEDS[:100], SAMPLE_OF_WARM[:1]))
+@pytest.mark.parametrize(
+    ("launched", "ranks"),
+    [
+        pytest.param(*launch, marks=() if launch == LAUNCHES[1] else pytest.mark.full, id="-".join(map(str, launch)))
+        for launch in LAUNCHES
+    ],
+    indirect=["launched"],
+)
+def test_a_random_program_comes_out_plainly_from_a_warm_image_however_launched(
+    job: Job, launched: Mpi, ranks: int, seed: int
+) -> None:
+    compare(job, launched, program(seed, image=True), (WARM,), ranks)
 
 
 def test_most_random_programs_have_a_warm_image(refusals: dict[int, str]) -> None:

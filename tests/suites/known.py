@@ -34,6 +34,11 @@ DIFFERENT: dict[str, str] = {
         )
     },
 }
+# Tests that end otherwise when started from a warm image.
+WARM = {
+    "test.test_trace.TestCallers.test_loop_caller_importing": "`trace` asks gc.get_referrers, which passes over the "
+    "objects of the image (docs/warm-images.md)",
+}
 
 # Suites of one Python that end before their tests do.
 ABORTED: dict[tuple[str, str], str] = {

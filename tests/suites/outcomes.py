@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lab.ranks import Mpi, run
 from tests.conftest import Job, settle
-from tests.suites.known import DIFFERENT, MPI_STARTED, UNSTABLE
+from tests.suites.known import DIFFERENT, MPI_STARTED, UNSTABLE, WARM
 
 RANKS = 2
 PROGRAMS = Path(__file__).parent / "ranks"
@@ -90,7 +90,7 @@ def compare(job: Job, mpi: Mpi, suite: Suite, door: str, least: int, seconds: fl
         suite = replace(suite, environment={**suite.environment, **home})
     plain = run_suite(job, mpi, suite, "plain", package, seconds, ranks)
     served = run_suite(job, mpi, suite, door, package, seconds, ranks)
-    known = {**DIFFERENT, **({} if door in ("kept", "warm") else MPI_STARTED)}
+    known = {**DIFFERENT, **{"kept": {}, "warm": WARM}.get(door, MPI_STARTED)}
     first, *others = plain
     unstable = {
         name: ends for other in others for name, ends in differing(first, other).items() if name not in UNSTABLE

@@ -63,8 +63,9 @@ PROCESS = {
     "test_io": 400,
     "test_threading": 150,
     "test_subprocess": 200,
-    "test_concurrent_futures": 150,
 }
+
+FROM_AN_IMAGE: dict[str, int] = {**PROCESS, **LONG, **IMPORTS, **NEIGHBOURS}
 
 
 def run(job: Job, mpi: Mpi, python: Path, module: str, door: str, least: int) -> None:
@@ -101,6 +102,13 @@ def test_as_without_mpiimport_in_other_pythons(job: Job, mpich: Mpi, module: str
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("module", [*PROCESS, *IMPORTS, *NEIGHBOURS])
+@pytest.mark.parametrize("module", FROM_AN_IMAGE)
 def test_as_without_mpiimport_from_a_warm_image(job: Job, mpich: Mpi, module: str) -> None:
-    run(job, mpich, Path(sys.executable), module, "warm", {**PROCESS, **IMPORTS, **NEIGHBOURS}[module])
+    run(job, mpich, Path(sys.executable), module, "warm", FROM_AN_IMAGE[module])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", ["3.10", "3.13"], scope="session")
+def test_pools_as_without_mpiimport_from_a_warm_image(job: Job, mpich: Mpi, version: str, python: Path) -> None:
+    """Of Pythons that are known to have these tests."""
+    run(job, mpich, python, "test_concurrent_futures", "warm", 150)

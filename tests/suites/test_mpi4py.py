@@ -39,10 +39,21 @@ def test_as_without_mpiimport_on_each_mpi(job: Job, mpi: Mpi, packages: Packages
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("door", ["early", "kept", "warm"])
+@pytest.mark.parametrize("door", ["early", "kept"])
 def test_all_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, door: str) -> None:
-    modules = sorted(path.stem for path in (packages.sources / "mpi4py" / "test").glob("test_*.py"))
-    compare(job, mpich, suite(job, packages, modules), door, least=1500)
+    compare(job, mpich, suite(job, packages, every_module(packages)), door, least=1500)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("name", "ranks"), [("mpich", 2), ("mpich", 4), ("openmpi", 2)])
+def test_all_as_without_mpiimport_from_a_warm_image(
+    job: Job, mpis: dict[str, Mpi], packages: Packages, name: str, ranks: int
+) -> None:
+    compare(job, mpis[name], suite(job, packages, every_module(packages)), "warm", least=1500, ranks=ranks)
+
+
+def every_module(packages: Packages) -> list[str]:
+    return sorted(path.stem for path in (packages.sources / "mpi4py" / "test").glob("test_*.py"))
 
 
 def suite(job: Job, packages: Packages, modules: list[str]) -> Suite:

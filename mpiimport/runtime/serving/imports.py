@@ -9,7 +9,7 @@ from _frozen_importlib_external import BYTECODE_SUFFIXES, cache_from_source
 from .. import os
 from ..digest import Damaged
 from ..listing import DIRECTORY, list_directory, stamp_of
-from ..machinery import as_importlib, call_with_frames_removed, finder_of, fix_co_filename, loaded_code
+from ..machinery import as_importlib, call_with_frames_removed, fix_co_filename, loaded_code
 from ..messages import say
 from ..store.index import Index
 from ..store.late_records import CODE, LISTING, THERE, LateRecords
@@ -18,7 +18,7 @@ from .children import attach_children
 from .finder import PYCACHE_PREFIX, Source, StoreFinder, StoreLoader, StoreSourceLoader
 from .libraries import StagedLibraries
 from .metadata import METADATA_MODULES, serve_metadata
-from .path_hook import ask_before_importlib
+from .path_hook import ask_before_importlib, renew_finders
 
 SOURCELESS = tuple(BYTECODE_SUFFIXES)
 # What is counted of what a process was told without a look at the tree.
@@ -75,13 +75,10 @@ class Imports(Source):
         self._metadata = 0
 
     def install(self) -> None:
-        """Be asked for finders and code from now on. Directories that have a finder already get another."""
+        """Be asked for finders and code from now on. Directories that have a finder of importlib's get another."""
         ask_before_importlib(self.find)
         StoreLoader.source = self
-        for path in list(sys.path_importer_cache):
-            if path in self._index.listings or path in self._index.writable:
-                del sys.path_importer_cache[path]
-                finder_of(path)
+        renew_finders({*self._index.listings, *self._index.writable})
         for path in self._index.absent:
             sys.path_importer_cache.setdefault(path, None)
         self.libraries.redirect_ctypes()

@@ -5,11 +5,11 @@ from _frozen_importlib_external import FileFinder
 from zipimport import ZipImportError, zipimporter
 
 from ..machinery import as_importlib, closure
-from .finder import StoreLoader, serving_loaders
+from .finder import StoreFinder, StoreLoader, serving_loaders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from ..machinery import Details
@@ -33,6 +33,32 @@ def ask_before_importlib(find: "Find") -> "Callable[[], None]":
             sys.path_hooks[position] = _hook_asking([find], hook, FileFinder, variables["loader_details"])
             return lambda: _take_back(find)
     return lambda: None
+
+
+def renew_finders(paths: "set[str]") -> None:
+    """Give directories that have a finder from importlib's hook, or from our hook, a new one from ours.
+
+    By now user code may have put other hooks before ours, or finders of its own into the cache: it keeps what it has.
+    """
+    for hook in sys.path_hooks:
+        variables = closure(hook)
+        if "finds" not in variables:
+            continue
+        serving = _loaders(variables["serving"])
+        known = (_loaders(variables["loader_details"]), serving)
+        for path, finder in list(sys.path_importer_cache.items()):
+            if path in paths and type(finder) in (FileFinder, StoreFinder) and _loaders_of(finder) in known:
+                sys.path_importer_cache[path] = hook(path)
+
+
+def _loaders(details: "Iterable[Details]") -> "list[tuple[str, type]]":
+    """Return the loaders with their suffixes as a finder has them."""
+    return [(suffix, loader) for loader, suffixes in details for suffix in suffixes]
+
+
+def _loaders_of(finder: "Any") -> "list[tuple[str, type]]":
+    loaders: list[tuple[str, type]] = finder._loaders
+    return loaders
 
 
 def _hook_asking(

@@ -17,7 +17,7 @@ looked     of a kept store: see `shared_look`
 from .. import open, os, time
 from ..c_functions import LOCK_NB, LOCK_SH, flock
 from ..digest import FORMAT, Damaged
-from ..open_file import OpenFile
+from ..open_file import OpenFile, out_of_the_way
 from ..option_table import STORE_SIZE
 from ..size import Size, in_words
 from .lock import LOCK, new_lock, open_lock, own_prefix, remove, remove_if_unused
@@ -101,7 +101,7 @@ class Store:
             # Who has it alone is removing the store.
             flock(lock, LOCK_SH | LOCK_NB)
             if os.path.samestat(os.fstat(lock), os.lstat(os.path.join(directory, LOCK))):
-                store = cls(directory, lock, kept)
+                store = cls(directory, out_of_the_way(lock), kept)
         except OSError:
             pass
         finally:
@@ -137,7 +137,7 @@ class Store:
 
     def open_code(self) -> None:
         """Keep the code file open, so that it can be read even if the files should vanish. Raises OSError."""
-        self._code = OpenFile(os.open(self.path("code"), os.O_RDONLY | os.O_CLOEXEC))
+        self._code = OpenFile(out_of_the_way(os.open(self.path("code"), os.O_RDONLY | os.O_CLOEXEC)))
 
     def read_code(self, offset: int, length: int) -> bytes:
         """Return a part of the code file.

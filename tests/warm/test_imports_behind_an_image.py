@@ -1,0 +1,113 @@
+"""What is not in an image is found as plainly, whatever the program has done to the import system before."""
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Warm
+from .session import Session
+
+# A module of the image, so that its directory has a finder in it, and one that is left to the program.
+BEGIN = """
+import importlib.machinery
+import os
+import signal
+import sys
+import early
+HERE = os.path.dirname(early.__file__)
+"""
+HOOK = """
+class Loader(importlib.machinery.SourceFileLoader):
+    def exec_module(self, module):
+        super().exec_module(module)
+        module.value = "by the hook"
+def hook(path):
+    if path != HERE:
+        raise ImportError(path)
+    return importlib.machinery.FileFinder(path, (Loader, [".py"]))
+"""
+PROGRAMS = {
+    "a module written before caches are invalidated": """
+with open(HERE + "/written.py", "w") as stream:
+    stream.write("value = 'written'")
+importlib.invalidate_caches()
+import written, late
+print(written.value, late.value)
+""",
+    "a directory whose cache alone is invalidated": """
+with open(HERE + "/written.py", "w") as stream:
+    stream.write("value = 'written'")
+sys.path_importer_cache[HERE].invalidate_caches()
+import written
+print(written.value)
+""",
+    "a path hook for other directories than those in use": f"""{HOOK}
+sys.path_hooks.insert(0, hook)
+import late
+print(late.value)
+""",
+    "a finder put into the cache": f"""{HOOK}
+sys.path_importer_cache[HERE] = hook(HERE)
+import colorsys, late
+print(late.value)
+""",
+    "a directory that was forgotten": f"""{HOOK}
+sys.path_hooks.insert(0, hook)
+del sys.path_importer_cache[HERE]
+import colorsys, late
+print(late.value)
+""",
+    "importlib's hook taken away": """
+del sys.path_hooks[:]
+import late, colorsys
+print(late.value)
+""",
+    "a class of finders whose method is another": """
+ordinary = importlib.machinery.FileFinder.find_spec
+def find_spec(self, name, target=None):
+    if self.path == HERE:
+        print("asked for", name)
+    return ordinary(self, name, target)
+importlib.machinery.FileFinder.find_spec = find_spec
+import late
+print(late.value)
+""",
+    "an audit hook": """
+seen = []
+sys.addaudithook(lambda event, arguments: seen.append(arguments[0]) if event == "import" else None)
+import late
+print(late.value, seen)
+""",
+    "a signal handler": """
+seen = set()
+def handle(number, frame):
+    while frame is not None:
+        seen.add(os.path.basename(frame.f_code.co_filename))
+        frame = frame.f_back
+signal.signal(signal.SIGALRM, handle)
+signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
+import late
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(late.value, "kept.py" in seen)
+""",
+    "the next free descriptor": """
+with open(os.devnull) as stream:
+    first = stream.fileno()
+import late
+with open(os.devnull) as stream:
+    print(late.value, stream.fileno() == first)
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_imports_are_found_as_plainly(warm: Warm, prefix: Path, tmp_path: Path, name: str) -> None:
+    session = Session(prefix, warm, tmp_path)
+    warm.module("early", "value = 1\n")
+    warm.module("late", "value = 'late'\n")
+    script = warm.script(BEGIN + PROGRAMS[name])
+    session.begin(script)
+    plain = warm.plain(script)
+    (warm.modules / "written.py").unlink(missing_ok=True)
+    assert plain.status == 0, plain
+    assert session.start_warm(script) == plain
