@@ -39,23 +39,31 @@ def read_plan() -> "dict[str, Any]":
     return plan
 
 
-def load_own(package: str, has_variables: bool) -> "tuple[Any, ...]":
-    """Import what a start executes, and take its names away again. ``has_variables``: the program's, in the image."""
+def load_own(package: str, *at_end: "Any") -> "tuple[Any, ...]":
+    """Import what a start executes, and take its names away again. ``at_end``: what ``ending.look_at_all`` takes."""
     sys.path.insert(0, package)
     before = set(sys.modules)
     import atexit
 
     from mpiimport.runtime import messages
-    from mpiimport.warm import beginning, beginning_of_module, beginning_of_script, ending, remedies, store_behind
+    from mpiimport.warm import (
+        beginning,
+        beginning_of_module,
+        beginning_of_script,
+        collecting,
+        ending,
+        remedies,
+        store_behind,
+    )
 
     # The first one is called last.
-    atexit.register(ending.look_at_all, has_variables)
+    atexit.register(ending.look_at_all, *at_end)
     sys.path.remove(package)
     for name in set(sys.modules) - before:
         if name.partition(".")[0] == "mpiimport" or name in sys.builtin_module_names:
             del sys.modules[name]
     sys.path_importer_cache.pop(package, None)
-    return beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind
+    return beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind, collecting, ending
 
 
 def given_variables() -> "list[bytes]":
@@ -138,8 +146,9 @@ def make() -> None:
 
     plan = read_plan()
     freeze: Any = load_extension(plan["freeze"])
-    own = load_own(plan["package"], bool(plan["script"]))
-    beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind = own
+    counted: tuple[Any, ...] = ([], [])
+    own = load_own(plan["package"], bool(plan["script"]), *counted)
+    beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind, collecting, ending = own
     before = remedies.variables_of(given_variables())
     sys.modules["__main__"] = beginning.new_main()
     script = beginning_of_script.ScriptBegin(*plan["script"]) if plan["script"] else None
@@ -158,14 +167,12 @@ def make() -> None:
         return
     if plan["kept"]:
         store_behind.StoreBehind(*plan["kept"]).wait()
-    import gc
-
-    gc.collect()
-    if not any(map(acts_at_its_end, gc.get_objects())):
-        # Else the collections at the end of each process look at all of the image, and copy its pages by that.
-        gc.freeze()
+    reason = collecting.pass_over(freeze, ending, *counted)
+    if reason:
+        say(plan, f"refused: {reason}")
+        return
     if "gc" not in imported:
-        del sys.modules["gc"]
+        sys.modules.pop("gc", None)
     sys.stdout.flush()
     sys.stderr.flush()
     pid = posix.fork()
@@ -181,17 +188,6 @@ def make() -> None:
     beside = set(plan["beside"])
     expected = beginning.Expected(names, plan["leading"], script, beside, module, plan["absent"])
     raise SystemExit(beginning.begin(start, expected, plan["without"]))
-
-
-def acts_at_its_end(value: "Any") -> bool:
-    """Tell whether code of a class runs when an object ends. Streams are looked after, and generators have no cycle.
-
-    nanobind counts at the end what it has made, and writes what has not ended.
-    """
-    kind = type(value)
-    if kind.__module__ == "nanobind":
-        return True
-    return kind.__module__ not in ("_io", "builtins") and hasattr(kind, "__del__")
 
 
 def do(modules: "list[str]", script: "Any") -> str:
