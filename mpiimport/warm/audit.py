@@ -78,9 +78,12 @@ class Audit:
             differing = compare(state, self._processors, self._environment)
             refuse_deliberate_seeds(set(seen["origins"]), differing.drawn)
             renewed = set(seen["renewed"])
-            refused = self._by_differences(differing, verdict, renewed)
-            refused |= self._by_causes(asked, differing, {module for module, _ in renewed})
+            refused = self._by_causes(asked, differing, {module for module, _ in renewed})
             refused |= self._by_name(seen) | self._by_reads(seen) | self._by_place(asked, seen)
+            # What these import may differ by what they have set in it: once they are left out, it is looked at again.
+            used = set() if self._script else used_by(set(refused), seen["edges"])
+            differ = self._by_differences(differing, verdict, renewed)
+            refused = {name: why for name, why in differ.items() if name not in used} | refused
             if not refused:
                 self._fill(verdict, asked, seen)
                 return verdict
@@ -220,6 +223,15 @@ def key_files(asked: causes.Causes) -> set[str]:
         if not there and os.path.dirname(path) not in listed and not os.path.lexists(path):
             found.add(path)
     return {path for path in found if not path.startswith(str(HERE))}
+
+
+def used_by(names: set[str], edges: Iterable[tuple[str, str]]) -> set[str]:
+    """Return what modules import, and what that imports in turn. ``edges``: (importer, imported)."""
+    pairs, found, new = set(edges), set[str](), set(names)
+    while new:
+        new = {imported for importer, imported in pairs if importer in new} - found
+        found |= new
+    return found
 
 
 def first_name(key: str) -> str:
