@@ -64,6 +64,8 @@ int PyErr_ExceptionMatches(object *);
 void PyOS_BeforeFork(void);
 void PyOS_AfterFork_Child(void);
 void Py_IncRef(object *);
+void PyObject_GC_Track(void *);
+void PyObject_GC_UnTrack(void *);
 void Py_DecRef(object *);
 extern object *PyExc_KeyboardInterrupt, *PyExc_SystemExit;
 extern char **environ;
@@ -278,6 +280,21 @@ static object *after_fork(object *self, object *none) {
     return PyLong_FromUnsignedLong(0);
 }
 
+/* An object that collections have passed over is one that was made last. */
+static object *look_at(object *self, object *passed_over) {
+    (void)self;
+    PyObject_GC_UnTrack(passed_over);
+    PyObject_GC_Track(passed_over);
+    return PyLong_FromUnsignedLong(0);
+}
+
+/* A module that is there when all are cleared. */
+static object *keep(object *self, object *module) {
+    (void)self;
+    Py_IncRef(module);
+    return PyLong_FromUnsignedLong(0);
+}
+
 /* Where the maker finds what it reads: the address and size of `frozen`. */
 static object *place(object *self, object *none) {
     (void)self, (void)none;
@@ -304,6 +321,8 @@ static struct method methods[] = {
     {"run", run, ONE, "Run the program, which a list has; return the status."},
     {"after_fork", after_fork, NONE, "What the interpreter does around fork(2), in the child."},
     {"fork_alone", fork_alone, NONE, "A fork with the handlers of C alone, whose child ends at once."},
+    {"look_at", look_at, ONE, "Let collections look at an object that they have passed over."},
+    {"keep", keep, ONE, "Let an object be there until the process ends."},
     {"place", place, NONE, "Address and size of what describes the stopped thread."},
     {"digest", digest_of, ONE, "The checksum of bytes."},
     {0, 0, 0, 0},

@@ -85,9 +85,12 @@ class Audit:
             differing = compare(state, self._processors, self._environment)
             refuse_deliberate_seeds(set(seen["origins"]), differing.drawn)
             renewed = set(seen["renewed"])
-            refused = self._by_differences(differing, verdict, renewed)
-            refused |= self._by_causes(asked, differing, {module for module, _ in renewed})
+            refused = self._by_causes(asked, differing, {module for module, _ in renewed})
             refused |= self._by_name(seen) | self._by_reads(seen) | self._by_place(asked, seen)
+            # What these import may differ by what they have set in it: once they are left out, it is looked at again.
+            used = set() if self._script else used_by(set(refused), seen["edges"])
+            differ = self._by_differences(differing, verdict, renewed)
+            refused = {name: why for name, why in differ.items() if name not in used} | refused
             if not refused:
                 self._fill(verdict, asked, seen)
                 return verdict
@@ -214,6 +217,15 @@ class Audit:
             verdict.files = {(path, how) for path, how in verdict.files if path not in compared}
             verdict.tree -= compared
             verdict.modules = sorted(set(seen["origins"]) - {SCRIPT})
+
+
+def used_by(names: set[str], edges: Iterable[tuple[str, str]]) -> set[str]:
+    """Return what modules import, and what that imports in turn. ``edges``: (importer, imported)."""
+    pairs, found, new = set(edges), set[str](), set(names)
+    while new:
+        new = {imported for importer, imported in pairs if importer in new} - found
+        found |= new
+    return found
 
 
 def first_name(key: str) -> str:

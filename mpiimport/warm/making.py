@@ -40,8 +40,8 @@ def read_plan() -> "dict[str, Any]":
     return plan
 
 
-def load_own(package: str, has_variables: bool) -> "tuple[Any, ...]":
-    """Import what a start executes, and take its names away again. ``has_variables``: the program's, in the image."""
+def load_own(package: str, *at_end: "Any") -> "tuple[Any, ...]":
+    """Import what a start executes, and take its names away again. ``at_end``: what ``ending.look_at_all`` takes."""
     sys.path.insert(0, package)
     before = set(sys.modules)
     import atexit
@@ -51,6 +51,7 @@ def load_own(package: str, has_variables: bool) -> "tuple[Any, ...]":
         beginning,
         beginning_of_module,
         beginning_of_script,
+        collecting,
         ending,
         fork_handlers,
         remedies,
@@ -58,13 +59,14 @@ def load_own(package: str, has_variables: bool) -> "tuple[Any, ...]":
     )
 
     # The first one is called last.
-    atexit.register(ending.look_at_all, has_variables)
+    atexit.register(ending.look_at_all, *at_end)
     sys.path.remove(package)
     for name in set(sys.modules) - before:
         if name.partition(".")[0] == "mpiimport" or name in sys.builtin_module_names:
             del sys.modules[name]
     sys.path_importer_cache.pop(package, None)
-    return beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind, fork_handlers
+    own = beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind
+    return *own, collecting, ending, fork_handlers
 
 
 def given_variables() -> "list[bytes]":
@@ -153,8 +155,9 @@ def make() -> None:
 
     plan = read_plan()
     freeze: Any = load_extension(plan["freeze"])
-    own = load_own(plan["package"], bool(plan["script"]))
-    beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind, fork_handlers = own
+    counted: tuple[Any, ...] = ([], [])
+    *own, collecting, ending, fork_handlers = load_own(plan["package"], bool(plan["script"]), *counted)
+    beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind = own
     before = remedies.variables_of(given_variables())
     sys.modules["__main__"] = beginning.new_main()
     script = beginning_of_script.ScriptBegin(*plan["script"]) if plan["script"] else None
@@ -177,14 +180,12 @@ def make() -> None:
     start.lines = {name: chosen for name, chosen in line_buffering().items() if chosen != lines.get(name)}
     start.fork_handlers = fork_handlers.ForkHandlers()
     start.fork_handlers.leave_out()
-    import gc
-
-    gc.collect()
-    if not any(map(acts_at_its_end, gc.get_objects())):
-        # Else the collections at the end of each process look at all of the image, and copy its pages by that.
-        gc.freeze()
+    reason = collecting.pass_over(freeze, ending, *counted)
+    if reason:
+        say(plan, f"refused: {reason}")
+        return
     if "gc" not in imported:
-        del sys.modules["gc"]
+        sys.modules.pop("gc", None)
     sys.stdout.flush()
     sys.stderr.flush()
     pid = posix.fork()
@@ -200,17 +201,6 @@ def make() -> None:
     beside = set(plan["beside"])
     expected = beginning.Expected(names, plan["leading"], script, beside, module, plan["absent"])
     raise SystemExit(beginning.begin(start, expected, plan["without"]))
-
-
-def acts_at_its_end(value: "Any") -> bool:
-    """Tell whether code of a class runs when an object ends. Streams are looked after, and generators have no cycle.
-
-    nanobind counts at the end what it has made, and writes what has not ended.
-    """
-    kind = type(value)
-    if kind.__module__ == "nanobind":
-        return True
-    return kind.__module__ not in ("_io", "builtins") and hasattr(kind, "__del__")
 
 
 def do(modules: "list[str]", script: "Any") -> str:

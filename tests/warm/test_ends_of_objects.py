@@ -8,6 +8,7 @@ import pytest
 import mpiimport
 
 from .conftest import Warm
+from .test_hidden_state_of_c import compiled
 
 # Only the garbage collector ends it, when the interpreter ends.
 CYCLE = """
@@ -128,3 +129,85 @@ def test_collections_pass_over_what_is_in_the_image(warm: Warm, module: str) -> 
     )
     warm.bake(script)
     assert warm.start_warm(script).stdout == "True True\n"
+
+
+# It tells at the end how many of its objects are still there, as nanobind does. A forked process may abort there.
+COUNTS = """
+#include <Python.h>
+#include <pthread.h>
+static long there, aborts;
+static void in_child(void) { aborts = %d; }
+static void at_end(void) {
+    if (there) fprintf(stderr, "%%ld are there\\n", there);
+    if (aborts) abort();
+}
+static PyObject *new(PyTypeObject *kind, PyObject *given, PyObject *named) { there++; return kind->tp_alloc(kind, 0); }
+static void ended(PyObject *self) {
+    PyTypeObject *kind = Py_TYPE(self);
+    there--;
+    kind->tp_free(self);
+    Py_DECREF(kind);
+}
+static PyType_Slot of_meta[] = {{0}}, of_base[] = {{Py_tp_new, new}, {Py_tp_dealloc, ended}, {0}};
+static PyType_Spec meta = {"%s.meta", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, of_meta};
+static PyType_Spec base = {"plant.Base", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, of_base};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "plant", "", -1};
+PyMODINIT_FUNC PyInit_plant(void) {
+    PyObject *module = PyModule_Create(&definition);
+    PyModule_AddObject(module, "meta", PyType_FromSpecWithBases(&meta, (PyObject *)&PyType_Type));
+    PyModule_AddObject(module, "Base", PyType_FromSpec(&base));
+    Py_AtExit(at_end);
+    pthread_atfork(0, 0, in_child);
+    return module;
+}
+"""
+HELD = """
+import plant
+class Counted(plant.Base, metaclass=plant.meta):
+    __slots__ = ()
+class Holds:
+    one = Counted()
+"""
+PASSED_OVER = "print(gc.get_freeze_count() > 1000, len(gc.get_objects()) < 5000)"
+
+
+def counting(warm: Warm, name: str, aborts: int = 0) -> None:
+    """Make ``plant``, whose metaclass is of a module of this name, and ``held``, of which a class has an object."""
+    source = warm.modules / "plant.c"
+    source.write_text(COUNTS % (aborts, name))
+    compiled(source, warm)
+    warm.module("held", HELD)
+
+
+@pytest.mark.parametrize("name, are_passed_over", {"nanobind": True, "another": False}.items())
+def test_what_tells_at_the_end_what_has_not_ended_tells_it_as_plainly(
+    warm: Warm, name: str, are_passed_over: bool
+) -> None:
+    counting(warm, name)
+    script = warm.script(f"import held\nimport gc\n{PASSED_OVER}")
+    assert "left out" not in warm.bake(script)
+    started = warm.start_warm(script)
+    assert started.stderr == warm.plain(script).stderr == ""
+    assert started.stdout == f"{are_passed_over} {are_passed_over}\n"
+    script = warm.script("import held\nimport gc, json.decoder\njson.decoder.JSONDecoder.another = held.Counted()")
+    warm.bake(script)
+    assert warm.start_warm(script) == warm.plain(script)
+    assert warm.plain(script).stderr == ""
+
+
+@pytest.mark.full
+def test_collections_pass_over_triton(warm_with_torch: Warm) -> None:
+    """It is written in nanobind, and a method has objects of its classes among its defaults."""
+    script = warm_with_torch.script(f"import torch, triton\nimport gc\n{PASSED_OVER}")
+    assert "left out" not in warm_with_torch.bake(script)
+    started = warm_with_torch.start_warm(script)
+    assert (started.status, started.stdout, started.stderr) == (0, "True True\n", "")
+    assert warm_with_torch.plain(script).stderr == ""
+
+
+def test_where_a_forked_process_cannot_end_there_is_no_image(warm: Warm) -> None:
+    counting(warm, "another", aborts=1)
+    script = warm.script("import held")
+    assert warm.plain(script).status == 0
+    outcome = warm.try_to_bake(script)
+    assert outcome.status and f"ended by signal {signal.SIGABRT:d} at its end" in outcome.stderr, outcome

@@ -134,6 +134,19 @@ def test_what_needs_a_module_that_is_left_out_is_left_out_too(warm: Warm) -> Non
     assert warm.start_warm(script).stdout == "True\n"
 
 
+def test_what_a_module_that_is_left_out_has_set_in_another_leaves_that_one_in(warm: Warm) -> None:
+    """Each process imports the first one, which sets it there."""
+    warm.module("other", "kept = None")
+    warm.module("plant", "import os, other, tempfile\nother.kept = os.urandom(8).hex(), tempfile.gettempdir()")
+    script = warm.script("import plant, other, sys, tempfile\nprint(other.kept, tempfile.tempdir)")
+    said = warm.bake(script)
+    assert "left out plant: " in said and "left out other" not in said and "left out tempfile" not in said, said
+    assert "left out for what they need" not in said, said
+    outcomes = [warm.start_warm(script, TMPDIR=directory).stdout for directory in ("/tmp", "/dev/shm")]
+    assert outcomes[0].split()[0] != outcomes[1].split()[0]
+    assert [outcome.split()[1:] for outcome in outcomes] == [["'/tmp')", "/tmp"], ["'/dev/shm')", "/dev/shm"]]
+
+
 def test_variables_that_imports_set_are_set(warm: Warm) -> None:
     warm.module("plant", "import os\nos.environ['PLANTED'] = 'by an import'\nos.environ.pop('GONE', None)")
     script = warm.script("import plant, os, subprocess\nprint(os.environ.get('PLANTED'), os.environ.get('GONE'))")
