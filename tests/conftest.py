@@ -1,5 +1,6 @@
 """Fixtures that every test shares: the installed prefix, the Python tree, and the MPI implementations."""
 
+import functools
 import os
 import sys
 import time
@@ -21,8 +22,12 @@ SERVED = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
+@functools.cache
 def provision(script: str, *arguments: str) -> Path:
-    """Run a provisioning script; its last line, if any, names what it made. Skip where it says it cannot."""
+    """Run a provisioning script; its last line, if any, names what it made. Skip where it says it cannot.
+
+    What it has made stays while the tests run.
+    """
     try:
         return Path(provisioning.provision(script, *arguments).removeprefix("images: "))
     except provisioning.Unavailable as exc:
