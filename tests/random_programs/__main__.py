@@ -39,7 +39,7 @@ def main() -> int:
                 continue
             place = directory / f"{seed}.{number}"
             place.mkdir(parents=True)
-            bench = Bench(Job(arguments.prefix, place), mpi, made)
+            bench = Bench(Job(arguments.prefix, place), mpi, made, place)
             failed += not _same(bench, seed, arguments)
     print(f"{failed} differ; {directory}")
     return bool(failed)
