@@ -538,7 +538,7 @@ import zstandard
 assert zstandard.ZstdDecompressor().decompress(zstandard.ZstdCompressor().compress(b"text")) == b"text"
 """,
 }
-# One for each mechanism by which packages load themselves; these few are part of `make test`.
+# One for each mechanism by which packages load themselves; these few are part of `make test`, and in representative.txt.
 REPRESENTATIVE = (
     "astropy",  # files beside the code, lazily loaded configuration and units
     "cryptography",  # an extension in Rust that imports
@@ -553,3 +553,10 @@ REPRESENTATIVE = (
     "pydantic",  # module __getattr__
     "setuptools",  # vendored packages, meta-path finders, pkg_resources
 )
+# These are there, too, for what takes long of each package.
+SMALL = ("attrs", "bottleneck")
+
+
+def packages_for(package: str) -> str:
+    """Return the list of packages that a program needs. Of the representative list all else of the corpus is left out."""
+    return "representative" if package in (*REPRESENTATIVE, *SMALL) else "corpus"
