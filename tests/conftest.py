@@ -2,6 +2,7 @@
 
 import functools
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -21,6 +22,11 @@ ROOT = Path(__file__).resolve().parent.parent
 # The minor versions of CPython that are served, and the one that runs the tests.
 SERVED = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+def pytest_configure() -> None:
+    """Who ends the tests by a signal, as a time limit does, ends what they have started, too, and its directories go."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @functools.cache

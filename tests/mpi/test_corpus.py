@@ -71,6 +71,8 @@ def share(runs: Iterator[Run]) -> float:
 
 def run(job: Job, mpi: Mpi, door: str, script: Path, ranks: int = 2) -> list[Seen]:
     environment = {"HOME": str(job.directory), "MPIIMPORT_REPORT": "report.json", "MPIIMPORT_BREADTH": "closure"}
+    # Some leave directories behind.
+    environment["TMPDIR"] = str(job.directory)
     outcome = job.run(mpi, ranks, script, "an argument", door=door, seconds=240, **environment)
     assert outcome.status == 0, outcome.stderr
     assert outcome.ours() == []
