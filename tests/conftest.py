@@ -25,7 +25,7 @@ RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
 def pytest_configure() -> None:
-    """Who ends the tests by a signal, as a time limit does, ends what they have started, too, and its directories go."""
+    """What tests have started ends with them, and its directories go, where a time limit ends them, too."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 

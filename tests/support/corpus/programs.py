@@ -538,7 +538,7 @@ import zstandard
 assert zstandard.ZstdDecompressor().decompress(zstandard.ZstdCompressor().compress(b"text")) == b"text"
 """,
 }
-# One for each mechanism by which packages load themselves; these few are part of `make test`, and in representative.txt.
+# One for each mechanism by which packages load themselves; these few are part of `make test`.
 REPRESENTATIVE = (
     "astropy",  # files beside the code, lazily loaded configuration and units
     "cryptography",  # an extension in Rust that imports
@@ -558,5 +558,5 @@ SMALL = ("attrs", "bottleneck")
 
 
 def packages_for(package: str) -> str:
-    """Return the list of packages that a program needs. Of the representative list all else of the corpus is left out."""
+    """Return the list of packages that a program is run with: `make test` installs the representative ones alone."""
     return "representative" if package in (*REPRESENTATIVE, *SMALL) else "corpus"
