@@ -37,7 +37,7 @@ STARTER_FLAGS := -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-ta
 	-fpie -nostdlib -static -no-pie -Wl,-Ttext-segment=0x100000000000,-z,noexecstack,-z,norelro,--build-id=none
 STARTER := $(addprefix warm/,start.c command.c fresh.c process.c kept.c image.c key.c place.c machine.c text.c)
 
-.PHONY: help check demo docs test test-full bench lint install uninstall tarball packages wheel go-test plugin clean
+.PHONY: help check demo docs provision test test-full bench lint install uninstall tarball packages wheel go-test plugin clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @
@@ -50,13 +50,21 @@ demo: ## the main job on four nodes of a simulated cluster, plainly and served (
 	@$(MAKE) --no-print-directory -j2 LAYOUT=$(BUILD)/demo-venv $(BUILD)/demo-venv/ready $(BUILD)/prefix/ready
 	@$(BUILD)/demo-venv/bin/python -m benchmarks.demonstrations.demo --prefix $(BUILD)/prefix --picture $(BUILD)/demo.png
 
-test: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready $(BUILD)/dist/tarball go-test ## all tests but those that take long (half an hour)
+test: $(VENV)/ready $(BINARIES) ## all tests but those that take long (half an hour)
+	@$(MAKE) --no-print-directory -j4 $(BEFORE_TESTS)
 	lab/tools.sh
 	$(VENV)/bin/python -m pytest -m "not full" $(PYTEST)
 
-test-full: $(VENV)/ready $(BUILD)/prefix/ready $(BUILD)/dist/ready $(BUILD)/dist/tarball go-test ## all tests (hours)
+test-full: $(VENV)/ready $(BINARIES) ## all tests (hours)
+	@$(MAKE) --no-print-directory -j4 $(BEFORE_TESTS)
 	lab/tools.sh
 	$(VENV)/bin/python -m pytest $(PYTEST)
+
+# Made at the same time, for some wait for the network, and some keep one core busy. What may install Debian's packages
+# without provision's lock, venv.sh and go.sh, has run before.
+BEFORE_TESTS := $(BUILD)/prefix/ready $(BUILD)/dist/ready $(BUILD)/dist/tarball go-test provision
+provision:
+	lab/provision/everyday.sh $(VENV)/bin/python $(CURDIR)/$(BUILD)/prefix
 
 # Each benchmark is done once: `make bench` goes on where it was interrupted, and begins anew when the directory of its
 # marks, build/bench or build/bench-quick, is gone. One that this machine cannot run says so and ends with status 3.

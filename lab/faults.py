@@ -6,7 +6,9 @@ FAULTS = {
     "exception": "raise OSError('injected')",
     "exit": "os._exit(3)",
     "kill": "os.kill(os.getpid(), signal.SIGKILL)",
-    "late": "time.sleep(20)",
+    # Longer than ranks ever wait for each other, but for the deadline of the start-up.
+    "late": "time.sleep(8)",
+    "very late": "time.sleep(20)",
     "never": "time.sleep(1000)",
 }
 DRIVER = """

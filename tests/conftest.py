@@ -1,9 +1,12 @@
 """Fixtures that every test shares: the installed prefix, the Python tree, and the MPI implementations."""
 
+import functools
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,8 +24,17 @@ SERVED = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 RUNNING = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
+def pytest_configure() -> None:
+    """What tests have started ends with them, and its directories go, where a time limit ends them, too."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+@functools.cache
 def provision(script: str, *arguments: str) -> Path:
-    """Run a provisioning script; its last line, if any, names what it made. Skip where it says it cannot."""
+    """Run a provisioning script; its last line, if any, names what it made. Skip where it says it cannot.
+
+    What it has made stays while the tests run.
+    """
     try:
         return Path(provisioning.provision(script, *arguments).removeprefix("images: "))
     except provisioning.Unavailable as exc:
@@ -92,9 +104,14 @@ def tree() -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def mpis() -> dict[str, Mpi]:
+def mpis() -> Iterator[dict[str, Mpi]]:
     home = provision("mpi.sh")
-    return {"mpich": mpich_in(home), "openmpi": openmpi_in(home)}
+    yield {"mpich": mpich_in(home), "openmpi": openmpi_in(home)}
+    # MPICH's launcher leaves one for each job that is ended early. Ranks read it when they start MPI.
+    for described in Path("/tmp").glob("hydra_hwloc_xmlfile_*"):
+        with suppress(OSError):
+            if described.stat().st_mtime < time.time() - 60:
+                described.unlink()
 
 
 @pytest.fixture(scope="session", params=["mpich", "openmpi"])

@@ -34,9 +34,14 @@ class Cell:
 
     @property
     def is_representative(self) -> bool:
-        """Of a door's cells every pair of two values stands in one of these."""
-        places = (TREES.index(self.tree), IDENTITIES.index(self.identity), MODES.index(self.mode))
-        return (sum(places) + MPIS.index(self.mpi)) % 2 == 0
+        """Of a door that has both modes every pair of two values stands in one of these."""
+        identity, mode, mpi = IDENTITIES.index(self.identity), MODES.index(self.mode), MPIS.index(self.mpi)
+        return {
+            "sandbox": identity == mode == mpi,
+            "sif": identity == mode != mpi,
+            "host": identity == mpi != mode,
+            "oci": (identity + mode + mpi) % 2 == 0,
+        }[self.tree]
 
 
 class Site:

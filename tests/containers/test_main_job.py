@@ -59,6 +59,18 @@ def test_other_ranks_leave_the_tree_alone_in_containers(site: Site, mpis: dict[s
                 assert len(on_tree(found.calls[:position], tree)) <= 250
 
 
+def pairs(cells: list[Cell]) -> set[tuple[str, str]]:
+    values = [(cell.tree, cell.identity, cell.mode, cell.mpi) for cell in cells]
+    return {pair for value in values for pair in itertools.combinations(value, 2)}
+
+
+def test_every_pair_of_values_is_tried_every_day() -> None:
+    for door in DOORS.values():
+        cells = [cell for cell in CELLS if cell.door == door.name]
+        if {cell.mode for cell in cells} == {*MODES}:
+            assert pairs([cell for cell in cells if cell.is_representative]) == pairs(cells)
+
+
 @pytest.mark.parametrize(("name", "tree"), [("shim", "sandbox"), ("shim", "sif"), ("oci_hook", "oci"), ("cdi", "oci")])
 def test_the_same_command_without_the_flag_is_plain(site: Site, mpich: Mpi, name: str, tree: str) -> None:
     cell, door = Cell(name, tree, "root", "hybrid", "mpich"), DOORS[name]

@@ -16,7 +16,7 @@ from lab.modules import CLOSED_LIST, REPORT, Seen, collect
 from lab.ranks import Mpi
 from mpiimport.runtime.root.learning import OWN_LOADER
 from tests.conftest import ROOT, Job, but_everyday, environment_with, settle
-from tests.support.corpus.programs import PROGRAMS, REPRESENTATIVE
+from tests.support.corpus.programs import PROGRAMS, REPRESENTATIVE, packages_for
 
 # Of the representative packages alone, and of all.
 FIRST_RUN_SHARE = (0.97, 0.98)
@@ -40,15 +40,9 @@ class Run:
     foreign: list[str]
 
 
-@pytest.fixture(scope="module")
-def python() -> Path:
-    """The Python of the corpus."""
-    return environment_with("corpus")
-
-
 @pytest.fixture
-def corpus(prefix: Path, tmp_path: Path, python: Path) -> Job:
-    return Job(prefix, tmp_path, python)
+def corpus(prefix: Path, tmp_path: Path, package: str) -> Job:
+    return Job(prefix, tmp_path, environment_with(packages_for(package)))
 
 
 @pytest.fixture(scope="module")
@@ -75,13 +69,15 @@ def share(runs: Iterator[Run]) -> float:
     return sum(served for served, _ in counts) / sum(served + missed for served, missed in counts)
 
 
-def run(job: Job, mpi: Mpi, door: str, script: Path) -> list[Seen]:
+def run(job: Job, mpi: Mpi, door: str, script: Path, ranks: int = 2) -> list[Seen]:
     environment = {"HOME": str(job.directory), "MPIIMPORT_REPORT": "report.json", "MPIIMPORT_BREADTH": "closure"}
-    outcome = job.run(mpi, 2, script, "an argument", door=door, seconds=240, **environment)
+    # Some leave directories behind.
+    environment["TMPDIR"] = str(job.directory)
+    outcome = job.run(mpi, ranks, script, "an argument", door=door, seconds=240, **environment)
     assert outcome.status == 0, outcome.stderr
     assert outcome.ours() == []
     reports = collect(job.directory)
-    assert len(reports) == 2
+    assert len(reports) == ranks
     return reports
 
 
@@ -110,7 +106,7 @@ def test_a_package_looks_the_same_and_is_served(
 ) -> None:
     script = corpus.script(PROGRAMS[package] + REPORT)
     # What a package keeps for its next run, as matplotlib its list of fonts, is there for all three that are compared.
-    run(corpus, mpich, "plain", script)
+    run(corpus, mpich, "plain", script, ranks=1)
     plain = run(corpus, mpich, "plain", script)[0]
     first_run = run(corpus, mpich, "early", script)
     first = read_run(corpus, plain)
@@ -129,7 +125,7 @@ def test_a_package_looks_the_same_and_is_served(
 @pytest.mark.parametrize("package", PROGRAMS)
 def test_a_package_looks_the_same_from_a_kept_store(corpus: Job, mpich: Mpi, package: str) -> None:
     script = corpus.script(PROGRAMS[package] + REPORT)
-    run(corpus, mpich, "plain", script)
+    run(corpus, mpich, "plain", script, ranks=1)
     plain = run(corpus, mpich, "plain", script)[0]
     keep(corpus, script)
     for served in run(corpus, mpich, "kept", script):
@@ -144,3 +140,9 @@ def test_first_runs_are_served_nearly_all_of_their_modules(figures: dict[str, li
     assert figures, "no package ran"
     print("\n" + table(figures))
     assert share(runs[0] for runs in figures.values()) >= FIRST_RUN_SHARE[len(figures) == len(PROGRAMS)]
+
+
+def test_the_representative_packages_are_those_of_the_corpus() -> None:
+    lists = [ROOT / "tests" / "support" / "corpus" / f"{name}.txt" for name in ("representative", "corpus")]
+    few, all_of_them = ({line for line in file.read_text().splitlines() if "==" in line} for file in lists)
+    assert few < all_of_them

@@ -55,6 +55,8 @@ PHASES = ["init_mpi", *AGREED, *TRAVELLING]
 # Rank 2 is made to lead a store of its own, as on a second node.
 RANKS = {"root": 0, "other": 1, "leader": 2}
 DEADLINE = 8
+# Where nothing but the deadline ends the job.
+SOON = 2
 PROGRAM = """
 import sys, numpy
 from mpi4py import MPI
@@ -102,11 +104,12 @@ def test_exception_in_a_phase_becomes_plain_python_on_all_ranks(
 ) -> None:
     place = job.directory / "place"
     place.mkdir()
-    outcome = run_with_fault(job, mpich, prefix, phase, RANKS[kind], "exception", DEADLINE, after)
+    deadline = SOON if phase == "init_mpi" else DEADLINE
+    outcome = run_with_fault(job, mpich, prefix, phase, RANKS[kind], "exception", deadline, after)
     if phase == "init_mpi":
         # The rank never comes to the communicator, so nobody can be told: the deadline ends the job.
         assert outcome.status not in (0, None)
-        assert f"deadline of {DEADLINE} s" in outcome.stderr and "MPIIMPORT=0" in outcome.stderr
+        assert f"deadline of {SOON} s" in outcome.stderr and "MPIIMPORT=0" in outcome.stderr
         return
     assert outcome.status == 0, outcome.stderr
     assert list(place.iterdir()) == []
@@ -160,11 +163,20 @@ def test_a_rank_that_is_gone_ends_the_job(
     assert "done" not in outcome.stdout
 
 
-@pytest.mark.parametrize(("phase", "kind"), cases("late", {("init_mpi", "other"), ("read_tree", "root")}, ONCE))
-def test_a_rank_that_is_late_is_waited_for(job: Job, mpich: Mpi, prefix: Path, phase: str, kind: str) -> None:
-    outcome = run_with_fault(job, mpich, prefix, phase, RANKS[kind], "late", deadline=60)
+def assert_waited_for(job: Job, mpi: Mpi, prefix: Path, phase: str, kind: str, fault: str) -> None:
+    outcome = run_with_fault(job, mpi, prefix, phase, RANKS[kind], fault, deadline=60)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == [f"done {rank} 4 StoreSourceLoader" for rank in range(4)]
+
+
+@pytest.mark.parametrize(("phase", "kind"), [("init_mpi", "other"), ("read_tree", "root")])
+def test_a_rank_that_is_late_is_waited_for(job: Job, mpich: Mpi, prefix: Path, phase: str, kind: str) -> None:
+    assert_waited_for(job, mpich, prefix, phase, kind, "late")
+
+
+@pytest.mark.parametrize(("phase", "kind"), cases("very late", set(), ONCE))
+def test_a_rank_that_is_very_late_is_waited_for(job: Job, mpich: Mpi, prefix: Path, phase: str, kind: str) -> None:
+    assert_waited_for(job, mpich, prefix, phase, kind, "very late")
 
 
 def test_exception_under_open_mpi_becomes_plain_python(job: Job, mpis: dict[str, Mpi], prefix: Path) -> None:
@@ -183,14 +195,14 @@ def test_two_programs_in_one_launch_step_aside(job: Job, mpi: Mpi, doors: tuple[
 
 
 def test_one_of_two_programs_served_alone_ends_before_the_deadline(job: Job, mpich: Mpi) -> None:
-    outcome = _two_programs(job, mpich, ("module", "plain"))
+    outcome = _two_programs(job, mpich, ("module", "plain"), SOON)
     assert outcome.status not in (0, None)
     assert "MPIIMPORT=0" in outcome.stderr
 
 
-def _two_programs(job: Job, mpi: Mpi, doors: tuple[str, str]) -> Outcome:
+def _two_programs(job: Job, mpi: Mpi, doors: tuple[str, str], deadline: int = DEADLINE) -> Outcome:
     text = "import numpy\nfrom mpi4py import MPI\nprint('{0}', MPI.COMM_WORLD.allreduce(1), type(numpy.__loader__).__name__)"
     scripts = [job.script(text.format(name), f"{name}.py") for name in "ab"]
     command = [*job.command(mpi, 1, doors[0], scripts[0]), ":", "-n", "1", *job.python(doors[1]), str(scripts[1])]
-    switches = {**job.switches(doors[0]), "MPIIMPORT_DEADLINE": str(DEADLINE)}
+    switches = {**job.switches(doors[0]), "MPIIMPORT_DEADLINE": str(deadline)}
     return run(command, job.environment(mpi, **switches), seconds=90)

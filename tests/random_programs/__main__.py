@@ -70,7 +70,7 @@ def _differ(mpi: Mpi, directory: Path, arguments: argparse.Namespace) -> int:
                 continue
             place = directory / f"{seed}.{number}"
             place.mkdir(parents=True)
-            bench = Bench(Job(arguments.prefix, place), mpi, made, arguments.ranks)
+            bench = Bench(Job(arguments.prefix, place), mpi, made, place, arguments.ranks)
             failed += not _same(bench, seed, arguments)
     return failed
 

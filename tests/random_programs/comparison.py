@@ -64,22 +64,39 @@ class Result:
 class Bench:
     """Runs one program in copies of its directory, all at the same place: below ``job.directory``.
 
+    ``temporary``: for its temporary files, which a program that is ended leaves; a short path, for sockets lie there.
     ``otherwise``: what came of it plainly in each of the ways of CUSTOMIZED; ``again``: in further plain runs.
+    ``laid``: when the copy of a door was laid out that is to be at rest.
     """
 
     job: Job
     mpi: Mpi
     program: Program
+    temporary: Path
     ranks: int = RANKS
     otherwise: dict[str, Result] = field(default_factory=dict)
     again: list[Result] = field(default_factory=list)
+    laid: dict[str, float] = field(default_factory=dict)
+
+    def lay_out(self, door: str) -> None:
+        """Write a door's copy of the directory now, so that it comes to rest while other doors are tried."""
+        self._copy(door).mkdir()
+        self.program.write(self._copy(door))
+        self.laid[door] = time.monotonic()
+
+    def _copy(self, door: str) -> Path:
+        parent = self.job.directory / f"{door}.laid"
+        parent.mkdir(exist_ok=True)
+        return parent / "work"
 
     def run(self, door: str, keep: str) -> Result:
         """Run the program through a door; its directory is then ``keep``, and its output in ``keep``.streams."""
         base = self.job.directory
-        work = base / "work"
-        work.mkdir()
-        self.program.write(work)
+        if door not in self.laid:
+            self.lay_out(door)
+        # By the name of the directory above it, since what is renamed itself is not at rest.
+        place = self._copy(door).parent.rename(base / "place")
+        work = place / "work"
         output = base / f"{keep}.streams"
         output.mkdir()
         variables = self._variables(door, work)
@@ -97,6 +114,8 @@ class Bench:
         (output / "launcher").write_text(outcome.stdout + outcome.stderr)
         kept = base / keep
         work.rename(kept)
+        place.rmdir()
+        del self.laid[door]
         takes_part = any("replaced" in block or "hook" in block for block in self.program.blocks)
         return Result(outcome.status, streams, dict(_left(kept)), takes_part, ENDS.get(door, IN_CYCLES), refused)
 
@@ -105,6 +124,7 @@ class Bench:
         path = [switches.get("PYTHONPATH"), str(work / "lib")]
         own = {
             "HERE": str(work),
+            "TMPDIR": str(self.temporary),
             "PLACE": str(work / self.program.place),
             "PYTHONPATH": ":".join(filter(None, path)),
         }
@@ -115,7 +135,7 @@ class Bench:
         """Keep what a door starts from. Return why there is no image."""
         if door not in (KEPT, WARM):
             return ""
-        time.sleep(SETTLED)
+        time.sleep(max(0, self.laid[door] + SETTLED - time.monotonic()))
         if door == WARM:
             makers = self.ranks if self.mpi.divides else 1
             return self.job.begin_session([*self.mpi.command(makers), *program], variables, work)

@@ -4,6 +4,8 @@ What differs is shown again by ``python -m tests.random_programs SEED --door DOO
 """
 
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -19,6 +21,8 @@ SEEDS = range(500)
 SAMPLE_OF_WARM = (27, 61, 77)
 # How ranks are launched besides: by whom, and how many.
 LAUNCHES = (("mpich", 4), ("openmpi", 2), ("intel", 2), ("slurm", 2))
+# Nothing can be compared to those that hang plainly.
+HANG_PLAINLY = {96}
 # Of the programs, those that have an image. A script that cannot be compiled has none.
 LEAST_WARM = 0.9
 
@@ -26,10 +30,10 @@ LEAST_WARM = 0.9
 def sample() -> list[int]:
     """A few seeds whose programs have every block between them."""
     wanted = {block.name for block in BLOCKS if not block.alone}
-    names = {seed: {*program(seed).blocks} for seed in SEEDS}
+    names = {seed: {*program(seed).blocks} for seed in SEEDS if seed not in HANG_PLAINLY}
     chosen = []
     while wanted:
-        best = max(SEEDS, key=lambda seed: (len(names[seed] & wanted), -seed))
+        best = max(names, key=lambda seed: (len(names[seed] & wanted), -seed))
         chosen.append(best)
         wanted -= names[best]
     return chosen
@@ -37,14 +41,18 @@ def sample() -> list[int]:
 
 def compare(job: Job, mpi: Mpi, made: Program, doors: tuple[str, ...], ranks: int = RANKS) -> dict[str, str]:
     """Compare what comes of a program through doors. Return why it did not start from an image, by door."""
-    bench = Bench(job, mpi, made, ranks)
-    plain = bench.run("plain", "plain")
-    if plain.status is None:
-        pytest.skip("hangs plainly")
-    served = {door: bench.run(door, door) for door in doors}
-    found = {door: bench.unlike(plain, door, served[door]) for door in doors if not served[door].refused}
-    found = {door: lines for door, lines in found.items() if lines}
-    bench.clear()
+    # What a program has started may still be writing there.
+    with TemporaryDirectory(prefix="random-", ignore_cleanup_errors=True) as temporary:
+        bench = Bench(job, mpi, made, Path(temporary), ranks)
+        for door in {*doors} & {KEPT, WARM}:
+            bench.lay_out(door)
+        plain = bench.run("plain", "plain")
+        if plain.status is None:
+            pytest.skip("hangs plainly")
+        served = {door: bench.run(door, door) for door in doors}
+        found = {door: bench.unlike(plain, door, served[door]) for door in doors if not served[door].refused}
+        found = {door: lines for door, lines in found.items() if lines}
+        bench.clear()
     assert not found, "\n".join(["", *made.blocks, *(line for door in found for line in (f"--- {door}", *found[door]))])
     return {door: result.refused for door, result in served.items()}
 
@@ -84,12 +92,23 @@ def test_what_differed_once_comes_out_as_plainly(job: Job, mpich: Mpi, name: str
     compare(job, mpich, program(seed, blocks), DOORS)
 
 
-@pytest.mark.parametrize(("seed", "door"), [(seed, DOORS[place % 3]) for place, seed in enumerate(sample())])
+SAMPLE = [(seed, DOORS[place % 3]) for place, seed in enumerate(sample())]
+
+
+@pytest.mark.parametrize(("seed", "door"), SAMPLE[1::2])
 def test_a_program_of_the_sample_comes_out_as_plainly(job: Job, mpich: Mpi, seed: int, door: str) -> None:
     compare(job, mpich, program(seed), (door,))
 
 
-@pytest.mark.parametrize("seed", but_everyday(sample(), sample()[::2]))
+@pytest.mark.parametrize(("seed", "door"), SAMPLE[::2])
+def test_a_program_of_the_sample_comes_out_plainly_from_a_kept_store_too(
+    job: Job, mpich: Mpi, seed: int, door: str
+) -> None:
+    compare(job, mpich, program(seed), (door, KEPT))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", [seed for seed, _ in SAMPLE[1::2]])
 def test_a_random_program_comes_out_plainly_from_a_kept_store(job: Job, mpich: Mpi, seed: int) -> None:
     compare(job, mpich, program(seed), (KEPT,))
 

@@ -29,6 +29,22 @@ def lead(link: Path, target: str) -> None:
     fresh.rename(link)
 
 
+def lead_to_one_of_two(data: Path) -> None:
+    for name in ("one", "two"):
+        (data / name).mkdir()
+    lead(data / "current", "one")
+
+
+def lead_to_a_directory(data: Path) -> None:
+    (data / "directory").mkdir()
+    lead(data / "link", "directory")
+
+
+def become_file(path: Path) -> None:
+    path.unlink()
+    path.touch()
+
+
 def become_directory(path: Path) -> None:
     path.unlink()
     path.mkdir()
@@ -41,7 +57,7 @@ CASES = {
     ),
     "where a link on the way leads": Case(
         "os.path.basename(os.path.realpath(f'{DATA}/current'))",
-        lambda data: [(data / "one").mkdir(), (data / "two").mkdir(), lead(data / "current", "one")],
+        lead_to_one_of_two,
         lambda data: lead(data / "current", "two"),
     ),
     "a link to nothing": Case(
@@ -52,7 +68,7 @@ CASES = {
     "a link to itself": Case(
         "os.path.exists(f'{DATA}/link')",
         lambda data: lead(data / "link", "link"),
-        lambda data: [(data / "link").unlink(), (data / "link").touch()],
+        lambda data: become_file(data / "link"),
     ),
     "what is below a file": Case(
         "os.path.exists(f'{DATA}/file/below')",
@@ -71,7 +87,7 @@ CASES = {
     ),
     "a link to a directory that goes": Case(
         "os.path.isdir(f'{DATA}/link')",
-        lambda data: [(data / "directory").mkdir(), lead(data / "link", "directory")],
+        lead_to_a_directory,
         lambda data: (data / "directory").rmdir(),
     ),
     "attributes": Case(

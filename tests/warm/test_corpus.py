@@ -16,9 +16,8 @@ from lab.modules import REPORT, Seen, collect
 from lab.ranks import Mpi
 from mpiimport.runtime.store.place import LEFT_OUT
 from tests.conftest import ROOT, Job, but_everyday, environment_with, settle
-from tests.support.corpus.programs import PROGRAMS
+from tests.support.corpus.programs import PROGRAMS, SMALL, packages_for
 
-EVERYDAY = {"attrs", "bottleneck"}
 RANKS = 2
 # What is another in each process; packages that draw it from elsewhere do so by these.
 OWN = """
@@ -58,8 +57,8 @@ def table() -> Iterator[dict[str, Row]]:
 
 
 @pytest.fixture
-def corpus(prefix: Path, tmp_path: Path) -> Job:
-    return Job(prefix, tmp_path, environment_with("corpus"))
+def corpus(prefix: Path, tmp_path: Path, package: str) -> Job:
+    return Job(prefix, tmp_path, environment_with(packages_for(package)))
 
 
 def run(job: Job, mpi: Mpi, door: str, script: Path) -> tuple[list[Seen], list[list[Any]]]:
@@ -91,7 +90,7 @@ def begin(job: Job, mpi: Mpi, script: Path) -> Row:
     return Row(int(found[1]), int(found[2] or 0), (store / LEFT_OUT).read_text().splitlines())
 
 
-@pytest.mark.parametrize("package", but_everyday(PROGRAMS, EVERYDAY))
+@pytest.mark.parametrize("package", but_everyday(PROGRAMS, SMALL))
 def test_a_package_looks_the_same_from_an_image(corpus: Job, mpich: Mpi, package: str, table: dict[str, Row]) -> None:
     script = corpus.script(PROGRAMS[package] + REPORT + OWN)
     # What a package keeps for its next run is there for all that are compared.

@@ -1,6 +1,5 @@
 """The plugin: ``apptainer exec --mpiimport`` of an Apptainer that knows the option itself."""
 
-from functools import cache
 from pathlib import Path
 
 from tests.conftest import provision
@@ -15,7 +14,6 @@ class Plugin(Shim):
         return runtime(site.prefix)
 
 
-@cache
 def runtime(prefix: Path) -> Path:
     """An Apptainer with the plugin for the installation in ``prefix``."""
     return provision("plugin.sh", str(prefix))

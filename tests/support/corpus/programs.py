@@ -553,3 +553,10 @@ REPRESENTATIVE = (
     "pydantic",  # module __getattr__
     "setuptools",  # vendored packages, meta-path finders, pkg_resources
 )
+# These are there, too, for what takes long of each package.
+SMALL = ("attrs", "bottleneck")
+
+
+def packages_for(package: str) -> str:
+    """Return the list of packages that a program is run with: `make test` installs the representative ones alone."""
+    return "representative" if package in (*REPRESENTATIVE, *SMALL) else "corpus"
