@@ -90,7 +90,7 @@ class Publishing(Service):
         from ..root.filling import read_to_keep
         from ..root.mpi_libraries import MpiLibraries
 
-        # Of an mpi4py of ours the program knows nothing.
+        # A program without an mpi4py of its own does not use the one that we bring.
         mpi = self.ownership.path if self.ownership.of_the_tree else ""
         snapshot = read_to_keep(
             self._program,
