@@ -195,3 +195,21 @@ def test_a_signal_that_the_maker_ignores_is_none_of_the_image(warm: Warm) -> Non
     command = ["sh", "-c", "trap '' USR1; exec \"$@\"", "sh", *warm.bake_command(script)]
     assert run(command, warm.environment(), 120).status == 0
     assert warm.start_warm(script).stdout == warm.plain(script).stdout == "0\n"
+
+
+def test_what_modules_register_for_forks_runs_in_forks_of_the_program_alone(warm: Warm) -> None:
+    register = "import os\nCALLS = []\nfor when in ('before', 'after_in_child', 'after_in_parent'):\n"
+    warm.module("plant", f"{register}    os.register_at_fork(**{{when: lambda when=when: CALLS.append(when)}})")
+    fork = "pid = os.fork()\nif not pid:\n    print(plant.CALLS, flush=True)\n    os._exit(0)\nos.waitpid(pid, 0)\n"
+    script = warm.script(f"import plant\nimport os\nprint(plant.CALLS, flush=True)\n{fork}print(plant.CALLS)")
+    warm.bake(script)
+    plain = warm.plain(script)
+    assert plain.stdout.splitlines() == ["[]", "['before', 'after_in_child']", "['before', 'after_in_parent']"]
+    assert warm.start_warm(script).stdout == plain.stdout
+
+
+def test_an_import_says_how_a_stream_is_buffered(warm: Warm) -> None:
+    warm.module("plant", "import sys\nsys.stdout.reconfigure(line_buffering=True)")
+    script = warm.script("import plant\nimport os, sys\nprint(sys.stdout.line_buffering)\nos._exit(0)")
+    warm.bake(script)
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "True\n"
