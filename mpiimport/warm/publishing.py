@@ -25,7 +25,7 @@ from mpiimport.runtime.program import Program  # noqa: E402
 from mpiimport.runtime.size import in_words  # noqa: E402
 from mpiimport.runtime.startup.warm_image import MAKE, NONE  # noqa: E402
 from mpiimport.runtime.store.images_beside import BESIDE  # noqa: E402
-from mpiimport.runtime.store.place import IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, Place  # noqa: E402
+from mpiimport.runtime.store.place import FILLING, IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, Place  # noqa: E402
 from mpiimport.runtime.store.store import NoRoom, Store  # noqa: E402
 from mpiimport.runtime.store.witnesses import WITNESSES  # noqa: E402
 from mpiimport.warm.door import command_of, key_of  # noqa: E402
@@ -126,13 +126,21 @@ def _fill(place: Place, key: str, kept: str, command: list[str], looked_at: list
             made = _make(store, kept, command, looked_at)
         finally:
             _complete(store, kept)
-            if place.is_stopped(key, filling):
+            if _is_stopped(place, key, filling):
                 raise Refused("mpiimport session stop came meanwhile")
             if os.path.exists(store.path(IMAGE)) or os.path.exists(store.path(REFUSED)):
                 place.publish(key, store, identity)
     finally:
         store.leave()
     return _said(command, made, "kept")
+
+
+def _is_stopped(place: Place, key: str, filling: int) -> bool:
+    """Tell whether all stores have been removed since ``filling``, the descriptor of ``begin_filling``, is open."""
+    try:
+        return not os.path.samestat(os.fstat(filling), os.stat(place.path(FILLING, key)))
+    except OSError:
+        return True
 
 
 def _said(command: list[str], made: Made, done: str) -> str:

@@ -18,6 +18,7 @@ from .children import attach_children
 from .finder import PYCACHE_PREFIX, Source, StoreFinder, StoreLoader, StoreSourceLoader
 from .libraries import StagedLibraries
 from .metadata import METADATA_MODULES, serve_metadata
+from .newer import Newer
 from .path_hook import ask_before_importlib, renew_finders
 
 SOURCELESS = tuple(BYTECODE_SUFFIXES)
@@ -69,9 +70,10 @@ class Imports(Source):
         self._read_late: set[str] = set()
         self._found: set[str] = set()
         self._store = store
+        self._newer = Newer(store, account.rank)
         self._ownership = ownership
         self.damaged = False
-        self._invalidated = self._told_of_change = False
+        self._invalidated = False
         self._metadata = 0
 
     def install(self) -> None:
@@ -208,7 +210,7 @@ class Imports(Source):
         if again or self._may_have_changed(path):
             return None
         self._read_late.add(path)
-        self._look_for_change(path)
+        self._newer.look_at(path)
         code: CodeType | None = self._late.get(CODE, path, read)
         return code
 
@@ -225,7 +227,7 @@ class Imports(Source):
             return True
         if self.libraries.is_direct(path):
             self.account.direct.add(path)
-            self._look_for_change(path)
+            self._newer.look_at(path)
         return path in self.account.direct
 
     def paths(self) -> list[str]:
@@ -258,20 +260,6 @@ class Imports(Source):
 
     def trace(self, name: str, from_store: bool) -> None:
         self.account.note(name, from_store)
-
-    def _look_for_change(self, path: str) -> None:
-        """Say once where a file that a kept store lacks is newer than that, which has others as they were before."""
-        if not self._store.kept or self._told_of_change or self.account.rank:
-            return
-        try:
-            self._told_of_change = os.stat(path).st_ctime > self._store.filled() + 1
-        except OSError:
-            return
-        if self._told_of_change:
-            say(
-                f"mpiimport: {path} has changed since its store was filled, and is imported as it is now; what the "
-                "store has is as it was then (mpiimport session refresh)"
-            )
 
     def _report_damage(self) -> None:
         """Say once in this process that the store is not what root wrote."""

@@ -133,13 +133,6 @@ class Place:
             raise OSError(exc.errno, f"{path} cannot be locked and written to: {exc.strerror}") from None
         return descriptor
 
-    def is_stopped(self, key: str, filling: int) -> bool:
-        """Tell whether all stores have been removed since ``filling``, the descriptor of ``begin_filling``, is open."""
-        try:
-            return not os.path.samestat(os.fstat(filling), os.stat(self.path(FILLING, key)))
-        except OSError:
-            return True
-
     def create(self, sizes: dict[str, int], options: "Options") -> Store:
         """Reserve a store, for which others that nobody uses make room. Raises NoRoom."""
         self.make_room(sum(sizes.values()), options)
