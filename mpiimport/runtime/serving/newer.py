@@ -1,4 +1,4 @@
-"""Files that a kept store lacks, and that have changed since it was filled: of others the process has what was before."""
+"""Files that a kept store lacks, and that have changed since it was filled, which has what others were before that."""
 
 from .. import os
 from ..messages import say
