@@ -1042,7 +1042,7 @@ block(
 )
 block(
     "environment",
-    'print(sorted(f"{k}={v}" if not k.startswith(("PMI", "HYD", "_", "SHLVL")) else k for k, v in os.environ.items() if not k.startswith(("MPIIMPORT", "PYTHONPATH"))))',
+    'print(sorted(f"{k}={v}" if not k.startswith(("PMI", "HYD", "OMPI_", "PRTE", "SLURM", "_", "SHLVL")) else k for k, v in os.environ.items() if not k.startswith(("MPIIMPORT", "PYTHONPATH"))))',
 )
 block(
     "frames",
