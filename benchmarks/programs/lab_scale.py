@@ -41,7 +41,7 @@ from mpiimport.runtime.startup.decision import SERVED_AT_ONCE
 SIZES = ["1x1", "2x1", "8x1", "8x8", "32x8", "64x8", "64x64"]
 OTHER_SIZES = ["8x8", "32x8"]
 # Where MPI is shared too, that tells nothing new of the others.
-EVERYTHING = ("plain", "first", "later", "warm")
+EVERYTHING = ("plain", "first", "later", "warm", "squashfs")
 # What learns for others.
 LEARNED = {"first": {"later", "listings", "lazy", "tree"}, "asked": {"second"}}
 # From where on it matters by which ways the snapshot gets to the nodes.
