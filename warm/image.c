@@ -33,7 +33,7 @@ static void open_own_file(void) {
     image_file = door && !key ? open_kept(image_path)
                               : kernel4(__NR_openat, AT_FDCWD, image_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     if (image_file < 0)
-        fresh("it cannot be opened: ", image_path);
+        fresh("it is a link, or cannot be opened: ", image_path);
     if (kernel3(__NR_fstat, image_file, &status, 0) || (status.st_mode & S_IFMT) != S_IFREG)
         fresh("it is no file: ", image_path);
     if (status.st_uid != (word)kernel3(__NR_geteuid, 0, 0, 0))

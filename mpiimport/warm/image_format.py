@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 MAGIC, VERSION = 0x6D7261772D69706D, 4
@@ -41,6 +42,13 @@ class Run(NamedTuple):
     start: int
     size: int
     at: int
+
+
+def is_image(path: Path) -> bool:
+    """Tell whether a file begins as an image does, of any version, or is empty. Raises OSError."""
+    with path.open("rb") as stream:
+        begin = stream.read(8)
+    return not begin or begin == MAGIC.to_bytes(8, "little")
 
 
 class Damaged(ValueError):

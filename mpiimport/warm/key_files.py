@@ -11,24 +11,18 @@ from .image_format import IS_DIRECTORY, LINK, STAMP
 # Path, what of it must be as it was, and whether it is of the tree, for which a session may vouch.
 File = tuple[bytes, int, bool]
 CACHE = "/__pycache__/"
-# In the head of a pyc (PEP 552): it goes by the source's hash, or by nothing.
-HEAD, FLAGS, BY_HASH = 8, slice(4, 8), 1
 
 
 def key_files(asked: Causes) -> set[tuple[str, int]]:
     """Return paths, with what of each must be as it was, so that imports would see what they saw.
 
-    Directories that were listed say what is in them, so nothing that was absent there need be looked for. Bytecode is
-    believed only as far as its source is as it was, and by its directory. A directory that was not listed must be one.
+    Directories that were listed say what is in them, so nothing that was absent there need be looked for. Bytecode that
+    comes where there was none is that of its source. A directory that was not listed must be one.
     """
     listed = {path for path in asked.opened if os.path.isdir(path)}
     present = {path for path, there in asked.files.items() if there} | asked.refused
     found = {(path, STAMP) for path in listed}
     for path in present:
-        if CACHE in path and _source(path) in present:
-            found.add((os.path.dirname(path), STAMP))
-            found.update([(path, STAMP)] if _goes_by_hash(path) else [])
-            continue
         if os.path.islink(path) and (path in asked.links or os.path.isdir(path)):
             found.add((path, LINK))
         if not os.path.isdir(path):
@@ -36,6 +30,8 @@ def key_files(asked: Causes) -> set[tuple[str, int]]:
         elif path not in listed:
             found.add((os.path.realpath(path), IS_DIRECTORY))
     for path, there in asked.files.items():
+        if CACHE in path and _source(path) in present:
+            continue
         dangling = os.path.islink(path)
         if not there and not os.path.exists(path) and (dangling or os.path.dirname(path) not in listed):
             found.update([(path, STAMP), *([(path, LINK)] if dangling and path in asked.links else [])])
@@ -73,12 +69,3 @@ def _source(cached: str) -> str:
         return source_from_cache(cached)
     except ValueError:
         return str(Path(cached).parent.parent / f"{Path(cached).name.split('.')[0]}.py")
-
-
-def _goes_by_hash(cached: str) -> bool:
-    try:
-        with open(cached, "rb") as stream:
-            flags = int.from_bytes(stream.read(HEAD)[FLAGS], "little")
-    except OSError:
-        return False
-    return bool(flags & BY_HASH)

@@ -23,7 +23,7 @@ from . import registry
 from .audit import HERE, PACKAGES, Audit, Verdict
 from .beginning import modules_among
 from .confinement import refuse_changed, refuse_unknown_filters
-from .image_format import STAMP
+from .image_format import STAMP, is_image
 from .key_files import packed, stamp
 from .leading import Leading, leading_part
 from .leading_of_module import ModuleLeading, leading_of_module
@@ -68,6 +68,8 @@ def make(
             raise Refused(f"{name} is not installed: warm images are for x86_64")
     if not image.parent.is_dir() or (os.path.lexists(image) and not image.is_file()):
         raise Refused(f"{image} is no name for a file")
+    if image.exists() and not is_image(image):
+        raise Refused(f"{image} is there, and is no image; name another file, or remove it")
     refuse_unknown_filters()
     forget_coerced_locale(os.environ)
     words, rest = split(command)

@@ -69,7 +69,7 @@ def test_what_does_not_fit_starts_fresh_with_one_line_for_the_job(file: File, mp
         (line,) = outcome.ours()
         assert line.startswith(NOT_USED) and reason in line
 
-    check("it cannot be opened", MPIIMPORT_WARM=str(tmp_path / "none"))
+    check("it is a link, or cannot be opened", MPIIMPORT_WARM=str(tmp_path / "none"))
     check("for another PATH", PATH=f"{Path(file.warm.python).parent}:/usr/bin:/bin")
     file.warm.module("plant", "VALUE = 'newer'\n")
     check("plant.py", "newer")
