@@ -13,8 +13,12 @@ import (
 // Containers see few directories of the host, so it gets a name of its own there. What is not there nobody can mount: then the
 // door in the container says so. The environment is the caller's.
 func (p Plan) BringingWarm(env []string) Plan {
-	file, err := filepath.Abs(WarmFile(p.Environment))
-	if WarmFile(p.Environment) == "" || err != nil {
+	named := WarmFile(p.Environment)
+	if named == "" {
+		return p
+	}
+	file, err := filepath.Abs(named)
+	if err != nil {
 		return p
 	}
 	directory, name := filepath.Split(file)
