@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from typing import Any
 
+    from ..store.store import Store
+
 
 def spec_of(module: object) -> "ModuleSpec | None":
     """Return the spec of what ``sys.modules`` holds, without waking a lazy module."""
@@ -76,3 +78,27 @@ class Account:
     def _is_known(self, name: str) -> bool:
         """Tell whether nothing is to be said of a module: it has been, or it is ours or the program itself."""
         return self.has(name) or name in ("__main__", "__mp_main__", MPI_MODULE) or name.startswith("mpiimport.")
+
+
+class Newer:
+    """Looks at files that a kept store lacks, which has others as they were. ``store``: of any kind; rank 0 speaks."""
+
+    def __init__(self, store: "Store", rank: int) -> None:
+        self._store = store
+        self._looks = store.kept and rank == 0
+
+    def look_at(self, path: str) -> None:
+        """Say once that such a file is newer than the store. Never raises."""
+        if not self._looks:
+            return
+        try:
+            # The store knows whole seconds.
+            newer = os.stat(path).st_ctime > self._store.filled() + 1
+        except OSError:
+            return
+        if newer:
+            self._looks = False
+            say(
+                f"mpiimport: {path} has changed since its store was filled, and is imported as it is now; what the "
+                "store has is as it was then (mpiimport session refresh)"
+            )

@@ -13,12 +13,11 @@ from ..machinery import as_importlib, call_with_frames_removed, fix_co_filename,
 from ..messages import say
 from ..store.index import Index
 from ..store.late_records import CODE, LISTING, THERE, LateRecords
-from .account import Account
+from .account import Account, Newer
 from .children import attach_children
 from .finder import PYCACHE_PREFIX, Source, StoreFinder, StoreLoader, StoreSourceLoader
 from .libraries import StagedLibraries
 from .metadata import METADATA_MODULES, serve_metadata
-from .newer import Newer
 from .path_hook import ask_before_importlib, renew_finders
 
 SOURCELESS = tuple(BYTECODE_SUFFIXES)
