@@ -92,8 +92,7 @@ class Newer:
         if not self._looks:
             return
         try:
-            # The store knows whole seconds.
-            newer = os.stat(path).st_ctime > self._store.filled() + 1
+            newer = os.stat(path).st_ctime > self._store.filled()
         except OSError:
             return
         if newer:
