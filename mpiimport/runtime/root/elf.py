@@ -39,6 +39,20 @@ class SharedObject:
         self.runpath = runpath
 
 
+def shared_object_at(path: str) -> SharedObject | None:
+    """Return what the library at ``path`` says of itself; None where there is none."""
+    try:
+        fd = counted.open(path)
+    except OSError:
+        return None
+    try:
+        return read_shared_object(fd)
+    except NotElf:
+        return None
+    finally:
+        os.close(fd)
+
+
 def read_shared_object(fd: int) -> SharedObject:
     """Parse the dynamic section of the library open as ``fd``; its file position is not moved."""
     loads, dynamic = _segments(fd, _header(fd))

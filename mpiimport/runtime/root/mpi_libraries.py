@@ -7,10 +7,8 @@ import sys
 
 from .. import os
 from ..link_map import LinkMap
-from ..store.links import MOST_NAMES
 from ..store.store import library_name
-from .counted_files import counted
-from .elf import NotElf, read_shared_object
+from .elf import shared_object_at
 from .staging import are_local
 from .witnesses import Mounts
 
@@ -18,7 +16,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..options import Options
 
-# In one directory: how many, and of how many bytes.
+# In one directory: each name becomes a link, which takes some of the memory of the node.
+MOST_NAMES = 4096
+# Of plugins in one directory: how many, and of how many bytes.
 MOST_PLUGINS, MOST_OF_PLUGINS = 256, 64 << 20
 
 
@@ -99,7 +99,8 @@ class MpiLibraries:
 
         Of a directory with more than a few plugins nothing is added.
         """
-        needed = {name for path in self.paths.values() for name in _needed(path)}
+        libraries = (shared_object_at(path) for path in self.paths.values())
+        needed = {name for library in libraries if library is not None for name in library.needed}
         opened = [path for path in self.paths.values() if path != self.module and os.path.basename(path) not in needed]
         for directory in {os.path.dirname(path) for path in opened}:
             plugins = [os.path.join(directory, name) for name in self._listed[directory] if ".so" in name]
@@ -119,17 +120,3 @@ class MpiLibraries:
             directory = os.path.dirname(directory)
         self._listed.update(listed)
         return True
-
-
-def _needed(path: str) -> list[str]:
-    """Return what a library says that it needs; nothing where it is none, or gone."""
-    try:
-        descriptor = counted.open(path)
-    except OSError:
-        return []
-    try:
-        return read_shared_object(descriptor).needed
-    except NotElf:
-        return []
-    finally:
-        os.close(descriptor)

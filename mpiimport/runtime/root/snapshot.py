@@ -261,7 +261,8 @@ def _pack(
     if kept:
         index.expected = learning.known.imported
         witnesses = witnesses_of(index, mpi.directories())
-        contents[LINKS] = pack(mpi.beside())
+        if mpi.paths:
+            contents[LINKS] = pack(mpi.beside())
         contents[WITNESSES] = witnesses.pack()
         index.witnesses = digest(contents[WITNESSES])
     uncached = frozenset(path for path, read in code_read.items() if not read.cached)

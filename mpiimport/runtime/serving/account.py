@@ -81,18 +81,20 @@ class Account:
 
 
 class Newer:
-    """Looks at files that a kept store lacks, which has others as they were. ``store``: of any kind; rank 0 speaks."""
+    """Looks at files that a store lacks for whose tree a session vouches: it has others as they were. Rank 0 speaks."""
 
     def __init__(self, store: "Store", rank: int) -> None:
         self._store = store
-        self._looks = store.kept and rank == 0
+        self._looks = store.vouched and rank == 0
+        self._filled = 0.0
 
     def look_at(self, path: str) -> None:
         """Say once that such a file is newer than the store. Never raises."""
         if not self._looks:
             return
         try:
-            newer = os.stat(path).st_ctime > self._store.filled()
+            self._filled = self._filled or self._store.filled()
+            newer = os.stat(path).st_ctime > self._filled
         except OSError:
             return
         if newer:

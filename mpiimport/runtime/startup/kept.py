@@ -137,6 +137,7 @@ class Attached:
         trusted = trusted or (told == HOLDS and here is not None and is_rank_process(here))
         # Of what a container of podman's or docker's mounts nothing is told.
         trusted = trusted and index.mounts == image()[1] and image_on() != IMAGE_LAYERS
+        self.store.vouched = trusted
         if told == CHANGED or (not trusted and not holds(self.store, asked, self._look)):
             return CHANGED_IN_SESSION
         if not trusted or index.linker != linker_settings():

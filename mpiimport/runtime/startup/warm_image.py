@@ -30,7 +30,7 @@ def become_maker(invocation: "Invocation", status: int, key: str, directory: str
     try:
         options = invocation.options
         place = Place.found_or_made(options.store_places(), options.session)
-        command = _command(invocation, PUBLISH, place.directory, str(status), directory, key or NONE)
+        command = _command(invocation, MAKER, PUBLISH, place.directory, str(status), directory, key or NONE)
         os.execve(command[0], command, _environment())
     except Exception as exc:
         _say_none_is_kept(exc)
@@ -45,9 +45,8 @@ def write_into_file(invocation: "Invocation") -> None:
     status = 0
     if speaks_for_job(os.environ):
         try:
-            _check(invocation)
-            words = [sys.executable, "-I", os.path.join(PACKAGE_DIRECTORY, *INTO_FILE), invocation.options.warm_file]
-            os.execve(words[0], [*words, invocation.python, *sys.orig_argv[1:]], _environment())
+            command = _command(invocation, INTO_FILE, invocation.options.warm_file)
+            os.execve(command[0], command, _environment())
         except Exception as exc:
             say(f"mpiimport: no image is made: {exc or type(exc).__name__}")
             status = 1
@@ -63,7 +62,7 @@ class Maker:
         place = Place.found_or_made(options.store_places(), options.session)
         # Nobody can come to it, so it goes with the last process that has it.
         self._store = place.create({}, options)
-        command = _command(invocation, MAKE, self._store.directory, key or NONE)
+        command = _command(invocation, MAKER, MAKE, self._store.directory, key or NONE)
         self._process = os.posix_spawn(command[0], command, _environment())
 
     @classmethod
@@ -82,20 +81,15 @@ class Maker:
         return self._store, {name: os.stat(self._store.path(name)).st_size for name in sorted(found)}
 
 
-def _command(invocation: "Invocation", *words: str) -> list[str]:
-    """Return what starts the maker. Raises OSError, where no image can be of use."""
-    _check(invocation)
-    maker = os.path.join(PACKAGE_DIRECTORY, *MAKER)
-    # Options of the interpreter stand there, too.
-    return [sys.executable, "-I", maker, *words, invocation.python, *sys.orig_argv[1:]]
-
-
-def _check(invocation: "Invocation") -> None:
-    """Raise OSError where no image can be of use."""
+def _command(invocation: "Invocation", maker: tuple[str, ...], *words: str) -> list[str]:
+    """Return what starts a maker. Raises OSError, where no image can be of use."""
     if not invocation.python:
         raise OSError(NO_DOOR)
     if invocation.program.kind not in (SCRIPT, MODULE):
         raise OSError(NO_PROGRAM)
+    # Options of the interpreter stand there, too.
+    own = [sys.executable, "-I", os.path.join(PACKAGE_DIRECTORY, *maker), *words]
+    return [*own, invocation.python, *sys.orig_argv[1:]]
 
 
 def _environment() -> dict[str, str]:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 # The file of a store that says which links these are: directory -> name -> where it leads.
 LINKS = "links"
-# In one directory: each link takes some of the memory of the node.
-MOST_NAMES = 4096
 
 
 def pack(beside: dict[str, dict[str, str]]) -> bytes:

@@ -39,7 +39,8 @@ def room_for_store(candidates: list[str], most: Size = STORE_SIZE) -> int:
 
 
 class Store:
-    """An open store. ``directory``: where it is; ``executable``: libraries may be mapped from it."""
+    """An open store. ``directory``: where it is; ``executable``: libraries may be mapped from it; ``vouched``: nobody
+    looks whether the tree is as it was."""
 
     def __init__(self, directory: str, lock: int, kept: bool = False) -> None:
         """``lock``: the descriptor of the lock, locked; each process has opened it by itself.
@@ -48,6 +49,7 @@ class Store:
         """
         self.directory = directory
         self.kept = kept
+        self.vouched = False
         self._lock: OpenFile | None = OpenFile(lock)
         self._pid = os.getpid()
         self._code: OpenFile | None = None
