@@ -68,23 +68,23 @@ func AsksForImage(environment []Variable) bool {
 
 // IsWarm says whether a warm image is wanted.
 func IsWarm(environment []Variable) bool {
-	value := valueOf(environment, ourvars.Warm)
-	return value != "" && value != "0"
+	return ourvars.IsWarm(warm(environment))
 }
 
-func valueOf(environment []Variable, name string) string {
-	value := ""
+// warm returns what is set of this option, as programs find it in their environment.
+func warm(environment []Variable) []string {
+	found := []string{}
 	for _, v := range environment {
-		if v.Change == Set && v.Name == name {
-			value = v.Value
+		if v.Change == Set && v.Name == ourvars.Warm {
+			found = []string{v.Name + "=" + v.Value}
 		}
 	}
-	return value
+	return found
 }
 
 // WarmFile returns the file from which a program is to start, or into which its image is to be written; empty where it is none.
 func WarmFile(environment []Variable) string {
-	return ourvars.WarmFile([]string{ourvars.Warm + "=" + valueOf(environment, ourvars.Warm)})
+	return ourvars.WarmFile(warm(environment))
 }
 
 // placeStore brings a place for the store, unless the profile or the caller names one.

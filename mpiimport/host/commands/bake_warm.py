@@ -1,6 +1,5 @@
 """``mpiimport bake --warm FILE -- COMMAND``: an image of an interpreter that has imported a program's modules."""
 
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -12,6 +11,7 @@ from mpiimport.warm.maker import make
 from mpiimport.warm.memory_map import Refused
 
 from ..complaint import Complaint
+from .session import asking_to_fill
 
 PYTHON = re.compile(r"python[\d.]*")
 
@@ -35,18 +35,13 @@ def bake_warm(image: Path, command: list[str], without: tuple[str, ...] = ()) ->
 
 def _have_made(image: Path, command: list[str]) -> int:
     """Have the process make the image that the command starts by python-mpi, as the job will: in a container, say."""
-    if os.environ.get("MPIIMPORT") == "0":
-        raise Complaint("MPIIMPORT=0 switches everything off, so no image would be made; unset it")
+    environment = asking_to_fill("no image would be made")
     if not image.absolute().parent.is_dir() or image.is_dir():
         raise Complaint(f"no image is made: {image} is no name for a file")
-    asked = {
-        "MPIIMPORT": os.environ.get("MPIIMPORT") or "1",
-        "MPIIMPORT_FILL": "1",
-        "MPIIMPORT_WARM": str(image.absolute()),
-    }
+    environment["MPIIMPORT_WARM"] = str(image.absolute())
     before = _identity(image)
     try:
-        status = subprocess.run(command, env={**os.environ, **asked}, check=False).returncode
+        status = subprocess.run(command, env=environment, check=False).returncode
     except OSError as exc:
         raise Complaint(f"{command[0]} cannot be started: {exc.strerror}") from None
     if status == 0 and _identity(image) == before:

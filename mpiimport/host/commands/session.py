@@ -59,12 +59,10 @@ def start(command: list[str], warm: bool = False) -> int:
 
     ``warm``: its image is made, too.
     """
-    if os.environ.get("MPIIMPORT") == "0":
-        raise Complaint("MPIIMPORT=0 switches everything off, so no store would be filled; unset it")
+    environment = asking_to_fill("no store would be filled")
     place = kept_place()
     if place is not None:
         _forget_changed(place)
-    environment = {**os.environ, "MPIIMPORT_FILL": "1", "MPIIMPORT": os.environ.get("MPIIMPORT") or "1"}
     if warm or _options().warm_file:
         # A file is for jobs to start from: `mpiimport bake --warm` writes it.
         environment["MPIIMPORT_WARM"] = "1" if warm else "0"
@@ -73,6 +71,16 @@ def start(command: list[str], warm: bool = False) -> int:
     if status == 0 and place is not None:
         _remember(place, command, environment)
     return status
+
+
+def asking_to_fill(else_: str) -> dict[str, str]:
+    """Return the environment in which programs fill a store, or make an image, and are not run.
+
+    ``else_``: what would come of it if mpiimport is switched off. Raises Complaint then.
+    """
+    if os.environ.get("MPIIMPORT") == "0":
+        raise Complaint(f"MPIIMPORT=0 switches everything off, so {else_}; unset it")
+    return {**os.environ, "MPIIMPORT_FILL": "1", "MPIIMPORT": os.environ.get("MPIIMPORT") or "1"}
 
 
 def _forget_changed(place: Place) -> list[str]:

@@ -79,8 +79,7 @@ func IsForTasks(env []string) bool {
 
 func isOn(env []string) bool {
 	mode, _ := environ.Get(env, ourvars.Mode)
-	value, _ := environ.Get(env, ourvars.Warm)
-	return mode != "0" && value != "" && value != "0"
+	return mode != "0" && ourvars.IsWarm(env)
 }
 
 func on(env []string, option string) bool {

@@ -47,6 +47,12 @@ const (
 // Warm is an option: whether an image is wanted.
 const Warm = OptionPrefix + "WARM"
 
+// IsWarm says whether an image is wanted, a kept one or a file.
+func IsWarm(env []string) bool {
+	value, _ := environ.Get(env, Warm)
+	return value != "" && value != "0"
+}
+
 // WarmFile returns the file that Warm names; it is empty where Warm says yes or no.
 func WarmFile(env []string) string {
 	value, _ := environ.Get(env, Warm)
