@@ -1,20 +1,19 @@
 """Ranks of a session have MPI from the store of their node, where MPI finds beside its libraries what it looks for."""
 
 import json
-import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from lab.cluster import Cluster, ClusterMpi, python_tree
-from lab.filesystem import FILE_SYSTEM_TYPE, SharedFileSystem
-from lab.ranks import Mpi, Outcome, run
+from lab.cluster import Cluster, python_tree
+from lab.filesystem import SharedFileSystem
+from lab.ranks import Mpi, Outcome
 from tests.conftest import Job
 
-NODES, RANKS = 2, 4
+from .batch_job import NODES, RANKS, BatchJob
+
 TEXT = """
 import json
 import numpy
@@ -31,55 +30,23 @@ print(json.dumps([said, sorted(mapped)]), flush=True)
 """
 
 
-class Site:
-    """A cluster on whose nodes the Python tree and one MPI are those of a shared file system."""
-
-    def __init__(self, shared: SharedFileSystem, cluster: Cluster, mpi: Mpi, job: Job) -> None:
-        self.shared = shared
-        self._cluster = cluster
-        self.mpi: ClusterMpi = cluster.mpi(mpi, NODES, job.directory)
-        self._python_mpi = str(job.prefix / "bin" / "python-mpi")
-        self._mpiimport = str(job.prefix / "bin" / "mpiimport")
-        self._environment = job.environment(
-            self.mpi,
-            JOB_ID=f"{os.getpid()}x{job.directory.name}",
-            MPIIMPORT_KEEP_ON=FILE_SYSTEM_TYPE,
-            PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        )
-
-    def start(self, script: Path, **changes: str) -> Outcome:
-        """Start the session by one rank on each node."""
-        told = {"MPIIMPORT": "1", "MPIIMPORT_FILL": "1", **changes}
-        return self._run([*self.mpi.command(NODES), self._python_mpi, str(script)], told)
-
-    def run(self, script: Path, **changes: str) -> Outcome:
-        told = {"MPIIMPORT_KEEP": "session", **changes}
-        return self._run([*self.mpi.command(RANKS), self._python_mpi, str(script)], told)
-
-    def run_plainly(self, script: Path) -> Outcome:
-        return self._run([*self.mpi.command(RANKS), sys.executable, str(script)], {})
-
-    def with_mpi(self, mpi: Mpi, job: Job) -> "Site":
-        """The same nodes in the same session, with ranks of another MPI."""
-        return Site(self.shared, self._cluster, mpi, job)
-
-    def stop(self) -> Outcome:
-        return self._run([*self.mpi.command(NODES), self._mpiimport, "session", "stop"], {})
-
-    def _run(self, command: list[str], changes: dict[str, str]) -> Outcome:
-        return run(command, {**self._environment, **changes}, 120)
-
-
 @contextmanager
-def site(mpi: Mpi, job: Job) -> Iterator[Site]:
+def nodes_of(mpi: Mpi, job: Job) -> Iterator[tuple[Cluster, SharedFileSystem]]:
+    """A cluster on whose nodes the Python tree and one MPI are those of a shared file system."""
     home = job.directory.resolve()
     with SharedFileSystem(record=home / "operations") as shared, Cluster(NODES, home) as cluster:
         cluster.share(shared, *python_tree().values(), mpi.prefix)
-        made = Site(shared, cluster, mpi, job)
-        try:
-            yield made
-        finally:
-            made.stop()
+        yield cluster, shared
+
+
+@contextmanager
+def session_of(batch: BatchJob, script: Path) -> Iterator[None]:
+    begun = batch.begin(script)
+    assert begun.status == 0, begun
+    try:
+        yield
+    finally:
+        batch.session("stop")
 
 
 def found_in(outcome: Outcome) -> tuple[list[object], list[list[str]]]:
@@ -104,13 +71,13 @@ def test_ranks_map_mpi_from_the_store(
 ) -> None:
     """The one Intel MPI that these machines have comes without libfabric, and spans no nodes."""
     script, mpi = job.script(TEXT), mpis[implementation]
-    with site(mpi, job) as here:
-        plain = here.run_plainly(script)
-        begun = here.start(script, MPIIMPORT_WARM=warm)
-        assert begun.status == 0, begun
-        here.shared.remount()
-        outcome = here.run(script, MPIIMPORT_WARM=warm)
-        operations = here.shared.operations()
+    with nodes_of(mpi, job) as (cluster, shared):
+        batch = BatchJob(cluster, job, mpi, warm)
+        plain = batch.run_plainly(script)
+        with session_of(batch, script):
+            shared.remount()
+            outcome = batch.run(script)
+            operations = shared.operations()
     assert outcome.ours() == [], outcome
     (said, mapped), (as_plainly, originals) = found_in(outcome), found_in(plain)
     assert said == as_plainly
@@ -129,11 +96,10 @@ def test_ranks_map_mpi_from_the_store(
 @pytest.mark.full
 def test_a_job_with_another_mpi_has_that(lab: None, mpis: dict[str, Mpi], job: Job) -> None:
     script = job.script(TEXT)
-    with site(mpis["mpich"], job) as here:
-        begun = here.start(script)
-        assert begun.status == 0, begun
-        other = here.with_mpi(mpis["openmpi"], job)
-        outcome, plain = other.run(script), other.run_plainly(script)
+    with nodes_of(mpis["mpich"], job) as (cluster, _):
+        other = BatchJob(cluster, job, mpis["openmpi"], "0")
+        with session_of(BatchJob(cluster, job, mpis["mpich"], "0"), script):
+            outcome, plain = other.run(script), other.run_plainly(script)
     (said, mapped), (as_plainly, _) = found_in(outcome), found_in(plain)
     assert said == as_plainly
     assert all(sum("libmpi.so" in path for path in libraries) == 1 for libraries in mapped)
@@ -143,11 +109,11 @@ def test_a_job_with_another_mpi_has_that(lab: None, mpis: dict[str, Mpi], job: J
 @pytest.mark.full
 def test_a_job_that_searches_elsewhere_has_what_it_finds(lab: None, mpich: Mpi, job: Job) -> None:
     script = job.script(TEXT)
-    with site(mpich, job) as here:
-        begun = here.start(script)
-        assert begun.status == 0, begun
-        outcome = here.run(script, LD_LIBRARY_PATH=str(job.directory))
-        plain = here.run_plainly(script)
+    with nodes_of(mpich, job) as (cluster, _):
+        batch = BatchJob(cluster, job, mpich, "0")
+        with session_of(batch, script):
+            outcome = batch.run(script, LD_LIBRARY_PATH=str(job.directory))
+        plain = batch.run_plainly(script)
     (said, mapped), (as_plainly, originals) = found_in(outcome), found_in(plain)
     assert said == as_plainly
     mpi = [

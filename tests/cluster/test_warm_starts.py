@@ -1,18 +1,16 @@
 """Ranks on several nodes that start from one warm image: the shared tree is asked for nothing."""
 
-import os
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from lab.cluster import Cluster, ClusterMpi
-from lab.filesystem import FILE_SYSTEM_TYPE, SharedFileSystem
-from lab.ranks import Mpi, Outcome, run
+from lab.cluster import Cluster
+from lab.filesystem import SharedFileSystem
+from lab.ranks import Mpi
 from tests.conftest import Job
 
-NODES, RANKS = 2, 4
+from .batch_job import NODES, RANKS, BatchJob
+
 TEXT = """
 import numpy, scipy.interpolate
 import os, sys
@@ -22,40 +20,9 @@ print(os.uname().nodename, "warm" if warm else "fresh", numpy.arange(5).sum(), s
 """
 
 
-class Warm:
-    """Starts jobs of one batch job over the nodes by ``python-mpi``."""
-
-    def __init__(self, cluster: Cluster, job: Job, mpi: Mpi) -> None:
-        self.job = job
-        self.mpi: ClusterMpi = cluster.mpi(mpi, NODES, job.directory)
-        self._environment = job.environment(
-            self.mpi,
-            # As a batch system names its jobs; of Slurm Open MPI would expect more.
-            JOB_ID=f"{os.getpid()}x{job.directory.name}",
-            MPIIMPORT_KEEP_ON=FILE_SYSTEM_TYPE,
-            PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        )
-        self._bin = job.prefix / "bin"
-
-    def begin(self, script: Path, ranks: int = NODES, **changes: str) -> Outcome:
-        """Keep a store and an image on each node, by one rank there, or by several."""
-        command = [*self.mpi.command(ranks), str(self._bin / "python-mpi"), str(script)]
-        return self._run(command, MPIIMPORT="1", MPIIMPORT_FILL="1", MPIIMPORT_WARM="1", **changes)
-
-    def run(self, script: Path, *words: str, **changes: str) -> Outcome:
-        command = [*self.mpi.command(RANKS), str(self._bin / "python-mpi"), str(script), *words]
-        return self._run(command, **{"MPIIMPORT_KEEP": "session", "MPIIMPORT_WARM": "1", **changes})
-
-    def session(self, *words: str) -> Outcome:
-        return self._run([*self.mpi.command(NODES), str(self._bin / "mpiimport"), "session", *words])
-
-    def _run(self, command: list[str], **changes: str) -> Outcome:
-        return run(command, {**self._environment, **changes}, 120, self.job.directory)
-
-
 @pytest.fixture
-def warm(cluster: Cluster, job: Job, mpich: Mpi) -> Iterator[Warm]:
-    warm = Warm(cluster, job, mpich)
+def warm(cluster: Cluster, job: Job, mpich: Mpi) -> Iterator[BatchJob]:
+    warm = BatchJob(cluster, job, mpich)
     yield warm
     warm.session("stop")
 
@@ -65,7 +32,7 @@ def on_all_nodes(found: str) -> list[str]:
 
 
 @pytest.mark.parametrize("more", ["", "def late():\n    import xmlrpc.client\nlate()", "from mpi4py import MPI"])
-def test_ranks_ask_the_tree_for_nothing(warm: Warm, shared: SharedFileSystem, more: str) -> None:
+def test_ranks_ask_the_tree_for_nothing(warm: BatchJob, shared: SharedFileSystem, more: str) -> None:
     """What is not in the image, they have from the kept store."""
     script = warm.job.script(TEXT + more)
     begun = warm.begin(script)
@@ -82,7 +49,7 @@ def test_ranks_ask_the_tree_for_nothing(warm: Warm, shared: SharedFileSystem, mo
     assert len(asked) <= (5 * NODES if "MPI" in more else 0)
 
 
-def test_one_node_makes_the_image_for_all(warm: Warm) -> None:
+def test_one_node_makes_the_image_for_all(warm: BatchJob) -> None:
     script = warm.job.script(TEXT)
     begun = warm.begin(script)
     assert (begun.status, begun.stdout) == (0, ""), begun
@@ -95,7 +62,7 @@ def test_one_node_makes_the_image_for_all(warm: Warm) -> None:
     assert (outcome.stderr, outcome.lines()) == ("", on_all_nodes("warm 10 []"))
 
 
-def test_all_nodes_know_why_there_is_no_image(warm: Warm) -> None:
+def test_all_nodes_know_why_there_is_no_image(warm: BatchJob) -> None:
     script = warm.job.script("print('plain')")
     begun = warm.begin(script)
     assert begun.status == 1
