@@ -22,3 +22,14 @@ def keep_on_all_nodes(mpi: ClusterMpi, words: list[str], environment: dict[str, 
     outcome = run([*mpi.command(len(mpi.nodes)), *words], {**environment, "MPIIMPORT_FILL": "1"}, SECONDS, directory)
     if outcome.status != 0:
         raise SystemExit(f"no session was started: {outcome.stderr[-4000:]}")
+
+
+def end_on_all_nodes(mpi: ClusterMpi, prefix: Path, environment: dict[str, str], directory: Path) -> None:
+    """Have each node remove what it keeps: all nodes of the lab share the memory of one machine.
+
+    Raises SystemExit with what was said where a node does not.
+    """
+    words = [*mpi.command(len(mpi.nodes)), str(prefix / "bin" / "mpiimport"), "session", "stop"]
+    outcome = run(words, environment, SECONDS, directory)
+    if outcome.status != 0:
+        raise SystemExit(f"a session did not stop: {outcome.stdout[-1000:]}{outcome.stderr[-4000:]}")

@@ -124,7 +124,10 @@ def can_be_fitted(runs: Sequence[dict[str, Any]]) -> bool:
 
 
 def select(runs: Sequence[dict[str, Any]], way: str, everything: bool) -> list[dict[str, Any]]:
-    return [run for run in runs if (run["workload"], run["way"], run["everything"]) == ("scipy", way, everything)]
+    """Choose the runs of the first workload that are of one kind: the session of a node alone keeps no MPI."""
+    least = 2 if way == "warm" and everything else 1
+    chosen = [run for run in runs if (run["workload"], run["way"], run["everything"]) == ("scipy", way, everything)]
+    return [run for run in chosen if run["nodes"] >= least]
 
 
 def fit_count(runs: Sequence[dict[str, Any]], counts: Sequence[float]) -> Count:

@@ -29,7 +29,7 @@ from benchmarks.measuring.contenders import (
 )
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.operations import MARK, by_rank, mean_by_place
-from benchmarks.measuring.sessions import keep_on_all_nodes
+from benchmarks.measuring.sessions import end_on_all_nodes, keep_on_all_nodes
 from benchmarks.workloads import WORKLOADS, prepare
 from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem
@@ -175,6 +175,8 @@ def measure(setting: Setting, ways: list[str], prefix: Path, mpi: Mpi, cache: Pa
             if began.in_session:
                 begin(began, site)
             yield {**dataclasses.asdict(setting), "way": way, **launch(setting.ranks, began, site)}
+            if began.in_session:
+                end(began, site, prefix)
 
 
 @contextmanager
@@ -210,6 +212,12 @@ def begin(start: Start, site: Site) -> dict[str, Any]:
     began = time.monotonic()
     keep_on_all_nodes(mpi, [*start.python, str(home / start.program)], environment, home)
     return {"metadata": site.shared.load().total.metadata, "wall": round(time.monotonic() - began, 3)}
+
+
+def end(start: Start, site: Site, prefix: Path) -> None:
+    """Have every node give back the memory of what it keeps."""
+    home, mpi = site.cluster.home, site.cluster.mpi(site.mpi)
+    end_on_all_nodes(mpi, prefix, clean_environment(**start.environment), home)
 
 
 def launch(ranks: int, start: Start, site: Site) -> dict[str, Any]:

@@ -49,10 +49,10 @@ class Mounts:
             kind = self._image_on
         if kind in self._telling:
             return ""
-        return (
-            f"{path} lies on {kind or 'a file system of unknown kind'}, where files may change unseen; if they do not, "
-            "name its type in MPIIMPORT_KEEP_ON"
-        )
+        said = f"{path} lies on {kind or 'a file system of unknown kind'}, where files may change unseen"
+        if kind == OVERLAY and not self._image_on:
+            return f"{said}; of a container's image only programs of its caller are told, where stores are kept"
+        return f"{said}; if they do not, name its type in MPIIMPORT_KEEP_ON"
 
     def is_sealed(self, path: str, device: int) -> bool:
         """Tell whether a path lies in an image that is a file: of another one the key is another."""
