@@ -124,8 +124,8 @@ def can_be_fitted(runs: Sequence[dict[str, Any]]) -> bool:
 
 
 def select(runs: Sequence[dict[str, Any]], way: str, everything: bool) -> list[dict[str, Any]]:
-    """Choose the runs of the first workload that are of one kind: the session of a node alone keeps no MPI."""
-    least = 2 if way == "warm" and everything else 1
+    """Choose the runs of the first workload that are of one kind: the session of a node alone leaves libraries out."""
+    least = 2 if way == "warm" else 1
     chosen = [run for run in runs if (run["workload"], run["way"], run["everything"]) == ("scipy", way, everything)]
     return [run for run in chosen if run["nodes"] >= least]
 
@@ -135,7 +135,8 @@ def fit_count(runs: Sequence[dict[str, Any]], counts: Sequence[float]) -> Count:
     rows = numpy.array([[1, run["nodes"], run["ranks"] - run["nodes"]] for run in runs]).reshape(-1, 3)
     if numpy.linalg.matrix_rank(rows) < 3:
         raise ValueError("the lab's results need runs of three sizes, in ranks and in nodes")
-    weights = 1 / numpy.array(counts)
+    # A job may ask for nothing.
+    weights = 1 / numpy.maximum(counts, 1)
     solution, *_ = numpy.linalg.lstsq(rows * weights[:, None], numpy.ones(len(counts)), rcond=None)
     return Count(*map(float, solution))
 
