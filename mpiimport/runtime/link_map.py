@@ -7,6 +7,8 @@ from .c_functions import address, ctypes_core, open_library
 RTLD_DI_LINKMAP = 2
 # What glibc has for itself of an entry (its include/link.h): the entry, its namespace, and further names.
 PRIVATE = ("l_real", "l_ns", "l_libname")
+# All of an entry, in words of 8 bytes, for any version of glibc; behind it are names.
+WORDS = 136
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ class LinkMap:
         public = ("l_addr", self._pointer), ("l_name", text), ("l_ld", self._pointer), ("l_next", self._pointer)
         private = (("l_prev", self._pointer), *((name, self._pointer) for name in PRIVATE))
         self._entry: Any = type("link_map", (library.Structure,), {"_fields_": (*public, *private)})
+        word = type("word", (library._SimpleCData,), {"_type_": "L"})
+        self._words: Any = type("words", (library.Array,), {"_type_": word, "_length_": WORDS})
         parts = ("name", self._pointer), ("next", self._pointer), ("dont_free", self._pointer)
         self._further_name: Any = type("libname_list", (library.Structure,), {"_fields_": parts})
         program = open_library(None)
@@ -60,12 +64,12 @@ class LinkMap:
     def add_name(self, handle: int, name: str) -> bool:
         """Have ``dlopen`` know a library, whose handle is never closed, by a further name; tell whether it does.
 
-        These names are glibc's own matter: an entry that is not as expected is left as it is.
+        These names are glibc's own matter: an entry that is not one of its is left as it is.
         """
         self.names()
         entry = self._of(handle)
         found = self._entry.from_address(entry)
-        if found.l_real != entry or found.l_ns or not found.l_libname:
+        if not self._is_as_expected(entry):
             return False
         added = self._malloc(self._library.sizeof(self._further_name))
         further, first = (self._further_name.from_address(place) for place in (added, found.l_libname))
@@ -75,6 +79,27 @@ class LinkMap:
         self._names.add(name)
         self._last = entry
         return True
+
+    def stand_for(self, handle: int, own: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Have ``dlopen`` take a library for another file, by whichever path it comes to that; tell whether it does.
+
+        ``own``, ``other``: device and inode. glibc compares the pair that it has kept of each entry, which is found by
+        what it is: an entry with it at no place, or at two, is left as it is.
+        """
+        entry = self._of(handle)
+        if not self._is_as_expected(entry):
+            return False
+        words = self._words.from_address(entry)
+        found = [place for place in range(WORDS - 1) if (words[place], words[place + 1]) == own]
+        if len(found) != 1:
+            return False
+        words[found[0]], words[found[0] + 1] = other
+        return True
+
+    def _is_as_expected(self, entry: int) -> bool:
+        """Tell whether an entry is one of glibc's."""
+        found = self._entry.from_address(entry)
+        return found.l_real == entry and not found.l_ns and bool(found.l_libname)
 
     def _of(self, handle: int) -> int:
         entry = self._pointer()

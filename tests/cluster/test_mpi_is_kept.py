@@ -29,6 +29,23 @@ said = [os.uname().nodename, world.rank, ring, total.sum(), MPI.Get_library_vers
 print(json.dumps([said, sorted(mapped)]), flush=True)
 """
 
+# Past mpiimport: what a library in C does.
+OPENS = """
+import ctypes, os
+from mpi4py import MPI
+program = ctypes.CDLL(None)
+program.dlopen.restype = program.dlsym.restype = ctypes.c_void_p
+found = []
+for path in {paths}:
+    handle = ctypes.c_void_p(program.dlopen(os.fsencode(path), os.RTLD_NOW))
+    started = ctypes.c_int()
+    ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(program.dlsym(handle, b"MPI_Initialized"))(ctypes.byref(started))
+    found.append(started.value)
+with open("/proc/self/maps") as maps:
+    mapped = {{line.split()[-1] for line in maps if "/libmpi.so" in line}}
+print(found, len(mapped), flush=True)
+"""
+
 
 @contextmanager
 def nodes_of(mpi: Mpi, job: Job) -> Iterator[tuple[Cluster, SharedFileSystem]]:
@@ -91,6 +108,26 @@ def test_ranks_map_mpi_from_the_store(
     assert len(ranks) == RANKS
     if (implementation, warm) == ("mpich", "1"):
         assert not [each for each in operations if each.pid in ranks and each.name == "open"]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("implementation", ["mpich", "openmpi"])
+def test_c_code_has_the_same_mpi_by_whichever_path(
+    lab: None, mpis: dict[str, Mpi], implementation: str, job: Job
+) -> None:
+    mpi = mpis[implementation]
+    (job.directory / "default").symlink_to(mpi.prefix)
+    paths = [
+        str(mpi.prefix / "lib" / ".." / "lib" / mpi.library.name),
+        str(job.directory / "default" / "lib" / mpi.library.name),
+    ]
+    script = job.script(OPENS.format(paths=paths))
+    with nodes_of(mpi, job) as (cluster, _):
+        batch = BatchJob(cluster, job, mpi, "0")
+        with session_of(batch, script):
+            outcome = batch.run(script)
+    assert outcome.status == 0, outcome
+    assert outcome.lines() == ["[1, 1] 1"] * RANKS
 
 
 @pytest.mark.full

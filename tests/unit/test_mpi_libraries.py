@@ -69,7 +69,7 @@ def prefix(tmp_path: Path) -> Path:
     )
     (prefix / "lib" / "etc").mkdir()
     (prefix / "lib" / "etc" / "number").write_text("2\n")
-    # As installations name the version that counts.
+    # As sites name the version that counts.
     (tmp_path / "current").symlink_to("mpi")
     return prefix
 
@@ -96,7 +96,8 @@ from types import SimpleNamespace
 from mpiimport.runtime.serving.libraries import StagedLibraries
 from mpiimport.runtime.store.store import library_name
 directory, mpi, staged, prefix = json.loads(sys.argv[1])
-index = SimpleNamespace(needs={}, aliases={}, mpi=mpi, libraries=dict.fromkeys(staged))
+from mpiimport.runtime.listing import stamp_of
+index = SimpleNamespace(needs={}, aliases={}, mpi=mpi, libraries={path: stamp_of(path) for path in staged})
 store = SimpleNamespace(executable=True, path=lambda name: f"{directory}/{name}", is_sealed=lambda name: True)
 libraries = StagedLibraries(index, store, lambda: None)
 libraries.redirect_ctypes()
@@ -105,7 +106,7 @@ told = [ctypes.CDLL(f"{prefix}/lib/libtop.so.12", int(sys.argv[2])).top()]
 opened = ctypes.CDLL(None).dlopen
 opened.restype = ctypes.c_void_p
 for name in ("lib/libtop.so.12", "lib/libtop.so", "lib/deep/libopens.so.1"):
-    for way in (prefix, f"{os.path.dirname(prefix)}/current"):
+    for way in (prefix, f"{prefix}/lib/..", f"{os.path.dirname(prefix)}/current"):
         assert opened(os.fsencode(f"{way}/{name}"), os.RTLD_NOW)
 assert opened(b"libtop.so.12", os.RTLD_NOW | os.RTLD_NOLOAD)
 with open("/proc/self/maps") as maps:

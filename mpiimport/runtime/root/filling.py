@@ -4,7 +4,7 @@ from .. import time
 from .learning import Learning
 from .rehearsal import Rehearsal
 from .snapshot import take_snapshot
-from .witnesses import check_settled
+from .witnesses import SECOND, SETTLED, JustChanged, check_settled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,15 +61,24 @@ def read_to_keep(
     ``loaded``: as for ``fill``; ``wanted``: modules that processes of the program have missed; ``nodes``: how many get
     the store; ``room``: tells the bytes that each of them has for it; ``mpi``: what is to be in it of MPI.
     """
-    began = time.time_ns()
-    with Rehearsal(answers, before_site) as site:
-        learning = Learning.of(program, options.manifests)
-        if wanted:
-            learning.known.imported |= wanted
-            learning.add(wanted)
-        snapshot = take_snapshot(program, options, learning, loaded, answers, nodes, room, site, kept=True, mpi=mpi)
-    check_settled(snapshot.witnesses, began, options.keep_on)
-    return snapshot
+    patience = 1 if options.fill else 0
+    while True:
+        began = time.time_ns()
+        with Rehearsal(answers, before_site) as site:
+            learning = Learning.of(program, options.manifests)
+            if wanted:
+                learning.known.imported |= wanted
+                learning.add(wanted)
+            snapshot = take_snapshot(program, options, learning, loaded, answers, nodes, room, site, kept=True, mpi=mpi)
+        try:
+            check_settled(snapshot.witnesses, began, options.keep_on)
+            return snapshot
+        except JustChanged:
+            # Whoever asks for a store rather waits than asks again.
+            if patience <= 0:
+                raise
+            patience -= 1
+            time.sleep(SETTLED / SECOND)
 
 
 def _write(snapshot: "Snapshot", store: "Store") -> None:

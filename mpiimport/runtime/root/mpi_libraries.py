@@ -65,33 +65,17 @@ class MpiLibraries:
         return sorted(own | {os.path.dirname(directory) for directory in own})
 
     def also(self) -> dict[str, list[str]]:
-        """Map libraries to other paths by which somebody may open them.
-
-        These are the real ones, links that lie beside them, and each by way of links that lie beside a directory above.
-        """
-        above = self._directory_links()
+        """Map libraries to other paths by which somebody may open them: the real ones, links that lie beside them."""
         found: dict[str, list[str]] = {}
         for real, path in self.paths.items():
             if path == self.module:
                 continue
-            directory, name = os.path.split(path)
-            links = self._names_of_links(directory)
-            same = [link for link in links if os.path.realpath(os.path.join(directory, link)) == real]
-            resolved = os.path.realpath(directory)
-            ways = [link + resolved[len(to) :] for link, to in above.items() if f"{resolved}/".startswith(f"{to}/")]
-            names = {os.path.join(each, name) for name in (name, *same) for each in (directory, resolved, *ways)}
-            found[path] = sorted((names | {real}) - {path})
+            directory = os.path.dirname(path)
+            links = [name for name, is_link in self._listed[directory].items() if is_link]
+            same = [name for name in links if os.path.realpath(os.path.join(directory, name)) == real]
+            names = {os.path.join(each, name) for name in same for each in (directory, os.path.realpath(directory))}
+            found[path] = sorted(names | {real} - {path})
         return found
-
-    def _directory_links(self) -> dict[str, str]:
-        """Map links that lie beside directories of libraries, or beside what is above these, to where they lead."""
-        listed = {os.path.realpath(directory) for directory in self._listed}
-        links = (os.path.join(each, name) for each in self._listed for name in self._names_of_links(each))
-        resolved = {link: os.path.realpath(link) for link in links}
-        return {link: to for link, to in resolved.items() if to in listed}
-
-    def _names_of_links(self, directory: str) -> list[str]:
-        return [name for name, is_link in self._listed[directory].items() if is_link]
 
     def beside(self) -> dict[str, dict[str, str]]:
         """Map the directories to the names in them, and these to where a link in the store is to lead.

@@ -27,6 +27,10 @@ class Unsettled(Exception):
     """What was read may change, or have changed, unseen: the message names it."""
 
 
+class JustChanged(Unsettled):
+    """What was read has changed a moment ago: in SETTLED from now it would be true."""
+
+
 class Mounts:
     """What is mounted where paths lie. Whoever started a container has told which image its own tree is of."""
 
@@ -127,7 +131,7 @@ def _cache(path: str) -> "Iterator[str]":
 
 
 def check_settled(witnesses: Witnesses, began: int, told: tuple[str, ...]) -> None:
-    """Raise Unsettled where a path has changed since ``began`` (ns), or shortly before, or may change unseen.
+    """Raise Unsettled where a path has changed since ``began`` (ns), or shortly before (JustChanged), or may unseen.
 
     ``told``: types of file systems on which nothing does.
     """
@@ -142,7 +146,7 @@ def check_settled(witnesses: Witnesses, began: int, told: tuple[str, ...]) -> No
             raise Unsettled(reason)
         _, changed, *_ = found
         if changed > began - SETTLED and not mounts.is_sealed(path, device):
-            raise Unsettled(f"{path} has just changed, or the clock of its file system is ahead; try again")
+            raise JustChanged(f"{path} has just changed, or the clock of its file system is ahead; try again")
         # Others of the image have not got it, and two that write at one moment may write the same stamps.
         if made is not None and changed >= made and mounts.has_in_image(path, device):
             raise Unsettled(

@@ -4,6 +4,7 @@ import sys
 
 from .. import open, os
 from ..c_functions import open_library
+from ..file_systems import mount_of
 from ..link_map import LinkMap
 from ..option_table import LAZY
 from ..store.store import library_name
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 class StagedLibraries:
     """The libraries of one store, as far as this process has mapped them.
 
-    A copy gets the name of its original in ld.so's list. So whoever opens the original, from C too, gets the copy that
-    is mapped, and C code that asks for its own place (``dladdr``) is told the original one. A library of MPI's that
-    opens others is told the place of its copy: what it looks for beside itself is there (``store.links``).
+    A copy gets the name of its original in ld.so's list, and the inode. So whoever opens the original by any path, from
+    C too, gets the copy that is mapped, and C code that asks for its own place (``dladdr``) is told the original one. A
+    library of MPI's that opens others is told the place of its copy: what it looks for beside itself is there
+    (``store.links``).
     """
 
     def __init__(self, index: "Index", store: "Store", report_damage: "Callable[[], None]") -> None:
@@ -32,13 +34,14 @@ class StagedLibraries:
         self._aliases = index.aliases
         self._mpi = index.mpi
         self._real = {path: real for real, path in index.aliases.items()}
-        self._staged = index.libraries.keys() if store.executable else frozenset()
+        self._staged = index.libraries if store.executable else {}
         self._store = store
         self._link_map: LinkMap | None = None
         self._loaded: set[str] = set()
         self._copied: set[str] = set()
         self._redirected: set[int] = set()
         self._real_directories: dict[str, str] = {}
+        self._devices: dict[str, str] = {}
         # What was asked for by other paths, looked at once.
         self._known: dict[str, str] = {}
 
@@ -127,10 +130,28 @@ class StagedLibraries:
                 link_map.rename(handle, path)
             for name in also:
                 link_map.add_name(handle, name)
+                if looks_beside:
+                    # Whoever begins at its place comes to a link of that name there.
+                    link_map.add_name(handle, self._store.path(library_name(name)))
+            if path not in self._needs:
+                # Modules are opened by the import system alone.
+                self._take_inode(link_map, handle, path, os.stat(copy))
         except (ImportError, OSError):
             return False
         self._copied.add(path)
         return True
+
+    def _take_inode(self, link_map: LinkMap, handle: int, path: str, copy: os.stat_result) -> None:
+        """Have ld.so take a copy for the original, whose file system is not asked for that."""
+        *_, inode = self._staged[path]
+        real = self._real.get(path, path)
+        directory = os.path.dirname(real)
+        if directory not in self._devices:
+            self._devices[directory] = mount_of(real)[1]
+        major, _, minor = self._devices[directory].partition(":")
+        if major:
+            device = os.makedev(int(major), int(minor))
+            link_map.stand_for(handle, (copy.st_dev, copy.st_ino), (device, inode))
 
     def _mapped(self) -> frozenset[str]:
         """Return the names of the libraries that are mapped, as ld.so has them."""
