@@ -66,6 +66,7 @@ void PyOS_AfterFork_Child(void);
 void Py_IncRef(object *);
 void PyObject_GC_Track(void *);
 void PyObject_GC_UnTrack(void *);
+void PyType_Modified(object *);
 void Py_DecRef(object *);
 extern object *PyExc_KeyboardInterrupt, *PyExc_SystemExit;
 extern char **environ;
@@ -288,6 +289,13 @@ static object *look_at(object *self, object *passed_over) {
     return PyLong_FromUnsignedLong(0);
 }
 
+/* Nothing of a type is remembered from before one of its attributes was replaced. */
+static object *look_up_anew(object *self, object *type) {
+    (void)self;
+    PyType_Modified(type);
+    return PyLong_FromUnsignedLong(0);
+}
+
 /* A module that is there when all are cleared. */
 static object *keep(object *self, object *module) {
     (void)self;
@@ -322,6 +330,7 @@ static struct method methods[] = {
     {"after_fork", after_fork, NONE, "What the interpreter does around fork(2), in the child."},
     {"fork_alone", fork_alone, NONE, "A fork with the handlers of C alone, whose child ends at once."},
     {"look_at", look_at, ONE, "Let collections look at an object that they have passed over."},
+    {"look_up_anew", look_up_anew, ONE, "Forget what is remembered of a type's attributes."},
     {"keep", keep, ONE, "Let an object be there until the process ends."},
     {"place", place, NONE, "Address and size of what describes the stopped thread."},
     {"digest", digest_of, ONE, "The checksum of bytes."},

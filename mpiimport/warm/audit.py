@@ -14,7 +14,7 @@ from . import causes, registry
 from .key_files import key_files
 from .memory_map import Refused
 from .twins import Differences, State, begin_child, compare, two_processors
-from .witness import AFTER, FORK, HOST, NEVER, PROGRAM, SCRIPT, WHOLE, WORDS
+from .witness import AFTER, FORK, FRAMES, HOST, NEVER, PROGRAM, SCRIPT, WHOLE, WORDS
 
 HERE = Path(__file__).resolve().parent
 # Variables with directories where a program, and what it imports, are searched for.
@@ -25,6 +25,8 @@ FREEZE = str(HERE / "freeze.so")
 ROUNDS = 12
 SECONDS = 300
 NEEDS = "it needs "
+# Of what is noted of a module, all that is no variable.
+LOOKS = {WORDS, PROGRAM, HOST, FRAMES}
 
 
 @dataclass
@@ -132,8 +134,7 @@ class Audit:
         return {importer: f"{NEEDS}{NEVER}" for importer, name in seen["edges"] if name == NEVER and importer}
 
     def _by_reads(self, seen: dict[str, Any]) -> dict[str, str]:
-        why = {WORDS: WORDS, PROGRAM: PROGRAM, HOST: HOST}
-        reads = [(name, why[read]) for name, read in seen["reads"] if read in why and name]
+        reads = [(name, read) for name, read in seen["reads"] if read in LOOKS and name]
         return {name: f"it looks at {what}" for name, what in reads if not registry.answer(name, what)}
 
     def _by_place(self, asked: causes.Causes, seen: dict[str, Any]) -> dict[str, str]:
@@ -204,7 +205,7 @@ class Audit:
         verdict.whole = bool(whole)
         verdict.cores = any(cause == causes.CORES for _, cause in asked.asked)
         verdict.absent = asked.drivers.union(*(names for name, names in asked.beside.items() if name))
-        verdict.variables = asked.variables | (reads - {WHOLE, WORDS, PROGRAM, HOST}) | set(registry.ALWAYS)
+        verdict.variables = asked.variables | (reads - LOOKS - {WHOLE}) | set(registry.ALWAYS)
         ours = (str(self._directory), str(HERE))
         verdict.files = {(path, how) for path, how in key_files(asked) if not path.startswith(ours)}
         verdict.of_modules = asked.of_modules

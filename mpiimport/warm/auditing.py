@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from .witness import Witness
 
 
-def fork(extension: str) -> None:
-    """Show the recorder what pthread_atfork(3) has registered: an image is of a forked process."""
-    import _frozen_importlib
-    import _imp
-
-    freeze: Any = _imp.create_dynamic(_frozen_importlib.ModuleSpec("warm_freeze", None, origin=extension))
-    freeze.fork_alone()
-
-
 def load(package: str, name: str) -> "ModuleType":
     """Import a module of mpiimport, and leave none of them among the modules."""
     before = set(sys.modules)
@@ -93,7 +84,11 @@ def audit() -> None:
     witness = own.Witness()
     sys.meta_path.insert(0, witness)
     if plan["way"] == "causes":
+        making: Any = load(plan["package"], "mpiimport.warm.making")
+        freeze = witness.executing(own.OWN, lambda: making.load_extension(plan["freeze"]))
         witness.install()
+        frames: Any = load(plan["package"], "mpiimport.warm.frames")
+        frames.watch(witness, freeze)
     told = own.name_host(plan["host"]) if plan["way"] == "state" else []
     mask = posix.sched_getaffinity(0)
     failed, failure = do(plan, witness)
@@ -101,7 +96,8 @@ def audit() -> None:
     renewed, call_after = call_hooks(witness)
     sys.meta_path.remove(witness)
     if plan["way"] == "causes":
-        witness.executing(own.FORK, lambda: fork(plan["freeze"]))
+        # The recorder sees what pthread_atfork(3) has registered: an image is of a forked process.
+        witness.executing(own.FORK, freeze.fork_alone)
         call_after()
     found: dict[str, Any] = {"failed": failed, "edges": sorted(witness.edges), "reads": sorted(witness.reads)}
     found["bound"] = posix.sched_getaffinity(0) != mask

@@ -57,6 +57,7 @@ def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
             if name not in without:
                 remedy(start)
         program = _program([os.fsdecode(word) for word in start.words[start.own :]], expected)
+        _look_at_main(start)
         hooks: Any = sys.modules.get("mpiimport.warm.hooks")
         for function in hooks._after if hooks is not None else ():
             function()
@@ -69,6 +70,13 @@ def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
         os.execve(plain[0], plain, variables_of(start.freeze.environ()))
     status: int = start.freeze.run(program)
     return status
+
+
+def _look_at_main(start: Start) -> None:
+    """Have collections not pass over the program's module, which is the one that modules of the image have kept."""
+    main = sys.modules["__main__"]
+    start.freeze.look_at(main)
+    start.freeze.look_at(main.__dict__)
 
 
 def _program(words: list[str], expected: Expected) -> "list[Any]":
@@ -85,10 +93,6 @@ def _program(words: list[str], expected: Expected) -> "list[Any]":
         _look_at_directory(first, expected)
     if expected.script is not None:
         return expected.script.rest(program.text())
-    sys.modules["__main__"] = new_main()
-    if "__mp_main__" in sys.modules:
-        # multiprocessing gives it this name, too.
-        sys.modules["__mp_main__"] = sys.modules["__main__"]
     if expected.module is not None:
         doubt = expected.module.doubt(program)
         if doubt:

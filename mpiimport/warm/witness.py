@@ -25,6 +25,7 @@ WHOLE = "*"
 ON_BEHALF = {"inspect": "getmodule", "ctypes.util": "find_library"}
 # Stand for what a module looks at beside variables.
 WORDS, PROGRAM, HOST = "the command line", "the program's module", "the host's name"
+FRAMES = "the frames below its import"
 
 
 class Witness:

@@ -50,6 +50,13 @@ LEFT_OUT = {
     "variables of launchers": "import os\nVALUE = [name for name in os.environ if name.startswith('SLURM_')]",
     "own mappings": "VALUE = open('/proc/self/maps').read()",
     "temporary directory": "import tempfile\nVALUE = tempfile.mkdtemp()",
+    "outermost file": "import inspect\nVALUE = inspect.stack()[-1].filename",
+    "files below": "import traceback\nVALUE = [each.filename for each in traceback.extract_stack()]",
+    "whose import it is": "import sys\nframe = sys._getframe().f_back\n"
+    "while frame and 'importlib' in frame.f_code.co_filename: frame = frame.f_back\n"
+    "VALUE = frame.f_globals['__name__'] if frame else None",
+    "frame of an exception": "try: 1 / 0\nexcept ArithmeticError as exc: frame = exc.__traceback__.tb_frame\n"
+    "while frame.f_back: frame = frame.f_back\nVALUE = sorted(frame.f_globals)",
 }
 REFUSED = {
     "descriptor": ("VALUE = open('/dev/null')", "left a file open"),
@@ -74,6 +81,8 @@ EVERYDAY |= {
     "timer",
     "own mappings",
     "variables of launchers",
+    "outermost file",
+    "whose import it is",
 }
 
 
@@ -93,6 +102,40 @@ def test_what_no_other_process_can_have_is_left_out_or_refused_by_name(warm: War
     if "left out plant: " not in outcome.stdout:
         assert outcome.status == 1 and why and why in outcome.stderr, outcome
         assert not warm.image.exists()
+
+
+KEEPS = """
+import __main__, importlib, multiprocessing, sys
+found = [__main__, sys.modules["__main__"], sys.modules.get("__main__"), importlib.import_module("__main__")]
+found += [module for name, module in sys.modules.items() if name in ("__main__", "__mp_main__")]
+sys.modules["__main__"].given = 5
+"""
+LOOKS_AT_MAIN = """
+import plant, gc, sys
+value = [4]
+print([module.value for module in plant.found], {id(module) for module in plant.found} == {id(sys.modules[__name__])})
+print([each is globals() for each in gc.get_referrers(value)])
+print(given, sorted(vars(plant.found[0])))
+"""
+
+
+def test_the_programs_module_is_the_one_that_imports_have_kept(warm: Warm) -> None:
+    warm.module("plant", KEEPS)
+    script = warm.script(LOOKS_AT_MAIN)
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+
+
+def test_who_looks_no_further_than_at_who_imports_it_is_in_the_image(warm: Warm) -> None:
+    warm.module(
+        "part",
+        "import sys\nframe = sys._getframe()\nwhile frame.f_globals['__name__'] != 'plant':\n"
+        "    frame = frame.f_back\nNAME = frame.f_code.co_filename\ndel frame",
+    )
+    warm.module("plant", "import part")
+    script = warm.script("import plant\nprint(plant.part.NAME)")
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout
 
 
 def test_memory_that_is_wiped_in_a_fork_is_wiped_in_a_start(warm: Warm) -> None:
