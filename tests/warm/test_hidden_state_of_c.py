@@ -93,7 +93,7 @@ EVERYDAY_OF_C |= {"a device's driver", "entropy of a thread that is over"}
 
 
 def compiled(source: Path, warm: Warm, compiler: str = "gcc", *options: str) -> None:
-    """Compile a module of the source's name into those of ``warm``. ``options``: more words for the compiler, as libraries."""
+    """Compile a module of the source's name into those of ``warm``. ``options``: of the compiler, and libraries."""
     include = sysconfig.get_path("include")
     library = warm.modules / f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
     command = [compiler, "-w", "-D_GNU_SOURCE", "-shared", "-fPIC", f"-I{include}", str(source), "-o", str(library)]
