@@ -5,11 +5,12 @@
 #include "format.h"
 
 /* The program that leads here and knows how to start without an image, or 0, and the Python that it is to start, or 0; what
- * follows is for such a door alone. By the key the door knows the program; it is 0 for an image that was found by that. */
-extern char *door, *python, *key;
-/* Says to the door that there was no image to start from, and which Python to start. */
+ * follows is for such a door alone. The option of Python, or 0, is that of the image. By the key the door knows the program; it is 0 for an image that was found by that. */
+extern char *door, *python, *option, *key;
+/* Says to the door that there was no image to start from, which Python to start, and with which option. */
 #define FRESH "--fresh"
 #define PYTHON "--python"
+#define OPTION "--option"
 #define KEY "--key"
 /* A session vouches for the tree; somebody else says for the job what is to be said; nothing is to start, and the status says
  * whether it could. */

@@ -62,6 +62,10 @@ static char **keep_plain(char **at, char **program) {
         *at++ = copied(PYTHON);
         *at++ = copied(python);
     }
+    if (option) {
+        *at++ = copied(OPTION);
+        *at++ = copied(option);
+    }
     while ((*at++ = *program++))
         ;
     return kept;
@@ -77,7 +81,8 @@ static struct begin *keep_words(void) {
         size += length(text_at(own[i])) + 1;
     if (door) {
         size += length(door) + 1 + sizeof FRESH + (python ? sizeof PYTHON + length(python) + 1 : 0);
-        pointers += given_count + 5;
+        size += option ? sizeof OPTION + length(option) + 1 : 0;
+        pointers += given_count + 7;
     }
     for (word i = 0; i < MOST_NAMES; i++)
         if (open_name(i)) {

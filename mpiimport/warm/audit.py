@@ -14,7 +14,7 @@ from . import causes, registry
 from .key_files import key_files
 from .memory_map import Refused
 from .twins import Differences, State, begin_child, compare, two_processors
-from .witness import AFTER, FORK, FRAMES, HOST, NEVER, PROGRAM, SCRIPT, WHOLE, WORDS
+from .witness import AFTER, FRAMES, HOST, NEVER, PROGRAM, SCRIPT, WHOLE, WORDS
 
 HERE = Path(__file__).resolve().parent
 # Variables with directories where a program, and what it imports, are searched for.
@@ -78,7 +78,6 @@ class Audit:
         for _ in range(ROUNDS):
             seen = self._import(verdict.modules, "causes")
             asked = causes.read(self._directory / "log")
-            self._refuse_fork_handlers(asked)
             # What is tried and not there: whoever tries it goes on without.
             verdict.modules = [name for name in verdict.modules if name not in seen["failed"]]
             if seen["failure"]:
@@ -94,6 +93,8 @@ class Audit:
             differ = self._by_differences(differing, verdict, renewed)
             refused = {name: why for name, why in differ.items() if name not in used} | refused
             if not refused:
+                # What is left out may have brought handlers, too: only those of what stays count.
+                refuse_fork_handlers(asked)
                 self._fill(verdict, asked, seen)
                 return verdict
             self._leave_out(verdict, refused, seen["edges"])
@@ -119,12 +120,6 @@ class Audit:
             raise Refused(f"the imports of the audit ended with status {outcome.returncode}: {' '.join(last)}")
         found: dict[str, Any] = marshal.loads(output.read_bytes())
         return found
-
-    def _refuse_fork_handlers(self, asked: causes.Causes) -> None:
-        """Raise Refused where a library makes state anew in a forked process, for starts are no forks."""
-        wanted = sorted(cause for name, cause in asked.asked if name == FORK)
-        if wanted:
-            raise Refused(f"a fork handler of a library asks for {', '.join(wanted)}")
 
     def _state(self, modules: list[str], **changes: Any) -> State:
         state: State = self._import(modules, "state", **changes)["state"]
@@ -156,7 +151,8 @@ class Audit:
                 continue
             made_new = cause == causes.ENTROPY and times == len(differing.generators_of(name))
             if not made_new and not registry.answer(name, cause):
-                refused[name] = f"it asks for {cause}"
+                # MPI's library asks for much by itself.
+                refused[name] = f"it asks for {causes.MPI if (name, causes.MPI) in asked.asked else cause}"
         return refused
 
     def _by_differences(
@@ -232,6 +228,16 @@ def used_by(names: set[str], edges: Iterable[tuple[str, str]]) -> set[str]:
 def first_name(key: str) -> str:
     """Return the module's attribute with which a path begins."""
     return re.split(r"[^\w]", key, maxsplit=1)[0]
+
+
+def refuse_fork_handlers(asked: causes.Causes) -> None:
+    """Raise Refused where a library makes state anew in a forked process, for starts are no forks."""
+    said = []
+    for cause, modules in sorted(asked.in_forks.items()):
+        who = "a library" if "" in modules else ", ".join(sorted(modules))
+        said.append(f"a fork handler of {who} asks for {cause}")
+    if said:
+        raise Refused("; ".join(said))
 
 
 def refuse_deliberate_seeds(modules: set[str], differing: set[str]) -> None:

@@ -10,25 +10,32 @@ from .memory_map import Refused
 
 # As it looks for them along PATH: hooks/cmd/python-mpi.
 USUAL, PYTHONS = "-", ("python", "python3")
+# The only option with which it starts a program from an image: that was made with it.
+UNBUFFERED = "-u"
 
 
 def command_of(name: str, words: list[str]) -> tuple[list[str], list[str]]:
     """Return what the door starts, and all paths that it would look at. Raises Refused.
 
     ``name``: that of Python, - for its usual ones; ``words``: the interpreter's options, the script or -m and the
-    module, and its arguments.
+    module, and its arguments. The door starts Python with its options, then the program.
     """
     python, looked_at = _python(PYTHONS if name == USUAL else (name,))
     (_, *options), program = split([python, *words])
-    if options:
-        raise Refused(f"{DOOR.name} starts python without options: {' '.join(options)}")
-    return [python, *program], looked_at
+    if options not in ([], [UNBUFFERED]):
+        raise Refused(f"{DOOR.name} starts no image of a python with options but {UNBUFFERED}: {' '.join(options)}")
+    return [python, *options, *program], looked_at
 
 
-def key_of(name: str, program: list[str]) -> str:
-    """Ask the door by which name it knows a program. Raises Refused."""
+def program_of(command: list[str]) -> list[str]:
+    """Return the script or -m and the module, with its arguments, of what the door starts."""
+    return command[2:] if command[1] == UNBUFFERED else command[1:]
+
+
+def key_of(name: str, words: list[str]) -> str:
+    """Ask the door by which name it knows a program behind options of Python. Raises Refused."""
     try:
-        asked = subprocess.run([DOOR, "--image", name, *program], capture_output=True, text=True, timeout=SECONDS)
+        asked = subprocess.run([DOOR, "--image", name, *words], capture_output=True, text=True, timeout=SECONDS)
     except (OSError, subprocess.SubprocessError) as exc:
         raise Refused(f"{DOOR} cannot be asked: {exc}") from None
     if asked.returncode:

@@ -25,6 +25,8 @@ MEGABYTE = 1e6
 def write(file: Path, name: str, words: list[str]) -> int:
     """Write the image, say what is in it and what is not, and return the exit status."""
     try:
+        if not os.access(file.parent, os.W_OK | os.X_OK):
+            raise Refused(f"{file.parent} cannot be written to")
         command, looked_at = command_of(name, words)
         made = make(file, command, files=looked_at, key=key_of(name, command[1:]))
     except (Refused, OSError, subprocess.SubprocessError) as exc:

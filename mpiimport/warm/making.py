@@ -137,6 +137,8 @@ def write(pid: int, plan: "dict[str, Any]", place: "tuple[int, int]", digest: "A
         size, body = writer.write(plan["image"], plan["words"], plan["variables"], plan["files"])
     except Refused as exc:
         return f"refused: {exc}"
+    except OSError as exc:
+        return f"refused: {plan['image']} cannot be written: {exc.strerror}"
     finally:
         kill(pid, signal.SIGKILL)
         waitpid(pid, 0)

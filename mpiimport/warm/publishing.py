@@ -28,7 +28,7 @@ from mpiimport.runtime.store.images_beside import BESIDE  # noqa: E402
 from mpiimport.runtime.store.place import FILLING, IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, Place  # noqa: E402
 from mpiimport.runtime.store.store import NoRoom, Store  # noqa: E402
 from mpiimport.runtime.store.witnesses import WITNESSES  # noqa: E402
-from mpiimport.warm.door import command_of, key_of  # noqa: E402
+from mpiimport.warm.door import command_of, key_of, program_of  # noqa: E402
 from mpiimport.warm.fitting import tables_of, why_not_here, witnesses_of  # noqa: E402
 from mpiimport.warm.maker import Made, make  # noqa: E402
 from mpiimport.warm.memory_map import Refused  # noqa: E402
@@ -87,12 +87,12 @@ def make_for_all(directory: str, kept: str, name: str, words: list[str]) -> str:
 def _take(place: Place, key: str, kept: str, store: Store, command: list[str]) -> bool:
     """Publish what another node has made; tell whether it fits this one. Raises Refused, where it has no image."""
     refused = Path(store.path(REFUSED))
-    why = "" if refused.exists() else why_not_here(Path(store.directory), command[1:])
+    why = "" if refused.exists() else why_not_here(Path(store.directory), program_of(command))
     if why:
         print(f"mpiimport: the warm image of another node does not fit {os.uname().nodename}: {why}", file=sys.stderr)
         return False
     _complete(store, kept)
-    place.publish(key, store, Program.parse(command[1:]).identity())
+    place.publish(key, store, Program.parse(program_of(command)).identity())
     if refused.exists():
         raise Refused(refused.read_text(errors="surrogateescape"))
     return True
@@ -120,7 +120,7 @@ def _fill(place: Place, key: str, kept: str, command: list[str], looked_at: list
         store = place.create({}, from_environment())
     except NoRoom as exc:
         raise Refused(str(exc)) from None
-    identity = Program.parse(command[1:]).identity()
+    identity = Program.parse(program_of(command)).identity()
     try:
         try:
             made = _make(store, kept, command, looked_at)
@@ -145,7 +145,7 @@ def _is_stopped(place: Place, key: str, filling: int) -> bool:
 
 def _said(command: list[str], made: Made, done: str) -> str:
     left = f", {len(made.verdict.left_out)} left to the ranks" if made.verdict.left_out else ""
-    of = Program.parse(command[1:]).identity()
+    of = Program.parse(program_of(command)).identity()
     return f"a warm image of {of} is {done}: {len(made.verdict.modules)} modules{left}, {in_words(made.size)}"
 
 

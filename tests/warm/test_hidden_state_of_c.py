@@ -92,11 +92,12 @@ EVERYDAY_OF_C = {"libc's seed by pid", "memory that is wiped", "rdtsc"}
 EVERYDAY_OF_C |= {"a device's driver", "entropy of a thread that is over"}
 
 
-def compiled(source: Path, warm: Warm, compiler: str = "gcc") -> None:
+def compiled(source: Path, warm: Warm, compiler: str = "gcc", *options: str) -> None:
+    """Compile a module of the source's name into those of ``warm``. ``options``: of the compiler, and libraries."""
     include = sysconfig.get_path("include")
-    library = warm.modules / f"plant{sysconfig.get_config_var('EXT_SUFFIX')}"
+    library = warm.modules / f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
     command = [compiler, "-w", "-D_GNU_SOURCE", "-shared", "-fPIC", f"-I{include}", str(source), "-o", str(library)]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run([*command, *options], check=True, timeout=60)
 
 
 def planted(text: str, warm: Warm, directory: Path) -> str:
@@ -176,14 +177,22 @@ def test_the_processors_random_bits_by_the_library_of_cplusplus(warm: Warm, tmp_
     assert "left out plant: it asks for entropy" in warm.bake(warm.script("import plant, json"))
 
 
+SEEDS = "(void)!getrandom(&kept, sizeof kept, 0)"
+
+
+def with_fork_handler(name: str, text: str, directory: Path) -> Path:
+    """Return the source of a module that executes ``text`` in the child of each fork."""
+    source = directory / f"{name}.c"
+    handler = f"static void anew(void) {{ {text}; }}\nPyMODINIT_FUNC"
+    source.write_text(C.replace("PyMODINIT_FUNC", handler).replace("plant", name) % "pthread_atfork(0, 0, anew)")
+    return source
+
+
 def test_a_library_that_seeds_itself_anew_in_a_fork_has_no_image(warm: Warm, tmp_path: Path) -> None:
     """The image is of a forked process, and starts are no forks: the seed of the making would be that of all ranks."""
-    source = tmp_path / "plant.c"
-    handler = "static void anew(void) { (void)!getrandom(&kept, sizeof kept, 0); }\nPyMODINIT_FUNC"
-    source.write_text("#include <pthread.h>\n" + C.replace("PyMODINIT_FUNC", handler) % "pthread_atfork(0, 0, anew)")
-    compiled(source, warm)
+    compiled(with_fork_handler("plant", SEEDS, tmp_path), warm)
     outcome = warm.try_to_bake(warm.script("import plant, json\nprint(plant.value())"))
-    assert outcome.status == 1 and "fork handler of a library asks for entropy" in outcome.stderr
+    assert outcome.status == 1 and "fork handler of plant asks for entropy" in outcome.stderr
     assert not warm.image.exists()
 
 

@@ -85,6 +85,36 @@ def test_an_image_that_was_made_without_the_door_is_not_started_by_it(file: File
     assert outcome.stdout.split()[0] == "fresh" and "it was made of another program" in outcome.stderr, outcome
 
 
+def test_an_unbuffered_program_starts_from_an_image_that_was_made_so(file: File) -> None:
+    shown = "print(sys.orig_argv[1:], hasattr(sys.stdout.buffer, 'raw'), sys.stdout.write_through)\n"
+    script = file.warm.script(TEXT + shown)
+
+    def check(how: str, *words: str, line: str = "") -> None:
+        started = file.start(file.door, *words, script, "a")
+        assert started.status == 0 and started.stdout.split()[0] == how, started
+        plain = file.run([file.warm.python, *words, script, "a"])
+        assert started.stdout.splitlines()[1] == plain.stdout.splitlines()[1], started
+        assert line in started.stderr and len(started.stderr.splitlines()) == bool(line), started
+
+    assert file.bake(file.door, "-u", script, "a").status == 0
+    check("warm", "-u")
+    check("fresh", line="it was made of another program")
+    assert file.bake(file.door, script, "a").status == 0
+    check("warm")
+    check("fresh", "-u", line="it was made of another program")
+
+
+def test_other_options_of_python_are_named_to_whoever_names_a_file(file: File, mpich: Mpi, prefix: Path) -> None:
+    """Containers start so, and podman's."""
+    script = file.warm.script(TEXT)
+    assert file.bake(file.door, script).status == 0
+    entry = [str(prefix / "bin" / "mpiimport-entry"), "--no-init", "python"]
+    started = file.start(*mpich.command(2), *entry, "-W", "error", script, MPIIMPORT="1")
+    assert [line.split()[0] for line in started.lines()] == ["fresh"] * 2, started
+    (line,) = (line for line in started.ours() if "image" in line)
+    assert line.startswith("mpiimport: no warm image is used: python has options") and ": -W error (" in line
+
+
 def test_a_command_that_makes_none_says_so(file: File) -> None:
     for command, why in (
         (["true"], "true ended, and made no image"),
@@ -95,6 +125,14 @@ def test_a_command_that_makes_none_says_so(file: File) -> None:
         outcome = file.bake(*command)
         assert outcome.status != 0 and why in outcome.stderr, outcome
         assert not file.warm.image.exists()
+
+
+def test_where_the_file_has_no_room_that_is_said(file: File) -> None:
+    limited = ["bash", "-c", 'ulimit -f 2000; exec "$@"', "bash"]
+    outcome = file.bake(*limited, file.door, file.warm.script(TEXT))
+    said = f"image is made: {file.warm.image} cannot be written: File too large"
+    assert outcome.status == 1 and said in outcome.stderr
+    assert not [*file.warm.image.parent.glob(f"{file.warm.image.name}*")]
 
 
 @pytest.mark.full

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/inside/warmstart"
@@ -41,32 +42,45 @@ func main() {
 		python, words = words[1], words[2:]
 		pythons = []string{python}
 	}
+	options, words := pythonsOptions(words)
 	env := os.Environ()
-	var start []string
+	start := options
 	if installed, err := prefix.Of(); err == nil {
 		// What `mpiimport run` has put there for other starts of Python is no part of this program's variables.
 		env = environ.DropPath(env, "PYTHONPATH", prefix.SiteDirectory(installed))
 		wanted := warmstart.Wanted(words, env)
 		if wanted && !fresh {
-			startWarm(installed, python, words, env)
+			startWarm(installed, python, options, words, env)
 		}
-		if wanted || warmstart.Makes(env) {
+		if wanted && warmstart.Fits(options) || warmstart.Makes(env) {
 			env = environ.Set(env, ourvars.Python, python)
 		}
-		start = []string{"-S", prefix.StartScript(installed)}
+		start = append(start, "-S", prefix.StartScript(installed))
 	} else {
 		fmt.Fprintf(os.Stderr, "mpiimport: running as plain Python: %v\n", err)
 	}
-	if len(start) > 0 && len(words) > 1 && words[0] == start[0] && words[1] == start[1] {
+	if rest := start[len(options):]; len(rest) > 0 && len(words) > 1 && slices.Equal(words[:2], rest) {
 		fmt.Fprintf(os.Stderr, "%s: the %s on PATH leads to %s again; put the directory of a Python first\n", name, os.Args[0], name)
 		os.Exit(entry.NotExecutable)
 	}
 	entry.Exit(name, become(append(start, words...), env))
 }
 
+// pythonsOptions returns those of Python, of which people give -u alone, and the words behind them.
+func pythonsOptions(words []string) ([]string, []string) {
+	var options []string
+	for len(words) > 2 && words[0] == warmstart.Option {
+		options, words = append(options, words[1]), words[2:]
+	}
+	if len(words) > 1 && words[0] == warmstart.Unbuffered {
+		options, words = append(options, words[0]), words[1:]
+	}
+	return options, words
+}
+
 // startWarm returns only where the program cannot start from an image, and says why once for the job.
-func startWarm(installed, python string, words, env []string) {
-	command, err := warmstart.Command(installed, python, words, env)
+func startWarm(installed, python string, options, words, env []string) {
+	command, err := warmstart.Command(installed, python, options, words, env)
 	if err == nil {
 		err = entry.Execute(command, env)
 	}
@@ -80,7 +94,8 @@ func tellKey(python string, program []string) {
 	installed, err := prefix.Of()
 	key := ""
 	if err == nil {
-		key, err = warmstart.Key(installed, python, program, os.Environ())
+		options, words := pythonsOptions(program)
+		key, err = warmstart.Key(installed, python, options, words, os.Environ())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -53,9 +53,13 @@ func Start(command []string, p Process) ([]string, []string) {
 			if line.NoSite {
 				how = "early-nosite"
 			}
-			if len(line.Options) == 0 && (warmstart.Wanted(line.Target, p.Env) || warmstart.Makes(p.Env)) {
+			if warmstart.Leads(line.Options, p.Env) && (warmstart.Wanted(line.Target, p.Env) || warmstart.Makes(p.Env)) {
 				// It goes on as below where there is no image.
-				return line.Words(prefix.Door(p.Prefix), warmstart.Python, command[0]), environ.Set(env, ourvars.Start, how)
+				words := []string{prefix.Door(p.Prefix), warmstart.Python, command[0]}
+				for _, option := range line.Options {
+					words = append(words, warmstart.Option, option)
+				}
+				return append(append(words, line.Target...), line.Args...), environ.Set(env, ourvars.Start, how)
 			}
 			words := line.Words("-S", script)
 			return append([]string{command[0]}, words...), environ.Set(env, ourvars.Start, how)

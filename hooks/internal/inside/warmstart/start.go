@@ -24,7 +24,11 @@ import (
 const (
 	Fresh  = "--fresh"  // there was no image to start from
 	Python = "--python" // the name of the Python to start follows, in the place of the usual ones
+	Option = "--option" // an option of Python follows, or its value
 )
+
+// Unbuffered is the only option of Python with which a program starts from an image: from one that was made with it.
+const Unbuffered = "-u"
 
 // key is the starter's word in front of that by which this package knows the program.
 const key = "--key"
@@ -48,6 +52,15 @@ func Wanted(words []string, env []string) bool {
 		}
 	}
 	return true
+}
+
+// Leads says whether a program with these options of Python goes by the door: where it may start from an image, or where a
+// file is named, so that it is said why it does not.
+func Leads(options, env []string) bool { return Fits(options) || ourvars.WarmFile(env) != "" }
+
+// Fits says whether there are images of programs with these options.
+func Fits(options []string) bool {
+	return len(options) == 0 || len(options) == 1 && options[0] == Unbuffered
 }
 
 // program returns what of a command line names a script, or a module: -m and its name. It is nil for all else.
@@ -89,14 +102,20 @@ func on(env []string, option string) bool {
 
 // Command returns what starts the program from its image, or why there is none. The starter comes back to python-mpi where
 // the image turns out not to fit.
-func Command(installed, python string, words, env []string) ([]string, error) {
-	name, err := Key(installed, python, words, env)
+func Command(installed, python string, options, words, env []string) ([]string, error) {
+	if !Fits(options) {
+		return nil, fmt.Errorf("python has options, and there are images without, or with %s alone: %s", Unbuffered, strings.Join(options, " "))
+	}
+	name, err := Key(installed, python, options, words, env)
 	if err != nil {
 		return nil, err
 	}
 	command := []string{prefix.Starter(installed), "--door", prefix.Door(installed)}
 	if python != Usual {
 		command = append(command, Python, python)
+	}
+	for _, option := range options {
+		command = append(command, Option, option)
 	}
 	if !rankenv.SpeaksForJob(env) {
 		command = append(command, "--quiet")
@@ -150,9 +169,9 @@ func none(env []string) error {
 
 var errNone = errors.New("none is kept for this program, as it is started now, on this node; mpiimport session start --warm makes one")
 
-// Key names the image of a program, a script or -m and a module, by what can be told without a look at the tree: whoever
+// Key names the image of a program, a script or -m and a module behind options of Python, by what can be told without a look at the tree: whoever
 // makes the image asks for it. All else is compared by the starter.
-func Key(installed, python string, words, env []string) (string, error) {
+func Key(installed, python string, options, words, env []string) (string, error) {
 	given, _ := environ.Get(env, "PATH")
 	path := ""
 	for _, directory := range filepath.SplitList(given) {
@@ -172,7 +191,7 @@ func Key(installed, python string, words, env []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	facts := []string{version.Number(), installed, python, path, name, root}
+	facts := []string{version.Number(), installed, python, strings.Join(options, " "), path, name, root}
 	sum := sha256.Sum256([]byte(strings.Join(facts, "\x00")))
 	return "warm-" + hex.EncodeToString(sum[:]), nil
 }

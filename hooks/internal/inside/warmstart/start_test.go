@@ -44,14 +44,32 @@ func TestAFileIsStartedFromByTheKeyOfTheProgram(t *testing.T) {
 		"MPIIMPORT_WARM=/x/app.img PMI_RANK=1":                     "/p/bin/mpiimport-warm --door /p/bin/python-mpi --quiet --key KEY /x/app.img /app.py a",
 	} {
 		env := append(strings.Fields(named), "PATH=/a")
-		key, err := Key("/p", Usual, []string{"/app.py", "a"}, env)
-		command, failed := Command("/p", Usual, []string{"/app.py", "a"}, env)
+		key, err := Key("/p", Usual, nil, []string{"/app.py", "a"}, env)
+		command, failed := Command("/p", Usual, nil, []string{"/app.py", "a"}, env)
 		if got := strings.Replace(strings.Join(command, " "), key, "KEY", 1); err != nil || failed != nil || got != want {
 			t.Errorf("%s: %s %v %v", named, got, err, failed)
 		}
 		if !IsForTasks(env) {
 			t.Errorf("%s: a task starts otherwise", named)
 		}
+	}
+}
+
+func TestAnImageOfAnUnbufferedProgramIsItsOwn(t *testing.T) {
+	env := []string{"MPIIMPORT_WARM=app.img", "PATH=/a", "PMI_RANK=0"}
+	plain, err := Key("/p", "python3", nil, []string{"/app.py"}, env)
+	key, failed := Key("/p", "python3", []string{"-u"}, []string{"/app.py"}, env)
+	if err != nil || failed != nil || key == plain {
+		t.Errorf("%s %s %v %v", plain, key, err, failed)
+	}
+	command, err := Command("/p", "python3", []string{"-u"}, []string{"/app.py"}, env)
+	want := "/p/bin/mpiimport-warm --door /p/bin/python-mpi --python python3 --option -u --key " + key + " app.img /app.py"
+	if got := strings.Join(command, " "); err != nil || got != want {
+		t.Errorf("%s %v", got, err)
+	}
+	_, err = Command("/p", "python3", []string{"-W", "error"}, []string{"/app.py"}, env)
+	if err == nil || !strings.HasSuffix(err.Error(), ": -W error") {
+		t.Error(err)
 	}
 }
 
@@ -72,7 +90,7 @@ func TestTheKeyTellsProgramsApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := func(installed, python, script string, env ...string) string {
-		key, err := Key(installed, python, strings.Fields(script), env)
+		key, err := Key(installed, python, nil, strings.Fields(script), env)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +141,7 @@ func TestTheKeyTellsProgramsApart(t *testing.T) {
 		}
 	}
 	for _, unknown := range []string{"PATH=bin:/a", "PATH=/a::/b", "APPTAINER_CONTAINER=/image.sif", "MPIIMPORT_IMAGE=layers:a 1"} {
-		if _, err := Key("/p", Usual, []string{app}, []string{unknown}); err == nil {
+		if _, err := Key("/p", Usual, nil, []string{app}, []string{unknown}); err == nil {
 			t.Errorf("with %s there is a key", unknown)
 		}
 	}
