@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from lab.orphans import orphans_ended
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import Job
 from tests.random_programs.documented import undocumented
@@ -107,8 +108,11 @@ class Bench:
         outcome = Outcome(None, "", refused)
         if not refused:
             shell = f'{NAMES}; unset R STREAMS; exec "$@" {self.program.redirection}'
-            command = [*self.mpi.command(self.ranks), "bash", "-c", shell, "bash", *program]
-            outcome = run(command, {**variables, "STREAMS": str(output)}, SECONDS, work)
+            # Intel's launcher gives ranks a socket as standard input: bash may then read the settings of logins.
+            command = [*self.mpi.command(self.ranks), "bash", "--norc", "-c", shell, "bash", *program]
+            # Ranks of a launcher that the time limit ends go on, and in sessions of their own.
+            with orphans_ended():
+                outcome = run(command, {**variables, "STREAMS": str(output)}, SECONDS, work)
             refused = self._not_warm(outcome) if door == WARM else ""
         streams = {path.name: path.read_bytes().decode(errors="backslashreplace") for path in sorted(output.iterdir())}
         (output / "launcher").write_text(outcome.stdout + outcome.stderr)
