@@ -99,6 +99,11 @@ class Program:
     def uses_mpi(self) -> bool:
         return any("mpi4py" in str(content) for content in self.files.values())
 
+    @property
+    def leaves_mpi(self) -> bool:
+        """It starts MPI itself, and may leave it to nobody to finalise."""
+        return "MPI set up by hand" in self.blocks
+
     def write(self, directory: Path) -> None:
         for name, content in self.files.items():
             path = directory / name
