@@ -3,6 +3,7 @@
 What differs is shown again by ``python -m tests.random_programs SEED --door DOOR``, which keeps the directories.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -182,3 +183,9 @@ def test_the_seeds_use_every_block() -> None:
     assert {name for seed in SEEDS for name in program(seed).blocks} == {
         block.name for block in BLOCKS if not block.alone
     }
+
+
+def test_no_program_with_an_image_has_its_mpi_started_again_by_a_child() -> None:
+    made = [program(seed, image=True) for seed in SEEDS]
+    texts = [text for each in made if each.uses_mpi for text in map(str, each.files.values())]
+    assert not [text for text in texts if re.search(r"get_context\([\"'](spawn|forkserver)", text)]
