@@ -1,4 +1,4 @@
-"""What runs on this machine now, by the directory or the namespace that it runs in."""
+"""What runs on this machine now, by the directory or the namespace that it runs in, or by its parent."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -18,6 +18,15 @@ def in_namespace(kind: str, name: Path) -> Iterator[int]:
     for process in _processes():
         with suppress(OSError):
             if process.joinpath("ns", kind).readlink() == name:
+                yield int(process.name)
+
+
+def children(parent: int) -> Iterator[int]:
+    """Yield the id of each child of a process; ended ones that it has not waited for are some. proc(5), stat."""
+    for process in _processes():
+        with suppress(OSError):
+            # Behind the name, which may hold anything.
+            if int(process.joinpath("stat").read_bytes().rpartition(b")")[2].split()[1]) == parent:
                 yield int(process.name)
 
 

@@ -20,8 +20,8 @@ from typing import NamedTuple
 from benchmarks.measuring.command_line import end_with, options_of
 from benchmarks.measuring.container_ways import Way, all_ways
 from benchmarks.measuring.machine import describe
-from benchmarks.measuring.orphans import adopt, wait_for_orphans
 from benchmarks.measuring.paired import ratios, rounds
+from lab.orphans import adopt, wait_for_orphans
 from lab.provisioning import Unavailable
 
 

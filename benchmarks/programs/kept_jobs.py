@@ -22,9 +22,9 @@ from benchmarks.measuring.containers import find_containers
 from benchmarks.measuring.contenders import Start, served
 from benchmarks.measuring.local_jobs import SERVED, launch, local_file_system
 from benchmarks.measuring.machine import describe
-from benchmarks.measuring.orphans import adopt, wait_for_orphans
 from benchmarks.measuring.paired import beside, rounds, said
 from benchmarks.workloads import WORKLOADS
+from lab.orphans import adopt, wait_for_orphans
 from lab.provisioning import provisioned_mpi
 from lab.ranks import Mpi
 

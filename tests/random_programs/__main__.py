@@ -4,6 +4,7 @@ The directories stay: see the last line.
 """
 
 import argparse
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ SLURM = "slurm"
 
 
 def main() -> int:
+    # What it has started ends with it where a time limit ends it, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seeds", nargs="*", default=["0"], help="seeds, or ranges of them: 3 10-20")
     parser.add_argument("--door", action="append", choices=(*DOORS, WARM), help="all but warm by default")

@@ -2,11 +2,13 @@
 
 import re
 import shutil
+import signal
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from lab.orphans import orphans_ended
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import Job
 from tests.random_programs.documented import undocumented
@@ -49,7 +51,7 @@ class Result:
 
     ``takes_part``: it puts functions of its own in the place of importlib's; ``ends``: how a line begins that an object
     says when it ends, the moment of which is the collector's choice; ``refused``: why it has no warm image, and has not
-    been run.
+    been run; ``leaves_mpi``: it may end without MPI_Finalize, where Hydra kills the ranks that are still running.
     """
 
     status: int | None
@@ -58,6 +60,7 @@ class Result:
     takes_part: bool
     ends: str
     refused: str = ""
+    leaves_mpi: bool = False
 
 
 @dataclass
@@ -107,8 +110,11 @@ class Bench:
         outcome = Outcome(None, "", refused)
         if not refused:
             shell = f'{NAMES}; unset R STREAMS; exec "$@" {self.program.redirection}'
-            command = [*self.mpi.command(self.ranks), "bash", "-c", shell, "bash", *program]
-            outcome = run(command, {**variables, "STREAMS": str(output)}, SECONDS, work)
+            # Intel's launcher gives ranks a socket as standard input: bash may then read the settings of logins.
+            command = [*self.mpi.command(self.ranks), "bash", "--norc", "-c", shell, "bash", *program]
+            # Ranks of a launcher that the time limit ends go on, and in sessions of their own.
+            with orphans_ended():
+                outcome = run(command, {**variables, "STREAMS": str(output)}, SECONDS, work)
             refused = self._not_warm(outcome) if door == WARM else ""
         streams = {path.name: path.read_bytes().decode(errors="backslashreplace") for path in sorted(output.iterdir())}
         (output / "launcher").write_text(outcome.stdout + outcome.stderr)
@@ -117,7 +123,8 @@ class Bench:
         place.rmdir()
         del self.laid[door]
         takes_part = any("replaced" in block or "hook" in block for block in self.program.blocks)
-        return Result(outcome.status, streams, dict(_left(kept)), takes_part, ENDS.get(door, IN_CYCLES), refused)
+        ends, leaves_mpi = ENDS.get(door, IN_CYCLES), self.program.leaves_mpi
+        return Result(outcome.status, streams, dict(_left(kept)), takes_part, ends, refused, leaves_mpi)
 
     def _variables(self, door: str, work: Path) -> dict[str, str]:
         switches = {"PYTHONPATH": str(self._customizes(door))} if door in CUSTOMIZED else self.job.switches(door)
@@ -235,6 +242,7 @@ def differences(expected: Result, seen: Result, *others: Result) -> list[str]:
     # An exception that nothing catches ends the whole job: other ranks say no more.
     is_aborted = any("Abort(1) on node" in text for text in seen.streams.values())
     is_ended = is_aborted and seen.status == 1 and expected.status not in (0, None)
+    is_ended |= seen.leaves_mpi and seen.status == signal.SIGKILL
     right = [normal(result, seen.ends) for result in (expected, *others)]
     expected, seen = right[0], normal(seen, seen.ends)
     found = []

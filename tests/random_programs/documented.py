@@ -34,6 +34,7 @@ DOCUMENTED: tuple[tuple[str, str, str], ...] = (
     (r"object refcount : \d+", "object refcount : COUNT", "frames lie below the program's first"),
     (r"Previous line repeated \d+ more times", "REPEATED", "one frame lies below the program's first, ours"),
     (r"(?m)^Abort\(\d+\): Fatal", "Abort(NUMBER): Fatal", "MPICH's numbers of errors differ from run to run"),
+    (r"cmd=abort exitcode=\d+", "cmd=abort exitcode=NUMBER", "MPICH's numbers of errors differ from run to run"),
     (r"(?m)^Abort\(\d+\) on node .*\n", "", "An exception that nothing catches ends the whole job"),
     (
         r"Exception ignored in audit hook:\nTraceback .*\n(  .*\n)+\w+Error: .*\n",

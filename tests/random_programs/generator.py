@@ -99,6 +99,11 @@ class Program:
     def uses_mpi(self) -> bool:
         return any("mpi4py" in str(content) for content in self.files.values())
 
+    @property
+    def leaves_mpi(self) -> bool:
+        """It starts MPI itself, and may leave it to nobody to finalise."""
+        return "MPI set up by hand" in self.blocks
+
     def write(self, directory: Path) -> None:
         for name, content in self.files.items():
             path = directory / name
@@ -147,6 +152,9 @@ def program(seed: int, only: tuple[str, ...] = (), image: bool = False) -> Progr
         chosen.pop()
     made = Program([b.name for b in chosen], {**LIBRARY}, start)
     text = PREAMBLE + "".join(_placed(rng, made, number, b, moved=not only) for number, b in enumerate(chosen))
+    if image and uses_mpi:
+        # Another child executes the script again, and its MPI as this rank: plainly MPICH hangs, and Open MPI crashes.
+        text = re.sub(r"""get_context\((["'])(spawn|forkserver)\1\)""", "get_context('fork')", text)
     _start(made, _imports(seed, text, uses_mpi) + text if image else text)
     # From an image ranks are not as long behind each other, and see more or less of what the others compile.
     made.compiled = rng.random() < 0.5 or image or any(b.compiled for b in chosen)

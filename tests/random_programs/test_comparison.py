@@ -1,5 +1,8 @@
 """What is compared of random programs, and what is chance."""
 
+import signal
+from dataclasses import replace
+
 import pytest
 
 from tests.random_programs.comparison import Result, differences
@@ -45,3 +48,11 @@ def test_what_no_plain_run_does_is_a_difference(seen: Result, what: str) -> None
 
 def test_one_plain_run_is_all_that_is_right() -> None:
     assert len(differences(PLAIN, AGAIN)) == 3
+
+
+def test_ranks_that_hydra_kills_since_another_has_ended_without_finalize_are_no_difference() -> None:
+    plain, killed = result("first\nlast\n"), result("first\n", signal.SIGKILL)
+    assert differences(plain, killed)
+    assert differences(plain, replace(killed, leaves_mpi=True)) == []
+    assert differences(plain, replace(result("other\n", signal.SIGKILL), leaves_mpi=True))
+    assert differences(plain, replace(result("first\n"), leaves_mpi=True))

@@ -3,6 +3,7 @@
 What differs is shown again by ``python -m tests.random_programs SEED --door DOOR``, which keeps the directories.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -113,57 +114,63 @@ def test_a_random_program_comes_out_plainly_from_a_kept_store(job: Job, mpich: M
     compare(job, mpich, program(seed), (KEPT,))
 
 
+Refusals = dict[tuple[str, int], str]
+
+
 @pytest.fixture(scope="module")
-def refusals() -> Iterator[dict[int, str]]:
-    """Why programs had no image, or nothing; written down when all have run."""
-    found: dict[int, str] = {}
+def refusals() -> Iterator[Refusals]:
+    """Why programs had no image, or nothing, by launch and seed; written down when all have run."""
+    found: Refusals = {}
     yield found
-    lines = [f"{seed}: {reason or 'warm'}" for seed, reason in sorted(found.items())]
+    lines = [f"{launch} {seed}: {reason or 'warm'}" for (launch, seed), reason in sorted(found.items())]
     (ROOT / "build" / "warm_random_programs.txt").write_text("\n".join([*lines, ""]))
 
 
 @pytest.mark.parametrize("seed", but_everyday(SEEDS, SAMPLE_OF_WARM))
 def test_a_random_program_comes_out_plainly_from_a_warm_image(
-    job: Job, mpich: Mpi, seed: int, refusals: dict[int, str]
+    job: Job, mpich: Mpi, seed: int, refusals: Refusals
 ) -> None:
-    refusals[seed] = compare(job, mpich, program(seed, image=True), (WARM,))[WARM]
+    refusals["mpich-2", seed] = compare(job, mpich, program(seed, image=True), (WARM,))[WARM]
 
 
 @pytest.fixture(scope="module")
-def launched(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Iterator[Mpi]:
-    """The MPI of a name of LAUNCHES; ``slurm`` starts ranks of MPICH."""
-    if request.param == "intel":
-        yield request.getfixturevalue("intel")
-    elif request.param == "slurm":
+def launched(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Iterator[tuple[str, Mpi, int]]:
+    """One of LAUNCHES: its name, its MPI and how many ranks; ``slurm`` starts ranks of MPICH."""
+    name, ranks = request.param
+    launch = f"{name}-{ranks}"
+    if name == "intel":
+        yield launch, request.getfixturevalue("intel"), ranks
+    elif name == "slurm":
         slurm: Slurm = request.getfixturevalue("slurm")
         with slurm.allocation() as variables:
-            yield by_srun(mpis["mpich"], "pmi2", variables)
+            yield launch, by_srun(mpis["mpich"], "pmi2", variables), ranks
     else:
-        yield mpis[request.param]
+        yield launch, mpis[name], ranks
 
 
 @pytest.mark.parametrize("seed", but_everyday(SEEDS[:100], SAMPLE_OF_WARM[:1]))
 @pytest.mark.parametrize(
-    ("launched", "ranks"),
+    "launched",
     [
-        pytest.param(*launch, marks=() if launch == LAUNCHES[1] else pytest.mark.full, id="-".join(map(str, launch)))
+        pytest.param(launch, marks=() if launch == LAUNCHES[1] else pytest.mark.full, id="-".join(map(str, launch)))
         for launch in LAUNCHES
     ],
-    indirect=["launched"],
+    indirect=True,
 )
 def test_a_random_program_comes_out_plainly_from_a_warm_image_however_launched(
-    job: Job, launched: Mpi, ranks: int, seed: int
+    job: Job, launched: tuple[str, Mpi, int], seed: int, refusals: Refusals
 ) -> None:
-    compare(job, launched, program(seed, image=True), (WARM,), ranks)
+    launch, mpi, ranks = launched
+    refusals[launch, seed] = compare(job, mpi, program(seed, image=True), (WARM,), ranks)[WARM]
 
 
-def test_most_random_programs_have_a_warm_image(refusals: dict[int, str]) -> None:
+def test_most_random_programs_have_a_warm_image(refusals: Refusals) -> None:
     assert refusals, "no program ran"
-    warm = sum(not reason for reason in refusals.values())
-    print(
-        f"\n{warm} of {len(refusals)} programs ran from an image; why not:", *filter(None, refusals.values()), sep="\n"
-    )
-    assert warm >= LEAST_WARM * len(refusals)
+    for launch in sorted({launch for launch, _ in refusals}):
+        reasons = [reason for (each, _), reason in refusals.items() if each == launch]
+        why_not = [*filter(None, reasons)]
+        print(f"\n{launch}: {reasons.count('')} of {len(reasons)} ran from an image; why not:", *why_not, sep="\n")
+        assert reasons.count("") >= LEAST_WARM * len(reasons), launch
 
 
 @pytest.mark.full
@@ -176,3 +183,9 @@ def test_the_seeds_use_every_block() -> None:
     assert {name for seed in SEEDS for name in program(seed).blocks} == {
         block.name for block in BLOCKS if not block.alone
     }
+
+
+def test_no_program_with_an_image_has_its_mpi_started_again_by_a_child() -> None:
+    made = [program(seed, image=True) for seed in SEEDS]
+    scripts = [str(each.files[f"{each.place}/app.py".lstrip("/")]) for each in made if each.uses_mpi]
+    assert not [text for text in scripts if re.search(r"get_context\([\"'](spawn|forkserver)", text)]
