@@ -23,7 +23,7 @@ def test_counts_are_those_of_the_lab(way: str, everything: bool) -> None:
     for one in measured:
         size = one["ranks"], one["nodes"]
         assert model.operations.of(*size) == pytest.approx(one["metadata"], rel=0.1), size
-        assert model.read_bytes.of(*size) == pytest.approx(one["counts"]["read_bytes"], rel=0.1, abs=1), size
+        assert model.read_bytes.of(*size) == pytest.approx(one["counts"]["read_bytes"], rel=0.1, abs=2), size
 
 
 def test_linear_counts_are_found_again() -> None:
