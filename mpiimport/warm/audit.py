@@ -82,6 +82,11 @@ class Audit:
             verdict.modules = [name for name in verdict.modules if name not in seen["failed"]]
             if seen["failure"]:
                 raise Refused(f"the script does not come to at_image(): {seen['failure']}")
+            linked = {name for name, cause in asked.asked if cause == causes.MPI and not name.startswith(AFTER)}
+            if linked:
+                # MPI's library asks for much more by itself.
+                self._leave_out(verdict, dict.fromkeys(linked, f"it asks for {causes.MPI}"), seen["edges"])
+                continue
             state = functools.partial(self._state, verdict.modules)
             differing = compare(state, self._processors, self._environment)
             refuse_deliberate_seeds(set(seen["origins"]), differing.drawn)
@@ -151,8 +156,7 @@ class Audit:
                 continue
             made_new = cause == causes.ENTROPY and times == len(differing.generators_of(name))
             if not made_new and not registry.answer(name, cause):
-                # MPI's library asks for much by itself.
-                refused[name] = f"it asks for {causes.MPI if (name, causes.MPI) in asked.asked else cause}"
+                refused[name] = f"it asks for {cause}"
         return refused
 
     def _by_differences(
@@ -232,11 +236,9 @@ def first_name(key: str) -> str:
 
 def refuse_fork_handlers(asked: causes.Causes) -> None:
     """Raise Refused where a library makes state anew in a forked process, for starts are no forks."""
-    said = []
-    for cause, modules in sorted(asked.in_forks.items()):
-        who = "a library" if "" in modules else ", ".join(sorted(modules))
-        said.append(f"a fork handler of {who} asks for {cause}")
-    if said:
+    names = {cause: ", ".join(sorted(modules)) for cause, modules in asked.in_forks.items() if "" not in modules}
+    said = (f"a fork handler of {names.get(cause, 'a library')} asks for {cause}" for cause in sorted(asked.in_forks))
+    if asked.in_forks:
         raise Refused("; ".join(said))
 
 

@@ -126,6 +126,20 @@ def test_a_container_that_sees_nothing_of_the_host(baked: Baked) -> None:
 
 
 @pytest.mark.full
+def test_python_with_options(baked: Baked) -> None:
+    """With -u it starts from an image that was made so. Of other options one line tells."""
+    script = str(baked.script)
+    assert baked.bake(baked.line("python3", "-u", script, "a")).status == 0
+    started = baked.ranks(baked.line("python3", "-u", script, "a"))
+    assert (baked.kinds(started), started.ours()) == (["warm", "warm"], [])
+    for options, why in (((), "it was made of another program"), (("-u", "-W", "error"), "python has options")):
+        fresh = baked.ranks(baked.line("python3", *options, script, "a"))
+        assert baked.kinds(fresh) == ["fresh", "fresh"]
+        (line,) = (line for line in fresh.ours() if "image" in line)
+        assert why in line
+
+
+@pytest.mark.full
 def test_what_does_not_fit_starts_fresh_with_one_line(baked: Baked) -> None:
     assert baked.bake(baked.line()).status == 0
     other = "it was made of another program, for another PATH or name of Python, or in another container"

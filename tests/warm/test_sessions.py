@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
+import mpiimport
 from lab.ranks import run
 from mpiimport.runtime.store.place import REFUSED, STORES
 from mpiimport.runtime.store.store import SEAL
 from tests.conftest import SERVED, but_everyday, interpreter, settle, wait_for
 
-from .conftest import Warm
+from .conftest import SECONDS, Warm
 from .session import TRUSTED, Session
+from .test_hooks import USING
 from .test_same_outcome import EVERYDAY, IMPORTS, NUMPY, PROGRAMS
 
 PLANT = "import os\nVALUE = os.environ.get('PLANTED', 'none')\n"
@@ -183,6 +185,22 @@ def test_what_asks_for_another_start_wins(kept: Session, switch: str, tmp_path: 
     outcome = kept.start(script, **{name: value.format(tmp_path / "record")})
     assert (outcome.status, outcome.stdout) == (0, "False\n")
     assert "image" not in outcome.stderr
+
+
+def test_an_unbuffered_program_keeps_its_option_where_a_start_turns_back(session: Session) -> None:
+    """The image is of a program with -u; a function of its own fails when the memory is mapped already."""
+    session.warm.module("plant", f"import os\n{USING}warm.after_start(lambda: os.stat('there'))")
+    (session.warm.modules / "mpiimport").symlink_to(Path(mpiimport.__file__).parent)
+    (session.directory / "there").touch()
+    shown = f"print({IS_WARM}, sys.stdout.write_through, sys.orig_argv[1:])"
+    script = write(session, f"import json, plant\nimport os, sys\n{shown}")
+    begun = run([*session.command("-u"), script], session.environment(), SECONDS, session.directory)
+    assert begun.status == 0, begun
+    expected = f"True {['-u', script]}\n"
+    assert session.start_warm("-u", script).stdout == f"True {expected}"
+    assert session.start_fresh(NONE, script).stdout == f"False False {[script]}\n"
+    (session.directory / "there").unlink()
+    assert session.start_fresh("No such file", "-u", script).stdout == f"False {expected}"
 
 
 def test_only_rank_0_says_it(kept: Session) -> None:
