@@ -240,21 +240,7 @@ static long answer(const char *text) { return 10 * copied + (strstr(beside(""), 
     assert printed(job, mpich, "early", text) == ["10 []"] * 2
 
 
-def test_c_code_gets_the_copy_of_a_library_by_whichever_path_it_opens_it(job: Job, mpich: Mpi, kit: Kit) -> None:
-    kit.module("opener", OPEN + "static long answer(const char *text) { return number_of(text); }")
-    path = kit.library("libcounter.so", COUNTER)
-    answer = "long number(void); static long answer(const char *text) { return number(); }"
-    kit.module("counting", answer, str(path), "-Wl,-rpath,$ORIGIN/../kit.libs")
-    elsewhere = job.directory / "elsewhere"
-    elsewhere.symlink_to(kit.libraries)
-    others = [kit.package / ".." / "kit.libs" / path.name, elsewhere / path.name]
-    opened = ", ".join(f"kit.opener.call({str(other)!r})" for other in others)
-    text = f"import kit.opener, kit.counting; report(kit.counting.call(''), {opened}, copied({path.name!r}))"
-    assert printed(job, mpich, "plain", text) == ["1 2 3 False []"] * 2
-    assert printed(job, mpich, "early", text) == ["1 2 3 True []"] * 2
-
-
-def test_c_code_that_opens_a_copied_module_by_another_path_maps_a_second_unless_it_is_direct(
+def test_c_code_that_opens_a_copied_library_by_another_path_maps_a_second_unless_it_is_direct(
     job: Job, mpich: Mpi, kit: Kit
 ) -> None:
     kit.module("opener", OPEN + "static long answer(const char *text) { return number_of(text); }")

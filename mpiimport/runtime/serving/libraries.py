@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 class StagedLibraries:
     """The libraries of one store, as far as this process has mapped them.
 
-    A copy gets the name of its original in ld.so's list, and the inode. So whoever opens the original by any path, from
-    C too, gets the copy that is mapped, and C code that asks for its own place (``dladdr``) is told the original one. A
-    library of MPI's that opens others is told the place of its copy: what it looks for beside itself is there
-    (``store.links``).
+    A copy gets the name of its original in ld.so's list. So whoever opens the original, from C too, gets the copy that
+    is mapped, and C code that asks for its own place (``dladdr``) is told the original one. A library of MPI's gets the
+    inode as well: whoever opens it by another path gets the copy. One that opens others is told the place of its copy:
+    what it looks for beside itself is there (``store.links``).
     """
 
     def __init__(self, index: "Index", store: "Store", report_damage: "Callable[[], None]") -> None:
@@ -133,8 +133,7 @@ class StagedLibraries:
                 if looks_beside:
                     # Whoever begins at its place comes to a link of that name there.
                     link_map.add_name(handle, self._store.path(library_name(name)))
-            if path not in self._needs:
-                # Modules are opened by the import system alone.
+            if path in self._mpi:
                 self._take_inode(link_map, handle, path, os.stat(copy))
         except (ImportError, OSError):
             return False
@@ -142,7 +141,11 @@ class StagedLibraries:
         return True
 
     def _take_inode(self, link_map: LinkMap, handle: int, path: str, copy: os.stat_result) -> None:
-        """Have ld.so take a copy for the original, whose file system is not asked for that."""
+        """Have ld.so take a copy for the original, whose file system is not asked for that.
+
+        Nobody holds the original, and once it is removed another file may get its inode. While a session lasts nobody
+        removes its MPI; files of a program's own tree come and go.
+        """
         *_, inode = self._staged[path]
         real = self._real.get(path, path)
         directory = os.path.dirname(real)
