@@ -97,9 +97,9 @@ class Audit:
             used = set() if self._script else used_by(set(refused), seen["edges"])
             differ = self._by_differences(differing, verdict, renewed)
             refused = {name: why for name, why in differ.items() if name not in used} | refused
+            # What is left out may have brought handlers, too: only those of what stays count.
+            refused = refused or by_fork_handlers(asked)
             if not refused:
-                # What is left out may have brought handlers, too: only those of what stays count.
-                refuse_fork_handlers(asked)
                 self._fill(verdict, asked, seen)
                 return verdict
             self._leave_out(verdict, refused, seen["edges"])
@@ -234,12 +234,17 @@ def first_name(key: str) -> str:
     return re.split(r"[^\w]", key, maxsplit=1)[0]
 
 
-def refuse_fork_handlers(asked: causes.Causes) -> None:
-    """Raise Refused where a library makes state anew in a forked process, for starts are no forks."""
-    names = {cause: ", ".join(sorted(modules)) for cause, modules in asked.in_forks.items() if "" not in modules}
-    said = (f"a fork handler of {names.get(cause, 'a library')} asks for {cause}" for cause in sorted(asked.in_forks))
-    if asked.in_forks:
-        raise Refused("; ".join(said))
+def by_fork_handlers(asked: causes.Causes) -> dict[str, str]:
+    """Leave out whose library makes state anew in a forked process, for starts are no forks.
+
+    Raises Refused where it is not known whose it is.
+    """
+    refused: dict[str, str] = {}
+    for cause, modules in asked.in_forks.items():
+        if "" in modules:
+            raise Refused(f"a fork handler of a library asks for {cause}")
+        refused |= dict.fromkeys(modules, f"its fork handler asks for {cause}")
+    return refused
 
 
 def refuse_deliberate_seeds(modules: set[str], differing: set[str]) -> None:
