@@ -1,10 +1,11 @@
 /* Preloaded while the audit imports a program's modules: tells the recorder what C code asks for without a system call:
  * variables, the processor's random bits, the kernel's random bytes for each program, clocks, the processor in use, and
- * which handlers of a fork are at work. */
+ * which library has handlers of a fork. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <elf.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -78,43 +79,16 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
     return (int)syscall(SYS_clock_gettime, clock, now);
 }
 
-/* Handlers of a fork get no argument, so each set has functions of its own. A library that comes later is not named. */
-#define EACH(set) set(0) set(1) set(2) set(3) set(4) set(5) set(6) set(7) set(8) set(9) set(10) set(11) set(12) set(13)
 typedef void handler(void);
-static struct { handler *prepare, *parent, *child; } registered[14];
 
-static void tell_of(const char *kind, int number) {
-    char text[12];
-    snprintf(text, sizeof text, "%d", number);
-    tell(kind, text);
-}
-
-static void handle(int number, handler *function) {
-    tell_of("handler", number);
-    function();
-    tell_of("handled", number);
-}
-
-#define SET(number)                                                                          \
-    static void prepare_##number(void) { handle(number, registered[number].prepare); }       \
-    static void parent_##number(void) { handle(number, registered[number].parent); }         \
-    static void child_##number(void) { handle(number, registered[number].child); }
-EACH(SET)
-#define NAMES(number) {prepare_##number, parent_##number, child_##number},
-static const struct { handler *prepare, *parent, *child; } functions[] = {EACH(NAMES)};
-
-/* What pthread_atfork(3) calls. `library`: by which handlers go with a library that is closed. */
+/* What pthread_atfork(3) calls. `library` lies in the one whose handlers these are: they go with it when it is closed. */
 int __register_atfork(handler *prepare, handler *parent, handler *child, void *library) {
-    static int (*next)(handler *, handler *, handler *, void *), count;
+    static int (*next)(handler *, handler *, handler *, void *);
+    Dl_info info;
+    const char *path = library && dladdr(library, &info) && info.dli_fname ? info.dli_fname : "";
+    const char *slash = strrchr(path, '/');
+    tell("registers", slash ? slash + 1 : path);
     if (!next)
         next = (int (*)(handler *, handler *, handler *, void *))dlsym(RTLD_NEXT, "__register_atfork");
-    int number = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
-    if (number >= (int)(sizeof functions / sizeof *functions))
-        return next(prepare, parent, child, library);
-    registered[number].prepare = prepare;
-    registered[number].parent = parent;
-    registered[number].child = child;
-    tell_of("registers", number);
-    return next(prepare ? functions[number].prepare : 0, parent ? functions[number].parent : 0,
-                child ? functions[number].child : 0, library);
+    return next(prepare, parent, child, library);
 }

@@ -14,7 +14,7 @@ from . import causes, registry
 from .key_files import key_files
 from .memory_map import Refused
 from .twins import Differences, State, begin_child, compare, two_processors
-from .witness import AFTER, FRAMES, HOST, NEVER, PROGRAM, SCRIPT, WHOLE, WORDS
+from .witness import AFTER, FORK, FRAMES, HOST, NEVER, PROGRAM, SCRIPT, WHOLE, WORDS
 
 HERE = Path(__file__).resolve().parent
 # Variables with directories where a program, and what it imports, are searched for.
@@ -25,6 +25,8 @@ FREEZE = str(HERE / "freeze.so")
 ROUNDS = 12
 SECONDS = 300
 NEEDS = "it needs "
+# How a process finds the launcher by which it would start MPI: of MPICH, Slurm and Intel MPI, and of PMIx.
+CONNECTIONS = ("PMI_FD", "PMI_PORT", "PMIX_NAMESPACE", "PMIX_SERVER_")
 # Of what is noted of a module, all that is no variable.
 LOOKS = {WORDS, PROGRAM, HOST, FRAMES}
 
@@ -76,17 +78,19 @@ class Audit:
         mpi = [name for name in names if name.partition(".")[0] == NEVER]
         verdict = Verdict([name for name in names if name not in mpi], dict.fromkeys(mpi, "it belongs to MPI"))
         for _ in range(ROUNDS):
-            seen = self._import(verdict.modules, "causes")
+            seen, failure = self._try_to_import(verdict.modules)
             asked = causes.read(self._directory / "log")
+            linked = {name for name, cause in asked.asked if cause == causes.MPI and not name.startswith(AFTER)}
+            if linked:
+                # MPI's library asks for much more by itself. Who starts MPI may end there, or wait for a launcher.
+                self._leave_out(verdict, dict.fromkeys(linked, f"it asks for {causes.MPI}"), asked.edges)
+                continue
+            if failure:
+                raise Refused(failure)
             # What is tried and not there: whoever tries it goes on without.
             verdict.modules = [name for name in verdict.modules if name not in seen["failed"]]
             if seen["failure"]:
                 raise Refused(f"the script does not come to at_image(): {seen['failure']}")
-            linked = {name for name, cause in asked.asked if cause == causes.MPI and not name.startswith(AFTER)}
-            if linked:
-                # MPI's library asks for much more by itself.
-                self._leave_out(verdict, dict.fromkeys(linked, f"it asks for {causes.MPI}"), seen["edges"])
-                continue
             state = functools.partial(self._state, verdict.modules)
             differing = compare(state, self._processors, self._environment)
             refuse_deliberate_seeds(set(seen["origins"]), differing.drawn)
@@ -97,13 +101,19 @@ class Audit:
             used = set() if self._script else used_by(set(refused), seen["edges"])
             differ = self._by_differences(differing, verdict, renewed)
             refused = {name: why for name, why in differ.items() if name not in used} | refused
-            # What is left out may have brought handlers, too: only those of what stays count.
-            refused = refused or by_fork_handlers(asked)
             if not refused:
+                refuse_fork_handlers(asked)
                 self._fill(verdict, asked, seen)
                 return verdict
             self._leave_out(verdict, refused, seen["edges"])
         raise Refused("imports differ from one process to the next")
+
+    def _try_to_import(self, modules: list[str]) -> tuple[dict[str, Any], str]:
+        """Import modules, and see what they ask for. Return why that failed, or nothing, behind what was seen."""
+        try:
+            return self._import(modules, "causes"), ""
+        except Refused as exc:
+            return {}, str(exc)
 
     def _import(self, modules: list[str], way: str, **changes: Any) -> dict[str, Any]:
         plan, output = self._directory / "audit", self._directory / "seen"
@@ -114,6 +124,8 @@ class Audit:
         if way == "causes":
             command = [str(HERE / "warm-recorder"), str(self._directory / "log"), *command]
             environment["LD_PRELOAD"] = f"{HERE / 'variables.so'} {environment.get('LD_PRELOAD', '')}".strip()
+            # Who starts MPI does so by itself.
+            environment = {name: value for name, value in environment.items() if not name.startswith(CONNECTIONS)}
         environment |= changes.get("environment", {})
         options: dict[str, Any] = {"cwd": changes.get("cwd"), "preexec_fn": changes.get("before", begin_child)}
         try:
@@ -153,6 +165,9 @@ class Audit:
             if cause in (causes.PROCESSORS, causes.CORES) and len(self._processors) > 1:
                 # Their number and their cores are in the key. That twins on one processor and on another are alike says
                 # the rest.
+                continue
+            if cause == causes.FORKS and name in asked.starting:
+                # It ends its threads there, and makes them anew when they are used.
                 continue
             made_new = cause == causes.ENTROPY and times == len(differing.generators_of(name))
             if not made_new and not registry.answer(name, cause):
@@ -234,17 +249,11 @@ def first_name(key: str) -> str:
     return re.split(r"[^\w]", key, maxsplit=1)[0]
 
 
-def by_fork_handlers(asked: causes.Causes) -> dict[str, str]:
-    """Leave out whose library makes state anew in a forked process, for starts are no forks.
-
-    Raises Refused where it is not known whose it is.
-    """
-    refused: dict[str, str] = {}
-    for cause, modules in asked.in_forks.items():
-        if "" in modules:
-            raise Refused(f"a fork handler of a library asks for {cause}")
-        refused |= dict.fromkeys(modules, f"its fork handler asks for {cause}")
-    return refused
+def refuse_fork_handlers(asked: causes.Causes) -> None:
+    """Raise Refused where a library makes state anew in a forked process, for starts are no forks."""
+    wanted = sorted(cause for name, cause in asked.asked if name == FORK)
+    if wanted:
+        raise Refused(f"a fork handler of a library asks for {', '.join(wanted)}")
 
 
 def refuse_deliberate_seeds(modules: set[str], differing: set[str]) -> None:

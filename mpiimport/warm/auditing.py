@@ -88,7 +88,7 @@ def audit() -> None:
         freeze = witness.executing(own.OWN, lambda: making.load_extension(plan["freeze"]))
         witness.install()
         frames: Any = load(plan["package"], "mpiimport.warm.frames")
-        frames.watch(witness, freeze)
+        frames.Frames(witness).watch(freeze)
     told = own.name_host(plan["host"]) if plan["way"] == "state" else []
     mask = posix.sched_getaffinity(0)
     failed, failure = do(plan, witness)

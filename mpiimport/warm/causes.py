@@ -30,6 +30,10 @@ MEMORY, LIMITS, MACHINE, HOST, PLACE, NETWORK, MPI, KERNEL = (
 )
 PROCESSORS, PROCESSOR, IDENTITY, INPUT = "the processors", "the processor that it runs on", "who runs it", "input"
 CORES, DRIVER, VARIABLES, MAPPINGS = "cores", "a device's driver", "all variables", "its mappings"
+# pthread_atfork(3): an image is of a forked child, which its starts are not.
+FORKS = "calls in a fork"
+# What these do there is right in an image, too: they end their threads, or note that there may be another process.
+BEARS_FORKS = re.compile(r"lib(scipy_)?openblas|libcrypto")
 HAZARDS = {
     **dict.fromkeys(("getrandom",), ENTROPY),
     **dict.fromkeys(("gettimeofday", "time", "times", "getrusage", "rdtsc"), TIME),
@@ -93,17 +97,15 @@ MOST_BESIDE = 16
 
 @dataclass
 class Causes:
-    """``asked``: (module, hazard) -> how often; ``in_forks``: hazard -> modules that brought the fork handlers which
-    asked, "" where that is not known; ``opened``: files and directories that were read;
+    """``asked``: (module, hazard) -> how often; ``opened``: files and directories that were read;
     ``files``: path -> was it there; ``links``: paths that were asked for as links; ``refused``: paths of which a
     question was answered by another error than that nothing is there; ``of_modules``: paths for which a module asked,
     and not the interpreter for itself or to find the first of them; ``variables``: those that C read;
     ``starting``: modules that started threads;
     ``beside``: module -> names of the current directory that it looked for in vain;
-    ``drivers``: files that the drivers of devices make, which were not there."""
+    ``drivers``: files that the drivers of devices make, which were not there; ``edges``: who has which executed."""
 
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
-    in_forks: dict[str, set[str]] = field(default_factory=dict)
     opened: set[str] = field(default_factory=set)
     files: dict[str, bool] = field(default_factory=dict)
     links: set[str] = field(default_factory=set)
@@ -113,6 +115,7 @@ class Causes:
     starting: set[str] = field(default_factory=set)
     beside: dict[str, set[str]] = field(default_factory=dict)
     drivers: set[str] = field(default_factory=set)
+    edges: set[tuple[str, str]] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -137,31 +140,26 @@ class _Reading:
         self._stack = [""]
         self._owners: dict[int, str] = {}
         self._threads: dict[int, str] = {}
-        # Number of a set of fork handlers -> module; thread -> module of which a handler is at work.
-        self._registered: dict[str, str] = {}
-        self._handling: dict[int, str] = {}
         self._first = 0
         for call in _calls(log):
             self._first = self._first or call.thread
             if call.path.startswith(MARK):
-                self._take_mark(call.thread, *call.path.removeprefix(MARK).partition("/")[::2])
+                self._take_mark(*call.path.removeprefix(MARK).partition("/")[::2])
             else:
                 self._take(call)
 
-    def _take_mark(self, thread: int, kind: str, name: str) -> None:
+    def _take_mark(self, kind: str, name: str) -> None:
         if kind == "getenv":
             # The interpreter looks for itself by PATH if it was called without a directory, which it is not here.
             if name != "PATH" or self._stack[-1]:
                 self.found.variables.add(name)
         elif kind == "asks":
-            self._charge(self._stack[-1], ASKS[name], thread)
+            self._charge(self._stack[-1], ASKS[name])
         elif kind == "registers":
-            self._registered[name] = self._stack[-1]
-        elif kind == "handler":
-            self._handling[thread] = self._registered[name]
-        elif kind == "handled":
-            self._handling.pop(thread, None)
+            if not BEARS_FORKS.match(name):
+                self._charge(self._stack[-1], FORKS)
         elif kind == "begin":
+            self.found.edges.add((self._stack[-1], name))
             self._stack.append(name)
         else:
             self._stack.pop()
@@ -186,7 +184,7 @@ class _Reading:
         if call.path and call.result == NO_FILE:
             hazard = self._take_absent(call, owner, hazard)
         if hazard and not (self._stack[-1] == FORK and hazard in OF_ANY_FORK):
-            self._charge(owner, hazard, call.thread)
+            self._charge(owner, hazard)
 
     def _take_clone(self, call: Call, owner: str) -> None:
         """Note a thread; in a fork, which of them no handler has ended before, for an image has one thread."""
@@ -194,10 +192,10 @@ class _Reading:
             self.found.starting.add(owner)
             self._owners[call.result] = self._threads[call.result] = owner
         elif owner != FORK:
-            self._charge(owner, CHILD, call.thread)
+            self._charge(owner, CHILD)
         elif call.result > 0:
             for each in self._threads.values():
-                self._charge(each, THREAD, call.thread)
+                self._charge(each, THREAD)
 
     def _take_absent(self, call: Call, owner: str, hazard: str) -> str:
         """Note what was looked for and is not there; return the hazard that is left."""
@@ -213,10 +211,8 @@ class _Reading:
         self.found.beside.setdefault(owner, set()).add(first)
         return ""
 
-    def _charge(self, owner: str, hazard: str, thread: int) -> None:
-        if owner == FORK:
-            self.found.in_forks.setdefault(hazard, set()).add(self._handling.get(thread, ""))
-        elif owner:
+    def _charge(self, owner: str, hazard: str) -> None:
+        if owner:
             self.found.asked[owner, hazard] = self.found.asked.get((owner, hazard), 0) + 1
 
 

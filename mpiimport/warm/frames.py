@@ -9,34 +9,83 @@ from .witness import FRAMES, OWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
     from typing import Any
 
     from .witness import Witness
 
+DIRECTORY = __file__.rpartition("/")[0]
 
-def watch(witness: "Witness", freeze: "Any") -> None:
-    """Note who comes to the last frame. ``freeze``: the extension module."""
+
+class Frames:
+    """What shows frames, without ours. Whoever comes to the last one is noted."""
+
+    def __init__(self, witness: "Witness") -> None:
+        self._witness = witness
+        self._get: Callable[[int], FrameType] = sys._getframe
+        # The dictionary of the type itself, for a built-in one takes no attributes.
+        self._attributes = _referents(type(sys._getframe()).__dict__)
+        self._back = self._attributes["f_back"].__get__
+
+    def watch(self, freeze: "Any") -> None:
+        """Show them. ``freeze``: the extension module."""
+        import _warnings
+
+        self._attributes["f_back"] = property(self.back)
+        freeze.look_up_anew(type(sys._getframe()))
+        sys._getframe = self.at
+        warn = _warnings.warn
+        warning: Any = lambda *given, **named: self._warn(warn, *given, **named)  # noqa: E731
+        for name in ("_warnings", "warnings"):
+            module: Any = sys.modules.get(name)
+            if getattr(module, "warn", None) is warn:
+                module.warn = warning
+
+    def back(self, frame: "FrameType") -> "FrameType | None":
+        """Return the next frame, as ``frame.f_back``."""
+        return self._shown(self._back(frame))
+
+    def at(self, depth: int = 0, /) -> "FrameType":
+        """Return the frame that many calls below the caller, as ``sys._getframe``."""
+        frame: FrameType | None = self._shown(self._get(1))
+        for _ in range(depth):
+            frame = frame and self.back(frame)
+        if frame is None:
+            raise ValueError("call stack is not deep enough")
+        return frame
+
+    def _shown(self, frame: "FrameType | None") -> "FrameType | None":
+        came_to_us = False
+        while frame is not None and frame.f_code.co_filename.startswith(DIRECTORY):
+            came_to_us = True
+            frame = self._back(frame)
+        if frame is None and came_to_us and self._witness.stack[-1] not in ("", OWN):
+            self._witness.reads.add((self._witness.stack[-1], FRAMES))
+        return frame
+
+    def _warn(
+        self, warn: "Any", message: "Any", category: "Any" = None, stacklevel: int = 1, *rest: "Any", **named: "Any"
+    ) -> None:
+        """Warn, where it is of a frame that is shown; plainly a warning of the script's may be another one."""
+        frame = self._shown(self._get(1))
+        for _ in range(stacklevel - 1):
+            frame = frame and self.back(frame)
+            while (
+                frame is not None
+                and "importlib" in frame.f_code.co_filename
+                and "_bootstrap" in frame.f_code.co_filename
+            ):
+                frame = self.back(frame)
+        warn(message, category, stacklevel + 1, *rest, **named)
+
+
+def _referents(attributes: "Any") -> "dict[str, Any]":
+    """Return the dictionary that a mapping shows, and leave no module behind."""
     was_there = "gc" in sys.modules
     import gc
 
-    kind = type(sys._getframe())
-    # The dictionary itself, for a built-in type takes no attributes.
-    (attributes,) = gc.get_referents(kind.__dict__)
-    original = attributes["f_back"]
-    ours = __file__.rpartition("/")[0]
-
-    def back(frame: "FrameType") -> "FrameType | None":
-        found: FrameType | None = original.__get__(frame)
-        came_to_us = False
-        while found is not None and found.f_code.co_filename.startswith(ours):
-            came_to_us = True
-            found = original.__get__(found)
-        if found is None and came_to_us and witness.stack[-1] not in ("", OWN):
-            witness.reads.add((witness.stack[-1], FRAMES))
-        return found
-
-    attributes["f_back"] = property(back)
-    freeze.look_up_anew(kind)
+    (found,) = gc.get_referents(attributes)
     if not was_there:
         del sys.modules["gc"]
+    return found  # type: ignore[no-any-return]

@@ -14,6 +14,7 @@ from .causes import (
     CHILD,
     ENTROPY,
     FILES,
+    FORKS,
     HOST,
     KERNEL,
     LIMITS,
@@ -57,6 +58,8 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("joblib._multiprocessing_helpers", NUMBER): "temporary_names",
     # Whether the system has the protocol: in another namespace of the network it may not.
     ("urllib3.util.connection", NETWORK): "urllib3",
+    # A child seeds its generators when it first uses them, and so does each start.
+    ("numba._helperlib", FORKS): "its generators have no seed",
     # How wide it is.
     ("numba.core.types.functions", TERMINAL): "numba",
     # libffi, for its first callback: how memory may be executed.

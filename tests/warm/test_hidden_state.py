@@ -55,6 +55,10 @@ LEFT_OUT = {
     "whose import it is": "import sys\nframe = sys._getframe().f_back\n"
     "while frame and 'importlib' in frame.f_code.co_filename: frame = frame.f_back\n"
     "VALUE = frame.f_globals['__name__'] if frame else None",
+    "frame by its number": "import sys\nVALUE = []\ntry:\n"
+    "    for number in range(99): VALUE.append(sys._getframe(number).f_code.co_filename)\nexcept ValueError: pass",
+    "warning of who imports": "import warnings\nVALUE = warnings.warn('old', FutureWarning, stacklevel=2)",
+    "warning for the script": "import warnings\nwarnings.warn('old', DeprecationWarning, 2)\nVALUE = 1",
     "frame of an exception": "try: 1 / 0\nexcept ArithmeticError as exc: frame = exc.__traceback__.tb_frame\n"
     "while frame.f_back: frame = frame.f_back\nVALUE = sorted(frame.f_globals)",
 }
@@ -82,7 +86,8 @@ EVERYDAY |= {
     "own mappings",
     "variables of launchers",
     "outermost file",
-    "whose import it is",
+    "frame by its number",
+    "warning for the script",
 }
 
 

@@ -195,7 +195,7 @@ def test_a_library_that_seeds_itself_anew_in_a_fork_is_left_out(warm: Warm, tmp_
         "import plant, json, os\nprint(plant.value(), flush=True)\nif os.fork():\n    os.wait()\n"
         "else:\n    print(plant.value() != 0, flush=True)\n    os._exit(0)"
     )
-    assert "left out plant: its fork handler asks for entropy" in warm.bake(script)
+    assert "left out plant: it asks for calls in a fork" in warm.bake(script)
     assert warm.start_warm(script).stdout == warm.plain(script).stdout == "0\nTrue\n"
 
 

@@ -22,10 +22,16 @@ FRESH = ".fresh"
 def share(store: Store, directory: str) -> None:
     """Replace the files of a complete store by links to the objects in ``directory`` of what they hold. Raises OSError.
 
-    What is new becomes an object. No process has come to the store yet.
+    What is new becomes an object. No process has come to the store yet. Of files that one store holds alike the others
+    stay apart: ld.so would take two libraries for one.
     """
+    names = set()
     for path in _large_files(store.directory):
-        shared = os.path.join(directory, _name(path))
+        name = _name(path)
+        if name in names:
+            continue
+        names.add(name)
+        shared = os.path.join(directory, name)
         try:
             os.link(path, shared)
         except FileExistsError:
