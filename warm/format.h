@@ -6,7 +6,7 @@
 typedef unsigned long word;
 
 #define MAGIC 0x6d7261772d69706dUL /* "mpi-warm" */
-#define VERSION 4UL
+#define VERSION 5UL
 #define PAGE 4096UL
 #define ABSENT (~0UL)
 #define OF_TREE (~1UL) /* the device of what belongs to a container's own tree, which may be another in each container */
@@ -31,6 +31,7 @@ struct memory {
 struct machine {
     word processor, kernel, vdso_digest, processors, cores; /* cores: 0 where nothing asked for them */
     word filters; /* of system calls; ABSENT where the kernel does not say how many */
+    word stack;   /* the limit of it, bytes: the C library gives threads as much */
 };
 
 struct header {

@@ -29,6 +29,8 @@ static void compare_machine(void) {
         fresh("it was made for another number of processors", "");
     if (here.cores != image->machine.cores)
         fresh("it was made for processors of other cores", "");
+    if (here.stack != image->machine.stack)
+        fresh("it was made under another limit of the stack", "");
     if (here.filters != image->machine.filters || here.filters == ABSENT)
         fresh("system calls are filtered otherwise than where it was made", "");
 }

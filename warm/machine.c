@@ -4,6 +4,7 @@
 
 #include <cpuid.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 
 /* What libraries choose their code by: the features of cpuid's leaves 0, 1, 7 and 0x80000001, how many threads a core
  * and a package have (11), and what the kernel saves of the registers (xcr0). Leaf 1's ebx and leaf 11's edx name the
@@ -118,10 +119,17 @@ static word online(void) {
     return digest(text, sizeof text);
 }
 
+/* getrlimit(2). */
+static word stack_limit(void) {
+    struct { word now, most; } limit = {0, 0};
+    kernel4(__NR_prlimit64, 0, RLIMIT_STACK, 0, &limit);
+    return limit.now;
+}
+
 struct machine machine_here(const void *vdso, word vdso_size, int with_cores) {
     static unsigned short found[MOST];
     word count = processors(found);
-    struct machine here = {mixed(processor(), online()), kernel(), digest(vdso, vdso_size), count, 0, filters()};
+    struct machine here = {mixed(processor(), online()), kernel(), digest(vdso, vdso_size), count, 0, filters(), stack_limit()};
     if (with_cores)
         here.cores = cores(found, count);
     return here;

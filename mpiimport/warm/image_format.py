@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-MAGIC, VERSION = 0x6D7261772D69706D, 4
+MAGIC, VERSION = 0x6D7261772D69706D, 5
 PAGE, BLOCK = 4096, 1 << 20
 ABSENT = (1 << 64) - 1
 # The value of a variable that may have any, and the device of a file of a container's own tree.
@@ -16,7 +16,7 @@ ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED = range(6)
 SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "names", "text")
 # Numbers of one entry in each section; a text is bytes.
 WIDTHS = {"files": 8, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "words": 1, "blocks": 1, "names": 1}
-THREAD, MEMORY, MACHINE = 12, 7, 6
+THREAD, MEMORY, MACHINE = 12, 7, 7
 # Of what is said of the machine, the number of processors.
 PROCESSORS = 3
 BEFORE = 9

@@ -80,6 +80,12 @@ def test_the_number_of_processors(warm: Warm, script: str) -> None:
     warm.start_fresh("number of processors", script, before=("taskset", "-c", "0"))
 
 
+def test_the_limit_of_the_stack(warm: Warm, script: str) -> None:
+    """By it the C library gives threads their stacks."""
+    limited = ("bash", "-c", 'ulimit -Ss 4096; exec "$@"', "bash")
+    warm.start_fresh("it was made under another limit of the stack", script, before=limited)
+
+
 def test_addresses_that_are_not_random(warm: Warm, script: str) -> None:
     warm.start_fresh("ADDR_NO_RANDOMIZE", script, before=("setarch", "-R"))
 
