@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +15,7 @@ from mpiimport.runtime.size import Size
 from mpiimport.runtime.store import place as place_module
 from mpiimport.runtime.store.image_places import IMAGES
 from mpiimport.runtime.store.lock import LOCK
-from mpiimport.runtime.store.objects import OBJECTS
+from mpiimport.runtime.store.objects import OBJECTS, share
 from mpiimport.runtime.store.place import FILLING, LEASE, PROGRAM, PROGRAMS, STORES, Place
 from mpiimport.runtime.store.place_names import BATCH_JOBS, batch_job
 from mpiimport.runtime.store.store import NoRoom, Store
@@ -247,6 +248,20 @@ def test_what_stores_hold_alike_is_there_once(place: Place) -> None:
     assert len(list(Path(place.path(OBJECTS)).iterdir())) == 2 and place.idle_size() == 0
     user.leave()
     assert place.remove() == [] and not Path(place.directory).exists()
+
+
+def test_alike_libraries_of_one_store_stay_two(tmp_path: Path) -> None:
+    """ld.so would take them for one, with one state."""
+    objects = tmp_path / "objects"
+    objects.mkdir()
+    libraries = [tmp_path / store / name for store in ("first", "second") for name in ("one.so", "other.so")]
+    for library in libraries:
+        library.parent.mkdir(exist_ok=True)
+        library.write_bytes(bytes(1 << 16))
+    for store in ("first", "second"):
+        share(SimpleNamespace(directory=str(tmp_path / store)), str(objects))  # type: ignore[arg-type]
+    assert [len({path.stat().st_ino for path in libraries[i : i + 2]}) for i in (0, 2)] == [2, 2]
+    assert len({path.stat().st_ino for path in libraries}) == 3
 
 
 def test_an_object_that_was_written_to_is_taken_by_no_other_store(place: Place) -> None:
