@@ -18,7 +18,7 @@ from mpiimport.runtime.store.lock import LOCK
 from mpiimport.runtime.store.objects import OBJECTS, share
 from mpiimport.runtime.store.place import FILLING, LEASE, PROGRAM, PROGRAMS, STORES, Place
 from mpiimport.runtime.store.place_names import BATCH_JOBS, batch_job
-from mpiimport.runtime.store.store import NoRoom, Store
+from mpiimport.runtime.store.store import SEAL, NoRoom, Store
 from tests.conftest import ROOT
 
 KEY, OTHER = "0123456789abcdef", "fedcba9876543210"
@@ -258,6 +258,7 @@ def test_alike_libraries_of_one_store_stay_two(tmp_path: Path) -> None:
     for library in libraries:
         library.parent.mkdir(exist_ok=True)
         library.write_bytes(bytes(1 << 16))
+        os.utime(library, ns=(SEAL, SEAL))
     for store in ("first", "second"):
         share(SimpleNamespace(directory=str(tmp_path / store)), str(objects))  # type: ignore[arg-type]
     assert [len({path.stat().st_ino for path in libraries[i : i + 2]}) for i in (0, 2)] == [2, 2]
