@@ -166,14 +166,14 @@ def test_what_has_no_image_starts_fresh_with_one_line(site: Site, warm: WarmTask
     for program, why in {
         ("python3", str(warm.write(TEXT, "other.py"))): "none is kept for this program",
         ("python3", "-m", "task"): "none is kept for this program",
+        ("python3", "-u", str(warm.tasks.script)): "none is kept for this program",
     }.items():
         outcome = warm.run(warm.line(*program), **TRUSTED)
         assert outcome.stdout.split()[0] == "fresh"
         ours = [line for line in outcome.ours() if "warm" in line]
         assert len(ours) == 1 and why in ours[0], outcome
-    for program in (("python3", "-u", str(warm.tasks.script)), ("python3", "-c", TEXT)):
-        outcome = warm.run(warm.line(*program), **TRUSTED)
-        assert outcome.stdout.split()[0] == "fresh" and "warm" not in outcome.stderr, outcome
+    outcome = warm.run(warm.line("python3", "-c", TEXT), **TRUSTED)
+    assert outcome.stdout.split()[0] == "fresh" and "warm" not in outcome.stderr, outcome
     warm.write("import json\n" + TEXT)
     outcome = warm.run(warm.line(), **TRUSTED)
     assert outcome.stdout.split()[0] == "fresh" and "begins with other imports" in outcome.stderr, outcome
