@@ -12,7 +12,7 @@ import pytest
 
 from lab.ranks import run
 
-from .conftest import Warm
+from .conftest import SECONDS, Warm
 
 TEXT = "import json, re, random, os\nprint(json.dumps(os.getpid()), random.random())"
 
@@ -28,9 +28,9 @@ def test_200_starts_with_random_addresses(warm: Warm) -> None:
 @pytest.mark.parametrize("limit", ["unlimited", "1024", "65536"])
 def test_stacks_of_any_size(warm: Warm, limit: str) -> None:
     """The kernel lays out a process by the limit of its stack."""
-    script = warm.script(TEXT)
-    warm.bake(script)
-    started = warm.start(script, before=("sh", "-c", f'ulimit -s {limit}; exec "$@"', "sh"))
+    script, limited = warm.script(TEXT), ("sh", "-c", f'ulimit -s {limit}; exec "$@"', "sh")
+    assert run([*limited, *warm.bake_command(script)], warm.environment(), SECONDS).status == 0
+    started = warm.start(script, before=limited)
     assert (started.status, started.stderr) == (0, "")
 
 
