@@ -80,21 +80,19 @@ class LinkMap:
         self._last = entry
         return True
 
-    def stand_for(self, handle: int, own: tuple[int, int], other: tuple[int, int]) -> bool:
-        """Have ``dlopen`` take a library for another file, by whichever path it comes to that; tell whether it does.
+    def stand_for(self, handle: int, own: tuple[int, int], other: tuple[int, int]) -> None:
+        """Have ``dlopen`` take a library for another file, by whichever path it comes to that.
 
         ``own``, ``other``: device and inode. glibc compares the pair that it has kept of each entry, which is found by
         what it is: an entry with it at no place, or at two, is left as it is.
         """
         entry = self._of(handle)
         if not self._is_as_expected(entry):
-            return False
+            return
         words = self._words.from_address(entry)
         found = [place for place in range(WORDS - 1) if (words[place], words[place + 1]) == own]
-        if len(found) != 1:
-            return False
-        words[found[0]], words[found[0] + 1] = other
-        return True
+        if len(found) == 1:
+            words[found[0]], words[found[0] + 1] = other
 
     def _is_as_expected(self, entry: int) -> bool:
         """Tell whether an entry is one of glibc's."""

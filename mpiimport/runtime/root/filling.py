@@ -61,7 +61,7 @@ def read_to_keep(
     ``loaded``: as for ``fill``; ``wanted``: modules that processes of the program have missed; ``nodes``: how many get
     the store; ``room``: tells the bytes that each of them has for it; ``mpi``: what is to be in it of MPI.
     """
-    patience = 1 if options.fill else 0
+    waits = options.fill
     while True:
         began = time.time_ns()
         with Rehearsal(answers, before_site) as site:
@@ -75,9 +75,9 @@ def read_to_keep(
             return snapshot
         except JustChanged:
             # Whoever asks for a store rather waits than asks again.
-            if patience <= 0:
+            if not waits:
                 raise
-            patience -= 1
+            waits = False
             time.sleep(SETTLED / SECOND)
 
 
