@@ -5,6 +5,7 @@ Programs run plainly and served; what they print must agree, and no library may 
 
 import subprocess
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -206,6 +207,20 @@ def test_ctypes_and_c_code_open_one_library_whichever_comes_first(job: Job, mpic
     ):
         text = f"import ctypes, importlib, kit.opener; report({', '.join(calls)})"
         assert same(job, mpich, text, "early") == ["1 2 3 4 []"] * 2
+
+
+@pytest.mark.parametrize("link", [Path.hardlink_to, Path.symlink_to])
+def test_modules_that_are_one_file_share_its_state(
+    job: Job, mpich: Mpi, kit: Kit, link: Callable[[Path, Path], None]
+) -> None:
+    answer = COUNTER + "static long answer(const char *text) { return number(); }"
+    path = kit.module("counting", answer + "PyMODINIT_FUNC PyInit_alike(void) { return PyModule_Create(&module); }")
+    link(path.with_name(path.name.replace("counting", "alike")), path)
+    text = "import kit.alike, kit.counting; report(kit.alike.call(''), kit.counting.call(''), copied('alike'))"
+    plain = ["1 2 False []"] * 2
+    assert printed(job, mpich, "plain", text) == plain
+    for _ in ("first", "later"):
+        assert printed(job, mpich, "early", text) == [line.replace("False", "True") for line in plain]
 
 
 def test_the_names_that_the_dynamic_linker_tells_are_the_original_ones(job: Job, mpich: Mpi, kit: Kit) -> None:

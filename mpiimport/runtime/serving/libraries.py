@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from ..listing import Stamp
     from ..store.index import Index
     from ..store.store import Store
 
@@ -35,6 +36,10 @@ class StagedLibraries:
         self._mpi = index.mpi
         self._real = {path: real for real, path in index.aliases.items()}
         self._staged = index.libraries if store.executable else {}
+        # Paths of one file are one library, whose copy is that of the first.
+        firsts: dict[Stamp, str] = {}
+        self._first = {path: firsts.setdefault(stamp, path) for path, stamp in self._staged.items()}
+        self._handles: set[int] = set()
         self._store = store
         self._link_map: LinkMap | None = None
         self._loaded: set[str] = set()
@@ -126,8 +131,11 @@ class StagedLibraries:
         try:
             handle = open_library(copy, flags)
             _, also, looks_beside = self._mpi.get(path, ((), (), False))
-            if not looks_beside or not link_map.add_name(handle, path):
+            if handle in self._handles:
+                link_map.add_name(handle, path)
+            elif not looks_beside or not link_map.add_name(handle, path):
                 link_map.rename(handle, path)
+            self._handles.add(handle)
             for name in also:
                 link_map.add_name(handle, name)
                 if looks_beside:
@@ -177,7 +185,7 @@ class StagedLibraries:
     def _copy(self, path: str) -> str | None:
         if path not in self._staged:
             return None
-        name = library_name(path)
+        name = library_name(self._first[path])
         try:
             if self._store.is_sealed(name):
                 return self._store.path(name)
