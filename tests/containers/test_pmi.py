@@ -35,7 +35,7 @@ def check(site: Site, slurm: Slurm, mpi: Mpi, prefix: str, *launcher: str) -> Ou
     [
         ("mpich", "pmi2", "pmix", "PMI-1 and PMI-2"),
         ("openmpi", "pmix", "pmi2", "PMIx 5.0"),
-        ("openmpi", "pmix_v4", "pmi2", "PMIx 5.0"),
+        pytest.param("openmpi", "pmix_v4", "pmi2", "PMIx 5.0", marks=pytest.mark.full),
     ],
 )
 def test_a_profiles_launcher_speaks_what_the_images_library_does(

@@ -5,7 +5,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 import pytest
 
 from lab.ranks import Mpi
-from tests.conftest import Job, interpreter
+from tests.conftest import Job, but_everyday, interpreter
 from tests.mpi.sameness import Setting, differences, launch, reporting
 
 TREE = {
@@ -83,7 +83,7 @@ def test_source_is_found_where_it_lies(job: Job, mpich: Mpi, door: str) -> None:
     assert differences(job, mpich, script, doors=(door,), PYTHONPATH=laid_out(job)) == {}
 
 
-@pytest.mark.parametrize("kind", ENDS)
+@pytest.mark.parametrize("kind", but_everyday(ENDS, [*ENDS][:1]))
 def test_the_traceback_of_an_uncaught_exception_is_pythons_own(job: Job, mpich: Mpi, kind: str) -> None:
     path = laid_out(job)
     plain, _ = launch(job, mpich, "plain", *ENDS[kind], PYTHONPATH=path)

@@ -101,7 +101,10 @@ def test_a_program_of_the_sample_comes_out_as_plainly(job: Job, mpich: Mpi, seed
     compare(job, mpich, program(seed), (door,))
 
 
-@pytest.mark.parametrize(("seed", "door"), SAMPLE[::2])
+@pytest.mark.parametrize(
+    ("seed", "door"),
+    [pytest.param(*each, marks=pytest.mark.full if n % 2 else ()) for n, each in enumerate(SAMPLE[::2])],
+)
 def test_a_program_of_the_sample_comes_out_plainly_from_a_kept_store_too(
     job: Job, mpich: Mpi, seed: int, door: str
 ) -> None:

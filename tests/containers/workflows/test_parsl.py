@@ -113,6 +113,7 @@ def test_a_job_that_fails_fails_its_task(manager: Manager) -> None:
     assert "simulation.py: -5 is below 0" in (manager.directory / "bad.err").read_text()
 
 
+@pytest.mark.full
 def test_a_container_that_does_not_start_is_tried_again_and_a_program_that_fails_is_not(manager: Manager) -> None:
     # MPICH leaves the other rank waiting for the one whose container did not start.
     changes = {"MPIIMPORT_DEADLINE": "10", **manager.with_a_runtime_that_fails_once()}
@@ -131,6 +132,7 @@ def test_workers_import_what_root_has_read(manager: Manager) -> None:
     assert flow(manager, POOL) == ["['StoreSourceLoader']"]
 
 
+@pytest.mark.full
 def test_what_tasks_cost_is_read_from_parsls_own_database(manager: Manager) -> None:
     flow(manager, MONITORED)
     tasks, _, at_once, *_ = manager.throughput("runinfo/monitoring.db")
