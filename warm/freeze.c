@@ -46,6 +46,7 @@ object *PyModuleDef_Init(struct definition *);
 object *PyBytes_FromStringAndSize(const char *, long);
 int PyBytes_AsStringAndSize(object *, char **, long *);
 object *PyLong_FromUnsignedLong(unsigned long);
+unsigned long PyLong_AsUnsignedLong(object *);
 object *PyList_New(long);
 int PyList_Append(object *, object *);
 object *PyList_GetItem(object *, long);
@@ -196,6 +197,15 @@ static object *is_quiet(object *self, object *none) {
     return PyLong_FromUnsignedLong(begun->quiet);
 }
 
+/* Have a signal handled as in the process that was stopped, whatever the launcher has said. */
+static object *handle(object *self, object *number) {
+    unsigned long each = PyLong_AsUnsignedLong(number);
+    (void)self;
+    if (each - 1 < sizeof frozen.signals / sizeof *frozen.signals)
+        kernel4(__NR_rt_sigaction, each, frozen.signals[each - 1], 0, 8);
+    return PyLong_FromUnsignedLong(0);
+}
+
 static object *note_cores(object *self, object *none) {
     (void)self, (void)none;
     with_cores = 1;
@@ -324,6 +334,7 @@ static struct method methods[] = {
     {"freeze", freeze, NONE, "Stop; return the words of the command line where an image begins."},
     {"plain", plain, NONE, "The command that starts the program without the image."},
     {"is_quiet", is_quiet, NONE, "Whether another process speaks for the job."},
+    {"handle", handle, ONE, "Have a signal handled as in the process that was stopped."},
     {"note_cores", note_cores, NONE, "Which processors are of one core is in the key."},
     {"environ", of_environ, NONE, "The variables as C sees them."},
     {"run", run, ONE, "Run the program, which a list has; return the status."},

@@ -5,16 +5,17 @@ import marshal
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import causes, registry
+from . import causes, hazards, registry
 from .key_files import key_files
 from .memory_map import Refused
 from .twins import Differences, State, begin_child, compare, two_processors
-from .witness import AFTER, FORK, FRAMES, HOST, NEVER, PROGRAM, SCRIPT, WHOLE, WORDS
+from .witness import AFTER, FORK, FRAMES, HANDLERS, HOST, NEVER, PROGRAM, SCRIPT, SEARCH, WHOLE, WORDS
 
 HERE = Path(__file__).resolve().parent
 # Variables with directories where a program, and what it imports, are searched for.
@@ -28,7 +29,9 @@ NEEDS = "it needs "
 # How a process finds the launcher by which it would start MPI: of MPICH, Slurm and Intel MPI, and of PMIx.
 CONNECTIONS = ("PMI_FD", "PMI_PORT", "PMIX_NAMESPACE", "PMIX_SERVER_")
 # Of what is noted of a module, all that is no variable.
-LOOKS = {WORDS, PROGRAM, HOST, FRAMES}
+LOOKS = {WORDS, PROGRAM, HOST, FRAMES, SEARCH, HANDLERS}
+# What modules had when they had been executed: module -> name -> text.
+Ends = dict[str, dict[str, str]]
 
 
 @dataclass
@@ -39,7 +42,8 @@ class Verdict:
     ``generators``: (module, name in it); ``threads``: modules that start threads, and end them in a fork;
     ``looked_for``: top-level modules; ``whole``: whether they look at all variables; ``cores``: whether they ask which
     processors are of one core; ``absent``: names that the current directory must not have, and files of devices'
-    drivers.
+    drivers; ``entries``: of the search path, which the script's directory must not be; ``signals``:
+    those of which modules have said what is done.
     """
 
     modules: list[str]
@@ -54,6 +58,8 @@ class Verdict:
     whole: bool = False
     cores: bool = False
     absent: set[str] = field(default_factory=set)
+    entries: list[str] = field(default_factory=list)
+    signals: set[int] = field(default_factory=set)
 
     def reasons(self) -> dict[str, str]:
         """Return why modules are left out, less those that need one of these."""
@@ -71,6 +77,10 @@ class Audit:
         self._script = script
         self._directory = directory
         self._processors = two_processors()
+        self._moving: set[str] = set()
+        # Of the first round, in which all was imported that can be.
+        self._ends: Ends = {}
+        self._own: set[str] = set()
         self._environment = {**environment, "PYTHONHASHSEED": environment.get("PYTHONHASHSEED", "0")}
 
     def verdict(self, names: list[str]) -> Verdict:
@@ -80,10 +90,11 @@ class Audit:
         for _ in range(ROUNDS):
             seen, failure = self._try_to_import(verdict.modules)
             asked = causes.read(self._directory / "log")
-            linked = {name for name, cause in asked.asked if cause == causes.MPI and not name.startswith(AFTER)}
+            self._moving.update(seen.get("moving", ()))
+            linked = {name for name, cause in asked.asked if cause == hazards.MPI and not name.startswith(AFTER)}
             if linked:
                 # MPI's library asks for much more by itself. Who starts MPI may end there, or wait for a launcher.
-                self._leave_out(verdict, dict.fromkeys(linked, f"it asks for {causes.MPI}"), asked.edges)
+                self._leave_out(verdict, dict.fromkeys(linked, f"it asks for {hazards.MPI}"), asked.edges)
                 continue
             if failure:
                 raise Refused(failure)
@@ -93,10 +104,12 @@ class Audit:
                 raise Refused(f"the script does not come to at_image(): {seen['failure']}")
             state = functools.partial(self._state, verdict.modules)
             differing = compare(state, self._processors, self._environment)
-            refuse_deliberate_seeds(set(seen["origins"]), differing.drawn)
+            self._ends = self._ends or {name: seen["ends"].get(name, {}) for name in asked.order}
+            refuse_deliberate_seeds(set(seen["there"]), differing.drawn)
             renewed = set(seen["renewed"])
             refused = self._by_causes(asked, differing, {module for module, _ in renewed})
             refused |= self._by_name(seen) | self._by_reads(seen) | self._by_place(asked, seen)
+            refused |= self._by_order(verdict, seen["ends"], differing.own)
             # What these import may differ by what they have set in it: once they are left out, it is looked at again.
             used = set() if self._script else used_by(set(refused), seen["edges"])
             differ = self._by_differences(differing, verdict, renewed)
@@ -128,8 +141,12 @@ class Audit:
             environment = {name: value for name, value in environment.items() if not name.startswith(CONNECTIONS)}
         environment |= changes.get("environment", {})
         options: dict[str, Any] = {"cwd": changes.get("cwd"), "preexec_fn": changes.get("before", begin_child)}
+        options |= {"env": environment, "timeout": SECONDS, "stderr": subprocess.PIPE}
         try:
-            outcome = subprocess.run(command, env=environment, timeout=SECONDS, capture_output=True, **options)
+            with tempfile.TemporaryFile(dir=self._directory) as file:
+                other = {"input": b"", "stdout": file}
+                streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+                outcome = subprocess.run(command, **(other if changes.get("streams") else streams), **options)
         except subprocess.TimeoutExpired:
             raise Refused(f"the audit takes longer than {SECONDS} s") from None
         if outcome.returncode:
@@ -152,9 +169,22 @@ class Audit:
     def _by_place(self, asked: causes.Causes, seen: dict[str, Any]) -> dict[str, str]:
         """What is looked for in the current directory and not there is in the key, if the name is free."""
         taken = [(name, beside) for name, beside in asked.beside.items() if any(map(os.path.lexists, beside))]
-        refused = {name: f"it asks for {causes.PLACE}" for name, _ in taken if name}
-        bound = [name for name, cause in asked.asked if cause == causes.CORES and seen["bound"]]
+        refused = {name: f"it asks for {hazards.PLACE}" for name, _ in taken if name}
+        bound = [name for name, cause in asked.asked if cause == hazards.CORES and seen["bound"]]
         return refused | dict.fromkeys(bound, "it binds the process to processors")
+
+    def _by_order(self, verdict: Verdict, ends: Ends, own: set[str]) -> dict[str, str]:
+        """Who came out otherwise without modules that are left out, and began behind the first of them before."""
+        begins = {name: place for place, name in reversed([*enumerate(self._ends)])}
+        first = min((begins[name] for name in verdict.left_out if name in begins), default=len(begins))
+        self._own |= own
+        found = {}
+        for name in verdict.modules:
+            if begins.get(name, 0) > first and name in ends:
+                pairs = self._ends[name].items() ^ ends[name].items()
+                if any(f"{name}:{key}" not in self._own for key, _ in pairs):
+                    found[name] = f"it is another one without {[*self._ends][first]}"
+        return found
 
     def _by_causes(self, asked: causes.Causes, differing: Differences, renewing: set[str]) -> dict[str, str]:
         """``renewing``: modules whose after_start renews something: what it asks for again is answered."""
@@ -162,14 +192,14 @@ class Audit:
         for (name, cause), times in asked.asked.items():
             if name.startswith(AFTER) or (name in renewing and (AFTER + name, cause) in asked.asked):
                 continue
-            if cause in (causes.PROCESSORS, causes.CORES) and len(self._processors) > 1:
+            if cause in (hazards.PROCESSORS, hazards.CORES) and len(self._processors) > 1:
                 # Their number and their cores are in the key. That twins on one processor and on another are alike says
                 # the rest.
                 continue
-            if cause == causes.FORKS and name in asked.starting:
+            if cause == hazards.FORKS and name in asked.starting:
                 # It ends its threads there, and makes them anew when they are used.
                 continue
-            made_new = cause == causes.ENTROPY and times == len(differing.generators_of(name))
+            made_new = cause == hazards.ENTROPY and times == len(differing.generators_of(name))
             if not made_new and not registry.answer(name, cause):
                 refused[name] = f"it asks for {cause}"
         return refused
@@ -207,6 +237,9 @@ class Audit:
             inside = {other for other in before if other.startswith(name + ".")}
             for user in users.get(name, set()) | inside:
                 waiting.setdefault(user, f"{NEEDS}{name}")
+        for name in sorted(self._moving.intersection(verdict.left_out)):
+            # What is imported behind it may be another module where it was executed.
+            raise Refused(f"{name} changes how modules are found, and is in no image: {verdict.left_out[name]}")
         verdict.modules = [name for name in verdict.modules if name not in verdict.left_out]
         # What fails without MPI is no longer among the modules.
         if len(verdict.left_out) == known:
@@ -216,9 +249,10 @@ class Audit:
         # Who goes through all of them reads each.
         whole = {module for module, name in seen["reads"] if name == WHOLE}
         reads = {name for module, name in seen["reads"] if module not in whole or not registry.is_free(name)}
-        verdict.threads, verdict.looked_for = asked.starting, seen["looked_for"]
+        verdict.threads, verdict.looked_for, verdict.entries = asked.starting, seen["looked_for"], seen["entries"]
         verdict.whole = bool(whole)
-        verdict.cores = any(cause == causes.CORES for _, cause in asked.asked)
+        verdict.signals = asked.signals
+        verdict.cores = any(cause == hazards.CORES for _, cause in asked.asked)
         verdict.absent = asked.drivers.union(*(names for name, names in asked.beside.items() if name))
         verdict.variables = asked.variables | (reads - LOOKS - {WHOLE}) | set(registry.ALWAYS)
         ours = (str(self._directory), str(HERE))
@@ -232,7 +266,7 @@ class Audit:
             compared = {str(script), str(script.parent), str(script.resolve().parent)}
             verdict.files = {(path, how) for path, how in verdict.files if path not in compared}
             verdict.tree -= compared
-            verdict.modules = sorted(set(seen["origins"]) - {SCRIPT})
+            verdict.modules = sorted(set(seen["there"]) - {SCRIPT})
 
 
 def used_by(names: set[str], edges: Iterable[tuple[str, str]]) -> set[str]:

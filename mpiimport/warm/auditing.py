@@ -45,7 +45,9 @@ def do(plan: "dict[str, Any]", witness: "Witness") -> "tuple[list[str], str]":
     failed, failure = [], ""
     for name in plan["modules"]:
         try:
-            __import__(name)
+            # One that waits for its first use would be executed.
+            if name not in sys.modules:
+                __import__(name)
         except Exception:  # noqa: PERF203
             failed.append(name)
     if plan["script"]:
@@ -87,6 +89,9 @@ def audit() -> None:
         making: Any = load(plan["package"], "mpiimport.warm.making")
         freeze = witness.executing(own.OWN, lambda: making.load_extension(plan["freeze"]))
         witness.install()
+        if not plan["script"]:
+            search: Any = load(plan["package"], "mpiimport.warm.search_path")
+            search.SearchPath(witness).watch()
         frames: Any = load(plan["package"], "mpiimport.warm.frames")
         frames.Frames(witness).watch(freeze)
     told = own.name_host(plan["host"]) if plan["way"] == "state" else []
@@ -102,8 +107,10 @@ def audit() -> None:
     found: dict[str, Any] = {"failed": failed, "edges": sorted(witness.edges), "reads": sorted(witness.reads)}
     found["bound"] = posix.sched_getaffinity(0) != mask
     found |= {"failure": failure, "renewed": renewed, "looked_for": sorted(witness.looked_for)}
+    found |= {"entries": sorted(witness.entries), "moving": sorted(witness.moving - {""})}
+    found["ends"] = witness.ends
     found["tree"] = [*sys.path, sys.prefix, sys.base_prefix, sys.exec_prefix]
-    found["origins"] = {name: getattr(sys.modules[name], "__file__", None) for name in there}
+    found["there"] = sorted(there)
     if plan["way"] == "state":
         before = set(sys.modules)
         sys.path.insert(0, plan["package"])

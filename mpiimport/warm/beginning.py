@@ -6,6 +6,7 @@ from mpiimport.runtime import os
 from mpiimport.runtime.messages import say
 from mpiimport.runtime.program import END_OF_ARCHIVE, SCRIPT, Program
 
+from .lazy_modules import executed
 from .remedies import REMEDIES, Start, variables_of
 
 TYPE_CHECKING = False
@@ -30,7 +31,8 @@ class Expected:
     """What the program must be. ``names``: top-level modules that imports looked for, of which the script's directory
     must have those in ``beside`` and no others; ``leading``: with what the script must begin; ``script``: the begin
     that was run, or None; ``module``: the program where it is one, or None; ``absent``: paths that imports looked for
-    in vain, which must not be there: names of the current directory, and files of devices' drivers.
+    in vain, which must not be there: names of the current directory, and files of devices' drivers; ``entries``: of
+    the search path, of which imports asked whether they are there, so the first one must be none of them.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class Expected:
         beside: "set[str]",
         module: "ModuleBegin | None",
         absent: "list[str]",
+        entries: "list[str]",
     ) -> None:
         self.names = names
         self.leading = leading
@@ -48,6 +51,7 @@ class Expected:
         self.module = module
         self.beside = names & beside
         self.absent = absent
+        self.entries = entries
 
 
 def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
@@ -91,6 +95,8 @@ def _program(words: list[str], expected: Expected) -> "list[Any]":
     first = program.search_entry()
     if first is not None:
         _look_at_directory(first, expected)
+        if first in expected.entries:
+            raise Doubt(f"imports looked whether the search path has {first}")
     if expected.script is not None:
         return expected.script.rest(program.text())
     if expected.module is not None:
@@ -141,7 +147,7 @@ def _hides_nothing(directory: str, name: str, entries: "list[str]") -> bool:
     """
     if name in sys.builtin_module_names:
         return True
-    spec: Any = getattr(sys.modules.get(name), "__spec__", None)
+    spec: Any = getattr(executed(name), "__spec__", None)
     if (
         name not in entries
         or any(entry.startswith(name + ".") for entry in entries)

@@ -96,7 +96,9 @@ def _tell_counted(writing: int) -> None:
     import posix
 
     objects = gc.get_objects()
-    modules = {id(vars(each)): id(each) for each in sys.modules.values() if issubclass(type(each), MODULE)}
+    own = object.__getattribute__
+    found_modules = (each for each in sys.modules.values() if issubclass(type(each), MODULE))
+    modules = {id(own(each, "__dict__")): id(each) for each in found_modules}
     modules |= dict(zip(modules.values(), modules.values(), strict=True))
     holders: dict[int, list[int]] = {}
     waiting = []

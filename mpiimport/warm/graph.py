@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from .lazy_modules import is_waiting
+
 HEX = re.compile(r"0x([0-9a-f]{6,})")
 # What may be an address: another number in another process, or the same where it is none.
 ADDRESS = re.compile(r"<address (\w+)>")
@@ -45,6 +47,7 @@ class Graph:
         self._seen: dict[int, object] = {}
         self._waiting: deque[tuple[str, Any]] = deque()
         modules = {name: module for name, module in list(sys.modules.items()) if name not in left_out}
+        modules = {name: module for name, module in modules.items() if not is_waiting(module)}
         for module in modules.values():
             self._seen[id(module)] = module
             self._seen[id(getattr(module, "__dict__", None))] = module

@@ -199,6 +199,8 @@ def _write(image: Path, words: list[str], verdict: Verdict, more: dict[str, Any]
         "threads": bool(verdict.threads),
         "cores": verdict.cores,
         "absent": sorted(verdict.absent),
+        "entries": verdict.entries,
+        "signals": sorted(verdict.signals),
         "said": str(said),
         **more,
     }

@@ -7,9 +7,9 @@ libraries may have started threads, for their fork handlers end them; ``leading`
 ``script``: what ScriptBegin takes, where the image holds what the script does, or nothing; ``module``: what
 ModuleBegin takes, where the program is one, or nothing; ``names``: what imports looked for; ``beside``: modules that
 were beside the script then; ``cores``: whether imports asked which processors are of one core; ``absent``: paths that
-no start may have; ``said``: a file for what is to be said; ``key``: by which the
-door knows the program; ``place``: the directory of the kept stores for one of which
-the image is made, or nothing; ``kept``: what StoreBehind takes, or nothing.
+no start may have; ``entries``: where the script may not lie; ``signals``: those of which imports have said what is
+done; ``said``: a file for what is to be said; ``key``: by which the door knows the program; ``place``: the directory
+of the kept stores for one of which the image is made, or nothing; ``kept``: what StoreBehind takes, or nothing.
 """
 
 import sys
@@ -96,6 +96,8 @@ def why_not(threads: bool) -> str:
         stream = getattr(sys, name)
         if stream is None or stream is not getattr(sys, f"__{name}__") or type(stream).__name__ != "TextIOWrapper":
             return f"sys.{name} was replaced by an import"
+        if stream.closed:
+            return f"sys.{name} was closed by an import"
     with open("/proc/self/status", "rb") as stream:
         if any(line.startswith(b"SigBlk:") and int(line.split()[1], 16) for line in stream):
             return "an import has blocked a signal"
@@ -171,6 +173,7 @@ def make() -> None:
     freeze.messages = messages
     start.c_changes = changes(before, remedies.variables_of(freeze.environ()))
     start.python_changes = changes(before, dict(sys.modules["os"].environ._data))
+    start.signals = set(plan["signals"])
     start.generators = [remedies.named(sys.modules[module], name) for module, name in plan["generators"]]
     start.objects = remedies.objects_of(remedies.package_remedies.CLASSES)
     reason = reason or why_not(bool(plan["threads"]))
@@ -201,7 +204,7 @@ def make() -> None:
         posix._exit(1)
     module = beginning_of_module.ModuleBegin(*plan["module"]) if plan["module"] else None
     beside = set(plan["beside"])
-    expected = beginning.Expected(names, plan["leading"], script, beside, module, plan["absent"])
+    expected = beginning.Expected(names, plan["leading"], script, beside, module, plan["absent"], plan["entries"])
     raise SystemExit(beginning.begin(start, expected, plan["without"]))
 
 
@@ -209,7 +212,9 @@ def do(modules: "list[str]", script: "Any") -> str:
     """Import, or run the begin of the script, and what was given to before_image. Return why there is no image."""
     if script is None:
         for name in modules:
-            __import__(name)
+            # One that waits for its first use would be executed.
+            if name not in sys.modules:
+                __import__(name)
     else:
         failure: str = script.run(script.prepare())
         if failure:

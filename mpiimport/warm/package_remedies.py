@@ -5,6 +5,8 @@ in the image.
 import os
 import sys
 
+from .lazy_modules import executed
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,14 +17,14 @@ if TYPE_CHECKING:
 
 def _numpy(start: "Start") -> None:
     """NumPy's legacy generator, which ``numpy.random.rand`` and others use."""
-    legacy: Any = sys.modules.get("numpy.random.mtrand")
+    legacy: Any = executed("numpy.random.mtrand")
     if legacy is not None:
         legacy._rand.seed()
 
 
 def _f2py(start: "Start") -> None:
     """``numpy.f2py`` writes the time of its import into the code that it makes."""
-    rules: Any = sys.modules.get("numpy.f2py.rules")
+    rules: Any = executed("numpy.f2py.rules")
     if rules is not None:
         import time
 
@@ -39,7 +41,7 @@ def _sympy(start: "Start") -> None:
     Those that imports have made keep theirs: expressions and caches know them by it. New ones lie above, so none of
     them is equal to one of those.
     """
-    symbol: Any = sys.modules.get("sympy.core.symbol")
+    symbol: Any = executed("sympy.core.symbol")
     if symbol is not None:
         kind = symbol.Dummy
         kind._base_dummy_index += kind._prng.randint(10**6, 9 * 10**6)
@@ -56,7 +58,7 @@ def _dateutil(start: "Start") -> None:
 
 def _psutil(start: "Start") -> None:
     """What ``psutil.cpu_percent`` and others count from: the time of their import."""
-    psutil: Any = sys.modules.get("psutil")
+    psutil: Any = executed("psutil")
     if psutil is not None:
         thread: Any = sys.modules["threading"].get_ident()
         psutil._last_cpu_times = {thread: psutil.cpu_times()}
@@ -68,21 +70,21 @@ def _psutil(start: "Start") -> None:
 
 def _urllib3(start: "Start") -> None:
     """Whether the system can bind an address of IPv6."""
-    connection: Any = sys.modules.get("urllib3.util.connection")
+    connection: Any = executed("urllib3.util.connection")
     if connection is not None:
         connection.HAS_IPV6 = connection._has_ipv6("::1")
 
 
 def _numba(start: "Start") -> None:
     """How wide the terminal is, to which messages are written."""
-    functions: Any = sys.modules.get("numba.core.types.functions")
+    functions: Any = executed("numba.core.types.functions")
     if functions is not None:
         functions._termwidth = functions.get_terminal_size().columns
 
 
 def _dask(start: "Start") -> None:
     """How many processors the control group may use: what has followed from it, cannot be made new."""
-    system: Any = sys.modules.get("dask.system")
+    system: Any = executed("dask.system")
     if system is not None:
         count = system.cpu_count()
         if count != system.CPU_COUNT:

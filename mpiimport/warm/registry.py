@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from mpiimport import rank_variables
 
-from .causes import (
+from .hazards import (
     CHILD,
     ENTROPY,
     FILES,
@@ -23,6 +23,7 @@ from .causes import (
     NETWORK,
     NUMBER,
     PLACE,
+    STREAMS,
     TERMINAL,
     TIME,
     VARIABLES,
@@ -37,6 +38,7 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("numpy.random.mtrand", ENTROPY): "numpy",
     ("multiprocessing.process", ENTROPY): "multiprocessing",
     ("multiprocessing.process", PLACE): "multiprocessing",
+    ("mpiimport.runtime.messages", STREAMS): "streams",
     ("threading", NUMBER): "native_id",
     ("logging", TIME): "logging",
     ("numpy.f2py.rules", TIME): "f2py",
@@ -62,6 +64,8 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("numba._helperlib", FORKS): "its generators have no seed",
     # How wide it is.
     ("numba.core.types.functions", TERMINAL): "numba",
+    # LLVM asks where it is in its output, and goes nowhere else.
+    ("llvmlite.binding.dylib", STREAMS): "nothing",
     # libffi, for its first callback: how memory may be executed.
     ("llvmlite.binding.executionengine", MACHINE): "the kernel's version is in the key",
     # How many processors its control group may use.
@@ -88,6 +92,7 @@ ANSWERS: Mapping[tuple[str, str], str] = {
 }
 # Paths of differences between twins, as graph.py writes them -> remedy.
 DIFFERENCES: Mapping[str, str] = {
+    r"mpiimport\.runtime\.messages:_at_start.*": "streams",
     r"logging:_startTime": "logging",
     r"random:_inst": "after_fork",
     r"threading:_main_thread\._native_id": "native_id",

@@ -8,6 +8,7 @@ import os
 import sys
 
 from . import package_remedies
+from .lazy_modules import executed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ class Start:
     ``freeze``: the extension module; ``python_changes``, ``c_changes``: variables that imports have set (None:
     removed), as Python and C saw them; ``generators``: random generators of modules that take their seed from the
     system; ``objects``: of the classes in package_remedies; ``fork_handlers``: those that modules have registered;
-    ``lines``: streams of which imports have said whether they are written out at the end of a line.
+    ``signals``: those of which imports have said what is done; ``lines``: streams of which imports have said whether
+    they are written out at the end of a line.
     """
 
     def __init__(self, freeze: "ModuleType", own: int) -> None:
@@ -35,6 +37,7 @@ class Start:
         self.objects: dict[str, list[Any]] = {}
         self.fork_handlers: Any = None
         self.lines: dict[str, bool] = {}
+        self.signals: set[int] = set()
 
 
 def _environment(start: Start) -> None:
@@ -63,7 +66,7 @@ def _after_fork(start: Start) -> None:
 
 def _native_id(start: Start) -> None:
     """The kernel's number of the main thread, which ``threading`` keeps from when it was imported."""
-    threading: Any = sys.modules.get("threading")
+    threading: Any = executed("threading")
     if threading is not None:
         threading.main_thread()._set_native_id()
 
@@ -87,8 +90,9 @@ def _streams(start: Start) -> None:
             setattr(sys, f"__{name}__", None)
             continue
         _renew(stream, number, start.lines.get(name))
-    messages: Any = start.freeze.messages
-    messages._at_start = messages._file()
+    for messages in (start.freeze.messages, executed("mpiimport.runtime.messages")):
+        if messages is not None:
+            messages._at_start = messages._file()
 
 
 def _renew(stream: "Any", number: int, by_line: bool | None) -> None:
@@ -114,12 +118,15 @@ def _buffer_size(raw: "Any") -> int:
 
 
 def _signals(start: Start) -> None:
-    """A signal that was ignored when this process was started (nohup) is so for the module ``signal``, too."""
+    """A signal that was ignored when this process was started (nohup) is so for the module ``signal``, too, unless an
+    import has said what is done then."""
     import _signal  # type: ignore[import-not-found]
 
     with open("/proc/self/status", "rb") as stream:
         ignored = next(int(line.split()[1], 16) for line in stream if line.startswith(b"SigIgn:"))
-    for number in _signal.valid_signals():
+    for number in start.signals:
+        start.freeze.handle(number)
+    for number in _signal.valid_signals() - start.signals:
         if ignored >> (number - 1) & 1 and _signal.getsignal(number) != _signal.SIG_IGN:
             _signal.signal(number, _signal.SIG_IGN)
 
@@ -136,7 +143,7 @@ def _generators(start: Start) -> None:
 
 def _logging(start: Start) -> None:
     """``logging`` counts milliseconds (``relativeCreated``) from the time when it was imported."""
-    logging: Any = sys.modules.get("logging")
+    logging: Any = executed("logging")
     if logging is not None:
         import time
 
@@ -146,10 +153,10 @@ def _logging(start: Start) -> None:
 def _multiprocessing(start: Start) -> None:
     """The key by which processes of ``multiprocessing`` know each other, the directory they begin in, and how many
     files may be open."""
-    util: Any = sys.modules.get("multiprocessing.util")
+    util: Any = executed("multiprocessing.util")
     if util is not None:
         util.MAXFD = os.sysconf("SC_OPEN_MAX")
-    process: Any = sys.modules.get("multiprocessing.process")
+    process: Any = executed("multiprocessing.process")
     if process is not None:
         try:
             process.ORIGINAL_DIR = os.path.abspath(os.getcwd())
@@ -160,7 +167,7 @@ def _multiprocessing(start: Start) -> None:
 
 def _platform(start: Start) -> None:
     """``platform`` keeps the host's name with the rest of what uname(2) says, and with the processor."""
-    platform: Any = sys.modules.get("platform")
+    platform: Any = executed("platform")
     kept: Any = getattr(platform, "_uname_cache", None)
     if kept is not None:
         now = os.uname()
@@ -173,7 +180,7 @@ def _platform(start: Start) -> None:
 def _inspect(start: Start) -> None:
     """``inspect.getmodule`` keeps which file is which module's, relative names by the current directory. It finds them
     again."""
-    inspect: Any = sys.modules.get("inspect")
+    inspect: Any = executed("inspect")
     if inspect is not None:
         inspect.modulesbyfile.clear()
         inspect._filesbymodname.clear()
@@ -226,7 +233,7 @@ def objects_of(classes: "tuple[str, ...]") -> "dict[str, list[Any]]":
     found: dict[str, list[Any]] = {}
     for name in classes:
         module, _, kind = name.rpartition(".")
-        wanted = getattr(sys.modules.get(module), kind, None)
+        wanted = getattr(executed(module), kind, None)
         found[name] = [each for each in gc.get_objects() if issubclass(type(each), wanted)] if wanted else []
     return found
 

@@ -1,6 +1,6 @@
 """What differs between interpreters that import the same modules: four of them, beside the first in one way each.
 
-| | addresses | processors | rank, directory, host |
+| | addresses | processors | rank, directory, host, streams, signals |
 | --- | --- | --- | --- |
 | first | random | as given | as given |
 | second | fixed | as given | as given |
@@ -16,7 +16,7 @@ import os
 import re
 import signal
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from .graph import GENERATOR, are_alike, blind
@@ -25,6 +25,8 @@ from .registry import FREE, OURS, is_free
 State = dict[str, str]
 # personality(2)
 ADDR_NO_RANDOMIZE, QUERY = 0x0040000, 0xFFFFFFFF
+# Signals that launchers and shells have processes ignore: nohup, and what runs behind.
+OF_LAUNCHERS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGUSR1, signal.SIGUSR2)
 ELEMENT = re.compile(r"(.*)\[\d+\]")
 
 
@@ -62,15 +64,15 @@ def of_another_rank(environment: Mapping[str, str]) -> dict[str, str]:
 
 def compare(look: Callable[..., State], processors: list[int], environment: Mapping[str, str]) -> Differences:
     """Return how twins differ. ``look`` imports in a new process, changed by ``environment``, ``cwd``, ``host`` (its
-    name) and ``before``, a function for the child; ``processors``: at most two that it may be bound to;
-    ``environment``: that of the first.
+    name), ``streams`` (its input is a pipe, its output a file) and ``before``, a function for the child;
+    ``processors``: at most two that it may be bound to; ``environment``: that of the first.
     """
     one, another = processors[0], processors[-1]
     first = look()
     second = look(before=lambda: begin_child(fixed=True))
     third = look(before=lambda: begin_child(fixed=True, processor=one))
-    other = {"environment": of_another_rank(environment), "cwd": "/", "host": "another-host"}
-    fourth = look(**other, before=lambda: begin_child(fixed=True, processor=another))
+    other = {"environment": of_another_rank(environment), "cwd": "/", "host": "another-host", "streams": True}
+    fourth = look(**other, before=lambda: begin_child(fixed=True, processor=another, ignored=OF_LAUNCHERS))
     own = _unlike(third, fourth) | _unlike(first, second)
     if can_fix_addresses():
         own -= _reordered([first, second, third, fourth], own)
@@ -104,14 +106,14 @@ def is_dotted(key: str) -> bool:
     return all(part.isidentifier() for part in key.split("."))
 
 
-def begin_child(fixed: bool = False, processor: "int | None" = None) -> None:
-    """Let a child begin as a shell starts one, whoever makes the image: nothing is ignored or blocked.
+def begin_child(fixed: bool = False, processor: "int | None" = None, ignored: Collection[signal.Signals] = ()) -> None:
+    """Let a child begin as a shell starts one, whoever makes the image: nothing is blocked, or ignored but ``ignored``.
 
     ``fixed``: without random addresses; ``processor``: which it is bound to, as launchers do.
     """
     for number in signal.valid_signals():
         if number not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     if fixed:
         ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 # What starts MPI when it is imported is never imported here.
 NEVER = "mpi4py"
 MARK = "/mpiimport-warm/"
+# Of texts, what is compared; smaller numbers are no addresses.
+SHORT, ADDRESSES = 200, 1 << 32
 # Stands for a module while handlers of a fork are at work.
 FORK = "fork handlers of libraries"
 # Stands for a module while we do what no image depends on.
@@ -26,16 +28,27 @@ ON_BEHALF = {"inspect": "getmodule", "ctypes.util": "find_library"}
 # Stand for what a module looks at beside variables.
 WORDS, PROGRAM, HOST = "the command line", "the program's module", "the host's name"
 FRAMES = "the frames below its import"
+SEARCH = "the search path"
+HANDLERS = "what is done with signals"
 
 
 class Witness:
-    """Marks the execution of modules, and notes imports and reads of variables. ``stack``: modules being executed."""
+    """Marks the execution of modules, and notes imports and reads of variables.
+
+    ``stack``: modules being executed; ``entries``: those of which modules ask whether the search path has them;
+    ``moving``: modules that change how others are found; ``ends``: what they had when they had been executed;
+    ``between_modules``: called before and after each is executed.
+    """
 
     def __init__(self) -> None:
         self.stack = [""]
         self.edges: set[tuple[str, str]] = set()
         self.reads: set[tuple[str, str]] = set()
         self.looked_for: set[str] = set()
+        self.entries: set[str] = set()
+        self.moving: set[str] = set()
+        self.ends: dict[str, dict[str, str]] = {}
+        self.between_modules: Callable[[], None] = lambda: None
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         """Keep MPI out, and note who wanted it; see importlib.abc.MetaPathFinder."""
@@ -77,6 +90,7 @@ class Witness:
         for environment in environments:
             environment.__class__ = self._noting(type(environment))
         self._watch_host()
+        self._watch_handlers()
         sys.argv, sys.orig_argv = self._words(sys.argv), self._words(sys.orig_argv)
         main = self._main(type(sys))("__main__")
         # It is not there: Python looks whether it is.
@@ -118,6 +132,7 @@ class Witness:
         def marked(*arguments: "Any") -> "Any":
             name = name_of(arguments[1 if bound else 0])
             self.edges.add((self.stack[-1], name))
+            self.between_modules()
             self.stack.append(name)
             posix.access(MARK + "begin/" + name, 0)
             try:
@@ -128,6 +143,8 @@ class Witness:
                     self._stand_for(name, ON_BEHALF[name])
                 return result
             finally:
+                self.between_modules()
+                self.ends[name] = values_of(sys.modules.get(name))
                 for stream in (sys.stdout, sys.stderr):
                     if stream is not None:
                         # What waits in a buffer is this module's output.
@@ -153,6 +170,18 @@ class Witness:
 
         names = self._names(os.uname(), "nodename")
         posix.uname = os.uname = lambda: names
+
+    def _watch_handlers(self) -> None:
+        """Note who asks Python what is done with a signal: what the launcher has said, as a rule."""
+        import _signal  # type: ignore[import-not-found]
+
+        getsignal: Any = _signal.getsignal
+
+        def noted(number: int) -> "Any":
+            self.reads.add((self.stack[-1], HANDLERS))
+            return getsignal(number)
+
+        _signal.getsignal = noted
 
     def _watch_platform(self, platform: "Any") -> None:
         names = platform.uname()
@@ -215,6 +244,27 @@ class Witness:
                 return int(super().__len__())
 
         return Environment
+
+
+def values_of(module: object) -> "dict[str, str]":
+    """Return what a module has, by its names, as text: numbers and short texts, of classes the bases, else the kind."""
+    kind, own = type(module), object.__getattribute__
+    if not issubclass(kind, type(sys)):
+        return {}
+    return {key: _text(value) for key, value in list(own(module, "__dict__").items()) if type(key) is str}
+
+
+def _text(value: object) -> str:
+    kind = type(value)
+    if kind in (str, bytes):
+        return repr(value[:SHORT])  # type: ignore[index]
+    if kind is int and value >= ADDRESSES:  # type: ignore[operator]
+        return "an address, or a large number"
+    if kind in (int, float, complex, bool, type(None)):
+        return repr(value)
+    if issubclass(kind, type):
+        return " ".join(f"{each.__module__}.{each.__qualname__}" for each in type.mro(value))  # type: ignore[arg-type]
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def name_host(name: str) -> "list[str]":

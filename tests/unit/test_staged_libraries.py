@@ -47,7 +47,8 @@ from types import SimpleNamespace
 from mpiimport.runtime.serving.libraries import StagedLibraries, bind_functions
 bind_functions(sys.argv[1])
 needs = sys.argv[2:]
-index = SimpleNamespace(needs={"module": needs}, aliases={}, mpi={}, libraries={path: path for path in ("module", *needs)})
+staged = {path: path for path in ("module", *needs)}
+index = SimpleNamespace(needs={"module": needs}, aliases={}, mpi={}, libraries=staged)
 store = SimpleNamespace(executable=True, path=lambda name: name.removeprefix("lib"), is_sealed=lambda name: True)
 StagedLibraries(index, store, lambda: None).stage("module")
 """

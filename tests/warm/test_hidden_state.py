@@ -1,10 +1,12 @@
 """Modules that keep what belongs to one process are left out of an image, refused, or made new: never shared."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from lab.ranks import run
 from tests.conftest import but_everyday
 
 from .conftest import Warm
@@ -61,12 +63,32 @@ LEFT_OUT = {
     "warning for the script": "import warnings\nwarnings.warn('old', DeprecationWarning, 2)\nVALUE = 1",
     "frame of an exception": "try: 1 / 0\nexcept ArithmeticError as exc: frame = exc.__traceback__.tb_frame\n"
     "while frame.f_back: frame = frame.f_back\nVALUE = sorted(frame.f_globals)",
+    "kind of a stream": "import os, stat\nVALUE = stat.S_ISREG(os.fstat(1).st_mode)",
+    "kinds of all streams": "import os\nVALUE = [os.fstat(number).st_mode for number in range(3)]",
+    "kind of a stream by its name": "import os\nVALUE = os.stat('/dev/stdin').st_mode",
+    "place in a stream": "import sys\nVALUE = sys.stdin.seekable()",
+    "stream for another": "import os\nos.dup2(1, 2)\nVALUE = 1",
+    "whether input waits": "import select\nVALUE = select.select([0], [], [], 0)",
+    "time of a file": "import os\nos.utime(__file__)\nVALUE = 1",
+    "removed directory": "import os\ntry: os.rmdir('/none')\nexcept OSError: VALUE = 1",
+    "kind of scheduling": "import os\nos.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))\nVALUE = 1",
+    "call by its number": "import ctypes\nVALUE = ctypes.CDLL(None).syscall(252, 1, 0)",
+    "who may do what": "import ctypes\nVALUE = ctypes.CDLL(None).capget(ctypes.create_string_buffer(8), None)",
+    "priority": "import os\nVALUE = os.getpriority(os.PRIO_PROCESS, 0)",
+    "what is done with a signal": "import signal\nVALUE = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN",
+    "what was done with a signal": "import signal\nVALUE = signal.signal(signal.SIGUSR1, signal.SIG_DFL)",
+    "ignored signals of C": "import ctypes\nVALUE = ctypes.create_string_buffer(200)\n"
+    "ctypes.CDLL(None).sigaction(1, None, VALUE)",
+    "first entry of the search path": "import sys\nVALUE = sys.path[0]",
+    "search path": "import sys\nVALUE = ['/x'] + sys.path",
 }
 REFUSED = {
     "descriptor": ("VALUE = open('/dev/null')", "left a file open"),
     "socket": ("import socket\nVALUE = socket.socket()", "left a file open"),
+    "closed stream": ("import sys\nsys.stdin.close()", "sys.stdin was closed"),
     "stream": ("import sys, io\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer)", "sys.stdout was replaced"),
     "shared memory": ("import mmap\nVALUE = mmap.mmap(-1, 4096)", "memory is shared"),
+    "first in the search path": ("import sys\nsys.path.insert(0, '/x')", "changes how modules are found"),
     "blocked signal": ("import signal\nsignal.pthread_sigmask(0, [10])", "blocked a signal"),
     "marked memory": (
         "import mmap\nVALUE = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE)\nVALUE.madvise(mmap.MADV_DONTFORK)",
@@ -88,6 +110,10 @@ EVERYDAY |= {
     "outermost file",
     "frame by its number",
     "warning for the script",
+    "kind of a stream",
+    "stream for another",
+    "call by its number",
+    "first entry of the search path",
 }
 
 
@@ -202,11 +228,108 @@ def test_variables_that_imports_set_are_set(warm: Warm) -> None:
     assert warm.start(script, GONE="1").stdout == warm.plain(script, GONE="1").stdout
 
 
+def test_entries_that_imports_put_at_the_end_of_the_search_path_are_there(warm: Warm) -> None:
+    warm.module("plant", "import sys\nif '/usr/share' not in sys.path: sys.path.append('/usr/share')")
+    script = warm.script("import plant, sys\nprint(sys.path)")
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+
+
+def test_an_import_that_asks_whether_the_search_path_has_an_entry_is_answered_for_each_script(
+    warm: Warm, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    warm.module("plant", f"import sys\nVALUE = {str(other)!r} in sys.path")
+    script = warm.script("import plant\nprint(plant.VALUE)")
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == "False\n"
+    moved = str(shutil.copy(script, other))
+    assert warm.start_fresh(f"imports looked whether the search path has {other}", moved).stdout == "True\n"
+
+
 def test_signal_handlers_of_imports_are_there(warm: Warm) -> None:
     warm.module("plant", "import signal\nsignal.signal(10, lambda *given: print('handled'))")
     script = warm.script("import plant, os, signal\nos.kill(os.getpid(), 10)\nsignal.raise_signal(10)")
     warm.bake(script)
     assert warm.start_warm(script).stdout == warm.plain(script).stdout == "handled\nhandled\n"
+
+
+HANDLES = "import faulthandler, signal\nsignal.signal(1, lambda *given: print('handled'))\nfaulthandler.register(12)\n"
+HANDLES += "signal.signal(10, signal.SIG_DFL)"
+SIGNALLED = """
+import plant, faulthandler, json, os, signal
+os.kill(os.getpid(), 1)
+signal.raise_signal(1)
+print(signal.getsignal(10), signal.getsignal(15) == signal.SIG_IGN, faulthandler.unregister(12), flush=True)
+os.kill(os.getpid(), 10)
+print("not ended")
+"""
+
+
+@pytest.mark.parametrize("ignored", but_everyday(["", "HUP USR1 USR2 TERM"], {"HUP USR1 USR2 TERM"}))
+def test_what_imports_have_said_of_signals_counts_whatever_the_launcher_has_said(warm: Warm, ignored: str) -> None:
+    warm.module("plant", HANDLES)
+    script = warm.script(SIGNALLED)
+    assert "left out" not in warm.bake(script)
+    before = ("bash", "-c", f"trap '' {ignored}; exec \"$@\"", "bash") if ignored else ()
+    outcome, plain = warm.start(script, before=before), run([*before, warm.python, script], warm.environment(), 60)
+    assert (outcome.status, outcome.stdout) == (plain.status, plain.stdout)
+    assert plain.status == -10 and ("True True" in plain.stdout) == bool(ignored), plain
+
+
+LAZY = """
+import importlib.util, sys
+spec = importlib.util.find_spec("waiting")
+loader = importlib.util.LazyLoader(spec.loader)
+spec.loader = loader
+waiting = importlib.util.module_from_spec(spec)
+sys.modules["waiting"] = waiting
+loader.exec_module(waiting)
+"""
+
+
+def test_a_module_that_waits_for_its_first_use_is_executed_then(warm: Warm) -> None:
+    warm.module("waiting", "import os\nVALUE = os.environ['SET_BY_THE_PROGRAM']")
+    warm.module("plant", LAZY)
+    script = warm.script(
+        "import plant, json\nimport os\nprint(type(plant.waiting).__name__)\n"
+        "os.environ['SET_BY_THE_PROGRAM'] = '1'\nprint(plant.waiting.VALUE)"
+    )
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "_LazyModule\n1\n"
+
+
+CHANGES = {
+    "context": (
+        "import decimal\ndecimal.getcontext().prec = 50",
+        "import decimal\nVALUE = str(decimal.Decimal(1) / 3)",
+    ),
+    "function": ("import json\njson.dumps = lambda given: 'x'", "import json\nVALUE = json.dumps(1)"),
+    "filter": (
+        "import warnings\nwarnings.simplefilter('error')",
+        "import warnings\ntry: warnings.warn('old')\nexcept UserWarning: VALUE = 1\nelse: VALUE = 2",
+    ),
+    "module": (
+        "import json, sys\nsys.modules['absent'] = json",
+        "try: import absent\nexcept ImportError: absent = None\nVALUE = absent and absent.__name__",
+    ),
+    "base": (
+        "import socket\nclass Patched(socket.socket): pass\nsocket.socket = Patched",
+        "import socket\nclass Mine(socket.socket): pass\nVALUE = Mine.__base__.__name__",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", but_everyday(CHANGES, {"context", "base"}))
+def test_what_is_another_module_behind_one_that_is_left_out_is_left_out_too(warm: Warm, name: str) -> None:
+    changes, depends = CHANGES[name]
+    warm.module("changing", "import os\nPID = os.getpid()\n" + changes)
+    warm.module("plant", depends)
+    script = warm.script("import csv\nimport changing\nimport plant\nprint(plant.VALUE)")
+    said = warm.bake(script)
+    assert "left out changing: " in said and "left out plant: it is another one without changing" in said, said
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout
 
 
 def test_exit_handlers_of_imports_run(warm: Warm) -> None:

@@ -1,0 +1,74 @@
+"""Who looks at the search path while modules are imported, and who changes how modules are found.
+
+Plainly its first entry is the script's directory, which an image knows nothing of. Entries put at its end are the same.
+"""
+
+import sys
+
+from .witness import SEARCH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .witness import Witness
+
+# These ask on behalf of others. What they find in the script's directory, each start looks at.
+IMPORTERS = {
+    *("_frozen_importlib", "_frozen_importlib_external", "importlib._bootstrap", "importlib._bootstrap_external"),
+    *("importlib.metadata", "pkgutil", "zipimport"),
+}
+LOOKS = (
+    *("__getitem__", "__iter__", "__reversed__", "__len__", "__eq__", "__ne__", "__repr__", "__add__", "__mul__"),
+    *("copy", "count", "index", "insert", "pop", "remove", "reverse", "sort", "__setitem__", "__delitem__"),
+)
+
+
+class SearchPath:
+    """The search path, with a note of who looks at it."""
+
+    def __init__(self, witness: "Witness") -> None:
+        self._witness = witness
+        self._frame = sys._getframe
+        self._seen = self._now()
+
+    def watch(self) -> None:
+        """Put it in the place of the search path."""
+        names: dict[str, Any] = {name: self._noted(getattr(list, name)) for name in LOOKS}
+        names["__radd__"] = self._noted(lambda path, before: [*before, *list.copy(path)])
+        names["__contains__"] = self._contains
+        kind: Any = type("list", (list,), names)
+        sys.path = kind(sys.path)
+        self._witness.between_modules = self._note_changes
+
+    def _noted(self, function: "Any") -> "Any":
+        def call(*arguments: "Any") -> "Any":
+            if self._frame(1).f_globals.get("__name__") not in IMPORTERS:
+                self._witness.reads.add((self._witness.stack[-1], SEARCH))
+            return function(*arguments)
+
+        return call
+
+    @property
+    def _contains(self) -> "Any":
+        look = self._noted(list.__contains__)
+
+        def contains(path: "list[str]", entry: object) -> "Any":
+            if type(entry) is not str:
+                return look(path, entry)
+            if self._witness.stack[-1]:
+                self._witness.entries.add(entry)
+            return list.__contains__(path, entry)
+
+        return contains
+
+    def _note_changes(self) -> None:
+        now = self._now()
+        if now != self._seen:
+            self._witness.moving.add(self._witness.stack[-1])
+            self._seen = now
+
+    @staticmethod
+    def _now() -> "tuple[list[Any], ...]":
+        path = list.copy(sys.path) if isinstance(sys.path, list) else [*sys.path]
+        return path, [*sys.meta_path], [*sys.path_hooks]
