@@ -175,15 +175,14 @@ class Audit:
 
     def _by_order(self, verdict: Verdict, ends: Ends, own: set[str]) -> dict[str, str]:
         """Who came out otherwise without modules that are left out, and began behind the first of them before."""
-        begins = {name: place for place, name in reversed([*enumerate(self._ends)])}
-        first = min((begins[name] for name in verdict.left_out if name in begins), default=len(begins))
         self._own |= own
+        names = iter(self._ends)
+        first = next((name for name in names if name in verdict.left_out), "")
         found = {}
-        for name in verdict.modules:
-            if begins.get(name, 0) > first and name in ends:
-                pairs = self._ends[name].items() ^ ends[name].items()
-                if any(f"{name}:{key}" not in self._own for key, _ in pairs):
-                    found[name] = f"it is another one without {[*self._ends][first]}"
+        for name in {*names}.intersection(verdict.modules, ends):
+            changed = {f"{name}:{key}" for key, _ in self._ends[name].items() ^ ends[name].items()}
+            if changed - self._own:
+                found[name] = f"it is another one without {first}"
         return found
 
     def _by_causes(self, asked: causes.Causes, differing: Differences, renewing: set[str]) -> dict[str, str]:

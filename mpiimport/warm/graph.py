@@ -46,8 +46,8 @@ class Graph:
         self._ranges = _mapped()
         self._seen: dict[int, object] = {}
         self._waiting: deque[tuple[str, Any]] = deque()
-        modules = {name: module for name, module in list(sys.modules.items()) if name not in left_out}
-        modules = {name: module for name, module in modules.items() if not is_waiting(module)}
+        all_of_them = list(sys.modules.items())
+        modules = {name: each for name, each in all_of_them if name not in left_out and not is_waiting(each)}
         for module in modules.values():
             self._seen[id(module)] = module
             self._seen[id(getattr(module, "__dict__", None))] = module
