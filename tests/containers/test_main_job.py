@@ -20,7 +20,7 @@ if rank == 0:
 MPI.COMM_WORLD.Barrier()
 print("done", rank, MPI.COMM_WORLD.size, type(numpy.__loader__).__name__, flush=True)
 """
-RANKS = 2
+RANKS = 4
 SERVED = [f"done {rank} {RANKS} StoreSourceLoader" for rank in range(RANKS)]
 
 
