@@ -5,6 +5,7 @@
 #include "kernel.h"
 #include "text.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -16,6 +17,8 @@ enum { HIGH = 500, LONGEST = 4096 };
 static void hold(long directory) {
     struct stat status;
     long lock = kernel4(__NR_openat, directory, "lock", O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (lock == -EROFS || lock == -EACCES)
+        fresh("its lock cannot be written to", "");
     if (lock < 0 || kernel3(__NR_flock, lock, LOCK_SH | LOCK_NB, 0) || kernel3(__NR_fstat, lock, &status, 0) ||
         !status.st_nlink)
         fresh("it is being removed", "");

@@ -48,7 +48,10 @@ def main(words: list[str] | None = None) -> int:
         print(f"mpiimport: {exc}; install mpiimport[host]", file=sys.stderr)
         return FAILURE_STATUS
     except OSError as exc:
-        if exc.filename is not None or exc.errno not in OUTPUT_FAILS:
+        if exc.filename is not None:
+            print(f"mpiimport: {exc.strerror}: {ascii(exc.filename)[1:-1]}", file=sys.stderr)
+            return FAILURE_STATUS
+        if exc.errno not in OUTPUT_FAILS:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         # A reader that has seen enough need not be told.

@@ -343,6 +343,19 @@ def test_a_place_where_nothing_can_be_executed(session: Session) -> None:
     assert begun.status == 1 and "noexec" in begun.stderr
 
 
+@as_root
+def test_a_place_that_is_read_only_is_said_and_stays_as_it_is(kept: Session) -> None:
+    script, at = write(kept), kept.stores
+    mount = f'mount --bind {at} {at} && mount -o remount,bind,ro {at} && exec "$@"'
+    read_only = ("unshare", "-m", "sh", "-c", mount, "sh")
+    assert kept.start_fresh("its lock cannot be written to", script, before=read_only).stdout == "none\n"
+    for command in (kept.command(script), [*kept.command(script)[:2], "stop"]):
+        outcome = run([*read_only, *command], kept.environment(), SECONDS, kept.directory)
+        assert outcome.status == 1
+        assert "Read-only file system: " in outcome.stderr and "Traceback" not in outcome.stderr
+    assert kept.start_warm(script).stdout == "none\n"
+
+
 @pytest.mark.parametrize(
     "variable", but_everyday(["JOB_ID=a.b-7", "SLURM_JOB_ID=7", "MPIIMPORT_SESSION=own"], {"JOB_ID=a.b-7"})
 )
