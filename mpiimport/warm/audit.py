@@ -1,11 +1,8 @@
 """Which modules may be in an image: those of which every cause and every difference has an answer."""
 
 import functools
-import marshal
 import os
 import re
-import subprocess
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,20 +11,15 @@ from typing import Any
 from . import causes, hazards, registry
 from .key_files import key_files
 from .memory_map import Refused
-from .twins import Differences, State, begin_child, compare, two_processors
+from .trials import HERE, Trials
+from .twins import Differences, compare, two_processors
 from .witness import AFTER, FORK, FRAMES, HANDLERS, HOST, NEVER, PROGRAM, SCRIPT, SEARCH, WHOLE, WORDS
 
-HERE = Path(__file__).resolve().parent
 # Variables with directories where a program, and what it imports, are searched for.
 SEARCHED = ("PATH", "LD_LIBRARY_PATH")
-PACKAGES = HERE.parent.parent
-FREEZE = str(HERE / "freeze.so")
 # A tree that never comes to rest has no image.
 ROUNDS = 12
-SECONDS = 300
 NEEDS = "it needs "
-# How a process finds the launcher by which it would start MPI: of MPICH, Slurm and Intel MPI, and of PMIx.
-CONNECTIONS = ("PMI_FD", "PMI_PORT", "PMIX_NAMESPACE", "PMIX_SERVER_")
 # Of what is noted of a module, all that is no variable.
 LOOKS = {WORDS, PROGRAM, HOST, FRAMES, SEARCH, HANDLERS}
 # What modules had when they had been executed: module -> name -> text.
@@ -73,7 +65,6 @@ class Audit:
     def __init__(
         self, words: list[str], directory: Path, environment: dict[str, str], script: tuple[Any, ...] = ()
     ) -> None:
-        self._words = words
         self._script = script
         self._directory = directory
         self._processors = two_processors()
@@ -82,6 +73,7 @@ class Audit:
         self._ends: Ends = {}
         self._own: set[str] = set()
         self._environment = {**environment, "PYTHONHASHSEED": environment.get("PYTHONHASHSEED", "0")}
+        self._trials = Trials(words, directory, self._environment, script)
 
     def verdict(self, names: list[str]) -> Verdict:
         """Leave out what has no answer, and what needs it, until all that is left has one. Raises Refused."""
@@ -89,7 +81,7 @@ class Audit:
         verdict = Verdict([name for name in names if name not in mpi], dict.fromkeys(mpi, "it belongs to MPI"))
         for _ in range(ROUNDS):
             seen, failure = self._try_to_import(verdict.modules)
-            asked = causes.read(self._directory / "log")
+            asked = causes.read(self._trials.log)
             self._moving.update(seen.get("moving", ()))
             linked = {name for name, cause in asked.asked if cause == hazards.MPI and not name.startswith(AFTER)}
             if linked:
@@ -102,8 +94,8 @@ class Audit:
             verdict.modules = [name for name in verdict.modules if name not in seen["failed"]]
             if seen["failure"]:
                 raise Refused(f"the script does not come to at_image(): {seen['failure']}")
-            state = functools.partial(self._state, verdict.modules)
-            differing = compare(state, self._processors, self._environment)
+            begin = functools.partial(self._trials.begin, verdict.modules)
+            differing = compare(begin, self._processors, self._environment)
             self._ends = self._ends or {name: seen["ends"].get(name, {}) for name in asked.order}
             refuse_deliberate_seeds(set(seen["there"]), differing.drawn)
             renewed = set(seen["renewed"])
@@ -124,40 +116,9 @@ class Audit:
     def _try_to_import(self, modules: list[str]) -> tuple[dict[str, Any], str]:
         """Import modules, and see what they ask for. Return why that failed, or nothing, behind what was seen."""
         try:
-            return self._import(modules, "causes"), ""
+            return self._trials.causes(modules), ""
         except Refused as exc:
             return {}, str(exc)
-
-    def _import(self, modules: list[str], way: str, **changes: Any) -> dict[str, Any]:
-        plan, output = self._directory / "audit", self._directory / "seen"
-        content = {"package": str(PACKAGES), "modules": modules, "output": str(output), "way": way, "freeze": FREEZE}
-        plan.write_bytes(marshal.dumps({**content, "host": changes.get("host", ""), "script": self._script}))
-        command = [*self._words, str(HERE / "auditing.py"), str(plan)]
-        environment = dict(self._environment)
-        if way == "causes":
-            command = [str(HERE / "warm-recorder"), str(self._directory / "log"), *command]
-            environment["LD_PRELOAD"] = f"{HERE / 'variables.so'} {environment.get('LD_PRELOAD', '')}".strip()
-            # Who starts MPI does so by itself.
-            environment = {name: value for name, value in environment.items() if not name.startswith(CONNECTIONS)}
-        environment |= changes.get("environment", {})
-        options: dict[str, Any] = {"cwd": changes.get("cwd"), "preexec_fn": changes.get("before", begin_child)}
-        options |= {"env": environment, "timeout": SECONDS, "stderr": subprocess.PIPE}
-        try:
-            with tempfile.TemporaryFile(dir=self._directory) as file:
-                other = {"input": b"", "stdout": file}
-                streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
-                outcome = subprocess.run(command, **(other if changes.get("streams") else streams), **options)
-        except subprocess.TimeoutExpired:
-            raise Refused(f"the audit takes longer than {SECONDS} s") from None
-        if outcome.returncode:
-            last = outcome.stderr.decode(errors="replace").strip().splitlines()[-1:]
-            raise Refused(f"the imports of the audit ended with status {outcome.returncode}: {' '.join(last)}")
-        found: dict[str, Any] = marshal.loads(output.read_bytes())
-        return found
-
-    def _state(self, modules: list[str], **changes: Any) -> State:
-        state: State = self._import(modules, "state", **changes)["state"]
-        return state
 
     def _by_name(self, seen: dict[str, Any]) -> dict[str, str]:
         return {importer: f"{NEEDS}{NEVER}" for importer, name in seen["edges"] if name == NEVER and importer}

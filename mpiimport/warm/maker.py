@@ -20,7 +20,7 @@ from mpiimport.runtime.program import MODULE, WITH_VALUE, Program
 from mpiimport.runtime.store.kept_key import settings_of
 
 from . import registry
-from .audit import HERE, PACKAGES, Audit, Verdict
+from .audit import Audit, Verdict
 from .beginning import modules_among
 from .confinement import refuse_changed, refuse_unknown_filters
 from .image_format import STAMP, is_image
@@ -28,7 +28,7 @@ from .key_files import packed, stamp
 from .leading import Leading, leading_part
 from .leading_of_module import ModuleLeading, leading_of_module
 from .memory_map import Refused
-from .twins import begin_child
+from .trials import HERE, PACKAGES, begin_child
 
 SECONDS = 600
 # While something was changed in the last seconds, its stamp may not tell of another change.

@@ -16,15 +16,17 @@ import os
 import re
 import signal
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from .graph import GENERATOR, are_alike, blind
 from .registry import FREE, OURS, is_free
+from .trials import ADDR_NO_RANDOMIZE, Trial, begin_child
 
 State = dict[str, str]
 # personality(2)
-ADDR_NO_RANDOMIZE, QUERY = 0x0040000, 0xFFFFFFFF
+QUERY = 0xFFFFFFFF
 # Signals that launchers and shells have processes ignore: nohup, and what runs behind.
 OF_LAUNCHERS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGUSR1, signal.SIGUSR2)
 ELEMENT = re.compile(r"(.*)\[\d+\]")
@@ -62,22 +64,33 @@ def of_another_rank(environment: Mapping[str, str]) -> dict[str, str]:
     return {**{name: environment.get(name, "") + "1" for name in names}, "TMPDIR": "/"}
 
 
-def compare(look: Callable[..., State], processors: list[int], environment: Mapping[str, str]) -> Differences:
-    """Return how twins differ. ``look`` imports in a new process, changed by ``environment``, ``cwd``, ``host`` (its
-    name), ``streams`` (its input is a pipe, its output a file) and ``before``, a function for the child;
-    ``processors``: at most two that it may be bound to; ``environment``: that of the first.
+def compare(begin: Callable[..., Trial], processors: list[int], environment: Mapping[str, str]) -> Differences:
+    """Return how twins differ. ``begin`` begins one, changed by ``environment``, ``cwd``, ``host`` (its name),
+    ``streams`` (its input is a pipe, its output a file) and ``before``, a function for the child; ``processors``: at
+    most two that it may be bound to; ``environment``: that of the first. Raises Refused.
     """
     one, another = processors[0], processors[-1]
-    first = look()
-    second = look(before=lambda: begin_child(fixed=True))
-    third = look(before=lambda: begin_child(fixed=True, processor=one))
     other = {"environment": of_another_rank(environment), "cwd": "/", "host": "another-host", "streams": True}
-    fourth = look(**other, before=lambda: begin_child(fixed=True, processor=another, ignored=OF_LAUNCHERS))
+    other["before"] = lambda: begin_child(fixed=True, processor=another, ignored=OF_LAUNCHERS)
+    # Those that are compared do not begin at the same moment: some clocks count in seconds.
+    first, third = _states(begin, {}, {"before": lambda: begin_child(fixed=True, processor=one)})
+    second, fourth = _states(begin, {"before": lambda: begin_child(fixed=True)}, other)
     own = _unlike(third, fourth) | _unlike(first, second)
     if can_fix_addresses():
         own -= _reordered([first, second, third, fourth], own)
     # What differs between the second and the third alone follows from the number of processors, which is in the key.
     return Differences(own, own & _unlike(first, second), first)
+
+
+def _states(begin: Callable[..., Trial], *changes: dict[str, Any]) -> list[State]:
+    """Return the states of twins that import at the same time."""
+    trials: list[Trial] = []
+    try:
+        trials += (begin(**each) for each in changes)
+        return [trial.seen()["state"] for trial in trials]
+    finally:
+        for trial in trials:
+            trial.end()
 
 
 def _unlike(one: State, other: State) -> set[str]:
@@ -104,21 +117,6 @@ def _reordered(states: list[State], differing: set[str]) -> set[str]:
 def is_dotted(key: str) -> bool:
     """Tell whether a path in a module is made of names alone."""
     return all(part.isidentifier() for part in key.split("."))
-
-
-def begin_child(fixed: bool = False, processor: "int | None" = None, ignored: Collection[signal.Signals] = ()) -> None:
-    """Let a child begin as a shell starts one, whoever makes the image: nothing is blocked, or ignored but ``ignored``.
-
-    ``fixed``: without random addresses; ``processor``: which it is bound to, as launchers do.
-    """
-    for number in signal.valid_signals():
-        if number not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    if fixed:
-        ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
-    if processor is not None:
-        os.sched_setaffinity(0, {processor})
 
 
 def can_fix_addresses() -> bool:

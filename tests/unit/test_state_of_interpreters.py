@@ -4,6 +4,7 @@ import pytest
 
 from mpiimport.warm import twins
 from mpiimport.warm.graph import are_alike
+from mpiimport.warm.trials import Trial
 
 
 @pytest.mark.parametrize(
@@ -40,5 +41,16 @@ def test_an_order_counts_where_addresses_cannot_be_fixed(monkeypatch: pytest.Mon
     """Containers of podman and docker forbid that: an order of addresses cannot be told from another one there."""
     monkeypatch.setattr(twins, "can_fix_addresses", lambda: fixed)
     states = iter([{"m:all[0]": "A", "m:all[1]": "B"}, *[{"m:all[0]": "B", "m:all[1]": "A"}] * 3])
-    found = twins.compare(lambda **_: next(states), [0], {})
+
+    class Began(Trial):
+        def __init__(self, **_: object) -> None:
+            self.state = next(states)
+
+        def seen(self) -> dict[str, dict[str, str]]:
+            return {"state": self.state}
+
+        def end(self) -> None:
+            pass
+
+    found = twins.compare(Began, [0], {})
     assert found.own == (set() if fixed else {"m:all[0]", "m:all[1]"})
