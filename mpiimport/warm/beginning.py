@@ -164,7 +164,7 @@ def new_main() -> "ModuleType":
     """Return ``__main__`` as the interpreter makes it before it knows of a script."""
     main = type(sys)("__main__")
     names = main.__dict__
-    names["__builtins__"] = sys.modules["builtins"]
     if sys.version_info < (3, 14):
         names["__annotations__"] = {}
+    names["__builtins__"] = sys.modules["builtins"]
     return main

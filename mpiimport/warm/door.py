@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 from .fitting import DOOR, SECONDS
-from .maker import split
+from .interpreter import split
 from .memory_map import Refused
 
 # As it looks for them along PATH: hooks/cmd/python-mpi.

@@ -2,7 +2,6 @@
 
 import marshal
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from typing import Any
 from mpiimport.rank_variables import without_rank
 from mpiimport.runtime.coerced_locale import forget_coerced_locale
 from mpiimport.runtime.options import from_environment
-from mpiimport.runtime.program import MODULE, WITH_VALUE, Program
+from mpiimport.runtime.program import MODULE, Program
 from mpiimport.runtime.store.kept_key import settings_of
 
 from . import registry
@@ -24,18 +23,16 @@ from .audit import Audit, Verdict
 from .beginning import modules_among
 from .confinement import refuse_changed, refuse_unknown_filters
 from .image_format import STAMP, is_image
+from .interpreter import SECONDS, split
 from .key_files import packed, stamp
 from .leading import Leading, leading_part
 from .leading_of_module import ModuleLeading, leading_of_module
 from .memory_map import Refused
 from .trials import HERE, PACKAGES, begin_child
 
-SECONDS = 600
 # While something was changed in the last seconds, its stamp may not tell of another change.
 AT_REST = 2.1
 PLAIN = ".plain"
-# Of options only those that change neither what is executed nor how.
-REFUSED_OPTIONS = {"-i": "it is interactive", "-S": "it has no site", "-x": "it passes over a line"}
 
 
 @dataclass(frozen=True)
@@ -106,36 +103,6 @@ def script_of(name: str, leading: Leading) -> tuple[Any, ...]:
     """Return what ScriptBegin takes of a script that says at_image(); nothing of another."""
     path = name if name.startswith("/") else f"{Path.cwd()}/{name}"
     return (path, leading.text, leading.statements) if leading.is_run else ()
-
-
-def split(command: list[str]) -> tuple[list[str], list[str]]:
-    """Return the interpreter with its options, and the script or -m and the module, with arguments. Raises Refused."""
-    found = shutil.which(command[0]) if command else None
-    if found is None:
-        raise Refused(f"there is no {command[0] if command else 'command'}")
-    # What stands on PATH may be a script that leads to the interpreter.
-    question = [found, "-c", "import sys; print(sys.executable); print(sys.version_info >= (3, 10))"]
-    outcome = subprocess.run(question, capture_output=True, text=True, timeout=SECONDS)
-    answer = outcome.stdout.split("\n")
-    if outcome.returncode:
-        raise Refused(
-            f"{command[0]} ends with status {outcome.returncode}: {' '.join(outcome.stderr.splitlines()[-1:])}"
-        )
-    if answer[1:2] != ["True"]:
-        raise Refused(f"{command[0]} is no Python 3.10 or newer")
-    options, rest = [], list(command[1:])
-    while rest and rest[0].startswith("-") and not rest[0].startswith("-m"):
-        word = rest.pop(0)
-        if word[:2] == "-c" or word == "-":
-            raise Refused("only a script has an image, and a module (-m); -c has none")
-        if word in REFUSED_OPTIONS:
-            raise Refused(f"{word}: {REFUSED_OPTIONS[word]}")
-        options.append(word)
-        if word[1] in WITH_VALUE and len(word) == 2 and rest:
-            options.append(rest.pop(0))
-    if not rest or rest == ["-m"]:
-        raise Refused("there is no script")
-    return [answer[0], *options], rest
 
 
 def _check_search_path() -> None:

@@ -14,7 +14,7 @@ main = sys.modules["__main__"]
 print(json.dumps({
     "argv": sys.argv, "path0": sys.path[:2], "name": __name__, "file": globals().get("__file__"),
     "package": __package__, "spec": repr(__spec__ and (__spec__.name, __spec__.origin)),
-    "doc": main.__doc__, "names": sorted(set(vars(main)) - {"json", "os", "sys", "main"}),
+    "doc": main.__doc__, "names": [name for name in vars(main) if name not in ("json", "os", "sys", "main")],
     "loader": type(main.__loader__).__name__, "cached": globals().get("__cached__"),
 }))
 """

@@ -136,9 +136,10 @@ def _replace_main() -> None:
     """
     main = type(sys)("__main__")
     namespace = main.__dict__
-    namespace.update(__loader__=BuiltinImporter, __builtins__=builtins)
+    namespace["__loader__"] = BuiltinImporter
     if sys.version_info < (3, 14):
         namespace["__annotations__"] = {}
+    namespace["__builtins__"] = builtins
     sys.modules["__main__"] = main
 
 
