@@ -15,6 +15,7 @@ from lab import provisioning
 from lab.mpis import OpenShmem, intel_in, mpich_in, openmpi_in
 from lab.ranks import Mpi, Outcome, clean_environment, run
 from lab.slurm import Slurm
+from mpiimport.runtime.file_systems import wait_for_rest
 from mpiimport.runtime.store.lock import LOCK
 from mpiimport.runtime.store.place import IMAGE, PROGRAMS
 
@@ -74,7 +75,7 @@ def but_everyday(names: Iterable[str | int], everyday: Collection[str | int]) ->
 
 def settle(*paths: Path) -> None:
     """Wait until these paths are no news, as those of a tree are that somebody has installed: nothing else is kept."""
-    wait_for(lambda: all(time.time() - path.stat().st_ctime > 2.1 for path in paths))
+    wait_for_rest({str(path): path.stat().st_ctime_ns for path in paths})
 
 
 @pytest.fixture(scope="session", params=SERVED, ids="python{}".format)

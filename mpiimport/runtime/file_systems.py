@@ -1,6 +1,6 @@
 """Of which type a file system is, and which types are those of one node."""
 
-from . import open, os
+from . import open, os, time
 
 # What tells the container's image from all others of the machine, where the launch plan knows it. It begins with
 # IMAGE_FILE, with IMAGE_LAYERS for an image of podman's or docker's, or with the type of the file system that holds a
@@ -15,6 +15,10 @@ LOCAL_FILE_SYSTEMS = frozenset(
 )
 # Those that are no images: a node has its own, and one cache of it.
 DISKS = LOCAL_FILE_SYSTEMS - {"erofs", "squashfs"}
+SECOND = 10**9
+# Nanoseconds. Others round times, and their clocks differ a little. The kernel's own, by which it stamps what is on
+# disks, ticks 100 times a second at least.
+ROUNDED, TICK, FINE = 2 * SECOND, SECOND // 10, SECOND // 1000
 
 
 def image() -> tuple[str, str]:
@@ -37,6 +41,26 @@ def image_on() -> str:
 def file_system(path: str) -> str:
     """Return the type of the file system that holds ``path``; empty where it cannot be told."""
     return mount_of(path)[0]
+
+
+def rest_of(kind: str, changed: int) -> int:
+    """Return for how long (ns) a path must have been left alone, so that each later change gives it another time.
+
+    ``kind``: type of its file system; ``changed``: the time that it has now (ns).
+    """
+    return TICK if kind in DISKS and changed % FINE else ROUNDED
+
+
+def wait_for_rest(changed: dict[str, int]) -> None:
+    """Wait until paths have been left alone for that long. ``changed``: path -> its time (ns).
+
+    One that is ahead of the clock is passed over.
+    """
+    now = time.time_ns()
+    recent = ((path, at) for path, at in changed.items() if 0 <= now - at < ROUNDED)
+    waits = [at + rest_of(file_system(os.path.realpath(path)), at) + TICK - now for path, at in recent]
+    if max(waits, default=0) > 0:
+        time.sleep(max(waits) / SECOND)
 
 
 def mount_of(path: str) -> tuple[str, str]:

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import takewhile
@@ -14,6 +13,7 @@ from typing import Any
 
 from mpiimport.rank_variables import without_rank
 from mpiimport.runtime.coerced_locale import forget_coerced_locale
+from mpiimport.runtime.file_systems import wait_for_rest
 from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.program import MODULE, Program
 from mpiimport.runtime.store.kept_key import settings_of
@@ -22,7 +22,7 @@ from . import registry
 from .audit import Audit, Verdict
 from .beginning import modules_among
 from .confinement import refuse_changed, refuse_unknown_filters
-from .image_format import STAMP, is_image
+from .image_format import IS_DIRECTORY, STAMP, is_image
 from .interpreter import SECONDS, split
 from .key_files import packed, stamp
 from .leading import Leading, leading_part
@@ -30,8 +30,6 @@ from .leading_of_module import ModuleLeading, leading_of_module
 from .memory_map import Refused
 from .trials import HERE, PACKAGES, begin_child
 
-# While something was changed in the last seconds, its stamp may not tell of another change.
-AT_REST = 2.1
 PLAIN = ".plain"
 
 
@@ -85,7 +83,8 @@ def make(
         verdict.files.update((path, STAMP) for path in (*files, *(module.files() if module else ())))
         before = {file: stamp(*file) for file in verdict.files}
         refuse_changed(path for path, _ in before)
-        _wait_for_rest(before.values())
+        # While something was changed in the last moment, its stamp may not tell of another change.
+        wait_for_rest({path: stamp[-1] for (path, how), stamp in before.items() if how != IS_DIRECTORY and stamp})
         more = {"without": without, "leading": leading.text, "names": looked_for, "script": script}
         more |= {"beside": sorted(beside), "place": str(place) if place else "", "key": key.encode()}
         more["kept"] = (kept, settings_of(from_environment())) if kept else ()
@@ -142,13 +141,6 @@ def _record(
             raise Refused(f"{module.runs} is imported before it runs")
         looked_for.update(() if module.directory else [module.runs.partition(".")[0]])
     return names, sorted(looked_for)
-
-
-def _wait_for_rest(stamps: Iterable[tuple[int, ...]]) -> None:
-    newest = max((stamp[-1] for stamp in stamps if stamp), default=0) / 1e9
-    wait = newest + AT_REST - time.time()
-    if 0 < wait <= AT_REST:
-        time.sleep(wait)
 
 
 def _write(image: Path, words: list[str], verdict: Verdict, more: dict[str, Any], directory: Path) -> Made:

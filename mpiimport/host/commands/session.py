@@ -8,9 +8,9 @@ import sys
 import time
 from pathlib import Path
 
+from mpiimport.runtime.file_systems import wait_for_rest
 from mpiimport.runtime.listing import stamp_of
 from mpiimport.runtime.options import OptionError, Options, from_environment
-from mpiimport.runtime.root.witnesses import SETTLED
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.image_places import IMAGES, places_of_images
 from mpiimport.runtime.store.kept_store import last_use, size_of, uses
@@ -22,8 +22,6 @@ from ..complaint import Complaint
 from . import session_look, session_run
 
 LOCKS = Path("/proc/locks")
-# Seconds more than a file must have been left alone.
-AFTER = 0.2
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -90,14 +88,11 @@ def _forget_changed(place: Place) -> list[str]:
     """
     changed = [one for one in session_look.look(place) if one.changed]
     lines = [f"{session_look.program_of(one.store)}: {one.changed[0]} has changed" for one in changed]
-    stamps = [stamp for one in changed for path in one.changed if (stamp := stamp_of(path)) is not None]
     for one in changed:
         place.forget(str(one.store))
     # What has just changed is not kept: see root/witnesses.py.
-    newest = max((changed_at for _, changed_at, *_ in stamps), default=0)
-    wait = (newest + SETTLED) / 1e9 - time.time() + AFTER
-    if 0 < wait <= SETTLED / 1e9 + AFTER:
-        time.sleep(wait)
+    stamps = {path: stamp_of(path) for one in changed for path in one.changed}
+    wait_for_rest({path: stamp[1] for path, stamp in stamps.items() if stamp is not None})
     return lines
 
 

@@ -1,10 +1,11 @@
 """Filling a kept store: what one process of a program would import, read by a process that does not run it."""
 
 from .. import time
+from ..file_systems import SECOND
 from .learning import Learning
 from .rehearsal import Rehearsal
 from .snapshot import take_snapshot
-from .witnesses import SECOND, SETTLED, JustChanged, check_settled
+from .witnesses import JustChanged, check_settled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,12 +74,12 @@ def read_to_keep(
         try:
             check_settled(snapshot.witnesses, began, options.keep_on)
             return snapshot
-        except JustChanged:
+        except JustChanged as exc:
             # Whoever asks for a store rather waits than asks again.
             if not waits:
                 raise
             waits = False
-            time.sleep(SETTLED / SECOND)
+            time.sleep(exc.rest / SECOND)
 
 
 def _write(snapshot: "Snapshot", store: "Store") -> None:

@@ -3,7 +3,7 @@
 from _frozen_importlib_external import SOURCE_SUFFIXES, cache_from_source
 
 from .. import open, os
-from ..file_systems import DISKS, IMAGE_FILE, IMAGE_LAYERS, OVERLAY, container_made, image_on, mount_of
+from ..file_systems import DISKS, IMAGE_FILE, IMAGE_LAYERS, OVERLAY, container_made, image_on, mount_of, rest_of
 from ..listing import stamp
 from ..store.witnesses import Witnesses, is_one_image, own_root, stamp_in_image
 
@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
     from ..store.index import Index
 
-SECOND = 10**9
-# Nanoseconds for which a path must have been left alone: file systems round times, and clocks differ a little.
-SETTLED = 2 * SECOND
 # File systems on which no file changes without the time of its inode. In images that is the time that their maker
 # wrote, and what is below an overlay cannot be seen.
 TELLING = DISKS | {"beegfs", "ceph", "gpfs", "lustre", "nfs", "nfs4"}
@@ -28,7 +25,11 @@ class Unsettled(Exception):
 
 
 class JustChanged(Unsettled):
-    """What was read has changed a moment ago: in SETTLED from now it would be true."""
+    """What was read has changed a moment ago: ``rest`` (ns) from now it would be true."""
+
+    def __init__(self, message: str, rest: int) -> None:
+        super().__init__(message)
+        self.rest = rest
 
 
 class Mounts:
@@ -57,6 +58,10 @@ class Mounts:
         if kind == OVERLAY and not self._image_on:
             return f"{said}; of a container's image only programs of its caller are told, where stores are kept"
         return f"{said}; if they do not, name its type in MPIIMPORT_KEEP_ON"
+
+    def rest_of(self, path: str, device: int, changed: int) -> int:
+        """Return how long (ns) a file that has changed then must have been left alone: 0 in an image that is a file."""
+        return 0 if self.is_sealed(path, device) else rest_of(self._of(path, device)[0], changed)
 
     def is_sealed(self, path: str, device: int) -> bool:
         """Tell whether a path lies in an image that is a file: of another one the key is another."""
@@ -145,8 +150,9 @@ def check_settled(witnesses: Witnesses, began: int, told: tuple[str, ...]) -> No
         if reason:
             raise Unsettled(reason)
         _, changed, *_ = found
-        if changed > began - SETTLED and not mounts.is_sealed(path, device):
-            raise JustChanged(f"{path} has just changed, or the clock of its file system is ahead; try again")
+        rest = mounts.rest_of(path, device, changed)
+        if rest and changed > began - rest:
+            raise JustChanged(f"{path} has just changed, or the clock of its file system is ahead; try again", rest)
         # Others of the image have not got it, and two that write at one moment may write the same stamps.
         if made is not None and changed >= made and mounts.has_in_image(path, device):
             raise Unsettled(
