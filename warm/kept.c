@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 /* The lock gets a number that a program's own files do not reach: the first that it opens is 3, as plainly. */
@@ -22,8 +23,10 @@ static void hold(long directory) {
     if (lock < 0 || kernel3(__NR_flock, lock, LOCK_SH | LOCK_NB, 0) || kernel3(__NR_fstat, lock, &status, 0) ||
         !status.st_nlink)
         fresh("it is being removed", "");
-    /* One more has come to it: see store.py. */
-    if (!looks)
+    /* One more has come to it: see store.py. Beyond the limit of files a signal would end this process. */
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    kernel4(__NR_prlimit64, 0, RLIMIT_FSIZE, 0, &limit);
+    if (!looks && (word)status.st_size < limit.rlim_cur)
         kernel3(__NR_write, lock, ".", 1);
     if (kernel3(__NR_fcntl, lock, F_DUPFD_CLOEXEC, HIGH) >= 0)
         kernel3(__NR_close, lock, 0, 0);

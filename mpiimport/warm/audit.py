@@ -3,7 +3,7 @@
 import functools
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from .key_files import key_files
 from .memory_map import Refused
 from .trials import HERE, Trials
 from .twins import Differences, compare, two_processors
-from .witness import AFTER, FORK, FRAMES, HANDLERS, HOST, NEVER, PROGRAM, SCRIPT, SEARCH, WHOLE, WORDS
+from .witness import AFTER, FORK, FRAMES, HANDLERS, HOST, NEVER, PROGRAM, SCRIPT, SEARCH, SITE, WHOLE, WORDS
 
 # Variables with directories where a program, and what it imports, are searched for.
 SEARCHED = ("PATH", "LD_LIBRARY_PATH")
@@ -102,6 +102,7 @@ class Audit:
             refused = self._by_causes(asked, differing, {module for module, _ in renewed})
             refused |= self._by_name(seen) | self._by_reads(seen) | self._by_place(asked, seen)
             refused |= self._by_order(verdict, seen["ends"], differing.own)
+            refuse_for_site(refused, {SITE, *seen["of_site"]} - {SCRIPT})
             # What these import may differ by what they have set in it: once they are left out, it is looked at again.
             used = set() if self._script else used_by(set(refused), seen["edges"])
             differ = self._by_differences(differing, verdict, renewed)
@@ -209,6 +210,10 @@ class Audit:
         # Who goes through all of them reads each.
         whole = {module for module, name in seen["reads"] if name == WHOLE}
         reads = {name for module, name in seen["reads"] if module not in whole or not registry.is_free(name)}
+        # What installs mpiimport may ask whether it is switched on.
+        reads -= {
+            name for module, name in seen["reads"] if module in seen["of_site"] and name.startswith(registry.OURS)
+        }
         verdict.threads, verdict.looked_for, verdict.entries = asked.starting, seen["looked_for"], seen["entries"]
         verdict.whole = bool(whole)
         verdict.signals = asked.signals
@@ -241,6 +246,16 @@ def used_by(names: set[str], edges: Iterable[tuple[str, str]]) -> set[str]:
 def first_name(key: str) -> str:
     """Return the module's attribute with which a path begins."""
     return re.split(r"[^\w]", key, maxsplit=1)[0]
+
+
+def refuse_for_site(refused: Mapping[str, str], modules: set[str]) -> None:
+    """Raise Refused where what Python runs before a program asks for what has no answer: no process leaves that out.
+
+    ``refused``: module -> why; ``modules``: those that are there then.
+    """
+    why = "; ".join(f"{name}: {refused[name]}" for name in sorted(modules.intersection(refused)))
+    if why:
+        raise Refused(f"what Python runs before each program (.pth files, sitecustomize) cannot be in an image: {why}")
 
 
 def refuse_fork_handlers(asked: causes.Causes) -> None:

@@ -73,6 +73,19 @@ def call_hooks(witness: "Witness") -> "tuple[list[tuple[str, str]], Callable[[],
     return sorted(hooks._renewed), call
 
 
+def run_site(witness: "Witness", name: str) -> None:
+    """Do what the interpreter was told to leave (-S): see the module site. The witness is the first finder again."""
+
+    def run() -> None:
+        import site
+
+        site.main()
+
+    witness.executing(name, run)
+    sys.meta_path.remove(witness)
+    sys.meta_path.insert(0, witness)
+
+
 def audit() -> None:
     """Import what the plan names, and write what was seen."""
     import marshal
@@ -85,10 +98,13 @@ def audit() -> None:
     own: Any = load(plan["package"], "mpiimport.warm.witness")
     witness = own.Witness()
     sys.meta_path.insert(0, witness)
+    of_site: set[str] = set()
     if plan["way"] == "causes":
         making: Any = load(plan["package"], "mpiimport.warm.making")
         freeze = witness.executing(own.OWN, lambda: making.load_extension(plan["freeze"]))
         witness.install()
+        run_site(witness, own.SITE)
+        of_site.update(sys.modules)
         if not plan["script"]:
             search: Any = load(plan["package"], "mpiimport.warm.search_path")
             search.SearchPath(witness).watch()
@@ -108,7 +124,7 @@ def audit() -> None:
     found["bound"] = posix.sched_getaffinity(0) != mask
     found |= {"failure": failure, "renewed": renewed, "looked_for": sorted(witness.looked_for)}
     found |= {"entries": sorted(witness.entries), "moving": sorted(witness.moving - {""})}
-    found["ends"] = witness.ends
+    found |= {"ends": witness.ends, "of_site": sorted(of_site)}
     found["tree"] = [*sys.path, sys.prefix, sys.base_prefix, sys.exec_prefix]
     found["there"] = sorted(there)
     if plan["way"] == "state":

@@ -27,7 +27,7 @@ from .hazards import (
     is_look_at_stream,
     library_name,
 )
-from .witness import FORK, MARK, OWN
+from .witness import FORK, MARK, OWN, SITE
 
 # What threads that end in a fork give back, which the writer looks at once more; and the fork itself.
 OF_ANY_FORK = {MEMORY, CHILD}
@@ -124,7 +124,7 @@ class _Reading:
             self._threads.pop(call.thread, None)
         if call.path:
             _note_file(self.found, call)
-            self.found.of_modules.update([call.path] if owner else [])
+            self.found.of_modules.update([call.path] if owner not in ("", SITE) else [])
         if call.name == "rt_sigaction" and call.arguments[1] and owner:
             self.found.signals.add(call.arguments[0])
         hazard = hazard_of(call)

@@ -8,7 +8,6 @@ the interpreter's, and PROGRAM is a script, or -m and a module.
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -29,8 +28,10 @@ def write(file: Path, name: str, words: list[str]) -> int:
             raise Refused(f"{file.parent} cannot be written to")
         command, looked_at = command_of(name, words)
         made = make(file, command, files=looked_at, key=key_of(name, command[1:]))
-    except (Refused, OSError, subprocess.SubprocessError) as exc:
-        print(f"mpiimport: no image is made: {exc}", file=sys.stderr)
+    except KeyboardInterrupt:
+        return 1
+    except Exception as exc:
+        print(f"mpiimport: no image is made: {exc or type(exc).__name__}", file=sys.stderr)
         return 1
     print("\n".join(described(file.name, made)))
     return 0

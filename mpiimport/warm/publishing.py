@@ -183,8 +183,10 @@ def main(what: str, *words: str) -> int:
     except Refused as exc:
         # Whoever publishes what was made for all says it.
         said, ended = f"no warm image is kept: {exc}" if what != MAKE else "", 1
-    except OSError as exc:
-        said, ended = f"no warm image is kept: {exc}", 1
+    except KeyboardInterrupt:
+        return 1
+    except Exception as exc:
+        said, ended = f"no warm image is kept: {exc or type(exc).__name__}", 1
     # Of several ranks of a node one makes it, whichever comes first; why there is none they all see.
     if said and (speaks_for_job(os.environ) or not ended):
         print(f"mpiimport: {said}", file=sys.stderr)

@@ -16,6 +16,7 @@ from .hazards import (
     FILES,
     FORKS,
     HOST,
+    IDENTITY,
     KERNEL,
     LIMITS,
     MACHINE,
@@ -28,7 +29,7 @@ from .hazards import (
     TIME,
     VARIABLES,
 )
-from .witness import PROGRAM
+from .witness import PROGRAM, SITE
 
 # Modules that define such classes: file systems.
 FSSPEC = ("spec", "asyn", "archive", *(f"implementations.{name}" for name in ("local", "memory", "cached", "http")))
@@ -43,6 +44,8 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("logging", TIME): "logging",
     ("numpy.f2py.rules", TIME): "f2py",
     ("platform", HOST): "platform",
+    # Whether the user's own packages are searched.
+    (SITE, IDENTITY): "an image is for one user, and for no program with other rights",
     # `uname -p`, of which the answer is kept.
     ("platform", CHILD): "the processor is in the key",
     ("multiprocessing.util", LIMITS): "multiprocessing",

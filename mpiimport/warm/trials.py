@@ -35,6 +35,8 @@ class Trial:
             _, said = self._process.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
             raise Refused(f"the audit takes longer than {SECONDS} s") from None
+        if self._process.returncode == -signal.SIGINT:
+            raise KeyboardInterrupt
         if self._process.returncode:
             last = said.decode(errors="replace").strip().splitlines()[-1:]
             raise Refused(f"the imports of the audit ended with status {self._process.returncode}: {' '.join(last)}")
@@ -69,7 +71,8 @@ class Trials:
         # Who starts MPI does so by itself.
         environment = {name: value for name, value in environment.items() if not name.startswith(CONNECTIONS)}
         recorder = [str(HERE / "warm-recorder"), str(self.log)]
-        trial = self._begin(modules, "causes", recorder, "", env=environment, preexec_fn=begin_child)
+        # What the site does is seen as well, for auditing.py has it done.
+        trial = self._begin(modules, "causes", recorder, ["-S"], "", env=environment, preexec_fn=begin_child)
         try:
             return trial.seen()
         finally:
@@ -80,17 +83,19 @@ class Trials:
         options: dict[str, Any] = {"cwd": changes.get("cwd"), "preexec_fn": changes.get("before", begin_child)}
         options |= {"env": {**self._environment, **changes.get("environment", {})}}
         if not changes.get("streams"):
-            return self._begin(modules, "state", [], changes.get("host", ""), **options)
+            return self._begin(modules, "state", [], [], changes.get("host", ""), **options)
         with tempfile.TemporaryFile(dir=self._directory) as file:
             options |= {"stdin": subprocess.PIPE, "stdout": file}
-            return self._begin(modules, "state", [], changes.get("host", ""), **options)
+            return self._begin(modules, "state", [], [], changes.get("host", ""), **options)
 
-    def _begin(self, modules: list[str], way: str, before: list[str], host: str, **options: Any) -> Trial:
+    def _begin(
+        self, modules: list[str], way: str, before: list[str], more: list[str], host: str, **options: Any
+    ) -> Trial:
         self._begun += 1
         plan, output = (self._directory / f"{name}{self._begun}" for name in ("audit", "seen"))
         content = {"package": str(PACKAGES), "modules": modules, "output": str(output), "way": way, "freeze": FREEZE}
         plan.write_bytes(marshal.dumps({**content, "host": host, "script": self._script}))
-        command = [*before, *self._words, str(HERE / "auditing.py"), str(plan)]
+        command = [*before, *self._words, *more, str(HERE / "auditing.py"), str(plan)]
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
         return Trial(command, output, **{**streams, **options})
 

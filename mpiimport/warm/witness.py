@@ -22,6 +22,8 @@ OWN = "mpiimport"
 # Comes before the name of a module whose after_start is at work.
 AFTER = "after_start of "
 SCRIPT = "__main__"
+# Stands for what Python does by itself before a program: it executes .pth files, sitecustomize and usercustomize.
+SITE = "site"
 WHOLE = "*"
 # Functions of which the results are the same in every process, whatever they ask for: see registry.py.
 ON_BEHALF = {"inspect": "getmodule", "ctypes.util": "find_library"}

@@ -169,22 +169,6 @@ def test_who_looks_no_further_than_at_who_imports_it_is_in_the_image(warm: Warm)
     assert warm.start_warm(script).stdout == warm.plain(script).stdout
 
 
-def test_memory_that_is_wiped_in_a_fork_is_wiped_in_a_start(warm: Warm) -> None:
-    """Random numbers of the C library lie there, since glibc 2.41: it sees by the zeros that it is another process."""
-    warm.module(
-        "sitecustomize",
-        "import mmap\nkept = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\nkept.madvise(18)\n"
-        "kept[:4] = b'seed'",
-    )
-    script = warm.script(
-        "import sitecustomize, os\nkept = sitecustomize.kept\nprint(kept[:4], flush=True)\nkept[:4] = b'mine'\n"
-        "pid = os.fork()\nprint(kept[:4], flush=True)\nos.wait() if pid else os._exit(0)\nprint(kept[:4])"
-    )
-    warm.bake(script)
-    zeros, mine = repr(bytes(4)), "b'mine'"
-    assert sorted(warm.start_warm(script).stdout.splitlines()) == sorted([zeros, mine, zeros, mine])
-
-
 @pytest.mark.parametrize("seed", ["3", "int(os.environ.get('PMI_RANK', '3'))"])
 @pytest.mark.parametrize("module", ["random", "numpy.random"])
 def test_a_seed_that_an_import_has_set_is_not_lost(warm: Warm, module: str, seed: str) -> None:

@@ -117,6 +117,34 @@ def test_state_that_only_c_keeps(warm: Warm, name: str, tmp_path: Path) -> None:
     assert "left out plant: " in said, said
 
 
+WIPED = """
+#include <string.h>
+#include <sys/mman.h>
+char *kept;
+__attribute__((constructor)) static void begin(void) {
+    kept = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    madvise(kept, 4096, MADV_WIPEONFORK);
+    strcpy(kept, "seed");
+}
+"""
+
+
+def test_memory_that_is_wiped_in_a_fork_is_wiped_in_a_start(warm: Warm, tmp_path: Path) -> None:
+    """Random numbers of the C library lie there, since glibc 2.41: it sees by the zeros that it is another process."""
+    source = tmp_path / "wiped.c"
+    source.write_text(WIPED)
+    compiled(source, warm)
+    (library,) = warm.modules.glob("wiped*")
+    script = warm.script(
+        "import ctypes, os\nkept = ctypes.c_char_p.in_dll(ctypes.CDLL(None), 'kept')\nprint(kept.value, flush=True)\n"
+        "ctypes.memmove(kept, b'mine', 4)\npid = os.fork()\nprint(kept.value, flush=True)\n"
+        "os.wait() if pid else os._exit(0)\nprint(kept.value)"
+    )
+    warm.bake(script, LD_PRELOAD=str(library))
+    started = warm.start_warm(script, LD_PRELOAD=str(library))
+    assert sorted(started.stdout.splitlines()) == ["b''", "b''", "b'mine'", "b'mine'"]
+
+
 # What is the kernel's, or is as it was: plain and from an image the same. `kept` is what plant.value() gives.
 STAYS = {
     "exit handler": ("atexit(at_end)", "print(1, flush=True)"),

@@ -221,6 +221,11 @@ def test_an_image_that_somebody_has_written_to(kept: Session, at: float) -> None
     assert kept.start_fresh("mpiimport: the image is not used", script).stdout == "none\n"
 
 
+def test_a_process_that_may_write_no_file_starts(kept: Session) -> None:
+    script = write(kept, f"import json, plant\nimport os\nprint({IS_WARM})")
+    assert kept.start(script, before=("sh", "-c", '(ulimit -f 0 && "$@") | cat', "sh")).stdout == "True\n"
+
+
 def test_an_image_that_is_cut_or_gone(kept: Session) -> None:
     script, (image,) = write(kept), kept.images()
     os.truncate(image, image.stat().st_size // 2)

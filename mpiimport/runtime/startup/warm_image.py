@@ -87,8 +87,8 @@ def _command(invocation: "Invocation", maker: tuple[str, ...], *words: str) -> l
         raise OSError(NO_DOOR)
     if invocation.program.kind not in (SCRIPT, MODULE):
         raise OSError(NO_PROGRAM)
-    # Options of the interpreter stand there, too.
-    own = [sys.executable, "-I", os.path.join(PACKAGE_DIRECTORY, *maker), *words]
+    # What the site changes, each interpreter that the maker starts changes by itself. Options stand there, too.
+    own = [sys.executable, "-I", "-S", os.path.join(PACKAGE_DIRECTORY, *maker), *words]
     return [*own, invocation.python, *sys.orig_argv[1:]]
 
 

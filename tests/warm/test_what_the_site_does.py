@@ -1,0 +1,72 @@
+"""What Python runs before each program, .pth files and sitecustomize, is done in each start as plainly."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import Warm
+
+SHOWN = (
+    "import json, os, sys\nprint(getattr(sys, 'kept', None), os.environ.get('SITE'), sys.path[-1])\n"
+    "sys.stdout.flush()\nos.system('echo $SITE')"
+)
+
+
+def test_a_variable_that_sitecustomize_reads_is_in_the_key(warm: Warm) -> None:
+    warm.module("sitecustomize", "import os, sys\nsys.kept = os.environ.get('JOB')")
+    script = warm.script(SHOWN)
+    warm.bake(script, JOB="1")
+    assert warm.start_warm(script, JOB="1") == warm.plain(script, JOB="1")
+    assert warm.start_fresh("JOB", script, JOB="2").stdout == warm.plain(script, JOB="2").stdout
+
+
+def test_what_sitecustomize_changes_is_changed_in_each_start(warm: Warm) -> None:
+    text = "import os, sys\nos.environ['SITE'] = 'here'\nsys.path.append('/somewhere')\nsys.kept = 'kept'"
+    warm.module("sitecustomize", text)
+    script = warm.script(SHOWN)
+    warm.bake(script)
+    started = warm.start_warm(script)
+    assert started == warm.plain(script) and "here\n" in started.stdout
+
+
+def test_a_file_that_sitecustomize_reads_is_looked_at(warm: Warm, tmp_path: Path) -> None:
+    (tmp_path / "settings").write_text("one")
+    warm.module("sitecustomize", f"import sys\nwith open('{tmp_path}/settings') as file:\n    sys.kept = file.read()")
+    script = warm.script(SHOWN)
+    warm.bake(script)
+    assert warm.start_warm(script) == warm.plain(script)
+    (tmp_path / "settings").write_text("two")
+    assert warm.start_fresh("settings", script).stdout.startswith("two")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("sys.kept = os.urandom(8)", "entropy"),
+        ("sys.kept = os.getpid()", "a process number"),
+        ("sys.kept = list(sys.argv)", "the command line"),
+        ("os.umask(0o77)", "what the kernel keeps of a process"),
+        ("os.nice(1)", "what the kernel keeps of a process"),
+        ("resource.setrlimit(resource.RLIMIT_NOFILE, (99, 99))", "limits"),
+        ("print('hello')", "output"),
+    ],
+)
+def test_where_the_site_asks_for_what_belongs_to_a_process_there_is_no_image(warm: Warm, text: str, why: str) -> None:
+    warm.module("sitecustomize", f"import os, resource, sys\n{text}")
+    outcome = warm.try_to_bake(warm.script(SHOWN))
+    assert outcome.status == 1 and "sitecustomize: it " in outcome.stderr
+    assert outcome.stderr.endswith(f" {why}\n")
+
+
+def test_a_line_of_a_pth_file_is_the_sites(warm: Warm, tmp_path: Path) -> None:
+    """setuptools, coverage and editable installs have such lines."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    (packages,) = (tmp_path / "venv").rglob("site-packages")
+    (packages / "line.pth").write_text("import os, sys; sys.path.append(os.environ.get('EXTRA', '/nowhere'))\n")
+    warm.python = str(tmp_path / "venv" / "bin" / "python")
+    script = warm.script(SHOWN)
+    warm.bake(script)
+    assert warm.start_warm(script) == warm.plain(script)
+    assert warm.start_fresh("EXTRA", script, EXTRA="/there").stdout == warm.plain(script, EXTRA="/there").stdout
