@@ -9,6 +9,8 @@ OPENMPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1",
+    # It is of no use here, and Open MPI 5 sleeps for a second where it finds that.
+    "OMPI_MCA_btl": "^ofi",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
 

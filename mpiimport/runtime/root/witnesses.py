@@ -47,12 +47,8 @@ class Mounts:
 
     def doubt(self, path: str, device: int) -> str:
         """Return why a file of a device may change with no sign of it; empty where it does not."""
-        kind = self._of(path, device)[0]
-        if self.is_sealed(path, device):
-            return ""
-        if self.has_in_image(path, device):
-            kind = self._image_on
-        if kind in self._telling:
+        kind = self._kind(path, device)
+        if self.is_sealed(path, device) or kind in self._telling:
             return ""
         said = f"{path} lies on {kind or 'a file system of unknown kind'}, where files may change unseen"
         if kind == OVERLAY and not self._image_on:
@@ -61,7 +57,7 @@ class Mounts:
 
     def rest_of(self, path: str, device: int, changed: int) -> int:
         """Return how long (ns) a file that has changed then must have been left alone: 0 in an image that is a file."""
-        return 0 if self.is_sealed(path, device) else rest_of(self._of(path, device)[0], changed)
+        return 0 if self.is_sealed(path, device) else rest_of(self._kind(path, device), changed)
 
     def is_sealed(self, path: str, device: int) -> bool:
         """Tell whether a path lies in an image that is a file: of another one the key is another."""
@@ -71,6 +67,10 @@ class Mounts:
         """Tell whether a path lies in the image, and on no file system that shows all by itself."""
         kind, mounted = self._of(path, device)
         return bool(self._image) and mounted == self._image and kind not in TELLING
+
+    def _kind(self, path: str, device: int) -> str:
+        """Return the type of the file system that holds a file; of one in the image, that which holds the image."""
+        return self._image_on if self.has_in_image(path, device) else self._of(path, device)[0]
 
     def _of(self, path: str, device: int) -> tuple[str, str]:
         if device not in self._known:
