@@ -46,7 +46,8 @@ MOST_BESIDE = 16
 
 @dataclass
 class Causes:
-    """``asked``: (module, hazard) -> how often; ``opened``: files and directories that were read;
+    """``asked``: (module, hazard) -> how often; ``before``: the same of what no module asks, hazard -> how often, as
+    the interpreter's start; ``opened``: files and directories that were read;
     ``files``: path -> was it there; ``links``: paths that were asked for as links; ``refused``: paths of which a
     question was answered by another error than that nothing is there; ``of_modules``: paths for which a module asked,
     and not the interpreter for itself or to find the first of them; ``variables``: those that C read;
@@ -57,6 +58,7 @@ class Causes:
     ``order``: modules as they began."""
 
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
+    before: dict[str, int] = field(default_factory=dict)
     opened: set[str] = field(default_factory=set)
     files: dict[str, bool] = field(default_factory=dict)
     links: set[str] = field(default_factory=set)
@@ -161,6 +163,8 @@ class _Reading:
     def _charge(self, owner: str, hazard: str) -> None:
         if owner:
             self.found.asked[owner, hazard] = self.found.asked.get((owner, hazard), 0) + 1
+        else:
+            self.found.before[hazard] = self.found.before.get(hazard, 0) + 1
 
 
 def _calls(log: Path) -> Iterator[Call]:
@@ -189,7 +193,10 @@ def _without_units(calls: Iterable[Call]) -> Iterator[Call]:
 
 
 def _note_file(found: Causes, call: Call) -> None:
-    if call.path.startswith(OF_PROCESS) or not call.path.startswith("/"):
+    if call.path.startswith("/proc/") or not call.path.startswith("/"):
+        return
+    if call.path.startswith(OF_PROCESS) and (call.name in OPENS or (call.result >= 0 and not os.path.isdir(call.path))):
+        # What a device is has no place in the key. That there is none has, and that there is a directory.
         return
     if call.name in LOOKS or call.name in OPENS:
         if call.result >= 0 or (call.name in OF_LINKS and call.result == INVALID):

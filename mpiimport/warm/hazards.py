@@ -122,6 +122,12 @@ def hazard_of(call: Call) -> str:
             return STREAMS
         if call.path.startswith("/proc/") and call.path not in HARMLESS:
             return KERNEL
+        if (
+            call.path.startswith(OF_PROCESS)
+            and call.result >= 0
+            and not (call.path in HARMLESS or os.path.isdir(call.path))
+        ):
+            return PROCESSORS if call.path.startswith(OF_PROCESSORS) else MACHINE
         return PLACE if call.path and not call.path.startswith("/") else ""
     hazard = HAZARDS.get(call.name, "")
     return "" if hazard == FILES and "/__pycache__" in call.path else hazard

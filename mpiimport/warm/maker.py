@@ -28,6 +28,7 @@ from .key_files import packed, stamp
 from .leading import Leading, leading_part
 from .leading_of_module import ModuleLeading, leading_of_module
 from .memory_map import Refused
+from .preloaded import refuse_constructors
 from .trials import HERE, PACKAGES, begin_child
 
 PLAIN = ".plain"
@@ -77,6 +78,7 @@ def make(
         leading = Leading(b"", 0, False) if module else leading_part(Path(program.target))
         script = script_of(program.target, leading)
         names, looked_for = ([], []) if script else _record(words, leading, module, directory)
+        refuse_constructors(words, directory, os.environ)
         verdict = Audit(words, directory, dict(os.environ), script).verdict(names)
         looked_for = looked_for or verdict.looked_for
         beside = modules_among(os.listdir(Path(program.target).resolve().parent)) if script else set()

@@ -118,10 +118,14 @@ def test_state_that_only_c_keeps(warm: Warm, name: str, tmp_path: Path) -> None:
 
 
 WIPED = """
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 char *kept;
+/* The audit, which preloads a library of its own, would see it. */
 __attribute__((constructor)) static void begin(void) {
+    if (strstr(getenv("LD_PRELOAD"), "variables.so"))
+        return;
     kept = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     madvise(kept, 4096, MADV_WIPEONFORK);
     strcpy(kept, "seed");
@@ -143,6 +147,33 @@ def test_memory_that_is_wiped_in_a_fork_is_wiped_in_a_start(warm: Warm, tmp_path
     warm.bake(script, LD_PRELOAD=str(library))
     started = warm.start_warm(script, LD_PRELOAD=str(library))
     assert sorted(started.stdout.splitlines()) == ["b''", "b''", "b'mine'", "b'mine'"]
+
+
+PRELOADED = """
+#include <sys/time.h>
+#include <unistd.h>
+long kept;
+__attribute__((constructor)) static void begin(void) { %s; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"), [("kept = getpid()", "a process number"), ('write(2, "on", 2)', "output"), ("kept = 1", "")]
+)
+def test_what_a_preloaded_library_asks_for_before_python_begins(
+    warm: Warm, tmp_path: Path, text: str, why: str
+) -> None:
+    source = tmp_path / "preloaded.c"
+    source.write_text(PRELOADED % text)
+    compiled(source, warm)
+    (library,) = warm.modules.glob("preloaded*")
+    script = warm.script("import json\nprint(1)")
+    outcome = warm.try_to_bake(script, LD_PRELOAD=str(library))
+    if why:
+        assert outcome.status == 1 and f"({library}) asks for {why}" in outcome.stderr
+    else:
+        assert outcome.status == 0
+        assert warm.start_warm(script, LD_PRELOAD=str(library)).stdout == "1\n"
 
 
 # What is the kernel's, or is as it was: plain and from an image the same. `kept` is what plant.value() gives.

@@ -75,6 +75,21 @@ def test_an_archive_that_begins_with_the_same_text(warm: Warm, script: str) -> N
     assert warm.start_fresh("is an archive", script).stdout == "in the archive\n"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a device")
+def test_a_device_that_an_import_has_not_found(warm: Warm) -> None:
+    device = Path(f"/dev/mpiimport-test-{os.getpid()}")
+    warm.module("plant", f"import os\nVALUE = os.path.exists('{device}'), os.path.isdir('/dev/shm')")
+    script = warm.script(TEXT)
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == "(False, True)\n"
+    device.touch()
+    try:
+        assert warm.start_fresh("mpiimport-test", script).stdout == "(True, True)\n"
+        assert "left out plant: it asks for the machine" in warm.bake(script)
+    finally:
+        device.unlink()
+
+
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
 def test_the_number_of_processors(warm: Warm, script: str) -> None:
     warm.start_fresh("number of processors", script, before=("taskset", "-c", "0"))
