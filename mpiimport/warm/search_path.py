@@ -30,7 +30,8 @@ class SearchPath:
     def __init__(self, witness: "Witness") -> None:
         self._witness = witness
         self._frame = sys._getframe
-        self._seen = self._now()
+        # Modules that are being executed, with what it was when they began.
+        self._begun: list[tuple[str, Any]] = []
 
     def watch(self) -> None:
         """Put it in the place of the search path."""
@@ -39,7 +40,7 @@ class SearchPath:
         names["__contains__"] = self._contains
         kind: Any = type("list", (list,), names)
         sys.path = kind(sys.path)
-        self._witness.between_modules = self._note_changes
+        self._witness.begins, self._witness.is_over = self._begin, self._end
 
     def _noted(self, function: "Any") -> "Any":
         def call(*arguments: "Any") -> "Any":
@@ -62,11 +63,19 @@ class SearchPath:
 
         return contains
 
-    def _note_changes(self) -> None:
+    def _begin(self, name: str) -> None:
+        """Who is imported while another one has changed it is found by that, and goes with it."""
         now = self._now()
-        if now != self._seen:
-            self._witness.moving.add(self._witness.stack[-1])
-            self._seen = now
+        self._witness.edges.update((name, other) for other, before in self._begun if before != now)
+        self._begun.append((name, now))
+
+    def _end(self) -> None:
+        name, before = self._begun.pop()
+        now = self._now()
+        if before != now:
+            self._witness.moving.add(name)
+            # It is not whoever has imported it that changed this.
+            self._begun = [(other, now if first == before else first) for other, first in self._begun]
 
     @staticmethod
     def _now() -> "tuple[list[Any], ...]":

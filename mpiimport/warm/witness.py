@@ -39,7 +39,7 @@ class Witness:
 
     ``stack``: modules being executed; ``entries``: those of which modules ask whether the search path has them;
     ``moving``: modules that change how others are found; ``ends``: what they had when they had been executed;
-    ``between_modules``: called before and after each is executed.
+    ``begins``, ``is_over``: called before, with the module's name, and after each is executed.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,8 @@ class Witness:
         self.entries: set[str] = set()
         self.moving: set[str] = set()
         self.ends: dict[str, dict[str, str]] = {}
-        self.between_modules: Callable[[], None] = lambda: None
+        self.begins: Callable[[str], None] = lambda name: None
+        self.is_over: Callable[[], None] = lambda: None
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         """Keep MPI out, and note who wanted it; see importlib.abc.MetaPathFinder."""
@@ -134,7 +135,7 @@ class Witness:
         def marked(*arguments: "Any") -> "Any":
             name = name_of(arguments[1 if bound else 0])
             self.edges.add((self.stack[-1], name))
-            self.between_modules()
+            self.begins(name)
             self.stack.append(name)
             posix.access(MARK + "begin/" + name, 0)
             try:
@@ -145,7 +146,7 @@ class Witness:
                     self._stand_for(name, ON_BEHALF[name])
                 return result
             finally:
-                self.between_modules()
+                self.is_over()
                 self.ends[name] = values_of(sys.modules.get(name))
                 for stream in (sys.stdout, sys.stderr):
                     if stream is not None:

@@ -169,6 +169,18 @@ def test_who_looks_no_further_than_at_who_imports_it_is_in_the_image(warm: Warm)
     assert warm.start_warm(script).stdout == warm.plain(script).stdout
 
 
+def test_what_is_found_by_a_search_path_that_is_another_for_a_while_is_left_out(warm: Warm, tmp_path: Path) -> None:
+    """OpenCV's package is such a one."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "part.py").write_text("VALUE = 'other'")
+    warm.module("plant", f"import sys\nsys.path.insert(0, '{tmp_path}/other')\nimport part\nsys.path.pop(0)")
+    script = warm.script("import json, plant\nprint(plant.part.VALUE)")
+    said = warm.bake(script)
+    assert "left out plant: it looks at the search path" in said
+    assert "left out for what they need: 1 modules" in said
+    assert warm.start_warm(script) == warm.plain(script)
+
+
 @pytest.mark.parametrize("seed", ["3", "int(os.environ.get('PMI_RANK', '3'))"])
 @pytest.mark.parametrize("module", ["random", "numpy.random"])
 def test_a_seed_that_an_import_has_set_is_not_lost(warm: Warm, module: str, seed: str) -> None:
