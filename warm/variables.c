@@ -40,6 +40,34 @@ __attribute__((constructor)) static void show_output(void) {
 TELLING(getenv)
 TELLING(secure_getenv)
 
+/* Who sets a variable changes nothing where it has that value, and who takes one away nothing where there is none: what
+ * there was counts. Python calls these as well. */
+int setenv(const char *name, const char *value, int replace) {
+    static int (*next)(const char *, const char *, int);
+    if (!next)
+        next = (int (*)(const char *, const char *, int))dlsym(RTLD_NEXT, "setenv");
+    tell("sets", name);
+    return next(name, value, replace);
+}
+
+int unsetenv(const char *name) {
+    static int (*next)(const char *);
+    if (!next)
+        next = (int (*)(const char *))dlsym(RTLD_NEXT, "unsetenv");
+    tell("sets", name);
+    return next(name);
+}
+
+int putenv(char *text) {
+    static int (*next)(char *);
+    char name[256];
+    if (!next)
+        next = (int (*)(char *))dlsym(RTLD_NEXT, "putenv");
+    if (snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text) < (int)sizeof name)
+        tell("sets", name);
+    return next(text);
+}
+
 /* std::random_device of C++ asks the processor (rdseed, rdrand). Here it asks the kernel, which the recorder sees. */
 unsigned _ZNSt13random_device9_M_getvalEv(void *self) {
     unsigned value = 0;

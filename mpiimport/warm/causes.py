@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .hazards import (
     BEARS_FORKS,
+    CHANGED,
     CHILD,
     DRIVER_LIBRARIES,
     ENTROPY,
@@ -99,6 +100,10 @@ class _Reading:
             # The interpreter looks for itself by PATH if it was called without a directory, which it is not here.
             if name != "PATH" or self._stack[-1]:
                 self.found.variables.add(name)
+        elif kind == "sets":
+            self.found.variables.add(name)
+            if not self._stack[-1]:
+                self._charge("", CHANGED)
         elif kind == "asks":
             self._charge(self._stack[-1], ASKS[name])
         elif kind == "registers":

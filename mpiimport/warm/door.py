@@ -12,6 +12,8 @@ from .memory_map import Refused
 USUAL, PYTHONS = "-", ("python", "python3")
 # The only option with which it starts a program from an image: that was made with it.
 UNBUFFERED = "-u"
+# Set by the door where it has an image made: by which name it knows the program.
+ASKED = "MPIIMPORT_ASKED"
 
 
 def command_of(name: str, words: list[str]) -> tuple[list[str], list[str]]:
@@ -40,7 +42,13 @@ def key_of(name: str, words: list[str]) -> str:
         raise Refused(f"{DOOR} cannot be asked: {exc}") from None
     if asked.returncode:
         raise Refused(asked.stderr.strip())
-    return asked.stdout.strip()
+    key = asked.stdout.strip()
+    if os.environ.get(ASKED, key) != key:
+        raise Refused(
+            "PATH is another one than where python-mpi was called: a program in front of Python changes it, as pyenv's "
+            "does; put the directory of the interpreter itself first on PATH"
+        )
+    return key
 
 
 def _python(names: tuple[str, ...]) -> tuple[str, list[str]]:

@@ -27,6 +27,7 @@ MEMORY, LIMITS, MACHINE, HOST, PLACE, NETWORK, MPI, KERNEL = (
 PROCESSORS, PROCESSOR, IDENTITY, INPUT = "the processors", "the processor that it runs on", "who runs it", "input"
 STREAMS, SIGNALS = "its standard streams", "which signals are ignored"
 CORES, DRIVER, VARIABLES, MAPPINGS = "cores", "a device's driver", "all variables", "its mappings"
+CHANGED = "changes of variables"
 # pthread_atfork(3): an image is of a forked child, which its starts are not.
 FORKS = "calls in a fork"
 # What these do there is right in an image, too: they end their threads, or note that there may be another process.

@@ -74,7 +74,6 @@ class Witness:
 
     def install(self) -> None:
         import builtins
-        import os
         from _frozen_importlib import BuiltinImporter, FrozenImporter
         from _frozen_importlib_external import ExtensionFileLoader, SourceFileLoader, SourcelessFileLoader
         from zipimport import zipimporter
@@ -89,9 +88,7 @@ class Witness:
             marked = self._marked(importer.create_module, lambda spec: spec.name, bound=False)
             importer.create_module = staticmethod(marked)
         builtins.__import__ = self._noted(builtins.__import__)
-        environments: tuple[Any, ...] = (os.environ, os.environb)
-        for environment in environments:
-            environment.__class__ = self._noting(type(environment))
+        self._watch_variables()
         self._watch_host()
         self._watch_handlers()
         sys.argv, sys.orig_argv = self._words(sys.argv), self._words(sys.orig_argv)
@@ -163,6 +160,31 @@ class Witness:
         wrapped = getattr(module, function)
         setattr(module, function, lambda *given, **named: self.executing(name, lambda: wrapped(*given, **named)))
 
+    def _watch_variables(self) -> None:
+        """Note who looks at which variable, or at all of them, in what os.environ is a view of."""
+        import os
+        import posix
+
+        def noted(name: str, whole: bool) -> "Any":
+            function = getattr(dict, name)
+
+            def call(variables: "Any", *given: "Any") -> "Any":
+                read = WHOLE if whole else given[0].decode(errors="surrogateescape")
+                self.reads.add((self.stack[-1], read))
+                return function(variables, *given)
+
+            return call
+
+        one = ("__getitem__", "__contains__", "get", "pop", "setdefault")
+        all_ = ("__iter__", "__len__", "__eq__", "__repr__", "__or__", "__ror__", "keys", "items", "values", "copy")
+        names = {name: noted(name, name in all_) for name in (*one, *all_)}
+        kind: Any = type("dict", (dict,), names)
+        variables = kind(posix.environ)
+        environments: tuple[Any, ...] = (os.environ, os.environb)
+        for environment in environments:
+            environment._data = variables
+        posix.environ = variables
+
     def _watch_host(self) -> None:
         """Note who asks Python for the host's name alone; the rest of what uname(2) says is in the key.
 
@@ -228,25 +250,6 @@ class Witness:
             return module
 
         return noted
-
-    def _noting(self, kind: "Any") -> "Any":
-        witness = self
-
-        class Environment(kind):  # type: ignore[misc]
-            def __getitem__(self, name: "Any") -> "Any":
-                text = name.decode(errors="surrogateescape") if isinstance(name, bytes) else str(name)
-                witness.reads.add((witness.stack[-1], text))
-                return super().__getitem__(name)
-
-            def __iter__(self) -> "Iterator[Any]":
-                witness.reads.add((witness.stack[-1], WHOLE))
-                return iter(super().__iter__())
-
-            def __len__(self) -> int:
-                witness.reads.add((witness.stack[-1], WHOLE))
-                return int(super().__len__())
-
-        return Environment
 
 
 def values_of(module: object) -> "dict[str, str]":

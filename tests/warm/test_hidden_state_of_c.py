@@ -150,7 +150,7 @@ def test_memory_that_is_wiped_in_a_fork_is_wiped_in_a_start(warm: Warm, tmp_path
 
 
 PRELOADED = """
-#include <sys/time.h>
+#include <stdlib.h>
 #include <unistd.h>
 long kept;
 __attribute__((constructor)) static void begin(void) { %s; }
@@ -158,7 +158,13 @@ __attribute__((constructor)) static void begin(void) { %s; }
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("kept = getpid()", "a process number"), ('write(2, "on", 2)', "output"), ("kept = 1", "")]
+    ("text", "why"),
+    [
+        ("kept = getpid()", "a process number"),
+        ('write(2, "on", 2)', "output"),
+        ('setenv("SITE", "here", 1)', "changes of variables"),
+        ("kept = 1", ""),
+    ],
 )
 def test_what_a_preloaded_library_asks_for_before_python_begins(
     warm: Warm, tmp_path: Path, text: str, why: str

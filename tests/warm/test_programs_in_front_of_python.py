@@ -1,6 +1,8 @@
-"""A program named python that leads to Python: what it changes is there in each start, or no image is made."""
+"""A program named python that leads to Python does something for each process: no image is made, and it is done."""
 
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,18 +10,21 @@ import pytest
 from .conftest import Warm
 from .session import Session
 
-SHOWN = (
-    "import json, os, resource, sys\n"
-    "print(os.environ.get('SITE'), sys.orig_argv[1:], os.getcwd(), os.umask(0))\n"
-    "print(resource.getrlimit(resource.RLIMIT_CORE))"
-)
-CHANGES = {
-    "a variable": ("export SITE=here", "SITE"),
-    "one that is taken away": ("unset HOME", "HOME"),
-    "a limit": ("ulimit -s unlimited", "limits"),
-    "the processors": ("taskset -p 1 $$ >/dev/null", "processors"),
-    "the umask": ("umask 027", "the umask"),
-    "the current directory": ("cd /", "the current directory"),
+SHOWN = "import json, os, sys\nprint(os.environ.get('SITE'), sys.prefix)"
+COMPILED = """
+#include <stdlib.h>
+#include <unistd.h>
+int main(int count, char **words) {
+    setenv("SITE", "here", 1);
+    words[0] = "%s";
+    return execv("%s", words);
+}
+"""
+LINES = {
+    "nothing": ":",
+    "a variable": "export SITE=here",
+    "a variable of some ranks": '[ "$PMI_RANK" = 0 ] || export SITE=here',
+    "one that is taken away": "unset SITE",
 }
 
 
@@ -28,34 +33,54 @@ def session(warm: Warm, prefix: Path, tmp_path: Path) -> Session:
     return Session(prefix, warm, tmp_path)
 
 
-def in_front(session: Session, directory: Path, line: str, options: str = "") -> str:
-    """Return a PATH on which python is a shell script with this line."""
-    directory.mkdir()
-    program = directory / "python"
-    program.write_text(f'#!/bin/sh\n{line}\nexec {session.warm.python} {options} "$@"\n')
+def begin_and_start(session: Session, first: Path) -> None:
+    path = f"{first}:{Path(session.warm.python).parent}:{os.environ['PATH']}"
+    script = session.warm.script(SHOWN)
+    begun = session.try_to_begin(script, PATH=path)
+    assert begun.status == 1
+    assert f"{first}/python is a program in front of " in begun.stderr
+    plain = session.start(script, PATH=path, MPIIMPORT_WARM="0", MPIIMPORT_KEEP="never", SITE="given")
+    assert session.start_fresh("none is kept", script, PATH=path, SITE="given").stdout == plain.stdout
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_script_in_front_of_python(session: Session, line: str, tmp_path: Path) -> None:
+    program = tmp_path / "first" / "python"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\n{LINES[line]}\nexec {session.warm.python} "$@"\n')
     program.chmod(0o755)
-    return f"{directory}:{Path(session.warm.python).parent}:{os.environ['PATH']}"
+    begin_and_start(session, program.parent)
 
 
-def test_one_that_changes_nothing_is_passed_over(session: Session, tmp_path: Path) -> None:
-    path, script = in_front(session, tmp_path / "first", ": nothing"), session.warm.script(SHOWN)
+def test_a_compiled_program_in_front_of_python(session: Session, tmp_path: Path) -> None:
+    """Python takes itself for that program, by whose name it was called."""
+    program = tmp_path / "first" / "python"
+    program.parent.mkdir()
+    source = tmp_path / "front.c"
+    source.write_text(COMPILED % (program, session.warm.python))
+    subprocess.run(["gcc", "-w", "-o", program, source], check=True, timeout=60)
+    begin_and_start(session, program.parent)
+
+
+@pytest.mark.parametrize("place", ["in front", "behind"])
+def test_one_that_changes_path(session: Session, place: str, tmp_path: Path) -> None:
+    """Behind it another Python comes first, as behind pyenv's."""
+    program = tmp_path / "first" / "python"
+    program.parent.mkdir()
+    directory = Path(session.warm.python).parent
+    changed = f"{directory}:$PATH" if place == "in front" else f"$PATH:{directory}"
+    program.write_text(f'#!/bin/sh\nexport PATH="{changed}"\nexec {session.warm.python} "$@"\n')
+    program.chmod(0o755)
+    begun = session.try_to_begin(session.warm.script(SHOWN), PATH=f"{program.parent}:{os.environ['PATH']}")
+    assert begun.status == 1 and "a program in front of" in begun.stderr
+
+
+def test_a_link_is_none(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    python = shutil.which("python3", path="/usr/bin") or session.warm.python
+    (tmp_path / "first" / "python").symlink_to(python)
+    script = session.warm.script(SHOWN)
+    path = f"{tmp_path}/first:{os.environ['PATH']}"
     session.begin(script, PATH=path)
     plain = session.start(script, PATH=path, MPIIMPORT_WARM="0", MPIIMPORT_KEEP="never")
     assert session.start_warm(script, PATH=path) == plain
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_one_that_changes_what_a_process_has_has_no_image(session: Session, change: str, tmp_path: Path) -> None:
-    line, named = CHANGES[change]
-    path, script = in_front(session, tmp_path / "first", line), session.warm.script(SHOWN)
-    begun = session.try_to_begin(script, PATH=path)
-    assert begun.status == 1
-    assert f"{tmp_path}/first/python leads to Python and changes {named}, which" in begun.stderr
-    plain = session.start(script, PATH=path, MPIIMPORT_WARM="0", MPIIMPORT_KEEP="never")
-    assert session.start_fresh("none is kept", script, PATH=path).stdout == plain.stdout
-
-
-def test_one_that_gives_python_options_has_no_image(session: Session, tmp_path: Path) -> None:
-    path = in_front(session, tmp_path / "first", ": nothing", "-X dev")
-    begun = session.try_to_begin(session.warm.script(SHOWN), PATH=path)
-    assert begun.status == 1 and "leads to Python and changes options, which" in begun.stderr

@@ -22,6 +22,39 @@ def test_a_variable_that_sitecustomize_reads_is_in_the_key(warm: Warm) -> None:
     assert warm.start_fresh("JOB", script, JOB="2").stdout == warm.plain(script, JOB="2").stdout
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "os.environ.pop('JOB', None)",
+        "try:\n    del os.environ['JOB']\nexcept KeyError:\n    pass",
+        "os.unsetenv('JOB')",
+        "os.environ['JOB'] = '1'",
+        "os.environ.setdefault('JOB', '3')",
+        "sys.kept = dict(os.environ).get('JOB')",
+        "sys.kept = os.environ.copy().get('JOB')",
+        "sys.kept = 'JOB' in os.environ",
+        "sys.kept = posix.environ.get(b'JOB')",
+        "sys.kept = dict(posix.environ).get(b'JOB')",
+    ],
+)
+@pytest.mark.parametrize("given", [{}, {"JOB": "1"}], ids=["unset", "set"])
+def test_each_way_to_a_variable_comes_out_as_plainly(warm: Warm, text: str, given: dict[str, str]) -> None:
+    warm.module("sitecustomize", f"import os, posix, sys\n{text}")
+    script = warm.script(SHOWN + "\nprint(os.environ.get('JOB'), flush=True)\nos.system('echo $JOB')")
+    warm.bake(script, **given)
+    assert warm.start_warm(script, **given) == warm.plain(script, **given)
+    for other in ({"JOB": "1"}, {"JOB": "2"}, {}):
+        assert warm.start(script, before=(), **other).stdout == warm.plain(script, **other).stdout
+
+
+def test_what_is_printed_at_the_end_is_printed(warm: Warm) -> None:
+    warm.module("sitecustomize", "import atexit\natexit.register(print, 'bye')")
+    script = warm.script(SHOWN)
+    warm.bake(script)
+    started = warm.start_warm(script)
+    assert started == warm.plain(script) and started.stdout.endswith("bye\n")
+
+
 def test_what_sitecustomize_changes_is_changed_in_each_start(warm: Warm) -> None:
     text = "import os, sys\nos.environ['SITE'] = 'here'\nsys.path.append('/somewhere')\nsys.kept = 'kept'"
     warm.module("sitecustomize", text)
