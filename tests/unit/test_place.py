@@ -16,9 +16,9 @@ from mpiimport.runtime.store import place as place_module
 from mpiimport.runtime.store.image_places import IMAGES
 from mpiimport.runtime.store.lock import LOCK
 from mpiimport.runtime.store.objects import OBJECTS, share
-from mpiimport.runtime.store.place import FILLING, LEASE, PROGRAM, PROGRAMS, STORES, Place
+from mpiimport.runtime.store.place import FILLING, LEASE, PROGRAMS, STORES, Place
 from mpiimport.runtime.store.place_names import BATCH_JOBS, batch_job
-from mpiimport.runtime.store.store import SEAL, NoRoom, Store
+from mpiimport.runtime.store.store import PROGRAM, SEAL, NoRoom, Store
 from tests.conftest import ROOT
 
 KEY, OTHER = "0123456789abcdef", "fedcba9876543210"

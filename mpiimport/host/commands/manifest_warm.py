@@ -5,7 +5,8 @@ import subprocess
 from pathlib import Path
 
 from mpiimport.runtime.program import MODULE
-from mpiimport.runtime.store.place import IMAGE, PROGRAM, Place
+from mpiimport.runtime.store.place import IMAGE, Place
+from mpiimport.runtime.store.store import PROGRAM
 from mpiimport.warm.fitting import tables_of, why_not_started
 from mpiimport.warm.image_format import ABSENT, FREE, Damaged, Tables
 

@@ -15,8 +15,9 @@ from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.image_places import IMAGES, places_of_images
 from mpiimport.runtime.store.kept_store import last_use, size_of, uses
 from mpiimport.runtime.store.lock import LOCK
-from mpiimport.runtime.store.place import IMAGE, LEFT_OUT, PROGRAM, REFUSED, STARTED, Place
+from mpiimport.runtime.store.place import IMAGE, LEFT_OUT, REFUSED, STARTED, Place
 from mpiimport.runtime.store.place_names import batch_job
+from mpiimport.runtime.store.store import PROGRAM
 
 from ..complaint import Complaint
 from . import session_look, session_run

@@ -16,7 +16,8 @@ from mpiimport.runtime.listing import stamp_of
 from mpiimport.runtime.store.images_beside import witnesses_in
 from mpiimport.runtime.store.index import Index, generation
 from mpiimport.runtime.store.launch_look import LOOKED_BY_LAUNCH, in_one_text
-from mpiimport.runtime.store.place import IMAGE, PROGRAM, Place
+from mpiimport.runtime.store.place import IMAGE, Place
+from mpiimport.runtime.store.store import PROGRAM
 from mpiimport.runtime.store.witnesses import WITNESSES, Witnesses
 from mpiimport.warm.image_format import CHECKSUM_AT, HEADER
 

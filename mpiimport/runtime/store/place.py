@@ -19,7 +19,7 @@ from .lock import LOCK, is_used, remove, remove_unless_used
 from .memory import room
 from .objects import OBJECTS, drop_unused, share
 from .place_names import candidates
-from .store import NoRoom, Store
+from .store import PROGRAM, NoRoom, Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "filling"
 KINDS = STORES, PROGRAMS, WANTED, FILLING, OBJECTS
 # Seconds between two fillings for one program: of a tree that changes all the time nothing can be kept.
 REST = 10
-# In a store: what it is for; a warm image, and what is not in that, or why there is none. These have nothing else.
-PROGRAM, IMAGE, LEFT_OUT, REFUSED = "program", "image", "left_out", "refused"
+# In a store: a warm image, and what is not in that, or why there is none. These have nothing else.
+IMAGE, LEFT_OUT, REFUSED = "image", "left_out", "refused"
 # What people have started to fill stores, see ``host/commands/session.py``.
 STARTED = "started"
 # Seconds after which a store is given up that nobody has come to.

@@ -24,6 +24,8 @@ from .lock import LOCK, new_lock, open_lock, own_prefix, remove, remove_if_unuse
 from .memory import excess, room
 
 LIBRARIES = "lib"
+# In a kept store: for people, what it is a store for. Unlike a sealed file it has the time at which it was written.
+PROGRAM = "program"
 # The nanoseconds of a sealed file's modification time.
 SEAL = 462_770_900 + FORMAT
 SECOND = 10**9
@@ -175,8 +177,8 @@ class Store:
             return stream.read()
 
     def filled(self) -> float:
-        """Return when it was complete, in seconds since the epoch. Raises OSError."""
-        return os.stat(self.path("code")).st_mtime
+        """Return when a kept one was complete, in seconds since the epoch. Raises OSError."""
+        return os.stat(self.path(PROGRAM)).st_mtime
 
     def is_used_by_this_process(self) -> bool:
         """Tell whether this process keeps the store from being removed, as a forked child does not."""
