@@ -123,13 +123,10 @@ def hazard_of(call: Call) -> str:
             return STREAMS
         if call.path.startswith("/proc/") and call.path not in HARMLESS:
             return KERNEL
-        if (
-            call.path.startswith(OF_PROCESS)
-            and call.result >= 0
-            and not (call.path in HARMLESS or os.path.isdir(call.path))
-        ):
-            return PROCESSORS if call.path.startswith(OF_PROCESSORS) else MACHINE
-        return PLACE if call.path and not call.path.startswith("/") else ""
+        if call.path.startswith("/"):
+            machine = _of_machine(call.path)
+            return machine if machine and call.result >= 0 and not os.path.isdir(call.path) else ""
+        return PLACE if call.path else ""
     hazard = HAZARDS.get(call.name, "")
     return "" if hazard == FILES and "/__pycache__" in call.path else hazard
 
@@ -150,11 +147,16 @@ def _of_open(call: Call) -> str:
         return "" if "/__pycache__/" in call.path or call.path == "/dev/null" else FILES
     if not call.path.startswith("/"):
         return PLACE
-    if call.path in HARMLESS or not call.path.startswith(OF_PROCESS):
+    return _of_machine(call.path)
+
+
+def _of_machine(path: str) -> str:
+    """Return what a file of the kernel's tells of; nothing of other files."""
+    if path in HARMLESS or not path.startswith(OF_PROCESS):
         return ""
-    if call.path.startswith(OF_PROCESSORS):
+    if path.startswith(OF_PROCESSORS):
         return PROCESSORS
-    return OF_PROC_SELF.get(call.path.removeprefix("/proc/self/"), MACHINE)
+    return OF_PROC_SELF.get(path.removeprefix("/proc/self/"), MACHINE)
 
 
 def library_name(path: str) -> str:

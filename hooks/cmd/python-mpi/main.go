@@ -55,8 +55,10 @@ func main() {
 		if wanted && warmstart.Fits(options) || warmstart.Makes(env) {
 			env = environ.Set(env, ourvars.Python, python)
 		}
-		if key, err := warmstart.Key(installed, python, options, words, env); err == nil && warmstart.Makes(env) {
-			env = environ.Set(env, ourvars.Asked, key)
+		if warmstart.Makes(env) {
+			if key, err := warmstart.Key(installed, python, options, words, env); err == nil {
+				env = environ.Set(env, ourvars.Asked, key)
+			}
 		}
 		start = append(start, "-S", prefix.StartScript(installed))
 	} else {
