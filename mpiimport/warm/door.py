@@ -12,7 +12,7 @@ from .memory_map import Refused
 USUAL, PYTHONS = "-", ("python", "python3")
 # The only option with which it starts a program from an image: that was made with it.
 UNBUFFERED = "-u"
-# Set by the door where it has an image made: by which name it knows the program.
+# Set by the door where an image may be made: by which name it knows the program.
 ASKED = "MPIIMPORT_ASKED"
 
 
@@ -43,7 +43,7 @@ def key_of(name: str, words: list[str]) -> str:
     if asked.returncode:
         raise Refused(asked.stderr.strip())
     key = asked.stdout.strip()
-    if os.environ.get(ASKED, key) != key:
+    if (os.environ.get(ASKED) or key) != key:
         raise Refused(
             "PATH is another one than where python-mpi was called: a program in front of Python changes it, as pyenv's "
             "does; put the directory of the interpreter itself first on PATH"

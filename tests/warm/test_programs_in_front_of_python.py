@@ -84,3 +84,18 @@ def test_a_link_is_none(session: Session, tmp_path: Path) -> None:
     session.begin(script, PATH=path)
     plain = session.start(script, PATH=path, MPIIMPORT_WARM="0", MPIIMPORT_KEEP="never")
     assert session.start_warm(script, PATH=path) == plain
+
+
+@pytest.mark.parametrize("words", ["MPIIMPORT_FILL=1", "MPIIMPORT_KEEP=auto"])
+def test_whoever_makes_the_image_is_told_the_key(session: Session, words: str, tmp_path: Path) -> None:
+    """Behind such a program PATH may be another one, and the key of the image with it."""
+    program = tmp_path / "first" / "python"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\necho "$MPIIMPORT_ASKED"\n')
+    program.chmod(0o755)
+    script = session.warm.script(SHOWN)
+    name, _, value = words.partition("=")
+    variables = {"PATH": f"{program.parent}:{os.environ['PATH']}", "MPIIMPORT_KEEP": "session", name: value}
+    key = session.start("--image", "-", script, **variables).stdout
+    assert key.startswith("warm-")
+    assert session.start(script, **variables).stdout == key

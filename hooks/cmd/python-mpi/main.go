@@ -48,17 +48,15 @@ func main() {
 	if installed, err := prefix.Of(); err == nil {
 		// What `mpiimport run` has put there for other starts of Python is no part of this program's variables.
 		env = environ.DropPath(env, "PYTHONPATH", prefix.SiteDirectory(installed))
-		wanted := warmstart.Wanted(words, env)
-		if wanted && !fresh {
-			startWarm(installed, python, options, words, env)
+		wanted, makes, key := warmstart.Wanted(words, env), warmstart.Makes(env), ""
+		if makes {
+			key, _ = warmstart.Key(installed, python, options, words, env)
+		} else if wanted && !fresh {
+			key = startWarm(installed, python, options, words, env)
 		}
-		if wanted && warmstart.Fits(options) || warmstart.Makes(env) {
+		if wanted && warmstart.Fits(options) || makes {
 			env = environ.Set(env, ourvars.Python, python)
-		}
-		if warmstart.Makes(env) {
-			if key, err := warmstart.Key(installed, python, options, words, env); err == nil {
-				env = environ.Set(env, ourvars.Asked, key)
-			}
+			env = environ.Set(env, ourvars.Asked, key)
 		}
 		start = append(start, "-S", prefix.StartScript(installed))
 	} else {
@@ -83,15 +81,17 @@ func pythonsOptions(words []string) ([]string, []string) {
 	return options, words
 }
 
-// startWarm returns only where the program cannot start from an image, and says why once for the job.
-func startWarm(installed, python string, options, words, env []string) {
-	command, err := warmstart.Command(installed, python, options, words, env)
+// startWarm returns only where the program cannot start from an image, and says why once for the job; it returns by which name
+// the program is known.
+func startWarm(installed, python string, options, words, env []string) string {
+	key, command, err := warmstart.Command(installed, python, options, words, env)
 	if err == nil {
 		err = entry.Execute(command, env)
 	}
 	if !errors.Is(err, warmstart.ErrNoneYet) && rankenv.SpeaksForJob(env) {
 		fmt.Fprintf(os.Stderr, "mpiimport: no warm image is used: %v (MPIIMPORT_WARM)\n", err)
 	}
+	return key
 }
 
 // tellKey answers whoever makes an image by which name this program looks for it.

@@ -100,15 +100,15 @@ func on(env []string, option string) bool {
 	return value != "" && value != "0"
 }
 
-// Command returns what starts the program from its image, or why there is none. The starter comes back to python-mpi where
-// the image turns out not to fit.
-func Command(installed, python string, options, words, env []string) ([]string, error) {
+// Command returns by which key the program is known, and what starts it from its image, or why there is none. The starter comes
+// back to python-mpi where the image turns out not to fit.
+func Command(installed, python string, options, words, env []string) (string, []string, error) {
 	if !Fits(options) {
-		return nil, fmt.Errorf("python has options, and there are images without, or with %s alone: %s", Unbuffered, strings.Join(options, " "))
+		return "", nil, fmt.Errorf("python has options, and there are images without, or with %s alone: %s", Unbuffered, strings.Join(options, " "))
 	}
 	name, err := Key(installed, python, options, words, env)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	command := []string{prefix.Starter(installed), "--door", prefix.Door(installed)}
 	if python != Usual {
@@ -121,16 +121,16 @@ func Command(installed, python string, options, words, env []string) ([]string, 
 		command = append(command, "--quiet")
 	}
 	if file := ourvars.WarmFile(env); file != "" {
-		return append(append(command, key, name, file), words...), nil
+		return name, append(append(command, key, name, file), words...), nil
 	}
 	store, err := kept(name, env)
 	if err != nil {
-		return nil, err
+		return name, nil, err
 	}
 	if isVouchedFor(env) {
 		command = append(command, "--trusted")
 	}
-	return append(append(command, store), words...), nil
+	return name, append(append(command, store), words...), nil
 }
 
 // kept returns the store with the image of a program, or why there is none.

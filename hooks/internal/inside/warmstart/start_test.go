@@ -45,7 +45,7 @@ func TestAFileIsStartedFromByTheKeyOfTheProgram(t *testing.T) {
 	} {
 		env := append(strings.Fields(named), "PATH=/a")
 		key, err := Key("/p", Usual, nil, []string{"/app.py", "a"}, env)
-		command, failed := Command("/p", Usual, nil, []string{"/app.py", "a"}, env)
+		_, command, failed := Command("/p", Usual, nil, []string{"/app.py", "a"}, env)
 		if got := strings.Replace(strings.Join(command, " "), key, "KEY", 1); err != nil || failed != nil || got != want {
 			t.Errorf("%s: %s %v %v", named, got, err, failed)
 		}
@@ -62,12 +62,12 @@ func TestAnImageOfAnUnbufferedProgramIsItsOwn(t *testing.T) {
 	if err != nil || failed != nil || key == plain {
 		t.Errorf("%s %s %v %v", plain, key, err, failed)
 	}
-	command, err := Command("/p", "python3", []string{"-u"}, []string{"/app.py"}, env)
+	_, command, err := Command("/p", "python3", []string{"-u"}, []string{"/app.py"}, env)
 	want := "/p/bin/mpiimport-warm --door /p/bin/python-mpi --python python3 --option -u --key " + key + " app.img /app.py"
 	if got := strings.Join(command, " "); err != nil || got != want {
 		t.Errorf("%s %v", got, err)
 	}
-	_, err = Command("/p", "python3", []string{"-W", "error"}, []string{"/app.py"}, env)
+	_, _, err = Command("/p", "python3", []string{"-W", "error"}, []string{"/app.py"}, env)
 	if err == nil || !strings.HasSuffix(err.Error(), ": -W error") {
 		t.Error(err)
 	}
