@@ -1,5 +1,6 @@
 """A module that runs as a program, ``python -m NAME``, starts from an image and does what it does plainly."""
 
+import shutil
 import subprocess
 import zipfile
 from dataclasses import replace
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Outcome, run
+from lab.syscalls import calls_of, on_tree, trace
 from tests.conftest import SERVED, but_everyday, interpreter, settle
 
 from .conftest import SECONDS, Warm
@@ -250,3 +252,16 @@ def test_pytest(prefix: Path, warm: Warm, tmp_path: Path) -> None:
     started, plain = (start(*words) for start in (warm.start_warm, warm.plain))
     assert "1 passed" in started.stdout, started
     assert (started.status, started.stderr) == (plain.status, plain.stderr)
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="no strace")
+@pytest.mark.parametrize(("wanted", "looks"), [("0", 0), ("1", 1)])
+def test_the_door_looks_into_the_current_directory_once_where_an_image_is_wanted(
+    session: Session, wanted: str, looks: int
+) -> None:
+    """Which module that is tells the name of the image; who wants none need not know."""
+    variables = session.environment(MPIIMPORT_KEEP="session", MPIIMPORT_WARM=wanted)
+    outcome, _ = trace([session.door, "-m", "this"], variables, session.directory, SECONDS)
+    assert outcome.status == 0 and outcome.stdout.startswith("The Zen")
+    calls = on_tree(calls_of(session.directory, session.door), [session.directory])
+    assert [call.name for call in calls if call.name != "getcwd"] == ["openat"] * looks
