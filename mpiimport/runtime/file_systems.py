@@ -1,6 +1,7 @@
 """Of which type a file system is, and which types are those of one node."""
 
 from . import open, os, time
+from .clock import SECOND
 
 # What tells the container's image from all others of the machine, where the launch plan knows it. It begins with
 # IMAGE_FILE, with IMAGE_LAYERS for an image of podman's or docker's, or with the type of the file system that holds a
@@ -15,7 +16,6 @@ LOCAL_FILE_SYSTEMS = frozenset(
 )
 # Those that are no images: a node has its own, and one cache of it.
 DISKS = LOCAL_FILE_SYSTEMS - {"erofs", "squashfs"}
-SECOND = 10**9
 # Nanoseconds. Others round times, and their clocks differ a little. The kernel's own, by which it stamps what is on
 # disks, ticks 100 times a second at least.
 ROUNDED, TICK, FINE = 2 * SECOND, SECOND // 10, SECOND // 1000

@@ -1,7 +1,7 @@
 """Filling a kept store: what one process of a program would import, read by a process that does not run it."""
 
 from .. import time
-from ..file_systems import SECOND
+from ..clock import SECOND
 from .learning import Learning
 from .rehearsal import Rehearsal
 from .snapshot import take_snapshot

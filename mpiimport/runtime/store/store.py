@@ -16,6 +16,7 @@ looked     of a kept store: see `shared_look`
 
 from .. import open, os, time
 from ..c_functions import LOCK_NB, LOCK_SH, flock
+from ..clock import SECOND
 from ..digest import FORMAT, Damaged
 from ..open_file import OpenFile, out_of_the_way
 from ..option_table import STORE_SIZE
@@ -28,7 +29,6 @@ LIBRARIES = "lib"
 PROGRAM = "program"
 # The nanoseconds of a sealed file's modification time.
 SEAL = 462_770_900 + FORMAT
-SECOND = 10**9
 
 
 class NoRoom(Exception):
