@@ -25,7 +25,7 @@ from mpiimport.runtime.program import Program  # noqa: E402
 from mpiimport.runtime.size import in_words  # noqa: E402
 from mpiimport.runtime.startup.warm_image import MAKE, NONE  # noqa: E402
 from mpiimport.runtime.store.images_beside import BESIDE  # noqa: E402
-from mpiimport.runtime.store.place import FILLING, IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, Place  # noqa: E402
+from mpiimport.runtime.store.place import FILLING, IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, STOPPED, Place  # noqa: E402
 from mpiimport.runtime.store.store import NoRoom, Store  # noqa: E402
 from mpiimport.runtime.store.witnesses import WITNESSES  # noqa: E402
 from mpiimport.warm.door import command_of, key_of, program_of  # noqa: E402
@@ -118,8 +118,8 @@ def _complete(store: Store, kept: str) -> None:
 def _fill(place: Place, key: str, kept: str, command: list[str], looked_at: list[str], filling: int) -> str:
     try:
         store = place.create({}, from_environment())
-    except NoRoom as exc:
-        raise Refused(str(exc)) from None
+    except (NoRoom, OSError) as exc:
+        raise Refused(STOPPED if _is_stopped(place, key, filling) else str(exc)) from None
     identity = Program.parse(program_of(command)).identity()
     try:
         try:
@@ -127,7 +127,7 @@ def _fill(place: Place, key: str, kept: str, command: list[str], looked_at: list
         finally:
             _complete(store, kept)
             if _is_stopped(place, key, filling):
-                raise Refused("mpiimport session stop came meanwhile")
+                raise Refused(STOPPED)
             if os.path.exists(store.path(IMAGE)) or os.path.exists(store.path(REFUSED)):
                 place.publish(key, store, identity)
     finally:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -13,11 +14,13 @@ import pytest
 from mpiimport.runtime.options import Options, switched_off
 from mpiimport.runtime.size import Size
 from mpiimport.runtime.store import place as place_module
+from mpiimport.runtime.store import place_removal
 from mpiimport.runtime.store.image_places import IMAGES
 from mpiimport.runtime.store.lock import LOCK
 from mpiimport.runtime.store.objects import OBJECTS, share
 from mpiimport.runtime.store.place import FILLING, LEASE, PROGRAMS, STORES, Place
 from mpiimport.runtime.store.place_names import BATCH_JOBS, batch_job
+from mpiimport.runtime.store.place_removal import remove_place
 from mpiimport.runtime.store.store import PROGRAM, SEAL, NoRoom, Store
 from tests.conftest import ROOT
 
@@ -216,6 +219,37 @@ def test_one_process_fills_and_nobody_waits_for_it_or_fills_again_at_once(place:
         assert said != "None\n"
 
 
+def test_who_begins_to_fill_a_store_while_all_are_removed_is_told(place: Place) -> None:
+    Path(place.path(FILLING)).rmdir()
+    with pytest.raises(NoRoom, match="session stop came meanwhile"):
+        place.begin_filling(KEY)
+
+
+def test_the_place_stays_where_somebody_comes_while_it_is_removed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    come = Path(place.path(FILLING), KEY)
+
+    def remove_images(_directory: str) -> list[str]:
+        come.touch()
+        return []
+
+    monkeypatch.setattr(place_removal, "remove_images", remove_images)
+    assert remove_place(place) == []
+    assert come.exists()
+    assert place.create({}, switched_off())
+
+
+def test_a_store_that_was_removed_while_room_was_made_for_it(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reserve(store: Store, _sizes: dict[str, int]) -> None:
+        shutil.rmtree(store.directory)
+        os.open(store.path("index"), os.O_RDONLY)
+
+    monkeypatch.setattr(Store, "_reserve", reserve)
+    with pytest.raises(NoRoom, match="/stores: it was removed meanwhile;"):
+        place.create({"index": 1}, switched_off())
+
+
 def test_what_a_killed_filler_left_is_swept(place: Place) -> None:
     program = (
         "import os, signal, sys\n"
@@ -247,7 +281,7 @@ def test_what_stores_hold_alike_is_there_once(place: Place) -> None:
     assert stores(place) == [other] and user.read("index") == content
     assert len(list(Path(place.path(OBJECTS)).iterdir())) == 2 and place.idle_size() == 0
     user.leave()
-    assert place.remove() == [] and not Path(place.directory).exists()
+    assert remove_place(place) == [] and not Path(place.directory).exists()
 
 
 def test_alike_libraries_of_one_store_stay_two(tmp_path: Path) -> None:
@@ -282,17 +316,17 @@ def test_a_store_of_libraries_that_lie_deep_is_removed(place: Place) -> None:
     store = place.create({"index": 1, "code": 1, name: 1}, switched_off())
     place.publish(KEY, store, "script")
     store.leave()
-    assert place.remove() == [] and not Path(place.directory).exists()
+    assert remove_place(place) == [] and not Path(place.directory).exists()
 
 
 def test_stopping_removes_everything_but_what_is_used(place: Place) -> None:
     publish(place, KEY)
     used = publish(place, OTHER)
     user = attached(place, OTHER)
-    assert place.remove() == [used]
+    assert remove_place(place) == [used]
     assert place.attach(OTHER) is None
     user.leave()
-    assert place.remove() == []
+    assert remove_place(place) == []
     assert not Path(place.directory).exists()
 
 
@@ -351,7 +385,7 @@ def place_of_image(place: Place) -> Path:
 
 def test_a_place_takes_those_of_images_with_it(place: Place) -> None:
     publish(Place(str(place_of_image(place))), KEY)
-    assert place.remove() == []
+    assert remove_place(place) == []
     assert not Path(place.directory).exists()
 
 
@@ -359,10 +393,10 @@ def test_the_place_of_an_image_is_left_while_one_of_its_containers_uses_a_store(
     image = place_of_image(place)
     publish(Place(str(image)), KEY)
     store = attached(Place(str(image)), KEY)
-    assert place.remove() == [str(image)]
+    assert remove_place(place) == [str(image)]
     assert Path(store.directory).exists()
     store.leave()
-    assert place.remove() == []
+    assert remove_place(place) == []
 
 
 def test_places_of_images_go_when_nobody_has_come_to_them_for_long(place: Place) -> None:
@@ -389,14 +423,14 @@ def test_no_link_that_a_container_has_made_is_followed(place: Place, tmp_path: P
     deep = image.joinpath("filling", *"abc")
     deep.mkdir(parents=True)
     (deep / "link").symlink_to(mine / "lock")
-    assert place.remove() == []
+    assert remove_place(place) == []
     assert (mine / "lock").exists() and not image.exists()
 
 
 def test_a_tree_without_end_is_left(place: Place) -> None:
     image = place_of_image(place)
     image.joinpath(*"a" * 300).mkdir(parents=True)
-    assert [Path(left).parent for left in place.remove()] == [image.parent]
+    assert [Path(left).parent for left in remove_place(place)] == [image.parent]
 
 
 def test_the_launch_side_knows_the_same_batch_jobs() -> None:
@@ -411,6 +445,6 @@ def test_a_place_that_was_removed_while_it_is_mounted_is_none(
     descriptor = os.open(place.directory, os.O_RDONLY)
     monkeypatch.setattr(place_module, "candidates", lambda *_: [f"/proc/self/fd/{descriptor}/."])
     assert Place.find([str(tmp_path)]) is not None
-    assert place.remove() == []
+    assert remove_place(place) == []
     assert Place.find([str(tmp_path)]) is None
     os.close(descriptor)

@@ -17,6 +17,7 @@ from mpiimport.runtime.store.kept_store import last_use, size_of, uses
 from mpiimport.runtime.store.lock import LOCK
 from mpiimport.runtime.store.place import IMAGE, LEFT_OUT, REFUSED, STARTED, Place
 from mpiimport.runtime.store.place_names import batch_job
+from mpiimport.runtime.store.place_removal import remove_place
 from mpiimport.runtime.store.store import PROGRAM
 
 from ..complaint import Complaint
@@ -196,7 +197,7 @@ def _described(store: Path, changed: list[str] | None) -> str:
 def stop() -> int:
     """Remove the stores of this user on this node."""
     place = kept_place()
-    left = place.remove() if place is not None else []
+    left = remove_place(place) if place is not None else []
     for store in left:
         if Path(store).parent.name == IMAGES:
             reason = "containers use it, or have put something there that only `podman unshare rm -rf` can remove"

@@ -12,10 +12,10 @@ started         the commands that have filled stores, for ``mpiimport session re
 
 from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, flock
-from .image_places import IMAGES, remove_images
+from .image_places import remove_images
 from .images_beside import are_of_one_tree, is_beside
 from .kept_store import last_use, size_of, write_through
-from .lock import LOCK, is_used, remove, remove_unless_used
+from .lock import is_used, remove_unless_used
 from .memory import room
 from .objects import OBJECTS, drop_unused, share
 from .place_names import candidates
@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from ..size import Size
 
 STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "filling"
-KINDS = STORES, PROGRAMS, WANTED, FILLING, OBJECTS
+# In the order in which they go: who has begun to fill a store has all of them.
+KINDS = FILLING, STORES, PROGRAMS, WANTED, OBJECTS
 # Seconds between two fillings for one program: of a tree that changes all the time nothing can be kept.
 REST = 10
 # In a store: a warm image, and what is not in that, or why there is none. These have nothing else.
 IMAGE, LEFT_OUT, REFUSED = "image", "left_out", "refused"
+STOPPED = "mpiimport session stop came meanwhile"
 # What people have started to fill stores, see ``host/commands/session.py``.
 STARTED = "started"
 # Seconds after which a store is given up that nobody has come to.
@@ -64,7 +66,7 @@ class Place:
     @classmethod
     def _made(cls, directory: str) -> "Place | None":
         try:
-            _make(directory)
+            make_directory(directory)
             # Another process may make it at the same time.
             if not _is_own(directory):
                 return None
@@ -86,7 +88,7 @@ class Place:
     def complete(self) -> None:
         """Make what is missing of it: whoever made it may have been killed, or somebody has removed a part."""
         for kind in KINDS:
-            _make(self.path(kind))
+            make_directory(self.path(kind))
 
     def path(self, *names: str) -> str:
         return os.path.join(self.directory, *names)
@@ -113,10 +115,13 @@ class Place:
         """Return a descriptor that tells everybody, while it is open, that a store for this key is being filled.
 
         None where somebody else does that, or has done it less than ``rest`` seconds ago. Raises OSError where no file
-        can be locked there.
+        can be locked there, and NoRoom where all was removed.
         """
         path = self.path(FILLING, key)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except FileNotFoundError:
+            raise NoRoom(STOPPED) from None
         try:
             flock(descriptor, LOCK_EX | LOCK_NB)
             status = os.fstat(descriptor)
@@ -140,7 +145,7 @@ class Place:
 
     def make_room(self, needed: int, options: "Options") -> None:
         """Remove stores that nobody uses, as far as they take room that is needed. Raises OSError."""
-        idle = self._by_last_use()
+        idle = self.by_last_use()
         while idle and room(self.path(STORES), options.store_size, self.size()) < needed:
             self._remove_unless_used(idle.pop(0))
 
@@ -160,7 +165,7 @@ class Place:
         os.rename(fresh, self.path(PROGRAMS, key))
         if before:
             self._remove_unless_used(before)
-        for image in map(self._target, self._names(PROGRAMS)):
+        for image in map(self._target, self.names(PROGRAMS)):
             if is_beside(image, key) and not are_of_one_tree(image, store.directory):
                 self.forget(image)
 
@@ -173,7 +178,7 @@ class Place:
 
     def forget(self, directory: str) -> None:
         """Let nobody come to a store any more. Raises OSError."""
-        for key in self._names(PROGRAMS):
+        for key in self.names(PROGRAMS):
             if self._target(key) == directory:
                 os.unlink(self.path(PROGRAMS, key))
         self._remove_unless_used(directory)
@@ -203,11 +208,11 @@ class Place:
 
     def size(self) -> int:
         """Return the bytes that all stores take. Raises OSError."""
-        return size_of(*self._by_last_use())
+        return size_of(*self.by_last_use())
 
     def idle_size(self) -> int:
         """Return the bytes of those stores alone that no process uses now. Raises OSError."""
-        return self.size() - size_of(*filter(is_used, self._by_last_use()))
+        return self.size() - size_of(*filter(is_used, self.by_last_use()))
 
     def room(self, most: "Size") -> int:
         """Return the bytes that one more store may take: those that nobody uses make room. Raises OSError."""
@@ -215,39 +220,14 @@ class Place:
 
     def stores(self) -> list[str]:
         """Return the directories of the stores that processes can attach to. Raises OSError."""
-        found = {self._target(key) for key in self._names(PROGRAMS)}
-        return [directory for directory in self._by_last_use() if directory in found]
-
-    def remove(self) -> list[str]:
-        """Remove all stores, and the place, unless some process uses one: return those. Raises OSError."""
-        # Who fills a store finds by that, at its end, that nobody wants it any more.
-        for kind in (PROGRAMS, WANTED, FILLING):
-            for name in self._names(kind):
-                os.unlink(self.path(kind, name))
-        for directory in self._by_last_use():
-            if os.path.lexists(os.path.join(directory, LOCK)):
-                self._remove_unless_used(directory)
-            else:
-                # What is left of one that something else has begun to remove.
-                remove(directory)
-        drop_unused(self.path(OBJECTS))
-        left = self._by_last_use() + remove_images(self.directory)
-        # Whose session it is takes the place away.
-        if not left and not os.path.exists(self.path(LOCK)):
-            self.complete()
-            if os.path.lexists(self.path(STARTED)):
-                os.unlink(self.path(STARTED))
-            _make(self.path(IMAGES))
-            for kind in (*KINDS, IMAGES):
-                os.rmdir(self.path(kind))
-            os.rmdir(self.directory)
-        return left
+        found = {self._target(key) for key in self.names(PROGRAMS)}
+        return [directory for directory in self.by_last_use() if directory in found]
 
     def sweep(self, seconds: int) -> None:
         """Remove the stores that nobody has come to for so long, and those that no program leads to. Never raises."""
         try:
-            wanted = {self._target(key) for key in self._names(PROGRAMS)}
-            for directory in self._by_last_use():
+            wanted = {self._target(key) for key in self.names(PROGRAMS)}
+            for directory in self.by_last_use():
                 idle = time.time() - last_use(directory)
                 if idle > seconds or (directory not in wanted and idle > SETTLING):
                     self._remove_unless_used(directory)
@@ -265,12 +245,12 @@ class Place:
         except OSError:
             return ""
 
-    def _by_last_use(self) -> list[str]:
+    def by_last_use(self) -> list[str]:
         """Return the stores, first the one to which nobody has come for longest. Raises OSError."""
-        found = [self.path(STORES, name) for name in self._names(STORES)]
+        found = [self.path(STORES, name) for name in self.names(STORES)]
         return sorted(filter(os.path.isdir, found), key=last_use)
 
-    def _names(self, kind: str) -> list[str]:
+    def names(self, kind: str) -> list[str]:
         try:
             return os.listdir(self.path(kind))
         except FileNotFoundError:
@@ -288,7 +268,8 @@ def _is_own(directory: str) -> bool:
     return is_directory and status.st_uid == os.geteuid() and not status.st_mode & 0o77
 
 
-def _make(directory: str) -> None:
+def make_directory(directory: str) -> None:
+    """Make it, if there is none yet. Raises OSError."""
     try:
         os.mkdir(directory, 0o700)
     except FileExistsError:

@@ -86,8 +86,11 @@ class Store:
                 store._reserve(sizes)
                 return store
             except OSError as exc:
+                # By mpiimport session stop, say.
+                removed = not os.path.isdir(directory)
                 store.leave()
-                tried.append(f"{parent}: {exc.strerror} ({in_words(needed)} are needed)")
+                reason = "it was removed meanwhile" if removed else f"{exc.strerror} ({in_words(needed)} are needed)"
+                tried.append(f"{parent}: {reason}")
         raise NoRoom("no place for the store: " + "; ".join(tried) + "; name one with MPIIMPORT_STORE")
 
     @classmethod
