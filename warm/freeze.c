@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/rseq.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,6 +48,7 @@ object *PyBytes_FromStringAndSize(const char *, long);
 int PyBytes_AsStringAndSize(object *, char **, long *);
 object *PyLong_FromUnsignedLong(unsigned long);
 unsigned long PyLong_AsUnsignedLong(object *);
+object *PyTuple_GetItem(object *, long);
 object *PyList_New(long);
 int PyList_Append(object *, object *);
 object *PyList_GetItem(object *, long);
@@ -69,6 +71,9 @@ void PyObject_GC_Track(void *);
 void PyObject_GC_UnTrack(void *);
 void PyType_Modified(object *);
 void Py_DecRef(object *);
+void *PyMem_RawMalloc(unsigned long);
+/* Not of the stable ABI: see mpiimport/runtime/configuration.py. */
+__attribute__((weak)) void *_Py_GetConfig(void);
 extern object *PyExc_KeyboardInterrupt, *PyExc_SystemExit;
 extern char **environ;
 
@@ -217,6 +222,18 @@ static object *of_environ(object *self, object *none) {
     return variables_of(environ);
 }
 
+/* Call what can open no file meanwhile. */
+static object *without_files(object *self, object *function) {
+    word before[2], none[2];
+    (void)self;
+    kernel4(__NR_prlimit64, 0, RLIMIT_NOFILE, 0, (word)before);
+    none[0] = 0, none[1] = before[1];
+    kernel4(__NR_prlimit64, 0, RLIMIT_NOFILE, (word)none, 0);
+    object *result = PyObject_CallObject(function, 0);
+    kernel4(__NR_prlimit64, 0, RLIMIT_NOFILE, (word)before, 0);
+    return result;
+}
+
 /* As the interpreter ends after an interrupt: a shell is to see it. */
 static void end_by_interrupt(void) {
     signal(SIGINT, SIG_DFL);
@@ -320,6 +337,41 @@ static object *place(object *self, object *none) {
     return PyBytes_FromStringAndSize((const char *)found, sizeof found);
 }
 
+static object *configuration(object *self, object *none) {
+    (void)self, (void)none;
+    return PyLong_FromUnsignedLong(_Py_GetConfig ? (word)_Py_GetConfig() : 0);
+}
+
+/* Two arguments are in a tuple. */
+static object *read_at(object *self, object *arguments) {
+    object *at = PyTuple_GetItem(arguments, 0), *size = PyTuple_GetItem(arguments, 1);
+    (void)self;
+    return at && size ? PyBytes_FromStringAndSize((const char *)PyLong_AsUnsignedLong(at), (long)PyLong_AsUnsignedLong(size)) : 0;
+}
+
+static object *write_at(object *self, object *arguments) {
+    object *at = PyTuple_GetItem(arguments, 0), *data = PyTuple_GetItem(arguments, 1);
+    char *bytes;
+    long size;
+    (void)self;
+    if (!at || !data || PyBytes_AsStringAndSize(data, &bytes, &size))
+        return 0;
+    memcpy((void *)PyLong_AsUnsignedLong(at), bytes, (word)size);
+    return PyLong_FromUnsignedLong(0);
+}
+
+static object *new_memory(object *self, object *data) {
+    char *bytes;
+    long size;
+    (void)self;
+    if (PyBytes_AsStringAndSize(data, &bytes, &size))
+        return 0;
+    void *found = PyMem_RawMalloc((word)size);
+    if (found)
+        memcpy(found, bytes, (word)size);
+    return PyLong_FromUnsignedLong((word)found);
+}
+
 static object *digest_of(object *self, object *data) {
     char *bytes;
     long size;
@@ -329,12 +381,13 @@ static object *digest_of(object *self, object *data) {
     return PyLong_FromUnsignedLong(digest(bytes, (word)size));
 }
 
-enum { NONE = 4, ONE = 8 }; /* METH_NOARGS, METH_O */
+enum { MORE = 1, NONE = 4, ONE = 8 }; /* METH_VARARGS, METH_NOARGS, METH_O */
 static struct method methods[] = {
     {"freeze", freeze, NONE, "Stop; return the words of the command line where an image begins."},
     {"plain", plain, NONE, "The command that starts the program without the image."},
     {"is_quiet", is_quiet, NONE, "Whether another process speaks for the job."},
     {"handle", handle, ONE, "Have a signal handled as in the process that was stopped."},
+    {"without_files", without_files, ONE, "Call what can open no file meanwhile."},
     {"note_cores", note_cores, NONE, "Which processors are of one core is in the key."},
     {"environ", of_environ, NONE, "The variables as C sees them."},
     {"run", run, ONE, "Run the program, which a list has; return the status."},
@@ -344,6 +397,10 @@ static struct method methods[] = {
     {"look_up_anew", look_up_anew, ONE, "Forget what is remembered of a type's attributes."},
     {"keep", keep, ONE, "Let an object be there until the process ends."},
     {"place", place, NONE, "Address and size of what describes the stopped thread."},
+    {"configuration", configuration, NONE, "Where the configuration of the first interpreter lies."},
+    {"read", read_at, MORE, "Bytes at an address, so many."},
+    {"write", write_at, MORE, "Write bytes at an address."},
+    {"new", new_memory, ONE, "The address of memory that Python may free, with these bytes."},
     {"digest", digest_of, ONE, "The checksum of bytes."},
     {0, 0, 0, 0},
 };

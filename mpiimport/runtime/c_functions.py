@@ -59,15 +59,17 @@ def area_at(place: int | None, size: int) -> memoryview:
     return memoryview(area() if place is None else area.from_address(place)).cast("B")
 
 
-def bind(function: int, returned: str, kinds: str) -> "Callable[..., Any]":
-    """Return the C function at this address. Other threads run while it does.
+def bind(function: int, returned: str, kinds: str, alone: bool = False) -> "Callable[..., Any]":
+    """Return the C function at this address.
 
-    ``returned``: a letter for what it returns, as ctypes' types have it, none for nothing; ``kinds``: of arguments.
+    ``returned``: a letter for what it returns, as ctypes' types have it, none for nothing; ``kinds``: of arguments;
+    ``alone``: it is the interpreter's, and no other thread may run while it does.
     """
     library = ctypes_core()
     types = {kind: type(kind, (library._SimpleCData,), {"_type_": kind}) for kind in kinds + returned}
     restype = types[returned] if returned else None
-    prototype = type("function", (library.CFuncPtr,), {"_flags_": library.FUNCFLAG_CDECL, "_restype_": restype})
+    flags = library.FUNCFLAG_CDECL | (library.FUNCFLAG_PYTHONAPI if alone else 0)
+    prototype = type("function", (library.CFuncPtr,), {"_flags_": flags, "_restype_": restype})
     called = prototype(function)
 
     def call(*arguments: "Any") -> "Any":

@@ -32,7 +32,7 @@ class NoProgram(ValueError):
 class Program:
     """``kind``: SCRIPT, MODULE, COMMAND or INPUT; ``target``: the path, name or text; ``arguments``: the rest."""
 
-    __slots__ = ("_container", "_file", "_main", "arguments", "kind", "target")
+    __slots__ = ("_container", "_entry", "_file", "_main", "arguments", "kind", "target")
 
     def __init__(self, kind: str, target: str, arguments: list[str]) -> None:
         self.kind = kind
@@ -41,6 +41,7 @@ class Program:
         self._container: bool | None = None
         self._file: ProgramFile | None = None
         self._main: ref[ModuleType] | None = None
+        self._entry: list[str | None] = []
 
     @classmethod
     def parse(cls, words: list[str]) -> "Program":
@@ -98,6 +99,11 @@ class Program:
 
     def search_entry(self) -> str | None:
         """Return what Python puts first on ``sys.path`` for this program; None where it puts nothing."""
+        if not self._entry:
+            self._entry.append(self._find_search_entry())
+        return self._entry[0]
+
+    def _find_search_entry(self) -> str | None:
         if self._is_container():
             return os.path.join(os.getcwd(), self.target)
         if sys.flags.isolated or getattr(sys.flags, "safe_path", False):

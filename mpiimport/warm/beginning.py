@@ -3,6 +3,7 @@
 import sys
 
 from mpiimport.runtime import os
+from mpiimport.runtime.configuration import agree_with_sys
 from mpiimport.runtime.messages import say
 from mpiimport.runtime.program import END_OF_ARCHIVE, SCRIPT, Program
 
@@ -60,7 +61,7 @@ def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
         for name, remedy in REMEDIES.items():
             if name not in without:
                 remedy(start)
-        program = _program([os.fsdecode(word) for word in start.words[start.own :]], expected)
+        program = _program([os.fsdecode(word) for word in start.words[start.own :]], expected, start.freeze)
         _look_at_main(start)
         hooks: Any = sys.modules.get("mpiimport.warm.hooks")
         for function in hooks._after if hooks is not None else ():
@@ -83,7 +84,7 @@ def _look_at_main(start: Start) -> None:
     start.freeze.look_at(main.__dict__)
 
 
-def _program(words: list[str], expected: Expected) -> "list[Any]":
+def _program(words: list[str], expected: Expected, freeze: "Any") -> "list[Any]":
     """Return the program's code, or that of its rest, and its namespace; of a module what runs it. No frame below the
     program keeps any of it."""
     program = Program.parse(words)
@@ -97,6 +98,7 @@ def _program(words: list[str], expected: Expected) -> "list[Any]":
         _look_at_directory(first, expected)
         if first in expected.entries:
             raise Doubt(f"imports looked whether the search path has {first}")
+    agree_with_sys(freeze, first)
     if expected.script is not None:
         return expected.script.rest(program.text())
     if expected.module is not None:
@@ -130,7 +132,8 @@ def _look_at_directory(first: str, expected: Expected) -> None:
     hidden = {name for name in other if not _hides_nothing(first, name, entries)}
     if hidden:
         raise Doubt(f"{first} has another {min(hidden)}")
-    if any(entry.endswith(DISTRIBUTIONS) for entry in entries):
+    # Names of distributions are compared without case.
+    if any(entry.lower().endswith(DISTRIBUTIONS) for entry in entries):
         raise Doubt(f"{first} has metadata of distributions")
 
 

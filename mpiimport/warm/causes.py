@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .hazards import (
@@ -90,6 +90,9 @@ class _Reading:
         self._first = 0
         for call in _without_units(_calls(log)):
             self._first = self._first or call.thread
+            if call.path.startswith(f"/proc/{self._first}/"):
+                # As libffi names its own.
+                call = replace(call, path=call.path.replace(str(self._first), "self", 1))
             if call.path.startswith(MARK):
                 self._take_mark(*call.path.removeprefix(MARK).partition("/")[::2])
             else:

@@ -166,6 +166,8 @@ def make() -> None:
     sys.modules["__main__"] = beginning.new_main()
     script = beginning_of_script.ScriptBegin(*plan["script"]) if plan["script"] else None
     lines = line_buffering()
+    if sys.version_info >= (3, 14) and "_ctypes" in plan["modules"]:
+        keep_from_files(freeze)
     reason = do(plan["modules"], script)
     imported = set(sys.modules)
     names = frozenset([*(name.partition(".")[0] for name in imported), *plan["names"]]) - {"__main__"}
@@ -206,6 +208,19 @@ def make() -> None:
     beside = set(plan["beside"])
     expected = beginning.Expected(names, plan["leading"], script, beside, module, plan["absent"], plan["entries"])
     raise SystemExit(beginning.begin(start, expected, plan["without"]))
+
+
+def keep_from_files(freeze: "Any") -> None:
+    """Have libffi make callbacks in memory of no file.
+
+    Else it keeps the file of its library open for more of them, by a number that the processes which start have for
+    something else. It decides so once, for its first callback: ``_ctypes`` makes that, of Python 3.14 and later.
+    """
+    import _frozen_importlib
+
+    spec = _frozen_importlib._find_spec("_ctypes", None)
+    module = _frozen_importlib.module_from_spec(spec)
+    freeze.without_files(lambda: spec.loader.exec_module(module))
 
 
 def do(modules: "list[str]", script: "Any") -> str:

@@ -69,8 +69,13 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("numba.core.types.functions", TERMINAL): "numba",
     # LLVM asks where it is in its output, and goes nowhere else.
     ("llvmlite.binding.dylib", STREAMS): "nothing",
-    # libffi, for its first callback: how memory may be executed.
+    # libffi, for its first callback: how memory may be executed, and which file it is.
     ("llvmlite.binding.executionengine", MACHINE): "the kernel's version is in the key",
+    ("_ctypes", MACHINE): "the kernel's version is in the key",
+    # A mark of its memory, and its own number among the names of processes.
+    ("_ctypes", TIME): "nothing",
+    ("_ctypes", NUMBER): "nothing",
+    ("_ctypes", MAPPINGS): "the maker keeps it from files",
     # How many processors its control group may use.
     ("dask.system", MACHINE): "dask",
     ("dask.system", NUMBER): "nothing",

@@ -1,0 +1,113 @@
+"""What interpreters begin with that are made within this process: the configuration of the first one (PyConfig, PEP 587).
+
+Python copies it: new_interpreter in Python/pylifecycle.c. It holds the command line by which we were started, and is
+made to agree with what the program sees in ``sys``.
+"""
+
+import sys
+
+from . import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Memory(Protocol):
+        """``configuration``: where it lies, 0 if that is not known; ``new``: memory that Python may free."""
+
+        def configuration(self) -> int: ...
+        def read(self, at: int, size: int) -> bytes: ...
+        def write(self, at: int, data: bytes) -> None: ...
+        def new(self, data: bytes) -> int: ...
+
+
+# Where its parts lie, in bytes, on 64-bit Linux, by the minor version of Python. Two lists are beside each other: the
+# words of the command line, and those from the script on.
+ISOLATED, USE_ENVIRONMENT = 4, 8
+WORDS = {10: 88, 11: 104, 12: 112, 13: 112, 14: 112, 15: 112}
+ARGUMENTS, SITE_IMPORT, USER_SITE_DIRECTORY, SAFE_PATH = 16, 64, 104, 148
+# What is put first on the search path, sys_path_0. In 3.12 it is no part of the configuration, and lies before that.
+SEARCH_ENTRY = {12: -1288, 13: 424, 14: 432, 15: 432}
+
+
+class MemoryOfProcess:
+    """As ctypes reaches it."""
+
+    def configuration(self) -> int:
+        from .c_functions import address, bind, open_library
+
+        function = address(open_library(None), "_Py_GetConfig")
+        found: int = bind(function, "P", "", alone=True)() if function else 0
+        return found
+
+    def read(self, at: int, size: int) -> bytes:
+        from .c_functions import area_at
+
+        return bytes(area_at(at, size))
+
+    def write(self, at: int, data: bytes) -> None:
+        from .c_functions import area_at
+
+        area_at(at, len(data))[:] = data
+
+    def new(self, data: bytes) -> int:
+        from .c_functions import address, bind, open_library
+
+        at: int = bind(address(open_library(None), "PyMem_RawMalloc"), "P", "L", alone=True)(len(data))
+        self.write(at, data)
+        return at
+
+
+def agree_with_sys(memory: "Memory", entry: str | None) -> None:
+    """Have the configuration agree with ``sys``. ``entry``: what is first on the search path for the program, if
+    anything. Where it does not look as expected, it stays as it is."""
+    minor = sys.version_info[1]
+    at = memory.configuration() if minor in WORDS and sys.maxsize > 1 << 32 and sys.byteorder == "little" else 0
+    if not at:
+        return
+    words = at + WORDS[minor]
+    flags = {
+        at + ISOLATED: sys.flags.isolated,
+        at + USE_ENVIRONMENT: not sys.flags.ignore_environment,
+        words + SITE_IMPORT: not sys.flags.no_site,
+        words + USER_SITE_DIRECTORY: not sys.flags.no_user_site,
+    }
+    if minor > 10:
+        flags[words + SAFE_PATH] = sys.flags.safe_path
+    counts = [_number(memory.read(words + place, 8)) for place in (0, ARGUMENTS)]
+    if not counts[0] >= counts[1] > 0 or any(_number(memory.read(place, 4)) > 1 for place in flags):
+        return
+    for place, value in flags.items():
+        memory.write(place, int(value).to_bytes(4, "little"))
+    memory.write(words, _list(memory, sys.orig_argv))
+    memory.write(words + ARGUMENTS, _list(memory, sys.argv))
+    if minor in SEARCH_ENTRY and (minor > 12 or _leads_to_path(at + SEARCH_ENTRY[minor])):
+        found = 0 if entry is None else _text(memory, entry)
+        memory.write(at + SEARCH_ENTRY[minor], found.to_bytes(8, "little"))
+
+
+def _list(memory: "Memory", words: list[str]) -> bytes:
+    """Return a PyWideStringList: how many texts there are, and where."""
+    texts = b"".join(_text(memory, word).to_bytes(8, "little") for word in words)
+    return len(words).to_bytes(8, "little") + memory.new(texts).to_bytes(8, "little")
+
+
+def _text(memory: "Memory", text: str) -> int:
+    """Return where a text lies, of wchar_t."""
+    return memory.new((text + "\0").encode("utf-32-le", "surrogatepass"))
+
+
+def _leads_to_path(place: int) -> bool:
+    """Tell whether the pointer there is one to an absolute path, without following it as C does."""
+    memory = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        begin = os.pread(memory, 8, _number(os.pread(memory, 8, place)))
+    except (OSError, OverflowError):
+        return False
+    finally:
+        os.close(memory)
+    return begin[:4] == "/".encode("utf-32-le") and _number(begin[4:]) <= sys.maxunicode
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, "little")

@@ -1,0 +1,31 @@
+"""Callbacks of ctypes are made by libffi, which keeps a file open for them where it can; an image holds none."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SERVED, but_everyday, interpreter
+
+from .conftest import Warm
+
+# More than one page of callbacks has.
+SCRIPT = """
+import ctypes
+import os
+import sys
+
+KIND = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
+callbacks = [KIND(lambda n, i=i: n + i) for i in range(3000)]
+print(sum(callback(1) for callback in callbacks))
+links = [f"/proc/self/fd/{number}" for number in range(3, 20)]
+print([link for link in links if "files" in sys.argv and os.path.islink(link) and "ffi" in os.readlink(link)])
+"""
+
+
+@pytest.mark.parametrize("version", but_everyday(SERVED, ("3.10", "3.14", "3.15")))
+def test_an_image_holds_ctypes(version: str, prefix: Path, tmp_path: Path) -> None:
+    warm = Warm(prefix, tmp_path, str(interpreter(version)))
+    script = warm.script(SCRIPT)
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script) == warm.plain(script)
+    assert warm.start_warm(script, "files").stdout.endswith("\n[]\n")

@@ -1,0 +1,67 @@
+"""Another interpreter in the process (PEP 734) begins as it does plainly: command line, search path, flags, site."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.ranks import Outcome
+from tests.conftest import SERVED, but_everyday, interpreter
+
+from .conftest import Warm
+from .session import Session
+
+# What it sees, less our door's option; and a module beside the script, that Python 3.12 and newer find.
+SCRIPT = """
+import json
+import sys
+HERE
+try:
+    import _interpreters as interpreters
+    run = interpreters.exec
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    run = interpreters.run_string
+other = interpreters.create()
+run(other, '''
+import sys
+print(sys.argv, sys.orig_argv[1:], sys.path, sys.flags, "site" in sys.modules)
+try:
+    import graph
+    print(graph.__file__)
+except ImportError as exc:
+    print(exc)
+sys.stdout.flush()
+''')
+interpreters.destroy(other)
+"""
+
+
+def with_script(prefix: Path, directory: Path, version: str, here: str = "") -> tuple[Warm, str]:
+    warm = Warm(prefix, directory, str(interpreter(version)))
+    warm.script("", "graph.py")
+    return warm, warm.script(SCRIPT.replace("HERE", here))
+
+
+def same(outcome: Outcome, plain: Outcome) -> None:
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (plain.status, plain.stdout, plain.stderr)
+    assert plain.stdout.count("\n") == 2, plain
+
+
+@pytest.mark.parametrize("here", ["", "def at_image(): pass\nat_image()"], ids=["imports", "a begin that was run"])
+@pytest.mark.parametrize("version", but_everyday(SERVED, ("3.10", "3.12", "3.13", "3.15")))
+def test_one_of_a_warm_process(version: str, here: str, prefix: Path, tmp_path: Path) -> None:
+    warm, script = with_script(prefix, tmp_path, version, here)
+    warm.bake(script)
+    same(warm.start_warm(script, "a", "--b"), warm.plain(script, "a", "--b"))
+
+
+@pytest.mark.parametrize("how", ["script", "module"])
+@pytest.mark.parametrize("version", but_everyday(SERVED, ("3.11", "3.12", "3.14")))
+def test_one_of_a_process_behind_the_door(version: str, how: str, prefix: Path, tmp_path: Path) -> None:
+    """No image, and no other rank: it steps aside."""
+    warm, script = with_script(prefix, tmp_path, version)
+    session = Session(prefix, warm, tmp_path)
+    words = [script] if how == "script" else ["-m", "app"]
+    named = {"PYTHONPATH": str(Path(script).parent)} if how == "module" else {}
+    variables = {"MPIIMPORT_WARM": "0", "MPIIMPORT_KEEP": "never", **named}
+    same(session.start("--python", warm.python, *words, "a", **variables), warm.plain(*words, "a", **variables))
