@@ -6,7 +6,7 @@
 typedef unsigned long word;
 
 #define MAGIC 0x6d7261772d69706dUL /* "mpi-warm" */
-#define VERSION 5UL
+#define VERSION 6UL
 #define PAGE 4096UL
 #define ABSENT (~0UL)
 #define OF_TREE (~1UL) /* the device of what belongs to a container's own tree, which may be another in each container */
@@ -32,6 +32,7 @@ struct machine {
     word processor, kernel, vdso_digest, processors, cores; /* cores: 0 where nothing asked for them */
     word filters; /* of system calls; ABSENT where the kernel does not say how many */
     word stack;   /* the limit of it, bytes: the C library gives threads as much */
+    word rights;  /* a digest of groups and capabilities */
 };
 
 struct header {
@@ -45,7 +46,8 @@ struct header {
     struct section files, regions, runs, variables, signals, words, blocks, names, text;
 };
 
-/* What of a path must be as it was: what it leads to, by its stamp; a link itself, by its stamp; or that it is a directory. */
+/* What of a path must be as it was: what it leads to, by its stamp; a link itself, by its stamp; or that it is a directory
+ * with the same rights: then `size` is its mode, `mtime` its owner and `ctime` its group. */
 enum how { STAMP, LINK, IS_DIRECTORY };
 
 /* A path and how it was. Files that are mapped come first. `vouched`: it is of the tree, for which a session may vouch. */

@@ -31,6 +31,8 @@ static void compare_machine(void) {
         fresh("it was made for processors of other cores", "");
     if (here.stack != image->machine.stack)
         fresh("it was made under another limit of the stack", "");
+    if (here.rights != image->machine.rights)
+        fresh("it was made with other groups or capabilities", "");
     if (here.filters != image->machine.filters || here.filters == ABSENT)
         fresh("system calls are filtered otherwise than where it was made", "");
 }
@@ -106,7 +108,7 @@ static int is_of_tree(const struct stat *now) {
 
 static int is_as_it_was(const struct file *file, const struct stat *now) {
     if (file->how == IS_DIRECTORY)
-        return (now->st_mode & S_IFMT) == S_IFDIR;
+        return now->st_mode == file->size && now->st_uid == file->mtime && now->st_gid == file->ctime;
     int of_tree = file->device == OF_TREE;
     /* Overlays number directories anew at each mount. */
     int is_numbered = !of_tree || (now->st_mode & S_IFMT) != S_IFDIR;

@@ -126,11 +126,28 @@ static word stack_limit(void) {
     return limit.now;
 }
 
+/* What a process may read beside what its user may: by its groups, getgroups(2), and by capabilities(7). */
+static word rights(void) {
+    static unsigned groups[1 << 16];
+    unsigned asked[2] = {0x20080522 /* _LINUX_CAPABILITY_VERSION_3 */, 0}, found[6] = {0};
+    long count = kernel3(__NR_getgroups, sizeof groups / sizeof *groups, groups, 0);
+    kernel3(__NR_capget, asked, found, 0);
+    word result = mixed(digest(groups, count > 0 ? 4 * (word)count : 0), (word)kernel3(__NR_getegid, 0, 0, 0));
+    /* Those that are in effect. */
+    return mixed(mixed(result, found[0]), found[3]);
+}
+
 struct machine machine_here(const void *vdso, word vdso_size, int with_cores) {
     static unsigned short found[MOST];
     word count = processors(found);
-    struct machine here = {mixed(processor(), online()), kernel(), digest(vdso, vdso_size), count, 0, filters(), stack_limit()};
-    if (with_cores)
-        here.cores = cores(found, count);
-    return here;
+    return (struct machine){
+        .processor = mixed(processor(), online()),
+        .kernel = kernel(),
+        .vdso_digest = digest(vdso, vdso_size),
+        .processors = count,
+        .cores = with_cores ? cores(found, count) : 0,
+        .filters = filters(),
+        .stack = stack_limit(),
+        .rights = rights(),
+    };
 }

@@ -1,5 +1,5 @@
 /* What the code in an image was chosen for: processor, kernel, its vdso, how many processors may be used, how many filters
- * of system calls there are, and the limit of the stack. */
+ * of system calls there are, the limit of the stack, and what the process may read. */
 #ifndef WARM_MACHINE_H
 #define WARM_MACHINE_H
 

@@ -1,4 +1,4 @@
-"""What interpreters begin with that are made within this process: the configuration of the first one (PyConfig, PEP 587).
+"""What interpreters begin with that are made within this process: the first one's configuration (PyConfig, PEP 587).
 
 Python copies it: new_interpreter in Python/pylifecycle.c. It holds the command line by which we were started, and is
 made to agree with what the program sees in ``sys``.

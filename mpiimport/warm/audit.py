@@ -13,7 +13,7 @@ from .key_files import key_files
 from .memory_map import Refused
 from .trials import HERE, Trials
 from .twins import Differences, compare, two_processors
-from .witness import AFTER, FORK, FRAMES, HANDLERS, HOST, NEVER, PROGRAM, SCRIPT, SEARCH, SITE, WHOLE, WORDS
+from .witness import AFTER, CALLS, FORK, FRAMES, HANDLERS, HOST, NEVER, PROGRAM, SCRIPT, SEARCH, SITE, WHOLE, WORDS
 
 # Variables with directories where a program, and what it imports, are searched for.
 SEARCHED = ("PATH", "LD_LIBRARY_PATH")
@@ -21,7 +21,7 @@ SEARCHED = ("PATH", "LD_LIBRARY_PATH")
 ROUNDS = 12
 NEEDS = "it needs "
 # Of what is noted of a module, all that is no variable.
-LOOKS = {WORDS, PROGRAM, HOST, FRAMES, SEARCH, HANDLERS}
+LOOKS = {WORDS, PROGRAM, HOST, FRAMES, SEARCH, HANDLERS, CALLS}
 # What modules had when they had been executed: module -> name -> text.
 Ends = dict[str, dict[str, str]]
 

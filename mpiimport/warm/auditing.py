@@ -86,6 +86,17 @@ def run_site(witness: "Witness", name: str) -> None:
     sys.meta_path.insert(0, witness)
 
 
+def name_host(name: str) -> "list[str]":
+    """Let Python code take this for the host's name, by uname(2), if it is not empty. Return what it is told."""
+    import os
+    import posix
+
+    told = list(os.uname())
+    told[1] = name or told[1]
+    posix.uname = os.uname = lambda: os.uname_result(told)
+    return told
+
+
 def audit() -> None:
     """Import what the plan names, and write what was seen."""
     import marshal
@@ -103,6 +114,7 @@ def audit() -> None:
         making: Any = load(plan["package"], "mpiimport.warm.making")
         freeze = witness.executing(own.OWN, lambda: making.load_extension(plan["freeze"]))
         witness.install()
+        load(plan["package"], "mpiimport.warm.directories").watch()
         run_site(witness, own.SITE)
         of_site.update(sys.modules)
         if not plan["script"]:
@@ -110,7 +122,7 @@ def audit() -> None:
             search.SearchPath(witness).watch()
         frames: Any = load(plan["package"], "mpiimport.warm.frames")
         frames.Frames(witness).watch(freeze)
-    told = own.name_host(plan["host"]) if plan["way"] == "state" else []
+    told = name_host(plan["host"]) if plan["way"] == "state" else []
     mask = posix.sched_getaffinity(0)
     failed, failure = do(plan, witness)
     there = set(sys.modules)
@@ -135,6 +147,9 @@ def audit() -> None:
         sys.path.remove(plan["package"])
         # The question is not one of the modules' differences.
         told.clear()
+        # Who has left one is left out; this one would see all that the graph does.
+        sys.setprofile(None)
+        sys.settrace(None)
         left_out = {*set(sys.modules).difference(before), *(() if plan["script"] else {"__main__"})}
         found["state"] = graph.Graph(left_out).values
     with open(plan["output"], "wb") as stream:

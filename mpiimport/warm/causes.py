@@ -49,8 +49,9 @@ MOST_BESIDE = 16
 class Causes:
     """``asked``: (module, hazard) -> how often; ``before``: the same of what no module asks, hazard -> how often, as
     the interpreter's start; ``opened``: files and directories that were read;
-    ``files``: path -> was it there; ``links``: paths that were asked for as links; ``refused``: paths of which a
-    question was answered by another error than that nothing is there; ``of_modules``: paths for which a module asked,
+    ``files``: path -> was it there; ``links``: paths that were asked for as links; ``measured``: directories of which
+    more was asked than whether they are there; ``refused``: paths of which a question was answered by another error
+    than that nothing is there; ``of_modules``: paths for which a module asked,
     and not the interpreter for itself or to find the first of them; ``variables``: those that C read;
     ``starting``: modules that started threads;
     ``beside``: module -> names of the current directory that it looked for in vain;
@@ -63,6 +64,7 @@ class Causes:
     opened: set[str] = field(default_factory=set)
     files: dict[str, bool] = field(default_factory=dict)
     links: set[str] = field(default_factory=set)
+    measured: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
     of_modules: set[str] = field(default_factory=set)
     variables: set[str] = field(default_factory=set)
@@ -107,6 +109,8 @@ class _Reading:
             self.found.variables.add(name)
             if not self._stack[-1]:
                 self._charge("", CHANGED)
+        elif kind == "measures":
+            self.found.measured.add(name)
         elif kind == "asks":
             self._charge(self._stack[-1], ASKS[name])
         elif kind == "registers":

@@ -5,18 +5,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-MAGIC, VERSION = 0x6D7261772D69706D, 5
+MAGIC, VERSION = 0x6D7261772D69706D, 6
 PAGE, BLOCK = 4096, 1 << 20
 ABSENT = (1 << 64) - 1
 # The value of a variable that may have any, and the device of a file of a container's own tree.
 FREE = OF_TREE = (1 << 64) - 2
-# What of a path must be as it was: what it leads to, a link itself, or that it is a directory.
+# What of a path must be as it was: what it leads to, a link itself, or that it is a directory with the same rights.
 STAMP, LINK, IS_DIRECTORY = range(3)
 ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED = range(6)
 SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "names", "text")
 # Numbers of one entry in each section; a text is bytes.
 WIDTHS = {"files": 8, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "words": 1, "blocks": 1, "names": 1}
-THREAD, MEMORY, MACHINE = 12, 7, 7
+THREAD, MEMORY, MACHINE = 12, 7, 8
 # Of what is said of the machine, the number of processors.
 PROCESSORS = 3
 BEFORE = 9

@@ -17,11 +17,12 @@ def key_files(asked: Causes) -> set[tuple[str, int]]:
     """Return paths, with what of each must be as it was, so that imports would see what they saw.
 
     Directories that were listed say what is in them, so nothing that was absent there need be looked for. Bytecode that
-    comes where there was none is that of its source. A directory that was not listed must be one.
+    comes where there was none is that of its source. A directory that was not listed must be one, with the same rights.
     """
     listed = {path for path in asked.opened if os.path.isdir(path)}
+    measured = {path for path in asked.measured if path.startswith("/")}
     present = {path for path, there in asked.files.items() if there} | asked.refused
-    found = {(path, STAMP) for path in listed}
+    found = {(path, STAMP) for path in listed | measured}
     for path in present:
         if os.path.islink(path) and (path in asked.links or os.path.isdir(path)):
             found.add((path, LINK))
@@ -45,7 +46,7 @@ def stamp(path: str, how: int = STAMP) -> tuple[int, ...]:
     except OSError:
         return ()
     if how == IS_DIRECTORY:
-        return (os.path.isdir(path),)
+        return status.st_mode, status.st_uid, status.st_gid
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 

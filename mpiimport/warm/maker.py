@@ -107,8 +107,11 @@ def script_of(name: str, leading: Leading) -> tuple[Any, ...]:
 
 
 def _check_search_path() -> None:
-    for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep):
-        if entry and not Path(entry).is_absolute():
+    value = os.environ.get("PYTHONPATH", "")
+    for entry in value.split(os.pathsep) if value else []:
+        if not entry:
+            raise Refused(f"PYTHONPATH has an empty entry, each process's own directory; take a colon away: {value}")
+        if not Path(entry).is_absolute():
             raise Refused(f"PYTHONPATH has a relative entry: {entry}")
 
 

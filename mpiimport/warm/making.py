@@ -166,7 +166,7 @@ def make() -> None:
     sys.modules["__main__"] = beginning.new_main()
     script = beginning_of_script.ScriptBegin(*plan["script"]) if plan["script"] else None
     lines = line_buffering()
-    if sys.version_info >= (3, 14) and "_ctypes" in plan["modules"]:
+    if sys.version_info >= (3, 14) and ("_ctypes" in plan["modules"] or plan["kept"]):
         keep_from_files(freeze)
     reason = do(plan["modules"], script)
     imported = set(sys.modules)
@@ -218,8 +218,9 @@ def keep_from_files(freeze: "Any") -> None:
     """
     import _frozen_importlib
 
-    spec = _frozen_importlib._find_spec("_ctypes", None)
-    module = _frozen_importlib.module_from_spec(spec)
+    bootstrap: Any = _frozen_importlib
+    spec = bootstrap._find_spec("_ctypes", None)
+    module = bootstrap.module_from_spec(spec)
     freeze.without_files(lambda: spec.loader.exec_module(module))
 
 

@@ -13,11 +13,10 @@ if TYPE_CHECKING:
 
     from .witness import Witness
 
-# These ask on behalf of others. What they find in the script's directory, each start looks at.
-IMPORTERS = {
-    *("_frozen_importlib", "_frozen_importlib_external", "importlib._bootstrap", "importlib._bootstrap_external"),
-    *("importlib.metadata", "pkgutil", "zipimport"),
-}
+# These ask for one name, on behalf of others. Whether the script's directory has that, each start looks.
+IMPORTERS = {"_frozen_importlib", "importlib._bootstrap", "importlib.metadata", __package__ + ".witness"}
+# The finder of files may be asked by anybody.
+FINDERS = {"_frozen_importlib_external", "importlib._bootstrap_external", "zipimport"}
 LOOKS = (
     *("__getitem__", "__iter__", "__reversed__", "__len__", "__eq__", "__ne__", "__repr__", "__add__", "__mul__"),
     *("copy", "count", "index", "insert", "pop", "remove", "reverse", "sort", "__setitem__", "__delitem__"),
@@ -44,11 +43,17 @@ class SearchPath:
 
     def _noted(self, function: "Any") -> "Any":
         def call(*arguments: "Any") -> "Any":
-            if self._frame(1).f_globals.get("__name__") not in IMPORTERS:
+            if not self._is_import(self._frame(1)):
                 self._witness.reads.add((self._witness.stack[-1], SEARCH))
             return function(*arguments)
 
         return call
+
+    @staticmethod
+    def _is_import(frame: "Any") -> bool:
+        while frame is not None and frame.f_globals.get("__name__") in FINDERS:
+            frame = frame.f_back
+        return frame is not None and frame.f_globals.get("__name__") in IMPORTERS
 
     @property
     def _contains(self) -> "Any":

@@ -16,7 +16,7 @@ from mpiimport.runtime.messages import say
 from mpiimport.runtime.mpi.launcher import launch
 from mpiimport.runtime.option_table import SESSION
 from mpiimport.runtime.options import from_environment
-from mpiimport.runtime.serving.account import Account
+from mpiimport.runtime.serving.account import Account, file_of
 from mpiimport.runtime.serving.site_answers import Answers
 from mpiimport.runtime.startup.closed_streams import ClosedStreamsKept
 from mpiimport.runtime.startup.kept import Attached
@@ -92,7 +92,10 @@ class StoreBehind:
                     attached.store.leave()
                     return
                 rank = here.rank if here is not None else 0
-                attached.import_from(Account(set(sys.modules), rank, options.verbose), Answers(), None)
+                account = Account(set(sys.modules), rank, options.verbose)
+                # What is imported again is imported as it is now.
+                account.served.update(filter(None, map(file_of, [*sys.modules.values()])))
+                attached.import_from(account, Answers(), None)
         except Exception as exc:
             say(f"mpiimport: process {os.getpid()} goes on without its kept store: {exc!r}")
 

@@ -32,6 +32,7 @@ WORDS, PROGRAM, HOST = "the command line", "the program's module", "the host's n
 FRAMES = "the frames below its import"
 SEARCH = "the search path"
 HANDLERS = "what is done with signals"
+CALLS = "calls, by a function that it leaves"
 
 
 class Witness:
@@ -66,9 +67,11 @@ class Witness:
 
         self.stack.append(name)
         posix.access(MARK + "begin/" + name, 0)
+        watching = watchers()
         try:
             return function()
         finally:
+            self._take_away(watching)
             self.stack.pop()
             posix.access(MARK + "end/" + name, 0)
 
@@ -135,6 +138,7 @@ class Witness:
             self.begins(name)
             self.stack.append(name)
             posix.access(MARK + "begin/" + name, 0)
+            watching = watchers()
             try:
                 result = function(*arguments)
                 if name == "platform":
@@ -143,6 +147,7 @@ class Witness:
                     self._stand_for(name, ON_BEHALF[name])
                 return result
             finally:
+                self._take_away(watching)
                 self.is_over()
                 self.ends[name] = values_of(sys.modules.get(name))
                 for stream in (sys.stdout, sys.stderr):
@@ -153,6 +158,13 @@ class Witness:
                 posix.access(MARK + "end/" + name, 0)
 
         return marked
+
+    def _take_away(self, watching: "tuple[Any, ...]") -> None:
+        """Note who leaves a function that is called for what others do, and go on without it."""
+        if watchers() != watching:
+            sys.setprofile(watching[0])
+            sys.settrace(watching[1])
+            self.reads.add((self.stack[-1], CALLS))
 
     def _stand_for(self, name: str, function: str) -> None:
         """Let a module stand for what its function asks for, whoever calls it."""
@@ -252,6 +264,12 @@ class Witness:
         return noted
 
 
+def watchers() -> "tuple[Any, ...]":
+    """Return the functions that are called for what this thread executes; of PEP 669 the names of tools."""
+    tools: Any = getattr(sys, "monitoring", None)
+    return sys.getprofile(), sys.gettrace(), *(map(tools.get_tool, range(6)) if tools else ())
+
+
 def values_of(module: object) -> "dict[str, str]":
     """Return what a module has, by its names, as text: numbers and short texts, of classes the bases, else the kind."""
     kind, own = type(module), object.__getattribute__
@@ -271,14 +289,3 @@ def _text(value: object) -> str:
     if issubclass(kind, type):
         return " ".join(f"{each.__module__}.{each.__qualname__}" for each in type.mro(value))  # type: ignore[arg-type]
     return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def name_host(name: str) -> "list[str]":
-    """Let Python code take this for the host's name, by uname(2), if it is not empty. Return what it is told."""
-    import os
-    import posix
-
-    told = list(os.uname())
-    told[1] = name or told[1]
-    posix.uname = os.uname = lambda: os.uname_result(told)
-    return told

@@ -14,6 +14,7 @@ from .image_format import (
     BLOCK,
     CHECKSUM_AT,
     FREE,
+    IS_DIRECTORY,
     MACHINE,
     MAPPED,
     OF_TREE,
@@ -143,6 +144,8 @@ class Writer:
                 status = os.stat(path) if how == STAMP else os.lstat(path)
                 device = OF_TREE if self._is_of_tree(path) else status.st_dev
                 stamp = (device, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+                if how == IS_DIRECTORY:
+                    stamp = (device, status.st_ino, status.st_mode, status.st_uid, status.st_gid)
             except OSError:
                 stamp = (0, ABSENT, 0, 0, 0)
             rows.append((self._image.add_text(path), *stamp, how, int(vouched)))

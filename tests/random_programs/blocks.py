@@ -954,7 +954,7 @@ block(
 )
 block(
     "environment of a child",
-    'import subprocess; os.environ["OURS_NN"] = "1"; print(sorted(n for n in subprocess.run(["env"], capture_output=True, text=True, errors="replace").stdout.splitlines() if not n.startswith(("PMI", "HYD", "OMPI_", "PRTE", "SLURM", "I_MPI_HYDRA", "MPIIMPORT", "PYTHONPATH", "_=", "SHLVL", "MPI_", "GTOOL"))))',
+    'import subprocess; os.environ["OURS_NN"] = "1"; print(sorted(n for n in subprocess.run(["env"], capture_output=True, text=True, errors="replace").stdout.splitlines() if not n.startswith(("PMI", "HYD", "OMPI_", "PRTE", "SLURM", "I_MPI", "MPIIMPORT", "PYTHONPATH", "_=", "SHLVL", "MPI_", "GTOOL"))))',
 )
 block(
     "multiprocessing",
@@ -1042,7 +1042,7 @@ block(
 )
 block(
     "environment",
-    'print(sorted(f"{k}={v}" if not k.startswith(("PMI", "HYD", "OMPI_", "PRTE", "SLURM", "I_MPI_HYDRA", "_", "SHLVL")) else k for k, v in os.environ.items() if not k.startswith(("MPIIMPORT", "PYTHONPATH"))))',
+    'print(sorted(f"{k}={v}" if not k.startswith(("PMI", "HYD", "OMPI_", "PRTE", "SLURM", "I_MPI", "_", "SHLVL")) else k for k, v in os.environ.items() if not k.startswith(("MPIIMPORT", "PYTHONPATH"))))',
 )
 block(
     "frames",

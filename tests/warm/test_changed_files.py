@@ -51,6 +51,11 @@ def become_directory(path: Path) -> None:
     (path / "below").touch()
 
 
+def replace_directory(path: Path) -> None:
+    path.rename(path.with_name("former"))
+    path.mkdir()
+
+
 CASES = {
     "where a link leads": Case(
         "os.readlink(f'{DATA}/link')", lambda data: lead(data / "link", "one"), lambda data: lead(data / "link", "two")
@@ -90,6 +95,26 @@ CASES = {
         lead_to_a_directory,
         lambda data: (data / "directory").rmdir(),
     ),
+    "rights of a directory": Case(
+        "os.access(f'{DATA}/directory', os.W_OK), oct(os.stat(f'{DATA}/directory').st_mode)",
+        lambda data: (data / "directory").mkdir(),
+        lambda data: (data / "directory").chmod(0o500),
+    ),
+    "the time of a directory": Case(
+        "os.path.getmtime(f'{DATA}/directory')",
+        lambda data: (data / "directory").mkdir(),
+        lambda data: os.utime(data / "directory", (1, 1)),
+    ),
+    "what pathlib says of a directory": Case(
+        "__import__('pathlib').Path(DATA, 'directory').stat().st_nlink",
+        lambda data: (data / "directory").mkdir(),
+        lambda data: (data / "directory" / "below").mkdir(),
+    ),
+    "which directory it is": Case(
+        "os.lstat(os.fsencode(f'{DATA}/directory')).st_ino",
+        lambda data: (data / "directory").mkdir(),
+        lambda data: replace_directory(data / "directory"),
+    ),
     "attributes": Case(
         "sorted(os.listxattr(f'{DATA}/file'))",
         lambda data: (data / "file").touch(),
@@ -103,7 +128,7 @@ def planted(warm: Warm, look: str, data: Path) -> str:
     return warm.script("import plant\nprint(plant.VALUE)")
 
 
-EVERYDAY = {"where a link on the way leads", "a link to nothing", "a directory that goes"}
+EVERYDAY = {"where a link on the way leads", "a link to nothing", "a directory that goes", "the time of a directory"}
 
 
 @pytest.mark.parametrize("name", but_everyday(CASES, EVERYDAY))
@@ -120,6 +145,16 @@ def test_what_imports_have_looked_at(warm: Warm, tmp_path: Path, name: str) -> N
     plain = warm.plain(script).stdout
     assert plain != first
     assert warm.start_fresh("this has changed since", script).stdout == plain
+
+
+def test_what_comes_into_a_directory_of_which_imports_know_that_it_is_one(warm: Warm, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    pathlib = "__import__('pathlib').Path(DATA).is_dir()"
+    script = planted(warm, f"os.path.isdir(DATA), os.path.exists(DATA), os.path.realpath(DATA), {pathlib}", data)
+    assert "left out" not in warm.bake(script)
+    (data / "below").mkdir()
+    assert warm.start_warm(script) == warm.plain(script)
 
 
 def test_bytecode_that_was_put_in_the_place_of_other(warm: Warm, tmp_path: Path) -> None:

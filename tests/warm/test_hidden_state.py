@@ -74,6 +74,8 @@ LEFT_OUT = {
     "kind of scheduling": "import os\nos.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))\nVALUE = 1",
     "call by its number": "import ctypes\nVALUE = ctypes.CDLL(None).syscall(252, 1, 0)",
     "who may do what": "import ctypes\nVALUE = ctypes.CDLL(None).capget(ctypes.create_string_buffer(8), None)",
+    "profile function": "import sys\nVALUE = []\nsys.setprofile(lambda *given: VALUE.append(given[1]))",
+    "trace function": "import sys\nVALUE = []\nsys.settrace(lambda *given: VALUE.append(given[1]))",
     "priority": "import os\nVALUE = os.getpriority(os.PRIO_PROCESS, 0)",
     "what is done with a signal": "import signal\nVALUE = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN",
     "what was done with a signal": "import signal\nVALUE = signal.signal(signal.SIGUSR1, signal.SIG_DFL)",
@@ -109,6 +111,7 @@ EVERYDAY |= {
     "variables of launchers",
     "outermost file",
     "frame by its number",
+    "profile function",
     "warning for the script",
     "kind of a stream",
     "stream for another",
@@ -178,6 +181,26 @@ def test_what_is_found_by_a_search_path_that_is_another_for_a_while_is_left_out(
     said = warm.bake(script)
     assert "left out plant: it looks at the search path" in said
     assert "left out for what they need: 1 modules" in said
+    assert warm.start_warm(script) == warm.plain(script)
+
+
+# Ways to what lies beside the script: a module plug_a, a directory plug_d.
+FINDS = {
+    "modules": "import pkgutil\nVALUE = [x.name for x in pkgutil.iter_modules() if x.name[:5] == 'plug_']",
+    "path": "import pkgutil, sys\nVALUE = [x.name for x in pkgutil.iter_modules(sys.path) if x.name[:5] == 'plug_']",
+    "finders": "import pkgutil\nVALUE = len(list(pkgutil.iter_importers()))",
+    "finder": "from importlib.machinery import PathFinder\nVALUE = PathFinder.find_spec('plug_a') is None",
+    "parts": "import pkgutil\nVALUE = len(pkgutil.extend_path(['/x'], 'plug_d'))",
+}
+
+
+@pytest.mark.parametrize("name", but_everyday(FINDS, ("modules", "finder")))
+def test_what_lies_beside_the_script_is_found(warm: Warm, name: str) -> None:
+    warm.module("plant", FINDS[name])
+    script = warm.script(SHOWN)
+    warm.script("", "plug_a.py")
+    (Path(script).parent / "plug_d").mkdir()
+    assert "left out plant: it looks at the search path" in warm.bake(script)
     assert warm.start_warm(script) == warm.plain(script)
 
 

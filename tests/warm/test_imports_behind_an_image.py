@@ -74,6 +74,21 @@ importlib.machinery.FileFinder.find_spec = find_spec
 import late
 print(late.value)
 """,
+    "a module of the image that is imported again": """
+with open(early.__file__, "w") as stream:
+    stream.write("value = 77")
+importlib.reload(early)
+import late
+print(early.value, late.value)
+""",
+    "a module of the image that is imported again later": """
+import late
+with open(early.__file__, "w") as stream:
+    stream.write("value = 77")
+del sys.modules["early"]
+import early
+print(early.value, late.value)
+""",
     "an audit hook": """
 seen = []
 sys.addaudithook(lambda event, arguments: seen.append(arguments[0]) if event == "import" else None)
@@ -104,6 +119,7 @@ with open(os.devnull) as stream:
 EVERYDAY = (
     "a module written before caches are invalidated",
     "a path hook for other directories than those in use",
+    "a module of the image that is imported again",
     "a signal handler",
     "the next free descriptor",
 )

@@ -101,6 +101,13 @@ def test_the_limit_of_the_stack(warm: Warm, script: str) -> None:
     warm.start_fresh("it was made under another limit of the stack", script, before=limited)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give rights away")
+@pytest.mark.parametrize("options", ["--groups=777", "--regid=777 --keep-groups", "--bounding-set=-all"])
+def test_what_the_process_may_read(warm: Warm, script: str, options: str) -> None:
+    before = ("setpriv", *options.split())
+    warm.start_fresh("it was made with other groups or capabilities", script, before=before)
+
+
 def test_addresses_that_are_not_random(warm: Warm, script: str) -> None:
     warm.start_fresh("ADDR_NO_RANDOMIZE", script, before=("setarch", "-R"))
 
@@ -127,6 +134,12 @@ def test_commands_that_have_no_image(warm: Warm, options: list[str], why: str) -
     outcome = run([*bake, *options], warm.environment(), 60)
     assert outcome.status == 1 and why in outcome.stderr
     assert not warm.image.exists()
+
+
+@pytest.mark.parametrize(("value", "why"), [("/none:", "an empty entry"), ("lib:/none", "a relative entry: lib")])
+def test_entries_of_the_search_path_that_each_process_takes_for_its_own(warm: Warm, value: str, why: str) -> None:
+    outcome = warm.try_to_bake(warm.script("import json"), PYTHONPATH=value)
+    assert outcome.status == 1 and f"PYTHONPATH has {why}" in outcome.stderr
 
 
 def test_a_module_imported_after_the_program_changed_its_environment_is_not_in_the_image(warm: Warm) -> None:

@@ -132,5 +132,7 @@ def _fill_here(invocation: "Invocation") -> str:
     if filling is not None:
         keeping.fill()
     elif not keeping.wait_for_others(options.deadline):
-        raise NotFilled("another process has been filling it, and has kept none, or has not come to an end; look for that")
+        raise NotFilled(
+            "another process has been filling it, and has kept none, or has not come to an end; look for that"
+        )
     return key

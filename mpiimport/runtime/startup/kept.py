@@ -60,7 +60,9 @@ def import_from_kept(invocation: "Invocation", here: "Launch | None", report: "R
         os.environ.pop(LOOKED_BY_LAUNCH, None)
     if reason and report is not None:
         report.facts["stepped_aside"] = reason
-    if reason in (NONE_IN_SESSION, CHANGED_IN_SESSION) and rank == 0:
+    # Where an image is wanted the door has said why none is used.
+    told = invocation.options.warm and invocation.python
+    if reason in (NONE_IN_SESSION, CHANGED_IN_SESSION) and rank == 0 and not told:
         say(f"mpiimport: running as plain Python: {reason}")
 
 
