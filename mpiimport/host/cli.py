@@ -23,9 +23,8 @@ from .commands import (
 )
 from .complaint import Complaint
 
-USAGE_STATUS, FAILURE_STATUS = 2, 1
-
-
+# The last one is that of shells, for a process that an interrupt has ended.
+USAGE_STATUS, FAILURE_STATUS, INTERRUPTED_STATUS = 2, 1, 130
 # Of standard output that nobody can write to: a full disk, a limit, a reader that has gone.
 OUTPUT_FAILS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE}
 
@@ -41,6 +40,8 @@ def main(words: list[str] | None = None) -> int:
     except Complaint as exc:
         print(f"mpiimport: {exc}", file=sys.stderr)
         return FAILURE_STATUS
+    except KeyboardInterrupt:
+        return INTERRUPTED_STATUS
     except ModuleNotFoundError as exc:
         # Libraries that only some commands need, and an image in which `bake` is run does not.
         if (exc.name or __package__).startswith("mpiimport"):

@@ -1,13 +1,15 @@
 """`mpiimport bake --warm FILE -- COMMAND`: the python that the job's own command starts makes the image for the job."""
 
 import os
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import Mpi, Outcome, run
 from mpiimport.warm.into_file import MEGABYTE
-from tests.conftest import settle
+from tests.conftest import settle, wait_for
 
 from .conftest import NOT_USED, SECONDS, Warm
 
@@ -56,6 +58,26 @@ def test_ranks_start_from_what_one_of_them_has_made(file: File, mpich: Mpi) -> N
     lines = [line.split() for line in started.lines()]
     assert (started.stderr, [line[:3] for line in lines]) == ("", [["warm", "old", "['a']"]] * 2), started
     assert lines[0][3] != lines[1][3]
+
+
+@pytest.mark.parametrize("start", ["door", "python"])
+def test_an_interrupt_that_comes_to_the_command_alone(file: File, tmp_path: Path, start: str) -> None:
+    """Whatever it has begun ends, and takes away what it has written."""
+    begun, places = tmp_path / "begun", tmp_path / "places"
+    places.mkdir()
+    file.warm.module("slow", f"import time\nopen({str(begun)!r}, 'w').close()\ntime.sleep(60)\n")
+    python = file.door if start == "door" else file.warm.python
+    command = [file.mpiimport, "bake", "--warm", str(file.warm.image), "--", python, file.warm.script("import slow")]
+    path = f"{Path(file.warm.python).parent}:{os.environ['PATH']}"
+    variables = file.warm.environment(PATH=path, TMPDIR=str(places))
+    baking = subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_for(begun.exists)
+        baking.send_signal(signal.SIGINT)
+        _, said = baking.communicate(timeout=SECONDS)
+    finally:
+        baking.kill()
+    assert (baking.returncode, said, [*places.iterdir()]) == (130, "", [])
 
 
 def test_what_does_not_fit_starts_fresh_with_one_line_for_the_job(file: File, mpich: Mpi, tmp_path: Path) -> None:

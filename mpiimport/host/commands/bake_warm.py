@@ -1,6 +1,7 @@
 """``mpiimport bake --warm FILE -- COMMAND``: an image of an interpreter that has imported a program's modules."""
 
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -41,9 +42,16 @@ def _have_made(image: Path, command: list[str]) -> int:
     environment["MPIIMPORT_WARM"] = str(image.absolute())
     before = _identity(image)
     try:
-        status = subprocess.run(command, env=environment, check=False).returncode
+        maker = subprocess.Popen(command, env=environment)
     except OSError as exc:
         raise Complaint(f"{command[0]} cannot be started: {exc.strerror}") from None
+    try:
+        status = maker.wait()
+    except KeyboardInterrupt:
+        # It may not have come to that process; it takes away what it has written.
+        maker.send_signal(signal.SIGINT)
+        maker.wait()
+        raise
     if status == 0 and _identity(image) == before:
         raise Complaint(
             f"{command[0]} ended, and made no image: its python has to be started as the job will be, by python-mpi, "
