@@ -94,7 +94,8 @@ def _list(memory: "Memory", words: list[str]) -> bytes:
 
 def _text(memory: "Memory", text: str) -> int:
     """Return where a text lies, of wchar_t."""
-    return memory.new((text + "\0").encode("utf-32-le", "surrogatepass"))
+    # Python imports a codec for it.
+    return memory.new(b"".join(ord(each).to_bytes(4, "little") for each in text + "\0"))
 
 
 def _leads_to_path(place: int) -> bool:
@@ -106,7 +107,7 @@ def _leads_to_path(place: int) -> bool:
         return False
     finally:
         os.close(memory)
-    return begin[:4] == "/".encode("utf-32-le") and _number(begin[4:]) <= sys.maxunicode
+    return _number(begin[:4]) == ord("/") and _number(begin[4:]) <= sys.maxunicode
 
 
 def _number(data: bytes) -> int:

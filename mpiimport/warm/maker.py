@@ -138,8 +138,8 @@ def _record(
     lines = log.read_text().splitlines() if log.exists() else []
     there = {line[1:] for line in lines if line.startswith("=")}
     asked = [line for line in lines if not line.startswith("=")]
-    unchanged = (line[1:] for line in takewhile(lambda line: not line.startswith("-"), asked))
-    names = [name for name in dict.fromkeys(unchanged) if name in there]
+    before = takewhile(lambda line: not line.startswith("-"), asked)
+    names = [name for name in dict.fromkeys(line[1:] for line in before if line.startswith("+")) if name in there]
     looked_for = {line[1:].partition(".")[0] for line in asked}
     if module:
         if module.runs in names:

@@ -22,6 +22,16 @@ def _numpy(start: "Start") -> None:
         legacy._rand.seed()
 
 
+def _numpy_testing(start: "Start") -> None:
+    """The file that tells how much memory the process has, and how long it has run: an argument of two functions."""
+    utilities: Any = executed("numpy.testing._private.utils")
+    for name in ("memusage", "jiffies") if utilities is not None else ():
+        function: Any = getattr(utilities, name, None)
+        first, *rest = getattr(function, "__defaults__", None) or (None,)
+        if isinstance(first, str) and first.startswith("/proc/"):
+            function.__defaults__ = f"/proc/{os.getpid()}/stat", *rest
+
+
 def _f2py(start: "Start") -> None:
     """``numpy.f2py`` writes the time of its import into the code that it makes."""
     rules: Any = executed("numpy.f2py.rules")
@@ -95,6 +105,7 @@ def _dask(start: "Start") -> None:
 CLASSES = ("dateutil.parser._parser.parserinfo", "tempfile._RandomNameSequence")
 REMEDIES: "dict[str, Callable[[Start], None]]" = {
     "numpy": _numpy,
+    "numpy_testing": _numpy_testing,
     "f2py": _f2py,
     "sympy": _sympy,
     "dateutil": _dateutil,

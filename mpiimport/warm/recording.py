@@ -1,8 +1,9 @@
 """Runs a program once: ``python [options] recording.py PACKAGES LOG PACKAGE SCRIPT...``.
 
 Several scripts are executed one after another in one ``__main__``, whose relative imports are of PACKAGE if that is not
-empty. LOG gets a line for each module that is looked for: ``+NAME``, or ``-NAME`` where the program had changed before
-what imports may depend on: then another process cannot import it earlier. At the end it gets
+empty. LOG gets a line for each module that is looked for: ``+NAME``, or ``-NAME`` where something has changed before
+what imports may depend on: then another process cannot import it earlier. Where a module that is being imported looks
+for it, this is ``~NAME``: what such a one changes for a while, it changes in every process. At the end LOG gets
 ``=NAME`` for each that is there, for some are only looked for (importlib.util.find_spec).
 """
 
@@ -10,7 +11,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType
+    from types import CodeType, FrameType
     from typing import Any
 
 
@@ -38,7 +39,7 @@ class Recorder:
         """Note a module; see importlib.abc.MetaPathFinder."""
         import os
 
-        sign = "+" if self._before == self._surroundings() else "-"
+        sign = "+" if self._before == self._surroundings() else "~" if _is_within_import(sys._getframe(1)) else "-"
         os.write(self._log, f"{sign}{name}\n".encode())
 
     def end(self) -> None:
@@ -47,6 +48,15 @@ class Recorder:
 
         there = [name for name, module in list(sys.modules.items()) if module is not None]
         os.write(self._log, "".join(f"={name}\n" for name in there).encode())
+
+
+def _is_within_import(frame: "FrameType | None") -> bool:
+    """Tell whether some module is being executed."""
+    while frame is not None:
+        if frame.f_code.co_name == "_load_unlocked" and frame.f_globals.get("__name__") == "_frozen_importlib":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def record() -> "tuple[Recorder, list[CodeType], dict[str, Any]]":

@@ -93,6 +93,22 @@ def compiled_clock(directory: Path) -> Path:
 
 
 # What dask has derived from it stays, so the program starts plainly.
+def with_module(module: str, text: str, observe: Observe) -> Observe:
+    """A module is written that is in the place of a package's own."""
+
+    def observe_with(warm: Warm, bake: Bake) -> bool:
+        *packages, name = module.split(".")
+        directory = warm.modules
+        for package in packages:
+            directory /= package
+            directory.mkdir(exist_ok=True)
+            (directory / "__init__.py").touch()
+        (directory / f"{name}.py").write_text(text)
+        return observe(warm, bake)
+
+    return observe_with
+
+
 REMEDY_REFUSES = "dask has counted"
 QUOTA = """mount -t tmpfs none /sys/fs/cgroup; cd /sys/fs/cgroup; mkdir cpu,cpuacct
 for file in quota period; do echo 100000 >cpu,cpuacct/cpu.cfs_${file}_us; done; cd /"""
@@ -105,6 +121,15 @@ OBSERVED = {
     "streams": says_true("import sys; print(sys.stdin is None)", before="exec <&-"),
     "signals": says_true("import signal; print(signal.getsignal(10) == signal.SIG_IGN)", before="trap '' USR1"),
     "numpy": differs_between_starts("import numpy.random; print(numpy.random.rand())"),
+    "numpy_testing": with_module(
+        "numpy.testing._private.utils",
+        "import os\ndef memusage(file=f'/proc/{os.getpid()}/stat'): return file\ndef jiffies(file=f'/proc/{os.getpid()}"
+        "/stat', times=[]): return file",
+        says_true(
+            "import os, numpy.testing._private.utils as u\n"
+            "print(u.memusage() == u.jiffies() == f'/proc/{os.getpid()}/stat')"
+        ),
+    ),
     "f2py": says_true(RECENT.format("numpy.f2py.rules", "numpy.f2py.rules.generationtime"), later=True),
     "generators": differs_between_starts("import plant; print(plant.GENERATOR.random(), plant.ARRAYS.random())"),
     "logging": says_true(RECENT.format("logging", "logging._startTime"), later=True),

@@ -126,3 +126,35 @@ def test_a_copy_knows_its_python(warm: Warm) -> None:
     warm.image.with_name("image.plain").unlink()
     outcome = warm.start_fresh("TZ", script, TZ="Asia/Tokyo")
     assert outcome.stdout == warm.plain(script).stdout
+
+
+# A module that others come after; and what one of them does with a variable that a third one keeps.
+WITHIN = "import os\nos.environ['FOR_A_WHILE'] = '1'\nimport part\n"
+KEEPS = "import os\nVALUE = os.environ.get('FOR_A_WHILE')"
+SHOWS = "import json, early\nimport late\nprint(early.part.VALUE, late.VALUE, os.environ.get('FOR_A_WHILE'))"
+
+
+@pytest.fixture
+def parts(warm: Warm) -> Warm:
+    for name in ("part", "late"):
+        warm.module(name, KEEPS)
+    return warm
+
+
+def test_what_a_module_changes_while_it_is_imported_ends_no_image(parts: Warm) -> None:
+    """NumPy has done so with OPENBLAS_MAIN_FREE."""
+    parts.module("early", WITHIN + "del os.environ['FOR_A_WHILE']")
+    script = parts.script(f"import os\n{SHOWS}")
+    parts.bake(script)
+    assert parts.start_warm(script) == parts.plain(script)
+    parts.module("late", "VALUE = 'another'")
+    assert parts.start_fresh("late.py", script).stdout == "1 another None\n"
+
+
+@pytest.mark.parametrize("undone", ["", "del os.environ['FOR_A_WHILE']"])
+def test_what_a_module_leaves_changed_counts(parts: Warm, undone: str) -> None:
+    parts.module("early", WITHIN)
+    parts.module("undo", f"import os\n{undone}")
+    script = parts.script(f"import os\n{SHOWS.replace('import late', 'import undo, late')}")
+    parts.bake(script)
+    assert parts.start_warm(script) == parts.plain(script)
