@@ -114,7 +114,8 @@ def audit() -> None:
         making: Any = load(plan["package"], "mpiimport.warm.making")
         freeze = witness.executing(own.OWN, lambda: making.load_extension(plan["freeze"]))
         witness.install()
-        load(plan["package"], "mpiimport.warm.directories").watch()
+        directories: Any = load(plan["package"], "mpiimport.warm.directories")
+        directories.watch()
         run_site(witness, own.SITE)
         of_site.update(sys.modules)
         if not plan["script"]:

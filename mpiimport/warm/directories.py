@@ -27,26 +27,32 @@ def watch() -> None:
 
     for name in BETWEEN:
         function = getattr(os, name)
-        noting = _noting(function, sys._getframe)
+        noting = Noting(function)
         for functions in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
             if function in functions:
                 functions.add(noting)
         setattr(os, name, noting)
 
 
-def _noting(function: "Any", frame: "Any") -> "Any":
-    import posix
+class Noting:
+    """A function of the kernel's, with a note of the directories that it was asked for. As a built-in one it is no
+    method of the class that has it, as pathlib's has."""
 
-    def noting(path: "Any", *given: "Any", **named: "Any") -> "Any":
-        found = function(path, *given, **named)
-        if found.st_mode & FILE_TYPE == DIRECTORY and not isinstance(path, int) and not _is_look(frame(1)):
-            text = posix.fspath(path)
+    def __init__(self, function: "Any") -> None:
+        import posix
+
+        self.__name__ = self.__qualname__ = function.__name__
+        self._function = function
+        self._posix = posix
+        self._frame = sys._getframe
+
+    def __call__(self, path: "Any", *given: "Any", **named: "Any") -> "Any":
+        found = self._function(path, *given, **named)
+        if found.st_mode & FILE_TYPE == DIRECTORY and not isinstance(path, int) and not _is_look(self._frame(1)):
+            text = self._posix.fspath(path)
             name = text.decode(errors="surrogateescape") if isinstance(text, bytes) else text
-            posix.access(f"{MARK}measures/{name}", 0)
+            self._posix.access(f"{MARK}measures/{name}", 0)
         return found
-
-    noting.__name__ = noting.__qualname__ = function.__name__
-    return noting
 
 
 def _is_look(frame: "FrameType | None") -> bool:

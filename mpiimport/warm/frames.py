@@ -77,7 +77,8 @@ class Frames:
                 and "_bootstrap" in frame.f_code.co_filename
             ):
                 frame = self.back(frame)
-        warn(message, category, stacklevel + 1, *rest, **named)
+        # Two frames are ours: this one, and that of what stands in the place of the function.
+        warn(message, category, stacklevel + 2, *rest, **named)
 
 
 def _referents(attributes: "Any") -> "dict[str, Any]":

@@ -15,7 +15,7 @@ ENTROPY, TIME, NUMBER, THREAD, CHILD, OUTPUT, FILES, TERMINAL = (
     "the terminal",
 )
 MEMORY, LIMITS, MACHINE, HOST, PLACE, NETWORK, MPI, KERNEL = (
-    "marked memory",
+    "memory to be marked or given back, as the stack of a thread is",
     "limits",
     "the machine",
     "the host's name",
@@ -30,8 +30,9 @@ CORES, DRIVER, VARIABLES, MAPPINGS = "cores", "a device's driver", "all variable
 CHANGED = "changes of variables"
 # pthread_atfork(3): an image is of a forked child, which its starts are not.
 FORKS = "calls in a fork"
-# What these do there is right in an image, too: they end their threads, or note that there may be another process.
-BEARS_FORKS = re.compile(r"lib(scipy_)?openblas|libcrypto")
+# What these do there is right in an image, too: they end their threads, note that there may be another process, or make
+# anew what nobody has used: PyTorch's engine.
+BEARS_FORKS = re.compile(r"lib(scipy_)?openblas|libcrypto|libtorch_python")
 HAZARDS = {
     **dict.fromkeys(("getrandom",), ENTROPY),
     **dict.fromkeys(("gettimeofday", "time", "times", "getrusage", "rdtsc"), TIME),

@@ -29,6 +29,7 @@ from .leading import Leading, leading_part
 from .leading_of_module import ModuleLeading, leading_of_module
 from .memory_map import Refused
 from .preloaded import refuse_constructors
+from .registry import names_of_libraries
 from .trials import HERE, PACKAGES, begin_child
 
 PLAIN = ".plain"
@@ -80,7 +81,7 @@ def make(
         names, looked_for = ([], []) if script else _record(words, leading, module, directory)
         refuse_constructors(words, directory, os.environ)
         verdict = Audit(words, directory, dict(os.environ), script).verdict(names)
-        looked_for = looked_for or verdict.looked_for
+        looked_for = sorted({*(looked_for or verdict.looked_for), *names_of_libraries(verdict.modules)})
         beside = modules_among(os.listdir(Path(program.target).resolve().parent)) if script else set()
         verdict.files.update((path, STAMP) for path in (*files, *(module.files() if module else ())))
         before = {file: stamp(*file) for file in verdict.files}

@@ -5,7 +5,7 @@ A cause without a row keeps its module out of the image.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
 from mpiimport import rank_variables
@@ -29,10 +29,11 @@ from .hazards import (
     TIME,
     VARIABLES,
 )
-from .witness import PROGRAM, SITE
+from .witness import FRAMES, PROGRAM, SEARCH, SITE
 
 # Modules that define such classes: file systems.
 FSSPEC = ("spec", "asyn", "archive", *(f"implementations.{name}" for name in ("local", "memory", "cached", "http")))
+LLVM = "it asks where it is in its output, and goes nowhere else"
 # (module, cause) -> remedy, or why it is nothing to another process.
 ANSWERS: Mapping[tuple[str, str], str] = {
     ("random", ENTROPY): "after_fork",
@@ -70,8 +71,7 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("numba._helperlib", FORKS): "its generators have no seed",
     # How wide it is.
     ("numba.core.types.functions", TERMINAL): "numba",
-    # LLVM asks where it is in its output, and goes nowhere else.
-    ("llvmlite.binding.dylib", STREAMS): "nothing",
+    ("llvmlite.binding.dylib", STREAMS): LLVM,
     # libffi, for its first callback: how memory may be executed, and which file it is.
     ("llvmlite.binding.executionengine", MACHINE): "the kernel's version is in the key",
     ("_ctypes", MACHINE): "the kernel's version is in the key",
@@ -91,6 +91,10 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("ctypes.util", CHILD): "the file is in the key",
     # Whether CUDA's libraries are there. They ask for the time, and for the kernel's release; without a device nothing
     # uses what they keep of it, and with a device's driver there is no image.
+    ("torch", STREAMS): LLVM,
+    ("torch", SEARCH): "nothing beside the script has the names of NAMES_OF_LIBRARIES",
+    # It keeps where a call comes from that waits for a device.
+    ("torch.cuda", FRAMES): "CUDA's driver is not there",
     ("torch", MAPPINGS): "the image has the libraries",
     ("torch", HOST): "the kernel's version is in the key",
     ("torch", TIME): "CUDA's driver is not there",
@@ -100,6 +104,13 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("torch._C", PLACE): "nothing",
     # What its documentation shows.
     ("scipy.stats._new_distributions", ENTROPY): "random numbers in an example",
+}
+# Module -> the directories in which it looks for libraries, in each entry of the search path.
+NAMES_OF_LIBRARIES: Mapping[str, tuple[str, ...]] = {
+    "torch": (
+        *("nvidia", "cublas", "cudnn", "cuda_nvrtc", "cuda_runtime", "cuda_cupti", "cufft", "curand", "nvjitlink"),
+        *("cusparse", "cusparselt", "cusolver", "nccl", "nvshmem", "cufile", "nvtx"),
+    )
 }
 # Paths of differences between twins, as graph.py writes them -> remedy.
 DIFFERENCES: Mapping[str, str] = {
@@ -162,6 +173,11 @@ FREE = (
     *("SLURM_*", "SLURMD_*", "SRUN_*", "PBS_*", "LSB_*", "JSM_*", "FLUX_*", "OMPI_*", "PRTE_*", "I_MPI_*", "HYDRA_*"),
     *("PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "SSH_*", "TMUX*", "WINDOWID", "XDG_SESSION_*", OURS + "*"),
 )
+
+
+def names_of_libraries(modules: Iterable[str]) -> set[str]:
+    """Return what modules look for beside the script."""
+    return {name for module in modules for name in NAMES_OF_LIBRARIES.get(module, ())}
 
 
 def is_free(name: str) -> bool:

@@ -172,6 +172,18 @@ def test_who_looks_no_further_than_at_who_imports_it_is_in_the_image(warm: Warm)
     assert warm.start_warm(script).stdout == warm.plain(script).stdout
 
 
+def test_a_warning_that_a_module_lets_nobody_see_is_none_in_the_audit(warm: Warm) -> None:
+    warm.module("part", "import warnings\ndef old(): warnings.warn('old', FutureWarning, stacklevel=2)")
+    warm.module(
+        "plant",
+        "import part, warnings\nwith warnings.catch_warnings():\n"
+        "    warnings.filterwarnings('ignore', category=FutureWarning, module='plant')\n    part.old()\nVALUE = 1",
+    )
+    script = warm.script(SHOWN)
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script) == warm.plain(script)
+
+
 def test_what_is_found_by_a_search_path_that_is_another_for_a_while_is_left_out(warm: Warm, tmp_path: Path) -> None:
     """OpenCV's package is such a one."""
     (tmp_path / "other").mkdir()
