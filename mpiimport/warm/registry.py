@@ -92,6 +92,7 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     # Whether CUDA's libraries are there. They ask for the time, and for the kernel's release; without a device nothing
     # uses what they keep of it, and with a device's driver there is no image.
     ("torch", STREAMS): LLVM,
+    ("triton._C.libtriton", STREAMS): LLVM,
     ("torch", SEARCH): "nothing beside the script has the names of NAMES_OF_LIBRARIES",
     # It keeps where a call comes from that waits for a device.
     ("torch.cuda", FRAMES): "CUDA's driver is not there",
