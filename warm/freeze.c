@@ -360,13 +360,14 @@ static object *write_at(object *self, object *arguments) {
     return PyLong_FromUnsignedLong(0);
 }
 
-static object *new_memory(object *self, object *data) {
+static object *new_memory(object *self, object *arguments) {
+    object *data = PyTuple_GetItem(arguments, 0), *by_c = PyTuple_GetItem(arguments, 1);
     char *bytes;
     long size;
     (void)self;
-    if (PyBytes_AsStringAndSize(data, &bytes, &size))
+    if (!data || !by_c || PyBytes_AsStringAndSize(data, &bytes, &size))
         return 0;
-    void *found = PyMem_RawMalloc((word)size);
+    void *found = PyLong_AsUnsignedLong(by_c) ? malloc((word)size) : PyMem_RawMalloc((word)size);
     if (found)
         memcpy(found, bytes, (word)size);
     return PyLong_FromUnsignedLong((word)found);
@@ -400,7 +401,7 @@ static struct method methods[] = {
     {"configuration", configuration, NONE, "Where the configuration of the first interpreter lies."},
     {"read", read_at, MORE, "Bytes at an address, so many."},
     {"write", write_at, MORE, "Write bytes at an address."},
-    {"new", new_memory, ONE, "The address of memory that Python may free, with these bytes."},
+    {"new", new_memory, MORE, "The address of memory that Python may free, with these bytes; or C, for 1."},
     {"digest", digest_of, ONE, "The checksum of bytes."},
     {0, 0, 0, 0},
 };

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Memory(Protocol):
-        """``configuration``: where it lies, 0 if that is not known; ``new``: memory that Python may free."""
+        """``configuration``: where it lies, 0 if that is not known; ``new``: memory that Python may free, ``by_c`` where
+        it has the C library do so, whatever PYTHONMALLOC says."""
 
         def configuration(self) -> int: ...
         def read(self, at: int, size: int) -> bytes: ...
         def write(self, at: int, data: bytes) -> None: ...
-        def new(self, data: bytes) -> int: ...
+        def new(self, data: bytes, by_c: int) -> int: ...
 
 
 # Where its parts lie, in bytes, on 64-bit Linux, by the minor version of Python. Two lists are beside each other: the
@@ -50,17 +51,21 @@ class MemoryOfProcess:
 
         area_at(at, len(data))[:] = data
 
-    def new(self, data: bytes) -> int:
+    def new(self, data: bytes, by_c: int) -> int:
         from .c_functions import address, bind, open_library
 
-        at: int = bind(address(open_library(None), "PyMem_RawMalloc"), "P", "L", alone=True)(len(data))
+        name = "malloc" if by_c else "PyMem_RawMalloc"
+        at: int = bind(address(open_library(None), name), "P", "L", alone=True)(len(data))
         self.write(at, data)
         return at
 
 
-def agree_with_sys(memory: "Memory", entry: str | None) -> None:
-    """Have the configuration agree with ``sys``. ``entry``: what is first on the search path for the program, if
-    anything. Where it does not look as expected, it stays as it is."""
+def agree_with_sys(memory: "Memory", arguments: list[str], entry: str | None) -> None:
+    """Have the configuration agree with ``sys``, and with what ``sys.argv`` is before the program begins.
+
+    ``entry``: what is first on the search path for the program, if anything. Where the configuration does not look as
+    expected, it stays as it is.
+    """
     minor = sys.version_info[1]
     at = memory.configuration() if minor in WORDS and sys.maxsize > 1 << 32 and sys.byteorder == "little" else 0
     if not at:
@@ -80,22 +85,23 @@ def agree_with_sys(memory: "Memory", entry: str | None) -> None:
     for place, value in flags.items():
         memory.write(place, int(value).to_bytes(4, "little"))
     memory.write(words, _list(memory, sys.orig_argv))
-    memory.write(words + ARGUMENTS, _list(memory, sys.argv))
+    memory.write(words + ARGUMENTS, _list(memory, arguments))
     if minor in SEARCH_ENTRY and (minor > 12 or _leads_to_path(at + SEARCH_ENTRY[minor])):
-        found = 0 if entry is None else _text(memory, entry)
+        # In 3.12 it belongs to the whole process, and goes when no allocator of the interpreter is there any more.
+        found = 0 if entry is None else _text(memory, entry, minor == 12)
         memory.write(at + SEARCH_ENTRY[minor], found.to_bytes(8, "little"))
 
 
 def _list(memory: "Memory", words: list[str]) -> bytes:
     """Return a PyWideStringList: how many texts there are, and where."""
     texts = b"".join(_text(memory, word).to_bytes(8, "little") for word in words)
-    return len(words).to_bytes(8, "little") + memory.new(texts).to_bytes(8, "little")
+    return len(words).to_bytes(8, "little") + memory.new(texts, 0).to_bytes(8, "little")
 
 
-def _text(memory: "Memory", text: str) -> int:
+def _text(memory: "Memory", text: str, by_c: bool = False) -> int:
     """Return where a text lies, of wchar_t."""
     # Python imports a codec for it.
-    return memory.new(b"".join(ord(each).to_bytes(4, "little") for each in text + "\0"))
+    return memory.new(b"".join(ord(each).to_bytes(4, "little") for each in text + "\0"), int(by_c))
 
 
 def _leads_to_path(place: int) -> bool:

@@ -98,7 +98,7 @@ def _program(words: list[str], expected: Expected, freeze: "Any") -> "list[Any]"
         _look_at_directory(first, expected)
         if first in expected.entries:
             raise Doubt(f"imports looked whether the search path has {first}")
-    agree_with_sys(freeze, first)
+    agree_with_sys(freeze, program.words(), first)
     if expected.script is not None:
         return expected.script.rest(program.text())
     if expected.module is not None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import Outcome
+from lab.ranks import Outcome, run
 from tests.conftest import SERVED, but_everyday, interpreter
 
 from .conftest import Warm
@@ -42,6 +42,14 @@ def with_script(prefix: Path, directory: Path, version: str, here: str = "") -> 
     return warm, warm.script(SCRIPT.replace("HERE", here))
 
 
+def in_a_package(warm: Warm) -> None:
+    """The script is a module of the tree as well."""
+    package = warm.modules / "package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "app.py").write_text(SCRIPT.replace("HERE", ""))
+
+
 def same(outcome: Outcome, plain: Outcome) -> None:
     assert (outcome.status, outcome.stdout, outcome.stderr) == (plain.status, plain.stdout, plain.stderr)
     assert plain.stdout.count("\n") == 2, plain
@@ -53,6 +61,29 @@ def test_one_of_a_warm_process(version: str, here: str, prefix: Path, tmp_path: 
     warm, script = with_script(prefix, tmp_path, version, here)
     warm.bake(script)
     same(warm.start_warm(script, "a", "--b"), warm.plain(script, "a", "--b"))
+
+
+@pytest.mark.parametrize("version", but_everyday(SERVED, ("3.10", "3.12", "3.14")))
+def test_one_of_a_warm_module(version: str, prefix: Path, tmp_path: Path) -> None:
+    warm, _ = with_script(prefix, tmp_path, version)
+    in_a_package(warm)
+    words = ("-m", "package.app")
+    assert run([*warm.bake_command(words[0]), *words[1:]], warm.environment(), 120).status == 0
+    outcome, plain = warm.start_warm(*words, "a"), warm.plain(*words, "a")
+    assert (outcome.stdout, outcome.stderr) == (plain.stdout, plain.stderr)
+
+
+@pytest.mark.parametrize("memory", ["", "debug"])
+@pytest.mark.parametrize("version", SERVED)
+def test_the_process_ends_whatever_gives_it_memory(version: str, memory: str, prefix: Path, tmp_path: Path) -> None:
+    warm = Warm(prefix, tmp_path, str(interpreter(version)))
+    session = Session(prefix, warm, tmp_path)
+    script = warm.script("import json\nprint(json.dumps(1))")
+    named = {"PYTHONMALLOC": memory} if memory else {}
+    door = ("--python", warm.python, script)
+    assert session.start(*door, MPIIMPORT_WARM="0", MPIIMPORT_KEEP="never", **named) == warm.plain(script, **named)
+    warm.bake(script, **named)
+    assert warm.start_warm(script, **named) == warm.plain(script, **named)
 
 
 @pytest.mark.parametrize("how", ["script", "module"])

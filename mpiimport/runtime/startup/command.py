@@ -48,7 +48,7 @@ class Execution:
 
     def begin(self) -> "Callable[[], object]":
         """Return what runs the program in ``__main__``."""
-        agree_with_sys(MemoryOfProcess(), self._program.search_entry())
+        agree_with_sys(MemoryOfProcess(), self._program.words(), self._program.search_entry())
         return self._program.prepare()
 
     def __exit__(self, kind: object, exc: BaseException | None, traceback: "Any") -> None:

@@ -140,8 +140,13 @@ class Place:
 
     def create(self, sizes: dict[str, int], options: "Options") -> Store:
         """Reserve a store, for which others that nobody uses make room. Raises NoRoom."""
-        self.make_room(sum(sizes.values()), options)
-        return Store.create([self.path(STORES)], sizes, options.store_size)
+        try:
+            self.make_room(sum(sizes.values()), options)
+            return Store.create([self.path(STORES)], sizes, options.store_size)
+        except (NoRoom, OSError):
+            if os.path.isdir(self.path(STORES)):
+                raise
+            raise NoRoom(STOPPED) from None
 
     def make_room(self, needed: int, options: "Options") -> None:
         """Remove stores that nobody uses, as far as they take room that is needed. Raises OSError."""
