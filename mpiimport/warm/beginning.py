@@ -1,9 +1,11 @@
 """What an interpreter does first that was started from an image: remedies, a look at the search path, the program."""
 
 import sys
+from _frozen_importlib_external import FileFinder
 
 from mpiimport.runtime import os
 from mpiimport.runtime.configuration import agree_with_sys
+from mpiimport.runtime.machinery import supported_file_loaders
 from mpiimport.runtime.messages import say
 from mpiimport.runtime.program import END_OF_ARCHIVE, SCRIPT, Program
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from .beginning_of_script import ScriptBegin
 
 
+# Those of importlib: for archives, and for directories.
+HOOKS = ("zipimporter", "FileFinder")
 # What files beside a script may hide: modules by their suffixes, packages without one; and what was installed.
 MODULES = {"py", "pyc", "so"}
 DISTRIBUTIONS = (".egg-info", ".dist-info", ".egg-link")
@@ -96,6 +100,9 @@ def _program(words: list[str], expected: Expected, freeze: "Any") -> "list[Any]"
     first = program.search_entry()
     if first is not None:
         _look_at_directory(first, expected)
+        if len(sys.path_hooks) == len(HOOKS):
+            # Plainly the first import has asked for it.
+            sys.path_importer_cache.setdefault(first, FileFinder(first, *supported_file_loaders()))
         if first in expected.entries:
             raise Doubt(f"imports looked whether the search path has {first}")
     agree_with_sys(freeze, program.words(), first)

@@ -2,10 +2,12 @@
 
 import marshal
 import os
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -73,7 +75,7 @@ def make(
     program = Program.parse(rest)
     _check_search_path()
     # What a killed maker leaves goes with the store that it was to fill.
-    with tempfile.TemporaryDirectory(prefix="mpiimport-warm-", dir=place and image.parent) as name:
+    with _ending_in_order(), tempfile.TemporaryDirectory(prefix="mpiimport-warm-", dir=place and image.parent) as name:
         directory = Path(name)
         module = leading_of_module(words, program.target, directory) if program.kind == MODULE else None
         leading = Leading(b"", 0, False) if module else leading_part(Path(program.target))
@@ -99,6 +101,23 @@ def make(
     if place is None:
         _write_plain(image, words)
     return made
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """Have signals that end a process raise SystemExit, while this context lasts, so that what was written goes."""
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    ending = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) == signal.SIG_DFL]
+    for number in ending:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in ending:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def script_of(name: str, leading: Leading) -> tuple[Any, ...]:

@@ -64,7 +64,9 @@ def load_own(package: str, *at_end: "Any") -> "tuple[Any, ...]":
     for name in set(sys.modules) - before:
         if name.partition(".")[0] == "mpiimport" or name in sys.builtin_module_names:
             del sys.modules[name]
-    sys.path_importer_cache.pop(package, None)
+    for path in [*sys.path_importer_cache]:
+        if f"{path}/".startswith(f"{package}/mpiimport/") or path == package:
+            del sys.path_importer_cache[path]
     own = beginning, beginning_of_module, beginning_of_script, remedies, messages, store_behind
     return *own, collecting, ending, fork_handlers
 

@@ -3,6 +3,8 @@
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -60,24 +62,41 @@ def test_ranks_start_from_what_one_of_them_has_made(file: File, mpich: Mpi) -> N
     assert lines[0][3] != lines[1][3]
 
 
-@pytest.mark.parametrize("start", ["door", "python"])
-def test_an_interrupt_that_comes_to_the_command_alone(file: File, tmp_path: Path, start: str) -> None:
-    """Whatever it has begun ends, and takes away what it has written."""
-    begun, places = tmp_path / "begun", tmp_path / "places"
+@contextmanager
+def baking(file: File, places: Path, start: str) -> "Iterator[subprocess.Popen[str]]":
+    """The command while a module that takes long is imported; it leads a group of its own. ``places``: its TMPDIR."""
+    begun = places.with_name("begun")
     places.mkdir()
     file.warm.module("slow", f"import time\nopen({str(begun)!r}, 'w').close()\ntime.sleep(60)\n")
     python = file.door if start == "door" else file.warm.python
     command = [file.mpiimport, "bake", "--warm", str(file.warm.image), "--", python, file.warm.script("import slow")]
     path = f"{Path(file.warm.python).parent}:{os.environ['PATH']}"
     variables = file.warm.environment(PATH=path, TMPDIR=str(places))
-    baking = subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
-    try:
-        wait_for(begun.exists)
-        baking.send_signal(signal.SIGINT)
-        _, said = baking.communicate(timeout=SECONDS)
-    finally:
-        baking.kill()
-    assert (baking.returncode, said, [*places.iterdir()]) == (130, "", [])
+    with subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        try:
+            wait_for(begun.exists)
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("start", ["door", "python"])
+def test_an_interrupt_that_comes_to_the_command_alone(file: File, tmp_path: Path, start: str) -> None:
+    """Whatever it has begun ends, and takes away what it has written."""
+    with baking(file, tmp_path / "places", start) as process:
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=SECONDS)
+    assert (process.returncode, said, [*(tmp_path / "places").iterdir()]) == (130, "", [])
+
+
+@pytest.mark.parametrize("start", ["door", "python"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_batch_system_ends_all_of_it(file: File, tmp_path: Path, start: str, number: signal.Signals) -> None:
+    with baking(file, tmp_path / "places", start) as process:
+        os.killpg(process.pid, number)
+        process.communicate(timeout=SECONDS)
+    wait_for(lambda: not [*(tmp_path / "places").iterdir()])
+    assert not file.warm.image.exists()
 
 
 def test_what_does_not_fit_starts_fresh_with_one_line_for_the_job(file: File, mpich: Mpi, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ PROGRAMS = {
     "logging": "logging.warning('careful'); logging.getLogger('x').error('no')",
     "streams": "print(sys.stdin, sys.stdout, sys.stderr, sys.stdout.line_buffering, sys.stderr.line_buffering)",
     "flags": "print(sys.flags, sys.executable, sys.prefix, sys.path, sys.argv)",
+    "finders": "print(sorted(sys.path_importer_cache.keys() - {__file__}), sys.path_importer_cache[sys.path[0]])",
     "main": "print(list(vars()), type(__loader__).__name__, __spec__, __package__, __doc__)",
     "recursion": "def f(n): return n and f(n - 1)\nsys.setrecursionlimit(9000); print(f(8000))",
     "deep in C": "x = []\nfor _ in range(9000): x = [x]\nsys.setrecursionlimit(20000); print(len(repr(x)))",
