@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Memory(Protocol):
-        """``configuration``: where it lies, 0 if that is not known; ``new``: memory that Python may free, ``by_c`` if it
-        has the C library do so, whatever PYTHONMALLOC says."""
+        """``configuration``: where it lies, 0 if that is not known; ``new``: memory that Python may free, or, where it
+        is ``by_c``, the C library, whatever PYTHONMALLOC says."""
 
         def configuration(self) -> int: ...
         def read(self, at: int, size: int) -> bytes: ...
