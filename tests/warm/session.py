@@ -67,7 +67,7 @@ class Session:
         outcome = self.start(*words, before=before, **environment)
         first, _, rest = outcome.stderr.partition("\n")
         assert first.startswith("mpiimport: ") and reason in first, outcome
-        assert "image" not in rest, outcome
+        assert "image" not in rest and "mpiimport: " not in rest, outcome
         return outcome
 
     def place(self) -> Path:
