@@ -10,7 +10,8 @@ from . import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    from collections.abc import Callable
+    from typing import Any, Protocol
 
     class Memory(Protocol):
         """``configuration``: where it lies, 0 if that is not known; ``new``: memory that Python may free, or, where it
@@ -34,28 +35,25 @@ SEARCH_ENTRY = {12: -1288, 13: 424, 14: 432, 15: 432}
 class MemoryOfProcess:
     """As ctypes reaches it."""
 
-    def configuration(self) -> int:
+    def __init__(self) -> None:
         from .c_functions import address, bind, open_library
 
-        function = address(open_library(None), "_Py_GetConfig")
-        found: int = bind(function, "P", "", alone=True)() if function else 0
-        return found
+        program = open_library(None)
 
-    def read(self, at: int, size: int) -> bytes:
-        from .c_functions import area_at
+        def function(name: str, returned: str, kinds: str) -> "Callable[..., Any]":
+            return bind(address(program, name), returned, kinds, alone=True)
 
-        return bytes(area_at(at, size))
+        is_there = address(program, "_Py_GetConfig")
+        self.configuration = function("_Py_GetConfig", "P", "") if is_there else int
+        self.read = function("PyBytes_FromStringAndSize", "O", "Pl")
+        self._copy = function("memcpy", "P", "PzL")
+        self._new = function("PyMem_RawMalloc", "P", "L"), function("malloc", "P", "L")
 
     def write(self, at: int, data: bytes) -> None:
-        from .c_functions import area_at
-
-        area_at(at, len(data))[:] = data
+        self._copy(at, data, len(data))
 
     def new(self, data: bytes, by_c: int) -> int:
-        from .c_functions import address, bind, open_library
-
-        name = "malloc" if by_c else "PyMem_RawMalloc"
-        at: int = bind(address(open_library(None), name), "P", "L", alone=True)(len(data))
+        at: int = self._new[by_c](len(data))
         self.write(at, data)
         return at
 
