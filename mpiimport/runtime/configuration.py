@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         def new(self, data: bytes, by_c: int) -> int: ...
 
 
-# Where its parts lie, in bytes, on 64-bit Linux, by the minor version of Python. Two lists are beside each other: the
-# words of the command line, and those from the script on.
+# Where its parts lie, in bytes, on 64-bit Linux, by the minor version of Python. Other builds (abiflags) have others.
+# Two lists are beside each other: the words of the command line, and those from the script on.
 ISOLATED, USE_ENVIRONMENT = 4, 8
 WORDS = {10: 88, 11: 104, 12: 112, 13: 112, 14: 112, 15: 112}
 ARGUMENTS, SITE_IMPORT, USER_SITE_DIRECTORY, SAFE_PATH = 16, 64, 104, 148
@@ -58,6 +58,14 @@ class MemoryOfProcess:
         return at
 
 
+def agree_with_program(arguments: list[str], entry: str | None) -> None:
+    """As ``agree_with_sys``, in a process that is no image's. Never raises: Python may have no ctypes."""
+    try:
+        agree_with_sys(MemoryOfProcess(), arguments, entry)
+    except Exception:
+        return
+
+
 def agree_with_sys(memory: "Memory", arguments: list[str], entry: str | None) -> None:
     """Have the configuration agree with ``sys``, and with what ``sys.argv`` is before the program begins.
 
@@ -65,7 +73,8 @@ def agree_with_sys(memory: "Memory", arguments: list[str], entry: str | None) ->
     expected, it stays as it is.
     """
     minor = sys.version_info[1]
-    at = memory.configuration() if minor in WORDS and sys.maxsize > 1 << 32 and sys.byteorder == "little" else 0
+    is_known = minor in WORDS and not sys.abiflags and sys.maxsize > 1 << 32 and sys.byteorder == "little"
+    at = memory.configuration() if is_known else 0
     if not at:
         return
     words = at + WORDS[minor]

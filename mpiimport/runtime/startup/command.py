@@ -8,7 +8,7 @@ from sys import __excepthook__ as print_exception
 from ...rank_variables import speaks_for_job
 from .. import PACKAGE_DIRECTORY, os, restore_lazy_imports
 from ..clock import MAIN, SITE, phases
-from ..configuration import MemoryOfProcess, agree_with_sys
+from ..configuration import agree_with_program
 from ..messages import say, say_as_interpreter
 from ..options import OptionError, VariableError, from_environment, is_filling, split_flags, switched_off
 from ..program import NoProgram, Program
@@ -48,7 +48,7 @@ class Execution:
 
     def begin(self) -> "Callable[[], object]":
         """Return what runs the program in ``__main__``."""
-        agree_with_sys(MemoryOfProcess(), self._program.words(), self._program.search_entry())
+        agree_with_program(self._program.words(), self._program.search_entry())
         return self._program.prepare()
 
     def __exit__(self, kind: object, exc: BaseException | None, traceback: "Any") -> None:
