@@ -1,5 +1,6 @@
 """What an interpreter does first that was started from an image: remedies, a look at the search path, the program."""
 
+import builtins
 import sys
 from _frozen_importlib_external import FileFinder
 
@@ -67,6 +68,7 @@ def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
                 remedy(start)
         program = _program([os.fsdecode(word) for word in start.words[start.own :]], expected, start.freeze)
         _look_at_main(start)
+        builtins.__import__ = start.importing
         hooks: Any = sys.modules.get("mpiimport.warm.hooks")
         for function in hooks._after if hooks is not None else ():
             function()

@@ -157,9 +157,11 @@ def say(plan: "dict[str, Any]", text: str) -> None:
 
 def make() -> None:
     """Make the image, in this process and a child; in a process that starts from it, run the program and end."""
+    import builtins
     import posix
 
     plan = read_plan()
+    importing = builtins.__import__
     freeze: Any = load_extension(plan["freeze"])
     counted: tuple[Any, ...] = ([], [])
     *own, collecting, ending, fork_handlers = load_own(plan["package"], bool(plan["script"]), *counted)
@@ -171,9 +173,12 @@ def make() -> None:
     if sys.version_info >= (3, 14) and ("_ctypes" in plan["modules"] or plan["kept"]):
         keep_from_files(freeze)
     reason = do(plan["modules"], script)
+    # What has been put in its place is called for imports of the program, and not for ours.
+    replaced, builtins.__import__ = builtins.__import__, importing
     imported = set(sys.modules)
     names = frozenset([*(name.partition(".")[0] for name in imported), *plan["names"]]) - {"__main__"}
     start = remedies.Start(freeze, len(plan["words"]))
+    start.importing = replaced
     freeze.messages = messages
     start.c_changes = changes(before, remedies.variables_of(freeze.environ()))
     start.python_changes = changes(before, dict(sys.modules["os"].environ._data))

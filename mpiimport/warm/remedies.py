@@ -24,7 +24,7 @@ class Start:
     removed), as Python and C saw them; ``generators``: random generators of modules that take their seed from the
     system; ``objects``: of the classes in package_remedies; ``fork_handlers``: those that modules have registered;
     ``signals``: those of which imports have said what is done; ``lines``: streams of which imports have said whether
-    they are written out at the end of a line.
+    they are written out at the end of a line; ``importing``: what the program's imports call.
     """
 
     def __init__(self, freeze: "ModuleType", own: int) -> None:
@@ -38,6 +38,7 @@ class Start:
         self.fork_handlers: Any = None
         self.lines: dict[str, bool] = {}
         self.signals: set[int] = set()
+        self.importing: Any = None
 
 
 def _environment(start: Start) -> None:

@@ -116,6 +116,17 @@ with open(os.devnull) as stream:
 """,
 }
 
+# A module that replaces it notes what is imported from there on.
+REPLACES = """
+import builtins
+NAMES = []
+ordinary = builtins.__import__
+def noting(name, *rest, **named):
+    NAMES.append(name)
+    return ordinary(name, *rest, **named)
+builtins.__import__ = noting
+"""
+
 EVERYDAY = (
     "a module written before caches are invalidated",
     "a path hook for other directories than those in use",
@@ -136,3 +147,12 @@ def test_imports_are_found_as_plainly(warm: Warm, prefix: Path, tmp_path: Path, 
     (warm.modules / "written.py").unlink(missing_ok=True)
     assert plain.status == 0, plain
     assert session.start_warm(script) == plain
+
+
+def test_what_replaces_the_function_of_imports_sees_none_of_ours(warm: Warm) -> None:
+    """It sees imports of the script that plainly came before it, for the script begins again."""
+    warm.module("noting", REPLACES)
+    warm.module("late", "value = 'late'\n")
+    script = warm.script("import noting\nimport sys, late\nprint(*sorted({*noting.NAMES} - {'noting'}))\n")
+    warm.bake(script)
+    assert warm.start_warm(script) == warm.plain(script)
