@@ -360,17 +360,13 @@ static object *write_at(object *self, object *arguments) {
     return PyLong_FromUnsignedLong(0);
 }
 
-static object *new_memory(object *self, object *arguments) {
-    object *data = PyTuple_GetItem(arguments, 0), *by_c = PyTuple_GetItem(arguments, 1);
-    char *bytes;
-    long size;
+static object *allocate(object *self, object *arguments) {
+    object *size = PyTuple_GetItem(arguments, 0), *by_c = PyTuple_GetItem(arguments, 1);
     (void)self;
-    if (!data || !by_c || PyBytes_AsStringAndSize(data, &bytes, &size))
+    if (!size || !by_c)
         return 0;
-    void *found = PyLong_AsUnsignedLong(by_c) ? malloc((word)size) : PyMem_RawMalloc((word)size);
-    if (found)
-        memcpy(found, bytes, (word)size);
-    return PyLong_FromUnsignedLong((word)found);
+    word bytes = PyLong_AsUnsignedLong(size);
+    return PyLong_FromUnsignedLong((word)(PyLong_AsUnsignedLong(by_c) ? malloc(bytes) : PyMem_RawMalloc(bytes)));
 }
 
 static object *digest_of(object *self, object *data) {
@@ -401,7 +397,7 @@ static struct method methods[] = {
     {"configuration", configuration, NONE, "Where the configuration of the first interpreter lies."},
     {"read", read_at, MORE, "Bytes at an address, so many."},
     {"write", write_at, MORE, "Write bytes at an address."},
-    {"new", new_memory, MORE, "The address of memory that Python may free, with these bytes; or C, for 1."},
+    {"allocate", allocate, MORE, "The address of so many bytes, which Python may free; or C, for 1."},
     {"digest", digest_of, ONE, "The checksum of bytes."},
     {0, 0, 0, 0},
 };

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Memory(Protocol):
-        """``configuration``: where it lies, 0 if that is not known; ``new``: memory that Python may free, or, where it
-        is ``by_c``, the C library, whatever PYTHONMALLOC says."""
+        """``configuration``: where it lies, 0 if that is not known. ``allocate``: where so many bytes lie that Python
+        may free, or for ``by_c`` the C library, whatever PYTHONMALLOC says; 0 where there is no memory."""
 
         def configuration(self) -> int: ...
         def read(self, at: int, size: int) -> bytes: ...
         def write(self, at: int, data: bytes) -> None: ...
-        def new(self, data: bytes, by_c: int) -> int: ...
+        def allocate(self, size: int, by_c: int) -> int: ...
 
 
 # Where its parts lie, in bytes, on 64-bit Linux, by the minor version of Python. Other builds (abiflags) have others.
@@ -47,14 +47,13 @@ class MemoryOfProcess:
         self.configuration = function("_Py_GetConfig", "P", "") if is_there else int
         self.read = function("PyBytes_FromStringAndSize", "O", "Pl")
         self._copy = function("memcpy", "P", "PzL")
-        self._new = function("PyMem_RawMalloc", "P", "L"), function("malloc", "P", "L")
+        self._allocators = function("PyMem_RawMalloc", "P", "L"), function("malloc", "P", "L")
 
     def write(self, at: int, data: bytes) -> None:
         self._copy(at, data, len(data))
 
-    def new(self, data: bytes, by_c: int) -> int:
-        at: int = self._new[by_c](len(data))
-        self.write(at, data)
+    def allocate(self, size: int, by_c: int) -> int:
+        at: int = self._allocators[by_c](size) or 0
         return at
 
 
@@ -102,13 +101,22 @@ def agree_with_sys(memory: "Memory", arguments: list[str], entry: str | None) ->
 def _list(memory: "Memory", words: list[str]) -> bytes:
     """Return a PyWideStringList: how many texts there are, and where."""
     texts = b"".join(_text(memory, word).to_bytes(8, "little") for word in words)
-    return len(words).to_bytes(8, "little") + memory.new(texts, 0).to_bytes(8, "little")
+    return len(words).to_bytes(8, "little") + _placed(memory, texts).to_bytes(8, "little")
 
 
 def _text(memory: "Memory", text: str, by_c: bool = False) -> int:
     """Return where a text lies, of wchar_t."""
-    # Python imports a codec for it.
-    return memory.new(b"".join(ord(each).to_bytes(4, "little") for each in text + "\0"), int(by_c))
+    # To encode the text, Python would import a codec.
+    return _placed(memory, b"".join(ord(each).to_bytes(4, "little") for each in text + "\0"), by_c)
+
+
+def _placed(memory: "Memory", data: bytes, by_c: bool = False) -> int:
+    """Return where a copy of these bytes lies. Raises MemoryError."""
+    at = memory.allocate(len(data), int(by_c))
+    if not at:
+        raise MemoryError
+    memory.write(at, data)
+    return at
 
 
 def _leads_to_path(place: int) -> bool:

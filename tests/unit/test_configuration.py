@@ -25,7 +25,7 @@ class Memory:
     def write(self, at: int, data: bytes) -> None:
         self.written += 1
 
-    def new(self, data: bytes, by_c: int) -> int:
+    def allocate(self, size: int, by_c: int) -> int:
         return 8192
 
 

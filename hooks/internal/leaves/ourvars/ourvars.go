@@ -21,7 +21,7 @@ const (
 	Inject  = "MPIIMPORT_INJECT"   // what an injected MPI needs of the image (internal/inside/fitting)
 	ImageOn = "MPIIMPORT_IMAGE_ON" // the kind of file system from which the container's image is read
 	Python  = "MPIIMPORT_PYTHON"   // by which name python-mpi looks for the Python of warm images, - for its usual ones; the job's ranks may start from such
-	Asked   = "MPIIMPORT_ASKED"    // by which name python-mpi knows the program of which it has an image made
+	Asked   = "MPIIMPORT_ASKED"    // by which name python-mpi knows the program of which an image may be made
 	Image   = "MPIIMPORT_IMAGE"    // what tells the container's image from all others of this machine
 	Looked  = "MPIIMPORT_LOOKED"   // which kept stores are true, as seen once for all ranks of a job
 )
