@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 def main():  # type: () -> None
     """Run the program that the words of ``python-mpi`` name."""
     _leave_search_path()
-    with _prepare(sys.orig_argv[: -len(sys.argv)]) as execution:
+    with _prepare(sys.orig_argv[: -len(sys.argv)], True) as execution:
         execution.begin()()
 
 
-def _prepare(interpreter):  # type: (list[str]) -> Execution
-    """Activate. ``interpreter``: what plain Python would have in front of the program."""
+def _prepare(interpreter, by_file):  # type: (list[str], bool) -> Execution
+    """Activate. ``interpreter``: what plain Python would have in front of the program; ``by_file``: see Execution."""
     from mpiimport.runtime.clock import phases
 
     phases.begin_life()
     from mpiimport.runtime.startup.command import prepare_command
 
-    return prepare_command(interpreter, sys.argv[1:], before_site=False, activated=lambda: None)
+    return prepare_command(interpreter, sys.argv[1:], False, lambda: None, by_file)
 
 
 def _leave_search_path():  # type: () -> None
@@ -70,5 +70,5 @@ if __name__ == "__main__":
     if _is_somewhere():
         _leave_search_path()
     # Not by a function, whose frame would lie below the program's.
-    with _prepare(_less_module(sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1])) as execution:
+    with _prepare(_less_module(sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1]), False) as execution:
         execution.begin()()

@@ -217,6 +217,10 @@ class Program:
             main.__dict__.pop("__file__", None)
             main.__dict__.pop("__cached__", None)
 
+    def is_file(self) -> bool:
+        """Tell whether the interpreter reads it as a file: a script, or its input."""
+        return self.kind in (SCRIPT, INPUT) and not self._is_container()
+
     def _keeps_text(self) -> bool:
         """Tell whether Python keeps the program's text for tracebacks: that of ``-c`` since 3.13."""
         return self.kind == COMMAND and sys.version_info >= (3, 13)

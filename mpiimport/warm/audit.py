@@ -137,7 +137,7 @@ class Audit:
 
     def _by_order(self, verdict: Verdict, ends: Ends, own: set[str]) -> dict[str, str]:
         """Who came out otherwise without modules that are left out, and began behind the first of them before."""
-        self._own |= own
+        self._own |= {f"{name}:{first_name(key)}" for name, _, key in (path.partition(":") for path in own)}
         names = iter(self._ends)
         first = next((name for name in names if name in verdict.left_out), "")
         found = {}

@@ -106,8 +106,9 @@ def audit() -> None:
         plan: dict[str, Any] = marshal.load(stream)
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]
+    contents: Any = load(plan["package"], "mpiimport.warm.contents")
     own: Any = load(plan["package"], "mpiimport.warm.witness")
-    witness = own.Witness()
+    witness = own.Witness(contents.Contents())
     sys.meta_path.insert(0, witness)
     of_site: set[str] = set()
     if plan["way"] == "causes":

@@ -9,6 +9,7 @@ from mpiimport.runtime.configuration import agree_with_sys
 from mpiimport.runtime.machinery import supported_file_loaders
 from mpiimport.runtime.messages import say
 from mpiimport.runtime.program import END_OF_ARCHIVE, SCRIPT, Program
+from mpiimport.runtime.standard_streams import leave_unflushed
 
 from .lazy_modules import executed
 from .remedies import REMEDIES, Start, variables_of
@@ -79,7 +80,11 @@ def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
             say(f"mpiimport: the image is not used: {exc or type(exc).__name__}; the program starts without it")
         plain = start.freeze.plain()
         os.execve(plain[0], plain, variables_of(start.freeze.environ()))
-    status: int = start.freeze.run(program)
+    try:
+        status: int = start.freeze.run(program)
+    finally:
+        if expected.module is not None:
+            leave_unflushed()
     return status
 
 

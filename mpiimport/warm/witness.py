@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from .contents import Contents
+
 # What starts MPI when it is imported is never imported here.
 NEVER = "mpi4py"
 MARK = "/mpiimport-warm/"
-# Of texts, what is compared; smaller numbers are no addresses.
-SHORT, ADDRESSES = 200, 1 << 32
 # Stands for a module while handlers of a fork are at work.
 FORK = "fork handlers of libraries"
 # Stands for a module while we do what no image depends on.
@@ -43,7 +43,8 @@ class Witness:
     ``begins``, ``is_over``: called before, with the module's name, and after each is executed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, contents: "Contents") -> None:
+        self.contents = contents
         self.stack = [""]
         self.edges: set[tuple[str, str]] = set()
         self.reads: set[tuple[str, str]] = set()
@@ -76,6 +77,9 @@ class Witness:
             posix.access(MARK + "end/" + name, 0)
 
     def install(self) -> None:
+        # What modules share with those that are there already is no module's own.
+        for module in [*sys.modules.values()]:
+            self.contents.of(module)
         import builtins
         from _frozen_importlib import BuiltinImporter, FrozenImporter
         from _frozen_importlib_external import ExtensionFileLoader, SourceFileLoader, SourcelessFileLoader
@@ -149,7 +153,7 @@ class Witness:
             finally:
                 self._take_away(watching)
                 self.is_over()
-                self.ends[name] = values_of(sys.modules.get(name))
+                self.ends[name] = self.contents.of(sys.modules.get(name))
                 for stream in (sys.stdout, sys.stderr):
                     if stream is not None:
                         # What waits in a buffer is this module's output.
@@ -268,24 +272,3 @@ def watchers() -> "tuple[Any, ...]":
     """Return the functions that are called for what this thread executes; of PEP 669 the names of tools."""
     tools: Any = getattr(sys, "monitoring", None)
     return sys.getprofile(), sys.gettrace(), *(map(tools.get_tool, range(6)) if tools else ())
-
-
-def values_of(module: object) -> "dict[str, str]":
-    """Return what a module has, by its names, as text: numbers and short texts, of classes the bases, else the kind."""
-    kind, own = type(module), object.__getattribute__
-    if not issubclass(kind, type(sys)):
-        return {}
-    return {key: _text(value) for key, value in list(own(module, "__dict__").items()) if type(key) is str}
-
-
-def _text(value: object) -> str:
-    kind = type(value)
-    if kind in (str, bytes):
-        return repr(value[:SHORT])  # type: ignore[index]
-    if kind is int and value >= ADDRESSES:  # type: ignore[operator]
-        return "an address, or a large number"
-    if kind in (int, float, complex, bool, type(None)):
-        return repr(value)
-    if issubclass(kind, type):
-        return " ".join(f"{each.__module__}.{each.__qualname__}" for each in type.mro(value))  # type: ignore[arg-type]
-    return f"{kind.__module__}.{kind.__qualname__}"

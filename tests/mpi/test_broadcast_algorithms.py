@@ -30,7 +30,7 @@ def failing(self, message):
     unload(self, message)
 broadcast.Cargo.unload = failing
 from mpiimport.runtime.startup.command import prepare_command
-with prepare_command([sys.executable], sys.argv[1:], False, lambda: None) as execution:
+with prepare_command([sys.executable], sys.argv[1:], False, lambda: None, True) as execution:
     execution.begin()()
 """
 PROGRAM = """

@@ -1,9 +1,11 @@
 """However a program ends, what it prints, its status and the signal are those of the interpreter alone."""
 
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +42,16 @@ ENDS = {
     "print(os.waitstatus_to_exitcode(os.wait()[1]))",
 }
 BROKEN = "1 +"
+WAITING = """\
+import atexit, os, sys, threading
+def wait():
+    threading.main_thread().join()
+    print("printed by a thread", file=sys.stdout if not sys.stdout.closed else sys.stderr)
+    os.write(1, b"of a thread\\n")
+threading.Thread(target=wait).start()
+atexit.register(os.write, 1, b"of a handler\\n")
+print("of the program", sys.stdout is sys.__stdout__)
+"""
 
 
 def ended(job: Job, door: str, *words: str | Path, flags: tuple[str, ...] = ()) -> tuple[int, str, str]:
@@ -57,6 +69,15 @@ def ended(job: Job, door: str, *words: str | Path, flags: tuple[str, ...] = ()) 
         input="print('asked', 1 + 1, '__file__' in globals())\n",
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def in_order(job: Job, door: str, text: str, *words: str | Path) -> str:
+    """What a program writes to both streams, which are one pipe."""
+    python, *ours = job.python(door)
+    variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(job.prefix / "lib"), "TERM": "dumb"}
+    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "timeout": 60}
+    command = [python, *ours, *map(str, words)]
+    return str(subprocess.run(command, env=variables, cwd=job.directory, input=text, **options).stdout)
 
 
 @pytest.fixture(
@@ -88,6 +109,19 @@ def test_tracebacks_are_the_interpreters_own(any_job: Job, door: str, kind: str)
         "missing": ["missing.py"],
     }
     assert ended(any_job, door, *starts[kind]) == ended(any_job, "plain", *starts[kind])
+
+
+@pytest.mark.parametrize("end", ["", "raise ValueError('last')", "sys.exit('status')", "sys.stdout.close()"])
+@pytest.mark.parametrize("door", SERVED_BY_COMMAND)
+def test_what_waits_in_a_buffer_is_written_when_it_is_plainly(any_job: Job, door: str, end: str) -> None:
+    """Behind the last line of a script; behind tracebacks, threads and exit handlers of all other programs."""
+    script = any_job.script(WAITING + end)
+    container = any_job.script(WAITING + end, "container/__main__.py").parent
+    archive = Path(shutil.make_archive(str(any_job.directory / "packed"), "zip", container))
+    for words in ([script], ["-m", "app"], ["-c", WAITING + end], [container], [archive], ["-"]):
+        plain, served = (in_order(any_job, each, WAITING + end, *words) for each in ("plain", door))
+        assert served == plain, words
+        assert "of a thread" in plain and "of a handler" in plain
 
 
 @pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])

@@ -26,7 +26,7 @@ def install(self):
         json.dump(self._loaded_then, stream)
 importing.Imports.install = install
 from mpiimport.runtime.startup.command import prepare_command
-with prepare_command([sys.executable], sys.argv[1:], "-S" in sys.orig_argv, lambda: None) as execution:
+with prepare_command([sys.executable], sys.argv[1:], "-S" in sys.orig_argv, lambda: None, True) as execution:
     execution.begin()()
 """
 BANNED = {"yaml", "json", "argparse", "logging", "pathlib", "dataclasses", "typing", "subprocess", "inspect"}

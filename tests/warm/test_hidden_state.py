@@ -331,6 +331,7 @@ def test_a_module_that_waits_for_its_first_use_is_executed_then(warm: Warm) -> N
     assert warm.start_warm(script).stdout == warm.plain(script).stdout == "_LazyModule\n1\n"
 
 
+OTHER_VALUES = "import third\nthird.VALUES[:] = 3, 4"
 CHANGES = {
     "context": (
         "import decimal\ndecimal.getcontext().prec = 50",
@@ -349,15 +350,54 @@ CHANGES = {
         "import socket\nclass Patched(socket.socket): pass\nsocket.socket = Patched",
         "import socket\nclass Mine(socket.socket): pass\nVALUE = Mine.__base__.__name__",
     ),
+    "list": (OTHER_VALUES, "import third\nVALUE = [*third.VALUES]"),
+    "set in a dictionary": (OTHER_VALUES, "import third\nVALUE = {'a': {*third.VALUES}}"),
+    "default": (
+        OTHER_VALUES,
+        "import third\ndef f(a=sum(third.VALUES)): return a\nVALUE = f",
+    ),
+    "closure": (
+        OTHER_VALUES,
+        "import third\ndef make(kept): return lambda: kept\nVALUE = make(sum(third.VALUES))",
+    ),
+    "attribute of a class": (
+        OTHER_VALUES,
+        "import third\nclass Mine: kept = sum(third.VALUES)\ndef VALUE(): return Mine.kept",
+    ),
+    "attribute of an object": (
+        OTHER_VALUES,
+        "import third\nclass Mine:\n    def __init__(self): self.kept = sum(third.VALUES)\n"
+        "kept = Mine()\ndef VALUE(): return kept.kept",
+    ),
+    "slot": (
+        OTHER_VALUES,
+        "import third\nclass Mine: __slots__ = ('kept',)\n"
+        "kept = Mine(); kept.kept = sum(third.VALUES)\ndef VALUE(): return kept.kept",
+    ),
+    "decimal": (
+        "import decimal\ndecimal.getcontext().prec = 50",
+        "import decimal\nVALUE = decimal.Decimal(1) / 3",
+    ),
+    "body of a function": (
+        OTHER_VALUES,
+        "import third\nexec('def VALUE(): return 7' if third.VALUES[0] == 3 else 'def VALUE(): return 8')",
+    ),
+    "function of another module": (
+        "import third\nthird.function = lambda: 8",
+        "from third import function as VALUE",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", but_everyday(CHANGES, {"context", "base"}))
 def test_what_is_another_module_behind_one_that_is_left_out_is_left_out_too(warm: Warm, name: str) -> None:
     changes, depends = CHANGES[name]
+    warm.module("third", "VALUES = [1, 2]\ndef function(): return 7")
     warm.module("changing", "import os\nPID = os.getpid()\n" + changes)
     warm.module("plant", depends)
-    script = warm.script("import csv\nimport changing\nimport plant\nprint(plant.VALUE)")
+    script = warm.script(
+        "import csv\nimport changing\nimport plant\nprint(plant.VALUE() if callable(plant.VALUE) else plant.VALUE)"
+    )
     said = warm.bake(script)
     assert "left out changing: " in said and "left out plant: it is another one without changing" in said, said
     assert warm.start_warm(script).stdout == warm.plain(script).stdout

@@ -118,6 +118,19 @@ def test_versions_of_python(version: str, prefix: Path, tmp_path: Path) -> None:
         same(warm, name)
 
 
+@pytest.mark.parametrize("end", ["", "raise ValueError('last')"])
+def test_what_waits_in_a_buffer_is_written_when_it_is_plainly(tree: Warm, end: str) -> None:
+    put(
+        work(tree),
+        "own/run.py",
+        "import tool, os, atexit\natexit.register(os.write, 1, b'handler\\n')\nprint(1)\n" + end,
+    )
+    assert bake(tree, "own.run").status == 0
+    plain = tree.plain("-m", "own.run")
+    assert plain.stdout == "handler\n1\n"
+    assert tree.start_warm("-m", "own.run") == plain
+
+
 @pytest.mark.full
 def test_a_package_beside_is_imported_when_its_turn_comes(tree: Warm) -> None:
     """What stands behind the first statement that is no import of the tree is not in the image."""

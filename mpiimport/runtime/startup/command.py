@@ -13,6 +13,7 @@ from ..messages import say, say_as_interpreter
 from ..options import OptionError, VariableError, from_environment, is_filling, split_flags, switched_off
 from ..program import NoProgram, Program
 from ..serving.site_answers import Answers
+from ..standard_streams import flush, leave_unflushed
 from .activation import abort_at_exit, abort_on_uncaught, activate, refuse_to_fill
 
 TYPE_CHECKING = False
@@ -39,9 +40,11 @@ class Execution:
     piece, each costs two system calls; our frames would move that end.
     """
 
-    def __init__(self, program: Program, service: "Service | None") -> None:
+    def __init__(self, program: Program, service: "Service | None", by_file: bool) -> None:
+        """``by_file``: our own code, which calls the program, came to the interpreter by a file."""
         self._program = program
         self._service = service
+        self._by_file = by_file
 
     def __enter__(self) -> "Execution":
         return self
@@ -58,6 +61,10 @@ class Execution:
         elif not isinstance(exc, SystemExit) or sys.flags.inspect:
             # The frame of the caller is ours, too.
             sys.excepthook = Uncaught(self._program, self._service, _less_ours(traceback.tb_next))
+        if self._by_file and not self._program.is_file():
+            leave_unflushed()
+        elif self._program.is_file() and not self._by_file:
+            flush()
 
 
 class Uncaught:
@@ -92,13 +99,13 @@ class Uncaught:
 
 
 def prepare_command(
-    interpreter: list[str], words: list[str], before_site: bool, activated: "Callable[[], None]"
+    interpreter: list[str], words: list[str], before_site: bool, activated: "Callable[[], None]", by_file: bool
 ) -> Execution:
     """Activate for the program that ``words`` name.
 
     ``interpreter``: the part of the command line that plain Python would have in front of the program.
     ``before_site``: this is the early start, and ``site.main()`` is run once activation is over, after ``activated``
-    is called.
+    is called. ``by_file``: see ``Execution``.
     Raises SystemExit: with status 2 for a command line that cannot be understood.
     """
     try:
@@ -128,7 +135,7 @@ def prepare_command(
         phases.begin(SITE)
         _run_site(answers)
     phases.begin(MAIN)
-    return Execution(program, service)
+    return Execution(program, service, by_file)
 
 
 def _replace_main() -> None:

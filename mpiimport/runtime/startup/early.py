@@ -132,7 +132,7 @@ class EarlyStart:
         sys.path_importer_cache.pop(sys.argv[0], None)
         if with_site:
             _unset_no_site()
-        return self._prepare_command(interpreter, sys.argv[1:], with_site, self._imports.remove)
+        return self._prepare_command(interpreter, sys.argv[1:], with_site, self._imports.remove, True)
 
 
 def _unset_no_site() -> None:

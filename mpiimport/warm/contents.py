@@ -1,0 +1,134 @@
+"""What modules have when they have been executed, as texts that two interpreters can be compared by.
+
+It is executed in the audit's interpreter before the modules: it imports nothing, and calls no code of theirs.
+"""
+
+import sys
+from _imp import source_hash
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+# Longer texts are compared by their digests; smaller numbers are no addresses.
+SHORT, ADDRESSES = 200, 1 << 32
+# So many steps from a module, all but the kind of a value is left out.
+DEEPEST = 40
+SEED = 0x6D706969
+# Of type.__flags__: what Python code can change.
+HEAP_TYPE = 1 << 9
+PLAIN = (int, float, complex, bool, type(None), str, bytes)
+# Of a class: what says where it was written, or is the interpreter's own.
+OF_CLASSES = {"__dict__", "__weakref__", "__module__", "__doc__", "_abc_impl", "__firstlineno__"}
+# Modules with classes of C that tell all of their objects by repr; those with arrays, and with numbers like arrays.
+TOLD, ARRAYS = {"decimal", "datetime"}, {"numpy", "array", "builtins"}
+EXAMPLE: "Any" = (lambda kept: lambda: kept)(0)
+FUNCTION, CODE, CELL, METHOD = type(EXAMPLE), type(EXAMPLE.__code__), type(EXAMPLE.__closure__[0]), type(len)
+MRO: "Any" = type.__dict__["__mro__"]
+NAMES: "Any" = type.__dict__["__dict__"]
+MEMBER, GETTER = type(slice.start), type(NAMES)
+
+
+class Contents:
+    """Each object has the text that it had when it was first reached: what modules share, another one may change."""
+
+    def __init__(self) -> None:
+        self._texts: dict[int, tuple[object, str]] = {}
+        self._parts_of_kind: dict[type[Any], list[Any]] = {}
+
+    def of(self, module: object) -> dict[str, str]:
+        """Return what a module has, by its names."""
+        if not issubclass(type(module), type(sys)):
+            return {}
+        return {key: self._text(value, 0) for key, value in [*_names_of(module).items()] if type(key) is str}
+
+    def _text(self, value: "Any", depth: int) -> str:
+        kind = type(value)
+        if kind in PLAIN:
+            return _plain(value)
+        if issubclass(kind, type(sys)):
+            return f"module {_names_of(value).get('__name__')!r}"
+        known = self._texts.get(id(value))
+        if known is not None:
+            return known[1]
+        text = f"{kind.__module__}.{kind.__qualname__}"
+        if depth == DEEPEST:
+            return text
+        # It is kept, so that no other object gets its number. What leads back to it sees its kind.
+        self._texts[id(value)] = value, text
+        try:
+            text += _digest(" ".join(self._parts(kind, value, depth + 1)))
+        except (RecursionError, ValueError, AttributeError, TypeError):
+            text += " of which nobody can tell"
+        self._texts[id(value)] = value, text
+        return text
+
+    def _parts(self, kind: "type[Any]", value: "Any", depth: int) -> "Iterator[str]":
+        """Yield what tells a value from others of its kind. What has no order comes in that of its text."""
+        if issubclass(kind, dict):
+            yield from self._items(value, depth)
+        elif issubclass(kind, list | tuple):
+            elements: Any = list.__iter__ if issubclass(kind, list) else tuple.__iter__
+            yield from (self._text(each, depth) for each in [*elements(value)])
+        elif issubclass(kind, set | frozenset):
+            elements = set.__iter__ if issubclass(kind, set) else frozenset.__iter__
+            yield from sorted(self._text(each, depth) for each in [*elements(value)])
+        elif issubclass(kind, type):
+            yield from (f"{each.__module__}.{each.__qualname__}" for each in MRO.__get__(value))
+            if value.__flags__ & HEAP_TYPE:
+                names = NAMES.__get__(value)
+                yield from self._items({key: names[key] for key in names if key not in OF_CLASSES}, depth)
+        elif kind is FUNCTION:
+            for part in (value.__code__, value.__defaults__, value.__kwdefaults__, value.__closure__, value.__dict__):
+                yield self._text(part, depth)
+        elif kind is CODE:
+            for part in (value.co_code, value.co_names, value.co_consts):
+                yield self._text(part, depth)
+        elif kind is CELL:
+            yield self._text(value.cell_contents, depth)
+        elif kind is METHOD:
+            yield value.__qualname__
+        elif kind.__module__ in TOLD:
+            yield repr(value)
+        elif kind.__module__ in ARRAYS and hasattr(kind, "tobytes"):
+            yield _digest(memoryview(value).tobytes().hex())
+        else:
+            yield from self._parts_of_object(kind, value, depth)
+
+    def _items(self, names: "dict[Any, Any]", depth: int) -> list[str]:
+        return sorted(f"{self._text(key, depth)}={self._text(each, depth)}" for key, each in [*dict.items(names)])
+
+    def _parts_of_object(self, kind: "type[Any]", value: "Any", depth: int) -> "Iterator[str]":
+        if kind not in self._parts_of_kind:
+            self._parts_of_kind[kind] = _descriptors(kind)
+        for descriptor in self._parts_of_kind[kind]:
+            try:
+                part = descriptor.__get__(value)
+            except AttributeError:
+                continue
+            yield self._text(part, depth)
+
+
+def _descriptors(kind: "type[Any]") -> "list[Any]":
+    """Return what gives the parts of an object: its attributes and slots. A proxy's are those of something else."""
+    classes = [NAMES.__get__(each) for each in MRO.__get__(kind)[:-1]]
+    if any("__getattribute__" in names for names in classes):
+        return []
+    slots = [names[key] for names in classes for key in sorted(names) if type(names[key]) is MEMBER]
+    return slots + [names["__dict__"] for names in classes if type(names.get("__dict__")) is GETTER][:1]
+
+
+def _names_of(module: "Any") -> "dict[str, Any]":
+    names: dict[str, Any] = object.__getattribute__(module, "__dict__")
+    return names
+
+
+def _plain(value: "Any") -> str:
+    if type(value) in (str, bytes):
+        return repr(value) if len(value) <= SHORT else f"{type(value).__name__} {_digest(repr(value))}"
+    return "an address, or a large number" if type(value) is int and value >= ADDRESSES else repr(value)
+
+
+def _digest(text: str) -> str:
+    return source_hash(SEED, text.encode(errors="surrogatepass")).hex()
