@@ -13,6 +13,7 @@ store of that place.
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 PACKAGES = Path(__file__).resolve().parents[2]
@@ -23,6 +24,7 @@ from mpiimport.rank_variables import speaks_for_job  # noqa: E402
 from mpiimport.runtime.options import from_environment  # noqa: E402
 from mpiimport.runtime.program import Program  # noqa: E402
 from mpiimport.runtime.size import in_words  # noqa: E402
+from mpiimport.runtime.startup.keeping import LOOK_AGAIN  # noqa: E402
 from mpiimport.runtime.startup.warm_image import MAKE, NONE  # noqa: E402
 from mpiimport.runtime.store.images_beside import BESIDE  # noqa: E402
 from mpiimport.runtime.store.place import FILLING, IMAGE, LEASE, LEFT_OUT, PROGRAMS, REFUSED, STOPPED, Place  # noqa: E402
@@ -40,7 +42,7 @@ def publish(place: Place, sent: str, kept: str, name: str, words: list[str]) -> 
     ``sent``: the store with what was made for all nodes, if it has come; where that does not fit, this node makes its
     own. ``kept``: the key of the program's kept store, if there is one; ``name``: that of Python; ``words``: the
     interpreter's options, the script or -m and the module, and its arguments. Where another process of this node makes
-    it there is nothing to say. Raises Refused, where there is no image.
+    it, this one waits, and there is nothing to say. Raises Refused, where there is no image.
     """
     # Nobody can come to what was sent: a sweep takes it unless it is used, and it goes with this process if it is not
     # published.
@@ -59,10 +61,17 @@ def _publish(place: Place, store: Store | None, kept: str, name: str, words: lis
     if from_environment().session and os.path.lexists(place.path(PROGRAMS, key)):
         # For the session of a command the tree is as it was.
         return ""
+    link = Path(place.path(PROGRAMS, key))
+    before = link.resolve()
     filling = place.begin_filling(key, rest=0)
-    if filling is None:
-        return ""
+    while filling is None:
+        time.sleep(LOOK_AGAIN)
+        filling = place.begin_filling(key, rest=0)
     try:
+        if link.resolve() != before:
+            # Another process of this node has made it meanwhile.
+            _raise_refused(link)
+            return ""
         place.sweep(LEASE)
         if store is not None and _take(place, key, kept, store, command):
             return ""
@@ -86,16 +95,21 @@ def make_for_all(directory: str, kept: str, name: str, words: list[str]) -> str:
 
 def _take(place: Place, key: str, kept: str, store: Store, command: list[str]) -> bool:
     """Publish what another node has made; tell whether it fits this one. Raises Refused, where it has no image."""
-    refused = Path(store.path(REFUSED))
-    why = "" if refused.exists() else why_not_here(Path(store.directory), program_of(command))
+    refused = os.path.exists(store.path(REFUSED))
+    why = "" if refused else why_not_here(Path(store.directory), program_of(command))
     if why:
         print(f"mpiimport: the warm image of another node does not fit {os.uname().nodename}: {why}", file=sys.stderr)
         return False
     _complete(store, kept)
     place.publish(key, store, Program.parse(program_of(command)).identity())
-    if refused.exists():
-        raise Refused(refused.read_text(errors="surrogateescape"))
+    _raise_refused(Path(store.directory))
     return True
+
+
+def _raise_refused(store: Path) -> None:
+    """Raise Refused where a store has no image, but a reason."""
+    if (store / REFUSED).exists():
+        raise Refused((store / REFUSED).read_text(errors="surrogateescape"))
 
 
 def _complete(store: Store, kept: str) -> None:

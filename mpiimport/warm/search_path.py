@@ -21,10 +21,12 @@ LOOKS = (
     *("__getitem__", "__iter__", "__reversed__", "__len__", "__eq__", "__ne__", "__repr__", "__add__", "__mul__"),
     *("copy", "count", "index", "insert", "pop", "remove", "reverse", "sort", "__setitem__", "__delitem__"),
 )
+# Of the finders of its entries: whoever asks for one that he has is as good as an importer.
+LOOKS_AT_FINDERS = ("__iter__", "__len__", "__eq__", "__ne__", "__repr__", "__or__", "copy", "keys", "values", "items")
 
 
 class SearchPath:
-    """The search path, with a note of who looks at it."""
+    """The search path, with a note of who looks at it, or goes through the finders of its entries."""
 
     def __init__(self, witness: "Witness") -> None:
         self._witness = witness
@@ -39,6 +41,8 @@ class SearchPath:
         names["__contains__"] = self._contains
         kind: Any = type("list", (list,), names)
         sys.path = kind(sys.path)
+        kind = type("dict", (dict,), {name: self._noted(getattr(dict, name)) for name in LOOKS_AT_FINDERS})
+        sys.path_importer_cache = kind(sys.path_importer_cache)
         self._witness.begins, self._witness.is_over = self._begin, self._end
 
     def _noted(self, function: "Any") -> "Any":

@@ -52,6 +52,7 @@ LEFT_OUT = {
     "variables of launchers": "import os\nVALUE = [name for name in os.environ if name.startswith('SLURM_')]",
     "own mappings": "VALUE = open('/proc/self/maps').read()",
     "temporary directory": "import tempfile\nVALUE = tempfile.mkdtemp()",
+    "finders of the search path": "import sys\nVALUE = sorted(sys.path_importer_cache)",
     "outermost file": "import inspect\nVALUE = inspect.stack()[-1].filename",
     "files below": "import traceback\nVALUE = [each.filename for each in traceback.extract_stack()]",
     "whose import it is": "import sys\nframe = sys._getframe().f_back\n"

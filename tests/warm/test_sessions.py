@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -338,6 +339,29 @@ def test_images_keep_to_the_bounds_of_stores(session: Session) -> None:
     # The other had to make room.
     assert session.start_warm(second).stdout == "1\n"
     assert session.start_fresh(NONE, first).stdout == "1\n"
+
+
+def begin_at_once(session: Session, script: str) -> list[tuple[int, str]]:
+    """Begin three at once. Return the status of each, and what it says."""
+    options: dict[str, Any] = {"env": session.environment(), "cwd": session.directory, "text": True}
+    words = session.command(script)
+    begun = [subprocess.Popen(words, stderr=subprocess.PIPE, **options) for _ in range(3)]
+    said = [process.communicate(timeout=SECONDS)[1] for process in begun]
+    return [(process.returncode, each) for process, each in zip(begun, said, strict=True)]
+
+
+def test_sessions_that_begin_at_once_end_when_the_image_is_there(session: Session) -> None:
+    script = session.warm.script("import json\nprint(1)")
+    begun = begin_at_once(session, script)
+    assert [status for status, _ in begun] == [0, 0, 0], begun
+    assert any("a warm image of" in said for _, said in begun), begun
+    assert session.start_warm(script).stdout == "1\n"
+
+
+def test_sessions_that_begin_at_once_all_hear_why_there_is_no_image(session: Session) -> None:
+    session.warm.module("plant", "import os\nLEFT = os.open('/etc/passwd', os.O_RDONLY)")
+    for status, said in begin_at_once(session, session.warm.script("import plant\nprint(1)")):
+        assert status == 1 and "no warm image is kept: " in said and "left a file open" in said
 
 
 @as_root
