@@ -19,6 +19,13 @@ SEED = 0x6D706969
 # Of type.__flags__: what Python code can change.
 HEAP_TYPE = 1 << 9
 PLAIN = (int, float, complex, bool, type(None), str, bytes)
+# Whatever a class derived from these has: the way to the value itself, where that is one number or text.
+SIMPLE: "dict[type[Any], Any]" = {
+    **dict.fromkeys((dict, list, tuple, set, frozenset)),
+    str: str.__str__,
+    int: int.__int__,
+    float: float.__float__,
+}
 # Of a class: what says where it was written, or is the interpreter's own.
 OF_CLASSES = {"__dict__", "__weakref__", "__module__", "__doc__", "_abc_impl", "__firstlineno__"}
 # Modules with classes of C that tell all of their objects by repr; those with arrays, and with numbers like arrays.
@@ -52,30 +59,25 @@ class Contents:
         known = self._texts.get(id(value))
         if known is not None:
             return known[1]
-        text = f"{kind.__module__}.{kind.__qualname__}"
+        text = _name(kind)
         if depth == DEEPEST:
             return text
         # It is kept, so that no other object gets its number. What leads back to it sees its kind.
         self._texts[id(value)] = value, text
         try:
             text += _digest(" ".join(self._parts(kind, value, depth + 1)))
-        except (RecursionError, ValueError, AttributeError, TypeError):
+        except Exception:
+            # An empty cell, say, and memory that nobody may look at.
             text += " of which nobody can tell"
         self._texts[id(value)] = value, text
         return text
 
     def _parts(self, kind: "type[Any]", value: "Any", depth: int) -> "Iterator[str]":
         """Yield what tells a value from others of its kind. What has no order comes in that of its text."""
-        if issubclass(kind, dict):
-            yield from self._items(value, depth)
-        elif issubclass(kind, list | tuple):
-            elements: Any = list.__iter__ if issubclass(kind, list) else tuple.__iter__
-            yield from (self._text(each, depth) for each in [*elements(value)])
-        elif issubclass(kind, set | frozenset):
-            elements = set.__iter__ if issubclass(kind, set) else frozenset.__iter__
-            yield from sorted(self._text(each, depth) for each in [*elements(value)])
+        if kind in SIMPLE:
+            yield from self._elements(kind, value, depth)
         elif issubclass(kind, type):
-            yield from (f"{each.__module__}.{each.__qualname__}" for each in MRO.__get__(value))
+            yield from map(_name, MRO.__get__(value))
             if value.__flags__ & HEAP_TYPE:
                 names = NAMES.__get__(value)
                 yield from self._items({key: names[key] for key in names if key not in OF_CLASSES}, depth)
@@ -96,10 +98,24 @@ class Contents:
         else:
             yield from self._parts_of_object(kind, value, depth)
 
+    def _elements(self, base: "type[Any]", value: "Any", depth: int) -> "Iterator[str]":
+        """Yield the elements of a container, or the number or text that an object of a derived class is."""
+        if base is dict:
+            yield from self._items(value, depth)
+        elif base in (list, tuple):
+            yield from (self._text(each, depth) for each in [*base.__iter__(value)])
+        elif base in (set, frozenset):
+            yield from sorted(self._text(each, depth) for each in [*base.__iter__(value)])
+        else:
+            yield _plain(SIMPLE[base](value))
+
     def _items(self, names: "dict[Any, Any]", depth: int) -> list[str]:
         return sorted(f"{self._text(key, depth)}={self._text(each, depth)}" for key, each in [*dict.items(names)])
 
     def _parts_of_object(self, kind: "type[Any]", value: "Any", depth: int) -> "Iterator[str]":
+        for base in SIMPLE:
+            if issubclass(kind, base):
+                yield from self._elements(base, value, depth)
         if kind not in self._parts_of_kind:
             self._parts_of_kind[kind] = _descriptors(kind)
         for descriptor in self._parts_of_kind[kind]:
@@ -112,9 +128,10 @@ class Contents:
 
 def _descriptors(kind: "type[Any]") -> "list[Any]":
     """Return what gives the parts of an object: its attributes and slots. A proxy's are those of something else."""
-    classes = [NAMES.__get__(each) for each in MRO.__get__(kind)[:-1]]
-    if any("__getattribute__" in names for names in classes):
+    others = [each for each in MRO.__get__(kind) if _name(each).partition(".")[0] not in sys.stdlib_module_names]
+    if any("__getattribute__" in NAMES.__get__(each) for each in others):
         return []
+    classes = [NAMES.__get__(each) for each in MRO.__get__(kind)[:-1]]
     slots = [names[key] for names in classes for key in sorted(names) if type(names[key]) is MEMBER]
     return slots + [names["__dict__"] for names in classes if type(names.get("__dict__")) is GETTER][:1]
 
@@ -122,6 +139,14 @@ def _descriptors(kind: "type[Any]") -> "list[Any]":
 def _names_of(module: "Any") -> "dict[str, Any]":
     names: dict[str, Any] = object.__getattribute__(module, "__dict__")
     return names
+
+
+def _name(kind: "type[Any]") -> str:
+    """Return the name of a class, which may be whatever the class makes of it."""
+    try:
+        return f"{kind.__module__}.{kind.__qualname__}"
+    except Exception:
+        return "a class"
 
 
 def _plain(value: "Any") -> str:

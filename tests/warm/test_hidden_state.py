@@ -383,6 +383,15 @@ CHANGES = {
         OTHER_VALUES,
         "import third\nexec('def VALUE(): return 7' if third.VALUES[0] == 3 else 'def VALUE(): return 8')",
     ),
+    "attribute of a dictionary": (
+        OTHER_VALUES,
+        "import third\nclass Mine(dict): pass\nkept = Mine()\nkept.kept = [*third.VALUES]\n"
+        "def VALUE(): return kept.kept",
+    ),
+    "derived from text": (
+        OTHER_VALUES,
+        "import third\nclass Named(str): pass\nVALUE = Named(third.VALUES)",
+    ),
     "function of another module": (
         "import third\nthird.function = lambda: 8",
         "from third import function as VALUE",
