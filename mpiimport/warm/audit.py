@@ -101,7 +101,7 @@ class Audit:
             renewed = set(seen["renewed"])
             refused = self._by_causes(asked, differing, {module for module, _ in renewed})
             refused |= self._by_name(seen) | self._by_reads(seen) | self._by_place(asked, seen)
-            refused |= self._by_order(verdict, seen["ends"], differing.own)
+            refused |= self._by_order(verdict, seen["ends"], differing.names)
             refuse_for_site(refused, {SITE, *seen["of_site"]} - {SCRIPT})
             # What these import may differ by what they have set in it: once they are left out, it is looked at again.
             used = set() if self._script else used_by(set(refused), seen["edges"])
@@ -137,7 +137,7 @@ class Audit:
 
     def _by_order(self, verdict: Verdict, ends: Ends, own: set[str]) -> dict[str, str]:
         """Who came out otherwise without modules that are left out, and began behind the first of them before."""
-        self._own |= {f"{name}:{first_name(key)}" for name, _, key in (path.partition(":") for path in own)}
+        self._own |= own
         names = iter(self._ends)
         first = next((name for name in names if name in verdict.left_out), "")
         found = {}

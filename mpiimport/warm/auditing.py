@@ -106,9 +106,9 @@ def audit() -> None:
         plan: dict[str, Any] = marshal.load(stream)
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]
-    contents: Any = load(plan["package"], "mpiimport.warm.contents")
+    module: Any = load(plan["package"], "mpiimport.warm.contents")
     own: Any = load(plan["package"], "mpiimport.warm.witness")
-    witness = own.Witness(contents.Contents())
+    witness = own.Witness(module.Contents())
     sys.meta_path.insert(0, witness)
     of_site: set[str] = set()
     if plan["way"] == "causes":
@@ -152,6 +152,8 @@ def audit() -> None:
         # Who has left one is left out; this one would see all that the graph does.
         sys.setprofile(None)
         sys.settrace(None)
+        contents = {name: witness.contents.of(sys.modules[name]) for name in before}
+        found["contents"] = {f"{name}:{key}": text for name, of in contents.items() for key, text in of.items()}
         left_out = {*set(sys.modules).difference(before), *(() if plan["script"] else {"__main__"})}
         found["state"] = graph.Graph(left_out).values
     with open(plan["output"], "wb") as stream:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SHORT, ADDRESSES = 200, 1 << 32
 # So many steps from a module, all but the kind of a value is left out.
 DEEPEST = 40
-SEED = 0x6D706969
+SEED, HEXADECIMAL = 0x6D706969, "0123456789abcdef"
 # Of type.__flags__: what Python code can change.
 HEAP_TYPE = 1 << 9
 PLAIN = (int, float, complex, bool, type(None), str, bytes)
@@ -126,10 +126,15 @@ class Contents:
             yield self._text(part, depth)
 
 
-def _descriptors(kind: "type[Any]") -> "list[Any]":
-    """Return what gives the parts of an object: its attributes and slots. A proxy's are those of something else."""
+def is_proxy(kind: "type[Any]") -> bool:
+    """Tell whether code of a class gives its objects' attributes, which may be those of something else."""
     others = [each for each in MRO.__get__(kind) if _name(each).partition(".")[0] not in sys.stdlib_module_names]
-    if any("__getattribute__" in NAMES.__get__(each) for each in others):
+    return any("__getattribute__" in NAMES.__get__(each) for each in others)
+
+
+def _descriptors(kind: "type[Any]") -> "list[Any]":
+    """Return what gives the parts of an object: its attributes and slots."""
+    if is_proxy(kind):
         return []
     classes = [NAMES.__get__(each) for each in MRO.__get__(kind)[:-1]]
     slots = [names[key] for names in classes for key in sorted(names) if type(names[key]) is MEMBER]
@@ -151,7 +156,10 @@ def _name(kind: "type[Any]") -> str:
 
 def _plain(value: "Any") -> str:
     if type(value) in (str, bytes):
-        return repr(value) if len(value) <= SHORT else f"{type(value).__name__} {_digest(repr(value))}"
+        # Texts tell addresses as hexadecimal numbers.
+        first, *rest = repr(value).split("0x")
+        text = first + "".join(f"0x{part.lstrip(HEXADECIMAL)}" for part in rest)
+        return text if len(text) <= SHORT else f"{type(value).__name__} {_digest(text)}"
     return "an address, or a large number" if type(value) is int and value >= ADDRESSES else repr(value)
 
 

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from .contents import is_proxy
 from .lazy_modules import is_waiting
 
 HEX = re.compile(r"0x([0-9a-f]{6,})")
@@ -46,6 +47,7 @@ class Graph:
         self._ranges = _mapped()
         self._seen: dict[int, object] = {}
         self._waiting: deque[tuple[str, Any]] = deque()
+        self._proxies: dict[type, bool] = {}
         all_of_them = list(sys.modules.items())
         modules = {name: each for name, each in all_of_them if name not in left_out and not is_waiting(each)}
         for module in modules.values():
@@ -125,7 +127,7 @@ class Graph:
             yield from self._of_object(value)
 
     def _of_object(self, value: Any) -> Iterator[tuple[str, Any]]:
-        names = getattr(value, "__dict__", None) if hasattr(type(value), "__dict__") else None
+        names = self._attributes(value)
         named = set()
         if type(names) is dict:
             # Python 3.13 tells of these parts themselves, too.
@@ -156,14 +158,26 @@ class Graph:
             return blind(self._text(value))
         if type(value) is tuple:
             return ",".join(map(self._name, value))
-        if callable(value):
+        if self._is_proxy(type(value)):
+            name = ""
+        elif callable(value):
             name = getattr(value, "__qualname__", getattr(value, "__name__", ""))
         else:
             # Elements of a set lie in the order of their addresses, if nothing else tells one from another.
-            parts = getattr(value, "__dict__", None) if hasattr(type(value), "__dict__") else None
+            parts = self._attributes(value)
             plain = parts.items() if type(parts) is dict else ()
             name = " ".join(f"{key}={blind(self._text(part))}" for key, part in plain if type(part) in PLAIN)
         return f"{type(value).__qualname__} {name}"
+
+    def _attributes(self, value: Any) -> Any:
+        """Return an object's attributes by their names, if it has such. A proxy is not asked, for it would answer."""
+        kind = type(value)
+        return getattr(value, "__dict__", None) if hasattr(kind, "__dict__") and not self._is_proxy(kind) else None
+
+    def _is_proxy(self, kind: type) -> bool:
+        if kind not in self._proxies:
+            self._proxies[kind] = is_proxy(kind)
+        return self._proxies[kind]
 
 
 def blind(text: str) -> str:

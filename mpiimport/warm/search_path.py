@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from .witness import Witness
 
-# These ask for one name, on behalf of others. Whether the script's directory has that, each start looks.
-IMPORTERS = {"_frozen_importlib", "importlib._bootstrap", "importlib.metadata", __package__ + ".witness"}
+# These ask for one name on behalf of others, or for metadata. Each start looks whether the script's directory has that.
+IMPORTERS = {"_frozen_importlib", "importlib._bootstrap", __package__ + ".witness"}
+IMPORTERS |= {"importlib.metadata", "importlib_metadata", "importlib_metadata._compat._functools"}
 # The finder of files may be asked by anybody.
 FINDERS = {"_frozen_importlib_external", "importlib._bootstrap_external", "zipimport"}
 LOOKS = (

@@ -36,12 +36,13 @@ ELEMENT = re.compile(r"(.*)\[\d+\]")
 class Differences:
     """Paths, as graph.py writes them. ``own``: another value in each process, or with another rank or directory;
     ``drawn``: those of them with another value in each process that is told the same; ``values``: what the first twin
-    has at each.
+    has at each; ``names``: of modules, as ``module:name``, whatever leads to such a value, as contents.py sees it.
     """
 
     own: set[str] = field(default_factory=set)
     drawn: set[str] = field(default_factory=set)
     values: State = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
 
     def generators_of(self, name: str) -> list[tuple[str, str]]:
         """Return the generators of random numbers that a module names, (module, name), if the system gives their seeds.
@@ -73,21 +74,25 @@ def compare(begin: Callable[..., Trial], processors: list[int], environment: Map
     other = {"environment": of_another_rank(environment), "cwd": "/", "host": "another-host", "streams": True}
     other["before"] = lambda: begin_child(fixed=True, processor=another, ignored=OF_LAUNCHERS)
     # Those that are compared do not begin at the same moment: some clocks count in seconds.
-    first, third = _states(begin, {}, {"before": lambda: begin_child(fixed=True, processor=one)})
-    second, fourth = _states(begin, {"before": lambda: begin_child(fixed=True)}, other)
-    own = _unlike(third, fourth) | _unlike(first, second)
+    first, third = _seen(begin, {}, {"before": lambda: begin_child(fixed=True, processor=one)})
+    second, fourth = _seen(begin, {"before": lambda: begin_child(fixed=True)}, other)
+    drawn = _unlike(first["state"], second["state"])
+    own = _unlike(third["state"], fourth["state"]) | drawn
     if can_fix_addresses():
-        own -= _reordered([first, second, third, fourth], own)
+        own -= _reordered([each["state"] for each in (first, second, third, fourth)], own)
+    names = {
+        name for pair in ((third, fourth), (first, second)) for name in _unlike(*(each["contents"] for each in pair))
+    }
     # What differs between the second and the third alone follows from the number of processors, which is in the key.
-    return Differences(own, own & _unlike(first, second), first)
+    return Differences(own, own & drawn, first["state"], names)
 
 
-def _states(begin: Callable[..., Trial], *changes: dict[str, Any]) -> list[State]:
-    """Return the states of twins that import at the same time."""
+def _seen(begin: Callable[..., Trial], *changes: dict[str, Any]) -> list[dict[str, State]]:
+    """Return what is seen of twins that import at the same time."""
     trials: list[Trial] = []
     try:
         trials += (begin(**each) for each in changes)
-        return [trial.seen()["state"] for trial in trials]
+        return [trial.seen() for trial in trials]
     finally:
         for trial in trials:
             trial.end()

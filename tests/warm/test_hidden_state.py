@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -330,6 +331,24 @@ def test_a_module_that_waits_for_its_first_use_is_executed_then(warm: Warm) -> N
     )
     assert "left out" not in warm.bake(script)
     assert warm.start_warm(script).stdout == warm.plain(script).stdout == "_LazyModule\n1\n"
+
+
+def test_a_proxy_is_not_asked_by_the_audit(warm: Warm) -> None:
+    """It imports when it is asked for anything: importlib_metadata has such."""
+    text = """
+        class Proxy:
+            def __getattribute__(self, name):
+                import os
+                globals().update(value=os.urandom(8))
+                return getattr(os, name)
+            def __call__(self): pass
+        value = 1
+        proxies = [Proxy(), {Proxy()}, Proxy]
+        """
+    warm.module("plant", textwrap.dedent(text))
+    script = warm.script("import plant\nprint(plant.value, len(plant.proxies[0].urandom(2)), plant.value == 1)")
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "1 2 False\n"
 
 
 OTHER_VALUES = "import third\nthird.VALUES[:] = 3, 4"
