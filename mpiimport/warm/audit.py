@@ -13,15 +13,13 @@ from .key_files import key_files
 from .memory_map import Refused
 from .trials import HERE, Trials
 from .twins import Differences, compare, two_processors
-from .witness import AFTER, CALLS, FORK, FRAMES, HANDLERS, HOST, NEVER, PROGRAM, SCRIPT, SEARCH, SITE, WHOLE, WORDS
+from .witness import AFTER, FORK, LOOKS, NEVER, SCRIPT, SITE, WHOLE
 
 # Variables with directories where a program, and what it imports, are searched for.
 SEARCHED = ("PATH", "LD_LIBRARY_PATH")
 # A tree that never comes to rest has no image.
 ROUNDS = 12
 NEEDS = "it needs "
-# Of what is noted of a module, all that is no variable.
-LOOKS = {WORDS, PROGRAM, HOST, FRAMES, SEARCH, HANDLERS, CALLS}
 # What modules had when they had been executed: module -> name -> text.
 Ends = dict[str, dict[str, str]]
 

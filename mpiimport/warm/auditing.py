@@ -122,6 +122,9 @@ def audit() -> None:
         if not plan["script"]:
             search: Any = load(plan["package"], "mpiimport.warm.search_path")
             search.SearchPath(witness).watch()
+        drawing: Any = load(plan["package"], "mpiimport.warm.drawing")
+        drawing = drawing.Drawing(witness)
+        drawing.watch()
         frames: Any = load(plan["package"], "mpiimport.warm.frames")
         frames.Frames(witness).watch(freeze)
     told = name_host(plan["host"]) if plan["way"] == "state" else []

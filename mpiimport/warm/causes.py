@@ -36,7 +36,7 @@ CLONES, CLONE_THREAD = ("clone", "clone3"), 0x10000
 # What the preloaded library saw: see warm/variables.c.
 ASKS = {"entropy": ENTROPY, "time": TIME}
 # INVALID: of readlink(2), where there is no link.
-NO_FILE, NO_DIRECTORY, INVALID = -2, -20, -22
+NO_FILE, IS_THERE, NO_DIRECTORY, INVALID = -2, -17, -20, -22
 NOT_THERE = (NO_FILE, NO_DIRECTORY)
 # Names begin in the current directory: where calls take no other, and where openat(2) and its kin are told so.
 WITHOUT_DIRECTORY = {"open", "stat", "lstat", "access", "readlink"}
@@ -183,6 +183,9 @@ def _calls(log: Path) -> Iterator[Call]:
     with log.open(encoding="utf-8", errors="surrogateescape") as stream:
         for line in stream:
             thread, name, result, *numbers, path = line.rstrip("\n").split(" ", 7)
+            if (name, result) == ("mkdir", str(IS_THERE)):
+                # It changes nothing, and tells that something has this name.
+                name, result = "lstat", "0"
             yield Call(int(thread), name, int(result), tuple(map(int, numbers)), path)
 
 

@@ -108,7 +108,7 @@ class Graph:
         kind = type(value)
         state = state_of_generator(value)
         if state is not None:
-            self.values[path] = GENERATOR + digest(repr(state))
+            self.values[path] = f"{GENERATOR}{kind.__module__} {digest(repr(state))}"
         elif issubclass(kind, dict | types.MappingProxyType):
             yield from self._items(value)
         elif kind in (list, tuple, deque) or issubclass(kind, list | tuple):

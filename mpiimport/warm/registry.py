@@ -29,7 +29,7 @@ from .hazards import (
     TIME,
     VARIABLES,
 )
-from .witness import FRAMES, PROGRAM, SEARCH, SITE
+from .witness import DRAWN, FRAMES, PROGRAM, SEARCH, SITE
 
 # Modules that define such classes: file systems.
 FSSPEC = ("spec", "asyn", "archive", *(f"implementations.{name}" for name in ("local", "memory", "cached", "http")))
@@ -65,6 +65,7 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("joblib._multiprocessing_helpers", FILES): "nothing",
     ("joblib._multiprocessing_helpers", ENTROPY): "temporary_names",
     ("joblib._multiprocessing_helpers", NUMBER): "temporary_names",
+    ("joblib._multiprocessing_helpers", DRAWN): "temporary_names",
     # Whether the system has the protocol: in another namespace of the network it may not.
     ("urllib3.util.connection", NETWORK): "urllib3",
     # A child seeds its generators when it first uses them, and so does each start.

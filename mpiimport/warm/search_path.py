@@ -44,7 +44,8 @@ class SearchPath:
         sys.path = kind(sys.path)
         kind = type("dict", (dict,), {name: self._noted(getattr(dict, name)) for name in LOOKS_AT_FINDERS})
         sys.path_importer_cache = kind(sys.path_importer_cache)
-        self._witness.begins, self._witness.is_over = self._begin, self._end
+        self._witness.begins.append(self._begin)
+        self._witness.is_over.append(self._end)
 
     def _noted(self, function: "Any") -> "Any":
         def call(*arguments: "Any") -> "Any":

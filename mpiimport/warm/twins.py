@@ -7,11 +7,11 @@
 | third | fixed | one | as given |
 | fourth | fixed | another one | other |
 
-Where a filter of system calls forbids fixed addresses, all of them are random. Then an order that follows from
-addresses cannot be told from another one, and counts as a difference.
+Where a filter of system calls forbids fixed addresses, all of them are random. An order alone may follow from them:
+that of a set of classes, as a rule, which is another one in each process plainly, too. It counts as a difference where
+it may have been drawn: of some generators nobody sees that, and of the others it is a cause, see ``drawing.py``.
 """
 
-import ctypes
 import os
 import re
 import signal
@@ -21,12 +21,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .graph import GENERATOR, are_alike, blind
-from .registry import FREE, OURS, is_free
-from .trials import ADDR_NO_RANDOMIZE, Trial, begin_child
+from .registry import FREE, OURS, SEEDED_ANEW, is_free
+from .trials import Trial, begin_child
 
 State = dict[str, str]
-# personality(2)
-QUERY = 0xFFFFFFFF
 # Signals that launchers and shells have processes ignore: nohup, and what runs behind.
 OF_LAUNCHERS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGUSR1, signal.SIGUSR2)
 ELEMENT = re.compile(r"(.*)\[\d+\]")
@@ -49,7 +47,7 @@ class Differences:
 
         Those that follow from the rank have a seed that the program wants.
         """
-        paths = (path.partition(":") for path in self.drawn if self.values.get(path, "").startswith(GENERATOR))
+        paths = (path.partition(":") for path in _generators(self.drawn, self.values))
         return [(module, key) for module, _, key in paths if module == name and is_dotted(key)]
 
     def holder_of(self, path: str) -> str:
@@ -78,7 +76,7 @@ def compare(begin: Callable[..., Trial], processors: list[int], environment: Map
     second, fourth = _seen(begin, {"before": lambda: begin_child(fixed=True)}, other)
     drawn = _unlike(first["state"], second["state"])
     own = _unlike(third["state"], fourth["state"]) | drawn
-    if can_fix_addresses():
+    if all(map(_is_watched, _generators(drawn, first["state"]).items())):
         own -= _reordered([each["state"] for each in (first, second, third, fourth)], own)
     names = {
         name for pair in ((third, fourth), (first, second)) for name in _unlike(*(each["contents"] for each in pair))
@@ -102,10 +100,19 @@ def _unlike(one: State, other: State) -> set[str]:
     return {path for path in {*one, *other} if not are_alike(one.get(path), other.get(path))}
 
 
+def _generators(drawn: set[str], values: State) -> State:
+    """Return the generators of random numbers which have another state in each process."""
+    return {path: values[path] for path in drawn if values.get(path, "").startswith(GENERATOR)}
+
+
+def _is_watched(generator: tuple[str, str]) -> bool:
+    """Tell whether the audit sees who draws from a generator, of which the path and the state are given."""
+    path, state = generator
+    return path in SEEDED_ANEW or state.startswith(f"{GENERATOR}random ")
+
+
 def _reordered(states: list[State], differing: set[str]) -> set[str]:
-    """Return the elements of sequences that have the same elements everywhere, in an order that follows addresses:
-    that of a set of classes, as a rule. With equal addresses it is the same.
-    """
+    """Return the elements of sequences that have the same elements everywhere, in another order."""
     groups: dict[str, set[str]] = {}
     for path in differing:
         match = ELEMENT.fullmatch(path)
@@ -114,7 +121,7 @@ def _reordered(states: list[State], differing: set[str]) -> set[str]:
     found = set()
     for paths in groups.values():
         elements = [Counter(blind(state.get(path, "")) for path in paths) for state in states]
-        if all(each == elements[0] for each in elements) and not paths & _unlike(states[1], states[2]):
+        if all(each == elements[0] for each in elements):
             found |= paths
     return found
 
@@ -122,16 +129,6 @@ def _reordered(states: list[State], differing: set[str]) -> set[str]:
 def is_dotted(key: str) -> bool:
     """Tell whether a path in a module is made of names alone."""
     return all(part.isidentifier() for part in key.split("."))
-
-
-def can_fix_addresses() -> bool:
-    """Tell whether a child can have addresses that are not random: personality(2). Filters of containers forbid it."""
-    personality = ctypes.CDLL(None).personality
-    before = personality(QUERY)
-    if before == -1 or personality(before | ADDR_NO_RANDOMIZE) == -1:
-        return False
-    personality(before)
-    return True
 
 
 def two_processors() -> list[int]:

@@ -33,6 +33,8 @@ FRAMES = "the frames below its import"
 SEARCH = "the search path"
 HANDLERS = "what is done with signals"
 CALLS = "calls, by a function that it leaves"
+DRAWN = "random numbers, which each process draws anew"
+LOOKS = {WORDS, PROGRAM, HOST, FRAMES, SEARCH, HANDLERS, CALLS, DRAWN}
 
 
 class Witness:
@@ -40,7 +42,7 @@ class Witness:
 
     ``stack``: modules being executed; ``entries``: those of which modules ask whether the search path has them;
     ``moving``: modules that change how others are found; ``ends``: what they had when they had been executed;
-    ``begins``, ``is_over``: called before, with the module's name, and after each is executed.
+    ``begins``, ``is_over``: what is called before, with the module's name, and after each is executed.
     """
 
     def __init__(self, contents: "Contents") -> None:
@@ -52,8 +54,8 @@ class Witness:
         self.entries: set[str] = set()
         self.moving: set[str] = set()
         self.ends: dict[str, dict[str, str]] = {}
-        self.begins: Callable[[str], None] = lambda name: None
-        self.is_over: Callable[[], None] = lambda: None
+        self.begins: list[Callable[[str], None]] = []
+        self.is_over: list[Callable[[], None]] = []
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         """Keep MPI out, and note who wanted it; see importlib.abc.MetaPathFinder."""
@@ -139,7 +141,8 @@ class Witness:
         def marked(*arguments: "Any") -> "Any":
             name = name_of(arguments[1 if bound else 0])
             self.edges.add((self.stack[-1], name))
-            self.begins(name)
+            for begins in self.begins:
+                begins(name)
             self.stack.append(name)
             posix.access(MARK + "begin/" + name, 0)
             watching = watchers()
@@ -152,8 +155,9 @@ class Witness:
                 return result
             finally:
                 self._take_away(watching)
-                self.is_over()
                 self.ends[name] = self.contents.of(sys.modules.get(name))
+                for is_over in self.is_over:
+                    is_over()
                 for stream in (sys.stdout, sys.stderr):
                     if stream is not None:
                         # What waits in a buffer is this module's output.

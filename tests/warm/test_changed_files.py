@@ -189,3 +189,23 @@ def test_a_session_vouches_for_the_tree_and_not_for_what_else_modules_have_read(
     outcome = session.start(script, **TRUSTED)
     assert outcome.stdout == "two\n"
     assert NOT_USED in outcome.stderr and "data/value" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        "os.makedirs(DATA, exist_ok=True)",
+        "__import__('pathlib').Path(DATA).mkdir(exist_ok=True)",
+        "exec('try: os.mkdir(DATA)\\nexcept FileExistsError: pass')",
+    ],
+)
+def test_a_directory_that_imports_make_where_there_is_none(warm: Warm, tmp_path: Path, look: str) -> None:
+    """Where it is there they change nothing."""
+    data = tmp_path / "data"
+    data.mkdir()
+    script = planted(warm, look, data)
+    assert "left out" not in warm.bake(script)
+    assert warm.start_warm(script).stdout == "None\n"
+    data.rmdir()
+    assert warm.start_fresh("this has changed since", script).stdout == "None\n"
+    assert data.is_dir()
