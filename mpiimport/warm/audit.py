@@ -12,7 +12,7 @@ from . import causes, hazards, registry
 from .key_files import key_files
 from .memory_map import Refused
 from .trials import HERE, Trials
-from .twins import Differences, compare, two_processors
+from .twins import AS_GIVEN, Differences, compare, of_another_order, two_processors
 from .witness import AFTER, FORK, LOOKS, NEVER, SCRIPT, SITE, WHOLE
 
 # Variables with directories where a program, and what it imports, are searched for.
@@ -20,8 +20,6 @@ SEARCHED = ("PATH", "LD_LIBRARY_PATH")
 # A tree that never comes to rest has no image.
 ROUNDS = 12
 NEEDS = "it needs "
-# What modules had when they had been executed: module -> name -> text.
-Ends = dict[str, dict[str, str]]
 
 
 @dataclass
@@ -67,8 +65,9 @@ class Audit:
         self._directory = directory
         self._processors = two_processors()
         self._moving: set[str] = set()
-        # Of the first round, in which all was imported that can be.
-        self._ends: Ends = {}
+        # All that can be imported, in the program's order, and what was seen of a process that has done so.
+        self._plainly: tuple[list[str], dict[str, Any]] | None = None
+        # What differs between processes that import the same.
         self._own: set[str] = set()
         self._environment = {**environment, "PYTHONHASHSEED": environment.get("PYTHONHASHSEED", "0")}
         self._trials = Trials(words, directory, self._environment, script)
@@ -94,17 +93,19 @@ class Audit:
                 raise Refused(f"the script does not come to at_image(): {seen['failure']}")
             begin = functools.partial(self._trials.begin, verdict.modules)
             differing = compare(begin, self._processors, self._environment)
-            self._ends = self._ends or {name: seen["ends"].get(name, {}) for name in asked.order}
+            self._own |= differing.all
+            self._plainly = self._plainly or (verdict.modules, differing.second)
             refuse_deliberate_seeds(set(seen["there"]), differing.drawn)
             renewed = set(seen["renewed"])
             refused = self._by_causes(asked, differing, {module for module, _ in renewed})
             refused |= self._by_name(seen) | self._by_reads(seen) | self._by_place(asked, seen)
-            refused |= self._by_order(verdict, seen["ends"], differing.names)
             refuse_for_site(refused, {SITE, *seen["of_site"]} - {SCRIPT})
             # What these import may differ by what they have set in it: once they are left out, it is looked at again.
             used = set() if self._script else used_by(set(refused), seen["edges"])
             differ = self._by_differences(differing, verdict, renewed)
             refused = {name: why for name, why in differ.items() if name not in used} | refused
+            if not refused:
+                refused = self._by_order(verdict)
             if not refused:
                 refuse_fork_handlers(asked)
                 self._fill(verdict, asked, seen)
@@ -133,17 +134,27 @@ class Audit:
         bound = [name for name, cause in asked.asked if cause == hazards.CORES and seen["bound"]]
         return refused | dict.fromkeys(bound, "it binds the process to processors")
 
-    def _by_order(self, verdict: Verdict, ends: Ends, own: set[str]) -> dict[str, str]:
-        """Who came out otherwise without modules that are left out, and began behind the first of them before."""
-        self._own |= own
-        names = iter(self._ends)
-        first = next((name for name in names if name in verdict.left_out), "")
-        found = {}
-        for name in {*names}.intersection(verdict.modules, ends):
-            changed = {f"{name}:{key}" for key, _ in self._ends[name].items() ^ ends[name].items()}
-            if changed - self._own:
-                found[name] = f"it is another one without {first}"
-        return found
+    def _by_order(self, verdict: Verdict) -> dict[str, str]:
+        """What may not be imported before those that are left out: a start does so.
+
+        Either comes out otherwise then, or has another one come out so, whatever was set in the interpreter included.
+        """
+        names, plainly = self._plainly or ([], {})
+        place = {name: number for number, name in enumerate(names)}
+        left_out = [name for name in names if name not in {*verdict.modules}]
+        if not left_out or place[left_out[0]] >= len(verdict.modules):
+            return {}
+        trial = self._trials.begin([*verdict.modules, *names], **AS_GIVEN, order=plainly["there"])
+        differing = of_another_order(plainly, trial, self._own)
+        if not differing:
+            return {}
+        owners = {path.partition(":")[0] for path in differing}
+        others = {name for name in owners.intersection(verdict.modules) if place[name] > place[left_out[0]]}
+        if others:
+            return dict.fromkeys(others, f"it is another one without {left_out[0]}")
+        first = min(owners.intersection(left_out), key=place.__getitem__, default=left_out[0])
+        behind = (name for name in verdict.modules if place[name] > place[first])
+        return dict.fromkeys(behind, f"{first} comes before it, and would see it")
 
     def _by_causes(self, asked: causes.Causes, differing: Differences, renewing: set[str]) -> dict[str, str]:
         """``renewing``: modules whose after_start renews something: what it asks for again is answered."""

@@ -1,6 +1,7 @@
 """Imports a program's modules to see what they do: ``python [options] auditing.py PLAN``.
 
 PLAN is a file that marshal reads: ``package``; ``modules``; ``script``: what ScriptBegin takes, or nothing; ``output``;
+``order``: of modules, see graph.py;
 ``way``: "causes" marks for the recorder which module is executed, and writes who imports whom; "state" writes the graph
 of the interpreter's state; ``host``: what it is told to be the host's name, or nothing; ``freeze``: the extension
 module.
@@ -106,9 +107,8 @@ def audit() -> None:
         plan: dict[str, Any] = marshal.load(stream)
     if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
         del sys.path[0]
-    module: Any = load(plan["package"], "mpiimport.warm.contents")
     own: Any = load(plan["package"], "mpiimport.warm.witness")
-    witness = own.Witness(module.Contents())
+    witness = own.Witness()
     sys.meta_path.insert(0, witness)
     of_site: set[str] = set()
     if plan["way"] == "causes":
@@ -141,13 +141,14 @@ def audit() -> None:
     found["bound"] = posix.sched_getaffinity(0) != mask
     found |= {"failure": failure, "renewed": renewed, "looked_for": sorted(witness.looked_for)}
     found |= {"entries": sorted(witness.entries), "moving": sorted(witness.moving - {""})}
-    found |= {"ends": witness.ends, "of_site": sorted(of_site)}
+    found["of_site"] = sorted(of_site)
     found["tree"] = [*sys.path, sys.prefix, sys.base_prefix, sys.exec_prefix]
-    found["there"] = sorted(there)
+    found["there"] = [name for name in sys.modules if name in there]
     if plan["way"] == "state":
         before = set(sys.modules)
         sys.path.insert(0, plan["package"])
         import mpiimport.warm.graph as graph
+        from mpiimport.warm.settings import settings
 
         sys.path.remove(plan["package"])
         # The question is not one of the modules' differences.
@@ -155,10 +156,9 @@ def audit() -> None:
         # Who has left one is left out; this one would see all that the graph does.
         sys.setprofile(None)
         sys.settrace(None)
-        contents = {name: witness.contents.of(sys.modules[name]) for name in before}
-        found["contents"] = {f"{name}:{key}": text for name, of in contents.items() for key, text in of.items()}
         left_out = {*set(sys.modules).difference(before), *(() if plan["script"] else {"__main__"})}
-        found["state"] = graph.Graph(left_out).values
+        found["settings"] = settings(before)
+        found["state"] = graph.Graph(left_out, plan["order"]).values
     with open(plan["output"], "wb") as stream:
         marshal.dump(found, stream)
 

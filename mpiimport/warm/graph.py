@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from .contents import is_proxy
 from .lazy_modules import is_waiting
 
 HEX = re.compile(r"0x([0-9a-f]{6,})")
@@ -30,7 +29,10 @@ BARE: dict[type, Any] = {
     float: float.__float__,
 }
 PASSED_OVER: tuple[type, ...] = (types.CodeType, types.FrameType, types.TracebackType, types.ModuleType)
+CONTAINERS = (dict, list, tuple, set, frozenset)
 FUNCTION_PARTS = ("__defaults__", "__kwdefaults__", "__closure__", "__dict__")
+# Modules with classes of C that tell all of their objects by repr.
+TOLD = {"decimal", "datetime"}
 # Of a module: what the import system keeps of where it comes from.
 OF_IMPORTS = {"__builtins__", "__loader__", "__spec__", "__cached__"}
 GENERATOR = "generator "
@@ -41,15 +43,16 @@ LONG_DOUBLES = ("g", "G")
 class Graph:
     """``values``: path -> what is there, as text; the path begins with the name of a module and a colon."""
 
-    def __init__(self, left_out: set[str]) -> None:
-        """``left_out``: modules that are not looked at, the comparison's own among them."""
+    def __init__(self, left_out: set[str], order: list[str]) -> None:
+        """``left_out``: modules that are not looked at, the comparison's own among them; ``order``: the modules from
+        which paths begin before they begin from others."""
         self.values: dict[str, str] = {}
         self._ranges = _mapped()
         self._seen: dict[int, object] = {}
         self._waiting: deque[tuple[str, Any]] = deque()
         self._proxies: dict[type, bool] = {}
-        all_of_them = list(sys.modules.items())
-        modules = {name: each for name, each in all_of_them if name not in left_out and not is_waiting(each)}
+        names = [name for name in dict.fromkeys([*order, *sys.modules]) if name in sys.modules and name not in left_out]
+        modules = {name: each for name in names if not is_waiting(each := sys.modules[name])}
         for module in modules.values():
             self._seen[id(module)] = module
             self._seen[id(getattr(module, "__dict__", None))] = module
@@ -107,6 +110,12 @@ class Graph:
         """Yield what a value leads to, each with what tells it from the others."""
         kind = type(value)
         state = state_of_generator(value)
+        if kind in (dict, list, tuple, set, frozenset, deque) or not issubclass(kind, CONTAINERS):
+            names = None
+        else:
+            names = self._attributes(value)
+        if type(names) is dict:
+            yield from self._items(names)
         if state is not None:
             self.values[path] = f"{GENERATOR}{kind.__module__} {digest(repr(state))}"
         elif issubclass(kind, dict | types.MappingProxyType):
@@ -116,11 +125,14 @@ class Graph:
         elif issubclass(kind, set | frozenset):
             yield from self._numbered(value)
         elif kind is types.FunctionType:
+            self.values[path] += f" {digest(_text_of_code(value.__code__))}"
             yield from ((f".{name}", getattr(value, name)) for name in FUNCTION_PARTS)
         elif issubclass(kind, type):
             yield from self._items(type.__getattribute__(value, "__dict__"))
         elif kind.__name__ == "ndarray" and value.dtype.hasobject:
             yield from ((f"[{number}]", part) for number, part in enumerate(value.flat))
+        elif kind.__module__ in TOLD:
+            self.values[path] += f" {value!r}"
         elif kind is bytearray or kind.__name__ in ("ndarray", "array"):
             self.values[path] += f" {digest(repr(bytes(value) if kind is bytearray else _content(value)))}"
         else:
@@ -176,7 +188,9 @@ class Graph:
 
     def _is_proxy(self, kind: type) -> bool:
         if kind not in self._proxies:
-            self._proxies[kind] = is_proxy(kind)
+            # Code of the class gives its objects' attributes, which may be those of something else.
+            others = (each for each in kind.__mro__ if each.__module__.partition(".")[0] not in sys.stdlib_module_names)
+            self._proxies[kind] = any("__getattribute__" in vars(each) for each in others)
         return self._proxies[kind]
 
 
@@ -210,6 +224,12 @@ def state_of_generator(value: Any) -> Any:
         if kind.__name__ == "RandomState":
             return repr(value.get_state(legacy=False)["state"]["key"].tobytes())
     return None
+
+
+def _text_of_code(code: types.CodeType) -> str:
+    """Return what a function does, as text: its code, and the constants and names in it."""
+    constants = [_text_of_code(each) if isinstance(each, types.CodeType) else repr(each) for each in code.co_consts]
+    return f"{code.co_code!r} {code.co_names} {constants}"
 
 
 def _content(array: Any) -> Any:

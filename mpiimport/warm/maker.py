@@ -95,9 +95,10 @@ def make(
         more["kept"] = (kept, settings_of(from_environment())) if kept else ()
         more |= {"module": module.packed() if module else ()}
         made = _write(image, words, verdict, more, directory)
-        if any(stamp(*file) != seen for file, seen in before.items()):
+        changed = sorted(file for file, seen in before.items() if stamp(*file) != seen)
+        if changed:
             image.unlink()
-            raise Refused("the tree changed meanwhile")
+            raise Refused(f"{changed[0][0]}, which imports looked at, changed meanwhile")
     if place is None:
         _write_plain(image, words)
     return made

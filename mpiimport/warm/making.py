@@ -121,16 +121,20 @@ def why_not(threads: bool) -> str:
 
 def write(pid: int, plan: "dict[str, Any]", place: "tuple[int, int]", digest: "Any") -> str:
     """Write the memory of the stopped child; return what to say."""
-    sys.path.insert(0, plan["package"])
-    import functools
     import signal
-    import subprocess  # noqa: F401  what writes may import anything: this process ends here
     from os import WIFSTOPPED, kill, waitpid
 
-    from mpiimport.warm.memory_map import Refused
-    from mpiimport.warm.room import make_room
-    from mpiimport.warm.writer import Writer
+    sys.path.insert(0, plan["package"])
+    try:
+        import functools
+        import subprocess  # noqa: F401  what writes may import anything: this process ends here
 
+        from mpiimport.warm.memory_map import Refused
+        from mpiimport.warm.room import make_room
+        from mpiimport.warm.writer import Writer
+    except Exception as exc:
+        kill(pid, signal.SIGKILL)
+        return f"refused: the imports change Python's library so that ours fail behind them: {exc!r}"
     _, status = waitpid(pid, 2)
     try:
         if not WIFSTOPPED(status):

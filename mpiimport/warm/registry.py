@@ -192,6 +192,11 @@ def answer(module: str, cause: str) -> str:
     return ANSWERS.get((module, cause), "")
 
 
+def counts(path: str) -> bool:
+    """Tell whether at a path there is what goes on by itself, and is made new: times, say. Of variables it is not."""
+    return is_made_new(path, "") and "environ" not in path
+
+
 def is_made_new(path: str, holder: str) -> bool:
     """Tell whether a remedy makes new what differs at this path, a part of an object of the class ``holder``."""
     return holder in CLASSES or any(re.fullmatch(pattern, path) for pattern in DIFFERENCES)

@@ -32,7 +32,7 @@ class Trial:
     def seen(self) -> dict[str, Any]:
         """Wait for its end, and return what auditing.py has written. Raises Refused."""
         try:
-            _, said = self._process.communicate(timeout=SECONDS)
+            printed, said = self._process.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
             raise Refused(f"the audit takes longer than {SECONDS} s") from None
         if self._process.returncode == -signal.SIGINT:
@@ -41,6 +41,7 @@ class Trial:
             last = said.decode(errors="replace").strip().splitlines()[-1:]
             raise Refused(f"the imports of the audit ended with status {self._process.returncode}: {' '.join(last)}")
         found: dict[str, Any] = marshal.loads(self._output.read_bytes())
+        found["lines"] = printed.count(b"\n") + said.count(b"\n") if printed is not None else 0
         return found
 
     def end(self) -> None:
@@ -83,18 +84,25 @@ class Trials:
         options: dict[str, Any] = {"cwd": changes.get("cwd"), "preexec_fn": changes.get("before", begin_child)}
         options |= {"env": {**self._environment, **changes.get("environment", {})}}
         if not changes.get("streams"):
-            return self._begin(modules, "state", [], [], changes.get("host", ""), **options)
+            return self._begin(modules, "state", [], [], changes.get("host", ""), changes.get("order", ()), **options)
         with tempfile.TemporaryFile(dir=self._directory) as file:
             options |= {"stdin": subprocess.PIPE, "stdout": file}
             return self._begin(modules, "state", [], [], changes.get("host", ""), **options)
 
     def _begin(
-        self, modules: list[str], way: str, before: list[str], more: list[str], host: str, **options: Any
+        self,
+        modules: list[str],
+        way: str,
+        before: list[str],
+        more: list[str],
+        host: str,
+        order: Collection[str] = (),
+        **options: Any,
     ) -> Trial:
         self._begun += 1
         plan, output = (self._directory / f"{name}{self._begun}" for name in ("audit", "seen"))
         content = {"package": str(PACKAGES), "modules": modules, "output": str(output), "way": way, "freeze": FREEZE}
-        plan.write_bytes(marshal.dumps({**content, "host": host, "script": self._script}))
+        plan.write_bytes(marshal.dumps({**content, "host": host, "order": [*order], "script": self._script}))
         command = [*before, *self._words, *more, str(HERE / "auditing.py"), str(plan)]
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
         return Trial(command, output, **{**streams, **options})

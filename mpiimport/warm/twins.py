@@ -16,17 +16,26 @@ import os
 import re
 import signal
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .graph import GENERATOR, are_alike, blind
-from .registry import FREE, OURS, SEEDED_ANEW, is_free
+from .registry import FREE, OURS, SEEDED_ANEW, counts, is_free
 from .trials import Trial, begin_child
 
 State = dict[str, str]
 # Signals that launchers and shells have processes ignore: nohup, and what runs behind.
 OF_LAUNCHERS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGUSR1, signal.SIGUSR2)
+# Of these nobody knows what they have; and the code that packages of Cython share is of the first one.
+UNKNOWN = {"<functools._lru_cache_wrapper>", "<_frozen_importlib.ModuleSpec>"}
+CACHES = re.compile(
+    r"\._abc_impl<|^(typing:_cleanups|re:_cache2?|sys:path_importer_cache|linecache:cache)|(^|\.)_cyutility:"
+)
+LAST = re.compile(r"(<\d+>|\.[^.<>\[\]{}]*|\[[^\]]*\]|\{[^}]*\})$")
+NUMBERS = re.compile(r"[0-9a-f]{4,}|\d+")
+# Of all but the first.
+AS_GIVEN = {"before": lambda: begin_child(fixed=True)}
 ELEMENT = re.compile(r"(.*)\[\d+\]")
 
 
@@ -34,13 +43,14 @@ ELEMENT = re.compile(r"(.*)\[\d+\]")
 class Differences:
     """Paths, as graph.py writes them. ``own``: another value in each process, or with another rank or directory;
     ``drawn``: those of them with another value in each process that is told the same; ``values``: what the first twin
-    has at each; ``names``: of modules, as ``module:name``, whatever leads to such a value, as contents.py sees it.
+    has at each; ``second``: all that was seen of that twin; ``all``: whatever differs, an order of addresses as well.
     """
 
     own: set[str] = field(default_factory=set)
     drawn: set[str] = field(default_factory=set)
     values: State = field(default_factory=dict)
-    names: set[str] = field(default_factory=set)
+    second: dict[str, Any] = field(default_factory=dict)
+    all: set[str] = field(default_factory=set)
 
     def generators_of(self, name: str) -> list[tuple[str, str]]:
         """Return the generators of random numbers that a module names, (module, name), if the system gives their seeds.
@@ -54,6 +64,41 @@ class Differences:
         """Return the class of the object of which a path names a part: ``module.Class``, or nothing."""
         value = self.values.get(re.sub(r"(<\d+>|\.\w+)$", "", path), "")
         return value[1:-1] if value.startswith("<") and value.endswith(">") else ""
+
+
+def of_another_order(plainly: dict[str, Any], trial: Trial, own: set[str]) -> set[str]:
+    """Return what differs where modules are imported in another order: paths, with a module's name at their begin.
+
+    ``plainly``: what was seen of a twin that is told the same; ``own``: what differs in the same order, too.
+    """
+    try:
+        seen = trial.seen()
+    finally:
+        trial.end()
+    state: State = plainly["state"]
+    known = {_blurred(path) for path in own}
+    found = {
+        path
+        for path in _unlike(state, seen["state"])
+        if not (_blurred(path) in known or CACHES.search(path) or _is_in(path, state, UNKNOWN) or counts(path))
+    }
+    found |= _unlike(plainly["settings"], seen["settings"])
+    found |= {f"{name}:" for name in {*plainly["failed"]} ^ {*seen["failed"]}}
+    return found | ({"sys:stdout"} if plainly["lines"] != seen["lines"] else set())
+
+
+def _is_in(path: str, state: State, kinds: Collection[str]) -> bool:
+    """Tell whether a path leads through an object of one of some classes."""
+    while match := LAST.search(path):
+        path = path[: match.start()]
+        if state.get(path) in kinds:
+            return True
+    return False
+
+
+def _blurred(path: str) -> str:
+    """Return a path without numbers, which may be other ones in another process."""
+    return NUMBERS.sub("#", path)
 
 
 def of_another_rank(environment: Mapping[str, str]) -> dict[str, str]:
@@ -73,19 +118,17 @@ def compare(begin: Callable[..., Trial], processors: list[int], environment: Map
     other["before"] = lambda: begin_child(fixed=True, processor=another, ignored=OF_LAUNCHERS)
     # Those that are compared do not begin at the same moment: some clocks count in seconds.
     first, third = _seen(begin, {}, {"before": lambda: begin_child(fixed=True, processor=one)})
-    second, fourth = _seen(begin, {"before": lambda: begin_child(fixed=True)}, other)
+    second, fourth = _seen(begin, AS_GIVEN, other)
     drawn = _unlike(first["state"], second["state"])
     own = _unlike(third["state"], fourth["state"]) | drawn
+    differing = {*own}
     if all(map(_is_watched, _generators(drawn, first["state"]).items())):
         own -= _reordered([each["state"] for each in (first, second, third, fourth)], own)
-    names = {
-        name for pair in ((third, fourth), (first, second)) for name in _unlike(*(each["contents"] for each in pair))
-    }
     # What differs between the second and the third alone follows from the number of processors, which is in the key.
-    return Differences(own, own & drawn, first["state"], names)
+    return Differences(own, own & drawn, first["state"], second, differing)
 
 
-def _seen(begin: Callable[..., Trial], *changes: dict[str, Any]) -> list[dict[str, State]]:
+def _seen(begin: Callable[..., Trial], *changes: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what is seen of twins that import at the same time."""
     trials: list[Trial] = []
     try:

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from .contents import Contents
-
 # What starts MPI when it is imported is never imported here.
 NEVER = "mpi4py"
 MARK = "/mpiimport-warm/"
@@ -41,19 +39,17 @@ class Witness:
     """Marks the execution of modules, and notes imports and reads of variables.
 
     ``stack``: modules being executed; ``entries``: those of which modules ask whether the search path has them;
-    ``moving``: modules that change how others are found; ``ends``: what they had when they had been executed;
-    ``begins``, ``is_over``: what is called before, with the module's name, and after each is executed.
+    ``moving``: modules that change how others are found; ``begins``, ``is_over``: what is called before, with the
+    module's name, and after each is executed.
     """
 
-    def __init__(self, contents: "Contents") -> None:
-        self.contents = contents
+    def __init__(self) -> None:
         self.stack = [""]
         self.edges: set[tuple[str, str]] = set()
         self.reads: set[tuple[str, str]] = set()
         self.looked_for: set[str] = set()
         self.entries: set[str] = set()
         self.moving: set[str] = set()
-        self.ends: dict[str, dict[str, str]] = {}
         self.begins: list[Callable[[str], None]] = []
         self.is_over: list[Callable[[], None]] = []
 
@@ -79,9 +75,6 @@ class Witness:
             posix.access(MARK + "end/" + name, 0)
 
     def install(self) -> None:
-        # What modules share with those that are there already is no module's own.
-        for module in [*sys.modules.values()]:
-            self.contents.of(module)
         import builtins
         from _frozen_importlib import BuiltinImporter, FrozenImporter
         from _frozen_importlib_external import ExtensionFileLoader, SourceFileLoader, SourcelessFileLoader
@@ -155,7 +148,6 @@ class Witness:
                 return result
             finally:
                 self._take_away(watching)
-                self.ends[name] = self.contents.of(sys.modules.get(name))
                 for is_over in self.is_over:
                     is_over()
                 for stream in (sys.stdout, sys.stderr):

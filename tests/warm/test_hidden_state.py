@@ -431,7 +431,76 @@ def test_what_is_another_module_behind_one_that_is_left_out_is_left_out_too(warm
         "import csv\nimport changing\nimport plant\nprint(plant.VALUE() if callable(plant.VALUE) else plant.VALUE)"
     )
     said = warm.bake(script)
-    assert "left out changing: " in said and "left out plant: it is another one without changing" in said, said
+    assert "left out changing: " in said and "left out plant: " in said, said
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+
+
+# What a module that is left out sees, and what a later one changes.
+SEEN_BEFORE = {
+    "precision": (
+        "import decimal\nVALUE = decimal.Decimal(1) / 3",
+        "import decimal\ndecimal.getcontext().prec = 6",
+    ),
+    "modules": ("import sys\nVALUE = 'plant' in sys.modules", "VALUE = 1"),
+    "attribute": ("import third\nVALUE = third.VALUES[0]", OTHER_VALUES),
+    "function": ("import third\nVALUE = third.function()", "import third\nthird.function = lambda: 8"),
+    "variable": (
+        "import os\nVALUE = os.environ.get('PLANTED')",
+        "import os\nos.environ['PLANTED'] = 'x'",
+    ),
+    "warnings": (
+        "import warnings\nwarnings.warn('heard')\nVALUE = 1",
+        "import warnings\nwarnings.filterwarnings('ignore')",
+    ),
+    "failure": (
+        "import sys\nVALUE = sys.getrecursionlimit()\nif VALUE == 500: raise ImportError",
+        "import sys\nsys.setrecursionlimit(500)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", but_everyday(SEEN_BEFORE, {"precision", "modules", "warnings"}))
+def test_what_comes_behind_one_that_is_left_out_is_not_seen_by_it(warm: Warm, name: str) -> None:
+    sees, changes = SEEN_BEFORE[name]
+    warm.module("third", "VALUES = [1, 2]\ndef function(): return 7")
+    warm.module("seeing", "import os\nPID = os.getpid()\n" + sees)
+    warm.module("plant", changes)
+    script = warm.script("import csv, third\nimport seeing\nimport plant\nprint(seeing.VALUE)")
+    said = warm.bake(script)
+    assert "left out seeing: " in said and "left out plant: " in said, said
+    warm_start, plain = warm.start_warm(script), warm.plain(script)
+    assert (warm_start.stdout, "heard" in warm_start.stderr) == (plain.stdout, "heard" in plain.stderr)
+
+
+# What a module that is left out sets, and what a later one does with it, elsewhere than in itself.
+USED_ELSEWHERE = {
+    "attribute of another module": ("import third\nthird.other = third.VALUES[0]", "third.other"),
+    "variable": ("import os, third\nos.environ['PLANTED'] = str(third.VALUES[0])", "os.environ['PLANTED']"),
+    "precision": (
+        "import decimal, third\ndecimal.getcontext().prec = third.VALUES[0] + 5",
+        "__import__('decimal').getcontext().prec",
+    ),
+    "recursion": ("import sys, third\nsys.setrecursionlimit(500 + third.VALUES[0])", "sys.getrecursionlimit()"),
+    "collector": ("import gc, third\ngc.set_threshold(900 + third.VALUES[0])", "__import__('gc').get_threshold()"),
+    "filter": (
+        "import warnings, third\nwarnings.simplefilter('error' if third.VALUES[0] == 3 else 'ignore')",
+        "__import__('warnings').filters[0][0]",
+    ),
+    "generator": (
+        "import random, third\nthird.generator = random.Random(third.VALUES[0])",
+        "third.generator.random()",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", but_everyday(USED_ELSEWHERE, {"attribute of another module", "precision", "filter"}))
+def test_what_is_set_by_what_one_that_is_left_out_has_set(warm: Warm, name: str) -> None:
+    uses, shown = USED_ELSEWHERE[name]
+    warm.module("third", "VALUES = [1, 2]")
+    warm.module("changing", "import os\nPID = os.getpid()\n" + OTHER_VALUES)
+    warm.module("plant", uses)
+    script = warm.script(f"import csv, third\nimport changing\nimport plant\nimport os, sys\nprint({shown})")
+    warm.bake(script)
     assert warm.start_warm(script).stdout == warm.plain(script).stdout
 
 
