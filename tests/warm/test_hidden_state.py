@@ -504,6 +504,13 @@ def test_what_is_set_by_what_one_that_is_left_out_has_set(warm: Warm, name: str)
     assert warm.start_warm(script).stdout == warm.plain(script).stdout
 
 
+def test_imports_behind_which_the_maker_fails_are_said(warm: Warm) -> None:
+    warm.module("plant", "import dataclasses\ndataclasses.dataclass = lambda kind: kind")
+    outcome = warm.try_to_bake(warm.script("import plant"))
+    assert outcome.status == 1 and "ours fail behind them: TypeError" in outcome.stderr, outcome
+    assert "Traceback" not in outcome.stderr
+
+
 def test_exit_handlers_of_imports_run(warm: Warm) -> None:
     warm.module("plant", "import atexit\natexit.register(print, 'end')")
     script = warm.script("import plant\nprint('begin')")
