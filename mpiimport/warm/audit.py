@@ -11,6 +11,7 @@ from typing import Any
 from . import causes, hazards, registry
 from .key_files import key_files
 from .memory_map import Refused
+from .order import NEEDS, Order, with_users
 from .trials import HERE, Trials
 from .twins import AS_GIVEN, Differences, compare, of_another_order, two_processors
 from .witness import AFTER, FORK, LOOKS, NEVER, SCRIPT, SITE, WHOLE
@@ -19,7 +20,8 @@ from .witness import AFTER, FORK, LOOKS, NEVER, SCRIPT, SITE, WHOLE
 SEARCHED = ("PATH", "LD_LIBRARY_PATH")
 # A tree that never comes to rest has no image.
 ROUNDS = 12
-NEEDS = "it needs "
+# So often modules are left out one by one for the order; then all that come behind the first that is left out.
+ATTEMPTS = 3
 
 
 @dataclass
@@ -69,6 +71,7 @@ class Audit:
         self._plainly: tuple[list[str], dict[str, Any]] | None = None
         # What differs between processes that import the same.
         self._own: set[str] = set()
+        self._attempts = 0
         self._environment = {**environment, "PYTHONHASHSEED": environment.get("PYTHONHASHSEED", "0")}
         self._trials = Trials(words, directory, self._environment, script)
 
@@ -105,7 +108,7 @@ class Audit:
             differ = self._by_differences(differing, verdict, renewed)
             refused = {name: why for name, why in differ.items() if name not in used} | refused
             if not refused:
-                refused = self._by_order(verdict)
+                refused = self._by_order(verdict, seen["edges"])
             if not refused:
                 refuse_fork_handlers(asked)
                 self._fill(verdict, asked, seen)
@@ -134,27 +137,21 @@ class Audit:
         bound = [name for name, cause in asked.asked if cause == hazards.CORES and seen["bound"]]
         return refused | dict.fromkeys(bound, "it binds the process to processors")
 
-    def _by_order(self, verdict: Verdict) -> dict[str, str]:
+    def _by_order(self, verdict: Verdict, edges: Iterable[tuple[str, str]]) -> dict[str, str]:
         """What may not be imported before those that are left out: a start does so.
 
         Either comes out otherwise then, or has another one come out so, whatever was set in the interpreter included.
         """
         names, plainly = self._plainly or ([], {})
-        place = {name: number for number, name in enumerate(names)}
-        left_out = [name for name in names if name not in {*verdict.modules}]
-        if not left_out or place[left_out[0]] >= len(verdict.modules):
+        if verdict.modules == names[: len(verdict.modules)]:
             return {}
         trial = self._trials.begin([*verdict.modules, *names], **AS_GIVEN, order=plainly["there"])
         differing = of_another_order(plainly, trial, self._own)
         if not differing:
             return {}
-        owners = {path.partition(":")[0] for path in differing}
-        others = {name for name in owners.intersection(verdict.modules) if place[name] > place[left_out[0]]}
-        if others:
-            return dict.fromkeys(others, f"it is another one without {left_out[0]}")
-        first = min(owners.intersection(left_out), key=place.__getitem__, default=left_out[0])
-        behind = (name for name in verdict.modules if place[name] > place[first])
-        return dict.fromkeys(behind, f"{first} comes before it, and would see it")
+        self._attempts += 1
+        order = Order(names, verdict.modules, verdict.left_out, edges)
+        return order.refused(differing, self._moving) if self._attempts <= ATTEMPTS else order.behind_first()
 
     def _by_causes(self, asked: causes.Causes, differing: Differences, renewing: set[str]) -> dict[str, str]:
         """``renewing``: modules whose after_start renews something: what it asks for again is answered."""
@@ -194,19 +191,9 @@ class Audit:
         if self._script:
             said = (f"{'the script' if name == SCRIPT else name}: {why}" for name, why in sorted(refused.items()))
             raise Refused(f"before at_image() there is what an image cannot hold: {'; '.join(said)}")
-        users: dict[str, set[str]] = {}
-        for importer, imported in edges:
-            users.setdefault(imported, set()).add(importer)
-        before, known, waiting = set(verdict.modules), len(verdict.left_out), dict(refused)
+        known = len(verdict.left_out)
         verdict.generators = []
-        while waiting:
-            name, why = waiting.popitem()
-            if not name or name in verdict.left_out:
-                continue
-            verdict.left_out[name] = why
-            inside = {other for other in before if other.startswith(name + ".")}
-            for user in users.get(name, set()) | inside:
-                waiting.setdefault(user, f"{NEEDS}{name}")
+        verdict.left_out.update(with_users(refused, verdict.modules, verdict.left_out, edges))
         for name in sorted(self._moving.intersection(verdict.left_out)):
             # What is imported behind it may be another module where it was executed.
             raise Refused(f"{name} changes how modules are found, and is in no image: {verdict.left_out[name]}")

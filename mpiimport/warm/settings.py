@@ -19,7 +19,15 @@ QUESTIONS: dict[str, Callable[[Any], object]] = {
 
 def settings(modules: set[str]) -> dict[str, str]:
     """Return them by the names of what was asked, behind a colon. ``modules``: those that are there."""
-    return {f":{name}": f"{ask(sys.modules[name])}" for name, ask in QUESTIONS.items() if name in modules}
+    return {f":{name}": _answer(ask, sys.modules[name]) for name, ask in QUESTIONS.items() if name in modules}
+
+
+def _answer(ask: Callable[[Any], object], module: Any) -> str:
+    """Return what a module says; one of the program's may have the name."""
+    try:
+        return f"{ask(module)}"
+    except Exception as exc:
+        return f"{type(exc).__name__}"
 
 
 def _name(handler: object) -> str:
