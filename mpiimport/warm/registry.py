@@ -66,6 +66,7 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("joblib._multiprocessing_helpers", ENTROPY): "temporary_names",
     ("joblib._multiprocessing_helpers", NUMBER): "temporary_names",
     ("joblib._multiprocessing_helpers", DRAWN): "temporary_names",
+    ("sympy.core.symbol", DRAWN): "sympy",
     # Whether the system has the protocol: in another namespace of the network it may not.
     ("urllib3.util.connection", NETWORK): "urllib3",
     # A child seeds its generators when it first uses them, and so does each start.
