@@ -33,7 +33,7 @@ def faulty(*arguments):
 setattr(owner, {piece!r}, faulty)
 store.Store.join = lambda directory: None if rank == {apart} else join(directory)
 from mpiimport.runtime.startup.command import prepare_command
-with prepare_command([sys.executable], sys.argv[1:], False, lambda: None) as execution:
+with prepare_command([sys.executable], sys.argv[1:], False, lambda: None, True) as execution:
     execution.begin()()
 """
 
