@@ -69,8 +69,8 @@ class Audit:
         self._moving: set[str] = set()
         # All that can be imported, in the program's order, and what was seen of a process that has done so.
         self._plainly: tuple[list[str], dict[str, Any]] | None = None
-        # What differs between processes that import the same.
-        self._own: set[str] = set()
+        # What differs between processes that import the same, and are told the same.
+        self._chance: set[str] = set()
         self._attempts = 0
         self._environment = {**environment, "PYTHONHASHSEED": environment.get("PYTHONHASHSEED", "0")}
         self._trials = Trials(words, directory, self._environment, script)
@@ -96,7 +96,7 @@ class Audit:
                 raise Refused(f"the script does not come to at_image(): {seen['failure']}")
             begin = functools.partial(self._trials.begin, verdict.modules)
             differing = compare(begin, self._processors, self._environment)
-            self._own |= differing.all
+            self._chance |= differing.chance
             self._plainly = self._plainly or (verdict.modules, differing.second)
             refuse_deliberate_seeds(set(seen["there"]), differing.drawn)
             renewed = set(seen["renewed"])
@@ -146,7 +146,7 @@ class Audit:
         if verdict.modules == names[: len(verdict.modules)]:
             return {}
         trial = self._trials.begin([*verdict.modules, *names], **AS_GIVEN, order=plainly["there"])
-        differing = of_another_order(plainly, trial, self._own)
+        differing = of_another_order(plainly, trial, self._chance)
         if not differing:
             return {}
         self._attempts += 1

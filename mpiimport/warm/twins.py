@@ -43,14 +43,15 @@ ELEMENT = re.compile(r"(.*)\[\d+\]")
 class Differences:
     """Paths, as graph.py writes them. ``own``: another value in each process, or with another rank or directory;
     ``drawn``: those of them with another value in each process that is told the same; ``values``: what the first twin
-    has at each; ``second``: all that was seen of that twin; ``all``: whatever differs, an order of addresses as well.
+    has at each; ``second``: all that was seen of that twin; ``chance``: whatever differs from it in a process that is
+    told the same.
     """
 
     own: set[str] = field(default_factory=set)
     drawn: set[str] = field(default_factory=set)
     values: State = field(default_factory=dict)
     second: dict[str, Any] = field(default_factory=dict)
-    all: set[str] = field(default_factory=set)
+    chance: set[str] = field(default_factory=set)
 
     def generators_of(self, name: str) -> list[tuple[str, str]]:
         """Return the generators of random numbers that a module names, (module, name), if the system gives their seeds.
@@ -66,17 +67,17 @@ class Differences:
         return value[1:-1] if value.startswith("<") and value.endswith(">") else ""
 
 
-def of_another_order(plainly: dict[str, Any], trial: Trial, own: set[str]) -> set[str]:
+def of_another_order(plainly: dict[str, Any], trial: Trial, chance: set[str]) -> set[str]:
     """Return what differs where modules are imported in another order: paths, with a module's name at their begin.
 
-    ``plainly``: what was seen of a twin that is told the same; ``own``: what differs in the same order, too.
+    ``plainly``: what was seen of a twin that is told the same; ``chance``: what differs in the same order, too.
     """
     try:
         seen = trial.seen()
     finally:
         trial.end()
     state: State = plainly["state"]
-    known = {_blurred(path) for path in own}
+    known = {_blurred(path) for path in chance}
     found = {
         path
         for path in _unlike(state, seen["state"])
@@ -121,11 +122,10 @@ def compare(begin: Callable[..., Trial], processors: list[int], environment: Map
     second, fourth = _seen(begin, AS_GIVEN, other)
     drawn = _unlike(first["state"], second["state"])
     own = _unlike(third["state"], fourth["state"]) | drawn
-    differing = {*own}
     if all(map(_is_watched, _generators(drawn, first["state"]).items())):
         own -= _reordered([each["state"] for each in (first, second, third, fourth)], own)
     # What differs between the second and the third alone follows from the number of processors, which is in the key.
-    return Differences(own, own & drawn, first["state"], second, differing)
+    return Differences(own, own & drawn, first["state"], second, drawn)
 
 
 def _seen(begin: Callable[..., Trial], *changes: dict[str, Any]) -> list[dict[str, Any]]:
