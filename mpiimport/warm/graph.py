@@ -128,6 +128,8 @@ class Graph:
             self.values[path] += f" {digest(_text_of_code(value.__code__))}"
             yield from ((f".{name}", getattr(value, name)) for name in FUNCTION_PARTS)
         elif issubclass(kind, type):
+            bases = type.__getattribute__(value, "__bases__")
+            yield ".__bases__", " ".join(type.__getattribute__(each, "__qualname__") for each in bases)
             yield from self._items(type.__getattribute__(value, "__dict__"))
         elif kind.__name__ == "ndarray" and value.dtype.hasobject:
             yield from ((f"[{number}]", part) for number, part in enumerate(value.flat))

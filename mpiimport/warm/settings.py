@@ -6,7 +6,7 @@ from typing import Any
 
 # Asked of a module if imports have left it. All have an answer of one line that has no address.
 QUESTIONS: dict[str, Callable[[Any], object]] = {
-    "sys": lambda sys: (sys.getrecursionlimit(), sys.getswitchinterval(), sys.getdlopenflags()),
+    "sys": lambda sys: (sys.getrecursionlimit(), sys.getswitchinterval(), sys.getdlopenflags(), most_digits(sys)),
     "gc": lambda gc: (gc.get_threshold(), gc.isenabled()),
     "_locale": lambda locale: locale.setlocale(locale.LC_ALL),
     "decimal": lambda decimal: decimal.getcontext(),
@@ -15,6 +15,11 @@ QUESTIONS: dict[str, Callable[[Any], object]] = {
     "_csv": lambda csv: (csv.field_size_limit(), csv.list_dialects()),
     "_signal": lambda signal: [_name(signal.getsignal(number)) for number in range(1, signal.NSIG)],
 }
+
+
+def most_digits(sys: Any) -> int:
+    """Return how many digits of a number are read; early releases of 3.10 have no limit."""
+    return int(getattr(sys, "get_int_max_str_digits", int)())
 
 
 def settings(modules: set[str]) -> dict[str, str]:

@@ -122,10 +122,12 @@ def compare(begin: Callable[..., Trial], processors: list[int], environment: Map
     second, fourth = _seen(begin, AS_GIVEN, other)
     drawn = _unlike(first["state"], second["state"])
     own = _unlike(third["state"], fourth["state"]) | drawn
+    # An order by addresses is another one by other variables and imports, too.
+    chance = drawn | {path for path in own if ELEMENT.fullmatch(path)}
     if all(map(_is_watched, _generators(drawn, first["state"]).items())):
         own -= _reordered([each["state"] for each in (first, second, third, fourth)], own)
     # What differs between the second and the third alone follows from the number of processors, which is in the key.
-    return Differences(own, own & drawn, first["state"], second, drawn)
+    return Differences(own, own & drawn, first["state"], second, chance)
 
 
 def _seen(begin: Callable[..., Trial], *changes: dict[str, Any]) -> list[dict[str, Any]]:

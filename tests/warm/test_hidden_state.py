@@ -484,6 +484,14 @@ USED_ELSEWHERE = {
     ),
     "recursion": ("import sys, third\nsys.setrecursionlimit(500 + third.VALUES[0])", "sys.getrecursionlimit()"),
     "collector": ("import gc, third\ngc.set_threshold(900 + third.VALUES[0])", "__import__('gc').get_threshold()"),
+    "digits": (
+        "import sys, third\nsys.set_int_max_str_digits(900 + third.VALUES[0])",
+        "sys.get_int_max_str_digits()",
+    ),
+    "base of a class": (
+        "import third\nclass Mine(list if third.VALUES[0] == 1 else dict): pass\nthird.Mine = Mine",
+        "third.Mine.__bases__",
+    ),
     "filter": (
         "import warnings, third\nwarnings.simplefilter('error' if third.VALUES[0] == 3 else 'ignore')",
         "__import__('warnings').filters[0][0]",
