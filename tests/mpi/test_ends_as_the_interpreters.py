@@ -54,30 +54,28 @@ print("of the program", sys.stdout is sys.__stdout__)
 """
 
 
-def ended(job: Job, door: str, *words: str | Path, flags: tuple[str, ...] = ()) -> tuple[int, str, str]:
-    """How a program ends that is no rank: its status, negative for a signal, and what it prints."""
+def run(
+    job: Job, door: str, flags: tuple[str, ...], *words: str | Path, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a program that is no rank. ``flags``: of the interpreter; ``options``: of ``subprocess.run``."""
     python, *ours = job.python(door)
     # The same package for all doors, which shows in no program's path.
     variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(job.prefix / "lib"), "TERM": "dumb"}
-    done = subprocess.run(
-        [python, *flags, *ours, *map(str, words)],
-        env=variables,
-        cwd=job.directory,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        input="print('asked', 1 + 1, '__file__' in globals())\n",
-    )
+    command = [python, *flags, *ours, *map(str, words)]
+    options |= {"stdout": subprocess.PIPE, "text": True, "timeout": 60}
+    return subprocess.run(command, env=variables, cwd=job.directory, check=False, **options)
+
+
+def ended(job: Job, door: str, *words: str | Path, flags: tuple[str, ...] = ()) -> tuple[int, str, str]:
+    """How a program ends that is no rank: its status, negative for a signal, and what it prints."""
+    asked = "print('asked', 1 + 1, '__file__' in globals())\n"
+    done = run(job, door, flags, *words, input=asked, stderr=subprocess.PIPE)
     return done.returncode, done.stdout, done.stderr
 
 
 def in_order(job: Job, door: str, text: str, *words: str | Path) -> str:
     """What a program writes to both streams, which are one pipe."""
-    python, *ours = job.python(door)
-    variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(job.prefix / "lib"), "TERM": "dumb"}
-    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "timeout": 60}
-    command = [python, *ours, *map(str, words)]
-    return str(subprocess.run(command, env=variables, cwd=job.directory, input=text, **options).stdout)
+    return run(job, door, (), *words, input=text, stderr=subprocess.STDOUT).stdout
 
 
 @pytest.fixture(

@@ -423,15 +423,18 @@ CHANGES = {
 }
 
 
+def with_one_left_out(warm: Warm, name: str, left_out: str, plant: str, shown: str) -> str:
+    """A script that imports a module which is left out, then ``plant``, and prints what is ``shown``."""
+    warm.module("third", "VALUES = [1, 2]\ndef function(): return 7")
+    warm.module(name, "import os\nPID = os.getpid()\n" + left_out)
+    warm.module("plant", plant)
+    return warm.script(f"import csv, third\nimport {name}\nimport plant\nimport os, sys\nprint({shown})")
+
+
 @pytest.mark.parametrize("name", but_everyday(CHANGES, {"context", "base"}))
 def test_what_is_another_module_behind_one_that_is_left_out_is_left_out_too(warm: Warm, name: str) -> None:
-    changes, depends = CHANGES[name]
-    warm.module("third", "VALUES = [1, 2]\ndef function(): return 7")
-    warm.module("changing", "import os\nPID = os.getpid()\n" + changes)
-    warm.module("plant", depends)
-    script = warm.script(
-        "import csv\nimport changing\nimport plant\nprint(plant.VALUE() if callable(plant.VALUE) else plant.VALUE)"
-    )
+    shown = "plant.VALUE() if callable(plant.VALUE) else plant.VALUE"
+    script = with_one_left_out(warm, "changing", *CHANGES[name], shown)
     said = warm.bake(script)
     assert "left out changing: " in said and AND_PLANT.search(said), said
     assert warm.start_warm(script).stdout == warm.plain(script).stdout
@@ -463,11 +466,7 @@ SEEN_BEFORE = {
 
 @pytest.mark.parametrize("name", but_everyday(SEEN_BEFORE, {"precision", "modules", "warnings"}))
 def test_what_comes_behind_one_that_is_left_out_is_not_seen_by_it(warm: Warm, name: str) -> None:
-    sees, changes = SEEN_BEFORE[name]
-    warm.module("third", "VALUES = [1, 2]\ndef function(): return 7")
-    warm.module("seeing", "import os\nPID = os.getpid()\n" + sees)
-    warm.module("plant", changes)
-    script = warm.script("import csv, third\nimport seeing\nimport plant\nprint(seeing.VALUE)")
+    script = with_one_left_out(warm, "seeing", *SEEN_BEFORE[name], "seeing.VALUE")
     said = warm.bake(script)
     assert "left out seeing: " in said and AND_PLANT.search(said), said
     warm_start, plain = warm.start_warm(script), warm.plain(script)
@@ -505,11 +504,7 @@ USED_ELSEWHERE = {
 
 @pytest.mark.parametrize("name", but_everyday(USED_ELSEWHERE, {"attribute of another module", "precision", "filter"}))
 def test_what_is_set_by_what_one_that_is_left_out_has_set(warm: Warm, name: str) -> None:
-    uses, shown = USED_ELSEWHERE[name]
-    warm.module("third", "VALUES = [1, 2]")
-    warm.module("changing", "import os\nPID = os.getpid()\n" + OTHER_VALUES)
-    warm.module("plant", uses)
-    script = warm.script(f"import csv, third\nimport changing\nimport plant\nimport os, sys\nprint({shown})")
+    script = with_one_left_out(warm, "changing", OTHER_VALUES, *USED_ELSEWHERE[name])
     warm.bake(script)
     assert warm.start_warm(script).stdout == warm.plain(script).stdout
 
