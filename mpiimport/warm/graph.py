@@ -110,12 +110,9 @@ class Graph:
         """Yield what a value leads to, each with what tells it from the others."""
         kind = type(value)
         state = state_of_generator(value)
-        if kind in (dict, list, tuple, set, frozenset, deque) or not issubclass(kind, CONTAINERS):
-            names = None
-        else:
+        if kind not in CONTAINERS and issubclass(kind, CONTAINERS):
             names = self._attributes(value)
-        if type(names) is dict:
-            yield from self._items(names)
+            yield from self._items(names) if type(names) is dict else ()
         if state is not None:
             self.values[path] = f"{GENERATOR}{kind.__module__} {digest(repr(state))}"
         elif issubclass(kind, dict | types.MappingProxyType):
@@ -230,8 +227,14 @@ def state_of_generator(value: Any) -> Any:
 
 def _text_of_code(code: types.CodeType) -> str:
     """Return what a function does, as text: its code, and the constants and names in it."""
-    constants = [_text_of_code(each) if isinstance(each, types.CodeType) else repr(each) for each in code.co_consts]
-    return f"{code.co_code!r} {code.co_names} {constants}"
+    return f"{code.co_code!r} {code.co_names} {[*map(_text_of_constant, code.co_consts)]}"
+
+
+def _text_of_constant(value: Any) -> str:
+    if isinstance(value, types.CodeType):
+        return _text_of_code(value)
+    # In a set, the order follows from the secret of hashes.
+    return repr(sorted(map(repr, value)) if isinstance(value, frozenset) else value)
 
 
 def _content(array: Any) -> Any:
