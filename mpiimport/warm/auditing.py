@@ -98,6 +98,23 @@ def name_host(name: str) -> "list[str]":
     return told
 
 
+def note_exit_handlers() -> "list[str]":
+    """Return a list that will have who registers what to be called at exit, in order."""
+    import atexit
+
+    module: Any = atexit
+    handlers: list[str] = []
+    function = module.register
+
+    def register(handler: "Any", *arguments: "Any", **named: "Any") -> "Any":
+        caller = sys._getframe(1).f_globals.get("__name__")
+        handlers.append(f"{caller}:{getattr(handler, '__qualname__', type(handler))}")
+        return function(handler, *arguments, **named)
+
+    module.register = register
+    return handlers
+
+
 def audit() -> None:
     """Import what the plan names, and write what was seen."""
     import marshal
@@ -128,6 +145,7 @@ def audit() -> None:
         frames: Any = load(plan["package"], "mpiimport.warm.frames")
         frames.Frames(witness).watch(freeze)
     told = name_host(plan["host"]) if plan["way"] == "state" else []
+    handlers = note_exit_handlers() if plan["way"] == "state" else []
     mask = posix.sched_getaffinity(0)
     failed, failure = do(plan, witness)
     there = set(sys.modules)
@@ -151,13 +169,14 @@ def audit() -> None:
         from mpiimport.warm.settings import settings
 
         sys.path.remove(plan["package"])
-        # The question is not one of the modules' differences.
+        found["settings"] = {**settings(before), ":atexit": " ".join(handlers)}
+        # The questions are none of the modules' differences.
         told.clear()
+        handlers.clear()
         # Who has left one is left out; this one would see all that the graph does.
         sys.setprofile(None)
         sys.settrace(None)
         left_out = {*set(sys.modules).difference(before), *(() if plan["script"] else {"__main__"})}
-        found["settings"] = settings(before)
         found["state"] = graph.Graph(left_out, plan["order"]).values
     with open(plan["output"], "wb") as stream:
         marshal.dump(found, stream)

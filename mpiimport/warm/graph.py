@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from .contents import held, in_slots, keys_of, state_of_generator, told
 from .lazy_modules import is_waiting
 
 HEX = re.compile(r"0x([0-9a-f]{6,})")
@@ -31,13 +32,16 @@ BARE: dict[type, Any] = {
 PASSED_OVER: tuple[type, ...] = (types.CodeType, types.FrameType, types.TracebackType, types.ModuleType)
 CONTAINERS = (dict, list, tuple, set, frozenset)
 FUNCTION_PARTS = ("__defaults__", "__kwdefaults__", "__closure__", "__dict__")
-# Modules with classes of C that tell all of their objects by repr.
-TOLD = {"decimal", "datetime"}
 # Of a module: what the import system keeps of where it comes from.
 OF_IMPORTS = {"__builtins__", "__loader__", "__spec__", "__cached__"}
+# Modules whose objects are kept and shared, as chance will have it.
+OF_TYPES = {"types", "typing"}
+# In a path: of an object that nothing else tells from those of its name.
+NUMBER = re.compile(r" \d+(?=[}\]])")
 GENERATOR = "generator "
+# Ends the path of what tells in which order a mapping has its keys.
+ORDER = "<order>"
 LONGEST = 1000
-LONG_DOUBLES = ("g", "G")
 
 
 class Graph:
@@ -48,14 +52,13 @@ class Graph:
         which paths begin before they begin from others."""
         self.values: dict[str, str] = {}
         self._ranges = _mapped()
-        self._seen: dict[int, object] = {}
+        self._seen: dict[int, tuple[str, object]] = {}
         self._waiting: deque[tuple[str, Any]] = deque()
         self._proxies: dict[type, bool] = {}
         names = [name for name in dict.fromkeys([*order, *sys.modules]) if name in sys.modules and name not in left_out]
         modules = {name: each for name in names if not is_waiting(each := sys.modules[name])}
-        for module in modules.values():
-            self._seen[id(module)] = module
-            self._seen[id(getattr(module, "__dict__", None))] = module
+        for name, module in modules.items():
+            self._seen[id(module)] = self._seen[id(getattr(module, "__dict__", None))] = name, module
         for name, module in modules.items():
             for key, value in sorted(getattr(module, "__dict__", {}).items(), key=lambda item: str(item[0])):
                 if key not in OF_IMPORTS:
@@ -69,10 +72,21 @@ class Graph:
         plain = self._plain(value)
         if plain is not None:
             self.values[path] = plain
-        elif not issubclass(kind, PASSED_OVER) and id(value) not in self._seen:
-            self._seen[id(value)] = value
+        elif issubclass(kind, PASSED_OVER):
+            return
+        elif id(value) in self._seen:
+            if not path.endswith("}") and kind.__module__ not in OF_TYPES:
+                self.values[path] = self._known(value)
+        else:
+            self._seen[id(value)] = path, value
             self.values[path] = f"<{kind.__module__}.{kind.__qualname__}>"
             self._waiting.append((path, value))
+
+    def _known(self, value: Any) -> str:
+        """Return what tells a value that was found before: where that was, or its parts if it is constant."""
+        if type(value) in (tuple, frozenset):
+            return f"{type(value).__name__} {digest(self._name(value))}"
+        return f"is {NUMBER.sub('', self._seen[id(value)][0])}"
 
     def _plain(self, value: Any) -> "str | None":
         """Return the text of a number or string, of classes derived from theirs as well; None for all else."""
@@ -116,6 +130,7 @@ class Graph:
         if state is not None:
             self.values[path] = f"{GENERATOR}{kind.__module__} {digest(repr(state))}"
         elif issubclass(kind, dict | types.MappingProxyType):
+            yield ORDER, digest(" ".join(map(self._name, keys_of(value))))
             yield from self._items(value)
         elif kind in (list, tuple, deque) or issubclass(kind, list | tuple):
             yield from ((f"[{number}]", part) for number, part in enumerate(tuple(value)))
@@ -127,15 +142,16 @@ class Graph:
         elif issubclass(kind, type):
             bases = type.__getattribute__(value, "__bases__")
             yield ".__bases__", " ".join(type.__getattribute__(each, "__qualname__") for each in bases)
+            if not issubclass(value, BaseException):
+                yield f".__subclasses__(){ORDER}", digest(" ".join(map(self._name, type.__subclasses__(value))))
             yield from self._items(type.__getattribute__(value, "__dict__"))
         elif kind.__name__ == "ndarray" and value.dtype.hasobject:
             yield from ((f"[{number}]", part) for number, part in enumerate(value.flat))
-        elif kind.__module__ in TOLD:
-            self.values[path] += f" {value!r}"
-        elif kind is bytearray or kind.__name__ in ("ndarray", "array"):
-            self.values[path] += f" {digest(repr(bytes(value) if kind is bytearray else _content(value)))}"
         else:
+            content = told(value)
+            self.values[path] += "" if content is None else f" {digest(repr(content))}"
             yield from self._of_object(value)
+        yield from held(value)
 
     def _of_object(self, value: Any) -> Iterator[tuple[str, Any]]:
         names = self._attributes(value)
@@ -172,12 +188,15 @@ class Graph:
         if self._is_proxy(type(value)):
             name = ""
         elif callable(value):
-            name = getattr(value, "__qualname__", getattr(value, "__name__", ""))
+            name = (
+                f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', getattr(value, '__name__', ''))}"
+            )
         else:
             # Elements of a set lie in the order of their addresses, if nothing else tells one from another.
             parts = self._attributes(value)
-            plain = parts.items() if type(parts) is dict else ()
-            name = " ".join(f"{key}={blind(self._text(part))}" for key, part in plain if type(part) in PLAIN)
+            named = parts if type(parts) is dict else {}
+            named = {**named, **in_slots(value)}
+            name = " ".join(f"{key}={blind(self._text(part))}" for key, part in named.items() if type(part) in PLAIN)
         return f"{type(value).__qualname__} {name}"
 
     def _attributes(self, value: Any) -> Any:
@@ -210,21 +229,6 @@ def digest(text: str) -> str:
     return f"{zlib.crc32(text.encode(errors='surrogatepass')):08x}"
 
 
-def state_of_generator(value: Any) -> Any:
-    """Return the state of a generator of random numbers, as something with a repr; None for all else."""
-    kind = type(value)
-    if kind.__module__ == "random" and kind.__name__ == "Random":
-        return value.getstate()
-    if kind.__module__ == "torch._C" and kind.__name__ == "Generator":
-        return bytes(value.get_state().tolist())
-    if kind.__module__.startswith("numpy.random"):
-        if kind.__name__ == "Generator":
-            return repr(value.bit_generator.state)
-        if kind.__name__ == "RandomState":
-            return repr(value.get_state(legacy=False)["state"]["key"].tobytes())
-    return None
-
-
 def _text_of_code(code: types.CodeType) -> str:
     """Return what a function does, as text: its code, and the constants and names in it."""
     return f"{code.co_code!r} {code.co_names} {[*map(_text_of_constant, code.co_consts)]}"
@@ -235,11 +239,6 @@ def _text_of_constant(value: Any) -> str:
         return _text_of_code(value)
     # In a set, the order follows from the secret of hashes.
     return repr(sorted(map(repr, value)) if isinstance(value, frozenset) else value)
-
-
-def _content(array: Any) -> Any:
-    """Return what an array holds. Between numbers of long double is memory without a meaning."""
-    return array.tolist() if getattr(getattr(array, "dtype", None), "char", "") in LONG_DOUBLES else array.tobytes()
 
 
 def _mapped() -> list[tuple[int, int]]:

@@ -15,12 +15,13 @@ it may have been drawn: of some generators nobody sees that, and of the others i
 import os
 import re
 import signal
+import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .graph import GENERATOR, are_alike, blind
+from .graph import GENERATOR, ORDER, are_alike, blind
 from .registry import FREE, OURS, SEEDED_ANEW, counts, is_free
 from .trials import Trial, begin_child
 
@@ -29,8 +30,11 @@ State = dict[str, str]
 OF_LAUNCHERS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGUSR1, signal.SIGUSR2)
 # Of these nobody knows what they have; and the code that packages of Cython share is of the first one.
 UNKNOWN = {"<functools._lru_cache_wrapper>", "<_frozen_importlib.ModuleSpec>"}
+# Types are kept where they are first used, with all that they are made of.
+SHARED = ("<typing.", "<types.GenericAlias", "<types.UnionType")
 CACHES = re.compile(
-    r"\._abc_impl<|^(typing:_cleanups|re:_cache2?|sys:path_importer_cache|linecache:cache)|(^|\.)_cyutility:"
+    r"\._abc_impl<|\._cache\[\d+\]$|(^|\.)_cyutility:|^numpy\._core\.getlimits:iinfo\._m(ax|in)_vals"
+    r"|^(typing:_cleanups|re:_cache2?|sys:path_importer_cache|linecache:cache)"
 )
 LAST = re.compile(r"(<\d+>|\.[^.<>\[\]{}]*|\[[^\]]*\]|\{[^}]*\})$")
 NUMBERS = re.compile(r"[0-9a-f]{4,}|\d+")
@@ -76,25 +80,33 @@ def of_another_order(plainly: dict[str, Any], trial: Trial, chance: set[str]) ->
         seen = trial.seen()
     finally:
         trial.end()
-    state: State = plainly["state"]
+    values: State = {**seen["state"], **plainly["state"]}
     known = {_blurred(path) for path in chance}
     found = {
         path
-        for path in _unlike(state, seen["state"])
-        if not (_blurred(path) in known or CACHES.search(path) or _is_in(path, state, UNKNOWN) or counts(path))
+        for path in _unlike(plainly["state"], seen["state"])
+        if not (_blurred(path) in known or _says_nothing(path) or _is_in(path, values) or counts(path))
     }
     found |= _unlike(plainly["settings"], seen["settings"])
     found |= {f"{name}:" for name in {*plainly["failed"]} ^ {*seen["failed"]}}
     return found | ({"sys:stdout"} if plainly["lines"] != seen["lines"] else set())
 
 
-def _is_in(path: str, state: State, kinds: Collection[str]) -> bool:
-    """Tell whether a path leads through an object of one of some classes."""
-    while match := LAST.search(path):
+def _says_nothing(path: str) -> bool:
+    """Tell whether at a path there is what others may have at will: a cache, or an order that nobody goes by."""
+    if CACHES.search(path) or not path.endswith(ORDER):
+        return CACHES.search(path) is not None
+    return "cache" in path.lower() or path.partition(":")[0].partition(".")[0] in sys.stdlib_module_names
+
+
+def _is_in(path: str, values: State) -> bool:
+    """Tell whether a path leads through an object of which nobody knows what it has, or through a type."""
+    while values.get(path) not in UNKNOWN and not values.get(path, "").startswith(SHARED):
+        match = LAST.search(path)
+        if not match:
+            return False
         path = path[: match.start()]
-        if state.get(path) in kinds:
-            return True
-    return False
+    return True
 
 
 def _blurred(path: str) -> str:
@@ -122,8 +134,10 @@ def compare(begin: Callable[..., Trial], processors: list[int], environment: Map
     second, fourth = _seen(begin, AS_GIVEN, other)
     drawn = _unlike(first["state"], second["state"])
     own = _unlike(third["state"], fourth["state"]) | drawn
+    orders = {path for path in own if path.endswith(ORDER)}
     # An order by addresses is another one by other variables and imports, too.
-    chance = drawn | {path for path in own if ELEMENT.fullmatch(path)}
+    chance = drawn | {path for path in own if ELEMENT.fullmatch(path)} | orders
+    own, drawn = own - orders, drawn - orders
     if all(map(_is_watched, _generators(drawn, first["state"]).items())):
         own -= _reordered([each["state"] for each in (first, second, third, fourth)], own)
     # What differs between the second and the third alone follows from the number of processors, which is in the key.

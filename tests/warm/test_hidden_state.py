@@ -499,12 +499,58 @@ USED_ELSEWHERE = {
         "import random, third\nthird.generator = random.Random(third.VALUES[0])",
         "third.generator.random()",
     ),
+    "stream": ("import io, third\nthird.it = io.StringIO('abcd'); third.it.seek(third.VALUES[0])", "third.it.read()"),
+    "iterator": ("import third\nthird.it = iter('abcd'); [next(third.it) for _ in third.VALUES[1:3]]", "[*third.it]"),
+    "hash": (
+        "import hashlib, third\nthird.it = hashlib.sha256(bytes(third.VALUES))",
+        "third.it.hexdigest()",
+    ),
+    "number of C": ("import ctypes, third\nthird.it = ctypes.c_int(third.VALUES[0])", "third.it.value"),
+    "memory of C": (
+        "import ctypes, third\nthird.it = (ctypes.c_byte * 2)(*third.VALUES)",
+        "[*third.it]",
+    ),
+    "context": (
+        "import contextvars, third\nthird.it = contextvars.ContextVar('it')\nthird.it.set(third.VALUES[0])",
+        "third.it.get()",
+    ),
+    "length": ("import collections, third\nthird.it = collections.deque(maxlen=third.VALUES[0])", "third.it.maxlen"),
+    "factory": (
+        "import collections, third\nthird.it = collections.defaultdict(list if third.VALUES[0] == 3 else dict)",
+        "third.it[0]",
+    ),
+    "pattern": ("import re, third\nthird.it = re.compile(f'{third.VALUES[0]}')", "third.it.search('123').span()"),
+    "virtual base": (
+        "import abc, third\nclass It(abc.ABC): pass\nIt.register(int if third.VALUES[0] == 3 else str)\nthird.It = It",
+        "isinstance(1, third.It)",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", but_everyday(USED_ELSEWHERE, {"attribute of another module", "precision", "filter"}))
 def test_what_is_set_by_what_one_that_is_left_out_has_set(warm: Warm, name: str) -> None:
     script = with_one_left_out(warm, "changing", OTHER_VALUES, *USED_ELSEWHERE[name])
+    warm.bake(script)
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+
+
+# How a module says that it is there, which others go through in order.
+REGISTRIES = {
+    "mapping": ("third.NAMES[__name__] = 1", "[*third.NAMES]"),
+    "subclasses": ("KIND = type(__name__, (third.Base,), {})", "third.Base.__subclasses__()"),
+    "exit handlers": ("import atexit\natexit.register(print, __name__)", "1"),
+}
+
+
+@pytest.mark.parametrize("name", REGISTRIES)
+def test_modules_are_registered_in_the_order_of_the_program(warm: Warm, name: str) -> None:
+    register, shown = REGISTRIES[name]
+    warm.module("third", "NAMES = {}\nclass Base: pass")
+    names = ["one", "two", "three", "four"]
+    for number, module in enumerate(names):
+        left_out = "import os\nPID = os.getpid()\n" if number % 2 else ""
+        warm.module(module, f"import third\n{left_out}{register}")
+    script = warm.script(f"import csv, third, {', '.join(names)}\nprint({shown})")
     warm.bake(script)
     assert warm.start_warm(script).stdout == warm.plain(script).stdout
 

@@ -1,0 +1,113 @@
+"""What objects of classes of C hold, where neither their attributes nor the collector of garbage show it.
+
+Nothing changes in an object that is asked.
+"""
+
+import _abc  # type: ignore[import-not-found]
+import operator
+import sys
+import types
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+# Between numbers of long double is memory without a meaning.
+LONG_DOUBLES = ("g", "G")
+
+
+def _of_array(array: Any) -> object:
+    if array.dtype.hasobject:
+        return None
+    return array.tolist() if array.dtype.char in LONG_DOUBLES else array.tobytes()
+
+
+# Name of a class -> what tells one of its objects from another, as something with a repr.
+TELLS: dict[str, Callable[[Any], object]] = {
+    "_io.BytesIO": lambda stream: (stream.tell(), stream.getvalue()),
+    "_io.StringIO": lambda stream: (stream.tell(), stream.getvalue()),
+    "_struct.Struct": lambda struct: struct.format,
+    "array.array": lambda array: (array.typecode, array.tobytes()),
+    "builtins.bytearray": bytes,
+    "builtins.generator": lambda generator: generator.gi_frame and generator.gi_frame.f_lasti,
+    "itertools.count": repr,
+    "numpy.ndarray": _of_array,
+    "re.Pattern": lambda pattern: (pattern.pattern, pattern.flags),
+    "weakref.ReferenceType": lambda reference: reference() is None,
+}
+# Modules with classes of C that tell all of their objects by repr.
+TOLD = {"decimal", "datetime"}
+# Of ctypes: what is larger is not looked at, in bytes; and that of an address.
+MOST, WORD = 1 << 14, 8
+
+
+def told(value: Any) -> object:
+    """Return what an object of C holds, as something with a repr; None if nothing is known."""
+    kind = type(value)
+    tell = TELLS.get(f"{kind.__module__}.{kind.__qualname__}")
+    if tell:
+        return tell(value)
+    if kind.__module__ in TOLD:
+        return value
+    if kind.__module__ == "builtins" and kind.__name__.endswith("iterator"):
+        return operator.length_hint(value, -1)
+    if kind.__module__.startswith("_") and hasattr(kind, "hexdigest"):
+        return value.hexdigest()
+    return None
+
+
+def held(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what an object of C leads to, each with what tells it from the others."""
+    kind = type(value)
+    if issubclass(kind, deque):
+        yield ".maxlen", value.maxlen
+    elif issubclass(kind, defaultdict):
+        yield ".default_factory", value.default_factory
+    elif kind is ContextVar:
+        yield ".get()", value.get(None)
+    elif issubclass(kind, type) and "_abc_impl" in type.__getattribute__(value, "__dict__"):
+        registered = [reference() for reference in _abc._get_dump(value)[0]]
+        yield ".register", " ".join(sorted(each.__qualname__ for each in registered if each))
+    elif any(each.__module__ == "_ctypes" and each.__name__ == "_CData" for each in kind.__mro__):
+        # It may hold addresses.
+        memory = memoryview(value)
+        content = bytes(value) if memory.nbytes <= MOST else b""
+        for at in range(0, len(content), WORD):
+            yield f"[{at}]", int.from_bytes(content[at : at + WORD], sys.byteorder)
+
+
+def keys_of(mapping: Any) -> list[Any]:
+    """Return the keys of a mapping in order. Nothing of a derived class is executed."""
+    kinds: tuple[Any, ...] = (OrderedDict, dict)
+    for kind in kinds:
+        if issubclass(type(mapping), kind):
+            return [*kind.__iter__(mapping)]
+    return [*mapping]
+
+
+def in_slots(value: Any) -> dict[str, Any]:
+    """Return the attributes of an object that it has without a dictionary, as far as they are set."""
+    found = {}
+    for kind in type(value).__mro__:
+        for name, slot in vars(kind).items():
+            if type(slot) is types.MemberDescriptorType:
+                try:
+                    found[name] = slot.__get__(value)
+                except AttributeError:
+                    continue
+    return found
+
+
+def state_of_generator(value: Any) -> Any:
+    """Return the state of a generator of random numbers, as something with a repr; None for all else."""
+    kind = type(value)
+    if kind.__module__ == "random" and kind.__name__ == "Random":
+        return value.getstate()
+    if kind.__module__ == "torch._C" and kind.__name__ == "Generator":
+        return bytes(value.get_state().tolist())
+    if kind.__module__.startswith("numpy.random"):
+        if kind.__name__ == "Generator":
+            return repr(value.bit_generator.state)
+        if kind.__name__ == "RandomState":
+            return repr(value.get_state(legacy=False)["state"]["key"].tobytes())
+    return None
