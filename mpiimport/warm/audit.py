@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import causes, hazards, registry
+from .graph import ORDER
 from .key_files import key_files
 from .memory_map import Refused
 from .order import NEEDS, Order, with_users
@@ -127,7 +128,7 @@ class Audit:
         return {importer: f"{NEEDS}{NEVER}" for importer, name in seen["edges"] if name == NEVER and importer}
 
     def _by_reads(self, seen: dict[str, Any]) -> dict[str, str]:
-        reads = [(name, read) for name, read in seen["reads"] if read in LOOKS and name]
+        reads = [(name, read) for name, read in seen["reads"] if read in LOOKS and name and not name.startswith(AFTER)]
         return {name: f"it looks at {what}" for name, what in reads if not registry.answer(name, what)}
 
     def _by_place(self, asked: causes.Causes, seen: dict[str, Any]) -> dict[str, str]:
@@ -145,13 +146,17 @@ class Audit:
         names, plainly = self._plainly or ([], {})
         if verdict.modules == names[: len(verdict.modules)]:
             return {}
-        trial = self._trials.begin([*verdict.modules, *names], **AS_GIVEN, order=plainly["there"])
-        differing = of_another_order(plainly, trial, self._chance)
+        order = {**AS_GIVEN, "order": plainly["there"]}
+        begin = functools.partial(self._trials.begin, [*verdict.modules, *names], **order)
+        differing = of_another_order(plainly, begin, self._chance)
         if not differing:
             return {}
         self._attempts += 1
-        order = Order(names, verdict.modules, verdict.left_out, edges)
-        return order.refused(differing, self._moving) if self._attempts <= ATTEMPTS else order.behind_first()
+        ways = Order(names, verdict.modules, verdict.left_out, edges)
+        if self._attempts > ATTEMPTS:
+            return ways.behind_first()
+        registered = [plainly["state"].get(path, "").split()[1:] for path in differing if path.endswith(ORDER)]
+        return ways.refused(differing, registered, self._moving)
 
     def _by_causes(self, asked: causes.Causes, differing: Differences, renewing: set[str]) -> dict[str, str]:
         """``renewing``: modules whose after_start renews something: what it asks for again is answered."""

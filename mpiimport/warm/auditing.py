@@ -1,7 +1,7 @@
 """Imports a program's modules to see what they do: ``python [options] auditing.py PLAN``.
 
 PLAN is a file that marshal reads: ``package``; ``modules``; ``script``: what ScriptBegin takes, or nothing; ``output``;
-``order``: of modules, see graph.py;
+``order``: of modules, see graph.py; ``places``: see other_places;
 ``way``: "causes" marks for the recorder which module is executed, and writes who imports whom; "state" writes the graph
 of the interpreter's state; ``host``: what it is told to be the host's name, or nothing; ``freeze``: the extension
 module.
@@ -9,6 +9,8 @@ module.
 
 import sys
 
+# So many objects fill and leave places before others come.
+PLACES = 100_000
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,21 +100,19 @@ def name_host(name: str) -> "list[str]":
     return told
 
 
-def note_exit_handlers() -> "list[str]":
-    """Return a list that will have who registers what to be called at exit, in order."""
-    import atexit
+def other_places(number: int) -> "list[bytes]":
+    """Have the next objects lie in other places of the memory, relative to each other. Return what keeps them taken.
 
-    module: Any = atexit
-    handlers: list[str] = []
-    function = module.register
-
-    def register(handler: "Any", *arguments: "Any", **named: "Any") -> "Any":
-        caller = sys._getframe(1).f_globals.get("__name__")
-        handlers.append(f"{caller}:{getattr(handler, '__qualname__', type(handler))}")
-        return function(handler, *arguments, **named)
-
-    module.register = register
-    return handlers
+    ``number``: which places; with 0 they are as they are.
+    """
+    taken: list[bytes] = []
+    for _ in range(PLACES if number else 0):
+        # Numbers without a pattern: ANSI C's generator.
+        number = (number * 1103515245 + 12345) % 2**31
+        taken.append(bytes(number >> 16 & 511))
+        if number >> 8 & 1:
+            taken[(number >> 4) % len(taken)] = b""
+    return taken
 
 
 def audit() -> None:
@@ -145,8 +145,11 @@ def audit() -> None:
         frames: Any = load(plan["package"], "mpiimport.warm.frames")
         frames.Frames(witness).watch(freeze)
     told = name_host(plan["host"]) if plan["way"] == "state" else []
-    handlers = note_exit_handlers() if plan["way"] == "state" else []
+    calls: Any = load(plan["package"], "mpiimport.warm.calls").Calls()
+    if plan["way"] == "state":
+        calls.watch()
     mask = posix.sched_getaffinity(0)
+    plan["taken"] = other_places(plan["places"])
     failed, failure = do(plan, witness)
     there = set(sys.modules)
     renewed, call_after = call_hooks(witness)
@@ -169,15 +172,15 @@ def audit() -> None:
         from mpiimport.warm.settings import settings
 
         sys.path.remove(plan["package"])
-        found["settings"] = {**settings(before), ":atexit": " ".join(handlers)}
+        told_to_all = {**settings(before), "calls": dict(sorted(calls.noted.items()))}
         # The questions are none of the modules' differences.
         told.clear()
-        handlers.clear()
+        calls.noted.clear()
         # Who has left one is left out; this one would see all that the graph does.
         sys.setprofile(None)
         sys.settrace(None)
         left_out = {*set(sys.modules).difference(before), *(() if plan["script"] else {"__main__"})}
-        found["state"] = graph.Graph(left_out, plan["order"]).values
+        found["state"] = graph.Graph(left_out, plan["order"], told_to_all).values
     with open(plan["output"], "wb") as stream:
         marshal.dump(found, stream)
 

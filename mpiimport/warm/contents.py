@@ -24,6 +24,7 @@ def _of_array(array: Any) -> object:
 
 # Name of a class -> what tells one of its objects from another, as something with a repr.
 TELLS: dict[str, Callable[[Any], object]] = {
+    "_csv.Dialect": lambda dialect: [getattr(dialect, name) for name in dir(dialect) if not name.startswith("_")],
     "_io.BytesIO": lambda stream: (stream.tell(), stream.getvalue()),
     "_io.StringIO": lambda stream: (stream.tell(), stream.getvalue()),
     "_struct.Struct": lambda struct: struct.format,
@@ -76,13 +77,24 @@ def held(value: Any) -> Iterator[tuple[str, Any]]:
             yield f"[{at}]", int.from_bytes(content[at : at + WORD], sys.byteorder)
 
 
-def keys_of(mapping: Any) -> list[Any]:
-    """Return the keys of a mapping in order. Nothing of a derived class is executed."""
-    kinds: tuple[Any, ...] = (OrderedDict, dict)
-    for kind in kinds:
-        if issubclass(type(mapping), kind):
-            return [*kind.__iter__(mapping)]
-    return [*mapping]
+def in_order(mapping: Any) -> list[tuple[Any, Any]]:
+    """Return keys and values of a mapping in order. Nothing of a derived class is executed."""
+    kind = type(mapping)
+    if not issubclass(kind, dict):
+        return [*mapping.items()]
+    values = {id(key): value for key, value in dict.items(mapping)}
+    keys = OrderedDict.__iter__(mapping) if issubclass(kind, OrderedDict) else dict.__iter__(mapping)
+    return [(key, values[id(key)]) for key in keys]
+
+
+def module_of(value: Any) -> str:
+    """Return the module that has defined a class or function, or the class of an object; nothing for built-in ones."""
+    kind = type(value)
+    if issubclass(kind, type):
+        name = type.__getattribute__(value, "__module__")
+    else:
+        name = value.__module__ if kind is types.FunctionType else kind.__module__
+    return name if type(name) is str and name != "builtins" else ""
 
 
 def in_slots(value: Any) -> dict[str, Any]:
@@ -111,3 +123,10 @@ def state_of_generator(value: Any) -> Any:
         if kind.__name__ == "RandomState":
             return repr(value.get_state(legacy=False)["state"]["key"].tobytes())
     return None
+
+
+def has_drawn(generator: Any) -> bool:
+    """Tell whether one of NumPy's generators has given something since the system gave it a seed."""
+    bits: Any = getattr(generator, "bit_generator", None) or getattr(generator, "_bit_generator", None)
+    seed = getattr(bits, "seed_seq", None) or getattr(bits, "_seed_seq", None)
+    return seed is not None and repr(type(bits)(seed).state) != repr(bits.state)

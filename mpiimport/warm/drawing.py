@@ -28,7 +28,7 @@ def _of_numpy(generator: "Any") -> "Any":
 
 
 class Drawing:
-    """Looks whenever a module begins or ends: whoever is executed between has drawn."""
+    """Looks whenever a module begins or ends, or the script: whoever is executed between has drawn."""
 
     def __init__(self, witness: "Witness") -> None:
         self._witness = witness
@@ -39,6 +39,7 @@ class Drawing:
         """Begin to look."""
         self._witness.begins.append(lambda name: self._look())
         self._witness.is_over.append(self._end)
+        self._witness.looks.append(self._look)
 
     def _end(self) -> None:
         self._look()

@@ -11,9 +11,10 @@ import types
 import zlib
 from collections import deque
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
-from .contents import held, in_slots, keys_of, state_of_generator, told
+from .contents import has_drawn, held, in_order, in_slots, module_of, state_of_generator, told
 from .lazy_modules import is_waiting
 
 HEX = re.compile(r"0x([0-9a-f]{6,})")
@@ -39,6 +40,10 @@ OF_TYPES = {"types", "typing"}
 # In a path: of an object that nothing else tells from those of its name.
 NUMBER = re.compile(r" \d+(?=[}\]])")
 GENERATOR = "generator "
+# Ends the value of a generator that has given something since it took its seed.
+DRAWN = " has drawn"
+# Begins the paths of what is in no module.
+OF_SETTINGS = ":"
 # Ends the path of what tells in which order a mapping has its keys.
 ORDER = "<order>"
 LONGEST = 1000
@@ -47,9 +52,9 @@ LONGEST = 1000
 class Graph:
     """``values``: path -> what is there, as text; the path begins with the name of a module and a colon."""
 
-    def __init__(self, left_out: set[str], order: list[str]) -> None:
+    def __init__(self, left_out: set[str], order: list[str], settings: dict[str, Any]) -> None:
         """``left_out``: modules that are not looked at, the comparison's own among them; ``order``: the modules from
-        which paths begin before they begin from others."""
+        which paths begin before they begin from others; ``settings``: what has no module, by names of paths."""
         self.values: dict[str, str] = {}
         self._ranges = _mapped()
         self._seen: dict[int, tuple[str, object]] = {}
@@ -57,12 +62,18 @@ class Graph:
         self._proxies: dict[type, bool] = {}
         names = [name for name in dict.fromkeys([*order, *sys.modules]) if name in sys.modules and name not in left_out]
         modules = {name: each for name in names if not is_waiting(each := sys.modules[name])}
+        # What stands for a module may make its dictionary when that is asked for.
+        parts = {name: getattr(module, "__dict__", {}) for name, module in modules.items()}
         for name, module in modules.items():
-            self._seen[id(module)] = self._seen[id(getattr(module, "__dict__", None))] = name, module
+            self._seen[id(module)] = self._seen[id(parts[name])] = name, (module, parts[name])
         for name, module in modules.items():
-            for key, value in sorted(getattr(module, "__dict__", {}).items(), key=lambda item: str(item[0])):
+            for key, value in sorted(parts[name].items(), key=lambda item: str(item[0])):
                 if key not in OF_IMPORTS:
                     self._reach(f"{name}:{key}", value)
+            if type(module) is not types.ModuleType:
+                self._reach(f"{name}:__class__", type(module))
+        for name, value in settings.items():
+            self._reach(f"{OF_SETTINGS}{name}", value)
         while self._waiting:
             self._open(*self._waiting.popleft())
 
@@ -128,9 +139,10 @@ class Graph:
             names = self._attributes(value)
             yield from self._items(names) if type(names) is dict else ()
         if state is not None:
-            self.values[path] = f"{GENERATOR}{kind.__module__} {digest(repr(state))}"
+            self.values[path] = f"{GENERATOR}{kind.__module__} {digest(repr(state))}{DRAWN if has_drawn(value) else ''}"
         elif issubclass(kind, dict | types.MappingProxyType):
-            yield ORDER, digest(" ".join(map(self._name, keys_of(value))))
+            pairs = in_order(value)
+            self.values[path + ORDER] = self._order([key for key, _ in pairs], [part for _, part in pairs])
             yield from self._items(value)
         elif kind in (list, tuple, deque) or issubclass(kind, list | tuple):
             yield from ((f"[{number}]", part) for number, part in enumerate(tuple(value)))
@@ -143,7 +155,8 @@ class Graph:
             bases = type.__getattribute__(value, "__bases__")
             yield ".__bases__", " ".join(type.__getattribute__(each, "__qualname__") for each in bases)
             if not issubclass(value, BaseException):
-                yield f".__subclasses__(){ORDER}", digest(" ".join(map(self._name, type.__subclasses__(value))))
+                kinds = type.__subclasses__(value)
+                self.values[f"{path}.__subclasses__(){ORDER}"] = self._order(kinds, kinds)
             yield from self._items(type.__getattribute__(value, "__dict__"))
         elif kind.__name__ == "ndarray" and value.dtype.hasobject:
             yield from ((f"[{number}]", part) for number, part in enumerate(value.flat))
@@ -152,6 +165,11 @@ class Graph:
             self.values[path] += "" if content is None else f" {digest(repr(content))}"
             yield from self._of_object(value)
         yield from held(value)
+
+    def _order(self, names: list[Any], values: list[Any]) -> str:
+        """Return what tells an order, and the modules of the values in it."""
+        modules = [name for name, _ in groupby(map(module_of, values)) if name]
+        return " ".join([digest(" ".join(map(self._name, names))), *modules])
 
     def _of_object(self, value: Any) -> Iterator[tuple[str, Any]]:
         names = self._attributes(value)

@@ -19,10 +19,11 @@ class Order:
         self._edges = [*edges]
         self._others = [name for name in names if name not in {*modules}]
 
-    def refused(self, differing: Iterable[str], moving: set[str]) -> dict[str, str]:
+    def refused(self, differing: Iterable[str], registered: Iterable[list[str]], moving: set[str]) -> dict[str, str]:
         """Return what to leave out next, with why: the way that takes away less.
 
-        ``differing``: paths, with a module's name at their begin; ``moving``: modules that must not go.
+        ``differing``: paths, with a module's name at their begin; ``registered``: modules in the order in which they
+        have put something somewhere; ``moving``: modules that must not go.
         """
         owners = {path.partition(":")[0] for path in differing}
         causing = {name for name in self._others if not self._left_out.get(name, NEEDS).startswith(NEEDS)}
@@ -30,6 +31,7 @@ class Order:
         start = self._place[self._others[0]]
         others = {name for name in owners.intersection(self._modules) if self._place[name] > start}
         ways = [dict.fromkeys(others, f"it is another one without {first}"), self._behind(first), self.behind_first()]
+        ways.append({name: why for modules in registered for name, why in self._registered_behind(modules).items()})
         return min(filter(None, ways), key=lambda way: self._cost(way, moving))
 
     def behind_first(self) -> dict[str, str]:
@@ -39,6 +41,12 @@ class Order:
     def _behind(self, name: str) -> dict[str, str]:
         behind = [each for each in self._modules if self._place[each] > self._place[name]]
         return dict.fromkeys(behind, f"{NEEDS}to come behind {name}")
+
+    def _registered_behind(self, modules: list[str]) -> dict[str, str]:
+        """Return the modules of the image that come behind the first of them that is left out."""
+        first = next((number for number, name in enumerate(modules) if name in self._others), len(modules))
+        behind = set(modules[first:]).intersection(self._modules)
+        return dict.fromkeys(behind, f"{NEEDS}to come behind {modules[first]}") if behind else {}
 
     def _cost(self, way: dict[str, str], moving: set[str]) -> int:
         going = with_users(way, self._modules, self._left_out, self._edges)

@@ -4,16 +4,20 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-# Asked of a module if imports have left it. All have an answer of one line that has no address.
+# Asked of a module if imports have left it.
 QUESTIONS: dict[str, Callable[[Any], object]] = {
-    "sys": lambda sys: (sys.getrecursionlimit(), sys.getswitchinterval(), sys.getdlopenflags(), most_digits(sys)),
-    "gc": lambda gc: (gc.get_threshold(), gc.isenabled()),
+    "sys": lambda sys: [sys.getrecursionlimit(), sys.getswitchinterval(), sys.getdlopenflags(), most_digits(sys)],
+    "_io": lambda _: [_of_stream(stream) for stream in (sys.stdin, sys.stdout, sys.stderr) if stream],
+    "gc": lambda gc: [gc.get_threshold(), gc.isenabled()],
     "_locale": lambda locale: locale.setlocale(locale.LC_ALL),
     "decimal": lambda decimal: decimal.getcontext(),
-    "numpy": lambda numpy: (numpy.geterr(), numpy.get_printoptions()),
+    "numpy": lambda numpy: [numpy.geterr(), numpy.geterrcall(), numpy.getbufsize(), numpy.get_printoptions()],
     "_socket": lambda socket: socket.getdefaulttimeout(),
-    "_csv": lambda csv: (csv.field_size_limit(), csv.list_dialects()),
-    "_signal": lambda signal: [_name(signal.getsignal(number)) for number in range(1, signal.NSIG)],
+    "_csv": lambda csv: [csv.field_size_limit(), {name: csv.get_dialect(name) for name in csv.list_dialects()}],
+    "_signal": lambda signal: {number: signal.getsignal(number) for number in range(1, signal.NSIG)},
+    "_thread": lambda thread: thread.stack_size(),
+    "_tracemalloc": lambda tracemalloc: [tracemalloc.is_tracing(), tracemalloc.get_traceback_limit()],
+    "faulthandler": lambda faulthandler: faulthandler.is_enabled(),
 }
 
 
@@ -22,18 +26,18 @@ def most_digits(sys: Any) -> int:
     return int(getattr(sys, "get_int_max_str_digits", int)())
 
 
-def settings(modules: set[str]) -> dict[str, str]:
-    """Return them by the names of what was asked, behind a colon. ``modules``: those that are there."""
-    return {f":{name}": _answer(ask, sys.modules[name]) for name, ask in QUESTIONS.items() if name in modules}
+def _of_stream(stream: Any) -> list[object]:
+    return [stream.encoding, stream.errors, stream.line_buffering, stream.write_through]
 
 
-def _answer(ask: Callable[[Any], object], module: Any) -> str:
+def settings(modules: set[str]) -> dict[str, Any]:
+    """Return them by the names of what was asked. ``modules``: those that are there."""
+    return {name: _answer(ask, sys.modules[name]) for name, ask in QUESTIONS.items() if name in modules}
+
+
+def _answer(ask: Callable[[Any], object], module: Any) -> object:
     """Return what a module says; one of the program's may have the name."""
     try:
-        return f"{ask(module)}"
+        return ask(module)
     except Exception as exc:
-        return f"{type(exc).__name__}"
-
-
-def _name(handler: object) -> str:
-    return str(getattr(handler, "__qualname__", handler))
+        return type(exc).__name__

@@ -73,7 +73,7 @@ class Trials:
         environment = {name: value for name, value in environment.items() if not name.startswith(CONNECTIONS)}
         recorder = [str(HERE / "warm-recorder"), str(self.log)]
         # What the site does is seen as well, for auditing.py has it done.
-        trial = self._begin(modules, "causes", recorder, ["-S"], "", env=environment, preexec_fn=begin_child)
+        trial = self._begin(modules, "causes", recorder, ["-S"], {}, env=environment, preexec_fn=begin_child)
         try:
             return trial.seen()
         finally:
@@ -83,27 +83,34 @@ class Trials:
         """Begin one of which the state is compared: see ``twins.compare``."""
         options: dict[str, Any] = {"cwd": changes.get("cwd"), "preexec_fn": changes.get("before", begin_child)}
         options |= {"env": {**self._environment, **changes.get("environment", {})}}
+        told: dict[str, Any] = {name: changes[name] for name in ("host", "order", "places") if name in changes}
         if not changes.get("streams"):
-            return self._begin(modules, "state", [], [], changes.get("host", ""), changes.get("order", ()), **options)
+            return self._begin(modules, "state", [], [], told, **options)
         with tempfile.TemporaryFile(dir=self._directory) as file:
             options |= {"stdin": subprocess.PIPE, "stdout": file}
-            return self._begin(modules, "state", [], [], changes.get("host", ""), **options)
+            return self._begin(modules, "state", [], [], told, **options)
 
     def _begin(
         self,
         modules: list[str],
         way: str,
         before: list[str],
-        more: list[str],
-        host: str,
-        order: Collection[str] = (),
+        flags: list[str],
+        told: dict[str, Any],
         **options: Any,
     ) -> Trial:
         self._begun += 1
         plan, output = (self._directory / f"{name}{self._begun}" for name in ("audit", "seen"))
-        content = {"package": str(PACKAGES), "modules": modules, "output": str(output), "way": way, "freeze": FREEZE}
-        plan.write_bytes(marshal.dumps({**content, "host": host, "order": [*order], "script": self._script}))
-        command = [*before, *self._words, *more, str(HERE / "auditing.py"), str(plan)]
+        content: dict[str, Any] = {
+            "package": str(PACKAGES),
+            "modules": modules,
+            "output": str(output),
+            "way": way,
+            "freeze": FREEZE,
+        }
+        content |= {"host": "", "order": [], "places": 0, "script": self._script, **told}
+        plan.write_bytes(marshal.dumps(content))
+        command = [*before, *self._words, *flags, str(HERE / "auditing.py"), str(plan)]
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
         return Trial(command, output, **{**streams, **options})
 

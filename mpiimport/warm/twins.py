@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .graph import GENERATOR, ORDER, are_alike, blind
+from .graph import DRAWN, GENERATOR, OF_SETTINGS, ORDER, are_alike, blind
 from .registry import FREE, OURS, SEEDED_ANEW, counts, is_free
 from .trials import Trial, begin_child
 
@@ -38,6 +38,8 @@ CACHES = re.compile(
 )
 LAST = re.compile(r"(<\d+>|\.[^.<>\[\]{}]*|\[[^\]]*\]|\{[^}]*\})$")
 NUMBERS = re.compile(r"[0-9a-f]{4,}|\d+")
+# So often an order is tried, with objects in other places of the memory.
+PLACES = 4
 # Of all but the first.
 AS_GIVEN = {"before": lambda: begin_child(fixed=True)}
 ELEMENT = re.compile(r"(.*)\[\d+\]")
@@ -60,9 +62,10 @@ class Differences:
     def generators_of(self, name: str) -> list[tuple[str, str]]:
         """Return the generators of random numbers that a module names, (module, name), if the system gives their seeds.
 
-        Those that follow from the rank have a seed that the program wants.
+        Those that follow from the rank have a seed that the program wants. What has drawn may have left it anywhere.
         """
-        paths = (path.partition(":") for path in _generators(self.drawn, self.values))
+        found = _generators(self.drawn, self.values)
+        paths = (path.partition(":") for path, state in found.items() if not state.endswith(DRAWN))
         return [(module, key) for module, _, key in paths if module == name and is_dotted(key)]
 
     def holder_of(self, path: str) -> str:
@@ -71,25 +74,42 @@ class Differences:
         return value[1:-1] if value.startswith("<") and value.endswith(">") else ""
 
 
-def of_another_order(plainly: dict[str, Any], trial: Trial, chance: set[str]) -> set[str]:
+def of_another_order(plainly: dict[str, Any], begin: Callable[..., Trial], chance: set[str]) -> set[str]:
     """Return what differs where modules are imported in another order: paths, with a module's name at their begin.
 
-    ``plainly``: what was seen of a twin that is told the same; ``chance``: what differs in the same order, too.
+    ``plainly``: what was seen of a twin that is told the same; ``begin`` begins one with the other order, and with
+    objects in other places of the memory by a number; ``chance``: what differs in the same order, too.
     """
-    try:
-        seen = trial.seen()
-    finally:
-        trial.end()
-    values: State = {**seen["state"], **plainly["state"]}
-    known = {_blurred(path) for path in chance}
-    found = {
-        path
-        for path in _unlike(plainly["state"], seen["state"])
-        if not (_blurred(path) in known or _says_nothing(path) or _is_in(path, values) or counts(path))
-    }
-    found |= _unlike(plainly["settings"], seen["settings"])
+    seen = _seen(begin, {"places": 0})[0]
+    found = _unlike_by_order(plainly["state"], seen["state"], {_blurred(path) for path in chance})
+    for places in range(1, PLACES):
+        if found and all(map(is_order, found)):
+            # An order that is another one in other places is made by addresses, as that of a set.
+            other = _seen(begin, {"places": places})[0]
+            moved = {_sequence(path) for path in _unlike(seen["state"], other["state"]) if is_order(path)}
+            found = {path for path in found if _sequence(path) not in moved}
     found |= {f"{name}:" for name in {*plainly["failed"]} ^ {*seen["failed"]}}
     return found | ({"sys:stdout"} if plainly["lines"] != seen["lines"] else set())
+
+
+def _unlike_by_order(one: State, other: State, known: set[str]) -> set[str]:
+    values: State = {**other, **one}
+    return {
+        path
+        for path in _unlike(one, other)
+        if not (_blurred(path) in known or _says_nothing(path) or _is_in(path, values) or counts(path))
+    }
+
+
+def _sequence(path: str) -> str:
+    """Return the path of what has an element, or an order."""
+    match = ELEMENT.fullmatch(path)
+    return match[1] if match else path
+
+
+def is_order(path: str) -> bool:
+    """Tell whether what differs at a path may be an order alone, which addresses make where it is that of a set."""
+    return path.endswith(ORDER) or ELEMENT.fullmatch(path) is not None
 
 
 def _says_nothing(path: str) -> bool:
@@ -133,11 +153,11 @@ def compare(begin: Callable[..., Trial], processors: list[int], environment: Map
     first, third = _seen(begin, {}, {"before": lambda: begin_child(fixed=True, processor=one)})
     second, fourth = _seen(begin, AS_GIVEN, other)
     drawn = _unlike(first["state"], second["state"])
-    own = _unlike(third["state"], fourth["state"]) | drawn
-    orders = {path for path in own if path.endswith(ORDER)}
+    # The causes tell whether settings are the process's own. Whatever makes something of an order differs itself.
+    own = {path for path in _unlike(third["state"], fourth["state"]) | drawn if not path.startswith(OF_SETTINGS)}
     # An order by addresses is another one by other variables and imports, too.
-    chance = drawn | {path for path in own if ELEMENT.fullmatch(path)} | orders
-    own, drawn = own - orders, drawn - orders
+    chance = drawn | {path for path in own if is_order(path)}
+    own = {path for path in own if not path.endswith(ORDER)}
     if all(map(_is_watched, _generators(drawn, first["state"]).items())):
         own -= _reordered([each["state"] for each in (first, second, third, fourth)], own)
     # What differs between the second and the third alone follows from the number of processors, which is in the key.

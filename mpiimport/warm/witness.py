@@ -40,7 +40,7 @@ class Witness:
 
     ``stack``: modules being executed; ``entries``: those of which modules ask whether the search path has them;
     ``moving``: modules that change how others are found; ``begins``, ``is_over``: what is called before, with the
-    module's name, and after each is executed.
+    module's name, and after each is executed; ``looks``: what is called after what stands for one.
     """
 
     def __init__(self) -> None:
@@ -52,6 +52,7 @@ class Witness:
         self.moving: set[str] = set()
         self.begins: list[Callable[[str], None]] = []
         self.is_over: list[Callable[[], None]] = []
+        self.looks: list[Callable[[], None]] = []
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         """Keep MPI out, and note who wanted it; see importlib.abc.MetaPathFinder."""
@@ -71,6 +72,8 @@ class Witness:
             return function()
         finally:
             self._take_away(watching)
+            for look in self.looks:
+                look()
             self.stack.pop()
             posix.access(MARK + "end/" + name, 0)
 

@@ -534,25 +534,73 @@ def test_what_is_set_by_what_one_that_is_left_out_has_set(warm: Warm, name: str)
     assert warm.start_warm(script).stdout == warm.plain(script).stdout
 
 
-# How a module says that it is there, which others go through in order.
+# How a module says that it is there, or sets what there is once, and what shows it.
 REGISTRIES = {
     "mapping": ("third.NAMES[__name__] = 1", "[*third.NAMES]"),
     "subclasses": ("KIND = type(__name__, (third.Base,), {})", "third.Base.__subclasses__()"),
+    "one of two": ("third.chosen = third.FIRST if 'o' in __name__ else third.SECOND", "third.chosen is third.FIRST"),
+    "class of a module": ("third.__class__ = type(__name__, (type(third),), {})", "type(third)"),
     "exit handlers": ("import atexit\natexit.register(print, __name__)", "1"),
+    "codecs": (
+        "import codecs\nname = __name__.encode()\n"
+        "codecs.register(lambda _: codecs.CodecInfo(lambda *_: (name, 1), None))",
+        "''.encode('unknown')",
+    ),
+    "handler of errors": (
+        "import codecs\ncodecs.register_error('mine', lambda error: (__name__, error.end))",
+        "'\u20ac'.encode('ascii', 'mine')",
+    ),
+    "handler of a signal": (
+        "import signal\nsignal.signal(10, lambda *_: print(__name__))",
+        "__import__('signal').raise_signal(10)",
+    ),
+    "audit hooks": (
+        "import sys\nsys.addaudithook(lambda event, _: event == 'mine' and print(__name__))",
+        "__import__('sys').audit('mine')",
+    ),
+    "variable of C": (
+        "import os\nos.putenv('PLANTED', __name__)",
+        "__import__('subprocess').check_output(['printenv', 'PLANTED'])",
+    ),
+    "dialect": (
+        "import csv\ncsv.register_dialect('mine', delimiter=__name__[0])",
+        "__import__('csv').get_dialect('mine').delimiter",
+    ),
+    "output": ("import sys\nsys.stdout.reconfigure(line_buffering='o' in __name__)", "sys.stdout.line_buffering"),
+    "NumPy": (
+        "import numpy\nnumpy.seterrcall(lambda *_: print(__name__))",
+        "__import__('numpy').geterrcall()()",
+    ),
 }
 
 
-@pytest.mark.parametrize("name", REGISTRIES)
+@pytest.mark.parametrize("name", but_everyday(REGISTRIES, {"mapping", "subclasses", "exit handlers", "codecs"}))
 def test_modules_are_registered_in_the_order_of_the_program(warm: Warm, name: str) -> None:
     register, shown = REGISTRIES[name]
-    warm.module("third", "NAMES = {}\nclass Base: pass")
+    warm.module("third", "NAMES = {}\nFIRST, SECOND = [1], [2]\nclass Base: pass")
     names = ["one", "two", "three", "four"]
     for number, module in enumerate(names):
         left_out = "import os\nPID = os.getpid()\n" if number % 2 else ""
         warm.module(module, f"import third\n{left_out}{register}")
-    script = warm.script(f"import csv, third, {', '.join(names)}\nprint({shown})")
-    warm.bake(script)
+    script = warm.script(f"import csv, sys, third, {', '.join(names)}\nprint({shown})")
+    said = warm.bake(script)
+    assert "left out two: " in said, said
     assert warm.start_warm(script).stdout == warm.plain(script).stdout
+
+
+def test_an_order_by_addresses_takes_nothing_away(warm: Warm) -> None:
+    """That of a set of objects is another one wherever they lie in memory, so nobody goes by it."""
+    warm.module("third", "class It: pass")
+    warm.module("one", "import os, third\nPID = os.getpid()\nALL = [third.It() for _ in range(20)]\nSET = [*{*ALL}]")
+    warm.module("two", "import third\nALL = [third.It() for _ in range(20)]")
+    said = warm.bake(warm.script("import csv, third, one, two, colorsys\nprint(1)"))
+    assert said.count("left out") == 1 and "left out one: it asks for a process number" in said, said
+
+
+def test_what_a_generator_with_a_seed_of_the_system_gave_is_in_no_image(warm: Warm) -> None:
+    warm.module("plant", "import numpy\nGENERATOR = numpy.random.default_rng()\nVALUE = GENERATOR.random() > 2")
+    said = warm.bake(warm.script("import csv, plant\nprint(plant.VALUE)"))
+    assert "left out plant: it asks for entropy" in said, said
 
 
 def test_imports_behind_which_the_maker_fails_are_said(warm: Warm) -> None:

@@ -171,7 +171,11 @@ def test_another_begin_file_or_place_starts_plainly(warm: Warm) -> None:
 # What a script does, and why it has no image.
 REFUSED = {
     "x = os.getpid()": "the script: it asks for a process number",
-    "import random\nx = random.random()": "the script: x differs between processes",
+    "import random\nx = random.random()": "the script: it looks at random numbers",
+    "import random\nx = [*range(9)]\nrandom.shuffle(x)": "the script: it looks at random numbers",
+    "import random\nmine = random.Random()\nx = mine.random() > 2": "the script: it looks at random numbers",
+    "import numpy\nx = numpy.random.rand() > 2": "the script: it looks at random numbers",
+    "import numpy\nmine = numpy.random.default_rng()\nx = mine.random() > 2": "the script: it asks for entropy",
     "x = sys.argv[1:]": "the script: it looks at the command line",
     "x = sys.stdin.read()": "the script: it asks for input",
     "print('hello')": "the script: it asks for output",
@@ -186,7 +190,7 @@ REFUSED = {
     "1 / 0": "the script does not come to at_image(): ZeroDivisionError",
     "import numpy\nnumpy.random.seed(3)": "has seeded the generator",
 }
-EVERYDAY = {"x = sys.argv[1:]", "import plant"}
+EVERYDAY = {"x = sys.argv[1:]", "import plant", "import random\nx = [*range(9)]\nrandom.shuffle(x)"}
 
 
 @pytest.mark.parametrize("text", but_everyday(REFUSED, EVERYDAY))
