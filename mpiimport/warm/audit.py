@@ -10,9 +10,11 @@ from typing import Any
 
 from . import causes, hazards, registry
 from .graph import ORDER
+from .image_format import STAMP
 from .key_files import key_files
 from .memory_map import Refused
 from .order import NEEDS, Order, with_users
+from .program_of_audit import Program
 from .trials import HERE, Trials
 from .twins import AS_GIVEN, Differences, compare, of_another_order, two_processors
 from .witness import AFTER, FORK, LOOKS, NEVER, SCRIPT, SITE, WHOLE
@@ -68,8 +70,7 @@ class Audit:
         self._directory = directory
         self._processors = two_processors()
         self._moving: set[str] = set()
-        # All that can be imported, in the program's order, and what was seen of a process that has done so.
-        self._plainly: tuple[list[str], dict[str, Any]] | None = None
+        self._program: Program | None = None
         # What differs between processes that import the same, and are told the same.
         self._chance: set[str] = set()
         self._attempts = 0
@@ -98,7 +99,7 @@ class Audit:
             begin = functools.partial(self._trials.begin, verdict.modules)
             differing = compare(begin, self._processors, self._environment)
             self._chance |= differing.chance
-            self._plainly = self._plainly or (verdict.modules, differing.second)
+            self._program = self._program or Program(verdict.modules, asked, seen, differing.second)
             refuse_deliberate_seeds(set(seen["there"]), differing.drawn)
             renewed = set(seen["renewed"])
             refused = self._by_causes(asked, differing, {module for module, _ in renewed})
@@ -143,9 +144,13 @@ class Audit:
 
         Either comes out otherwise then, or has another one come out so, whatever was set in the interpreter included.
         """
-        names, plainly = self._plainly or ([], {})
-        if verdict.modules == names[: len(verdict.modules)]:
+        program = self._program
+        if program is None or program.begins_with(verdict.modules):
             return {}
+        steered = program.behind_steering(verdict.left_out, verdict.modules)
+        if steered:
+            return steered
+        names, plainly = program.names, program.plainly
         order = {**AS_GIVEN, "order": plainly["there"]}
         begin = functools.partial(self._trials.begin, [*verdict.modules, *names], **order)
         differing = of_another_order(plainly, begin, self._chance)
@@ -224,6 +229,11 @@ class Audit:
         ours = (str(self._directory), str(HERE))
         verdict.files = {(path, how) for path, how in key_files(asked) if not path.startswith(ours)}
         verdict.of_modules = asked.of_modules
+        if self._program and not self._program.begins_with(verdict.modules):
+            verdict.variables |= self._program.variables()
+            verdict.whole = verdict.whole or self._program.looks_at_all_variables()
+            verdict.files |= {(path, how) for path, how in self._program.files() if not path.startswith(ours)}
+            verdict.of_modules |= self._program.asked.of_modules
         variables = (self._environment.get(name, "") for name in SEARCHED)
         verdict.tree = {*seen["tree"], *(entry for variable in variables for entry in variable.split(os.pathsep))}
         if self._script:
@@ -231,8 +241,15 @@ class Audit:
             script = Path(self._script[0])
             compared = {str(script), str(script.parent), str(script.resolve().parent)}
             verdict.files = {(path, how) for path, how in verdict.files if path not in compared}
+            verdict.files |= {(path, STAMP) for path in absent_in(compared, asked)}
             verdict.tree -= compared
             verdict.modules = sorted(set(seen["there"]) - {SCRIPT})
+
+
+def absent_in(directories: set[str], asked: causes.Causes) -> set[str]:
+    """Return what was looked for in directories and is not there."""
+    absent = (path for path, there in asked.files.items() if not there and not os.path.lexists(path))
+    return {path for path in absent if os.path.dirname(path) in directories}
 
 
 def used_by(names: set[str], edges: Iterable[tuple[str, str]]) -> set[str]:

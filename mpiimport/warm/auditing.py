@@ -100,6 +100,13 @@ def name_host(name: str) -> "list[str]":
     return told
 
 
+def is_of_c(module: object) -> bool:
+    """Tell whether a module is a library."""
+    from _frozen_importlib_external import ExtensionFileLoader
+
+    return isinstance(getattr(getattr(module, "__spec__", None), "loader", None), ExtensionFileLoader)
+
+
 def other_places(number: int) -> "list[bytes]":
     """Have the next objects lie in other places of the memory, relative to each other. Return what keeps them taken.
 
@@ -164,6 +171,7 @@ def audit() -> None:
     found |= {"entries": sorted(witness.entries), "moving": sorted(witness.moving - {""})}
     found["of_site"] = sorted(of_site)
     found["tree"] = [*sys.path, sys.prefix, sys.base_prefix, sys.exec_prefix]
+    found["of_c"] = [name for name, module in sys.modules.items() if is_of_c(module)]
     found["there"] = [name for name in sys.modules if name in there]
     if plan["way"] == "state":
         before = set(sys.modules)

@@ -16,10 +16,11 @@ from typing import Any
 LONG_DOUBLES = ("g", "G")
 
 
-def _of_array(array: Any) -> object:
+def _of_array(kind: Any, array: Any) -> object:
+    form = array.shape, array.dtype.str, array.flags.writeable
     if array.dtype.hasobject:
-        return None
-    return array.tolist() if array.dtype.char in LONG_DOUBLES else array.tobytes()
+        return form
+    return form, kind.tolist(array) if array.dtype.char in LONG_DOUBLES else kind.tobytes(array)
 
 
 # Name of a class -> what tells one of its objects from another, as something with a repr.
@@ -29,15 +30,27 @@ TELLS: dict[str, Callable[[Any], object]] = {
     "_io.StringIO": lambda stream: (stream.tell(), stream.getvalue()),
     "_struct.Struct": lambda struct: struct.format,
     "array.array": lambda array: (array.typecode, array.tobytes()),
+    "_thread.lock": lambda lock: lock.locked(),
     "builtins.bytearray": bytes,
     "builtins.generator": lambda generator: generator.gi_frame and generator.gi_frame.f_lasti,
     "itertools.count": repr,
-    "numpy.ndarray": _of_array,
+    "numpy.random.bit_generator.SeedSequence": lambda seed: seed.state,
     "re.Pattern": lambda pattern: (pattern.pattern, pattern.flags),
     "weakref.ReferenceType": lambda reference: reference() is None,
 }
+# The same of a class of C and those that are derived from it, of which nothing is executed.
+BASES: dict[str, Callable[[Any, Any], object]] = {
+    "datetime.date": lambda kind, date: kind.__repr__(date),
+    "datetime.timedelta": lambda kind, delta: kind.__repr__(delta),
+    "numpy.dtype": lambda kind, form: kind.__repr__(form),
+    "numpy.generic": lambda kind, number: str(number) if number.dtype.char in LONG_DOUBLES else kind.tobytes(number),
+    "numpy.memmap": lambda _, array: (array.shape, array.dtype.str),
+    "numpy.ndarray": _of_array,
+    "numpy.random.bit_generator.BitGenerator": lambda _, bits: bits.state,
+    "zoneinfo.ZoneInfo": lambda _, zone: zone.key,
+}
 # Modules with classes of C that tell all of their objects by repr.
-TOLD = {"decimal", "datetime"}
+TOLD = {"decimal", "datetime", "gmpy2"}
 # Of ctypes: what is larger is not looked at, in bytes; and that of an address.
 MOST, WORD = 1 << 14, 8
 
@@ -48,6 +61,9 @@ def told(value: Any) -> object:
     tell = TELLS.get(f"{kind.__module__}.{kind.__qualname__}")
     if tell:
         return tell(value)
+    for base in kind.__mro__:
+        if f"{base.__module__}.{base.__qualname__}" in BASES:
+            return BASES[f"{base.__module__}.{base.__qualname__}"](base, value)
     if kind.__module__ in TOLD:
         return value
     if kind.__module__ == "builtins" and kind.__name__.endswith("iterator"):
@@ -64,6 +80,8 @@ def held(value: Any) -> Iterator[tuple[str, Any]]:
         yield ".maxlen", value.maxlen
     elif issubclass(kind, defaultdict):
         yield ".default_factory", value.default_factory
+    elif kind.__name__ == "ndarray" and value.dtype.hasobject:
+        yield from ((f"[{number}]", part) for number, part in enumerate(value.flat))
     elif kind is ContextVar:
         yield ".get()", value.get(None)
     elif issubclass(kind, type) and "_abc_impl" in type.__getattribute__(value, "__dict__"):

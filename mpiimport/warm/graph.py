@@ -30,7 +30,7 @@ BARE: dict[type, Any] = {
     int: int.__int__,
     float: float.__float__,
 }
-PASSED_OVER: tuple[type, ...] = (types.CodeType, types.FrameType, types.TracebackType, types.ModuleType)
+PASSED_OVER: tuple[type, ...] = (types.CodeType, types.FrameType, types.TracebackType)
 CONTAINERS = (dict, list, tuple, set, frozenset)
 FUNCTION_PARTS = ("__defaults__", "__kwdefaults__", "__closure__", "__dict__")
 # Of a module: what the import system keeps of where it comes from.
@@ -64,8 +64,8 @@ class Graph:
         modules = {name: each for name in names if not is_waiting(each := sys.modules[name])}
         # What stands for a module may make its dictionary when that is asked for.
         parts = {name: getattr(module, "__dict__", {}) for name, module in modules.items()}
-        for name, module in modules.items():
-            self._seen[id(module)] = self._seen[id(parts[name])] = name, (module, parts[name])
+        self._seen.update((id(module), (name, module)) for name, module in [*sys.modules.items()])
+        self._seen.update((id(part), (name, part)) for name, part in parts.items())
         for name, module in modules.items():
             for key, value in sorted(parts[name].items(), key=lambda item: str(item[0])):
                 if key not in OF_IMPORTS:
@@ -83,7 +83,7 @@ class Graph:
         plain = self._plain(value)
         if plain is not None:
             self.values[path] = plain
-        elif issubclass(kind, PASSED_OVER):
+        elif issubclass(kind, PASSED_OVER) or is_waiting(value):
             return
         elif id(value) in self._seen:
             if not path.endswith("}") and kind.__module__ not in OF_TYPES:
@@ -149,7 +149,7 @@ class Graph:
         elif issubclass(kind, set | frozenset):
             yield from self._numbered(value)
         elif kind is types.FunctionType:
-            self.values[path] += f" {digest(_text_of_code(value.__code__))}"
+            self.values[path] += f" {digest(_text_of_code(value.__code__))} {module_of(value)}"
             yield from ((f".{name}", getattr(value, name)) for name in FUNCTION_PARTS)
         elif issubclass(kind, type):
             bases = type.__getattribute__(value, "__bases__")
@@ -158,8 +158,6 @@ class Graph:
                 kinds = type.__subclasses__(value)
                 self.values[f"{path}.__subclasses__(){ORDER}"] = self._order(kinds, kinds)
             yield from self._items(type.__getattribute__(value, "__dict__"))
-        elif kind.__name__ == "ndarray" and value.dtype.hasobject:
-            yield from ((f"[{number}]", part) for number, part in enumerate(value.flat))
         else:
             content = told(value)
             self.values[path] += "" if content is None else f" {digest(repr(content))}"
@@ -261,5 +259,7 @@ def _text_of_constant(value: Any) -> str:
 
 def _mapped() -> list[tuple[int, int]]:
     with open("/proc/self/maps") as stream:
-        pairs = (line.split(" ", 1)[0].split("-") for line in stream)
-        return [(int(start, 16), int(end, 16)) for start, end in pairs]
+        lines = [(line.split(" ", 1)[0].split("-"), line.endswith("[heap]\n")) for line in stream]
+    ranges = [(int(start, 16), int(end, 16), is_heap) for (start, end), is_heap in lines]
+    # What lies lower, but the heap, is an interpreter that is no PIE, at the same addresses in each process.
+    return [(start, end) for start, end, is_heap in ranges if is_heap or start >= LEAST_KEY]

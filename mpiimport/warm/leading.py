@@ -62,6 +62,32 @@ def leading_imports(tree: ast.Module, beside: set[str], relative: bool) -> tuple
     return last, count
 
 
+def statements_of(text: bytes) -> list[tuple[str, str | None, int, list[tuple[str, str]]]]:
+    """Return the imports of a text: each as a text in its line, the module of a ``from``, its level, and names with
+    those that they are bound to."""
+    found: list[tuple[str, str | None, int, list[tuple[str, str]]]] = []
+    for statement in ast.parse(text).body:
+        source = "\n" * (statement.lineno - 1) + ast.unparse(statement)
+        if isinstance(statement, ast.ImportFrom):
+            names = [(alias.name, alias.asname or alias.name) for alias in statement.names]
+            found.append((source, statement.module or "", statement.level, names))
+        elif isinstance(statement, ast.Import):
+            firsts = [(alias, alias.name.partition(".")[0]) for alias in statement.names]
+            pairs = [(alias.name, alias.asname) if alias.asname else (first, first) for alias, first in firsts]
+            found.append((source, None, 0, pairs))
+    return found
+
+
+def cut(leading: Leading, count: int) -> Leading:
+    """Return its first imports alone, so many. Raises Refused where these are none."""
+    imports = (ast.Import, ast.ImportFrom)
+    body = [pair for pair in enumerate(ast.parse(leading.text).body, 1) if isinstance(pair[1], imports)]
+    if not count:
+        raise Refused("the first import of the script binds another object when it is executed once more")
+    number, last = body[count - 1]
+    return Leading(until(leading.text, last), number, False)
+
+
 def until(source: bytes, statement: ast.stmt) -> bytes:
     """Return the text up to the end of a statement. Columns are counted in UTF-8, without the mark of its begin."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)

@@ -27,7 +27,7 @@ from .confinement import refuse_changed, refuse_unknown_filters
 from .image_format import IS_DIRECTORY, STAMP, is_image
 from .interpreter import SECONDS, split
 from .key_files import packed, stamp
-from .leading import Leading, leading_part
+from .leading import Leading, cut, leading_part, statements_of
 from .leading_of_module import ModuleLeading, leading_of_module
 from .memory_map import Refused
 from .preloaded import refuse_constructors
@@ -80,7 +80,9 @@ def make(
         module = leading_of_module(words, program.target, directory) if program.kind == MODULE else None
         leading = Leading(b"", 0, False) if module else leading_part(Path(program.target))
         script = script_of(program.target, leading)
-        names, looked_for = ([], []) if script else _record(words, leading, module, directory)
+        names, looked_for = list[str](), list[str]()
+        if not script:
+            leading, names, looked_for = _record(words, leading, module, directory)
         refuse_constructors(words, directory, os.environ)
         verdict = Audit(words, directory, dict(os.environ), script).verdict(names)
         looked_for = sorted({*(looked_for or verdict.looked_for), *names_of_libraries(verdict.modules)})
@@ -138,13 +140,17 @@ def _check_search_path() -> None:
 
 def _record(
     words: list[str], leading: Leading, module: ModuleLeading | None, directory: Path
-) -> tuple[list[str], list[str]]:
-    """Execute the imports. Return the modules that were imported before anything changed that imports depend on, and
-    the top-level names of all that were looked for."""
-    log, scripts = directory / "imports", []
+) -> tuple[Leading, list[str], list[str]]:
+    """Execute the imports. Return those that bind the same when they are executed once more, the modules that were
+    imported before anything changed that imports depend on, and the top-level names of all that were looked for."""
+    log, scripts, count = directory / "imports", [], 0
+    log.unlink(missing_ok=True)
     for number, text in enumerate(module.texts() if module else [leading.text]):
         scripts.append(directory / f"imports{number}.py")
         scripts[-1].write_bytes(text)
+        statements = statements_of(text)
+        Path(f"{scripts[-1]}.statements").write_bytes(marshal.dumps(statements))
+        count += len(statements)
     # Imports may start MPI, and the connection of a rank is not inherited.
     command = [*words, str(HERE / "recording.py"), str(PACKAGES), str(log), module.package if module else ""]
     status = subprocess.run(
@@ -157,8 +163,13 @@ def _record(
     if status:
         raise Refused(f"the imports of the program ended with status {status}")
     lines = log.read_text().splitlines() if log.exists() else []
+    again = sum(int(line[1:]) for line in lines if line.startswith("!"))
+    if again < count:
+        if module:
+            raise Refused(f"an import of {module.runs} binds something else when it is executed once more")
+        return _record(words, cut(leading, again), module, directory)
     there = {line[1:] for line in lines if line.startswith("=")}
-    asked = [line for line in lines if not line.startswith("=")]
+    asked = [line for line in lines if not line.startswith(("=", "!"))]
     before = takewhile(lambda line: not line.startswith("-"), asked)
     names = [name for name in dict.fromkeys(line[1:] for line in before if line.startswith("+")) if name in there]
     looked_for = {line[1:].partition(".")[0] for line in asked}
@@ -166,7 +177,7 @@ def _record(
         if module.runs in names:
             raise Refused(f"{module.runs} is imported before it runs")
         looked_for.update(() if module.directory else [module.runs.partition(".")[0]])
-    return names, sorted(looked_for)
+    return leading, names, sorted(looked_for)
 
 
 def _write(image: Path, words: list[str], verdict: Verdict, more: dict[str, Any], directory: Path) -> Made:

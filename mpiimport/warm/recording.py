@@ -4,14 +4,15 @@ Several scripts are executed one after another in one ``__main__``, whose relati
 empty. LOG gets a line for each module that is looked for: ``+NAME``, or ``-NAME`` where something has changed before
 what imports may depend on: then another process cannot import it earlier. Where a module that is being imported looks
 for it, this is ``~NAME``: what such a one changes for a while, it changes in every process. At the end LOG gets
-``=NAME`` for each that is there, for some are only looked for (importlib.util.find_spec).
+``=NAME`` for each that is there, for some are only looked for (importlib.util.find_spec), and ``!COUNT``: of so many
+imports all would bind the same again. SCRIPT.statements has the imports for marshal: see leading.py.
 """
 
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType, FrameType
+    from types import FrameType
     from typing import Any
 
 
@@ -42,12 +43,12 @@ class Recorder:
         sign = "+" if self._before == self._surroundings() else "~" if _is_within_import(sys._getframe(1)) else "-"
         os.write(self._log, f"{sign}{name}\n".encode())
 
-    def end(self) -> None:
-        """Note the modules that are there now."""
+    def end(self, again: int) -> None:
+        """Note the modules that are there now. ``again``: how many imports bind the same."""
         import os
 
         there = [name for name, module in list(sys.modules.items()) if module is not None]
-        os.write(self._log, "".join(f"={name}\n" for name in there).encode())
+        os.write(self._log, "".join([*(f"={name}\n" for name in there), f"!{again}\n"]).encode())
 
 
 def _is_within_import(frame: "FrameType | None") -> bool:
@@ -59,8 +60,9 @@ def _is_within_import(frame: "FrameType | None") -> bool:
     return False
 
 
-def record() -> "tuple[Recorder, list[CodeType], dict[str, Any]]":
-    """Return what records, and the program's code and namespace, once all is prepared."""
+def record() -> "tuple[Recorder, Any, list[tuple[str, Any]]]":
+    """Return what records, what executes imports, and files with these, once all is prepared."""
+    import marshal
     import os
 
     packages, log, package, *scripts = sys.argv[1:]
@@ -69,6 +71,7 @@ def record() -> "tuple[Recorder, list[CodeType], dict[str, Any]]":
     sys.path.insert(0, packages)
     from mpiimport.runtime.program import Program
     from mpiimport.warm.beginning import new_main
+    from mpiimport.warm.bindings import Bindings
 
     sys.path.remove(packages)
     recorder = Recorder(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC))
@@ -76,16 +79,19 @@ def record() -> "tuple[Recorder, list[CodeType], dict[str, Any]]":
     sys.argv[:] = scripts[:1]
     sys.modules["__main__"] = new_main()
     run: Any = Program.parse(scripts[:1]).prepare()
-    code, namespace = run.args
-    codes = [code, *(Program.parse([script]).code() for script in scripts[1:])]
+    _, namespace = run.args
+    statements = []
+    for script in scripts:
+        with open(f"{script}.statements", "rb") as stream:
+            statements.append((script, marshal.load(stream)))
     if package:
         namespace.update(__package__=package, __spec__=type(sys.__spec__)(f"{package}.__main__", None))
     recorder.begin()
-    return recorder, codes, namespace
+    return recorder, Bindings(namespace), statements
 
 
 if __name__ == "__main__":
-    recording, codes, namespace = record()
-    for code in codes:
-        exec(code, namespace)
-    recording.end()
+    recording, bindings, files = record()
+    for file, imports in files:
+        bindings.execute(imports, file)
+    recording.end(bindings.again)

@@ -17,6 +17,9 @@ QUESTIONS: dict[str, Callable[[Any], object]] = {
     "_signal": lambda signal: {number: signal.getsignal(number) for number in range(1, signal.NSIG)},
     "_thread": lambda thread: thread.stack_size(),
     "_tracemalloc": lambda tracemalloc: [tracemalloc.is_tracing(), tracemalloc.get_traceback_limit()],
+    "syslog": lambda syslog: syslog.setlogmask(0),
+    "gmpy2": lambda gmpy2: repr(gmpy2.get_context()),
+    "scipy._lib.uarray": lambda uarray: uarray.get_state()._pickle(),
     "faulthandler": lambda faulthandler: faulthandler.is_enabled(),
 }
 

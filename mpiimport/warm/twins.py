@@ -38,6 +38,8 @@ CACHES = re.compile(
 )
 LAST = re.compile(r"(<\d+>|\.[^.<>\[\]{}]*|\[[^\]]*\]|\{[^}]*\})$")
 NUMBERS = re.compile(r"[0-9a-f]{4,}|\d+")
+# Parts of a path that are no names.
+KEYS = re.compile(r"\[[^\]]*\]|\{[^}]*\}|<\d+>")
 # So often an order is tried, with objects in other places of the memory.
 PLACES = 4
 # Of all but the first.
@@ -131,7 +133,7 @@ def _is_in(path: str, values: State) -> bool:
 
 def _blurred(path: str) -> str:
     """Return a path without numbers, which may be other ones in another process."""
-    return NUMBERS.sub("#", path)
+    return KEYS.sub(lambda match: NUMBERS.sub("#", match[0]), path)
 
 
 def of_another_rank(environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,36 @@
+"""What a module that is left out is told, and hands on: modules behind it go by it in each process."""
+
+import pytest
+
+from tests.conftest import but_everyday
+from tests.warm.conftest import Warm
+
+# A condition of a module that is left out, what makes it true, and why another start is fresh; nothing if it is warm.
+CONDITIONS = {
+    "argument": ("'--fast' in sys.argv", ("--fast",), {}, ""),
+    "variable": ("PID and os.environ.get('PLANTED')", (), {"PLANTED": "1"}, "value of the variable PLANTED"),
+    "file": ("PID and os.path.exists('{file}')", (), {}, "has changed since"),
+    "limit": ("__import__('resource').getrlimit(4)[0] in (2048, 4096)", (), {}, ""),
+    "directory": ("os.path.basename(os.getcwd()) == 'elsewhere'", (), {}, ""),
+}
+
+
+@pytest.mark.parametrize("name", but_everyday(CONDITIONS, {"argument", "variable", "file"}))
+def test_what_comes_behind_goes_by_it(warm: Warm, name: str) -> None:
+    condition, words, variables, reason = CONDITIONS[name]
+    file = warm.image.with_name("there")
+    warm.module("setting", "FAST = False")
+    text = f"import os, sys, setting\nPID = os.getpid()\nif {condition.format(file=file)}: setting.FAST = True\n"
+    warm.module("told", text if "PID" in condition else text.replace("PID = os.getpid()\n", ""))
+    warm.module("solver", "import setting\nMETHOD = 'fast' if setting.FAST else 'exact'")
+    script = warm.script("import csv, told, solver\nprint(solver.METHOD)")
+    said = warm.bake(script)
+    assert "left out told: " in said and warm.start_warm(script).stdout == "exact\n", said
+    file.touch()
+    before = ("sh", "-c", 'ulimit -c 4; mkdir -p elsewhere; cd elsewhere; exec "$@"', "sh")
+    if reason:
+        started = warm.start_fresh(reason, script, *words, before=before, **variables)
+    else:
+        started = warm.start(script, *words, before=before, **variables)
+        assert "not used" not in started.stderr
+    assert started.stdout == "fast\n"
