@@ -80,6 +80,8 @@ class Audit:
     def verdict(self, names: list[str]) -> Verdict:
         """Leave out what has no answer, and what needs it, until all that is left has one. Raises Refused."""
         mpi = [name for name in names if name.partition(".")[0] == NEVER]
+        # They may look whether it is there, as it is plainly.
+        behind_mpi = set(names[names.index(mpi[0]) :] if mpi else []).difference(mpi)
         verdict = Verdict([name for name in names if name not in mpi], dict.fromkeys(mpi, "it belongs to MPI"))
         for _ in range(ROUNDS):
             seen, failure = self._try_to_import(verdict.modules)
@@ -103,6 +105,7 @@ class Audit:
             refuse_deliberate_seeds(set(seen["there"]), differing.drawn)
             renewed = set(seen["renewed"])
             refused = self._by_causes(asked, differing, {module for module, _ in renewed})
+            refused |= dict.fromkeys(behind_mpi.intersection(seen["mentions"]), f"it mentions {NEVER}")
             refused |= self._by_name(seen) | self._by_reads(seen) | self._by_place(asked, seen)
             refuse_for_site(refused, {SITE, *seen["of_site"]} - {SCRIPT})
             # What these import may differ by what they have set in it: once they are left out, it is looked at again.

@@ -104,7 +104,32 @@ def is_of_c(module: object) -> bool:
     """Tell whether a module is a library."""
     from _frozen_importlib_external import ExtensionFileLoader
 
-    return isinstance(getattr(getattr(module, "__spec__", None), "loader", None), ExtensionFileLoader)
+    return isinstance(getattr(spec_of(module), "loader", None), ExtensionFileLoader)
+
+
+def spec_of(module: object) -> object:
+    """Return the spec of a module, which is not executed by that where it waits for its first use."""
+    try:
+        found: object = object.__getattribute__(module, "__spec__")
+    except AttributeError:
+        return None
+    return found
+
+
+def mentions(text: str) -> "Callable[[str], bool]":
+    """Return what tells whether the source of a module has this text."""
+
+    def has(name: str) -> bool:
+        origin = getattr(spec_of(sys.modules[name]), "origin", None)
+        if not isinstance(origin, str) or not origin.endswith(".py"):
+            return False
+        try:
+            with open(origin, "rb") as stream:
+                return text.encode() in stream.read()
+        except OSError:
+            return False
+
+    return has
 
 
 def other_places(number: int) -> "list[bytes]":
@@ -161,11 +186,13 @@ def audit() -> None:
     there = set(sys.modules)
     renewed, call_after = call_hooks(witness)
     sys.meta_path.remove(witness)
+    found: dict[str, Any] = {}
     if plan["way"] == "causes":
         # The recorder sees what pthread_atfork(3) has registered: an image is of a forked process.
         witness.executing(own.FORK, freeze.fork_alone)
         call_after()
-    found: dict[str, Any] = {"failed": failed, "edges": sorted(witness.edges), "reads": sorted(witness.reads)}
+        found["mentions"] = witness.executing(own.OWN, lambda: [*filter(mentions(own.NEVER), [*sys.modules])])
+    found |= {"failed": failed, "edges": sorted(witness.edges), "reads": sorted(witness.reads)}
     found["bound"] = posix.sched_getaffinity(0) != mask
     found |= {"failure": failure, "renewed": renewed, "looked_for": sorted(witness.looked_for)}
     found |= {"entries": sorted(witness.entries), "moving": sorted(witness.moving - {""})}

@@ -53,7 +53,8 @@ class Causes:
     more was asked than whether they are there; ``refused``: paths of which a question was answered by another error
     than that nothing is there; ``of_modules``: paths for which a module asked,
     and not the interpreter for itself or to find the first of them; ``variables``: those that C read;
-    ``starting``: modules that started threads;
+    ``starting``: modules that started threads; ``setting``: those that set variables, and how many modules had begun
+    then; ``since``: the same of what they asked for;
     ``beside``: module -> names of the current directory that it looked for in vain;
     ``drivers``: files that the drivers of devices make, which were not there;
     ``signals``: those of which modules have said what is done; ``edges``: who has which executed;
@@ -69,6 +70,8 @@ class Causes:
     of_modules: set[str] = field(default_factory=set)
     variables: set[str] = field(default_factory=set)
     starting: set[str] = field(default_factory=set)
+    setting: dict[str, int] = field(default_factory=dict)
+    since: dict[tuple[str, str], int] = field(default_factory=dict)
     beside: dict[str, set[str]] = field(default_factory=dict)
     drivers: set[str] = field(default_factory=set)
     signals: set[int] = field(default_factory=set)
@@ -107,6 +110,7 @@ class _Reading:
                 self.found.variables.add(name)
         elif kind == "sets":
             self.found.variables.add(name)
+            self.found.setting.setdefault(self._stack[-1], len(self.found.order))
             if not self._stack[-1]:
                 self._charge("", CHANGED)
         elif kind == "measures":
@@ -175,6 +179,7 @@ class _Reading:
     def _charge(self, owner: str, hazard: str) -> None:
         if owner:
             self.found.asked[owner, hazard] = self.found.asked.get((owner, hazard), 0) + 1
+            self.found.since.setdefault((owner, hazard), len(self.found.order))
         else:
             self.found.before[hazard] = self.found.before.get(hazard, 0) + 1
 

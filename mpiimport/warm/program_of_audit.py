@@ -1,13 +1,13 @@
 """All that a program imports, in its order: those that are left out may hand on what they are told."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import hazards, registry
 from .causes import Causes
 from .key_files import key_files, stamp
 from .order import NEEDS
-from .witness import AFTER, HANDLERS, HOST, LOOKS, WHOLE, WORDS
+from .witness import HANDLERS, HOST, LOOKS, WHOLE, WORDS
 
 # What a process may be told otherwise than the twins, which have sampled what is another value in each process.
 TOLD = {
@@ -26,6 +26,9 @@ class Program:
         self.asked = asked
         self.plainly = plainly
         self._of_c = {*seen["of_c"]}
+        # How many had begun before each.
+        self._order = {name: number for number, name in reversed([*enumerate(asked.order)])}
+        self._is_bound = bool(seen["bound"])
         self._reads: set[tuple[str, str]] = {(name, read) for name, read in seen["reads"] if name}
         self._files = {file: stamp(*file) for file in key_files(asked) if file[0] in asked.of_modules}
 
@@ -39,18 +42,31 @@ class Program:
         It may set anything by that, and what comes behind it may go by this: a setting, a variable, another module. One
         of C hands it on by its own names, if at all.
         """
-        causes = {(name, cause) for name, cause in self.asked.asked if not name.startswith(AFTER)} | self._reads
-        told = {name: cause for name, cause in causes if cause in TOLD and not registry.answer(name, cause)}
-        for number, name in enumerate(self.names):
-            if name in told and name in left_out and name not in self._of_c:
-                behind = set(self.names[number:]).intersection(modules)
-                return dict.fromkeys(behind, f"{NEEDS}to come behind {name}")
-        return {}
+        begun = [*self._told(), *self.asked.setting.items()]
+        since = min(
+            ((number, name) for name, number in begun if name in left_out and name not in self._of_c), default=None
+        )
+        if since is None:
+            return {}
+        behind = [name for name in modules if self._order.get(name, -1) >= since[0]]
+        return dict.fromkeys(behind, f"{NEEDS}to come behind {since[1]}")
+
+    def _told(self) -> Iterator[tuple[str, int]]:
+        """Yield modules, and how many had begun when each was told something, or bound the process to processors.
+
+        What C reads of variables and processors nobody sees, so nor what becomes of it in another order.
+        """
+        for (name, cause), number in self.asked.since.items():
+            if (cause in TOLD and not registry.answer(name, cause)) or (cause == hazards.CORES and self._is_bound):
+                yield name, number
+        for name, read in self._reads:
+            if read in TOLD and not registry.answer(name, read):
+                yield name, self._order.get(name, 0)
 
     def variables(self) -> set[str]:
-        """Return the variables that any of them has read, but those that launchers give to each process."""
+        """Return the variables that any of them has read, but those that twins have otherwise: see of_another_rank."""
         read = self.asked.variables | {read for _, read in self._reads} - LOOKS - {WHOLE}
-        return {name for name in read if not registry.is_free(name)}
+        return {name for name in read if not registry.is_free(name) and name != "TMPDIR"}
 
     def looks_at_all_variables(self) -> bool:
         """Tell whether one of them does."""

@@ -7,6 +7,7 @@ from typing import Any
 # Asked of a module if imports have left it.
 QUESTIONS: dict[str, Callable[[Any], object]] = {
     "sys": lambda sys: [sys.getrecursionlimit(), sys.getswitchinterval(), sys.getdlopenflags(), most_digits(sys)],
+    "asyncio": lambda _: [sys.get_coroutine_origin_tracking_depth(), *sys.get_asyncgen_hooks()],
     "_io": lambda _: [_of_stream(stream) for stream in (sys.stdin, sys.stdout, sys.stderr) if stream],
     "gc": lambda gc: [gc.get_threshold(), gc.isenabled()],
     "_locale": lambda locale: locale.setlocale(locale.LC_ALL),
@@ -19,6 +20,7 @@ QUESTIONS: dict[str, Callable[[Any], object]] = {
     "_tracemalloc": lambda tracemalloc: [tracemalloc.is_tracing(), tracemalloc.get_traceback_limit()],
     "syslog": lambda syslog: syslog.setlogmask(0),
     "gmpy2": lambda gmpy2: repr(gmpy2.get_context()),
+    "scipy.special": lambda special: special.geterr(),
     "scipy._lib.uarray": lambda uarray: uarray.get_state()._pickle(),
     "faulthandler": lambda faulthandler: faulthandler.is_enabled(),
 }

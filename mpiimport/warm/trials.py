@@ -41,7 +41,7 @@ class Trial:
             last = said.decode(errors="replace").strip().splitlines()[-1:]
             raise Refused(f"the imports of the audit ended with status {self._process.returncode}: {' '.join(last)}")
         found: dict[str, Any] = marshal.loads(self._output.read_bytes())
-        found["lines"] = printed.count(b"\n") + said.count(b"\n") if printed is not None else 0
+        found["output"] = (printed or b"") + said
         return found
 
     def end(self) -> None:

@@ -42,6 +42,8 @@ NUMBERS = re.compile(r"[0-9a-f]{4,}|\d+")
 KEYS = re.compile(r"\[[^\]]*\]|\{[^}]*\}|<\d+>")
 # So often an order is tried, with objects in other places of the memory.
 PLACES = 4
+# Stands for what is printed.
+OUTPUT = ":output"
 # Of all but the first.
 AS_GIVEN = {"before": lambda: begin_child(fixed=True)}
 ELEMENT = re.compile(r"(.*)\[\d+\]")
@@ -51,8 +53,8 @@ ELEMENT = re.compile(r"(.*)\[\d+\]")
 class Differences:
     """Paths, as graph.py writes them. ``own``: another value in each process, or with another rank or directory;
     ``drawn``: those of them with another value in each process that is told the same; ``values``: what the first twin
-    has at each; ``second``: all that was seen of that twin; ``chance``: whatever differs from it in a process that is
-    told the same.
+    has at each; ``second``: all that was seen of that twin; ``chance``: what differs from it in a process that is
+    told the same, see ``_by_chance``.
     """
 
     own: set[str] = field(default_factory=set)
@@ -80,10 +82,10 @@ def of_another_order(plainly: dict[str, Any], begin: Callable[..., Trial], chanc
     """Return what differs where modules are imported in another order: paths, with a module's name at their begin.
 
     ``plainly``: what was seen of a twin that is told the same; ``begin`` begins one with the other order, and with
-    objects in other places of the memory by a number; ``chance``: what differs in the same order, too.
+    objects in other places of the memory by a number; ``chance``: what differs in the same order, see ``_by_chance``.
     """
     seen = _seen(begin, {"places": 0})[0]
-    found = _unlike_by_order(plainly["state"], seen["state"], {_blurred(path) for path in chance})
+    found = _unlike_by_order(plainly["state"], seen["state"], chance)
     for places in range(1, PLACES):
         if found and all(map(is_order, found)):
             # An order that is another one in other places is made by addresses, as that of a set.
@@ -91,7 +93,9 @@ def of_another_order(plainly: dict[str, Any], begin: Callable[..., Trial], chanc
             moved = {_sequence(path) for path in _unlike(seen["state"], other["state"]) if is_order(path)}
             found = {path for path in found if _sequence(path) not in moved}
     found |= {f"{name}:" for name in {*plainly["failed"]} ^ {*seen["failed"]}}
-    return found | ({"sys:stdout"} if plainly["lines"] != seen["lines"] else set())
+    one, other = plainly["output"], seen["output"]
+    is_alike = one.count(b"\n") == other.count(b"\n") if OUTPUT in chance else one == other
+    return found if is_alike else found | {OUTPUT}
 
 
 def _unlike_by_order(one: State, other: State, known: set[str]) -> set[str]:
@@ -99,8 +103,14 @@ def _unlike_by_order(one: State, other: State, known: set[str]) -> set[str]:
     return {
         path
         for path in _unlike(one, other)
-        if not (_blurred(path) in known or _says_nothing(path) or _is_in(path, values) or counts(path))
+        if not (known.intersection(_by_chance(path, other)) or _says_nothing(path))
+        and not (_is_in(path, values) or counts(path))
     }
+
+
+def _by_chance(path: str, state: State) -> set[str]:
+    """Return what tells of a path that the value there is another one by chance: wholly, or by numbers in it."""
+    return {_blurred(path), f"{_blurred(path)}={NUMBERS.sub('#', state.get(path, ''))}"}
 
 
 def _sequence(path: str) -> str:
@@ -158,7 +168,13 @@ def compare(begin: Callable[..., Trial], processors: list[int], environment: Map
     # The causes tell whether settings are the process's own. Whatever makes something of an order differs itself.
     own = {path for path in _unlike(third["state"], fourth["state"]) | drawn if not path.startswith(OF_SETTINGS)}
     # An order by addresses is another one by other variables and imports, too.
-    chance = drawn | {path for path in own if is_order(path)}
+    one, other = first["state"], second["state"]
+    chance = {_blurred(path) for path in own if is_order(path)}
+    chance |= set() if first["output"] == second["output"] else {OUTPUT}
+    for path in drawn:
+        alike = _by_chance(path, one) & _by_chance(path, other)
+        # What has the same text but for numbers has it in another order as well, unless something else is told there.
+        chance |= alike if len(alike) == 1 else alike - {_blurred(path)}
     own = {path for path in own if not path.endswith(ORDER)}
     if all(map(_is_watched, _generators(drawn, first["state"]).items())):
         own -= _reordered([each["state"] for each in (first, second, third, fourth)], own)

@@ -48,8 +48,8 @@ def test_an_order_counts_where_it_may_have_been_drawn(generator: str, kind: str,
         def __init__(self, **_: object) -> None:
             self.state = next(states)
 
-        def seen(self) -> dict[str, dict[str, str]]:
-            return {"state": self.state}
+        def seen(self) -> dict[str, object]:
+            return {"state": self.state, "output": b""}
 
         def end(self) -> None:
             pass

@@ -147,6 +147,16 @@ def test_errors_behind_at_image_have_their_lines(warm: Warm) -> None:
     assert warm.start_warm(script) == warm.plain(script)
 
 
+@pytest.mark.parametrize("question", ["os.path.exists(FILE)", "configparser.ConfigParser().read(FILE)"])
+def test_a_file_that_comes_beside_the_script_starts_plainly(warm: Warm, question: str) -> None:
+    file = "FILE = os.path.dirname(os.path.abspath(__file__)) + '/settings.ini'"
+    script = warm.script(f"import os, configparser\n{USING}{file}\nx = {question}\nwarm.at_image()\nprint(bool(x))")
+    warm.bake(script)
+    assert warm.start_warm(script).stdout == "False\n"
+    warm.script("", "settings.ini")
+    assert warm.start_fresh("has changed", script).stdout == "True\n"
+
+
 def test_another_begin_file_or_place_starts_plainly(warm: Warm) -> None:
     script = with_data(warm, BEGIN + REST)
     warm.bake(script)

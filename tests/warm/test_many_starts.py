@@ -71,3 +71,22 @@ def test_an_ordinary_user_without_new_privileges(warm_with: Callable[[str], Warm
     # Root does not execute what another user has written.
     others = run([warm.starter, image, script], warm.environment(HOME="/"), 30, place)
     assert others.status == 127 and "belongs to another user" in others.stderr
+
+
+def test_an_interrupt_leaves_nothing_half_made(warm: Warm) -> None:
+    """Whatever a remedy does when it comes, it does to the end: random numbers of the image are nobody's."""
+    script = warm.script(
+        "import logging, random, threading\nprint(random.random(), flush=True)\nthreading.Event().wait(0.05)"
+    )
+    warm.bake(script)
+    drawn = []
+    for number in range(80):
+        command = [warm.starter, str(warm.image), script]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, env=warm.environment(), text=True, stdout=pipe, stderr=pipe) as process:
+            time.sleep(number / 4000)
+            process.send_signal(signal.SIGINT)
+            printed, said = process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGINT and "ignored in" not in said, (process.returncode, said)
+        drawn += printed.splitlines()
+    assert len(drawn) == len(set(drawn))

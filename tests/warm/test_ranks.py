@@ -44,6 +44,16 @@ def test_two_ranks_of_mpich(warm: Warm, mpich: Mpi) -> None:
     assert started.stdout.splitlines()[0] == "2 [2, 2, 2, 2, 2] True"
 
 
+@pytest.mark.parametrize("question", ["'mpi4py' in sys.modules", "importlib.util.find_spec('mpi4py') is not None"])
+def test_a_module_that_looks_for_mpi4py_finds_it(warm: Warm, mpich: Mpi, question: str) -> None:
+    library = {"MPI4PY_LIBMPI": str(mpich.library)}
+    warm.module("solver", f"import sys, importlib.util\nIS_PARALLEL = {question}")
+    script = warm.script("import csv\nfrom mpi4py import MPI\nimport solver, colorsys\nprint(solver.IS_PARALLEL)")
+    said = warm.bake(script, **library)
+    assert "left out" in said and "colorsys" not in said, said
+    assert warm.start_warm(script, **library).stdout == "True\n"
+
+
 def test_a_module_that_needs_mpi_is_left_to_the_ranks(warm: Warm, mpich: Mpi) -> None:
     """With one of its own before it, the audit has nothing else to leave out."""
     library = {"MPI4PY_LIBMPI": str(mpich.library)}

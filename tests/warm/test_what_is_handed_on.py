@@ -34,3 +34,15 @@ def test_what_comes_behind_goes_by_it(warm: Warm, name: str) -> None:
         started = warm.start(script, *words, before=before, **variables)
         assert "not used" not in started.stderr
     assert started.stdout == "fast\n"
+
+
+def test_variables_that_a_left_out_module_sets_reach_c(warm: Warm) -> None:
+    """Libraries of C read them when they are loaded, and nobody sees what they make of it."""
+    warm.module("setting", "import os\nPID = os.getpid()\nos.putenv('OPENBLAS_NUM_THREADS', '1')")
+    script = warm.script(
+        "import csv, setting\nimport numpy\nimport os\nnumpy.ones((900, 900)) @ numpy.ones((900, 900))\n"
+        "print(len(os.listdir('/proc/self/task')))"
+    )
+    said = warm.bake(script)
+    assert "left out setting: " in said and "modules, " in said
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "1\n"
