@@ -14,9 +14,9 @@ from .image_format import STAMP
 from .key_files import key_files
 from .memory_map import Refused
 from .order import NEEDS, Order, with_users
-from .program_of_audit import Program
 from .trials import HERE, Trials
 from .twins import AS_GIVEN, Differences, compare, of_another_order, two_processors
+from .whole_program import Program
 from .witness import AFTER, FORK, LOOKS, NEVER, SCRIPT, SITE, WHOLE
 
 # Variables with directories where a program, and what it imports, are searched for.
