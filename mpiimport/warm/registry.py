@@ -108,6 +108,14 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     # What its documentation shows.
     ("scipy.stats._new_distributions", ENTROPY): "random numbers in an example",
 }
+# (module, cause) of modules that are left out -> by which name alone each keeps what it was told: its source says so.
+KEPT: Mapping[tuple[str, str], str] = {
+    ("rich", PLACE): "_IMPORT_CWD",
+    ("hypothesis.configuration", PLACE): "__hypothesis_home_directory_default",
+    ("dask.dataframe.io.csv", MACHINE): "AUTO_BLOCKSIZE",
+    ("distributed.system", LIMITS): "MEMORY_LIMIT",
+    ("distributed.system", MACHINE): "MEMORY_LIMIT",
+}
 # Module -> the directories in which it looks for libraries, in each entry of the search path.
 NAMES_OF_LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "torch": (

@@ -57,7 +57,8 @@ class Program:
         What C reads of variables and processors nobody sees, so nor what becomes of it in another order.
         """
         for (name, cause), number in self.asked.since.items():
-            if (cause in TOLD and not registry.answer(name, cause)) or (cause == hazards.CORES and self._is_bound):
+            kept = registry.answer(name, cause) or (name, cause) in registry.KEPT
+            if (cause in TOLD and not kept) or (cause == hazards.CORES and self._is_bound):
                 yield name, number
         for name, read in self._reads:
             if read in TOLD and not registry.answer(name, read):
