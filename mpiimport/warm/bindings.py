@@ -19,8 +19,8 @@ class Bindings:
         self.again = 0
         self._executed = 0
         self._namespace = namespace
-        # Modules with a name in them, and the object that was bound.
-        self._bound: list[tuple[str, str, Any]] = []
+        # Modules with a name in them, the object that was bound, and what is bound where the module has no such name.
+        self._bound: list[tuple[str, str, Any, Any]] = []
         self._is_made = False
 
     def execute(self, statements: "list[Any]", file: str) -> None:
@@ -31,7 +31,7 @@ class Bindings:
             if module is None:
                 exec(code, self._namespace)
                 for name, bound in names:
-                    self._bound.append((name, "", self._namespace[bound]))
+                    self._bound.append((name, "", self._namespace[bound], None))
             else:
                 self._from(self._absolute(module, level), names, code)
             self._executed += 1
@@ -46,13 +46,12 @@ class Bindings:
         exec(code, self._namespace)
         if names[0][0] == STAR:
             public = _public(holder)
-            self._bound.append((module, STAR, public))
+            self._bound.append((module, STAR, public, None))
             names = [(name, name) for name in public]
         for name, given in names:
             bound = self._namespace[given]
-            if name not in accessed:
-                self._bound.append((module, name, bound))
-            elif not _is_defined(bound, module, name):
+            self._bound.append((module, name, bound, bound if name in accessed else None))
+            if name in accessed and not _is_defined(bound, module, name):
                 # Code of the module has made it, or said something about it, and what is imported later may go by that.
                 self._is_made = True
         if accessed and repr(self._namespace.get("__warningregistry__")) != heard:
@@ -65,14 +64,14 @@ class Bindings:
         return f"{base}.{module}" if module else str(base)
 
 
-def _is_there(module: str, name: str, bound: "Any") -> bool:
+def _is_there(module: str, name: str, bound: "Any", otherwise: "Any") -> bool:
     """Tell whether the import of a module, or of a name from it, binds this object now."""
     holder = sys.modules.get(module)
     if not name:
         return holder is bound
     if name == STAR:
         return bool(_public(holder) == bound)
-    return bool(vars(holder).get(name, sys.modules.get(f"{module}.{name}")) is bound)
+    return bool(vars(holder).get(name, otherwise) is bound)
 
 
 def _is_defined(bound: "Any", module: str, name: str) -> bool:

@@ -154,9 +154,8 @@ class Graph:
         elif issubclass(kind, type):
             bases = type.__getattribute__(value, "__bases__")
             yield ".__bases__", " ".join(type.__getattribute__(each, "__qualname__") for each in bases)
-            if not issubclass(value, BaseException):
-                kinds = type.__subclasses__(value)
-                self.values[f"{path}.__subclasses__(){ORDER}"] = self._order(kinds, kinds)
+            kinds = type.__subclasses__(value)
+            self.values[f"{path}.__subclasses__(){ORDER}"] = self._order(kinds, kinds)
             yield from self._items(type.__getattribute__(value, "__dict__"))
         else:
             content = told(value)

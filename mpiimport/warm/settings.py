@@ -7,7 +7,7 @@ from typing import Any
 # Asked of a module if imports have left it.
 QUESTIONS: dict[str, Callable[[Any], object]] = {
     "sys": lambda sys: [sys.getrecursionlimit(), sys.getswitchinterval(), sys.getdlopenflags(), most_digits(sys)],
-    "asyncio": lambda _: [sys.get_coroutine_origin_tracking_depth(), *sys.get_asyncgen_hooks()],
+    "builtins": lambda _: [sys.get_coroutine_origin_tracking_depth(), *sys.get_asyncgen_hooks()],
     "_io": lambda _: [_of_stream(stream) for stream in (sys.stdin, sys.stdout, sys.stderr) if stream],
     "gc": lambda gc: [gc.get_threshold(), gc.isenabled()],
     "_locale": lambda locale: locale.setlocale(locale.LC_ALL),

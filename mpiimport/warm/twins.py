@@ -33,13 +33,13 @@ UNKNOWN = {"<functools._lru_cache_wrapper>", "<_frozen_importlib.ModuleSpec>"}
 # Types are kept where they are first used, with all that they are made of.
 SHARED = ("<typing.", "<types.GenericAlias", "<types.UnionType")
 CACHES = re.compile(
-    r"\._abc_impl<|\._cache\[\d+\]$|(^|\.)_cyutility:|^numpy\._core\.getlimits:iinfo\._m(ax|in)_vals"
+    r"\._abc_impl<|\._cache\[\d+\]$|(^|\.)_cyutility(:|$)|^numpy\._core\.getlimits:iinfo\._m(ax|in)_vals"
     r"|^(typing:_cleanups|re:_cache2?|sys:path_importer_cache|linecache:cache)"
 )
 LAST = re.compile(r"(<\d+>|\.[^.<>\[\]{}]*|\[[^\]]*\]|\{[^}]*\})$")
 NUMBERS = re.compile(r"[0-9a-f]{4,}|\d+")
-# Parts of a path that are no names.
-KEYS = re.compile(r"\[[^\]]*\]|\{[^}]*\}|<\d+>")
+# Parts of a path that are neither names nor places in a sequence.
+KEYS = re.compile(r"\[\d*[^\]\d][^\]]*\]|\{[^}]*\}|<\d+>")
 # So often an order is tried, with objects in other places of the memory.
 PLACES = 4
 # Stands for what is printed.
@@ -103,14 +103,19 @@ def _unlike_by_order(one: State, other: State, known: set[str]) -> set[str]:
     return {
         path
         for path in _unlike(one, other)
-        if not (known.intersection(_by_chance(path, other)) or _says_nothing(path))
-        and not (_is_in(path, values) or counts(path))
+        if not (known.intersection({*_by_chance(path, other), _elements(path)}) or _says_nothing(path))
+        and not (_is_in(path, values, {one.get(path, "<"), other.get(path, "<")}) or counts(path))
     }
 
 
 def _by_chance(path: str, state: State) -> set[str]:
     """Return what tells of a path that the value there is another one by chance: wholly, or by numbers in it."""
     return {_blurred(path), f"{_blurred(path)}={NUMBERS.sub('#', state.get(path, ''))}"}
+
+
+def _elements(path: str) -> str:
+    """Return what tells of the path of an element that the order of all of them is another one by chance."""
+    return f"{_blurred(_sequence(path))}[*]"
 
 
 def _sequence(path: str) -> str:
@@ -131,14 +136,17 @@ def _says_nothing(path: str) -> bool:
     return "cache" in path.lower() or path.partition(":")[0].partition(".")[0] in sys.stdlib_module_names
 
 
-def _is_in(path: str, values: State) -> bool:
-    """Tell whether a path leads through an object of which nobody knows what it has, or through a type."""
+def _is_in(path: str, values: State, given: set[str]) -> bool:
+    """Tell whether a path leads through an object of which nobody knows what it has, or through a type.
+
+    ``given``: what is at the path in either order. Where the first has a number or text in both, that was kept by it.
+    """
     while values.get(path) not in UNKNOWN and not values.get(path, "").startswith(SHARED):
         match = LAST.search(path)
         if not match:
             return False
         path = path[: match.start()]
-    return True
+    return values[path] not in UNKNOWN or any(value.startswith(("<", "is ")) for value in given)
 
 
 def _blurred(path: str) -> str:
@@ -169,7 +177,8 @@ def compare(begin: Callable[..., Trial], processors: list[int], environment: Map
     own = {path for path in _unlike(third["state"], fourth["state"]) | drawn if not path.startswith(OF_SETTINGS)}
     # An order by addresses is another one by other variables and imports, too.
     one, other = first["state"], second["state"]
-    chance = {_blurred(path) for path in own if is_order(path)}
+    reordered = _reordered([each["state"] for each in (first, second, third, fourth)], own)
+    chance = {_elements(path) for path in reordered} | {_blurred(path) for path in own if path.endswith(ORDER)}
     chance |= set() if first["output"] == second["output"] else {OUTPUT}
     for path in drawn:
         alike = _by_chance(path, one) & _by_chance(path, other)
@@ -177,7 +186,7 @@ def compare(begin: Callable[..., Trial], processors: list[int], environment: Map
         chance |= alike if len(alike) == 1 else alike - {_blurred(path)}
     own = {path for path in own if not path.endswith(ORDER)}
     if all(map(_is_watched, _generators(drawn, first["state"]).items())):
-        own -= _reordered([each["state"] for each in (first, second, third, fourth)], own)
+        own -= reordered
     # What differs between the second and the third alone follows from the number of processors, which is in the key.
     return Differences(own, own & drawn, first["state"], second, chance)
 

@@ -36,6 +36,11 @@ PROGRAMS = {
         "import core\nimport plant",
         "core.__name__",
     ),
+    "module of a package": (
+        {"package/__init__": "", "package/core": "", "plant": "import package\npackage.core = print"},
+        "from package import core\nimport plant",
+        "type(core).__name__",
+    ),
     "name that goes": (
         {"core": CORE, "plant": "import core\ndel core.MODE"},
         "from core import MODE\nimport plant",
@@ -57,6 +62,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", but_everyday(PROGRAMS, {"value", "star", "made by an access"}))
 def test_names_are_bound_as_at_their_statement(warm: Warm, name: str) -> None:
     modules, imports, shown = PROGRAMS[name]
+    (warm.modules / "package").mkdir()
     for each, text in modules.items():
         warm.module(each, text)
     script = warm.script(f"import warnings\nimport csv\n{imports}\nimport colorsys\nprint({shown})")
