@@ -87,6 +87,8 @@ def test_an_interrupt_leaves_nothing_half_made(warm: Warm) -> None:
             time.sleep(number / 4000)
             process.send_signal(signal.SIGINT)
             printed, said = process.communicate(timeout=60)
-        assert process.returncode == -signal.SIGINT and "ignored in" not in said, (process.returncode, said)
+        # Before the interpreter has the program, its end by an interrupt is a status.
+        assert process.returncode in (-signal.SIGINT, 128 + signal.SIGINT), (process.returncode, said)
+        assert "ignored in" not in said
         drawn += printed.splitlines()
     assert len(drawn) == len(set(drawn))
