@@ -10,7 +10,6 @@ from typing import Any
 
 from . import causes, hazards, registry
 from .graph import ORDER
-from .image_format import STAMP
 from .key_files import key_files
 from .memory_map import Refused
 from .order import NEEDS, Order, with_users
@@ -84,7 +83,7 @@ class Audit:
         behind_mpi = set(names[names.index(mpi[0]) :] if mpi else []).difference(mpi)
         verdict = Verdict([name for name in names if name not in mpi], dict.fromkeys(mpi, "it belongs to MPI"))
         for _ in range(ROUNDS):
-            seen, failure = self._try_to_import(verdict.modules)
+            seen, failure = self._try_to_import(verdict.modules, behind_mpi)
             asked = causes.read(self._trials.log)
             self._moving.update(seen.get("moving", ()))
             linked = {name for name, cause in asked.asked if cause == hazards.MPI and not name.startswith(AFTER)}
@@ -105,7 +104,7 @@ class Audit:
             refuse_deliberate_seeds(set(seen["there"]), differing.drawn)
             renewed = set(seen["renewed"])
             refused = self._by_causes(asked, differing, {module for module, _ in renewed})
-            refused |= dict.fromkeys(behind_mpi.intersection(seen["mentions"]), f"it mentions {NEVER}")
+            refused |= dict.fromkeys(seen["mentions"], f"it mentions {NEVER}")
             refused |= self._by_name(seen) | self._by_reads(seen) | self._by_place(asked, seen)
             refuse_for_site(refused, {SITE, *seen["of_site"]} - {SCRIPT})
             # What these import may differ by what they have set in it: once they are left out, it is looked at again.
@@ -121,10 +120,10 @@ class Audit:
             self._leave_out(verdict, refused, seen["edges"])
         raise Refused("imports differ from one process to the next")
 
-    def _try_to_import(self, modules: list[str]) -> tuple[dict[str, Any], str]:
+    def _try_to_import(self, modules: list[str], behind_mpi: set[str]) -> tuple[dict[str, Any], str]:
         """Import modules, and see what they ask for. Return why that failed, or nothing, behind what was seen."""
         try:
-            return self._trials.causes(modules), ""
+            return self._trials.causes(modules, behind_mpi.intersection(modules)), ""
         except Refused as exc:
             return {}, str(exc)
 
@@ -230,7 +229,11 @@ class Audit:
         verdict.absent = asked.drivers.union(*(names for name, names in asked.beside.items() if name))
         verdict.variables = asked.variables | (reads - LOOKS - {WHOLE}) | set(registry.ALWAYS)
         ours = (str(self._directory), str(HERE))
-        verdict.files = {(path, how) for path, how in key_files(asked) if not path.startswith(ours)}
+        # Of a script's directory, where a job may write, names are compared; of the script, the text.
+        script = Path(self._script[0]) if self._script else None
+        compared = {str(script), str(script.parent), str(script.resolve().parent)} if script else set()
+        found = key_files(asked, compared)
+        verdict.files = {(path, how) for path, how in found if not path.startswith(ours) and path not in compared}
         verdict.of_modules = asked.of_modules
         if self._program and not self._program.begins_with(verdict.modules):
             verdict.variables |= self._program.variables()
@@ -239,20 +242,9 @@ class Audit:
             verdict.of_modules |= self._program.asked.of_modules
         variables = (self._environment.get(name, "") for name in SEARCHED)
         verdict.tree = {*seen["tree"], *(entry for variable in variables for entry in variable.split(os.pathsep))}
-        if self._script:
-            # Of its directory, where a job may write, names are compared; of the script, the text.
-            script = Path(self._script[0])
-            compared = {str(script), str(script.parent), str(script.resolve().parent)}
-            verdict.files = {(path, how) for path, how in verdict.files if path not in compared}
-            verdict.files |= {(path, STAMP) for path in absent_in(compared, asked)}
-            verdict.tree -= compared
+        verdict.tree -= compared
+        if script:
             verdict.modules = sorted(set(seen["there"]) - {SCRIPT})
-
-
-def absent_in(directories: set[str], asked: causes.Causes) -> set[str]:
-    """Return what was looked for in directories and is not there."""
-    absent = (path for path, there in asked.files.items() if not there and not os.path.lexists(path))
-    return {path for path in absent if os.path.dirname(path) in directories}
 
 
 def used_by(names: set[str], edges: Iterable[tuple[str, str]]) -> set[str]:

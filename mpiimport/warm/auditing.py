@@ -1,7 +1,7 @@
 """Imports a program's modules to see what they do: ``python [options] auditing.py PLAN``.
 
 PLAN is a file that marshal reads: ``package``; ``modules``; ``script``: what ScriptBegin takes, or nothing; ``output``;
-``order``: of modules, see graph.py; ``places``: see other_places;
+``order``: of modules, see graph.py; ``places``: see other_places; ``behind``: modules that may mention MPI;
 ``way``: "causes" marks for the recorder which module is executed, and writes who imports whom; "state" writes the graph
 of the interpreter's state; ``host``: what it is told to be the host's name, or nothing; ``freeze``: the extension
 module.
@@ -116,20 +116,16 @@ def spec_of(module: object) -> object:
     return found
 
 
-def mentions(text: str) -> "Callable[[str], bool]":
-    """Return what tells whether the source of a module has this text."""
-
-    def has(name: str) -> bool:
-        origin = getattr(spec_of(sys.modules[name]), "origin", None)
-        if not isinstance(origin, str) or not origin.endswith(".py"):
-            return False
-        try:
-            with open(origin, "rb") as stream:
-                return text.encode() in stream.read()
-        except OSError:
-            return False
-
-    return has
+def mentions(name: str, text: str) -> bool:
+    """Tell whether the source of a module has this text."""
+    origin = getattr(spec_of(sys.modules.get(name)), "origin", None)
+    if not isinstance(origin, str) or not origin.endswith(".py"):
+        return False
+    try:
+        with open(origin, "rb") as stream:
+            return text.encode() in stream.read()
+    except OSError:
+        return False
 
 
 def other_places(number: int) -> "list[bytes]":
@@ -176,9 +172,9 @@ def audit() -> None:
         drawing.watch()
         frames: Any = load(plan["package"], "mpiimport.warm.frames")
         frames.Frames(witness).watch(freeze)
-    told = name_host(plan["host"]) if plan["way"] == "state" else []
-    calls: Any = load(plan["package"], "mpiimport.warm.calls").Calls()
-    if plan["way"] == "state":
+    else:
+        told = name_host(plan["host"])
+        calls: Any = load(plan["package"], "mpiimport.warm.calls").Calls()
         calls.watch()
     mask = posix.sched_getaffinity(0)
     plan["taken"] = other_places(plan["places"])
@@ -191,14 +187,15 @@ def audit() -> None:
         # The recorder sees what pthread_atfork(3) has registered: an image is of a forked process.
         witness.executing(own.FORK, freeze.fork_alone)
         call_after()
-        found["mentions"] = witness.executing(own.OWN, lambda: [*filter(mentions(own.NEVER), [*sys.modules])])
+        behind = plan["behind"]
+        found["mentions"] = witness.executing(own.OWN, lambda: [each for each in behind if mentions(each, own.NEVER)])
+        found["of_c"] = [name for name, module in sys.modules.items() if is_of_c(module)]
     found |= {"failed": failed, "edges": sorted(witness.edges), "reads": sorted(witness.reads)}
     found["bound"] = posix.sched_getaffinity(0) != mask
     found |= {"failure": failure, "renewed": renewed, "looked_for": sorted(witness.looked_for)}
     found |= {"entries": sorted(witness.entries), "moving": sorted(witness.moving - {""})}
     found["of_site"] = sorted(of_site)
     found["tree"] = [*sys.path, sys.prefix, sys.base_prefix, sys.exec_prefix]
-    found["of_c"] = [name for name, module in sys.modules.items() if is_of_c(module)]
     found["there"] = [name for name in sys.modules if name in there]
     if plan["way"] == "state":
         before = set(sys.modules)

@@ -3,7 +3,6 @@
 import builtins
 import sys
 from _frozen_importlib_external import FileFinder
-from _signal import SIG_BLOCK, SIG_SETMASK, pthread_sigmask, valid_signals  # type: ignore[import-not-found]
 
 from mpiimport.runtime import os
 from mpiimport.runtime.configuration import agree_with_sys
@@ -14,6 +13,7 @@ from mpiimport.runtime.standard_streams import leave_unflushed
 
 from .lazy_modules import executed
 from .remedies import REMEDIES, Start, variables_of
+from .signals_held import SignalsHeld
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,13 +64,12 @@ class Expected:
 
 def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
     """Run the program; return its status. ``without``: remedies that a test leaves out."""
-    # A signal that Python handles would end a remedy, of which nobody hears.
-    mask = pthread_sigmask(SIG_BLOCK, valid_signals())
     try:
-        for name, remedy in REMEDIES.items():
-            if name not in without:
-                remedy(start)
-        pthread_sigmask(SIG_SETMASK, mask)
+        # What a handler raises would end a remedy, and functions that are called after a fork keep that to themselves.
+        with SignalsHeld():
+            for name, remedy in REMEDIES.items():
+                if name not in without:
+                    remedy(start)
         program = _program([os.fsdecode(word) for word in start.words[start.own :]], expected, start.freeze)
         _look_at_main(start)
         builtins.__import__ = start.importing
@@ -82,7 +81,6 @@ def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
     except BaseException as exc:
         if not start.freeze.is_quiet():
             say(f"mpiimport: the image is not used: {exc or type(exc).__name__}; the program starts without it")
-        pthread_sigmask(SIG_SETMASK, mask)
         plain = start.freeze.plain()
         os.execve(plain[0], plain, variables_of(start.freeze.environ()))
     try:

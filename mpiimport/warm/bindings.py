@@ -4,6 +4,7 @@ So the image may hold those alone of which each name then still is what it was a
 """
 
 import sys
+from _frozen_importlib import _resolve_name  # type: ignore[attr-defined]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Bindings:
                 for name, bound in names:
                     self._bound.append((name, "", self._namespace[bound], None))
             else:
-                self._from(self._absolute(module, level), names, code)
+                package = self._namespace["__package__"]
+                self._from(_resolve_name(module, package, level) if level else module, names, code)
             self._executed += 1
             if not is_made and all(_is_there(*each) for each in self._bound):
                 self.again = self._executed
@@ -56,12 +58,6 @@ class Bindings:
                 self._is_made = True
         if accessed and repr(self._namespace.get("__warningregistry__")) != heard:
             self._is_made = True
-
-    def _absolute(self, module: str, level: int) -> str:
-        if not level:
-            return module
-        base = self._namespace["__package__"].rsplit(".", level - 1)[0]
-        return f"{base}.{module}" if module else str(base)
 
 
 def _is_there(module: str, name: str, bound: "Any", otherwise: "Any") -> bool:

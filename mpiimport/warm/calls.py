@@ -25,11 +25,11 @@ class Calls:
         self.noted: dict[str, list[str]] = {}
 
     def watch(self) -> None:
+        """Put what notes calls in the place of the functions."""
         for names, functions in FUNCTIONS.items():
             modules = [__import__(name) for name in names]
             for function in functions:
-                # Python before 3.10.2 or so lacks some of them.
-                watched = self._watched(names[0], getattr(modules[0], function, None))
+                watched = self._watched(names[0], getattr(modules[0], function))
                 for module in modules:
                     setattr(module, function, watched)
 

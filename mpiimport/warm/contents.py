@@ -100,9 +100,11 @@ def in_order(mapping: Any) -> list[tuple[Any, Any]]:
     kind = type(mapping)
     if not issubclass(kind, dict):
         return [*mapping.items()]
-    values = {id(key): value for key, value in dict.items(mapping)}
-    keys = OrderedDict.__iter__(mapping) if issubclass(kind, OrderedDict) else dict.__iter__(mapping)
-    return [(key, values[id(key)]) for key in keys]
+    pairs = [*dict.items(mapping)]
+    if not issubclass(kind, OrderedDict):
+        return pairs
+    values = {id(key): value for key, value in pairs}
+    return [(key, values[id(key)]) for key in OrderedDict.__iter__(mapping)]
 
 
 def module_of(value: Any) -> str:

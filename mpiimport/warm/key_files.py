@@ -1,7 +1,7 @@
 """Which files an image goes by: what each start must find as imports found it."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from importlib.util import source_from_cache
 from pathlib import Path
 
@@ -13,13 +13,14 @@ File = tuple[bytes, int, bool]
 CACHE = "/__pycache__/"
 
 
-def key_files(asked: Causes) -> set[tuple[str, int]]:
+def key_files(asked: Causes, compared: Collection[str] = ()) -> set[tuple[str, int]]:
     """Return paths, with what of each must be as it was, so that imports would see what they saw.
 
     Directories that were listed say what is in them, so nothing that was absent there need be looked for. Bytecode that
     comes where there was none is that of its source. A directory that was not listed must be one, with the same rights.
+    Of directories that are ``compared`` by each start otherwise, listings do not count.
     """
-    listed = {path for path in asked.opened if os.path.isdir(path)}
+    listed = {path for path in asked.opened if os.path.isdir(path)}.difference(compared)
     measured = {path for path in asked.measured if path.startswith("/")}
     present = {path for path, there in asked.files.items() if there} | asked.refused
     found = {(path, STAMP) for path in listed | measured}

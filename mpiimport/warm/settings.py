@@ -6,8 +6,13 @@ from typing import Any
 
 # Asked of a module if imports have left it.
 QUESTIONS: dict[str, Callable[[Any], object]] = {
-    "sys": lambda sys: [sys.getrecursionlimit(), sys.getswitchinterval(), sys.getdlopenflags(), most_digits(sys)],
-    "builtins": lambda _: [sys.get_coroutine_origin_tracking_depth(), *sys.get_asyncgen_hooks()],
+    "sys": lambda sys: [
+        sys.getrecursionlimit(),
+        sys.getswitchinterval(),
+        sys.getdlopenflags(),
+        most_digits(sys),
+        *_of_coroutines(),
+    ],
     "_io": lambda _: [_of_stream(stream) for stream in (sys.stdin, sys.stdout, sys.stderr) if stream],
     "gc": lambda gc: [gc.get_threshold(), gc.isenabled()],
     "_locale": lambda locale: locale.setlocale(locale.LC_ALL),
@@ -29,6 +34,10 @@ QUESTIONS: dict[str, Callable[[Any], object]] = {
 def most_digits(sys: Any) -> int:
     """Return how many digits of a number are read; early releases of 3.10 have no limit."""
     return int(getattr(sys, "get_int_max_str_digits", int)())
+
+
+def _of_coroutines() -> list[object]:
+    return [sys.get_coroutine_origin_tracking_depth(), *sys.get_asyncgen_hooks()]
 
 
 def _of_stream(stream: Any) -> list[object]:

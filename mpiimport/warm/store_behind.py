@@ -3,12 +3,6 @@
 import sys
 from _frozen_importlib_external import FileFinder
 from _functools import partial  # type: ignore[import-not-found]
-from _signal import (  # type: ignore[import-not-found]
-    SIG_BLOCK,
-    SIG_SETMASK,
-    pthread_sigmask,
-    valid_signals,
-)
 
 from mpiimport.runtime import os, time
 from mpiimport.runtime.c_functions import ctypes_core
@@ -22,6 +16,8 @@ from mpiimport.runtime.startup.closed_streams import ClosedStreamsKept
 from mpiimport.runtime.startup.kept import Attached
 from mpiimport.runtime.store.kept_key import settings_of
 from mpiimport.runtime.store.place import Place
+
+from .signals_held import SignalsHeld
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +52,7 @@ class StoreBehind:
     def _find(self, path: str, name: str, target: "ModuleType | None" = None) -> "ModuleSpec | None":
         """Attach to the store, and find a module in a directory as all later ones are found."""
         if self._ends_waiting():
-            with _SignalsHeld():
+            with SignalsHeld():
                 self._attach()
         found: Any = sys.path_importer_cache.get(path) or FileFinder(path)
         spec: ModuleSpec | None = found.find_spec(name, target)
@@ -98,16 +94,6 @@ class StoreBehind:
                 attached.import_from(account, Answers(), None)
         except Exception as exc:
             say(f"mpiimport: process {os.getpid()} goes on without its kept store: {exc!r}")
-
-
-class _SignalsHeld:
-    """While this context lasts this thread handles no signal: what a handler raises is for the program."""
-
-    def __enter__(self) -> None:
-        self._before = pthread_sigmask(SIG_BLOCK, valid_signals())
-
-    def __exit__(self, *failure: object) -> None:
-        pthread_sigmask(SIG_SETMASK, self._before)
 
 
 class _CtypesOfOurs:

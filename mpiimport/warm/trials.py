@@ -65,15 +65,19 @@ class Trials:
         self._script = script
         self._begun = 0
 
-    def causes(self, modules: list[str]) -> dict[str, Any]:
-        """Import them below the recorder, and return what was seen beside its log. Raises Refused."""
+    def causes(self, modules: list[str], behind: Collection[str] = ()) -> dict[str, Any]:
+        """Import them below the recorder, and return what was seen beside its log. Raises Refused.
+
+        ``behind``: those of which it is asked whether they mention MPI.
+        """
         environment = dict(self._environment)
         environment["LD_PRELOAD"] = f"{HERE / 'variables.so'} {environment.get('LD_PRELOAD', '')}".strip()
         # Who starts MPI does so by itself.
         environment = {name: value for name, value in environment.items() if not name.startswith(CONNECTIONS)}
         recorder = [str(HERE / "warm-recorder"), str(self.log)]
         # What the site does is seen as well, for auditing.py has it done.
-        trial = self._begin(modules, "causes", recorder, ["-S"], {}, env=environment, preexec_fn=begin_child)
+        told = {"behind": [*behind]}
+        trial = self._begin(modules, "causes", recorder, ["-S"], told, env=environment, preexec_fn=begin_child)
         try:
             return trial.seen()
         finally:
@@ -108,7 +112,7 @@ class Trials:
             "way": way,
             "freeze": FREEZE,
         }
-        content |= {"host": "", "order": [], "places": 0, "script": self._script, **told}
+        content |= {"host": "", "order": [], "places": 0, "behind": [], "script": self._script, **told}
         plan.write_bytes(marshal.dumps(content))
         command = [*before, *self._words, *flags, str(HERE / "auditing.py"), str(plan)]
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}

@@ -87,10 +87,10 @@ def of_another_order(plainly: dict[str, Any], begin: Callable[..., Trial], chanc
     seen = _seen(begin, {"places": 0})[0]
     found = _unlike_by_order(plainly["state"], seen["state"], chance)
     for places in range(1, PLACES):
-        if found and all(map(is_order, found)):
+        if found and all(map(_is_order, found)):
             # An order that is another one in other places is made by addresses, as that of a set.
             other = _seen(begin, {"places": places})[0]
-            moved = {_sequence(path) for path in _unlike(seen["state"], other["state"]) if is_order(path)}
+            moved = {_sequence(path) for path in _unlike(seen["state"], other["state"]) if _is_order(path)}
             found = {path for path in found if _sequence(path) not in moved}
     found |= {f"{name}:" for name in {*plainly["failed"]} ^ {*seen["failed"]}}
     one, other = plainly["output"], seen["output"]
@@ -124,7 +124,7 @@ def _sequence(path: str) -> str:
     return match[1] if match else path
 
 
-def is_order(path: str) -> bool:
+def _is_order(path: str) -> bool:
     """Tell whether what differs at a path may be an order alone, which addresses make where it is that of a set."""
     return path.endswith(ORDER) or ELEMENT.fullmatch(path) is not None
 
@@ -176,12 +176,12 @@ def compare(begin: Callable[..., Trial], processors: list[int], environment: Map
     # The causes tell whether settings are the process's own. Whatever makes something of an order differs itself.
     own = {path for path in _unlike(third["state"], fourth["state"]) | drawn if not path.startswith(OF_SETTINGS)}
     # An order by addresses is another one by other variables and imports, too.
-    one, other = first["state"], second["state"]
     reordered = _reordered([each["state"] for each in (first, second, third, fourth)], own)
     chance = {_elements(path) for path in reordered} | {_blurred(path) for path in own if path.endswith(ORDER)}
-    chance |= set() if first["output"] == second["output"] else {OUTPUT}
+    if first["output"] != second["output"]:
+        chance.add(OUTPUT)
     for path in drawn:
-        alike = _by_chance(path, one) & _by_chance(path, other)
+        alike = _by_chance(path, first["state"]) & _by_chance(path, second["state"])
         # What has the same text but for numbers has it in another order as well, unless something else is told there.
         chance |= alike if len(alike) == 1 else alike - {_blurred(path)}
     own = {path for path in own if not path.endswith(ORDER)}

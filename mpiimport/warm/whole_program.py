@@ -56,13 +56,11 @@ class Program:
 
         What C reads of variables and processors nobody sees, so nor what becomes of it in another order.
         """
-        for (name, cause), number in self.asked.since.items():
+        reads = {read: self._order.get(read[0], 0) for read in self._reads}
+        for (name, cause), number in {**self.asked.since, **reads}.items():
             kept = registry.answer(name, cause) or (name, cause) in registry.KEPT
             if (cause in TOLD and not kept) or (cause == hazards.CORES and self._is_bound):
                 yield name, number
-        for name, read in self._reads:
-            if read in TOLD and not registry.answer(name, read):
-                yield name, self._order.get(name, 0)
 
     def variables(self) -> set[str]:
         """Return the variables that any of them has read, but those that twins have otherwise: see of_another_rank."""
