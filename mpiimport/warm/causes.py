@@ -11,6 +11,7 @@ from .hazards import (
     CHILD,
     DRIVER_LIBRARIES,
     ENTROPY,
+    FILES,
     FORKS,
     LOOKS,
     MEMORY,
@@ -58,7 +59,7 @@ class Causes:
     ``beside``: module -> names of the current directory that it looked for in vain;
     ``drivers``: files that the drivers of devices make, which were not there;
     ``signals``: those of which modules have said what is done; ``edges``: who has which executed;
-    ``order``: modules as they began."""
+    ``order``: modules as they began; ``handed``: who has changed something in a directory, and who looks there later."""
 
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
     before: dict[str, int] = field(default_factory=dict)
@@ -77,6 +78,7 @@ class Causes:
     signals: set[int] = field(default_factory=set)
     edges: set[tuple[str, str]] = field(default_factory=set)
     order: list[str] = field(default_factory=list)
+    handed: set[tuple[str, str]] = field(default_factory=set)
 
 
 def read(log: Path) -> Causes:
@@ -93,6 +95,8 @@ class _Reading:
         self._owners: dict[int, str] = {}
         self._threads: dict[int, str] = {}
         self._first = 0
+        # Directory -> who has changed something in it. Of a file that gets another name its first one is known.
+        self._changing: dict[str, set[str]] = {}
         for call in _without_units(_calls(log)):
             self._first = self._first or call.thread
             if call.path.startswith(f"/proc/{self._first}/"):
@@ -146,6 +150,8 @@ class _Reading:
         if call.name == "rt_sigaction" and call.arguments[1] and owner:
             self.found.signals.add(call.arguments[0])
         hazard = hazard_of(call)
+        if call.path and owner:
+            self._take_change(call.path, owner, hazard)
         if call.path and call.result == NO_FILE:
             hazard = self._take_absent(call, owner, hazard)
         if hazard and not (self._stack[-1] == FORK and hazard in OF_ANY_FORK):
@@ -161,6 +167,15 @@ class _Reading:
         elif call.result > 0:
             for each in self._threads.values():
                 self._charge(each, THREAD)
+
+    def _take_change(self, path: str, owner: str, hazard: str) -> None:
+        """Note who changes files, and who looks at what may be changed."""
+        directory = os.path.dirname(path)
+        for writer in self._changing.get(directory, set()) | self._changing.get(path, set()):
+            if writer != owner:
+                self.found.handed.add((writer, owner))
+        if hazard == FILES:
+            self._changing.setdefault(directory, set()).add(owner)
 
     def _take_absent(self, call: Call, owner: str, hazard: str) -> str:
         """Note what was looked for and is not there; return the hazard that is left."""

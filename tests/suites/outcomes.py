@@ -26,10 +26,10 @@ class Suite:
     environment: dict[str, str] = field(default_factory=dict)
 
 
-def unittest_suite(job: Job, modules: list[str], python: Path, *path: Path) -> Suite:
-    """The tests of ``modules``, imported by name so that the static manifest sees them."""
-    names = "\n".join(f"import {name}" for name in modules)
-    text = f"{names}\nimport unittest_outcomes\nif __name__ == '__main__':\n    unittest_outcomes.main({modules})\n"
+def unittest_suite(job: Job, modules: list[str], python: Path, *path: Path, first: Sequence[str] = ()) -> Suite:
+    """The tests of ``modules``, imported by name so that the static manifest sees them, behind ``first``."""
+    names = "\n".join(f"import {name}" for name in (*first, "unittest_outcomes", *modules))
+    text = f"{names}\nif __name__ == '__main__':\n    unittest_outcomes.main({modules})\n"
     return Suite((str(job.script(text)),), (PROGRAMS, *path), python)
 
 

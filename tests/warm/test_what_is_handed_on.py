@@ -46,3 +46,31 @@ def test_variables_that_a_left_out_module_sets_reach_c(warm: Warm) -> None:
     said = warm.bake(script)
     assert "left out setting: " in said and "modules, " in said
     assert warm.start_warm(script).stdout == warm.plain(script).stdout == "1\n"
+
+
+# How a module leaves what it was told in a directory, and what a later one makes of it.
+FILES = {
+    "a file": ("open('{file}', 'w').write(str(PID))", "int(open('{file}').read())"),
+    "a replaced file": (
+        "open('{file}.new', 'w').write(str(PID)); os.replace('{file}.new', '{file}')",
+        "int(open('{file}').read())",
+    ),
+    "a directory": ("os.makedirs('{file}/%s' % PID, exist_ok=True)", "max(map(int, os.listdir('{file}')), key=AGE)"),
+    "a database": (
+        "import sqlite3; d = sqlite3.connect('{file}'); d.execute('create table if not exists t (pid)'); "
+        "d.execute('insert into t values (?)', [PID]); d.commit(); d.close()",
+        "next(sqlite3.connect('{file}').execute('select pid from t order by rowid desc'))[0]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", but_everyday(FILES, {"a replaced file"}))
+def test_who_reads_what_a_left_out_module_writes_is_left_out(warm: Warm, name: str) -> None:
+    writes, reads = (text.format(file=warm.image.with_name("written")) for text in FILES[name])
+    warm.module("writer", f"import os\nPID = os.getpid()\n{writes}\n")
+    age = "AGE = lambda name: os.stat('%s/%s' % ('{}', name)).st_mtime_ns\n".format(warm.image.with_name("written"))
+    warm.module("reader", f"import os, sqlite3\n{age}SEEN = {reads}\n")
+    script = warm.script("import csv, sqlite3\nimport writer, reader, os\nprint(reader.SEEN == os.getpid())")
+    said = warm.bake(script)
+    assert "left out writer: " in said and "modules, " in said
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "True\n", said
