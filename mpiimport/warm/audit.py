@@ -13,7 +13,7 @@ from .graph import ORDER
 from .key_files import key_files
 from .memory_map import Refused
 from .order import NEEDS, Order, with_users
-from .trials import HERE, Trials
+from .trials import HERE, PACKAGES, Trials
 from .twins import AS_GIVEN, Differences, compare, of_another_order, two_processors
 from .whole_program import Program
 from .witness import AFTER, FORK, LOOKS, NEVER, SCRIPT, SITE, WHOLE
@@ -96,7 +96,7 @@ class Audit:
             # What is tried and not there: whoever tries it goes on without.
             verdict.modules = [name for name in verdict.modules if name not in seen["failed"]]
             if seen["failure"]:
-                raise Refused(f"the script does not come to at_image(): {seen['failure']}")
+                raise Refused(f"the script does not come to at_image(): {seen['failure']}{_advice(seen['failure'])}")
             begin = functools.partial(self._trials.begin, verdict.modules)
             differing = compare(begin, self._processors, self._environment)
             self._chance |= differing.chance
@@ -245,6 +245,12 @@ class Audit:
         verdict.tree -= compared
         if script:
             verdict.modules = sorted(set(seen["there"]) - {SCRIPT})
+
+
+def _advice(failure: str) -> str:
+    """Return what to do where a script lacks the module that it says at_image() by."""
+    lacks = "No module named 'mpiimport'" in failure
+    return f"; install mpiimport's wheel in this Python, or begin with PYTHONPATH={PACKAGES}" if lacks else ""
 
 
 def used_by(names: set[str], edges: Iterable[tuple[str, str]]) -> set[str]:

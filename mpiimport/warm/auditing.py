@@ -145,6 +145,7 @@ def other_places(number: int) -> "list[bytes]":
 
 def audit() -> None:
     """Import what the plan names, and write what was seen."""
+    import gc
     import marshal
     import posix
 
@@ -211,6 +212,8 @@ def audit() -> None:
         # Who has left one is left out; this one would see all that the graph does.
         sys.setprofile(None)
         sys.settrace(None)
+        # Weak references lead to what has ended, until the collector comes.
+        gc.collect()
         left_out = {*set(sys.modules).difference(before), *(() if plan["script"] else {"__main__"})}
         found["state"] = graph.Graph(left_out, plan["order"], told_to_all).values
     with open(plan["output"], "wb") as stream:

@@ -86,8 +86,8 @@ def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
     try:
         status: int = start.freeze.run(program)
     finally:
-        if expected.module is not None:
-            leave_unflushed()
+        # Those of a script have been flushed; the interpreter would flush them for the maker's own file as well.
+        leave_unflushed()
     return status
 
 

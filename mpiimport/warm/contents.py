@@ -7,9 +7,11 @@ import _abc  # type: ignore[import-not-found]
 import operator
 import sys
 import types
+import weakref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from datetime import datetime, time
 from typing import Any
 
 # Between numbers of long double is memory without a meaning.
@@ -17,7 +19,7 @@ LONG_DOUBLES = ("g", "G")
 
 
 def _of_array(kind: Any, array: Any) -> object:
-    form = array.shape, array.dtype.str, array.flags.writeable
+    form = array.shape, array.strides, array.dtype.str, array.flags.writeable
     if array.dtype.hasobject:
         return form
     return form, kind.tolist(array) if array.dtype.char in LONG_DOUBLES else kind.tobytes(array)
@@ -29,17 +31,22 @@ TELLS: dict[str, Callable[[Any], object]] = {
     "_io.BytesIO": lambda stream: (stream.tell(), stream.getvalue()),
     "_io.StringIO": lambda stream: (stream.tell(), stream.getvalue()),
     "_struct.Struct": lambda struct: struct.format,
+    "_thread.RLock": lambda lock: repr(lock).partition(" ")[0],
     "array.array": lambda array: (array.typecode, array.tobytes()),
     "_thread.lock": lambda lock: lock.locked(),
     "builtins.bytearray": bytes,
+    "builtins.enumerate": lambda numbers: numbers.__reduce__()[1][1],
+    "builtins.memoryview": lambda view: (view.shape, view.strides, view.format, view.tobytes()),
     "builtins.generator": lambda generator: generator.gi_frame and generator.gi_frame.f_lasti,
     "itertools.count": repr,
     "numpy.random.bit_generator.SeedSequence": lambda seed: seed.state,
     "re.Pattern": lambda pattern: (pattern.pattern, pattern.flags),
-    "weakref.ReferenceType": lambda reference: reference() is None,
 }
 # The same of a class of C and those that are derived from it, of which nothing is executed.
 BASES: dict[str, Callable[[Any, Any], object]] = {
+    # In the order of their bases: the zone is told by its own object.
+    "datetime.datetime": lambda kind, date: kind.__reduce_ex__(date, 4)[1][0],
+    "datetime.time": lambda kind, time: kind.__reduce_ex__(time, 4)[1][0],
     "datetime.date": lambda kind, date: kind.__repr__(date),
     "datetime.timedelta": lambda kind, delta: kind.__repr__(delta),
     "numpy.dtype": lambda kind, form: kind.__repr__(form),
@@ -78,6 +85,12 @@ def held(value: Any) -> Iterator[tuple[str, Any]]:
     kind = type(value)
     if issubclass(kind, deque):
         yield ".maxlen", value.maxlen
+    elif issubclass(kind, weakref.ReferenceType):
+        yield ".()", target_of(value)
+    elif issubclass(kind, datetime):
+        yield ".tzinfo", datetime.tzinfo.__get__(value)
+    elif issubclass(kind, time):
+        yield ".tzinfo", time.tzinfo.__get__(value)
     elif issubclass(kind, defaultdict):
         yield ".default_factory", value.default_factory
     elif kind.__name__ == "ndarray" and value.dtype.hasobject:
@@ -93,6 +106,11 @@ def held(value: Any) -> Iterator[tuple[str, Any]]:
         content = bytes(value) if memory.nbytes <= MOST else b""
         for at in range(0, len(content), WORD):
             yield f"[{at}]", int.from_bytes(content[at : at + WORD], sys.byteorder)
+
+
+def target_of(reference: Any) -> Any:
+    """Return what a weak reference leads to, without code of a derived class."""
+    return weakref.ReferenceType.__call__(reference)
 
 
 def in_order(mapping: Any) -> list[tuple[Any, Any]]:

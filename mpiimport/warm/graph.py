@@ -4,17 +4,20 @@ Whatever a module leads to is followed, nearest paths first. A value is marked w
 process's own mappings, and left out where it is code, which the key holds by its file.
 """
 
+import abc
 import gc
 import re
 import sys
 import types
+import weakref
 import zlib
 from collections import deque
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from .contents import has_drawn, held, in_order, in_slots, module_of, state_of_generator, told
+from .contents import has_drawn, held, in_order, in_slots, module_of, state_of_generator, target_of, told
+from .definitions import is_hint, is_named, of_class, of_function, text_of_code, text_of_hint
 from .lazy_modules import is_waiting
 
 HEX = re.compile(r"0x([0-9a-f]{6,})")
@@ -30,15 +33,16 @@ BARE: dict[type, Any] = {
     int: int.__int__,
     float: float.__float__,
 }
-PASSED_OVER: tuple[type, ...] = (types.CodeType, types.FrameType, types.TracebackType)
+# The last is what abstract classes keep: contents.py tells what was registered, and the rest is remembered at will.
+PASSED_OVER: tuple[type, ...] = (types.FrameType, types.TracebackType, type(vars(abc.ABC)["_abc_impl"]))
 CONTAINERS = (dict, list, tuple, set, frozenset)
-FUNCTION_PARTS = ("__defaults__", "__kwdefaults__", "__closure__", "__dict__")
 # Of a module: what the import system keeps of where it comes from.
 OF_IMPORTS = {"__builtins__", "__loader__", "__spec__", "__cached__"}
-# Modules whose objects are kept and shared, as chance will have it.
-OF_TYPES = {"types", "typing"}
 # In a path: of an object that nothing else tells from those of its name.
 NUMBER = re.compile(r" \d+(?=[}\]])")
+DIGITS = re.compile(r"\d+")
+# Ends the path of an element of a set, and of what a weak reference in it leads to.
+UNORDERED = "}", "}.()"
 GENERATOR = "generator "
 # Ends the value of a generator that has given something since it took its seed.
 DRAWN = " has drawn"
@@ -60,8 +64,10 @@ class Graph:
         self._seen: dict[int, tuple[str, object]] = {}
         self._waiting: deque[tuple[str, Any]] = deque()
         self._proxies: dict[type, bool] = {}
+        self._named: dict[type, bool] = {}
         names = [name for name in dict.fromkeys([*order, *sys.modules]) if name in sys.modules and name not in left_out]
-        modules = {name: each for name in names if not is_waiting(each := sys.modules[name])}
+        main = sys.modules["__main__"] if "__main__" in left_out else None
+        modules = {name: each for name in names if not is_waiting(each := sys.modules[name]) and each is not main}
         # What stands for a module may make its dictionary when that is asked for.
         parts = {name: getattr(module, "__dict__", {}) for name, module in modules.items()}
         self._seen.update((id(module), (name, module)) for name, module in [*sys.modules.items()])
@@ -86,7 +92,7 @@ class Graph:
         elif issubclass(kind, PASSED_OVER) or is_waiting(value):
             return
         elif id(value) in self._seen:
-            if not path.endswith("}") and kind.__module__ not in OF_TYPES:
+            if not path.endswith(UNORDERED):
                 self.values[path] = self._known(value)
         else:
             self._seen[id(value)] = path, value
@@ -100,10 +106,14 @@ class Graph:
         return f"is {NUMBER.sub('', self._seen[id(value)][0])}"
 
     def _plain(self, value: Any) -> "str | None":
-        """Return the text of a number or string, of classes derived from theirs as well; None for all else."""
+        """Return the text of a number or string, of classes derived from theirs as well, and of code and type hints."""
         kind = type(value)
         if kind in PLAIN:
             return self._text(value)
+        if kind is types.CodeType:
+            return f"code {digest(text_of_code(value))}"
+        if is_hint(value):
+            return f"hint {digest(self._name(value))}"
         for base, bare in BARE.items():
             if issubclass(kind, base):
                 return f"<{kind.__qualname__}> {self._text(bare(value))}"
@@ -135,6 +145,8 @@ class Graph:
         """Yield what a value leads to, each with what tells it from the others."""
         kind = type(value)
         state = state_of_generator(value)
+        if not self._is_named(kind):
+            yield ".__class__", kind
         if kind not in CONTAINERS and issubclass(kind, CONTAINERS):
             names = self._attributes(value)
             yield from self._items(names) if type(names) is dict else ()
@@ -149,11 +161,10 @@ class Graph:
         elif issubclass(kind, set | frozenset):
             yield from self._numbered(value)
         elif kind is types.FunctionType:
-            self.values[path] += f" {digest(_text_of_code(value.__code__))} {module_of(value)}"
-            yield from ((f".{name}", getattr(value, name)) for name in FUNCTION_PARTS)
+            self.values[path] += f" {digest(text_of_code(value.__code__))} {module_of(value)}"
+            yield from of_function(value)
         elif issubclass(kind, type):
-            bases = type.__getattribute__(value, "__bases__")
-            yield ".__bases__", " ".join(type.__getattribute__(each, "__qualname__") for each in bases)
+            yield from of_class(value)
             kinds = type.__subclasses__(value)
             self.values[f"{path}.__subclasses__(){ORDER}"] = self._order(kinds, kinds)
             yield from self._items(type.__getattribute__(value, "__dict__"))
@@ -176,14 +187,14 @@ class Graph:
             named = {id(part) for part in names.values()}
             yield from self._items(names)
         for number, part in enumerate(gc.get_referents(value)):
-            if part is not names and id(part) not in named and not isinstance(part, type):
+            if part is not names and id(part) not in named and part is not type(value):
                 yield f"<{number}>", part
 
     def _items(self, mapping: Any) -> Iterator[tuple[str, Any]]:
         others = []
         for key, value in list(dict.items(mapping) if isinstance(mapping, dict) else mapping.items()):
             if type(key) in (str, bytes, float, bool) or (type(key) is int and not self._is_key_address(key)):
-                yield f".{key}" if type(key) is str else f"[{key!r}]", value
+                yield f".{key}" if type(key) is str and key.isidentifier() else f"[{key!r}]", value
             else:
                 others.append((self._name(key), key, value))
         for number, (name, key, value) in enumerate(sorted(others, key=lambda item: item[0])):
@@ -200,6 +211,11 @@ class Graph:
             return blind(self._text(value))
         if type(value) is tuple:
             return ",".join(map(self._name, value))
+        if is_hint(value):
+            return text_of_hint(value, self._name)
+        if isinstance(value, weakref.ReferenceType):
+            # Of a thread, numbers tell that are the process's own.
+            return f"to {DIGITS.sub('#', self._name(target_of(value)))}"
         if self._is_proxy(type(value)):
             name = ""
         elif callable(value):
@@ -218,6 +234,11 @@ class Graph:
         """Return an object's attributes by their names, if it has such. A proxy is not asked, for it would answer."""
         kind = type(value)
         return getattr(value, "__dict__", None) if hasattr(kind, "__dict__") and not self._is_proxy(kind) else None
+
+    def _is_named(self, kind: type) -> bool:
+        if kind not in self._named:
+            self._named[kind] = is_named(kind)
+        return self._named[kind]
 
     def _is_proxy(self, kind: type) -> bool:
         if kind not in self._proxies:
@@ -242,18 +263,6 @@ def are_alike(one: "str | None", other: "str | None") -> bool:
 def digest(text: str) -> str:
     """Return the same number in every process; the hash of a string is that of one process."""
     return f"{zlib.crc32(text.encode(errors='surrogatepass')):08x}"
-
-
-def _text_of_code(code: types.CodeType) -> str:
-    """Return what a function does, as text: its code, and the constants and names in it."""
-    return f"{code.co_code!r} {code.co_names} {[*map(_text_of_constant, code.co_consts)]}"
-
-
-def _text_of_constant(value: Any) -> str:
-    if isinstance(value, types.CodeType):
-        return _text_of_code(value)
-    # In a set, the order follows from the secret of hashes.
-    return repr(sorted(map(repr, value)) if isinstance(value, frozenset) else value)
 
 
 def _mapped() -> list[tuple[int, int]]:

@@ -89,6 +89,9 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     # What files are called of which it keeps the modules.
     ("inspect", PLACE): "inspect",
     ("inspect", PROGRAM): "inspect",
+    # Whether the kernel tells of a child's end by a descriptor, in Python 3.15.
+    ("subprocess", KERNEL): "the kernel's version is in the key",
+    ("subprocess", NUMBER): "nothing",
     # `ldconfig -p`, which prints /etc/ld.so.cache.
     ("ctypes.util", CHILD): "the file is in the key",
     # Whether CUDA's libraries are there. They ask for the time, and for the kernel's release; without a device nothing
@@ -136,7 +139,7 @@ DIFFERENCES: Mapping[str, str] = {
     r"(posix:environ|os:environ\._data)\[.*\]": "environment",
     r"sys:(orig_)?argv\[.*\]": "command_line",
     r"platform:_uname_cache.*": "platform",
-    r"inspect:(modulesbyfile|_filesbymodname)\..*": "inspect",
+    r"inspect:(modulesbyfile|_filesbymodname)[.\[].*": "inspect",
     r"sympy\.core\.symbol:Dummy\._base_dummy_index": "sympy",
     # What a trial was called that is over.
     r"joblib\._multiprocessing_helpers:name": "nothing",

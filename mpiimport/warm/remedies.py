@@ -221,9 +221,9 @@ REMEDIES: "dict[str, Callable[[Start], None]]" = {
 
 def named(module: "Any", key: str) -> "Any":
     """Return what a module has at a path of names with dots: attributes, and entries of dictionaries."""
-    found = module
+    found, mappings = module, (dict, type(type.__dict__))
     for part in key.split("."):
-        found = found[part] if isinstance(found, dict) else getattr(found, part)
+        found = found[part] if isinstance(found, mappings) else getattr(found, part)
     return found
 
 

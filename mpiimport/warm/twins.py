@@ -30,14 +30,12 @@ State = dict[str, str]
 OF_LAUNCHERS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGUSR1, signal.SIGUSR2)
 # Of these nobody knows what they have; and the code that packages of Cython share is of the first one.
 UNKNOWN = {"<functools._lru_cache_wrapper>", "<_frozen_importlib.ModuleSpec>"}
-# Types are kept where they are first used, with all that they are made of.
-SHARED = ("<typing.", "<types.GenericAlias", "<types.UnionType")
 CACHES = re.compile(
-    r"\._abc_impl<|\._cache\[\d+\]$|(^|\.)_cyutility(:|$)|^numpy\._core\.getlimits:iinfo\._m(ax|in)_vals"
+    r"\._cache\[\d+\]$|(^|[.'])_cyutility(:|$|')|^numpy\._core\.getlimits:iinfo\._m(ax|in)_vals"
     r"|^(typing:_cleanups|re:_cache2?|sys:path_importer_cache|linecache:cache)"
 )
 LAST = re.compile(r"(<\d+>|\.[^.<>\[\]{}]*|\[[^\]]*\]|\{[^}]*\})$")
-NUMBERS = re.compile(r"[0-9a-f]{4,}|\d+")
+NUMBERS = re.compile(r"-?(?:[0-9a-f]{4,}|\d+)")
 # Parts of a path that are neither names nor places in a sequence.
 KEYS = re.compile(r"\[\d*[^\]\d][^\]]*\]|\{[^}]*\}|<\d+>")
 # So often an order is tried, with objects in other places of the memory.
@@ -137,16 +135,16 @@ def _says_nothing(path: str) -> bool:
 
 
 def _is_in(path: str, values: State, given: set[str]) -> bool:
-    """Tell whether a path leads through an object of which nobody knows what it has, or through a type.
+    """Tell whether a path leads through an object of which nobody knows what it has.
 
     ``given``: what is at the path in either order. Where the first has a number or text in both, that was kept by it.
     """
-    while values.get(path) not in UNKNOWN and not values.get(path, "").startswith(SHARED):
+    while values.get(path) not in UNKNOWN:
         match = LAST.search(path)
         if not match:
             return False
         path = path[: match.start()]
-    return values[path] not in UNKNOWN or any(value.startswith(("<", "is ")) for value in given)
+    return any(value.startswith(("<", "is ")) for value in given)
 
 
 def _blurred(path: str) -> str:

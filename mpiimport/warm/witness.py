@@ -92,6 +92,8 @@ class Witness:
         for importer in importers:
             marked = self._marked(importer.create_module, lambda spec: spec.name, bound=False)
             importer.create_module = staticmethod(marked)
+            marked = self._marked(importer.exec_module, lambda module: module.__name__, bound=False)
+            importer.exec_module = staticmethod(marked)
         builtins.__import__ = self._noted(builtins.__import__)
         self._watch_variables()
         self._watch_host()

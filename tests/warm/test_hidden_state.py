@@ -440,6 +440,80 @@ def test_what_is_another_module_behind_one_that_is_left_out_is_left_out_too(warm
     assert warm.start_warm(script).stdout == warm.plain(script).stdout
 
 
+# What a module keeps in which way. FIRST and SECOND are two of a class; CHOSEN is one of them, by what another has set.
+KEPT = {
+    "object of a class in a function": (
+        "def make():\n    class It: value = third.VALUES[0]\n    return It()\nIT = make()",
+        "plant.IT.value",
+    ),
+    "failure of a class in a function": (
+        "def make():\n    class It(Exception): value = third.VALUES[0]\n    return It()\nIT = make()",
+        "plant.IT.value",
+    ),
+    "class of a class": (
+        "def make():\n    class Meta(type): value = third.VALUES[0]\n    return Meta\nclass It(metaclass=make()): pass",
+        "plant.It.value",
+    ),
+    "base that is named nowhere": (
+        "import collections\nNAMES = ['a', 'b'] if CHOSEN is FIRST else ['b', 'a']\n"
+        "class It(collections.namedtuple('It', NAMES)): pass\ndel NAMES",
+        "plant.It(1, 2).a",
+    ),
+    "annotation": ("def it(x: CHOSEN): pass", "plant.it.__annotations__['x'].name"),
+    "text of a function": ("def it(): pass\nit.__doc__ = CHOSEN.name", "plant.it.__doc__"),
+    "name of a function": ("def it(): pass\nit.__name__ = CHOSEN.name", "plant.it.__name__"),
+    "name of a class": ("IT = type(CHOSEN.name, (), {})", "plant.IT.__name__"),
+    "code": ("IT = compile(repr(CHOSEN.name), '', 'eval')", "eval(plant.IT)"),
+    "weak reference": ("import weakref\nIT = weakref.ref(CHOSEN)", "plant.IT().name"),
+    "weak set": ("import weakref\nIT = weakref.WeakSet([CHOSEN])", "[each.name for each in plant.IT]"),
+    "weak mapping": ("import weakref\nIT = weakref.WeakValueDictionary(it=CHOSEN)", "plant.IT['it'].name"),
+    "factory of a field": (
+        "import dataclasses\n@dataclasses.dataclass\n"
+        "class It: it: object = dataclasses.field(default_factory=list if CHOSEN is FIRST else dict)",
+        "plant.It().it",
+    ),
+    "choice of a hint": ("import typing\nIT = typing.Literal[CHOSEN.name]", "plant.IT.__args__"),
+    "class of a hint": ("import typing\nIT = list[int if CHOSEN is FIRST else str]", "plant.IT.__args__"),
+    "bound": ("import typing\nIT = typing.TypeVar('IT', bound=int if CHOSEN is FIRST else str)", "plant.IT.__bound__"),
+    "base of a new type": (
+        "import typing\nIT = typing.NewType('IT', int if CHOSEN is FIRST else str)",
+        "plant.IT.__supertype__",
+    ),
+    "zone": (
+        "import datetime\nZONE = datetime.timezone(datetime.timedelta(hours=third.VALUES[0]))\n"
+        "IT = datetime.datetime(2000, 1, 1, tzinfo=ZONE)\ndel ZONE",
+        "plant.IT.utcoffset()",
+    ),
+    "result of a function of C": (
+        "import ctypes\nIT = ctypes.CDLL(None)\nIT.labs.restype = ctypes.c_int if CHOSEN is FIRST else ctypes.c_long",
+        "plant.IT.labs.restype",
+    ),
+    "enumeration": ("IT = enumerate('ab', third.VALUES[0])", "next(plant.IT)"),
+    "view": ("IT = memoryview(b'abcdef')[third.VALUES[0]:]", "plant.IT.tobytes()"),
+    "namespace": (
+        "import types\nA, B = types.SimpleNamespace(), types.SimpleNamespace(it=1)\nIT = A if CHOSEN is FIRST else B",
+        "plant.IT",
+    ),
+    "lock": (
+        "import threading\nIT = threading.RLock()\nCHOSEN is FIRST or IT.acquire()",
+        "'owner=0' in repr(plant.IT)",
+    ),
+}
+TWO = (
+    "import third\nclass Named:\n    def __init__(self, name): self.name = name\n"
+    "FIRST, SECOND = Named('first'), Named('second')\nCHOSEN = FIRST if third.VALUES[0] == 1 else SECOND\n"
+)
+
+
+@pytest.mark.parametrize("name", but_everyday(KEPT, {"weak reference", "annotation", "class of a hint"}))
+def test_every_kind_of_value_is_compared(warm: Warm, name: str) -> None:
+    kept, shown = KEPT[name]
+    script = with_one_left_out(warm, "changing", OTHER_VALUES, f"{TWO}{kept}\ndel CHOSEN", shown)
+    said = warm.bake(script)
+    assert "left out changing: " in said and AND_PLANT.search(said), said
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+
+
 # What a module that is left out sees, and what a later one changes.
 SEEN_BEFORE = {
     "precision": (

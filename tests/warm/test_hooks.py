@@ -197,6 +197,7 @@ REFUSED = {
     "x = os.listdir('.')": "the script: it asks for the current directory",
     "import plant": "plant: it asks for a process number",
     "sys.exit(3)": "the script does not come to at_image(): SystemExit: 3",
+    "raise ImportError(\"No module named 'mpiimport'\")": "wheel in this Python, or begin with PYTHONPATH=/",
     "1 / 0": "the script does not come to at_image(): ZeroDivisionError",
     "import numpy\nnumpy.random.seed(3)": "has seeded the generator",
 }

@@ -204,9 +204,10 @@ def test_children_close_as_many_files_as_may_be_open(warm: Warm) -> None:
 
 
 def test_generators_of_classes_are_seeded(warm: Warm) -> None:
-    warm.module("plant", "import random\nclass A:\n    own = random.Random()\nkept = {'one': random.Random()}")
+    text = "class A:\n    own = random.Random()\nkept = {'one': random.Random()}\n"
+    warm.module("plant", f"import random, types\n{text}shown = types.MappingProxyType({{'two': random.Random()}})")
     warm.module("address", "import random\nSEEDED = random.Random(id(random.Random(1)))")
-    numbers = "plant.A.own.random(), plant.kept['one'].random(), address.SEEDED.random()"
+    numbers = "plant.A.own.random(), plant.kept['one'].random(), plant.shown['two'].random(), address.SEEDED.random()"
     script = warm.script(f"import plant, address\nprint({numbers})")
     assert "left out" not in warm.bake(script)
     assert not {*warm.start_warm(script).stdout.split()} & {*warm.start_warm(script).stdout.split()}

@@ -6,11 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import but_everyday
+from tests.conftest import SERVED, but_everyday, interpreter
 
 from .conftest import Warm, interpreters
 
 IMPORTS = "import json, re, subprocess, threading, random, logging, argparse, os, sys, tempfile, decimal\n"
+LIBRARY = (
+    "import subprocess, asyncio, pdb, traceback, unittest, multiprocessing, concurrent.futures, dataclasses\n"
+    "import logging.handlers, sqlite3, email, http.client, xml.etree.ElementTree\n"
+)
+# Stands for a stream that says when it is flushed.
+TEE = (
+    "class Tee:\n    def write(self, text): sys.__stdout__.write(text)\n"
+    "    def flush(self): sys.__stdout__.write('flush\\n')\nsys.stdout = Tee()\n"
+)
 PROGRAMS = {
     "output": "print(json.dumps({'a': [1, 2]}), re.sub('a', 'b', 'banana'), sys.argv[1:], __name__, __file__)",
     "exception": "def f():\n    raise ValueError('no')\nf()",
@@ -23,6 +32,8 @@ PROGRAMS = {
     "thread": "t = threading.Thread(target=print, args=('in a thread',)); t.start(); t.join()",
     "child": "print(subprocess.run(['echo', 'hi'], capture_output=True, text=True).stdout)",
     "fork": "pid = os.fork()\nif not pid: os._exit(3)\nprint(os.waitpid(pid, 0)[1])",
+    "flushes": f"{TEE}print('on')",
+    "flushes of a failure": f"{TEE}sys.stderr = sys.stdout\n1 / 0",
     "file": "open('out', 'w').write(os.getcwd())",
     "logging": "logging.warning('careful'); logging.getLogger('x').error('no')",
     "streams": "print(sys.stdin, sys.stdout, sys.stderr, sys.stdout.line_buffering, sys.stderr.line_buffering)",
@@ -79,6 +90,14 @@ def test_every_python_of_this_machine(warm_with: Callable[[str], Warm], python: 
     warm.bake(warm.script(IMPORTS))
     for name in ("output", "exception", "thread", "fork", "flags", "main", "interrupted"):
         same(warm, warm.script(IMPORTS + PROGRAMS[name]))
+
+
+@pytest.mark.parametrize("version", but_everyday(SERVED, ("3.15",)))
+def test_the_standard_library_is_in_images(version: str, prefix: Path, tmp_path: Path) -> None:
+    warm = Warm(prefix, tmp_path, str(interpreter(version)))
+    said = warm.bake(warm.script(LIBRARY))
+    assert "left out" not in said, said
+    same(warm, warm.script(LIBRARY + "print(asyncio.run(asyncio.sleep(0, 7)), sqlite3.sqlite_version)"))
 
 
 @pytest.mark.parametrize(
