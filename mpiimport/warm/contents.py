@@ -39,6 +39,7 @@ TELLS: dict[str, Callable[[Any], object]] = {
     "builtins.memoryview": lambda view: (view.shape, view.strides, view.format, view.tobytes()),
     "builtins.generator": lambda generator: generator.gi_frame and generator.gi_frame.f_lasti,
     "itertools.count": repr,
+    "itertools.islice": lambda part: part.__reduce__()[1][1:],
     "numpy.random.bit_generator.SeedSequence": lambda seed: seed.state,
     "re.Pattern": lambda pattern: (pattern.pattern, pattern.flags),
 }

@@ -40,7 +40,6 @@ CONTAINERS = (dict, list, tuple, set, frozenset)
 OF_IMPORTS = {"__builtins__", "__loader__", "__spec__", "__cached__"}
 # In a path: of an object that nothing else tells from those of its name.
 NUMBER = re.compile(r" \d+(?=[}\]])")
-DIGITS = re.compile(r"\d+")
 # Ends the path of an element of a set, and of what a weak reference in it leads to.
 UNORDERED = "}", "}.()"
 GENERATOR = "generator "
@@ -205,8 +204,11 @@ class Graph:
         named = sorted(((self._name(each), each) for each in elements), key=lambda item: item[0])
         return ((f"{{{name} {number}}}", each) for number, (name, each) in enumerate(named))
 
-    def _name(self, value: Any) -> str:
-        """Return what tells a key or element from others, without its address."""
+    def _name(self, value: Any, hidden: str = " ") -> str:
+        """Return what tells a key or element from others, without its address.
+
+        ``hidden``: begins the names of attributes that do not count.
+        """
         if type(value) in PLAIN:
             return blind(self._text(value))
         if type(value) is tuple:
@@ -214,8 +216,8 @@ class Graph:
         if is_hint(value):
             return text_of_hint(value, self._name)
         if isinstance(value, weakref.ReferenceType):
-            # Of a thread, numbers tell that are the process's own.
-            return f"to {DIGITS.sub('#', self._name(target_of(value)))}"
+            # A thread has its numbers by such names.
+            return f"to {self._name(target_of(value), hidden='_')}"
         if self._is_proxy(type(value)):
             name = ""
         elif callable(value):
@@ -227,7 +229,8 @@ class Graph:
             parts = self._attributes(value)
             named = parts if type(parts) is dict else {}
             named = {**named, **in_slots(value)}
-            name = " ".join(f"{key}={blind(self._text(part))}" for key, part in named.items() if type(part) in PLAIN)
+            shown = {key: part for key, part in named.items() if not str(key).startswith(hidden)}
+            name = " ".join(f"{key}={blind(self._text(part))}" for key, part in shown.items() if type(part) in PLAIN)
         return f"{type(value).__qualname__} {name}"
 
     def _attributes(self, value: Any) -> Any:

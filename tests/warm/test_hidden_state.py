@@ -466,6 +466,11 @@ KEPT = {
     "code": ("IT = compile(repr(CHOSEN.name), '', 'eval')", "eval(plant.IT)"),
     "weak reference": ("import weakref\nIT = weakref.ref(CHOSEN)", "plant.IT().name"),
     "weak set": ("import weakref\nIT = weakref.WeakSet([CHOSEN])", "[each.name for each in plant.IT]"),
+    "weak set of numbers": (
+        "import weakref\nFIRST.name, SECOND.name = 1, 2\nIT = weakref.WeakSet([CHOSEN])",
+        "[each.name for each in plant.IT]",
+    ),
+    "slice": ("import itertools\nIT = itertools.islice(range(9), third.VALUES[0], None)", "next(plant.IT)"),
     "weak mapping": ("import weakref\nIT = weakref.WeakValueDictionary(it=CHOSEN)", "plant.IT['it'].name"),
     "factory of a field": (
         "import dataclasses\n@dataclasses.dataclass\n"
