@@ -165,7 +165,11 @@ def state_of_generator(value: Any) -> Any:
 
 
 def has_drawn(generator: Any) -> bool:
-    """Tell whether one of NumPy's generators has given something since the system gave it a seed."""
+    """Tell whether one of NumPy's or PyTorch's generators has given something since it took its seed."""
+    if type(generator).__module__ == "torch._C":
+        return bool(
+            (type(generator)().manual_seed(generator.initial_seed()).get_state() != generator.get_state()).any()
+        )
     bits: Any = getattr(generator, "bit_generator", None) or getattr(generator, "_bit_generator", None)
     seed = getattr(bits, "seed_seq", None) or getattr(bits, "_seed_seq", None)
     return seed is not None and repr(type(bits)(seed).state) != repr(bits.state)

@@ -11,7 +11,7 @@ import sys
 import types
 import weakref
 import zlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
@@ -39,9 +39,9 @@ CONTAINERS = (dict, list, tuple, set, frozenset)
 # Of a module: what the import system keeps of where it comes from.
 OF_IMPORTS = {"__builtins__", "__loader__", "__spec__", "__cached__"}
 # In a path: of an object that nothing else tells from those of its name.
-NUMBER = re.compile(r" \d+(?=[}\]])")
-# Ends the path of an element of a set, and of what a weak reference in it leads to.
-UNORDERED = "}", "}.()"
+NUMBER = re.compile(r" ~?\d+(?=[}\]])")
+# In a path: among several of a set that have the same name, in the order of their addresses.
+AMONG = " ~"
 GENERATOR = "generator "
 # Ends the value of a generator that has given something since it took its seed.
 DRAWN = " has drawn"
@@ -91,11 +91,11 @@ class Graph:
         elif issubclass(kind, PASSED_OVER) or is_waiting(value):
             return
         elif id(value) in self._seen:
-            if not path.endswith(UNORDERED):
-                self.values[path] = self._known(value)
+            if not path.endswith("}"):
+                self.values[path] = self._known(value) if AMONG not in path else _kind(kind)
         else:
             self._seen[id(value)] = path, value
-            self.values[path] = f"<{kind.__module__}.{kind.__qualname__}>"
+            self.values[path] = _kind(kind)
             self._waiting.append((path, value))
 
     def _known(self, value: Any) -> str:
@@ -196,13 +196,15 @@ class Graph:
                 yield f".{key}" if type(key) is str and key.isidentifier() else f"[{key!r}]", value
             else:
                 others.append((self._name(key), key, value))
-        for number, (name, key, value) in enumerate(sorted(others, key=lambda item: item[0])):
-            yield f"[{name} {number}]", value
-            yield f"{{{name} {number}}}", key
+        others.sort(key=lambda item: item[0])
+        for label, (_, key, value) in zip(_labels([name for name, _, _ in others]), others, strict=True):
+            yield f"[{label}]", value
+            yield f"{{{label}}}", key
 
     def _numbered(self, elements: Any) -> Iterator[tuple[str, Any]]:
         named = sorted(((self._name(each), each) for each in elements), key=lambda item: item[0])
-        return ((f"{{{name} {number}}}", each) for number, (name, each) in enumerate(named))
+        labels = _labels([name for name, _ in named])
+        return ((f"{{{label}}}", each) for label, (_, each) in zip(labels, named, strict=True))
 
     def _name(self, value: Any, hidden: str = " ") -> str:
         """Return what tells a key or element from others, without its address.
@@ -249,6 +251,16 @@ class Graph:
             others = (each for each in kind.__mro__ if each.__module__.partition(".")[0] not in sys.stdlib_module_names)
             self._proxies[kind] = any("__getattribute__" in vars(each) for each in others)
         return self._proxies[kind]
+
+
+def _labels(names: list[str]) -> list[str]:
+    """Return names with numbers, which say of those that are the same that their order is chance."""
+    times = Counter(names)
+    return [f"{name}{AMONG if times[name] > 1 else ' '}{number}" for number, name in enumerate(names)]
+
+
+def _kind(kind: type) -> str:
+    return f"<{kind.__module__}.{kind.__qualname__}>"
 
 
 def blind(text: str) -> str:

@@ -210,9 +210,10 @@ def _generators(drawn: set[str], values: State) -> State:
 
 
 def _is_watched(generator: tuple[str, str]) -> bool:
-    """Tell whether the audit sees who draws from a generator, of which the path and the state are given."""
+    """Tell whether it is known who has drawn from a generator, of which the path and the state are given."""
     path, state = generator
-    return path in SEEDED_ANEW or state.startswith(f"{GENERATOR}random ")
+    of_torch = state.startswith(f"{GENERATOR}torch._C ") and not state.endswith(DRAWN)
+    return of_torch or path in SEEDED_ANEW or state.startswith(f"{GENERATOR}random ")
 
 
 def _reordered(states: list[State], differing: set[str]) -> set[str]:
