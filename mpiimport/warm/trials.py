@@ -41,6 +41,8 @@ class Trial:
             last = said.decode(errors="replace").strip().splitlines()[-1:]
             raise Refused(f"the imports of the audit ended with status {self._process.returncode}: {' '.join(last)}")
         found: dict[str, Any] = marshal.loads(self._output.read_bytes())
+        # It may lie where the image has to find room.
+        self._output.unlink()
         found["output"] = (printed or b"") + said
         return found
 

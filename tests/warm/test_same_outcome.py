@@ -1,6 +1,7 @@
 """A program that starts from an image does what it does plainly: output, status, files."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -96,7 +97,8 @@ def test_every_python_of_this_machine(warm_with: Callable[[str], Warm], python: 
 def test_the_standard_library_is_in_images(version: str, prefix: Path, tmp_path: Path) -> None:
     warm = Warm(prefix, tmp_path, str(interpreter(version)))
     said = warm.bake(warm.script(LIBRARY))
-    assert "left out" not in said, said
+    # Some versions have it for pdb.
+    assert {*re.findall(r"left out (\S+):", said)} <= {"readline"}, said
     same(warm, warm.script(LIBRARY + "print(asyncio.run(asyncio.sleep(0, 7)), sqlite3.sqlite_version)"))
 
 
