@@ -59,8 +59,8 @@ class Causes:
     ``beside``: module -> names of the current directory that it looked for in vain;
     ``drivers``: files that the drivers of devices make, which were not there;
     ``signals``: those of which modules have said what is done; ``edges``: who has which executed;
-    ``order``: modules as they began; ``handed``: who changes something in a directory, and
-    who looks there later."""
+    ``order``: modules as they began;
+    ``handed``: who changes something in a directory, and who looks there later."""
 
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
     before: dict[str, int] = field(default_factory=dict)

@@ -47,7 +47,7 @@ TELLS: dict[str, Callable[[Any], object]] = {
 BASES: dict[str, Callable[[Any, Any], object]] = {
     # In the order of their bases: the zone is told by its own object.
     "datetime.datetime": lambda kind, date: kind.__reduce_ex__(date, 4)[1][0],
-    "datetime.time": lambda kind, time: kind.__reduce_ex__(time, 4)[1][0],
+    "datetime.time": lambda kind, clock: kind.__reduce_ex__(clock, 4)[1][0],
     "datetime.date": lambda kind, date: kind.__repr__(date),
     "datetime.timedelta": lambda kind, delta: kind.__repr__(delta),
     "numpy.dtype": lambda kind, form: kind.__repr__(form),

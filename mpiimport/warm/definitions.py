@@ -66,8 +66,10 @@ def text_of_hint(hint: Any, name: Callable[[Any], str], depth: int = 0) -> str:
     """Return what a hint is made of. ``name`` gives the text of what is none."""
     if type(hint) is tuple:
         return f"({' '.join(text_of_hint(each, name, depth) for each in hint)})"
-    if not is_hint(hint) or depth > DEEPEST:
-        return name(hint) if not is_hint(hint) else ""
+    if not is_hint(hint):
+        return name(hint)
+    if depth > DEEPEST:
+        return ""
     parts = ((each, getattr(hint, each, None)) for each in HINT_PARTS)
     text = " ".join(f"{each}={text_of_hint(part, name, depth + 1)}" for each, part in parts if part is not None)
     return f"{type(hint).__qualname__} {text}"

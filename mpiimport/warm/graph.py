@@ -1,7 +1,7 @@
 """The state of an interpreter as paths and values, which two interpreters are compared by.
 
 Whatever a module leads to is followed, nearest paths first. A value is marked where it may be an address, by the
-process's own mappings, and left out where it is code, which the key holds by its file.
+process's own mappings.
 """
 
 import abc

@@ -40,18 +40,18 @@ class Program:
         """Return modules that come behind one that is left out and may have something done by what it is told.
 
         It may set anything by that, and what comes behind it may go by this: a setting, a variable, another module. One
-        of C hands it on by its own names, if at all. Where none is told anything, those are returned alone that look
-        where one that is left out has written.
+        of C hands it on by its own names, if at all. So are those that look where one that is left out has written.
         """
         begun = [*self._told(), *self.asked.setting.items()]
         since = min(
             ((number, name) for name, number in begun if name in left_out and name not in self._of_c), default=None
         )
-        if since is None:
-            handed = sorted(self.asked.handed)
-            return {name: f"{NEEDS}{by}" for by, name in handed if by in left_out and name in modules}
-        behind = [name for name in modules if self._order.get(name, -1) >= since[0]]
-        return dict.fromkeys(behind, f"{NEEDS}to come behind {since[1]}")
+        handed = sorted(self.asked.handed)
+        found = {name: f"{NEEDS}{by}" for by, name in handed if by in left_out and name in modules}
+        if since is not None:
+            behind = [name for name in modules if self._order.get(name, -1) >= since[0]]
+            found |= dict.fromkeys(behind, f"{NEEDS}to come behind {since[1]}")
+        return found
 
     def _told(self) -> Iterator[tuple[str, int]]:
         """Yield modules, and how many had begun when each was told something, or bound the process to processors.

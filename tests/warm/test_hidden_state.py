@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import run
+from lab.ranks import Outcome, run
 from tests.conftest import but_everyday
 
 from .conftest import Warm
@@ -431,13 +431,19 @@ def with_one_left_out(warm: Warm, name: str, left_out: str, plant: str, shown: s
     return warm.script(f"import csv, third\nimport {name}\nimport plant\nimport os, sys\nprint({shown})")
 
 
+def from_what_is_left(warm: Warm, name: str, script: str) -> tuple[Outcome, Outcome]:
+    """Make an image without a module and ``plant``; return how the script ends from it, and plainly."""
+    said = warm.bake(script)
+    assert f"left out {name}: " in said and AND_PLANT.search(said), said
+    return warm.start_warm(script), warm.plain(script)
+
+
 @pytest.mark.parametrize("name", but_everyday(CHANGES, {"context", "base"}))
 def test_what_is_another_module_behind_one_that_is_left_out_is_left_out_too(warm: Warm, name: str) -> None:
     shown = "plant.VALUE() if callable(plant.VALUE) else plant.VALUE"
     script = with_one_left_out(warm, "changing", *CHANGES[name], shown)
-    said = warm.bake(script)
-    assert "left out changing: " in said and AND_PLANT.search(said), said
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+    started, plain = from_what_is_left(warm, "changing", script)
+    assert started.stdout == plain.stdout
 
 
 # What a module keeps in which way. FIRST and SECOND are two of a class; CHOSEN is one of them, by what another has set.
@@ -514,9 +520,8 @@ TWO = (
 def test_every_kind_of_value_is_compared(warm: Warm, name: str) -> None:
     kept, shown = KEPT[name]
     script = with_one_left_out(warm, "changing", OTHER_VALUES, f"{TWO}{kept}\ndel CHOSEN", shown)
-    said = warm.bake(script)
-    assert "left out changing: " in said and AND_PLANT.search(said), said
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+    started, plain = from_what_is_left(warm, "changing", script)
+    assert started.stdout == plain.stdout
 
 
 # What a module that is left out sees, and what a later one changes.
@@ -546,10 +551,8 @@ SEEN_BEFORE = {
 @pytest.mark.parametrize("name", but_everyday(SEEN_BEFORE, {"precision", "modules", "warnings"}))
 def test_what_comes_behind_one_that_is_left_out_is_not_seen_by_it(warm: Warm, name: str) -> None:
     script = with_one_left_out(warm, "seeing", *SEEN_BEFORE[name], "seeing.VALUE")
-    said = warm.bake(script)
-    assert "left out seeing: " in said and AND_PLANT.search(said), said
-    warm_start, plain = warm.start_warm(script), warm.plain(script)
-    assert (warm_start.stdout, "heard" in warm_start.stderr) == (plain.stdout, "heard" in plain.stderr)
+    started, plain = from_what_is_left(warm, "seeing", script)
+    assert (started.stdout, "heard" in started.stderr) == (plain.stdout, "heard" in plain.stderr)
 
 
 # What a module that is left out sets, and what a later one does with it, elsewhere than in itself.

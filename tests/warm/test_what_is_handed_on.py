@@ -48,29 +48,55 @@ def test_variables_that_a_left_out_module_sets_reach_c(warm: Warm) -> None:
     assert warm.start_warm(script).stdout == warm.plain(script).stdout == "1\n"
 
 
-# How a module leaves what it was told in a directory, and what a later one makes of it.
+# How a module leaves in a directory what it has found, and how a later one takes it.
 FILES = {
-    "a file": ("open('{file}', 'w').write(str(PID))", "int(open('{file}').read())"),
+    "a file": ("open('{file}', 'w').write(FOUND)", "open('{file}').read()"),
     "a replaced file": (
-        "open('{file}.new', 'w').write(str(PID)); os.replace('{file}.new', '{file}')",
-        "int(open('{file}').read())",
+        "open('{file}.new', 'w').write(FOUND); os.replace('{file}.new', '{file}')",
+        "open('{file}').read()",
     ),
-    "a directory": ("os.makedirs('{file}/%s' % PID, exist_ok=True)", "max(map(int, os.listdir('{file}')), key=AGE)"),
+    "a directory": (
+        "os.makedirs('{file}', exist_ok=True); [os.rmdir('{file}/' + each) for each in os.listdir('{file}')]; "
+        "os.mkdir('{file}/' + FOUND)",
+        "os.listdir('{file}')[0]",
+    ),
     "a database": (
-        "import sqlite3; d = sqlite3.connect('{file}'); d.execute('create table if not exists t (pid)'); "
-        "d.execute('insert into t values (?)', [PID]); d.commit(); d.close()",
-        "next(sqlite3.connect('{file}').execute('select pid from t order by rowid desc'))[0]",
+        "import sqlite3; d = sqlite3.connect('{file}'); d.execute('create table if not exists t (found)'); "
+        "d.execute('delete from t'); d.execute('insert into t values (?)', [FOUND]); d.commit(); d.close()",
+        "next(sqlite3.connect('file:{file}?mode=ro', uri=True).execute('select found from t'))[0]",
     ),
 }
 
 
+def with_reader(warm: Warm, name: str, behind: str = "os") -> str:
+    """A script with a module that notes that it has run, and writes whether it had, and one that reads that.
+
+    All interpreters of the maker find the same.
+    """
+    file, mark = warm.image.with_name("written"), warm.image.with_name("mark")
+    writes, reads = (text.format(file=file) for text in FILES[name])
+    text = f"import os\nFOUND = 'again' if os.path.exists('{mark}') else 'first'\nopen('{mark}', 'w').close()\n{writes}"
+    warm.module("writer", text)
+    warm.module("reader", f"import os, sqlite3\nFOUND = {reads}")
+    script = warm.script(f"import csv, sqlite3\nimport writer, reader, {behind}\nprint(reader.FOUND)")
+    assert (warm.plain(script).stdout, warm.plain(script).stdout) == ("first\n", "again\n")
+    return script
+
+
 @pytest.mark.parametrize("name", but_everyday(FILES, {"a replaced file"}))
 def test_who_reads_what_a_left_out_module_writes_is_left_out(warm: Warm, name: str) -> None:
-    writes, reads = (text.format(file=warm.image.with_name("written")) for text in FILES[name])
-    warm.module("writer", f"import os\nPID = os.getpid()\n{writes}\n")
-    age = "AGE = lambda name: os.stat('%s/%s' % ('{}', name)).st_mtime_ns\n".format(warm.image.with_name("written"))
-    warm.module("reader", f"import os, sqlite3\n{age}SEEN = {reads}\n")
-    script = warm.script("import csv, sqlite3\nimport writer, reader, os\nprint(reader.SEEN == os.getpid())")
+    script = with_reader(warm, name)
     said = warm.bake(script)
     assert "left out writer: " in said and "modules, " in said
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "True\n", said
+    warm.image.with_name("mark").unlink()
+    assert warm.start_warm(script).stdout == "first\n", said
+
+
+def test_who_reads_what_was_written_is_left_out_where_another_is_told_something(warm: Warm) -> None:
+    """What comes behind that one is left out as well, and the reader comes before it."""
+    warm.module("told", "import sys\nFAST = '--fast' in sys.argv")
+    script = with_reader(warm, "a file", "told")
+    said = warm.bake(script)
+    assert "left out told: " in said and "modules, " in said
+    warm.image.with_name("mark").unlink()
+    assert warm.start_warm(script).stdout == "first\n", said

@@ -204,8 +204,8 @@ def stop() -> int:
             print(f"{store} is left: {reason}; stop them, and call this again")
         else:
             numbers = ", ".join(map(str, users(Path(store))))
-            using = f"these processes use it, or fill it: {numbers}; stop them" if numbers else "a process has used it"
-            print(f"{store} is left: {using}, and call this again")
+            using = f"these processes use it, or fill it: {numbers}; stop them, and" if numbers else "it was in use;"
+            print(f"{store} is left: {using} call this again")
     return 1 if left else 0
 
 
