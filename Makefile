@@ -26,16 +26,20 @@ GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.s' -o -name '*.txt' -o
 HOOKS := $(wildcard hooks/hooks.d/*/*.json)
 BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper python-mpi)
 
-# Warm images are for x86_64, and need a C compiler here: without, all else is installed.
+# Snapshots are for x86_64, and need a C compiler here: without, all else is installed.
 ifeq ($(shell command -v $(CC) >/dev/null && uname -m),x86_64)
 WARM := $(addprefix $(BUILD)/warm/,mpiimport-warm warm-recorder freeze.so variables.so)
 endif
 WARM_FLAGS := -O2 -std=gnu11 -Wall -Wextra -Werror
 WARM_HEADERS := $(wildcard warm/*.h)
 # No interpreter, library, heap or stack lies here: see warm/process.h.
-STARTER_FLAGS := -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none -mgeneral-regs-only \
-	-fpie -nostdlib -static -no-pie -Wl,-Ttext-segment=0x100000000000,-z,noexecstack,-z,norelro,--build-id=none
-STARTER := $(addprefix warm/,start.c command.c fresh.c process.c kept.c image.c key.c place.c machine.c text.c)
+STARTER_FLAGS := -Wl,-Ttext-segment=0x100000000000
+# A program without a C library.
+ALONE := -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none -mgeneral-regs-only \
+	-fpie -nostdlib -static -no-pie -Wl,-z,noexecstack,-z,norelro,--build-id=none
+# A library that takes what the process has of the C library, however old: linked with none, it asks for no versions.
+LOADED := -fPIC -shared -nostdlib
+STARTER := $(addprefix warm/,start.c command.c fresh.c process.c kept.c image.c key.c place.c machine.c regular.c text.c)
 
 .PHONY: help check demo docs provision test test-full bench lint install uninstall tarball packages wheel go-test plugin clean
 
@@ -151,19 +155,22 @@ $(BINARIES) &: $(GO_SOURCES) mpiimport/__init__.py
 
 $(BUILD)/warm/mpiimport-warm: $(STARTER) $(WARM_HEADERS)
 	mkdir -p $(@D)
-	$(CC) $(WARM_FLAGS) $(STARTER_FLAGS) -o $@ $(STARTER)
+	$(CC) $(WARM_FLAGS) $(ALONE) $(STARTER_FLAGS) -o $@ $(STARTER)
 
-$(BUILD)/warm/warm-recorder: warm/recorder.c
+$(BUILD)/warm/warm-recorder: warm/recorder.c warm/log.c warm/text.c $(WARM_HEADERS)
 	mkdir -p $(@D)
-	$(CC) $(WARM_FLAGS) -o $@ $^
+	$(CC) $(WARM_FLAGS) $(ALONE) -o $@ warm/recorder.c warm/log.c warm/text.c
 
 $(BUILD)/warm/freeze.so: warm/freeze.c warm/machine.c $(WARM_HEADERS)
 	mkdir -p $(@D)
-	$(CC) $(WARM_FLAGS) -fPIC -shared -fvisibility=hidden -o $@ warm/freeze.c warm/machine.c
+	$(CC) $(WARM_FLAGS) $(LOADED) -fvisibility=hidden -o $@ warm/freeze.c warm/machine.c
 
+# Before glibc 2.34 dlsym(3) is in a library of its own, which a program need not have. It is named by an empty one.
 $(BUILD)/warm/variables.so: warm/variables.c
 	mkdir -p $(@D)
-	$(CC) $(WARM_FLAGS) -fPIC -shared -o $@ $^ -ldl
+	$(CC) $(LOADED) -Wl,-soname,libdl.so.2 -o $(@D)/libdl.so -x c /dev/null
+	$(CC) $(WARM_FLAGS) $(LOADED) -Wl,--no-as-needed -o $@ $^ $(@D)/libdl.so
+	rm $(@D)/libdl.so
 
 $(BUILD)/prefix/ready: $(BINARIES) $(WARM) $(PACKAGE) $(HOOKS) install.sh $(WHEELS)/.here.fetched
 	rm -f $@
@@ -180,7 +187,7 @@ $(WHEELS)/.all.fetched: $(WHEELS)/.here.fetched
 	./wheels.sh $(LAYOUT)/bin/python $(WHEELS) "$(MPI4PY)" "$(MINORS)" "$(HOST_MINORS)"
 	touch $@
 
-$(BUILD)/dist/tarball: $(BINARIES) $(WARM) $(PACKAGE) $(HOOKS) install.sh tarball.sh $(wildcard docs/*.md) README.md CHANGELOG.md $(WHEELS)/.all.fetched
+$(BUILD)/dist/tarball: $(BINARIES) $(WARM) $(PACKAGE) $(HOOKS) install.sh tarball.sh $(wildcard docs/*.md docs/*/*.md) README.md CHANGELOG.md $(WHEELS)/.all.fetched
 	rm -f $(BUILD)/dist/*.tar.gz
 	./tarball.sh $(BUILD) $(BUILD)/dist
 	touch $@

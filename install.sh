@@ -10,7 +10,11 @@ umask 022
 here=$(cd "$(dirname "$0")" && pwd)
 parts=${PARTS:-$here}
 # What is wholly ours in PREFIX. Of the rest, this file says each name.
-readonly OURS=(host lib/mpiimport mpi4py) LIST=share/mpiimport/installed
+readonly OURS=(host lib/mpiimport mpi4py) LIST=share/mpiimport/installed SUMS=share/mpiimport/checksums
+# Held while PREFIX is laid out.
+readonly LOCK=share/mpiimport/lock
+# What install.sh and the host commands need of Python, and what builds of one may lack.
+readonly MODULES="ctypes, venv, zipfile, zlib"
 pythons=()
 
 die() {
@@ -22,19 +26,36 @@ serves() {
     "$1" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null
 }
 
+# Can this Python lay out PREFIX and run the host commands? If not, says why.
+runs_commands() {
+    "$1" -c "import sys
+if sys.version_info < (3, 10):
+    sys.exit('it is older than 3.10')
+import $MODULES" 2>&1 >/dev/null | tail -n 1
+}
+
+# The first one runs the host commands.
 find_pythons() {
-    local candidate
-    for candidate in ${PYTHON:-python3} python3.{10..15}; do
+    local candidate why candidates=("${PYTHON:-python3}")
+    [[ ${PYTHON:-} ]] || candidates+=(python3.{10..15})
+    for candidate in "${candidates[@]}"; do
+        if why=$(runs_commands "$candidate"); then
+            pythons=("$candidate")
+            break
+        fi
+    done
+    [[ ${pythons[*]} ]] || die "${PYTHON:-each Python on PATH} cannot run the host commands ($why); name one of 3.10 or\
+ newer that has the modules $MODULES: PYTHON=/path/to/python3 $0 PREFIX"
+    for candidate in python3.{10..15}; do
         if serves "$candidate"; then pythons+=("$candidate"); fi
     done
-    [[ ${pythons[*]} ]] || die "no Python 3.10 or newer on PATH; name one: PYTHON=/path/to/python3 $0 PREFIX"
 }
 
 # A Python below somebody's home would make commands for that person alone.
 python_for_all() {
     local candidate
     for candidate in "${pythons[0]}" /usr/bin/python3; do
-        if is_open_to_all "$(command -v "$candidate")" && serves "$candidate"; then
+        if is_open_to_all "$(command -v "$candidate")" && runs_commands "$candidate" >/dev/null; then
             echo "$candidate"
             return
         fi
@@ -71,7 +92,7 @@ copy_package() {
 copy_warm() {
     if [[ -d $parts/warm ]]; then
         install -m 755 "$parts/warm/mpiimport-warm" "$1/bin"
-        install -m 755 "$parts/warm/"{warm-recorder,freeze.so,variables.so} "$1/lib/mpiimport/warm"
+        install -m 755 "$parts/warm/"{warm-recorder,freeze.so,variables.so} "$1/lib/mpiimport/snapshot"
     fi
 }
 
@@ -131,6 +152,7 @@ install_host() {
     # Commands of others would name the directory that is renamed.
     find "$1/host/bin" -mindepth 1 ! -name 'python*' -delete
     printf '../../../../lib\n' >"$site/mpiimport.pth"
+    "$python" -m mpiimport.host --version >/dev/null || die "the host commands do not run by $python"
 }
 
 write_modulefile() {
@@ -160,16 +182,23 @@ files_of_others() {
     files_of "$1" | LC_ALL=C comm -23 - "$1/$LIST" | { grep -v '^etc/' || true; }
 }
 
+# The names of files that are no longer as they were installed.
+edited_files() {
+    (cd "$1" && LC_ALL=C sha256sum --check --quiet --ignore-missing "$SUMS" 2>/dev/null || true) | sed -n 's/: FAILED$//p'
+}
+
 must_be_ours() {
     local others
     [[ -e $1 ]] || return 0
     [[ ! -d $1 || -r $1 && -x $1 ]] || die "$1 cannot be looked into; nothing was changed. Name another directory"
-    [[ -n $(ls -A "$1") ]] || return 0
+    # An uninstalled one leaves the site's settings.
+    [[ -n $(find "$1" -mindepth 1 ! -path "$1/etc" ! -path "$1/etc/*" -print -quit) ]] || return 0
     [[ -f $1/$LIST ]] || die "$1 is neither empty nor an installation of mpiimport (it has no $LIST); nothing was\
  changed. Name a directory for mpiimport alone, as /opt/mpiimport"
-    others=$(files_of_others "$1")
-    [[ -z $others ]] || die "$1 has files that mpiimport did not install; nothing was changed. Move them, a site's\
- profiles to /etc/mpiimport/profiles.d, and install again:
+    [[ -O $1 ]] || die "$1 belongs to $(stat -c %U "$1"); nothing was changed. Install as that user, or into another PREFIX"
+    others=$(files_of_others "$1" && edited_files "$1")
+    [[ -z $others ]] || die "$1 has files that mpiimport did not install, or that were edited since; nothing was changed.\
+ Move them, a site's profiles to /etc/mpiimport/profiles.d, and install again:
 $others"
 }
 
@@ -192,9 +221,21 @@ if rename is None or rename(here, new, here, place, exchange) != 0:
 PYTHON
 }
 
+# What killed installations have laid out. Where PREFIX itself is away, a whole one may be all that there is of it.
+sweep() {
+    local left
+    for left in "$1".new.??????{,.old}; do
+        [[ -f $left/$LOCK && ! -L $left && -O $left ]] || continue
+        [[ -e $1 || ! -f $left/$LIST ]] || continue
+        if flock -n "$left/$LOCK" rm -rf "$left"; then
+            printf 'install.sh: removed %s, which a killed installation left\n' "$left" >&2
+        fi
+    done
+}
+
 new=
 install_site() {
-    local named=$1 place
+    local named=$1 place lock sums
     named=$(realpath -ms "$1")
     place=$(realpath -m "$1")
     must_be_ours "$place"
@@ -204,6 +245,10 @@ install_site() {
  write to $(dirname "$place"), or name another PREFIX"
     trap 'rm -rf "$new"' EXIT
     chmod 755 "$new"
+    install -d "$new/$(dirname "$LOCK")"
+    exec {lock}>"$new/$LOCK"
+    flock "$lock"
+    sweep "$place"
     if [[ -d $place/etc ]]; then cp -a "$place/etc" "$new/etc"; fi
     copy_binaries "$new"
     copy_package "$new"
@@ -215,7 +260,8 @@ install_site() {
     install_host "$new" "$place"
     write_modulefile "$new"
     "$new/bin/mpiimport-plan" record --prefix "$new"
-    install -d "$new/$(dirname "$LIST")"
+    sums=$(cd "$new" && files_of . | { grep -v '^etc/' || true; } | xargs -d '\n' sha256sum)
+    printf '%s\n' "$sums" >"$new/$SUMS"
     { files_of "$new" && echo "$LIST"; } | { grep -v '^etc/' || true; } | LC_ALL=C sort >"$new/$LIST.new"
     mv "$new/$LIST.new" "$new/$LIST"
     if [[ -e $place ]]; then
@@ -226,21 +272,22 @@ install_site() {
     fi
 }
 
+# Somebody else may have written the list and made links. So nothing but what find(1) meets is removed, which goes by
+# descriptors and follows no link.
 uninstall() {
-    local place file
+    local place name names=(-false)
     place=$(realpath -m "$1")
-    [[ -f $place/$LIST ]] || die "$place is no installation of mpiimport (it has no $LIST); nothing was changed"
-    while IFS= read -r file; do
-        rm -f "$place/$file"
-    done < <(cat "$place/$LIST")
+    { cd -P "$place" && [[ -f $LIST ]]; } 2>/dev/null ||
+        die "$place is no installation of mpiimport (it has no $LIST); nothing was changed"
     # The last two are written by mpiimport-plan.
-    for file in "${OURS[@]}" etc/launch.yaml etc/hook.yaml; do
-        rm -rf "${place:?}/$file"
-    done
-    find "$place" -depth -type d -empty -delete
-    if [[ -d $place ]]; then
+    while IFS= read -r name; do
+        names+=(-o -path "./$name")
+    done < <(cat "$LIST" && printf '%s\n' "${OURS[@]}" "${OURS[@]/%//*}" etc/launch.yaml etc/hook.yaml)
+    find . -xdev ! -type d \( "${names[@]}" \) -delete
+    find . -xdev -mindepth 1 -type d -empty -delete
+    cd /
+    rmdir "$place" 2>/dev/null ||
         printf 'install.sh: left, for mpiimport did not install it:\n%s\n' "$(find "$place" ! -type d)" >&2
-    fi
 }
 
 case ${1:-} in
@@ -256,5 +303,8 @@ case ${1:-} in
     sed -n '2,4s/^# //p' "$0" >&2
     exit 2
     ;;
-*) install_site "$1" ;;
+*)
+    [[ $# == 1 ]] || die "one PREFIX is expected, not $#: quote one that has blanks"
+    install_site "$1"
+    ;;
 esac

@@ -11,8 +11,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 mkdir -p "$output" "$work/$name/hooks"
-cp -R "$here"/{install.sh,README.md,CHANGELOG.md,LICENSE,docs,mpiimport} "$parts"/{bin,wheels} "$work/$name"
-if [[ -d $parts/warm ]]; then cp -R "$parts/warm" "$work/$name"; fi
+cp -RL "$here"/{install.sh,README.md,CHANGELOG.md,LICENSE,docs,mpiimport} "$parts"/{bin,wheels} "$work/$name"
+if [[ -d $parts/warm ]]; then cp -RL "$parts/warm" "$work/$name"; fi
 cp -R "$here/hooks/hooks.d" "$work/$name/hooks"
 rm -f "$work/$name"/wheels/.*.fetched
 chmod -R u=rwX,go=rX "$work/$name"

@@ -17,6 +17,9 @@ def main():  # type: () -> None
 
 def _prepare(interpreter, by_file):  # type: (list[str], bool) -> Execution
     """Activate. ``interpreter``: what plain Python would have in front of the program; ``by_file``: see Execution."""
+    from mpiimport.runtime import own_files
+
+    own_files.hide()
     from mpiimport.runtime.clock import phases
 
     phases.begin_life()

@@ -56,8 +56,9 @@ def _name(file: Path) -> str:
 
 
 def _code(file: Path) -> bytes:
-    # Without docstrings: nobody asks for them, and each process would read them.
-    return marshal.dumps(compile(file.read_bytes(), str(file), "exec", dont_inherit=True, optimize=2))
+    # Named as runtime/own_files.py says. Without docstrings: nobody asks for them, and each process would read them.
+    name = f"<frozen importlib.{_name(file)}>"
+    return marshal.dumps(compile(file.read_bytes(), name, "exec", dont_inherit=True, optimize=2))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,15 @@ def why_not():  # type: () -> str
     return "only CPython %d.%d and newer is served, and this is %d.%d" % (OLDEST + tuple(sys.version_info[:2]))
 
 
+def _tell_job(reason):  # type: (str) -> None
+    """Tell the `mpiimport run` that has started the job, see runtime/report/job_notes.py."""
+    try:
+        with open(os.path.join(os.environ["_MPIIMPORT_JOB"], "rank-old"), "w") as stream:
+            stream.write("said\n%s\n" % reason)
+    except (KeyError, IOError, OSError):  # noqa: UP024
+        pass
+
+
 def say_plain(reason):  # type: (str) -> None
     """Say once for the job that it runs as plain Python. One that is to fill a kept store ends here."""
     fills = os.environ.get("MPIIMPORT_FILL", "0") not in ("", "0") and os.environ.get("MPIIMPORT") != "0"
@@ -22,5 +31,7 @@ def say_plain(reason):  # type: (str) -> None
     if speaks_for_job(os.environ) and sys.stderr is not None:
         sys.stderr.write("mpiimport: %s: %s\n" % (what, reason))
         sys.stderr.flush()
+    if speaks_for_job(os.environ):
+        _tell_job(reason)
     if fills:
         os._exit(1)

@@ -60,16 +60,12 @@ class _RankPath:
         """Leave that to Python."""
 
     def exec_module(self, module):  # type: (Any) -> None
-        import _imp
         import marshal
         from _frozen_importlib_external import SourceFileLoader
 
-        name, file = module.__name__, module.__file__
-        module.__loader__ = module.__spec__.loader = SourceFileLoader(name, file)
-        code = marshal.loads(self._modules[name][1])
-        internal = _imp  # type: Any
-        internal._fix_co_filename(code, file)
-        exec(code, module.__dict__)
+        name = module.__name__
+        module.__loader__ = module.__spec__.loader = SourceFileLoader(name, module.__file__)
+        exec(marshal.loads(self._modules[name][1]), module.__dict__)
 
 
 def _main():  # type: () -> Any
@@ -88,6 +84,8 @@ def _main():  # type: () -> Any
         if not reason:
             from mpiimport.runtime.startup.early import EarlyStart
 
+            if rank_path.has_modules():
+                sys.meta_path.remove(rank_path)
             start = EarlyStart(rank_path.code())
     except Exception as exc:
         if sys.stderr is not None:
@@ -98,8 +96,6 @@ def _main():  # type: () -> Any
     if reason:
         say_plain(reason)
         _become_plain()
-    if rank_path.has_modules():
-        sys.meta_path.remove(rank_path)
     interpreter, ours = _without_our_flag(sys.orig_argv)
     return start.activate(interpreter, ours)
 
@@ -134,7 +130,7 @@ def _without_our_flag(words):  # type: (list[str]) -> tuple[list[str], bool]
                 if letter in "WX":
                     value_follows = position + 1 == len(word)
                     break
-    asked = os.environ.pop("MPIIMPORT_START", "") != WITHOUT_SITE
+    asked = os.environ.pop("_MPIIMPORT_START", "") != WITHOUT_SITE
     if found and (asked or len(found) > 1):
         place, position = found[-1]
         rest = words[place][:position] + words[place][position + 1 :]

@@ -16,7 +16,7 @@ from lab.mpis import OpenShmem, intel_in, mpich_in, openmpi_in
 from lab.ranks import Mpi, Outcome, clean_environment, run
 from lab.slurm import Slurm
 from mpiimport.runtime.file_systems import wait_for_rest
-from mpiimport.runtime.store.lock import LOCK
+from mpiimport.runtime.store.kept_store import uses
 from mpiimport.runtime.store.place import IMAGE, PROGRAMS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -244,7 +244,7 @@ class Job:
 
     def warm_starts(self) -> int:
         """How many processes have started from the images of all sessions."""
-        return sum((store / LOCK).stat().st_size for store in self.image_stores())
+        return sum(uses(str(store)) for store in self.image_stores())
 
     def image_stores(self) -> list[Path]:
         """The stores that hold a warm image."""

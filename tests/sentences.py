@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md")), ROOT / "tests" / "README.md"]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md")), ROOT / "tests" / "README.md"]
 LEFT_OUT = {"CHANGELOG.md"}
 WRITTEN_BY_PROGRAMS = "<!-- What follows is written by"
 LONGEST, MOST = 30, 2

@@ -1,14 +1,14 @@
 #include "command.h"
 #include "text.h"
 
-char *door, *python, *option, *key, *image_path, **given, **variables, **plain;
-int trusted, quiet, looks;
+char *door, *python, *option, *key, *image_path, **given, **variables, **in_doubt;
+int trusted, quiet, looks, wants_base;
+struct command plain, with_base;
+static char **words;
 
-enum { MOST = 4096 };
-
-/* The door's own words, with those given to the program. */
+/* The door's own words. */
 static void prepare_door(void) {
-    static char fresh_word[] = FRESH, python_word[] = PYTHON, option_word[] = OPTION, *command[MOST + 1];
+    static char fresh_word[] = FRESH, python_word[] = PYTHON, option_word[] = OPTION, *command[6];
     word count = 0;
     command[count++] = door;
     command[count++] = fresh_word;
@@ -20,37 +20,64 @@ static void prepare_door(void) {
         command[count++] = option_word;
         command[count++] = option;
     }
-    for (char **each = given; *each && count < MOST; each++)
-        command[count++] = *each;
-    plain = command;
+    plain = (struct command){command, count};
 }
 
-/* [--door DOOR [--python PYTHON] [--option OPTION] [--key KEY] [--trusted] [--quiet] [--look]] IMAGE SCRIPT [ARGUMENTS]; IMAGE is a kept store, or,
- * with a key or without a door, a file. */
+/* [--base] [--door DOOR [--base] [--python PYTHON] [--option OPTION] [--key KEY] [--trusted] [--immutable] [--quiet] [--look]] IMAGE SCRIPT [ARGUMENTS];
+ * IMAGE is a kept store; with a key the entry of a library, where a variant for this machine is looked for; without a door a file. */
 void read_command(word count, char **arguments) {
     static char none[] = "", *nothing[] = {0};
     word at = 1;
-    if (count > at + 1 && same(arguments[at], "--door")) {
-        door = arguments[at + 1];
-        for (at += 2; at < count; at++) {
-            if (same(arguments[at], "--trusted"))
-                trusted = 1;
-            else if (same(arguments[at], "--quiet"))
-                quiet = 1;
-            else if (same(arguments[at], "--look"))
-                looks = 1;
-            else if (same(arguments[at], PYTHON) && at + 1 < count)
-                python = arguments[++at];
-            else if (same(arguments[at], OPTION) && at + 1 < count)
-                option = arguments[++at];
-            else if (same(arguments[at], KEY) && at + 1 < count)
-                key = arguments[++at];
-            else
-                break;
-        }
+    words = arguments;
+    for (; at < count; at++) {
+        if (same(arguments[at], BASE))
+            wants_base = 1;
+        else if (!door && same(arguments[at], "--door") && at + 1 < count)
+            door = arguments[++at];
+        else if (!door)
+            break;
+        else if (same(arguments[at], "--trusted"))
+            trusted |= BY_SESSION;
+        else if (same(arguments[at], "--immutable"))
+            trusted |= BY_IMAGE;
+        else if (same(arguments[at], "--quiet"))
+            quiet = 1;
+        else if (same(arguments[at], "--look"))
+            looks = 1;
+        else if (same(arguments[at], PYTHON) && at + 1 < count)
+            python = arguments[++at];
+        else if (same(arguments[at], OPTION) && at + 1 < count)
+            option = arguments[++at];
+        else if (same(arguments[at], KEY) && at + 1 < count)
+            key = arguments[++at];
+        else
+            break;
     }
     image_path = at < count ? arguments[at] : none;
     given = at + 1 < count ? arguments + at + 1 : nothing;
     if (door)
         prepare_door();
+}
+
+void turn_to_base(void) {
+    static char self[] = "/proc/self/exe", base[] = BASE;
+    /* The place of two more words: the kernel puts their number in front of them, and the first is our own name. */
+    with_base.words = words - 1;
+    with_base.own = (word)(given - with_base.words);
+    with_base.words[0] = self;
+    with_base.words[1] = base;
+}
+
+const char *value_of(const char *name) {
+    for (char **each = variables; *each; each++) {
+        const char *rest = begins(*each, name);
+        if (rest && *rest == '=')
+            return rest + 1;
+    }
+    return 0;
+}
+
+int is_verbose(void) {
+    const char *value = value_of("MPIIMPORT_VERBOSE");
+    return value && *value && !same(value, "0");
 }

@@ -12,14 +12,31 @@ extern char *door, *python, *option, *key;
 #define PYTHON "--python"
 #define OPTION "--option"
 #define KEY "--key"
-/* A session vouches for the tree; somebody else says for the job what is to be said; nothing is to start, and the status says
- * whether it could. */
-extern int trusted, quiet, looks;
+/* What vouches for files: see format.h; somebody else says for the job what is to be said; nothing is to start, and the status says
+ * whether it could; the shorter of two images is meant, where there are two. */
+extern int trusted, quiet, looks, wants_base;
+#define BASE "--base"
 /* The image, or the kept store that has it; the script with its arguments; variables. */
 extern char *image_path, **given, **variables;
-/* What is executed in doubt, once that is known. */
-extern char **plain;
+/* The words of a command in front of those of the program, and how many these are. */
+struct command {
+    char **words;
+    word own;
+};
+/* What is executed in doubt: the door, where there is one; this program with the base, where one is beside the image that was
+ * opened: behind these the program's words lie; and the whole command, once it lies where the image leaves it alone. */
+extern struct command plain, with_base;
+extern char **in_doubt;
 
 void read_command(word count, char **arguments);
+
+/* Have this program executed with the base in doubt. The words that it was given are no longer its own. */
+void turn_to_base(void);
+
+/* The value of a variable, or 0. */
+const char *value_of(const char *name);
+
+/* Whether the user asks for more than what goes wrong. */
+int is_verbose(void);
 
 #endif

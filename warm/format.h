@@ -1,4 +1,4 @@
-/* The layout of an image file: a header, tables, and a body of pages. mpiimport/warm/image_format.py writes the same.
+/* The layout of an image file: a header, tables, and a body of pages. mpiimport/snapshot/image_format.py writes the same.
  * All numbers are 64 bits, in the order of the machine. An offset named `at` counts from the begin of the file. */
 #ifndef WARM_FORMAT_H
 #define WARM_FORMAT_H
@@ -6,10 +6,11 @@
 typedef unsigned long word;
 
 #define MAGIC 0x6d7261772d69706dUL /* "mpi-warm" */
-#define VERSION 6UL
+#define VERSION 7UL
 #define PAGE 4096UL
 #define ABSENT (~0UL)
 #define OF_TREE (~1UL) /* the device of what belongs to a container's own tree, which may be another in each container */
+#define OF_BOUND (~2UL) /* the device of what lies in an image file that is bound into a container: each may mount it anew */
 #define FREE (~1UL)
 
 /* `count` entries, from `at` on. */
@@ -46,11 +47,16 @@ struct header {
     struct section files, regions, runs, variables, signals, words, blocks, names, text;
 };
 
-/* What of a path must be as it was: what it leads to, by its stamp; a link itself, by its stamp; or that it is a directory
- * with the same rights: then `size` is its mode, `mtime` its owner and `ctime` its group. */
-enum how { STAMP, LINK, IS_DIRECTORY };
+/* What of a path must be as it was: what it leads to, by its stamp; a link itself, by its stamp; that it is a directory
+ * with the same rights: then `size` is its mode, `mtime` its owner and `ctime` its group; or that a small file, of which each node
+ * has one of its own, has the same bytes: then `mtime` is their digest. */
+enum how { STAMP, LINK, IS_DIRECTORY, CONTENT };
+enum { LARGEST_CONTENT = 1 << 16 };
 
-/* A path and how it was. Files that are mapped come first. `vouched`: it is of the tree, for which a session may vouch. */
+/* What vouches for a path, so that no start looks at it: a session for its tree, an image file for what it has. */
+enum vouched { BY_SESSION = 1, BY_IMAGE = 2 };
+
+/* A path and how it was. Files that are mapped come first. `vouched`: by what. */
 struct file {
     word path, device, inode, size, mtime, ctime, how, vouched; /* times in nanoseconds */
 };

@@ -14,7 +14,6 @@
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/rseq.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,6 +75,11 @@ void *PyMem_RawMalloc(unsigned long);
 __attribute__((weak)) void *_Py_GetConfig(void);
 extern object *PyExc_KeyboardInterrupt, *PyExc_SystemExit;
 extern char **environ;
+/* Of C libraries that register for rseq(2): glibc since 2.35. */
+__attribute__((weak)) extern const unsigned __rseq_size;
+__attribute__((weak)) extern const long __rseq_offset;
+/* What atexit(3) is for a program: a library has none of its own without the C library's part for linking. */
+int __cxa_atexit(void (*)(void *), void *argument, void *library);
 
 /* What the maker reads from the stopped process. */
 struct {
@@ -120,9 +124,11 @@ static void note_thread(void) {
     kernel3(__NR_arch_prctl, 0x1003 /* ARCH_GET_FS */, &thread->fs, 0);
     kernel3(__NR_prctl, PR_GET_TID_ADDRESS, &thread->tid, 0);
     kernel3(__NR_get_robust_list, 0, &thread->robust, &thread->robust_size);
-    thread->rseq_size = __rseq_size;
-    thread->rseq = thread->fs + (word)__rseq_offset;
-    thread->rseq_signature = RSEQ_SIG;
+    if (&__rseq_size && __rseq_size) {
+        thread->rseq_size = __rseq_size;
+        thread->rseq = thread->fs + (word)__rseq_offset;
+        thread->rseq_signature = RSEQ_SIGNATURE;
+    }
     kernel3(__NR_sigaltstack, 0, &alternate, 0);
     thread->altstack[0] = (word)alternate.ss_sp;
     thread->altstack[1] = (word)alternate.ss_flags;
@@ -235,7 +241,8 @@ static object *without_files(object *self, object *function) {
 }
 
 /* As the interpreter ends after an interrupt: a shell is to see it. */
-static void end_by_interrupt(void) {
+static void end_by_interrupt(void *none) {
+    (void)none;
     signal(SIGINT, SIG_DFL);
     kernel3(__NR_kill, kernel3(__NR_getpid, 0, 0, 0), SIGINT, 0);
 }
@@ -284,7 +291,7 @@ static object *run(object *self, object *list) {
     if (PyErr_ExceptionMatches(PyExc_SystemExit))
         return 0;
     if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
-        atexit(end_by_interrupt);
+        __cxa_atexit(end_by_interrupt, 0, 0);
     PyErr_PrintEx(1);
     return PyLong_FromUnsignedLong(1);
 }

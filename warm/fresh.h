@@ -1,4 +1,4 @@
-/* What is done in doubt: the program is started without the image. */
+/* What is done in doubt: the program is started from the base, where the image has one beside it, or without an image. */
 #ifndef WARM_FRESH_H
 #define WARM_FRESH_H
 

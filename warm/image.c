@@ -6,8 +6,10 @@
 #include "kernel.h"
 #include "key.h"
 #include "process.h"
+#include "regular.h"
 #include "text.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -16,7 +18,7 @@ const struct header *image;
 long image_file;
 int words_are_known;
 
-enum { LARGEST_TABLES = 1 << 28, LAST_ADDRESS = 47 };
+enum { LARGEST_TABLES = 1 << 28, LAST_ADDRESS = 47, LONGEST = 4096 };
 
 static void damaged(const char *what) {
     fresh("it is damaged: ", what);
@@ -27,19 +29,40 @@ const char *text_at(word offset) {
 }
 
 static struct stat status;
+/* A file of the user's own, or the kept store. */
+static const char *opened;
+
+long open_cut(long directory, const char *full, const char *base, struct stat *found) {
+    long file = wants_base ? open_regular(directory, base, O_RDONLY | O_NOFOLLOW, found) : -ENOENT;
+    if (!wants_base && !kernel3(__NR_faccessat, directory, base, 0))
+        turn_to_base();
+    opened = file == -ENOENT ? full : base;
+    return file == -ENOENT ? open_regular(directory, full, O_RDONLY | O_NOFOLLOW, found) : file;
+}
+
+/* FILE or FILE.base. */
+static long open_file(void) {
+    static char base[LONGEST];
+    word size = length(image_path);
+    if (size + sizeof ".base" <= sizeof base) {
+        memcpy(base, image_path, size);
+        memcpy(base + size, ".base", sizeof ".base");
+    }
+    return open_cut(AT_FDCWD, image_path, base, &status);
+}
 
 /* Whoever can write an image decides what this process executes. */
 static void open_own_file(void) {
-    image_file = door && !key ? open_kept(image_path)
-                              : kernel4(__NR_openat, AT_FDCWD, image_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+    int is_kept = door && !key;
+    image_file = is_kept ? open_kept(image_path, &status) : open_file();
+    if (is_kept)
+        opened = image_path;
     if (image_file < 0)
-        fresh("it is a link, or cannot be opened: ", image_path);
-    if (kernel3(__NR_fstat, image_file, &status, 0) || (status.st_mode & S_IFMT) != S_IFREG)
-        fresh("it is no file: ", image_path);
+        fresh("it is a link, no file, or cannot be opened: ", opened);
     if (status.st_uid != (word)kernel3(__NR_geteuid, 0, 0, 0))
-        fresh("it belongs to another user: ", image_path);
+        fresh("it belongs to another user: ", opened);
     if (status.st_mode & (S_IWGRP | S_IWOTH))
-        fresh("others can write to it: ", image_path);
+        fresh("others can write to it: ", opened);
 }
 
 /* Header and tables are read, not mapped: a file that shrinks meanwhile must not end the process. */
@@ -49,7 +72,7 @@ static void read_tables(void) {
     if (kernel4(__NR_pread64, image_file, &first, sizeof first, 0) != sizeof first)
         damaged("it is shorter than its header");
     if (first.magic != MAGIC || first.version != VERSION || first.size != sizeof first)
-        fresh("it is of another version, or no image: ", image_path);
+        fresh("it is of another version, or no image: ", opened);
     if (first.file_size != file_size || first.tables_end > LARGEST_TABLES || first.tables_end < sizeof first ||
         first.body_at < first.tables_end || first.body_at > file_size || first.body_at % PAGE)
         damaged("its sizes do not fit");

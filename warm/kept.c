@@ -3,6 +3,7 @@
 #include "fresh.h"
 #include "image.h"
 #include "kernel.h"
+#include "regular.h"
 #include "text.h"
 
 #include <errno.h>
@@ -14,34 +15,43 @@
 /* The lock gets a number that a program's own files do not reach: the first that it opens is 3, as plainly. */
 enum { HIGH = 500, LONGEST = 4096 };
 
+static long lock = -1;
+
 /* flock(2): whoever uses a store holds its lock shared. A file without a name belongs to a store that was removed. */
 static void hold(long directory) {
     struct stat status;
-    long lock = kernel4(__NR_openat, directory, "lock", O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0);
+    lock = open_regular(directory, "lock", O_RDWR | O_APPEND | O_NOFOLLOW, &status);
     if (lock == -EROFS || lock == -EACCES)
         fresh("its lock cannot be written to", "");
     if (lock < 0 || kernel3(__NR_flock, lock, LOCK_SH | LOCK_NB, 0) || kernel3(__NR_fstat, lock, &status, 0) ||
         !status.st_nlink)
         fresh("it is being removed", "");
-    /* One more has come to it: see store.py. Beyond the limit of files a signal would end this process. */
-    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
-    kernel4(__NR_prlimit64, 0, RLIMIT_FSIZE, 0, &limit);
-    if (!looks && (word)status.st_size < limit.rlim_cur)
-        kernel3(__NR_write, lock, ".", 1);
-    if (kernel3(__NR_fcntl, lock, F_DUPFD_CLOEXEC, HIGH) >= 0)
+    long high = kernel3(__NR_fcntl, lock, F_DUPFD_CLOEXEC, HIGH);
+    if (high >= 0) {
         kernel3(__NR_close, lock, 0, 0);
+        lock = high;
+    }
+}
+
+void count_use(void) {
+    struct stat status;
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    /* Beyond the limit of files a signal would end this process. */
+    kernel4(__NR_prlimit64, 0, RLIMIT_FSIZE, 0, &limit);
+    if (lock >= 0 && !kernel3(__NR_fstat, lock, &status, 0) && (word)status.st_size < limit.rlim_cur)
+        kernel3(__NR_write, lock, ".", 1);
 }
 
 static long directory = -1;
 static char path[LONGEST];
 static int files[MOST_NAMES];
 
-long open_kept(const char *name) {
+long open_kept(const char *name, struct stat *status) {
     directory = kernel4(__NR_openat, AT_FDCWD, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (directory < 0)
         return directory;
     hold(directory);
-    return kernel4(__NR_openat, directory, "image", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+    return open_cut(directory, "image", "base", status);
 }
 
 static word name_count(void) {
@@ -52,31 +62,17 @@ static const char *name_of(word number) {
     return text_at(((const word *)((const char *)image + image->names.at))[number]);
 }
 
-/* proc(5): what a mapping is called follows from how its file was opened, symbolic links resolved. */
-static void resolve(void) {
-    static char link[] = "/proc/self/fd/0000000000";
-    char *at = link + sizeof "/proc/self/fd";
-    word digits = 1;
-    for (long rest = directory; rest >= 10; rest /= 10)
-        digits++;
-    at[digits] = 0;
-    for (long rest = directory; digits; rest /= 10)
-        at[--digits] = (char)('0' + rest % 10);
-    if (kernel3(__NR_readlink, link, path, sizeof path - 1) < 0)
-        path[0] = 0;
-}
-
 void open_names(void) {
     struct stat first, found;
+    /* What a mapping is called follows from how its file was opened, symbolic links resolved. */
     if (name_count())
-        resolve();
+        name_descriptor(directory, path, sizeof path);
     kernel3(__NR_fstat, image_file, &first, 0);
     for (word i = 0; i < name_count(); i++) {
-        files[i] = (int)kernel4(__NR_openat, directory, name_of(i), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+        files[i] = (int)open_regular(directory, name_of(i), O_RDONLY | O_NOFOLLOW, &found);
         if (files[i] < 0)
             continue;
-        if (!path[0] || kernel3(__NR_fstat, files[i], &found, 0) || found.st_ino != first.st_ino ||
-            found.st_dev != first.st_dev) {
+        if (!path[0] || found.st_ino != first.st_ino || found.st_dev != first.st_dev) {
             kernel3(__NR_close, files[i], 0, 0);
             files[i] = -1;
         }

@@ -4,10 +4,15 @@
 
 #include "format.h"
 
+#include <sys/stat.h>
+
 enum { MOST_NAMES = 64 };
 
-/* Hold the store in this directory as long as this process lives, and open its image. The image, or what failed. */
-long open_kept(const char *directory);
+/* Hold the store in this directory as long as this process lives, and open its image. The image, with its status, or what failed. */
+long open_kept(const char *directory, struct stat *status);
+
+/* Let people, and what removes unused stores, know that one more process starts from it. */
+void count_use(void);
 
 /* Open the image by the names that its libraries have; a name that does not lead to it is left out. */
 void open_names(void);

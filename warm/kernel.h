@@ -5,6 +5,9 @@
 #include "format.h"
 #include <asm/unistd_64.h>
 
+/* What glibc registers for rseq(2). */
+#define RSEQ_SIGNATURE 0x53053053UL
+
 static inline long kernel6(long number, word a, word b, word c, word d, word e, word f) {
     register word r10 __asm__("r10") = d;
     register word r8 __asm__("r8") = e;

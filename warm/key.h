@@ -8,6 +8,9 @@
 enum { MOST_FILES = 4096 };
 extern int open_files[MOST_FILES];
 
+/* An entry of a library has a directory for each kind of machine. Lead to the image for this one; else to any, which says what is
+ * different. */
+void find_variant(void);
 void compare_key(void);
 void close_files(void);
 

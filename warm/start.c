@@ -53,19 +53,11 @@ static char **keep_names(char **at) {
     return at;
 }
 
-/* What the door is started with, the program's words being among those that are kept already. */
-static char **keep_plain(char **at, char **program) {
+/* A command, the program's words being among those that are kept already. */
+static char **keep_command(char **at, struct command command, char **program) {
     char **kept = at;
-    *at++ = copied(door);
-    *at++ = copied(FRESH);
-    if (python) {
-        *at++ = copied(PYTHON);
-        *at++ = copied(python);
-    }
-    if (option) {
-        *at++ = copied(OPTION);
-        *at++ = copied(option);
-    }
+    for (word i = 0; i < command.own; i++)
+        *at++ = copied(command.words[i]);
     while ((*at++ = *program++))
         ;
     return kept;
@@ -79,11 +71,10 @@ static struct begin *keep_words(void) {
     word pointers = own_count + given_count + variable_count + 2;
     for (word i = 0; i < own_count; i++)
         size += length(text_at(own[i])) + 1;
-    if (door) {
-        size += length(door) + 1 + sizeof FRESH + (python ? sizeof PYTHON + length(python) + 1 : 0);
-        size += option ? sizeof OPTION + length(option) + 1 : 0;
-        pointers += given_count + 7;
-    }
+    struct command command = with_base.words ? with_base : plain;
+    for (word i = 0; i < command.own; i++)
+        size += length(command.words[i]) + 1;
+    pointers += command.own + given_count + 1;
     for (word i = 0; i < MOST_NAMES; i++)
         if (open_name(i)) {
             size += length(directory_of_names()) + length(open_name(i)) + 2;
@@ -99,7 +90,7 @@ static struct begin *keep_words(void) {
     char **at = (char **)(block + 1), **first = at;
     texts_begin = texts_end = BLOCK + head;
     block->count = own_count + given_count;
-    block->quiet = (word)quiet;
+    block->quiet = quiet || (with_base.words && !is_verbose());
     for (word i = 0; i < own_count; i++)
         *at++ = copied(text_at(own[i]));
     for (word i = 0; i < given_count; i++)
@@ -113,8 +104,8 @@ static struct begin *keep_words(void) {
     variables_end = texts_end;
     block->names = at;
     at = keep_names(at) + 1;
-    block->plain = door ? keep_plain(at, first + own_count) : first;
-    plain = block->plain;
+    block->plain = command.words ? keep_command(at, command, first + own_count) : first;
+    in_doubt = block->plain;
     variables = block->variables;
     return block;
 }
@@ -189,12 +180,17 @@ __attribute__((noreturn, used)) void begin(word *stack) {
         fresh("this process has more rights than its user", "");
     if (!is_program())
         fresh("only a script starts from one, and a module (-m)", "");
+    if (key)
+        /* Which file it is depends on the machine. */
+        look_at_process(), find_variant();
     open_image();
-    look_at_process();
+    if (!key)
+        look_at_process();
     check_vdso();
     compare_key();
     if (looks)
         kernel3(__NR_exit_group, 0, 0, 0);
+    count_use();
     open_names();
     struct begin *block = keep_words();
     place_image();

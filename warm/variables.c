@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -72,7 +71,7 @@ int putenv(char *text) {
 unsigned _ZNSt13random_device9_M_getvalEv(void *self) {
     unsigned value = 0;
     (void)self;
-    (void)!getrandom(&value, sizeof value, 0);
+    syscall(SYS_getrandom, &value, sizeof value, 0);
     return value;
 }
 
@@ -80,6 +79,28 @@ unsigned _ZNSt13random_device9_M_getvalEv(void *self) {
 int sched_getcpu(void) {
     unsigned number = 0;
     return syscall(SYS_getcpu, &number, 0, 0) ? -1 : (int)number;
+}
+
+/* Before glibc 2.34 these ask for the time as well: what is known of the processors counts for a second. */
+static void tell_of_count(void) {
+    tell("counts", "processors");
+}
+
+long sysconf(int name) {
+    static long (*next)(int);
+    if (!next)
+        next = (long (*)(int))dlsym(RTLD_NEXT, "sysconf");
+    if (name == _SC_NPROCESSORS_ONLN)
+        tell_of_count();
+    return next(name);
+}
+
+int get_nprocs(void) {
+    static int (*next)(void);
+    if (!next)
+        next = (int (*)(void))dlsym(RTLD_NEXT, "get_nprocs");
+    tell_of_count();
+    return next();
 }
 
 unsigned long getauxval(unsigned long type) {

@@ -19,7 +19,7 @@ from benchmarks.demonstrations.preparing import NICENESS, Part, begun, finish, p
 from benchmarks.demonstrations.time_line import draw
 from benchmarks.measuring.command_line import with_prefix
 from benchmarks.measuring.containers import Containers, find_containers
-from benchmarks.programs.lab_images import PYTHON_INSIDE, SESSION, WAYS, Launched, Tree, launch, site_of
+from benchmarks.programs.lab_images import PREPARED, PYTHON_INSIDE, SESSION, WAYS, Launched, Tree, launch, site_of
 from lab.cluster import python_tree
 from lab.provisioning import Unavailable, provisioned_mpi
 from lab.ranks import Mpi
@@ -43,11 +43,13 @@ TITLES = {
     "first": "mpiimport\nfirst run",
     "later": "mpiimport\nlater runs",
     SESSION: "mpiimport\nin a session",
+    PREPARED: "mpiimport\nprepared",
 }
 TYPED = """
 On a real machine, with the same image and script:
     make install PREFIX=/opt/mpiimport
     PATH=/opt/mpiimport/shim:/opt/mpiimport/bin:$PATH
+    mpiimport prepare -- mpirun -n 4096 singularity exec --mpiimport img.sif python app.py    # once
     mpirun -n 4096 singularity exec --mpiimport img.sif python app.py
     mpirun -n 4096 python-mpi app.py                                      # without a container
 Counts are exact. Walls are of this machine, whose cores all nodes share. More: README.md."""

@@ -74,7 +74,7 @@ def shim_ways(prefix: Path, words: list[str]) -> dict[str, Way]:
     return {
         basis: Way([str(runtime), "exec", *words], environment, basis),
         "shim": Way(shim, environment, basis),
-        "shim, plan in the environment": Way(shim, environment | {"MPIIMPORT_PLAN": shared}, basis),
+        "shim, plan in the environment": Way(shim, environment | {"_MPIIMPORT_PLAN": shared}, basis),
     }
 
 

@@ -37,10 +37,15 @@ from lab.ranks import clean_environment, run
 SIZES = ["2x1", "2x2", "8x1", "8x4"]
 # A job of a session: every node keeps a store for it.
 SESSION = "session"
-WAYS = ("plain", "first", "later", SESSION)
+# A job of a program of which a snapshot was prepared, with the ordinary command.
+PREPARED = "prepared"
+WAYS = ("plain", "first", "later", SESSION, PREPARED)
 PYTHON_INSIDE = "/usr/bin/python3"
+# By which python-mpi finds this Python.
+PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+BEGUN = "import time; begun = time.monotonic()"
 PROGRAM = f"""
-import time; begun = time.monotonic()
+{BEGUN}
 {WORKLOADS["scipy"].imports}
 imported = time.monotonic()
 from mpi4py import MPI
@@ -50,10 +55,13 @@ import os, sys
 {SERVED}
 born = int(open("/proc/self/stat").read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
 born += time.monotonic() - time.clock_gettime(time.CLOCK_BOOTTIME)
-found = MPI.COMM_WORLD.gather((is_served("numpy"), [born, begun, imported, now]))
+is_restored = os.readlink("/proc/self/exe").endswith("mpiimport-warm")
+found = MPI.COMM_WORLD.gather((is_served("numpy") or is_restored, [born, begun, imported, now]))
 if MPI.COMM_WORLD.rank == 0:
     import json; print(json.dumps({{"served": [one[0] for one in found], "moments": [one[1] for one in found]}}))
 """
+# The clock belongs to one run, so this one asks for it behind its imports, as programs do that are not measured.
+PREPARED_PROGRAM = PROGRAM.replace(BEGUN, "import time").replace("imported = ", "begun = imported = ")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,12 +138,34 @@ def site_of(nodes: int, service_time: float, containers: Containers, *directorie
         # An ordinary user reads the program, and learns manifests in directories that it owns.
         Path(name).chmod(0o755)
         (cluster.home / "app.py").write_text(PROGRAM)
-        cluster.share(shared, *directories)
+        (cluster.home / "prepared.py").write_text(PREPARED_PROGRAM)
+        library_of(cluster).mkdir()
+        cluster.share(shared, library_of(cluster), *directories)
         yield Site(shared, cluster, cluster.mpi(containers.mpi), containers)
 
 
+def library_of(cluster: Cluster) -> Path:
+    """Return the directory of users' libraries. Nodes see it as the shared file system shows it."""
+    return cluster.home / "snapshots"
+
+
+def prepare(words: list[str], tree: Tree, environment: dict[str, str], site: Site) -> None:
+    """Make the snapshot, on the machine from which jobs are launched. Raises SystemExit with what was said."""
+    command = [str(site.containers.prefix / "bin" / "mpiimport"), "prepare", "--", *site.containers.mpi.command(1)]
+    command = [*as_user(tree), *command, *words[len(as_user(tree)) :]]
+    outcome = run(command, environment, SECONDS, site.cluster.home)
+    if outcome.status != 0:
+        sys.exit(f"nothing was prepared: {outcome.stdout}{outcome.stderr[-4000:]}")
+    for since in library_of(site.cluster).glob("*/*/since"):
+        # As if it had been made long before this job.
+        os.utime(since, (0, 0))
+
+
 def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
-    """Run the program once, from cold caches, and return what it cost; a session is begun for it, and not counted."""
+    """Run the program once, from cold caches, and return what it cost.
+
+    A session is begun for it, or its snapshot prepared if it is not there; neither is counted.
+    """
     site.shared.remount()
     user = tree.user or pwd.getpwuid(os.geteuid()).pw_name
     manifests = site.cluster.home / f"manifests-{tree.image}-{user}"
@@ -143,13 +173,20 @@ def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
         manifests.mkdir()
         shutil.chown(manifests, user)
     words = words_in_container(way, tree, site) if tree.image else words_on_host(way, site)
-    asked = {} if way == "plain" else {"MPIIMPORT": "force", "MPIIMPORT_MANIFESTS": str(manifests)}
+    asked = {} if way in ("plain", PREPARED) else {"MPIIMPORT": "force", "MPIIMPORT_MANIFESTS": str(manifests)}
     asked |= ATTACHING if way == SESSION else {}
-    own = site.containers.environment(user) if tree.image else {"MPI4PY_LIBMPI": str(site.mpi.library)}
-    words.append(str(site.cluster.home / "app.py"))
+    library = library_of(site.cluster) / f"{tree.image or 'host'}-{user}"
+    asked |= {"MPIIMPORT_SNAPSHOTS": str(library)} if way == PREPARED else {}
+    own = site.containers.environment(user) if tree.image else {"MPI4PY_LIBMPI": str(site.mpi.library), "PATH": PATH}
+    words.append(str(site.cluster.home / ("prepared.py" if way == PREPARED else "app.py")))
     environment = clean_environment(**own, **asked)
     if way == SESSION:
         keep_on_all_nodes(site.mpi, words, environment, site.cluster.home)
+        site.shared.remount()
+    if way == PREPARED and not library.exists():
+        library.mkdir(0o700)
+        shutil.chown(library, user)
+        prepare(words, tree, environment, site)
         site.shared.remount()
     with group() as members:
         command = [*into(members), *site.mpi.command(ranks), *words]
@@ -176,19 +213,24 @@ def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
 
 def words_on_host(way: str, site: Site) -> list[str]:
     start = site.containers.prefix / "lib" / "mpiimport" / "start.py"
+    if way == PREPARED:
+        return [str(site.containers.prefix / "bin" / "python-mpi")]
     return [sys.executable, *([] if way == "plain" else ["-S", str(start)])]
+
+
+def as_user(tree: Tree) -> list[str]:
+    return ["setpriv", f"--reuid={tree.user}", f"--regid={tree.user}", "--init-groups"] if tree.user else []
 
 
 def words_in_container(way: str, tree: Tree, site: Site) -> list[str]:
     """The launcher's daemons run as we do: where another user mounts images, each rank becomes that user first."""
-    account = ["setpriv", f"--reuid={tree.user}", f"--regid={tree.user}", "--init-groups"] if tree.user else []
     runtime = site.containers.runtime
     begun = (
         [str(runtime), "exec"]
         if way == "plain"
         else [str(site.containers.prefix / "shim" / runtime.name), "exec", "--mpiimport=mpich"]
     )
-    return [*account, *begun, str(site.containers.images / tree.image), PYTHON_INSIDE]
+    return [*as_user(tree), *begun, str(site.containers.images / tree.image), PYTHON_INSIDE]
 
 
 def line(found: dict[str, Any]) -> str:

@@ -16,7 +16,9 @@ ENTRANCES = {
         "docs/containers",
         "docs/workflows",
         "docs/kept-stores",
-        "docs/warm-images",
+        "docs/snapshots",
+        "docs/published-scripts",
+        "docs/wrappers",
         "docs/behaviour",
         "docs/messages",
         "docs/options",
@@ -39,6 +41,7 @@ ENTRANCES = {
     "For contributors": [
         "CONTRIBUTING",
         "docs/architecture",
+        "docs/design/snapshots",
         "docs/manifests",
         "tests/README",
         "docs/lab",
@@ -50,7 +53,7 @@ ENTRANCES = {
 project = "mpiimport"
 release = re.search(r'__version__ = "(.*)"', (ROOT / "mpiimport" / "__init__.py").read_text())[1]  # type: ignore[index]
 root_doc = "docs/README"
-include_patterns = ["*.md", "docs/*.md", "*/README.md"]
+include_patterns = ["*.md", "docs/*.md", "docs/design/*.md", "*/README.md"]
 exclude_patterns = ["build/**", ".*/**"]
 extensions = ["myst_parser"]
 # Headings have the anchors that GitHub gives them, so links hold in both places.

@@ -35,6 +35,16 @@ const (
 // Actions lists them.
 var Actions = []string{Exec, Run, Shell, Test, InstanceStart, InstanceRun}
 
+// Words returns options as every entry point writes them in Call.Words.
+func Words(values map[string][]string) []string {
+	out := []string{}
+	for name, each := range values {
+		out = append(out, name+"="+strings.Join(each, ","))
+	}
+	slices.Sort(out)
+	return out
+}
+
 // CommandAt is how many words stand before the command: the image, and the name of an instance.
 func CommandAt(action string) int {
 	if action == InstanceStart || action == InstanceRun {
@@ -46,12 +56,13 @@ func CommandAt(action string) int {
 // Call is one start as a door sees it.
 type Call struct {
 	Action  string            // one of Actions; any other starts no container
-	Words   []string          // all that the caller says of the container, in front of the image
+	Words   []string          // the options of the command line, without the flag, as the function Words writes them
 	Image   string            // empty where the command line has none
 	Command []string          // what follows the image, and an instance's name
 	Asked   bool              // the flag is there
 	Value   string            // the flag's value
 	Options map[string]string // long name of each option that is set, by the command line or by a variable
+	Verbose bool              // the runtime is to say more than usually
 	Doubt   string            // why the command line is not fully understood; empty if it is
 	Env     []string
 	Prefix  string // where mpiimport is installed
@@ -68,7 +79,7 @@ type Outcome struct {
 	Command []string // what follows the image instead, and an instance's name
 	Env     []string // the whole environment of the runtime
 	PerNode bool     // the ranks of a node are to share one container
-	LeftOut []string // lines that say what of the profile is not applied
+	LeftOut []string // lines that say what of the profile is not applied, and which it is, where the caller wants to know
 	Note    string
 }
 
@@ -114,12 +125,19 @@ func (c Call) accelerate(w wish) (Outcome, error) {
 		reason += " (among container.options of the profile " + shared.Plan.Profile + ")"
 		return Outcome{Command: c.Command, Env: c.Env, Note: c.note(reason)}, nil
 	}
+	if w.profile == "" {
+		beside, lines := full.amongNamespaces(shared)
+		shared, leftOut = beside, slices.Concat(leftOut, lines)
+	}
 	plan, err := shared.For(full.request())
 	if err != nil {
 		return Outcome{}, err
 	}
 	out := full.apply(plan)
 	out.LeftOut = leftOut
+	if c.isVerbose() && rankenv.SpeaksForJob(c.Env) {
+		out.LeftOut = append(leftOut, "mpiimport: the profile is "+plan.Profile)
+	}
 	return out, nil
 }
 
@@ -153,13 +171,8 @@ func (c Call) unsuited() string {
 }
 
 func (c Call) apply(plan launch.Plan) Outcome {
-	compat := c.On("compat") || c.On("oci")
-	runtime := launch.Runtime{
-		Flavour:  c.Facts.Flavour,
-		CleanEnv: compat || c.On("cleanenv") || c.On("containall"),
-		NoEval:   compat || c.On("no-eval"),
-	}
-	command, plan := c.start(c.identifyingImage(c.placingImage(plan.BringingWarm(c.Env))), runtime)
+	runtime := c.runtime()
+	command, plan := c.start(c.identifyingImage(c.placingImage(plan.BringingLibrary(c.Env))), runtime)
 	env, skipped := plan.ContainerEnvironment(c.environment(), runtime)
 	out := Outcome{Options: plan.Options, Command: command, Env: env, PerNode: plan.PerNode}
 	for _, m := range plan.Mounts {
@@ -178,6 +191,16 @@ func (c Call) apply(plan launch.Plan) Outcome {
 	return out
 }
 
+// runtime is how the runtime will treat the environment.
+func (c Call) runtime() launch.Runtime {
+	compat := c.On("compat") || c.On("oci")
+	return launch.Runtime{
+		Flavour:  c.Facts.Flavour,
+		CleanEnv: compat || c.On("cleanenv") || c.On("containall"),
+		NoEval:   compat || c.On("no-eval"),
+	}
+}
+
 // placingImage tells the container where its tree lies: what is below its overlay cannot be seen from inside, and only
 // that tells whether one node reads what it holds itself.
 func (c Call) placingImage(plan launch.Plan) launch.Plan {
@@ -193,6 +216,8 @@ func (c Call) placingImage(plan launch.Plan) launch.Plan {
 		if kind = filesystems.OfImage(c.Image, filesystems.Mountinfo); kind != "" {
 			kind += ourvars.ForAllRanks
 		}
+	case filesystems.IsFile(c.Image):
+		kind = ourvars.ImageFile
 	}
 	if kind == "" {
 		return plan
@@ -201,22 +226,28 @@ func (c Call) placingImage(plan launch.Plan) launch.Plan {
 }
 
 // identifyingImage tells the container which image it is made of, where a store is kept: in it files of two images may
-// look the same. What lies below layers of their own is not known. Behind the image stands what tells the mounts of two
-// starts from each other.
+// look the same. What lies below layers of their own is not known. Image files that are bound belong to it. Behind the image
+// stands what tells the mounts of two starts from each other.
 func (c Call) identifyingImage(plan launch.Plan) launch.Plan {
-	if !launch.AsksForImage(plan.Environment) || c.Has("overlay") {
+	if !plan.AsksForImage() || c.Has("overlay") {
 		return plan
 	}
 	identity := filesystems.Identity(c.Image, filesystems.Mountinfo)
 	if identity == "" {
 		return plan
 	}
-	return plan.With(launch.Variable{Name: ourvars.Image, Value: identity + " " + c.mounts(), Change: launch.Set})
+	return plan.With(launch.Variable{Name: ourvars.Image, Value: identity + c.boundImages() + " " + c.mounts(plan), Change: launch.Set})
 }
 
-// mounts returns a digest of all by which the caller may mount something: options, and the runtimes' own variables.
-func (c Call) mounts() string {
+// mounts returns a digest of all by which something may be mounted: the caller's options, the runtimes' own variables, and the plan.
+func (c Call) mounts(plan launch.Plan) string {
 	said := slices.Clone(c.Words)
+	for _, m := range plan.Mounts {
+		// Where nothing of an image lies.
+		if !strings.HasPrefix(m.Target, launch.Inside) {
+			said = append(said, m.Target)
+		}
+	}
 	for _, entry := range c.Env {
 		name, _, _ := strings.Cut(entry, "=")
 		own := strings.HasPrefix(name, "APPTAINER_") || strings.HasPrefix(name, "SINGULARITY_")

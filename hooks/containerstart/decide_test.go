@@ -70,12 +70,23 @@ func TestEveryActionIsAccelerated(t *testing.T) {
 			t.Errorf("%s: %v %v", action, out.Binds, err)
 		}
 		_, door := environ.Get(out.Env, "APPTAINERENV_PYTHONPATH")
-		if entry := len(out.Command) > 0 && out.Command[0] == launch.EntryPath; entry != (action == Exec) || door == entry {
+		if !slices.Equal(out.Command, []string{"python"}) || !door {
 			t.Errorf("%s: command %v, door %v", action, out.Command, door)
 		}
 	}
 	if out, _ := call("instance list", "MPIIMPORT=1").Decide(); out.Binds != nil {
 		t.Error("a subcommand that starts nothing")
+	}
+}
+
+func TestTheEntryLooksAtWhatFillsOrIsToldOf(t *testing.T) {
+	for variable, looks := range map[string]bool{"MPIIMPORT_FILL=1": true, "MPIIMPORT_FILL=0": false, ourvars.Job + "=/d": true, "X=": false} {
+		asked := call(Exec, "MPIIMPORT=1", variable)
+		asked.Command = []string{"./tool"}
+		out, err := asked.Decide()
+		if err != nil || slices.Equal(out.Command, []string{launch.EntryPath, "--absolute", "./tool"}) != looks {
+			t.Errorf("%s: %q %v", variable, out.Command, err)
+		}
 	}
 }
 
@@ -94,7 +105,7 @@ func TestATaskStartsAsRanksDoWhereImagesAreKept(t *testing.T) {
 		asked.Command = []string{"python3", "-m", "task"}
 		out, err := asked.Decide()
 		_, pid := environ.Get(out.Env, "APPTAINERENV_"+ourvars.Pid)
-		if warm := slices.Equal(out.Command, []string{"/.mpiimport/bin/python-mpi", "--python", "python3", "-m", "task"}); err != nil || warm != c.warm || pid != c.pid {
+		if warm := slices.Equal(out.Command, []string{"/.mpiimport/bin/python-mpi", "--absolute", "--python", "python3", "-m", "task"}); err != nil || warm != c.warm || pid != c.pid {
 			t.Errorf("%s: %q, a pid %v, %v", name, out.Command, pid, err)
 		}
 	}
@@ -112,6 +123,7 @@ func TestAContainerIsToldWhatHoldsItsSandbox(t *testing.T) {
 		"a sandbox and a layer":                         {t.TempDir(), map[string]string{"overlay": "/layer"}, oneNode, false},
 		"an image that is a file":                       {os.Args[0], nil, oneNode, false},
 		"two nodes":                                     {t.TempDir(), nil, []string{"PMI_RANK=0", "PMI_SIZE=4", "MPI_LOCALNRANKS=2"}, false},
+		"two nodes, an image that is a file":            {os.Args[0], nil, []string{"PMI_RANK=0", "PMI_SIZE=4", "MPI_LOCALNRANKS=2"}, true},
 		"a launcher inside, a sandbox":                  {t.TempDir(), nil, nil, true},
 		"a launcher inside, an image that is a file":    {os.Args[0], nil, nil, true},
 		"a launcher inside, a file and a layer":         {os.Args[0], map[string]string{"overlay": "/layer"}, nil, false},
@@ -154,28 +166,46 @@ func TestAContainerIsToldItsImageWhereAStoreIsKept(t *testing.T) {
 	}
 }
 
-func TestTheFileOfAnImageIsBroughtIntoTheContainer(t *testing.T) {
+func TestTheLibraryIsBroughtIntoTheContainer(t *testing.T) {
 	directory := t.TempDir()
 	for name, c := range map[string]struct {
-		file, fill, bind, inside string
+		library, fill, bind, inside string
 	}{
-		"a start":              {directory + "/app.img", "", directory + ":/.mpiimport-warm:ro", "/.mpiimport-warm/app.img"},
-		"to be written":        {directory + "/app.img", "1", directory + ":/.mpiimport-warm:rw", "/.mpiimport-warm/app.img"},
-		"no such directory":    {directory + "/none/app.img", "", "", directory + "/none/app.img"},
-		"no file":              {"1", "", "", "1"},
-		"a colon in its place": {"/a:b/app.img", "", "", "/a:b/app.img"},
+		"a start":              {directory, "", directory + ":/.mpiimport-snapshots:ro", "/.mpiimport-snapshots"},
+		"to be filled":         {directory, "1", directory + ":/.mpiimport-snapshots:rw", "/.mpiimport-snapshots"},
+		"no such directory":    {directory + "/none", "", "", directory + "/none"},
+		"a colon in its place": {"/a:b", "", "", "/a:b"},
 	} {
-		asked := call(Exec, "MPIIMPORT=1", "MPIIMPORT_WARM="+c.file, "MPIIMPORT_FILL="+c.fill)
+		asked := call(Exec, "MPIIMPORT=1", "MPIIMPORT_SNAPSHOTS="+c.library, "MPIIMPORT_FILL="+c.fill)
 		asked.Image = os.Args[0]
 		out, err := asked.Decide()
 		binds := slices.DeleteFunc(out.Binds, func(bind string) bool { return strings.HasPrefix(bind, "/p:") })
-		inside, _ := environ.Get(out.Env, "APPTAINERENV_"+ourvars.Warm)
+		inside, _ := environ.Get(out.Env, "APPTAINERENV_"+ourvars.Snapshots)
 		if err != nil || strings.Join(binds, " ") != c.bind || inside != c.inside {
 			t.Errorf("%s: %q %q %v", name, binds, inside, err)
 		}
 		identity, _ := environ.Get(out.Env, "APPTAINERENV_"+ourvars.Image)
-		if strings.HasPrefix(identity, "file:") != (c.file != "1") {
+		if strings.HasPrefix(identity, "file:") != (c.bind != "") {
 			t.Errorf("%s: the image is %q", name, identity)
+		}
+	}
+}
+
+func TestRanksGoByPythonMPIWhereALibraryIsBrought(t *testing.T) {
+	library := "MPIIMPORT_SNAPSHOTS=" + t.TempDir()
+	for name, c := range map[string]struct {
+		env  []string
+		want string
+	}{
+		"a rank":            {[]string{library, "PMI_RANK=0"}, "/.mpiimport/bin/python-mpi --absolute --python python3 app.py"},
+		"a task":            {[]string{library}, "/.mpiimport/bin/mpiimport-entry --absolute python3 app.py"},
+		"a rank without it": {[]string{"PMI_RANK=0"}, "python3 -S /.mpiimport/lib/mpiimport/start.py app.py"},
+	} {
+		asked := call(Exec, append(c.env, "MPIIMPORT=1")...)
+		asked.Command = []string{"python3", "app.py"}
+		out, err := asked.Decide()
+		if got := strings.Join(out.Command, " "); err != nil || got != c.want {
+			t.Errorf("%s: %s %v", name, got, err)
 		}
 	}
 }
@@ -234,7 +264,7 @@ func TestAPlanInTheEnvironmentTakesThePlaceOfTheProfile(t *testing.T) {
 	}
 	c := call(Exec, ourvars.Plan+"="+text, "MPIIMPORT=1", "MPIIMPORT_PROFILE=gone", "PYTHONPATH=/p/lib/mpiimport/door:/u")
 	out, err := c.Decide()
-	if err != nil || !slices.Equal(out.Binds, []string{"/p:/.mpiimport:ro", "/s:/t:ro"}) || out.Command[0] != launch.EntryPath {
+	if err != nil || !slices.Equal(out.Binds, []string{"/p:/.mpiimport:ro", "/s:/t:ro"}) || !slices.Equal(out.Command, c.Command) {
 		t.Fatalf("%+v %v", out, err)
 	}
 	if value, _ := environ.Get(out.Env, "APPTAINERENV_A"); value != "b" {

@@ -68,6 +68,12 @@ func (c Call) profileVariable() string {
 	return name
 }
 
+// isVerbose says whether the caller wants to know what is done.
+func (c Call) isVerbose() bool {
+	said, _ := environ.Get(c.Env, ourvars.Verbose)
+	return c.Verbose || isTrue(said)
+}
+
 func isTrue(value string) bool {
 	switch strings.ToLower(value) {
 	case "", "0", "f", "false", "n", "no":

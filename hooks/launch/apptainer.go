@@ -112,6 +112,22 @@ func (p Plan) kept(pattern string, env []string) []Variable {
 	return out
 }
 
+// IfUnset returns variables as they are handed in where nobody asked for them: what the caller or the image says wins.
+// Without evaluation the image is not asked.
+func (r Runtime) IfUnset(variables []Variable, caller []string) []Variable {
+	env, out := environ.Edit(caller), []Variable{}
+	for _, v := range variables {
+		switch {
+		case v.Change == Set && !r.NoEval:
+			v.Change = Default
+		case r.hasAlready(env, v.Name):
+			continue
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
 // entersAlways lists the caller's variables that the runtimes hand into a container whose environment is cleaned, too.
 var entersAlways = strings.Fields(`TERM http_proxy HTTP_PROXY https_proxy HTTPS_PROXY no_proxy NO_PROXY all_proxy ALL_PROXY
 	ftp_proxy FTP_PROXY`)
@@ -155,7 +171,7 @@ func (r Runtime) value(v Variable, given string, isGiven bool, host string) (str
 	literal := r.literal(v.Value)
 	switch v.Change {
 	case Set, Unset:
-		if isGiven && !strings.HasPrefix(v.Name, "MPIIMPORT") {
+		if isGiven && !ourvars.IsOurs(v.Name) {
 			return given, true
 		}
 		return literal, true

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 )
 
 func TestEnvironmentForTheRuntimes(t *testing.T) {
@@ -25,7 +26,7 @@ func TestEnvironmentForTheRuntimes(t *testing.T) {
 		"the mode is ours":            {Variable{"MPIIMPORT", "force", Set}, Runtime{Flavour: "apptainer"}, []string{"APPTAINERENV_MPIIMPORT=1"}, []string{"APPTAINERENV_MPIIMPORT=force"}, nil},
 		"values are not evaluated":    {Variable{"A", "$x`y`\\", Set}, Runtime{Flavour: "apptainer"}, nil, []string{"APPTAINERENV_A=\\$x\\`y\\`$(printf '\\134')"}, nil},
 		"nor escaped without need":    {Variable{"A", "$x", Set}, Runtime{Flavour: "apptainer", NoEval: true}, nil, []string{"APPTAINERENV_A=$x"}, nil},
-		"removed":                     {Variable{"A", "", Unset}, Runtime{Flavour: "apptainer"}, nil, []string{"APPTAINERENV_A=", "APPTAINERENV_MPIIMPORT_UNSET=A"}, nil},
+		"removed":                     {Variable{"A", "", Unset}, Runtime{Flavour: "apptainer"}, nil, []string{"APPTAINERENV_A=", "APPTAINERENV__MPIIMPORT_UNSET=A"}, nil},
 		"prepended to the image's":    {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer"}, nil, []string{"APPTAINERENV_P=/s${P:+:$P}"}, nil},
 		"prepended to the caller's":   {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer"}, []string{"APPTAINERENV_P=/u"}, []string{"APPTAINERENV_P=/s:/u"}, nil},
 		"prepended once":              {Variable{"P", "/s", Prepend}, Runtime{Flavour: "apptainer"}, []string{"APPTAINERENV_P=/s${P:+:$P}"}, []string{"APPTAINERENV_P=/s${P:+:$P}"}, nil},
@@ -104,7 +105,7 @@ func TestVariablesOfTheCallerAreKeptWhereTheEnvironmentIsCleaned(t *testing.T) {
 	p := parse(t, "environment: {keep: [LOGNAME, 'SLURM_*', '*'], default: {SLURM_ID: '1', OTHER: '1'}, set: {SLURM_SET: site}, append: {LIST: /b}, unset: [GONE]}\n")
 	caller := []string{
 		"LOGNAME=ann=b$", "SLURM_ID=7", "SLURM_SET=caller", "LIST=/a", "GONE=1",
-		"HOME=/h", "UID=1", "MPIIMPORT_PID=1", "MPI4PY_LIBMPI=x", "BASH_FUNC_f%%=1",
+		"HOME=/h", "UID=1", "_MPIIMPORT_PID=1", "MPI4PY_LIBMPI=x", "BASH_FUNC_f%%=1",
 	}
 	plan, err := Resolve(p, request())
 	if err != nil {
@@ -114,7 +115,7 @@ func TestVariablesOfTheCallerAreKeptWhereTheEnvironmentIsCleaned(t *testing.T) {
 		env, _ := plan.ContainerEnvironment(caller, Runtime{Flavour: "apptainer", CleanEnv: cleaned})
 		out := []string{}
 		for _, entry := range env[len(caller):] {
-			if name, _ := strings.CutPrefix(entry, "APPTAINERENV_"); !strings.HasPrefix(name, "MPIIMPORT") {
+			if name, _ := strings.CutPrefix(entry, "APPTAINERENV_"); !ourvars.IsOurs(strings.Split(name, "=")[0]) {
 				out = append(out, name)
 			}
 		}

@@ -9,15 +9,15 @@ import (
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/keptplace"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
+	"mpiimport.org/hooks/internal/leaves/prefix"
 )
 
 // Places inside the container; images need not know them.
 const (
-	Inside    = "/.mpiimport"
+	Inside    = prefix.InContainer
 	EntryPath = Inside + "/bin/mpiimport-entry"
 	SitePath  = Inside + "/lib/mpiimport/door"
 	StorePath = "/.mpiimport-store" // where the plan brings memory for a store
-	WarmPath  = "/.mpiimport-warm"  // where the plan brings the directory of a warm image that is a file
 	KeptPath  = keptplace.InContainer
 	MPIPath   = "/.mpiimport-mpi" // where the plan brings the host's MPI
 )

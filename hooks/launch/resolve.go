@@ -42,7 +42,7 @@ const (
 const (
 	storeVariable = "MPIIMPORT_STORE"
 	keepNever     = "never"
-	on            = "1"
+	off           = "0"
 )
 
 // Resolve is the one planning function. It reads nothing but its arguments.
@@ -57,34 +57,27 @@ func Resolve(p *profile.Profile, r Request) (Plan, error) {
 // Keeps says whether a store is kept on the node, or filled to be kept.
 func Keeps(environment []Variable) bool {
 	return slices.ContainsFunc(environment, func(v Variable) bool {
-		return v.Change == Set && (v.Name == ourvars.Keep && v.Value != keepNever || v.Name == ourvars.Fill && v.Value == on)
+		return v.Change == Set && (v.Name == ourvars.Keep && v.Value != keepNever || v.Name == ourvars.Fill && v.Value != off && v.Value != "")
 	})
 }
 
-// AsksForImage says whether the container has to know which image it is of: for what is kept of it, or for its warm image.
-func AsksForImage(environment []Variable) bool {
-	return Keeps(environment) || WarmFile(environment) != ""
-}
+// AsksForImage says whether the container has to know which image it is of: for what is kept or was prepared of it.
+func (p Plan) AsksForImage() bool { return Keeps(p.Environment) || p.BringsLibrary() }
 
 // IsWarm says whether a warm image is wanted.
 func IsWarm(environment []Variable) bool {
-	return ourvars.IsWarm(warm(environment))
+	return ourvars.IsWarm(withSet(environment, nil))
 }
 
-// warm returns what is set of this option, as programs find it in their environment.
-func warm(environment []Variable) []string {
-	found := []string{}
+// withSet returns a caller's environment with what is set in a container.
+func withSet(environment []Variable, caller []string) []string {
+	edited := environ.Edit(caller)
 	for _, v := range environment {
-		if v.Change == Set && v.Name == ourvars.Warm {
-			found = []string{v.Name + "=" + v.Value}
+		if v.Change == Set {
+			edited.Set(v.Name, v.Value)
 		}
 	}
-	return found
-}
-
-// WarmFile returns the file from which a program is to start, or into which its image is to be written; empty where it is none.
-func WarmFile(environment []Variable) string {
-	return ourvars.WarmFile(warm(environment))
+	return edited.Environment()
 }
 
 // placeStore brings a place for the store, unless the profile or the caller names one.
@@ -188,6 +181,12 @@ func resolveEnvironment(p *profile.Profile, userNamespace bool) []Variable {
 	return inOrder(out)
 }
 
+// InUserNamespaceOnly is what a profile changes in the environment in a user namespace, and not elsewhere.
+func InUserNamespaceOnly(p *profile.Profile) []Variable {
+	everywhere := resolveEnvironment(p, false)
+	return slices.DeleteFunc(resolveEnvironment(p, true), func(v Variable) bool { return slices.Contains(everywhere, v) })
+}
+
 func environmentOf(p *profile.Profile, userNamespace bool) profile.Environment {
 	if userNamespace {
 		return p.UserNamespace.Environment
@@ -207,17 +206,12 @@ func inOrder(changes []Variable) []Variable {
 	return changes
 }
 
-// doorVariables let sitecustomize activate where no entry binary stands in front of the command. In a rank only
-// the process that the container becomes may activate; without a rank (an mpiexec inside) every rank may.
-func doorVariables(r Request, own []Variable) []Variable {
+// Door lets sitecustomize activate where no entry binary stands in front of the command, which the caller with this
+// environment starts. In a rank only the process that the container becomes may activate; without a rank (an mpiexec inside)
+// every rank may.
+func Door(caller []string) []Variable {
 	out := []Variable{{"PYTHONPATH", SitePath, Prepend}}
-	env := r.Environ
-	for _, v := range own {
-		if v.Name == ourvars.RankVariables {
-			env = environ.Set(env, v.Name, v.Value)
-		}
-	}
-	if rankenv.IsRank(env) {
+	if rankenv.IsRank(caller) {
 		out = append(out, Variable{ourvars.Pid, "", Pid})
 	}
 	return out

@@ -59,7 +59,7 @@ func TestEveryPlanMountsThePrefixAndNamesTheMode(t *testing.T) {
 		Profile:     "default",
 		Mounts:      []Mount{{"/sw/mpiimport", "/.mpiimport", "ro"}},
 		Devices:     []string{},
-		Environment: []Variable{{"MPIIMPORT", "1", Set}, {"MPIIMPORT_PROFILE", "default", Set}, {"MPIIMPORT_APPLIED", "default", Set}},
+		Environment: []Variable{{"MPIIMPORT", "1", Set}, {"MPIIMPORT_PROFILE", "default", Set}, {"_MPIIMPORT_APPLIED", "default", Set}},
 		Entry:       []string{"/.mpiimport/bin/mpiimport-entry"},
 		Launcher:    []string{},
 		Options:     []string{},
@@ -85,14 +85,14 @@ func TestCallersOptionsBeatTheProfiles(t *testing.T) {
 	p := profile.Default()
 	p.Service = map[string]string{"readers": "4", "store": "/dev/shm"}
 	r := request()
-	r.Environ = []string{"MPIIMPORT_READERS=9", "MPIIMPORT_REPORT=/tmp/r", "MPIIMPORT_PID=1", "MPIIMPORT_START=early", "PATH=/bin"}
+	r.Environ = []string{"MPIIMPORT_READERS=9", "MPIIMPORT_REPORT=/tmp/r", "_MPIIMPORT_PID=1", "_MPIIMPORT_START=early", "PATH=/bin"}
 	plan, _ := Resolve(p, r)
 	for name, want := range map[string]string{"MPIIMPORT_READERS": "9", "MPIIMPORT_STORE": "/dev/shm", "MPIIMPORT_REPORT": "/tmp/r"} {
 		if v := find(plan, name); v == nil || v.Value != want {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
-	for _, name := range []string{"MPIIMPORT_PID", "MPIIMPORT_START", "PATH"} {
+	for _, name := range []string{"_MPIIMPORT_PID", "_MPIIMPORT_START", "PATH"} {
 		if v := find(plan, name); v != nil {
 			t.Errorf("%s must not be handed on: %+v", name, v)
 		}
@@ -118,12 +118,12 @@ func TestWithoutACommandOfOursSitecustomizeIsTheDoor(t *testing.T) {
 	r := request()
 	r.Command = nil
 	plan, _ := Resolve(profile.Default(), r)
-	if len(plan.Entry) != 0 || find(plan, "PYTHONPATH").Change != Prepend || find(plan, "MPIIMPORT_PID") != nil {
+	if len(plan.Entry) != 0 || find(plan, "PYTHONPATH").Change != Prepend || find(plan, "_MPIIMPORT_PID") != nil {
 		t.Errorf("%+v", plan)
 	}
 	r.Environ = []string{"PMI_RANK=3"}
 	plan, _ = Resolve(profile.Default(), r)
-	if v := find(plan, "MPIIMPORT_PID"); v == nil || v.Change != Pid {
+	if v := find(plan, "_MPIIMPORT_PID"); v == nil || v.Change != Pid {
 		t.Errorf("%+v", plan)
 	}
 }
@@ -235,7 +235,7 @@ func TestTheRankIsToldByTheLauncherThatTheSiteNames(t *testing.T) {
 		r := request()
 		r.Command, r.Environ = nil, []string{variable}
 		plan, _ := Resolve(p, r)
-		if v := find(plan, "MPIIMPORT_PID"); (v != nil) != isRank {
+		if v := find(plan, "_MPIIMPORT_PID"); (v != nil) != isRank {
 			t.Errorf("%s: %+v", variable, plan.Environment)
 		}
 	}

@@ -65,6 +65,20 @@ func ShareChosen(chosen profile.Chosen, request func(options []string) Request) 
 	return shared, chosen, err
 }
 
+// Beside adds variables of another profile, called name, which nobody has named: those of which this one says nothing, not even
+// that nobody may change them.
+func (s Shared) Beside(name string, variables []Variable) Shared {
+	added := slices.DeleteFunc(variables, func(v Variable) bool {
+		isSaid := slices.ContainsFunc(s.Plan.Environment, func(said Variable) bool { return said.Name == v.Name && said.Change != Keep })
+		return isSaid || profile.LockOn(s.Locks, "environment.set."+v.Name) != nil
+	})
+	if len(added) > 0 {
+		s.Plan.Profile += "," + name
+		s.Plan = s.Plan.With(added...)
+	}
+	return s
+}
+
 // For returns the plan of one start.
 func (s Shared) For(r Request) (Plan, error) {
 	options, others := []Variable{}, []Variable{}
@@ -95,7 +109,11 @@ func (s Shared) For(r Request) (Plan, error) {
 	}
 	switch {
 	case len(r.Command) == 0:
-		plan.Environment = append(plan.Environment, doorVariables(r, options)...)
+		env := r.Environ
+		for _, v := range options {
+			env = v.In(env)
+		}
+		plan.Environment = append(plan.Environment, Door(env)...)
 	case r.Command[0] != EntryPath:
 		plan.Entry = []string{EntryPath}
 	}
@@ -105,7 +123,7 @@ func (s Shared) For(r Request) (Plan, error) {
 // largestText is in bytes: the environment has room for one string of 128 KiB, and launchers copy it to every rank.
 const largestText = 32 << 10
 
-// JobPlan is what all container starts of a job read in MPIIMPORT_PLAN. Where there is no text, Why says what it cannot
+// JobPlan is what all container starts of a job read in _MPIIMPORT_PLAN. Where there is no text, Why says what it cannot
 // hold, and each start has to resolve the profile itself. LeftOut has the lines that say what the plan leaves out.
 type JobPlan struct {
 	Text    string
@@ -145,7 +163,7 @@ type envelope struct {
 
 const envelopeVersion = 2
 
-// WriteShared returns the text that the variable MPIIMPORT_PLAN holds.
+// WriteShared returns the text that the variable _MPIIMPORT_PLAN holds.
 func WriteShared(shared Shared, key Key) (string, error) {
 	content, err := json.Marshal(shared)
 	text := []byte{}

@@ -13,7 +13,7 @@ func TestAContainerThatKeepsStoresKnowsItsImage(t *testing.T) {
 	if len(plan.Mounts) != 1 || !reflect.DeepEqual(kept.Mounts[1], Mount{"/dev/shm/mpiimport-kept.7/images/1", "/.mpiimport-kept", "rw"}) {
 		t.Errorf("%+v", kept.Mounts)
 	}
-	if got := find(kept, "MPIIMPORT_IMAGE"); got == nil || *got != (Variable{"MPIIMPORT_IMAGE", "layers:sha256:1 42", Set}) {
+	if got := find(kept, "_MPIIMPORT_IMAGE"); got == nil || *got != (Variable{"_MPIIMPORT_IMAGE", "layers:sha256:1 42", Set}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -131,11 +131,29 @@ func (r Runtime) call(action string, command *cobra.Command, words []string) con
 	command.Flags().VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed {
 			call.Options[flag.Name] = flag.Value.String()
-			call.Words = append(call.Words, flag.Name, flag.Value.String())
 		}
 	})
+	call.Words = given(command.Flags())
+	for _, name := range []string{"verbose", "debug"} {
+		if global := command.Root().PersistentFlags().Lookup(name); global != nil && global.Value.String() == "true" {
+			call.Verbose = true
+		}
+	}
 	call.Value, call.Asked = call.Options[containerstart.Flag], command.Flags().Lookup(containerstart.Flag).Changed
 	return call
+}
+
+// given returns the options of the command line.
+func given(flags *pflag.FlagSet) []string {
+	values := map[string][]string{}
+	flags.Visit(func(flag *pflag.Flag) {
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values[flag.Name] = list.GetSlice()
+		} else if flag.Name != containerstart.Flag {
+			values[flag.Name] = []string{flag.Value.String()}
+		}
+	})
+	return containerstart.Words(values)
 }
 
 // facts joins what was recorded of this program with the configuration in force. A record that cannot be read says nothing.

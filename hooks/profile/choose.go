@@ -72,8 +72,13 @@ func (c Chosen) Instead(why error) (Chosen, error) {
 // passOver says why a profile is not taken that nobody has named.
 func (c *Chosen) passOver(why error) {
 	if c.speaks {
-		c.LeftOut = append(c.LeftOut, fmt.Sprintf("mpiimport: a profile that nobody named is passed over: %s", oneLine(why)))
+		c.LeftOut = append(c.LeftOut, PassedOver(why))
 	}
+}
+
+// PassedOver is the line that says why a profile is not taken that nobody has named.
+func PassedOver(why error) string {
+	return "mpiimport: a profile that nobody named is passed over: " + oneLine(why)
 }
 
 // For puts the caller's variables into their places.

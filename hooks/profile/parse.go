@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"gopkg.in/yaml.v3"
+
+	"mpiimport.org/hooks/internal/leaves/regularfile"
 )
 
 const topLevel = "the profile"
@@ -103,29 +103,9 @@ func yamlMessage(err error) string {
 }
 
 func readFile(file string) (*Profile, error) {
-	content, err := contentOf(file)
+	content, err := regularfile.ReadUpTo(file, largestFile)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the profile %s: %w", file, err)
 	}
 	return Parse(file, content)
-}
-
-// contentOf reads a regular file of a size that profiles have: of a pipe or a device there may be no end.
-func contentOf(file string) ([]byte, error) {
-	// Without O_NONBLOCK a pipe would be waited for here.
-	stream, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer stream.Close()
-	info, err := stream.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file; name a file that holds a profile")
-	case info.Size() > largestFile:
-		return nil, fmt.Errorf("it has %d bytes, and no profile has more than %d; name a file that holds a profile", info.Size(), largestFile)
-	}
-	return io.ReadAll(io.LimitReader(stream, largestFile))
 }

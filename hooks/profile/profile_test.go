@@ -121,7 +121,7 @@ func TestOnlyFilesOfAProfilesSizeAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{
-		large: "1048577 bytes", pipe: "no regular file", "/dev/zero": "no regular file", directory: "no regular file",
+		large: "more than 1048576 bytes", pipe: "no regular file", "/dev/zero": "no regular file", directory: "no regular file",
 	} {
 		if _, err := Load(file, nil); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", file, err)

@@ -48,7 +48,7 @@ const (
 	variablePattern = `^[A-Za-z_][A-Za-z0-9_]*$`
 	modulePattern   = `^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`
 	// The runtimes set these themselves or refuse to; the others have sections of their own.
-	reservedPattern = `^(MPIIMPORT.*|APPTAINER.*|SINGULARITY.*|MPI4PY_LIBMPI|HOME|UID|GID)$`
+	reservedPattern = `^(_?MPIIMPORT.*|APPTAINER.*|SINGULARITY.*|MPI4PY_LIBMPI|HOME|UID|GID)$`
 )
 
 const (
@@ -192,6 +192,8 @@ var sections = []key{
 		key{name: "keep_on", shape: listOf("Types of file systems on which no file changes without the times of its inode, so that what lies there may be kept, too.",
 			word("A type, as mount(8) calls it.", `^[A-Za-z0-9_.+-]+$`, "the type of a file system, such as fuse.dfuse"))},
 		key{name: "warm", shape: &shape{kind: truth, description: "Whether a program starts from a warm image of its interpreter where one is kept on the node."}},
+		key{name: "snapshot", shape: &shape{kind: truth, description: "Whether a program starts from the snapshot that was prepared of it, where there is one."}},
+		key{name: "snapshot_hash_seeds", shape: choice("The seeds of hash tables in libraries: those of the snapshot, or each process's own.", "kept", "fresh")},
 		key{name: "serve", shape: choice("What ranks take from the store: what they import, or listings of directories alone, with which they read each file themselves.",
 			"all", "listings")},
 		key{name: "libraries", shape: choice("Where ranks load shared libraries from: a copy in the store, where they lie, or a copy unless one node reads its own file system.",
@@ -209,7 +211,7 @@ var sections = []key{
 			"mpi", "shmem", "auto")},
 		key{name: "broadcast", shape: word("How the snapshot gets to the nodes: MPI's own broadcast, or a tree in which each node passes it on to so many others.",
 			`^(mpi|tree:[1-9][0-9]*)$`, "mpi, or tree: with the number of nodes to pass on to, such as tree:4")},
-		key{name: "thread_level", shape: choice("The thread level that MPI is initialised with.", "single", "funneled", "serialized", "multiple")},
+		key{name: "thread_level", shape: choice("The thread level that MPI is initialised with; auto is the one that the program asks for.", "auto", "single", "funneled", "serialized", "multiple")},
 		key{name: "init", shape: choice("How MPI is started: MPI_Init, a session that ends before the program begins, or not at all. Write 'off' in quotes.",
 			"world", "session", "off")},
 	)},

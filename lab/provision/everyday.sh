@@ -16,15 +16,17 @@ main() {
     local python=$1 prefix=$2 own
     # The one that virtual environments are made of.
     own=$("$python" -c 'import sys; print(getattr(sys, "_base_executable", sys.executable))')
-    # Apptainer is compiled, while the other two wait for the network most of the time.
+    # Apptainer is compiled, while the other two wait for the network most of the time. `debian11` compiles a Python.
     provide <<LINES &
 apptainer.sh
 images.sh
+images.sh debian11.sif debian13.sif
 podman.sh
 definition.sh
 plugin.sh $prefix
 LINES
     provide <<LINES &
+images.sh debian11 debian13
 oshmem.sh $own
 clean.sh
 python.sh 3.14

@@ -182,7 +182,8 @@ pip_python() {
     printf '%s\n' "$venv/bin/python3"
 }
 
-# fetch_wheels DIR REQUIREMENT...: those not yet in DIR come from the machine's package index.
+# fetch_wheels DIR REQUIREMENT...: those not yet in DIR come from the machine's package index. FOR_PYTHON: the version that they
+# are for, where it is not that of the images.
 fetch_wheels() (
     directory=$1
     shift
@@ -192,7 +193,8 @@ fetch_wheels() (
     for requirement in "$@"; do
         compgen -G "$directory/$(tr - _ <<<"${requirement%%==*}")-${requirement##*==}-*.whl" >/dev/null && continue
         say "fetching $requirement"
-        "$python" -m pip download -q --no-deps --only-binary :all: -d "$directory" "$requirement" </dev/null >&2 ||
+        "$python" -m pip download -q --no-deps --only-binary :all: ${FOR_PYTHON:+--python-version "$FOR_PYTHON"} \
+            -d "$directory" "$requirement" </dev/null >&2 ||
             die 1 "pip could not fetch a wheel of $requirement for $("$python" --version); see its message above"
     done
 )

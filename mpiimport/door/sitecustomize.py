@@ -23,6 +23,9 @@ def _activate():  # type: () -> None
             for name in [name for name in sys.modules if name.split(".")[0] == "mpiimport"]:
                 del sys.modules[name]
             return
+        from mpiimport.runtime import own_files
+
+        own_files.hide()
         from mpiimport.runtime.clock import phases
 
         phases.begin_life()

@@ -173,6 +173,11 @@ def candidates() -> list[Candidate]:
     return [Candidate(**candidate) for candidate in json.loads(plan("why"))]
 
 
+def wrong() -> list[str]:
+    """Return what keeps launches here from the profiles that are meant for all of them. Raises Complaint."""
+    return list(json.loads(plan("wrong")))
+
+
 def names() -> tuple[list[str], list[str]]:
     """Return the sound profiles that can be named here, and what is wrong with the others. Raises Complaint."""
     sound, broken = listing()

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 _imported: "list[Any]" = []
+# The handle of the program, and flock(2), once they are known. Profilers such as memray look through all libraries at
+# each dlopen.
+_program: list[int] = []
+_flock: "list[tuple[Any, Any]]" = []
 
 
 def ctypes_core() -> "Any":
@@ -30,7 +34,11 @@ def open_library(path: str | None, flags: int = os.RTLD_LAZY | os.RTLD_LOCAL) ->
 
     ``flags``: those of dlopen(3).
     """
+    if path is None and _program:
+        return _program[0]
     handle: int = ctypes_core().dlopen(path, flags)
+    if path is None:
+        _program.append(handle)
     return handle
 
 
@@ -103,13 +111,19 @@ def _of_interpreter(name: str, kinds: str, *arguments: "Any") -> "Callable[[], o
 
 def flock(descriptor: int, operation: int) -> None:
     """Lock or unlock an open file as flock(2) does. Raises OSError. Other threads run while it waits."""
-    library = ctypes_core()
-    integer = type("integer", (library._SimpleCData,), {"_type_": "i"})
-    flags = library.FUNCFLAG_CDECL | library.FUNCFLAG_USE_ERRNO
-    prototype = type("flock", (library.CFuncPtr,), {"_flags_": flags, "_restype_": integer})
-    function = prototype(address(open_library(None), "flock"))
+    if not _flock:
+        _flock.append(_bind_flock())
+    (function, integer), library = _flock[0], ctypes_core()
     while function(integer(descriptor), integer(operation)):
         number = library.get_errno()
         # Between two calls the interpreter runs the handlers of signals.
         if number != EINTR:
             raise OSError(number, os.strerror(number))
+
+
+def _bind_flock() -> "tuple[Any, Any]":
+    library = ctypes_core()
+    integer = type("integer", (library._SimpleCData,), {"_type_": "i"})
+    flags = library.FUNCFLAG_CDECL | library.FUNCFLAG_USE_ERRNO
+    prototype = type("flock", (library.CFuncPtr,), {"_flags_": flags, "_restype_": integer})
+    return prototype(address(open_library(None), "flock")), integer

@@ -6,15 +6,16 @@ it did itself its own clock tells, and how long it was ready to go on but had no
 
 from . import open, os, time
 
-EXEC, INTERPRETER, LOAD, INIT, HANDSHAKE, READ = "exec", "interpreter", "load", "mpi_init", "handshake", "root_read"
+EXEC, INTERPRETER, RESTORE, LOAD, INIT, HANDSHAKE = "exec", "interpreter", "restore", "load", "mpi_init", "handshake"
+READ = "root_read"
 BROADCAST, STORE, SITE, IMPORTS, MAIN = "broadcast", "store", "site", "imports", "main"
-PHASES = (EXEC, INTERPRETER, LOAD, INIT, HANDSHAKE, READ, BROADCAST, STORE, SITE, IMPORTS, MAIN)
+PHASES = (EXEC, INTERPRETER, RESTORE, LOAD, INIT, HANDSHAKE, READ, BROADCAST, STORE, SITE, IMPORTS, MAIN)
 CLOCKS = ("wall", "own", "waited")
 
 # What the entry binary says of the moment it becomes python: real time, own and waited time, between spaces.
-STARTED = "MPIIMPORT_STARTED"
+STARTED = "_MPIIMPORT_STARTED"
 # Which process it says that of.
-NAMED = "MPIIMPORT_PID"
+NAMED = "_MPIIMPORT_PID"
 SECOND = 10**9
 
 
@@ -46,8 +47,8 @@ class Phases:
         self.current = EXEC
         self._since = (0, 0, 0)
 
-    def begin_life(self) -> None:
-        """Begin with the process's birth: EXEC until the entry binary became python, INTERPRETER until now, then LOAD.
+    def begin_life(self, until_now: str = INTERPRETER) -> None:
+        """Begin with the process's birth: EXEC until the entry binary became python, ``until_now``, then LOAD.
 
         Every door calls this first, before most of our modules are loaded.
         """
@@ -56,7 +57,7 @@ class Phases:
         started = _handed_over(self._since[0], now)
         if started is not None:
             self._end(started)
-        self.current = INTERPRETER
+        self.current = until_now
         self._end(now)
         self.current = LOAD
 

@@ -5,10 +5,14 @@ from .clock import SECOND
 
 # What tells the container's image from all others of the machine, where the launch plan knows it. It begins with
 # IMAGE_FILE, with IMAGE_LAYERS for an image of podman's or docker's, or with the type of the file system that holds a
-# directory which is the image; a colon follows. Behind a space stands what tells the container's mounts from others.
+# directory which is the image; a colon follows. Behind a semicolon each stand image files that are bound into the
+# container: where, in hexadecimal digits, and, behind an equals sign, what tells the file from others. Behind a space
+# stands what tells the container's mounts from others.
 # With IMAGE_LAYERS it is a time (ns): since then the image has not changed, and before that the container had not. A
 # third word tells there how the container is confined.
-IMAGE, IMAGE_FILE, IMAGE_LAYERS = "MPIIMPORT_IMAGE", "file", "layers"
+IMAGE, IMAGE_FILE, IMAGE_LAYERS = "_MPIIMPORT_IMAGE", "file", "layers"
+# As what image files are bound that never change.
+SQUASHFS = frozenset({"squashfs", "fuse.squashfuse", "fuse.squashfuse_ll"})
 # What lays layers over each other.
 OVERLAY = "overlay"
 LOCAL_FILE_SYSTEMS = frozenset(
@@ -63,22 +67,30 @@ def wait_for_rest(changed: dict[str, int]) -> None:
         time.sleep(max(waits) / SECOND)
 
 
-def mount_of(path: str) -> tuple[str, str]:
-    """Return the type, and the device, of what is mounted where ``path`` lies; empty where it cannot be told.
+def places_of_bound_images() -> list[str]:
+    """Return where image files lie that whoever started this container has bound, and told of."""
+    _, *bound = image()[0].split(";")
+    return [os.fsdecode(bytes.fromhex(one.partition("=")[0])) for one in bound]
 
-    proc(5), mountinfo.
-    """
-    best, kind, device = -1, "", ""
+
+def mount_of(path: str) -> tuple[str, str]:
+    """Return the type, and the device, of what is mounted where ``path`` lies; empty where it cannot be told."""
+    return mount_at(path)[1:]
+
+
+def mount_at(path: str) -> tuple[str, str, str]:
+    """Return where that is mounted, too. proc(5), mountinfo."""
+    best, place, kind, device = -1, "", "", ""
     try:
         with open("/proc/self/mountinfo", "rb") as stream:
             lines = stream.read().splitlines()
     except OSError:
-        return "", ""
+        return "", "", ""
     path = os.path.abspath(path)
     for line in lines:
         fields = line.split(b" ")
         mount = os.fsdecode(fields[4].replace(b"\\040", b" "))
         if len(mount) >= best and (path == mount or path.startswith(mount.rstrip("/") + "/")):
-            best = len(mount)
+            best, place = len(mount), mount
             kind, device = fields[fields.index(b"-") + 1].decode(), fields[2].decode()
-    return kind, device
+    return place, kind, device

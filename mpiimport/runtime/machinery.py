@@ -47,6 +47,12 @@ def as_importlib(function: "Function") -> "Function":
     return function
 
 
+def replace_find_and_load(function: "Any") -> "Any":
+    """Have the interpreter call ``function`` for each module that is not imported yet; return what it called so far."""
+    replaced, _bootstrap._find_and_load = _bootstrap._find_and_load, function
+    return replaced
+
+
 def found_in(module: object, name: str, function: "Any") -> "Any":
     """Give a function that takes the place of one of a module the name by which pickle finds either."""
     function.__module__, function.__name__, function.__qualname__ = getattr(module, "__name__", None), name, name

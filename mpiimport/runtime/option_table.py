@@ -14,8 +14,12 @@ AUTO, STAGE, DIRECT = "auto", "stage", "direct"
 MPI, SHMEM = "mpi", "shmem"
 ALL, LISTINGS = "all", "listings"
 NEVER = "never"
+KEPT, FRESH = "kept", "fresh"
 THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
+# In the place of a level: what MPI_Init, which is asked for none, gives.
+MPI_INIT = "MPI_Init"
 STORE_SIZE = Size.parse("50%")
+VARIABLE_PREFIX = "MPIIMPORT_"
 
 
 class Option:
@@ -48,11 +52,18 @@ class Option:
 
     @property
     def variable(self) -> str:
-        return "MPIIMPORT_" + self.name.upper()
+        return VARIABLE_PREFIX + self.name.upper()
 
 
 OPTIONS = (
-    Option("verbose", "-v", None, bool, False, "say on every rank how each module was imported"),
+    Option(
+        "verbose",
+        "-v",
+        None,
+        bool,
+        False,
+        "say on every rank how each module was imported, and at the end what the job got",
+    ),
     Option("debug", "-d", None, bool, False, "import everything locally, with no communication"),
     Option(
         "profile",
@@ -106,8 +117,42 @@ OPTIONS = (
         None,
         bool,
         False,
-        "start the program by `python-mpi` from a warm image of its interpreter, where one is kept on this node (`1`), "
-        "or from this file, which `mpiimport bake --warm` has written; who fills a store makes the image, too",
+        "start the program by `python-mpi` from a warm image of its interpreter, where one is kept on this node; who "
+        "fills a store makes the image, too",
+    ),
+    Option(
+        "snapshot",
+        None,
+        None,
+        bool,
+        True,
+        "start the program from the snapshot that `mpiimport prepare` has made of it, where there is one",
+    ),
+    Option(
+        "snapshots",
+        None,
+        "DIR",
+        str,
+        "",
+        "the library of prepared snapshots, which nodes share (default: $XDG_CACHE_HOME/mpiimport/snapshots)",
+    ),
+    Option(
+        "prepare",
+        None,
+        None,
+        bool,
+        False,
+        "make the snapshot of the program for the library, where a store would be filled, as `mpiimport prepare` does",
+    ),
+    Option(
+        "snapshot_hash_seeds",
+        None,
+        "WHOSE",
+        str,
+        KEPT,
+        "the seeds of hash tables in libraries, which decide in which order these have their entries: those of the "
+        "snapshot (`kept`), or each process's own (`fresh`), and then what has drawn one is in no snapshot",
+        (KEPT, FRESH),
     ),
     Option(
         "fill",
@@ -231,7 +276,16 @@ OPTIONS = (
         "",
         "the variables by which an unknown launcher tells rank, number of ranks and ranks on the node; between colons",
     ),
-    Option("thread_level", None, "LEVEL", str, "multiple", "MPI thread level to start with", THREAD_LEVELS),
+    Option(
+        "thread_level",
+        None,
+        "LEVEL",
+        str,
+        AUTO,
+        "MPI thread level to start with: `auto` is the one that the program asks for, as far as `MPI4PY_RC_*` and its "
+        "script say, and `multiple` where they do not",
+        (AUTO, *THREAD_LEVELS),
+    ),
     Option(
         "init",
         None,

@@ -2,7 +2,7 @@
 
 from . import os
 from .broadcast_tree import Algorithm
-from .option_table import OPTIONS, Option
+from .option_table import OPTIONS, VARIABLE_PREFIX, Option
 from .size import Size, is_count
 
 TYPE_CHECKING = False
@@ -11,6 +11,24 @@ if TYPE_CHECKING:
 
 # Of the kinds whose values are more than words.
 PARSERS: "dict[type, Callable[[str], object]]" = {Size: Size.parse, Algorithm: Algorithm.parse}
+
+# What `mpiimport session status` and `refresh` have in MPIIMPORT_FILL; `session start` has the time when it began.
+LOOK = "look"
+
+
+# Below the user's cache: the library of prepared snapshots.
+SNAPSHOTS = "snapshots"
+
+
+def user_cache(home: str) -> str:
+    """Return mpiimport's directory for caches of a user with this home (XDG Base Directory Specification).
+
+    Empty where there is none.
+    """
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if not cache.startswith("/"):
+        cache = os.path.join(home, ".cache") if home.startswith("/") else ""
+    return os.path.join(cache, "mpiimport") if cache else ""
 
 
 class OptionError(ValueError):
@@ -33,6 +51,10 @@ class Options:
     keep_on: tuple[str, ...]
     session: str
     warm: bool
+    snapshot: bool
+    snapshots: str
+    prepare: bool
+    snapshot_hash_seeds: str
     fill: bool
     serve: str
     libraries: str
@@ -55,15 +77,6 @@ class Options:
     def __init__(self, switch: str, values: dict[str, object]) -> None:
         self.switch = switch
         self.__dict__.update(values)
-
-    @property
-    def warm_file(self) -> str:
-        """The file from which the program is to start, or into which its image is to be written.
-
-        Empty where ``warm`` says yes or no.
-        """
-        named = os.environ.get("MPIIMPORT_WARM", "")
-        return "" if named in ("0", "1") else named
 
     def store_places(self) -> list[str]:
         """Return the directories in which a store may be made, in the order in which they are tried.
@@ -94,9 +107,26 @@ def from_environment(flags: dict[str, str] | None = None) -> Options:
     return Options(os.environ.get("MPIIMPORT", ""), values)
 
 
+def unknown_variables() -> list[str]:
+    """Return the variables that look like options and are none."""
+    known = {option.variable for option in OPTIONS}
+    return sorted(name for name in os.environ if name.startswith(VARIABLE_PREFIX) and name not in known)
+
+
 def is_filling() -> bool:
     """Tell whether this process is to fill a kept store, and not to run its program, whatever its options are."""
     return os.environ.get("MPIIMPORT_FILL", "0") not in ("", "0") and os.environ.get("MPIIMPORT") != "0"
+
+
+def is_looking() -> bool:
+    """Tell whether a process that is asked to fill is only to look whether what is kept is still true."""
+    return os.environ.get("MPIIMPORT_FILL") == LOOK
+
+
+def asked_at() -> int:
+    """Return when somebody began a session that has this process fill (ns since the epoch); 0 where nobody says it."""
+    text = os.environ.get("MPIIMPORT_FILL", "")
+    return int(text) if text.isdecimal() and int(text) > 1 else 0
 
 
 def switched_off() -> Options:

@@ -193,7 +193,7 @@ class Program:
 
     def _prepare_file(self, namespace: "dict[str, Any]") -> "CodeType":
         """Return the code of the script. A missing one ends the process with Python's own words and status."""
-        file, name = self._read(), _full_name(self.target)
+        file, name = self._read(), full_name(self.target)
         if file.failure is not None:
             say(f"{sys.executable}: can't open file {name!r}: [Errno {file.failure.errno}] {file.failure.strerror}")
             raise SystemExit(2) from None
@@ -207,7 +207,7 @@ class Program:
     def _read(self) -> ProgramFile:
         """Return the file of the script. It is read once, and by the path as it stands: links in that are followed."""
         if self._file is None:
-            self._file = ProgramFile(_full_name(self.target))
+            self._file = ProgramFile(full_name(self.target))
         return self._file
 
     def forget_file(self) -> None:
@@ -250,7 +250,7 @@ def working_directory() -> str:
         return ""
 
 
-def _full_name(path: str) -> str:
+def full_name(path: str) -> str:
     """Return ``path`` behind the current directory, as Python names a script: nothing in it is resolved."""
     here = working_directory()
     return f"{here}/{path}" if here and not path.startswith("/") else path

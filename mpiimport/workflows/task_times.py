@@ -9,7 +9,6 @@ log of Balsam as JSON, as ``balsam.events`` writes it; what ``balsam ls --histor
 import csv
 import json
 import re
-import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -50,7 +49,7 @@ def read_tasks(path: Path) -> list[Task]:
         tasks = [task for file in files for task in _tasks(file)]
     except OSError as exc:
         raise Complaint(f"cannot read {path}: {exc.strerror}") from None
-    except (ValueError, sqlite3.Error) as exc:
+    except ValueError as exc:
         raise Complaint(f"{path} is not understood: {exc}; {REMEDY}") from None
     if not tasks:
         raise Complaint(f"{path} has no task that has ended; {REMEDY}")
@@ -97,8 +96,14 @@ def _of_row(row: dict[str, str]) -> Task:
 
 
 def _of_parsl(file: Path) -> Iterator[Task]:
-    with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as database:
-        tries = database.execute(TRIES).fetchall()
+    # Not every Python has it.
+    import sqlite3
+
+    try:
+        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            tries = database.execute(TRIES).fetchall()
+    except sqlite3.Error as exc:
+        raise ValueError(exc) from None
     if tries and not any(running for running, _ in tries):
         raise ValueError("it does not say when tasks began to run; set resource_monitoring_enabled=True")
     # A task that never ran has failed before.

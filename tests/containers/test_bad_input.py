@@ -138,12 +138,12 @@ HOSTILE: list[tuple[dict[str, str], str | None]] = [
     ({"MPIIMPORT_PROFILE": "x\n;id"}, r'"x\n;id" cannot be the name of a profile'),
     ({"MPIIMPORT_PROFILE": "\udcff"}, r'"\xff" cannot be the name of a profile'),
     ({"MPIIMPORT_PROFILE": "a" * 100_000}, '..." (100000 characters) cannot be the name of a profile'),
-    ({"MPIIMPORT_PLAN": '{"'}, None),
-    ({"MPIIMPORT_PLAN": carried("/elsewhere", '{"mounts": [{"source": "/no", "target": "/.mpiimport"}]}')}, None),
-    ({"MPIIMPORT_PLAN": carried(ROOT / "build" / "prefix", '{"mounts": 5}')}, None),
+    ({"_MPIIMPORT_PLAN": '{"'}, None),
+    ({"_MPIIMPORT_PLAN": carried("/elsewhere", '{"mounts": [{"source": "/no", "target": "/.mpiimport"}]}')}, None),
+    ({"_MPIIMPORT_PLAN": carried(ROOT / "build" / "prefix", '{"mounts": 5}')}, None),
     ({"MPIIMPORT_RANK_VARIABLES": ":=:\n:::"}, None),
     ({"MPIIMPORT_READERS": "-1", "MPIIMPORT_STORE": "$(id)", "MPIIMPORT_DEADLINE": "soon"}, None),
-    ({"MPIIMPORT_UNSET": ":=:\n:", "MPIIMPORT_PID": "first", "MPIIMPORT_START": "late"}, None),
+    ({"_MPIIMPORT_UNSET": ":=:\n:", "_MPIIMPORT_PID": "first", "_MPIIMPORT_START": "late"}, None),
     ({"XDG_CONFIG_HOME": "../..", "HOME": ""}, None),
     ({"XDG_CONFIG_HOME": "/dev/null", "MPIIMPORT_PROFILE": "default"}, None),
 ]
@@ -175,7 +175,7 @@ def test_an_odd_switch_is_refused_or_leaves_the_start_as_it_is(machine: Machine,
 def test_a_device_and_a_hook_hear_nothing_of_the_environment(machine: Machine) -> None:
     for door in ("hook", "device"):
         said = set()
-        for hostile in ({}, {"MPIIMPORT_STORE": "/evil", "MPIIMPORT_PLAN": "{}", "HOME": "/evil"}):
+        for hostile in ({}, {"MPIIMPORT_STORE": "/evil", "_MPIIMPORT_PLAN": "{}", "HOME": "/evil"}):
             outcome = machine.run(machine.line(door, "mpich"), "root", **hostile)
             assert outcome.status == 0, outcome.stderr
             said.add(machine.written.read_text() if door == "device" else outcome.stdout)

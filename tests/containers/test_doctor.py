@@ -54,7 +54,7 @@ def test_the_image_is_started_with_the_profile(examine: Examine, site: Site, tmp
 def test_an_image_without_python_is_wrong(examine: Examine) -> None:
     outcome = examine("nopython")
     assert outcome.status == 1
-    assert "python3: command not found" in " ".join(outcome.stdout.split())
+    assert '"python3": executable file not found' in " ".join(outcome.stdout.split())
 
 
 def test_a_machine_without_a_runtime_is_wrong(examine: Examine) -> None:

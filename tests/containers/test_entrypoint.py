@@ -97,7 +97,7 @@ def test_no_second_process_where_docker_brings_an_init(start: Start) -> None:
 
 
 def test_the_process_that_is_named_as_the_rank_is_the_command(start: Start) -> None:
-    container = start("sh", "-c", 'echo $MPIIMPORT_PID = $$ "$PYTHONPATH"', environment={"PMI_RANK": "1"})
+    container = start("sh", "-c", 'echo $_MPIIMPORT_PID = $$ "$PYTHONPATH"', environment={"PMI_RANK": "1"})
     assert status(container) == 0
     (line,) = output(container)
     named, _, own, path = line.split(" ")

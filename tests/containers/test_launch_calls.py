@@ -48,9 +48,10 @@ def plan(site: Site) -> str:
     ids=["profile", "plan in the environment", "no profile named"],
 )
 def test_the_shim_and_the_entry_ask_for_little(site: Site, mpich: Mpi, flag: str, shared: bool) -> None:
-    changes = {**RANK, **({"MPIIMPORT_PLAN": plan(site)} if shared else {})}
+    changes = {**RANK, **({"_MPIIMPORT_PLAN": plan(site)} if shared else {})}
     shim = site.prefix / "shim" / "apptainer"
-    workspace = traced(site, mpich, start(site, shim, flag), **changes)
+    # With --cleanenv the entry stands in front of the command.
+    workspace = traced(site, mpich, start(site, shim, flag, "--cleanenv"), **changes)
     ours = outside(calls_of(workspace, str(shim)), site.prefix)
     entry = calls_of(workspace, ENTRY)
     assert entry
@@ -64,7 +65,7 @@ def test_the_shim_and_the_entry_ask_for_little(site: Site, mpich: Mpi, flag: str
 def test_a_start_by_no_rank_looks_at_its_image_once(site: Site, mpich: Mpi) -> None:
     """So it knows what holds the image before it tells all ranks of a launcher inside."""
     shim = site.prefix / "shim" / "apptainer"
-    workspace = traced(site, mpich, start(site, shim, "--mpiimport=mpich"), MPIIMPORT_PLAN=plan(site))
+    workspace = traced(site, mpich, start(site, shim, "--mpiimport=mpich"), _MPIIMPORT_PLAN=plan(site))
     ours = outside(calls_of(workspace, str(shim)), site.prefix)
     assert [path for path in ours if path != str(site.runtime)] == [str(site.images / "py")]
 
@@ -76,7 +77,7 @@ def test_the_plugin_asks_for_little(site: Site, mpich: Mpi) -> None:
     for name, options, changes in (
         ("plain", ["--bind", bind], {"MPIIMPORT": "0"}),
         ("profile", ["--mpiimport=mpich"], {}),
-        ("plan", ["--mpiimport=mpich"], {"MPIIMPORT_PLAN": plan(site)}),
+        ("plan", ["--mpiimport=mpich"], {"_MPIIMPORT_PLAN": plan(site)}),
     ):
         workspace = traced(site, mpich, start(site, runtime, *options), **changes)
         paths = outside(calls_of(workspace, str(runtime)), site.prefix)

@@ -270,12 +270,12 @@ def test_a_profile_of_the_users_own_is_not_taken(engine: Podman, site: Site) -> 
 
 def test_the_command_is_the_first_process_as_it_is_without_us(engine: Podman) -> None:
     for options in ({}, {"MPIIMPORT_REPORT": "/tmp"}):
-        outcome = engine.run("sh", "-c", "echo $$ $MPIIMPORT_PID $PYTHONPATH", PMI_RANK="0", **options)
+        outcome = engine.run("sh", "-c", "echo $$ $_MPIIMPORT_PID $PYTHONPATH", PMI_RANK="0", **options)
         assert outcome.stdout.split() == ["1", "1", "/.mpiimport/lib/mpiimport/door"]
 
 
 def test_an_init_of_podmans_keeps_its_place(engine: Podman) -> None:
-    outcome = engine.run("sh", "-c", "echo $$ $MPIIMPORT_PID; cat /proc/1/comm", option="--init", PMI_RANK="0")
+    outcome = engine.run("sh", "-c", "echo $$ $_MPIIMPORT_PID; cat /proc/1/comm", option="--init", PMI_RANK="0")
     pids, first = outcome.stdout.splitlines()
     assert first in ("catatonit", "podman-init")
     own, named = pids.split()

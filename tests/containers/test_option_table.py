@@ -71,7 +71,6 @@ def hidden(site: Site) -> list[list[str]]:
 @pytest.mark.parametrize("action", but_everyday(ACTIONS, REPRESENTATIVE))
 def test_the_image_is_found_behind_every_option(site: Site, shim: Path, action: str) -> None:
     name = ["name"] if action.startswith("instance") else []
-    entry = ["/.mpiimport/bin/mpiimport-entry"] if action == "exec" else []
     bind = ["--bind", f"{shim.parent.parent}:/.mpiimport:ro"]
     # These make a start unfit for acceleration; our option is taken out anyway.
     unfit = ("--writable", "-w", "--boot", "--dmtcp")
@@ -85,7 +84,6 @@ def test_the_image_is_found_behind_every_option(site: Site, shim: Path, action: 
             *words,
             "img",
             *name,
-            *([] if plain else entry),
             "python",
             "-B",
         ]

@@ -79,8 +79,7 @@ def test_a_wheel_brings_commands_profiles_and_the_shim(clean: Clean, tmp_path: P
     *profiles, started = asked.stdout.splitlines()
     assert {"mpich", "openmpi"} <= {line.split()[0] for line in profiles}
     prefix = "/work/venv/lib/python3.11/site-packages/mpiimport.prefix"
-    entry = "/.mpiimport/bin/mpiimport-entry"
-    assert f"--bind {prefix}:/.mpiimport:ro image.sif {entry} python3 app.py" in started
+    assert f"--bind {prefix}:/.mpiimport:ro image.sif python3 app.py" in started
     doctor = clean(f"{JOB.replace('mpiexec -n 2', 'mpiimport doctor')}")
     assert doctor.status == 0, doctor.stdout + doctor.stderr
 
@@ -91,7 +90,7 @@ def test_the_commands_of_a_wheel_do_what_those_of_a_sites_directory_do(clean: Cl
     people = "export PATH=/work/venv/bin:/work/bin:$PATH HOME=/work MPI4PY_LIBMPI=/work/venv/lib/libmpi.so.12; "
     started = clean(f"{people} mpiimport exec --profile mpich --cleanenv image.sif python3 app.py")
     assert started.status == 0, started.stderr
-    assert " image.sif /.mpiimport/bin/mpiimport-entry python3 app.py" in started.stdout
+    assert " image.sif /.mpiimport/bin/mpiimport-entry --absolute python3 app.py" in started.stdout
     job = clean(f"{people} export MPIIMPORT=force; mpiimport run --profile mpich -- mpiexec -n 2 python3 app.py")
     assert (job.status, sorted(job.lines())) == (0, SERVED), job.stderr
     # Each rank may call exec.

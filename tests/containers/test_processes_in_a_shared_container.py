@@ -13,7 +13,7 @@ AS_USER = "setpriv --reuid={0} --regid={0} --init-groups"
 
 # What entering a container changes in the environment: the runtime says so by these.
 OF_INSTANCES = {"APPTAINER_INSTANCE", "SINGULARITY_INSTANCE", "APPTAINER_BIND", "SINGULARITY_BIND"}
-OF_JOBS = {"MPIIMPORT_PROFILE", "MPIIMPORT_APPLIED", "MPIIMPORT_PID"}
+OF_JOBS = {"MPIIMPORT_PROFILE", "_MPIIMPORT_APPLIED", "_MPIIMPORT_PID"}
 SHOW = """
 [ "$OWN" = 0 ] && cat
 pwd; umask; ulimit -n; id; taskset -c -p $$ | sed s/.*://; grep -E "NoNewPrivs|CapEff|Seccomp:" /proc/self/status

@@ -152,7 +152,7 @@ def test_ranks_that_do_not_understand_the_launcher_are_told(check: Check, mpich:
 def test_an_image_without_what_is_looked_for_is_a_clear_error(check: Check) -> None:
     outcome = check("", image="nopython")
     assert outcome.status == 1
-    assert "python3: command not found" in outcome.stderr
+    assert '"python3": executable file not found' in outcome.stderr
     outcome = check("mpi: {library: /opt/mpi/libmpi.so.12}\n", image="nopython")
     assert outcome.status == 1
     assert "/etc/ld.so.cache" in outcome.stderr

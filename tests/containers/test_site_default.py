@@ -202,6 +202,7 @@ def test_a_broken_file_of_the_sites_ends_no_launch(root: Machine, door: str, bro
         return
     expected = {"MPIIMPORT_PROFILE": "default"} if mounts else APPLIED
     assert seen(outcome) == expected
+    assert len(outcome.stderr.splitlines()) == 1, outcome.stderr
     (line,) = outcome.stderr.splitlines()
     assert why.removeprefix("site/") in line
     silent = root.run(*command, MPIIMPORT="1", PMI_RANK="1", PMI_SIZE="2")

@@ -52,12 +52,14 @@ def test_ranks_in_containers_of_their_own(site: Site, mpich: Mpi, identity: str,
         settle(tasks.script)
         begun = ranks(tasks, 1, image, MPIIMPORT_FILL="1", MPIIMPORT_WARM="1")
         assert (begun.status, begun.stdout) == (0, ""), begun
-        assert "a warm image of script" in begun.stderr
+        assert "a snapshot of script" in begun.stderr
         outcome = ranks(tasks, 2, image, MPIIMPORT_WARM="1", MPIIMPORT_KEEP="session")
         lines = [line.split() for line in outcome.lines()]
         assert (outcome.status, outcome.ours()) == (0, []), outcome
         assert [line[:3] for line in lines] == [["warm", "6", "['a']"]] * 2
         assert len({line[3] for line in lines} | {line[4] for line in lines}) == 4
+        asked = ranks(tasks, 2, image, MPIIMPORT_WARM="1", MPIIMPORT_KEEP="session", MPIIMPORT_VERBOSE="1")
+        assert sum(line.startswith("mpiimport: 2 ranks: from a snapshot; ") for line in asked.ours()) == 1, asked
 
 
 @pytest.mark.full
@@ -81,7 +83,7 @@ def test_a_profile_asks_for_images(site: Site, mpis: dict[str, Mpi], per_node: s
         line = [shim, "exec", f"--mpiimport={profile}", site.image("sif")[1], "/usr/bin/python3", script, "a"]
         words = {"MPIIMPORT_STORE": str(tasks.store)}
         begun = node.run(*map(str, line), ranks=1, MPIIMPORT_FILL="1", **words)
-        assert begun.status == 0 and "a warm image of script" in begun.stderr, begun
+        assert begun.status == 0 and "a snapshot of script" in begun.stderr, begun
         outcome = node.run(*map(str, line), ranks=2, MPIIMPORT_KEEP="session", **words)
         assert outcome.ours() == [], outcome
         assert [found.split()[:2] for found in outcome.lines()] == [["warm", "6"]] * 2

@@ -71,7 +71,7 @@ def test_containers_start_from_what_a_session_has_made(
         assert containers.run("true").status == 0
     begun = containers.begin("python3", task, "a")
     assert (begun.status, begun.stdout) == (0, ""), begun
-    assert f"a warm image of script {task} is kept" in begun.stderr
+    assert f"a snapshot of script {task} is kept" in begun.stderr
     check([containers.start("python3", task, "a") for _ in range(2)])
     assert containers.mpiimport("session", "stop").status == 0
     assert not containers.place.exists()
@@ -89,7 +89,7 @@ def test_ranks_in_a_container_start_warm(warm: WarmContainers) -> None:
     """A launcher inside starts the door, which no hook can put in front of its ranks."""
     ranks = ("/opt/mpich/bin/mpiexec", "-n", "2", PYTHON_MPI, warm.program(), "a")
     begun = warm.begin(*ranks)
-    assert begun.status == 0 and "a warm image of script" in begun.stderr, begun
+    assert begun.status == 0 and "a snapshot of script" in begun.stderr, begun
     check([warm.start(*ranks)], 2)
 
 
@@ -102,7 +102,7 @@ def test_a_container_for_each_rank_starts_warm(warm: WarmContainers) -> None:
         return [*podman.hybrid_mpiexec(warm.mpi, count), *one]
 
     begun = warm.mpiimport("session", "start", "--", *line(2, MPIIMPORT_FILL="1", MPIIMPORT_WARM="1"))
-    assert begun.status == 0 and "a warm image of script" in begun.stderr, begun
+    assert begun.status == 0 and "a snapshot of script" in begun.stderr, begun
     check([warm.host(*line(2, MPIIMPORT_WARM="1"))], 2)
 
 
@@ -155,16 +155,16 @@ def test_exec_starts_programs_warm(site: Site, mpich: Mpi, identity: str, engine
     options = ["--network=none", f"--volume={task.parent}:{task.parent}"]
     program = [name, "python3", str(task), "a"]
     begun = containers.mpiimport("session", "start", "--warm", "--", *command, *options, *program, **variables)
-    assert begun.status == 0 and "a warm image of script" in begun.stderr, begun
+    assert begun.status == 0 and "a snapshot of script" in begun.stderr, begun
     check([containers.host(*command, *options, *program, **variables) for _ in range(2)])
     other = containers.host(*command, *options, "--cap-drop=CHOWN", *program, **variables)
     assert other.stdout.split()[0] == "fresh", other
     assert ["none is kept for this program" in line for line in other.ours()] == [True], other
-    bake = [str(site.prefix / "bin" / "mpiimport"), "bake", "--warm", str(task.with_name("app.img")), "--"]
-    of_file = {name: value for name, value in variables.items() if name == "DOCKER_HOST"}
-    made = containers.host(*bake, *command, *options, *program, **of_file)
-    assert (made.status, made.stderr) == (0, "") and made.stdout.startswith("made app.img: "), made
-    of_file["MPIIMPORT_WARM"] = str(task.with_name("app.img"))
-    check([containers.host(*command, *options, *program, **of_file) for _ in range(2)])
+    prepare = [str(site.prefix / "bin" / "mpiimport"), "prepare", "--"]
+    ordinary = {name: value for name, value in variables.items() if name == "DOCKER_HOST"}
+    ordinary["MPIIMPORT_SNAPSHOTS"] = str(task.with_name("snapshots"))
+    made = containers.host(*prepare, *command, *options, *program, **ordinary)
+    assert made.status == 0 and made.stdout.startswith("made image: "), made
+    check([containers.host(*command, *options, *program, **ordinary) for _ in range(2)])
     assert containers.mpiimport("session", "stop").status == 0
     assert not containers.place.exists()

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from lab.filesystem import FILE_SYSTEM_TYPE, Operation, SharedFileSystem
+from lab.processes import running
 from lab.ranks import Mpi, Outcome, run
+from mpiimport.runtime.startup.left_behind import NICE
 from tests.conftest import provision, settle, wait_for
 from tests.containers.cells import Cell, Site
 from tests.containers.test_kept_stores_in_containers import PACKAGES, SECONDS, Tasks, put_module, tasks_of
@@ -83,7 +85,7 @@ def test_tasks_start_warm(site: Site, mpich: Mpi, identity: str, tree: str) -> N
     with tasks_of(site, mpich, identity, "numpy") as tasks:
         warm = WarmTasks(tasks, site.image(tree)[1])
         script = warm.write(TEXT)
-        assert f"a warm image of script {script} is kept" in warm.begin()
+        assert f"a snapshot of script {script} is kept" in warm.begin()
         started = [warm.run(warm.line(), **TRUSTED) for _ in range(2)]
         plain = warm.run(warm.line(), MPIIMPORT="0")
         words = [outcome.stdout.split() for outcome in (*started, plain)]
@@ -154,7 +156,7 @@ def test_options_of_the_runtime(warm: WarmTasks, option: str) -> None:
 @pytest.mark.full
 def test_a_module_in_a_container(warm: WarmTasks) -> None:
     warm.write(TEXT + "print(__spec__.name, sys.orig_argv)", "work.py")
-    assert "a warm image of module work is kept" in warm.begin("python3", "-m", "work")
+    assert "a snapshot of module work is kept" in warm.begin("python3", "-m", "work")
     line = warm.line("python3", "-m", "work", "a")
     started, plain = warm.run(line, **TRUSTED), warm.run(line, MPIIMPORT="0")
     assert started.stdout.split()[:3] == ["warm", "6", "['a']"], started
@@ -164,7 +166,7 @@ def test_a_module_in_a_container(warm: WarmTasks) -> None:
 def test_what_has_no_image_starts_fresh_with_one_line(site: Site, warm: WarmTasks) -> None:
     warm.begin()
     for program, why in {
-        ("python3", str(warm.write(TEXT, "other.py"))): "none is kept for this program",
+        ("python3", str(warm.write("import json\n" + TEXT, "other.py"))): "none is kept for this program",
         ("python3", "-m", "task"): "none is kept for this program",
         ("python3", "-u", str(warm.tasks.script)): "none is kept for this program",
     }.items():
@@ -173,10 +175,10 @@ def test_what_has_no_image_starts_fresh_with_one_line(site: Site, warm: WarmTask
         ours = [line for line in outcome.ours() if "warm" in line]
         assert len(ours) == 1 and why in ours[0], outcome
     outcome = warm.run(warm.line("python3", "-c", TEXT), **TRUSTED)
-    assert outcome.stdout.split()[0] == "fresh" and "warm" not in outcome.stderr, outcome
+    assert outcome.stdout.split()[0] == "fresh" and "start scripts and modules (-m)" in outcome.stderr, outcome
     warm.write("import json\n" + TEXT)
     outcome = warm.run(warm.line(), **TRUSTED)
-    assert outcome.stdout.split()[0] == "fresh" and "begins with other imports" in outcome.stderr, outcome
+    assert outcome.stdout.split()[0] == "fresh" and "begins with other statements" in outcome.stderr, outcome
     warm.write(TEXT)
     assert warm.run(warm.line(), **TRUSTED).stdout.split()[0] == "warm"
     warm.image = site.image("sif")[1]
@@ -192,6 +194,23 @@ def test_the_first_task_of_a_session_has_the_image_made(warm: WarmTasks) -> None
     assert [line.split()[0] for line in outcome.stdout.splitlines()] == ["fresh", "warm"], outcome
     assert outcome.stderr == ""
     wait_for(lambda: not any(warm.tasks.store.iterdir()), SECONDS)
+
+
+def test_what_makes_an_image_for_later_tasks_gives_way_to_them(site: Site, mpich: Mpi) -> None:
+    with tasks_of(site, mpich, "root", "numpy") as tasks:
+        warm = WarmTasks(tasks, site.image("sif")[1])
+        warm.write(TEXT)
+        assert warm.run(warm.line(), **LOOKING).stdout.split()[0] == "fresh"
+
+        def makers() -> list[int]:
+            found = running(lambda directory: directory == tasks.script.parent)
+            return [process for process, command in found if "snapshot/publishing.py" in command]
+
+        wait_for(makers, SECONDS)
+        assert os.getpriority(os.PRIO_PROCESS, makers()[0]) == NICE
+        warm.tool("session", "stop")
+        wait_for(lambda: not makers(), SECONDS)
+        assert warm.tool("session", "stop").status == 0
 
 
 def test_of_a_sandbox_that_is_shared_a_task_asks_for_no_python(site: Site, mpich: Mpi, tmp_path: Path) -> None:

@@ -3,14 +3,14 @@
 import importlib.util
 import re
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import clean_environment, run
-from mpiimport.host.cli import understand
-from mpiimport.host.commands import exec_and_run
+from mpiimport.host.cli import OF_THE_BINARY, understand
 from tests.conftest import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*/README.md"))]
@@ -40,8 +40,7 @@ def test_a_documented_command_is_understood(line: str) -> None:
     words = shlex.split(line, comments=True)[1:]
     if ">" in words:
         words = words[: words.index(">")]
-    if words[0] in exec_and_run.COMMANDS:
-        # A static binary understands them.
+    if words[0] in OF_THE_BINARY:
         own = words[1 : words.index("--")] if "--" in words else words[1:2]
         assert {word for word in own if word.startswith("-")} <= {"--profile", "--session"}
         return
@@ -81,3 +80,16 @@ def test_the_options_of_a_documented_program_exist(line: str) -> None:
     usage = run([sys.executable, "-m", program, *subcommand, "--help"], clean_environment(), 60, ROOT)
     assert usage.status == 0, usage.stderr
     assert named <= set(re.findall(r"--[a-z-]+", usage.stdout))
+
+
+def test_a_profile_is_installed_as_documented(tmp_path: Path) -> None:
+    lines = set(re.findall(r"^ {4}(install .*)", TEXT, re.MULTILINE))
+    assert lines
+    own = tmp_path / ".config" / "mpiimport" / "profiles"
+    own.mkdir(parents=True)
+    for number, line in enumerate(lines):
+        for place in (own, tmp_path):
+            (place / "site.yaml").touch()
+        command = ["sh", "-c", line.replace(" /etc", f" {number}")]
+        subprocess.run(command, cwd=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, check=True)
+        assert (tmp_path / str(number) / "mpiimport" / "profiles.d" / "site.yaml").is_file()

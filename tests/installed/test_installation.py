@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -12,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Outcome, run
-from tests.conftest import ROOT
+from tests.conftest import ROOT, wait_for
 
 CACHE_TAG = sys.implementation.cache_tag
+SETTINGS, LIST = "etc/site.conf", "share/mpiimport/installed"
 # The machine's own Python; no runtime is found to be recorded.
 ENVIRONMENT = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C"}
 
@@ -40,6 +42,8 @@ def call(unpacked: Path, *words: str | Path, umask: str = "022") -> Outcome:
 @pytest.fixture(scope="module")
 def site_directory(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("site") / "opt" / "mpiimport"
+    # As an installation that was uninstalled has left it.
+    fill(place, {SETTINGS: "x"})
     done = call(unpacked, place, umask="077")
     assert done.status == 0, done.stderr
     return place
@@ -49,6 +53,7 @@ def site_directory(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def installed(site_directory: Path, tmp_path: Path) -> Path:
     place = tmp_path / "mpiimport"
     subprocess.run(["cp", "-a", site_directory, place], check=True)
+    (place / SETTINGS).unlink()
     return place
 
 
@@ -148,12 +153,42 @@ def test_no_moment_of_an_upgrade_shows_half_an_installation(unpacked: Path, inst
     assert "mpich" in listed.stdout, listed.stderr
 
 
-def test_an_upgrade_does_not_begin_where_others_have_files(unpacked: Path, installed: Path) -> None:
-    fill(installed, {"profiles/site.yaml": "x"})
+def test_an_upgrade_does_not_begin_where_others_have_added_or_edited_files(unpacked: Path, installed: Path) -> None:
+    names = ["profiles/site.yaml", "modulefiles/mpiimport", "profiles/mpich.yaml"]
+    fill(installed, dict.fromkeys(names, "x"))
     before = contents(installed)
     done = call(unpacked, installed)
-    assert done.status == 1 and "profiles/site.yaml" in done.stderr.splitlines()
+    assert done.status == 1 and done.stderr.splitlines()[1:] == names
     assert "nothing was changed" in done.stderr and contents(installed) == before
+
+
+def test_root_does_not_upgrade_what_belongs_to_a_user(unpacked: Path, tmp_path: Path) -> None:
+    fill(tmp_path, {f"mpiimport/{LIST}": ""})
+    os.chown(tmp_path / "mpiimport", 65534, 65534)
+    done = call(unpacked, tmp_path / "mpiimport")
+    assert done.status == 1 and "mpiimport belongs to nobody; nothing was changed" in done.stderr
+
+
+def test_what_a_killed_installation_leaves_is_gone_after_the_next(unpacked: Path, installed: Path) -> None:
+    theirs = installed.with_name("mpiimport.new.theirs")
+    fill(theirs, {"bin/mpiimport": "x"})
+    line = [str(unpacked / "install.sh"), str(installed)]
+    installing = subprocess.Popen(line, env=ENVIRONMENT, start_new_session=True, stderr=subprocess.DEVNULL)
+    wait_for(lambda: [*installed.parent.glob("mpiimport.new.*/lib/mpiimport/start.py")])
+    os.killpg(installing.pid, signal.SIGKILL)
+    installing.wait()
+    assert len([*installed.parent.iterdir()]) == 3
+    assert call(unpacked, installed).status == 0
+    assert {*installed.parent.iterdir()} == {installed, theirs} and contents(theirs) == {"bin/mpiimport": b"x"}
+
+
+def test_a_python_that_lacks_a_module_is_named(unpacked: Path, tmp_path: Path) -> None:
+    fill(tmp_path, {"ctypes.py": "import _nothing", "python": '#!/bin/sh\nPYTHONPATH=${0%/*} exec python3 "$@"'})
+    (tmp_path / "python").chmod(0o755)
+    line = ["env", f"PYTHON={tmp_path / 'python'}", str(unpacked / "install.sh"), str(tmp_path / "mpiimport")]
+    done = run(line, ENVIRONMENT, 60)
+    assert done.status == 1 and "No module named '_nothing'" in done.stderr and "ctypes, venv" in done.stderr
+    assert not (tmp_path / "mpiimport").exists()
 
 
 def test_an_installation_that_fails_leaves_the_old_one_as_it_is(
@@ -180,6 +215,23 @@ def test_uninstalling_leaves_what_others_put_there(unpacked: Path, installed: Pa
     assert str(installed / "bin" / "tool") in done.stderr
     for name in theirs:
         (installed / name).unlink()
+
+
+def test_uninstalling_follows_no_link_and_no_way_up(unpacked: Path, tmp_path: Path) -> None:
+    place, outside = tmp_path / "mpiimport", tmp_path / "outside"
+    theirs = dict.fromkeys(("start.py", "mpiimport/start.py", "launch.yaml", "hook.yaml"), "x")
+    fill(outside, theirs)
+    names = ["bin/mpiimport", "../outside/start.py", f"{outside}/start.py", "modulefiles/start.py", LIST]
+    fill(place, {"bin/mpiimport": "", LIST: "\n".join([*names, ""])})
+    for name in ("lib", "etc", "host", "modulefiles"):
+        (place / name).symlink_to(outside)
+    call(unpacked, "--uninstall", place)
+    assert contents(outside) == dict.fromkeys(theirs, b"x")
+    assert {path.name for path in place.iterdir()} == {"lib", "etc", "modulefiles"}
+
+
+def test_settings_that_an_uninstalled_one_has_left_are_those_of_the_next(site_directory: Path) -> None:
+    assert (site_directory / SETTINGS).read_text() == "x"
 
 
 def test_an_installation_is_uninstalled_without_a_trace(unpacked: Path, installed: Path) -> None:

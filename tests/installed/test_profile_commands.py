@@ -240,3 +240,17 @@ def test_the_shim_is_where_it_says(prefix: Path) -> None:
         [prefix / "bin" / "mpiimport", "shim-path"], stdout=subprocess.PIPE, text=True, check=True, env=dict(os.environ)
     )
     assert Path(done.stdout.strip()).samefile(prefix / "shim")
+
+
+def test_show_and_check_say_what_launches_pass_over(profile: Profile, own: Path) -> None:
+    write(own, "mine", "service: {readers: 2}\n")
+    assert (profile("show").status, profile("check", "mine").status) == (0, 0)
+    broken = write(own, "default", "mounds: []\n")
+    for outcome in (profile("show"), profile("show", "mine"), profile("check", "mine")):
+        said = outcome.stdout + outcome.stderr
+        assert outcome.status == 1 and f"a profile that nobody named is passed over: {broken}:4" in said, said
+    broken.unlink()
+    own.chmod(0o777)
+    for outcome in (profile("show"), profile("check", "mine")):
+        said = outcome.stdout + outcome.stderr
+        assert outcome.status == 1 and f"{own} has mode 0777: others can write to it" in said, said

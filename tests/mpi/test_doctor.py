@@ -1,5 +1,6 @@
 """`mpiimport doctor` says what a job here would use, and what is wrong with its remedy, in one screen."""
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -66,6 +67,37 @@ def test_kept_stores_are_counted(doctor: Doctor, job: Job, tmp_path: Path) -> No
     assert facts(doctor(MPIIMPORT_STORE=str(store)))["kept"].startswith("stores: 1, ")
 
 
+def test_keeping_is_recommended_only_where_it_works(doctor: Doctor, tmp_path: Path) -> None:
+    store = tmp_path / "stores"
+    store.mkdir()
+    place = store / f"mpiimport-kept.{os.geteuid()}"
+    place.mkdir(mode=0o755)
+    refused = facts(doctor(MPIIMPORT_STORE=str(store)))["kept"]
+    assert refused.startswith(f"no stores can be kept: {place} is no directory that only its owner can use"), refused
+    if os.geteuid() == 0:
+        os.chown(place, 65534, 65534)
+        refused = facts(doctor(MPIIMPORT_STORE=str(store)))["kept"]
+        assert refused.startswith(f"no stores can be kept: {place} belongs to user 65534; name another"), refused
+    place.rmdir()
+    assert "MPIIMPORT_KEEP=auto" in facts(doctor(MPIIMPORT_STORE=str(store)))["kept"]
+    assert "session start" in facts(doctor(MPIIMPORT_STORE=str(store), SLURM_JOB_ID="7"))["kept"]
+
+
+def test_a_profile_that_launches_pass_over_is_wrong(doctor: Doctor, tmp_path: Path) -> None:
+    own = tmp_path / "config" / "mpiimport" / "profiles"
+    own.mkdir(parents=True)
+    variables = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    assert doctor(**variables).status == 0
+    default = own / "default.yaml"
+    default.write_text("schema_version: 1\nname: default\ndescription: broken\nmounds: []\n")
+    outcome = doctor(**variables)
+    assert outcome.status == 1 and f"{default}:4" in facts(outcome)["WRONG"], outcome.stdout
+    default.unlink()
+    own.chmod(0o777)
+    outcome = doctor(**variables)
+    assert outcome.status == 1 and f"{own} has mode 0777" in facts(outcome)["WRONG"], outcome.stdout
+
+
 def test_whether_it_helps_is_what_a_job_would_decide(doctor: Doctor, job: Job, mpich: Mpi) -> None:
     served = job.run(mpich, 2, "-c", "pass", MPIIMPORT="1")
     reason = served.ours()[0].removeprefix("mpiimport: running as plain Python: ")
@@ -82,7 +114,7 @@ def test_a_store_leaves_nothing_behind(doctor: Doctor, stores: Callable[[], list
 @pytest.mark.parametrize(
     ("changes", "cause", "remedy"),
     [
-        ({"MPI4PY_LIBMPI": "/nowhere/libmpi.so.12"}, "mpi4py does not load", "set MPI4PY_LIBMPI"),
+        ({"MPI4PY_LIBMPI": "/nowhere/libmpi.so.12"}, "mpi4py does not load", "No such file"),
         ({"MPIIMPORT_STORE": "/proc"}, "no place for the store: /proc", "name one with MPIIMPORT_STORE"),
         ({"MPIIMPORT_INIT": "off"}, "no job would be served: MPI is not to be started", "MPIIMPORT_INIT=off"),
         ({"MPIIMPORT_READERS": "many"}, "no job would be served", "MPIIMPORT_READERS takes a number"),

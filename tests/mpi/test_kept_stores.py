@@ -5,6 +5,7 @@ import os
 import py_compile
 import shutil
 import signal
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from lab.processes import running
 from lab.ranks import Mpi, Outcome, run
 from lab.slurm import Slurm, by_srun
+from mpiimport.runtime.store.kept_store import uses
 from tests.conftest import Job, settle, wait_for
 from tests.mpi.test_programs_without_mpi4py import ENDS, FAILING, GUARDED_PROGRAMS, RANK, UNGUARDED, WAITS
 
@@ -368,7 +370,7 @@ def test_a_session_is_started_shown_and_stopped(job: Job, mpich: Mpi, store: str
     assert outcome.lines() == ["served no MPI"] * 2, outcome.stderr
     shown = run([command, "session", "status"], environment, 60)
     assert ", 2 processes so far, the last " in shown.stdout and shown.stdout.endswith(", 0 now\n")
-    plain = run([command, "session", "start", "--", *job.python("plain"), "-c", "pass"], environment, 60)
+    plain = run([command, "session", "start", "--", "true"], environment, 60)
     assert plain.status == 1 and "filled no store" in plain.stderr
     # In a batch job it may have started ranks on other nodes.
     elsewhere = run([command, "session", "start", "--", "true"], {**environment, "JOB_ID": "77"}, 60)
@@ -489,6 +491,25 @@ def test_a_program_that_cannot_run_has_no_store(job: Job, store: str, program: s
     assert filled.status == 1 and f"{program} cannot be read or compiled" in filled.stderr
 
 
+@pytest.mark.parametrize("name", ["nosuchmod", "json.nosuchmod", "nosuch.mod"])
+@pytest.mark.parametrize("door", ["early", "module"])
+def test_a_module_that_is_nowhere_has_no_store(job: Job, store: str, name: str, door: str) -> None:
+    filled = job.keep("-m", name, door=door, MPIIMPORT_STORE=store)
+    assert filled.status == 1 and f"no module {name} is found" in filled.stderr, filled
+    assert not list(Path(store).glob("*/programs/*"))
+
+
+@pytest.mark.parametrize("name", ["json.tool", "json", "task", "stated.task", "zipped"])
+def test_a_module_that_is_somewhere_has_one(job: Job, store: str, name: str) -> None:
+    """In a package, in the current directory, in a namespace package, in an archive; a package that cannot be run."""
+    for place in ("task.py", "stated/task.py"):
+        job.script("print(1)", place)
+    with zipfile.ZipFile(job.directory / "archive.zip", "w") as archive:
+        archive.writestr("zipped.py", "print(1)")
+    filled = job.keep("-m", name, MPIIMPORT_STORE=store, PYTHONPATH=str(job.directory / "archive.zip"))
+    assert filled.status == 0, filled
+
+
 NEVER_FILLED = {
     "a bad value": {"MPIIMPORT_DEADLINE": "x"},
     "another": {"MPIIMPORT_KEEP": "sesion"},
@@ -516,7 +537,7 @@ def test_closed_streams_stay_closed(job: Job, store: str) -> None:
     outcome = run(["bash", "-c", 'exec "$@" <&- >&-', "bash", *words], variables, 60, job.directory)
     assert outcome.status == 0, outcome.stderr
     assert "Bad file descriptor" in (job.directory / "said").read_text()
-    assert [path.stat().st_size for path in Path(store).glob("*/stores/*/lock")] == [0]
+    assert [uses(str(path)) for path in Path(store).glob("*/stores/*")] == [0]
 
 
 def test_a_place_of_which_parts_are_gone_is_made_whole_or_removed(job: Job, mpich: Mpi, store: str) -> None:

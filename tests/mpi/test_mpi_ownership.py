@@ -53,6 +53,14 @@ from mpi4py import MPI
 rank = MPI.COMM_WORLD.rank
 out = [MPI.COMM_WORLD.Get_errhandler() == MPI.ERRORS_ARE_FATAL]
 """,
+    "unknown error handler": """
+import os, warnings
+os.environ["MPI4PY_RC_ERRORS"] = "raise"
+warnings.simplefilter("ignore")
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.rank
+out = [MPI.COMM_WORLD.Get_errhandler() == MPI.ERRORS_RETURN]
+""",
     "import by name": """
 import importlib
 MPI = importlib.import_module("mpi4py.MPI")
@@ -289,6 +297,19 @@ print(MPI.COMM_WORLD.allreduce(1), MPI.Query_thread())
     served = job.run(mpis[library], 2, script, MPIIMPORT_INIT=policy, **variables)
     assert plain.status == 0, plain.stderr
     assert (served.status, served.lines(), served.ours()) == (0, plain.lines(), []), served.stderr
+
+
+def test_a_thread_level_that_the_script_seems_not_to_want_is_missed_with_a_line(job: Job, mpich: Mpi) -> None:
+    job.script("from mpi4py import MPI", "solver.py")
+    script = job.script(
+        "import solver, mpi4py; mpi4py.rc.threads = False; from mpi4py import MPI; print(MPI.Query_thread())"
+    )
+    served = job.run(mpich, 2, script)
+    assert (served.status, served.lines()) == (0, ["0", "0"]), served.stderr
+    (line,) = served.ours()
+    assert "'single'" in line and line.endswith("set MPIIMPORT_THREAD_LEVEL=multiple")
+    served = job.run(mpich, 2, script, MPIIMPORT_THREAD_LEVEL="multiple")
+    assert (served.status, served.lines(), served.ours()) == (0, ["3", "3"], []), served.stderr
 
 
 def test_a_thread_level_that_is_missing_is_a_clear_error(job: Job, mpich: Mpi) -> None:

@@ -1,5 +1,8 @@
 """`init` decides how MPI is started, and what the program's own MPI is then: untouched after a session, or off."""
 
+import subprocess
+import sys
+
 import pytest
 
 from lab.ranks import Mpi
@@ -70,3 +73,56 @@ def test_a_site_profile_chooses_policy_and_thread_level(job: Job, mpich: Mpi) ->
     served = job.run(mpich, 2, "-I", path, job.script(LOADERS))
     assert served.lines() == ["SourceFileLoader False"] * 2, served.stderr
     assert len(served.ours()) == 1
+
+
+# Ends the job where it is asked for MPI_THREAD_MULTIPLE, as transports do that have none.
+REFUSAL = """
+#include <stdio.h>
+#include <unistd.h>
+int PMPI_Init_thread(int *count, char ***words, int wanted, int *provided);
+int MPI_Init_thread(int *count, char ***words, int wanted, int *provided) {
+    if (wanted == 3) { fputs("no MPI_THREAD_MULTIPLE\\n", stderr); _exit(17); }
+    return PMPI_Init_thread(count, words, wanted, provided);
+}
+"""
+LESS = """
+import ctypes, os, sys
+import mpi4py
+how = sys.argv[1] if len(sys.argv) > 1 else ""
+if how == "single": mpi4py.rc.threads = False
+if how == "serialized": mpi4py.rc.thread_level = "serialized"
+if how == "funneled": mpi4py.rc(thread_level="funneled")
+if how == "by hand": mpi4py.rc.initialize = False
+from mpi4py import MPI
+if how == "by hand": MPI.Init_thread(MPI.THREAD_FUNNELED)
+level = ctypes.c_int()
+ctypes.CDLL(os.environ["MPI4PY_LIBMPI"]).MPI_Query_thread(ctypes.byref(level))
+print(how, MPI.COMM_WORLD.allreduce(1), MPI.Query_thread(), level.value)
+if how == "by hand": MPI.Finalize()
+"""
+
+
+def test_a_library_without_threads_serves_programs_that_ask_for_none(job: Job, mpi: Mpi) -> None:
+    library = job.directory / "refusal.so"
+    source = job.script(REFUSAL, "refusal.c")
+    found_at = f"-Wl,-rpath,{mpi.library.parent}"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, mpi.library, found_at], check=True)
+    # The launcher is to run without it.
+    python = job.script(f'#!/bin/sh\nLD_PRELOAD={library} exec {sys.executable} "$@"\n', "python")
+    python.chmod(0o755)
+    job = Job(job.prefix, job.directory, python)
+    script = job.script(LOADERS + LESS)
+    forms: list[tuple[list[str], dict[str, str]]] = [
+        *(([str(script), how], {}) for how in ("single", "serialized", "funneled", "by hand")),
+        ([str(script)], {"MPI4PY_RC_THREAD_LEVEL": "serialized"}),
+        ([str(script)], {"MPI4PY_RC_THREADS": "0"}),
+        (["-m", "mpi4py", "-rc", "threads=False", str(script)], {}),
+    ]
+    for words, variables in forms:
+        plain = job.run(mpi, 2, *words, door="plain", **variables)
+        served = job.run(mpi, 2, *words, **variables)
+        assert plain.status == 0, plain.stderr
+        said = [line for line in plain.lines() if "Loader" not in line]
+        assert said == [line for line in served.lines() if "Loader" not in line], (words, variables, served.stderr)
+        assert (served.status, served.ours()) == (0, []), (words, variables, served.stderr)
+        assert "StoreSourceLoader" in served.stdout, words

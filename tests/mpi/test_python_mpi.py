@@ -83,3 +83,53 @@ def test_a_python_that_leads_here_again_is_refused(job: Job, tmp_path: Path) -> 
     assert outcome.stderr == (
         "python-mpi: the python on PATH leads to python-mpi again; put the directory of a Python first\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ("MPIIMPORT_KEP", "MPIIMPORT_KEP is no option, and changes nothing; did you mean MPIIMPORT_KEEP?"),
+        ("MPIIMPORT_PYTHON", "MPIIMPORT_PYTHON is no option, and changes nothing"),
+    ],
+)
+def test_a_variable_that_is_no_option_is_named_once(job: Job, mpich: Mpi, variable: str, said: str) -> None:
+    outcome = start(job, mpich, 2, binary(job), job.script(SHOW), **FORCED, **{variable: "auto"})
+    assert [json.loads(line)[0] for line in outcome.lines()] == [True] * 2
+    assert outcome.stderr == f"mpiimport: {said}\n"
+
+
+def console_script(directory: Path, text: str, first: str = f"#!{sys.executable}") -> Path:
+    path = directory / "bin" / "fit"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{first}\n{text}")
+    path.chmod(0o755)
+    return path
+
+
+PIPS = f"#!/bin/sh\n'''exec' {sys.executable} \"$0\" \"$@\"\n' '''"
+
+
+@pytest.mark.parametrize("first", [f"#!{sys.executable}", "#!/usr/bin/env python3", PIPS])
+def test_a_console_script_is_looked_for_on_path(job: Job, mpich: Mpi, tmp_path: Path, first: str) -> None:
+    script = console_script(tmp_path, SHOW, first)
+    variables = {"PATH": f"{script.parent}:{PATH}", **FORCED}
+    plain = start(job, mpich, 2, "fit", "-x", **variables)
+    served = start(job, mpich, 2, binary(job), "fit", "-x", **variables)
+    assert (plain.status, served.status, served.stderr) == (0, 0, "")
+    assert [json.loads(line) for line in served.lines()] == [[True, *json.loads(plain.lines()[0])[1:]]] * 2
+    flags = ["-d", "--report", str(tmp_path / "report.json")]
+    assert start(job, mpich, 2, binary(job), *flags, "fit", "-x", **variables).lines() == plain.lines()
+
+
+def test_a_file_in_the_current_directory_comes_first(job: Job, tmp_path: Path) -> None:
+    script = console_script(tmp_path, "print('on PATH')")
+    job.script("print('here')", "fit")
+    outcome = run([binary(job), "fit"], {"PATH": f"{script.parent}:{PATH}"}, 60, job.directory)
+    assert (outcome.status, outcome.stdout) == (0, "here\n")
+
+
+@pytest.mark.parametrize("name", ["sh", "nosuchcommand"])
+def test_what_is_no_script_of_python_is_not_run(job: Job, name: str) -> None:
+    outcome = run([binary(job), name, "-c", "echo ran"], {"PATH": PATH}, 60, job.directory)
+    assert (outcome.status, outcome.stdout) == (2, "")
+    assert f"can't open file '{job.directory}/{name}'" in outcome.stderr

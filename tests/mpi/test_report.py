@@ -1,6 +1,7 @@
 """`--report`: whose time went where, whatever becomes of the job, and without changing it."""
 
 import json
+import re
 import shutil
 import sys
 import time
@@ -211,7 +212,26 @@ def test_after_a_session_root_reports_of_itself(job: Job, mpich: Mpi) -> None:
 def test_a_job_that_runs_plainly_says_why_and_where_its_time_went(job: Job, mpich: Mpi) -> None:
     _, report = reported(job, mpich, 2, job.script("import decimal"), MPIIMPORT_INIT="off")
     assert "MPIIMPORT_INIT=off" in report["stepped_aside"] and report["ranks"] == 2
-    assert report["scope"] == "root" and list(report["phases"]) == ["interpreter", "load", "site", "main"]
+    assert report["scope"] == "root" and list(report["phases"]) == ["interpreter", "load", "site", "imports", "main"]
+
+
+def test_one_line_compares_a_start_with_the_plain_one_that_was_recorded(job: Job, mpich: Mpi, prefix: Path) -> None:
+    script = job.script("import decimal; from mpi4py import MPI; print('done')")
+    verbose = {"MPIIMPORT_VERBOSE": "1", "MPIIMPORT_MANIFESTS": str(job.directory / "manifests")}
+
+    def got(**variables: str) -> str:
+        outcome = job.run(mpich, 2, script, **verbose, **variables)
+        assert outcome.lines() == ["done", "done"], outcome.stderr
+        return outcome.ours()[-1]
+
+    assert re.fullmatch(r"mpiimport: 2 ranks: served; imports took \d\.\d s; \d+ of \d+ modules", got())
+    recorded = got(MPIIMPORT_DEBUG="1", MPIIMPORT_REPORT="plain.json")
+    assert recorded.startswith("mpiimport: 2 ranks: plain because everything is imported locally")
+    plain = json.loads((job.directory / "plain.json").read_text())
+    # What starts MPI is no import, here either.
+    assert list(plain["phases"]) == ["interpreter", "load", "mpi_init", "site", "imports", "main"]
+    assert re.search(r"; imports took \d\.\d s \(\d\.\d plainly in the last recorded run\);", got())
+    assert "plainly in the last recorded run" in got(MPIIMPORT_INIT="off")
 
 
 def test_a_dash_shows_a_table_on_standard_error(job: Job, mpich: Mpi) -> None:
@@ -263,7 +283,7 @@ print([name for name in ("exec_module", "create_module") for base in loader.__mr
 def test_the_entry_tells_the_start_of_the_process_from_that_of_python(
     job: Job, mpich: Mpi, prefix: Path, shell: bool
 ) -> None:
-    script = job.script("import os; print(os.environ.get('MPIIMPORT_STARTED'))")
+    script = job.script("import os; print(os.environ.get('_MPIIMPORT_STARTED'))")
     words = [sys.executable, str(script)]
     if shell:
         words = ["bash", "-c", "sleep 0.2; exec " + " ".join(words)]

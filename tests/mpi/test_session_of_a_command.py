@@ -130,7 +130,17 @@ def test_a_session_may_be_stopped_from_within(session: Session, job: Job, store:
 def test_a_session_that_cannot_keep_anything_does_not_begin(session: Session, tmp_path: Path) -> None:
     refused = session("echo ran", MPIIMPORT_STORE=str(tmp_path / "none"))
     assert (refused.status, refused.stdout) == (1, "")
-    assert "can be written to; name another directory with MPIIMPORT_STORE" in refused.stderr
+    assert "cannot be written to; name another directory with MPIIMPORT_STORE" in refused.stderr
+
+
+def test_where_others_may_rename_the_command_runs_without_a_session(session: Session, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    place.chmod(0o777)
+    outcome = session("echo ran", MPIIMPORT_STORE=str(place))
+    assert (outcome.status, outcome.stdout) == (0, "ran\n")
+    assert f"the command runs without a session: others may rename what is in {place}" in outcome.stderr
+    assert list(place.iterdir()) == []
 
 
 def test_a_command_that_is_not_there_leaves_nothing(job: Job, variables: dict[str, str], store: Path) -> None:

@@ -124,7 +124,7 @@ def test_flags_mean_what_they_mean_plainly(job: Job, mpich: Mpi, layered: Instal
     script = job.script(reporting(job, STATE))
     setting = Setting(layered.interpreter, FLAGS[flags])
     # The container entry's word for a -S that is the program's own.
-    start = {"MPIIMPORT_START": "early-nosite"} if "-S" in setting.flags else {}
+    start = {"_MPIIMPORT_START": "early-nosite"} if "-S" in setting.flags else {}
     assert differences(job, mpich, script, doors=("early",), setting=setting, **layered.variables, **start) == {}
 
 

@@ -17,6 +17,7 @@ import numpy, os, sys
 print(type(numpy.__loader__).__name__, type(numpy._core._multiarray_umath.__loader__).__name__, flush=True)
 """
 PLAIN = "SourceFileLoader ExtensionFileLoader"
+LIBM = next(Path("/lib").glob("*-linux-gnu/libm.so.6"))
 
 
 def assert_plain(outcome: Outcome, ranks: int, *said: str) -> None:
@@ -75,7 +76,15 @@ except ModuleNotFoundError as exc:
 
 def test_a_wrong_mpi_library(job: Job, mpich: Mpi) -> None:
     outcome = job.run(mpich, 2, job.script(PROGRAM), MPI4PY_LIBMPI="/no/such/libmpi.so")
-    assert_plain(outcome, 2, "mpi4py does not load", "MPI4PY_LIBMPI")
+    assert_plain(outcome, 2, "mpi4py does not load", "MPI4PY_LIBMPI=/no/such/libmpi.so does not load", "No such file")
+
+
+def test_a_library_that_is_no_mpi(job: Job, mpich: Mpi, tmp_path: Path) -> None:
+    other = tmp_path / "libmpi.so"
+    for content, reason in ((b"text", "does not load (" + str(other)), (LIBM.read_bytes(), "is no MPI library")):
+        other.write_bytes(content)
+        outcome = job.run(mpich, 2, job.script(PROGRAM), MPI4PY_LIBMPI=str(other))
+        assert_plain(outcome, 2, "mpi4py does not load", reason)
 
 
 @pytest.mark.parametrize("other", [version for version in SERVED if version != RUNNING])
@@ -155,7 +164,7 @@ def test_a_process_that_is_not_the_rank_itself_does_not_activate(job: Job, mpi: 
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == ["0"] * 2 + ["SourceFileLoader 2"] * 2
     assert outcome.ours()
-    assert all("not the process that the launcher started" in line for line in outcome.ours())
+    assert all("may run others, too" in line for line in outcome.ours())
 
 
 def test_a_python_that_a_shell_becomes_is_the_rank(job: Job, mpi: Mpi) -> None:

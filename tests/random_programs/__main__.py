@@ -14,6 +14,7 @@ from lab.provisioning import provision, provisioned_mpi
 from lab.ranks import Mpi
 from lab.slurm import Slurm, by_srun
 from tests.conftest import ROOT, Job
+from tests.random_programs.begins import BEGINS
 from tests.random_programs.blocks import BLOCKS
 from tests.random_programs.comparison import DOORS, RANKS, WARM, Bench
 from tests.random_programs.generator import program
@@ -32,7 +33,11 @@ def main() -> int:
     parser.add_argument(
         "--without", nargs="+", default=[], help="leave out seeds whose programs have one of these blocks"
     )
-    parser.add_argument("--each", action="store_true", help="a program of each block alone, each with the seeds")
+    parser.add_argument(
+        "--each",
+        action="store_true",
+        help="a program of each block alone, each with the seeds; with --image of each begin",
+    )
     parser.add_argument("--prefix", type=Path, default=ROOT / "build" / "prefix", help="the installed mpiimport")
     parser.add_argument("--directory", type=Path, help="where to work; a new directory by default")
     parser.add_argument("--ranks", type=int, default=RANKS, help="an even number")
@@ -65,7 +70,8 @@ def _launched_by(name: str) -> Iterator[Mpi]:
 def _differ(mpi: Mpi, directory: Path, arguments: argparse.Namespace) -> int:
     """Run all programs; return how many come out otherwise."""
     failed = 0
-    choices = [(block.name,) for block in BLOCKS] if arguments.each else [tuple(arguments.blocks)]
+    each = BEGINS if arguments.image else BLOCKS
+    choices = [(block.name,) for block in each] if arguments.each else [tuple(arguments.blocks)]
     for seed in (seed for words in arguments.seeds for seed in _seeds(words)):
         for number, blocks in enumerate(choices):
             made = program(seed, blocks, arguments.image)

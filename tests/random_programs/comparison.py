@@ -41,6 +41,8 @@ WARNED = r"(?m)^.*\bResourceWarning: (.*)\n(?:  .*\n)?"
 # Objects that only the collector ends; from an image it comes at other moments.
 IN_CYCLES = r"died (cycle|default|local)\d"
 ENDS = {WARM: "died |globals: "}
+# Said where edits have left no snapshot true.
+NOT_USED = r"(?m)^mpiimport: the snapshot is not used: .*\n"
 COMPILING = re.compile(r"compiles |data of ")
 NAMES = 'R=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}} OUT="$STREAMS/out.$R" ERR="$STREAMS/err.$R"'
 
@@ -107,6 +109,7 @@ class Bench:
         words = [word.replace("{HERE}", str(work)) for word in self.program.words]
         program = [interpreter, *self.program.flags, *ours, *words]
         refused = self._prepare(door, program, variables, work)
+        self.program.edit(work)
         outcome = Outcome(None, "", refused)
         if not refused:
             shell = f'{NAMES}; unset R STREAMS; exec "$@" {self.program.redirection}'
@@ -117,6 +120,8 @@ class Bench:
                 outcome = run(command, {**variables, "STREAMS": str(output)}, SECONDS, work)
             refused = self._not_warm(outcome) if door == WARM else ""
         streams = {path.name: path.read_bytes().decode(errors="backslashreplace") for path in sorted(output.iterdir())}
+        if self.program.edits:
+            streams = {name: re.sub(NOT_USED, "", text) for name, text in streams.items()}
         (output / "launcher").write_text(outcome.stdout + outcome.stderr)
         kept = base / keep
         work.rename(kept)

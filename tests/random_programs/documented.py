@@ -42,16 +42,21 @@ DOCUMENTED: tuple[tuple[str, str, str], ...] = (
         "An audit hook of the program sees the files of the store",
     ),
     (
-        r"\('making\.py', '<module>'\), \('making\.py', 'make'\), \('beginning\.py', 'begin'\), ",
+        r"\('making\.py', '<module>'\), \('making\.py', 'make'\), \('making\.py', 'resume'\), "
+        r"\('beginning\.py', 'begin'\), ",
         "",
-        "Three frames of the maker lie below the program's (docs/warm-images.md, as all that follows)",
+        "Four frames of the maker lie below the program's",
     ),
     (
-        r"(?m)^.*/lib/mpiimport/warm/beginning\.py:\d+: (\w+Warning: .*\n)  status: int = .*\n",
+        r"(?m)^.*/lib/mpiimport/snapshot/beginning\.py:\d+: (\w+Warning: .*\n)  status: int = .*\n",
         r"sys:1: \1",
         "debuggers and `stacklevel` of warnings do",
     ),
-    (r"(?m)^(\w+ \(\d+, \d+, \d+\)) \d{4,} ", r"\1 0 ", "The garbage collector passes over the objects of the image"),
+    (
+        r"(?m)^(\w+ \(\d+, \d+, \d+\)) \d{4,} ",
+        r"\1 0 ",
+        "The garbage collector passes over the objects of the snapshot",
+    ),
     (
         r"(?m)^.*ResourceWarning: unclosed file <_io\.BufferedRandom name='\S*TEMPORARY'>\n",
         "",

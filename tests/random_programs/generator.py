@@ -11,6 +11,8 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.random_programs.begins import BEGINS
+from tests.random_programs.begun import begun, chosen_begins, replaced
 from tests.random_programs.blocks import BESIDE, BLOCKS, LIBRARY, PREAMBLE, Block
 
 STARTS = (
@@ -83,7 +85,10 @@ WRITTEN = 1_700_000_000
 
 @dataclass
 class Program:
-    """A program: its ``blocks`` by name, the ``files`` of its directory, and how it is started there."""
+    """A program: its ``blocks`` by name, the ``files`` of its directory, and how it is started there.
+
+    ``edits``: files that are written when all is prepared.
+    """
 
     blocks: list[str]
     files: dict[str, str | bytes] = field(default_factory=dict)
@@ -94,6 +99,7 @@ class Program:
     environment: dict[str, str] = field(default_factory=dict)
     redirection: str = REDIRECTIONS[0]
     compiled: bool = False
+    edits: dict[str, str] = field(default_factory=dict)
 
     @property
     def uses_mpi(self) -> bool:
@@ -122,11 +128,16 @@ class Program:
             (directory / "other").mkdir()
             (directory / "other" / "link.py").symlink_to("../app.py")
 
+    def edit(self, directory: Path) -> None:
+        for name, content in self.edits.items():
+            (directory / name).parent.mkdir(exist_ok=True)
+            (directory / name).write_text(content)
+
 
 def program(seed: int, only: tuple[str, ...] = (), image: bool = False) -> Program:
     """The program of a seed, or one of the blocks ``only``.
 
-    ``image``: a script of such blocks that imports first what they import, for a warm image to hold.
+    ``image``: a script that begins with what a snapshot may hold: what it imports, and some of BEGINS.
     """
     rng = random.Random(seed)
     start = "script" if only else rng.choice(STARTS)
@@ -140,22 +151,28 @@ def program(seed: int, only: tuple[str, ...] = (), image: bool = False) -> Progr
     ]
     if only:
         chosen = [b for name in only for b in BLOCKS if b.name == name]
-        assert len(chosen) == len(only), f"no such block among {only}"
+        begins = [b for name in only for b in BEGINS if b.name == name]
+        assert len(chosen) + len(begins) == len(only), f"no such block among {only}"
     else:
         chosen = rng.sample([b for b in usable if not b.ending], rng.randint(6, 10))
         if uses_mpi and not any(b.mpi for b in chosen):
             chosen.insert(rng.randrange(len(chosen)), rng.choice([b for b in usable if b.mpi and not b.ending]))
         if rng.random() < 0.6:
             chosen.append(rng.choice([b for b in usable if b.ending]))
+        begins = chosen_begins(seed, uses_mpi) if image else []
     if start == "mpi4py" and chosen[-1].uncaught:
         # mpi4py then ends the job at once, and how far the others have come is chance.
         chosen.pop()
-    made = Program([b.name for b in chosen], {**LIBRARY}, start)
-    text = PREAMBLE + "".join(_placed(rng, made, number, b, moved=not only) for number, b in enumerate(chosen))
+    made = Program([b.name for b in (*begins, *chosen)], {**LIBRARY}, start)
+    parts = [_placed(rng, made, number, b, moved=not only) for number, b in enumerate(chosen)]
+    imports = _imports(seed, PREAMBLE + "".join(parts), uses_mpi) if image else ""
+    text, files, edits = begun(seed, begins, imports, parts, ends=bool(chosen) and chosen[-1].ending)
     if image and uses_mpi:
         # Another child executes the script again, and its MPI as this rank: plainly MPICH hangs, and Open MPI crashes.
         text = re.sub(r"""get_context\((["'])(spawn|forkserver)\1\)""", "get_context('fork')", text)
-    _start(made, _imports(seed, text, uses_mpi) + text if image else text)
+    _start(made, text)
+    made.files.update({os.path.join(made.place, name): content for name, content in files.items()})  # noqa: PTH118
+    made.edits.update({os.path.join(made.place, name): content for name, content in edits.items()})  # noqa: PTH118
     # From an image ranks are not as long behind each other, and see more or less of what the others compile.
     made.compiled = rng.random() < 0.5 or image or any(b.compiled for b in chosen)
     if not only:
@@ -192,8 +209,7 @@ def _imports(seed: int, text: str, uses_mpi: bool) -> str:
 
 def _placed(rng: random.Random, made: Program, number: int, chosen: Block, moved: bool) -> str:
     """The text of a block in the program: all of it, or an import of the module that it is put into."""
-    text = re.sub(r"<<(.+?)>>(?!>)", lambda match: rng.choice(match[1].split("|")), chosen.text, flags=re.DOTALL)
-    text = text.replace("NN", str(number))
+    text = replaced(rng, chosen.text, number)
     kind = rng.random()
     if moved and not chosen.main and not chosen.ending and kind < 0.25:
         made.files[f"lib/lmodule{number}.py"] = PREAMBLE + text

@@ -13,6 +13,7 @@ import pytest
 from lab.ranks import Mpi
 from lab.slurm import Slurm, by_srun
 from tests.conftest import ROOT, Job, but_everyday
+from tests.random_programs.begins import BEGINS
 from tests.random_programs.blocks import BLOCKS
 from tests.random_programs.comparison import DOORS, KEPT, RANKS, WARM, Bench
 from tests.random_programs.generator import Program, program
@@ -186,6 +187,8 @@ def test_the_seeds_use_every_block() -> None:
     assert {name for seed in SEEDS for name in program(seed).blocks} == {
         block.name for block in BLOCKS if not block.alone
     }
+    begins = {begin.name for begin in BEGINS}
+    assert begins <= {name for seed in SEEDS for name in program(seed, image=True).blocks}
 
 
 def test_no_program_with_an_image_has_its_mpi_started_again_by_a_child() -> None:

@@ -34,10 +34,10 @@ DIFFERENT: dict[str, str] = {
         )
     },
 }
-# Tests that end otherwise when started from a warm image.
+# Tests that end otherwise when started from a snapshot.
 WARM = {
     "test.test_trace.TestCallers.test_loop_caller_importing": "`trace` asks gc.get_referrers, which passes over the "
-    "objects of the image (docs/warm-images.md)",
+    "objects of the snapshot (docs/behaviour.md)",
 }
 
 # Suites of one Python that end before their tests do.

@@ -55,7 +55,7 @@ def test_the_runtime_stands_on_itself(file: Path) -> None:
     assert [name for name in imported(file) if name.startswith("mpiimport.") and not name.startswith(allowed)] == []
 
 
-@pytest.mark.parametrize("file", sorted((PACKAGE / "warm").rglob("*.py")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", sorted((PACKAGE / "snapshot").rglob("*.py")), ids=lambda file: file.stem)
 def test_warm_images_stand_on_the_runtime(file: Path) -> None:
     assert [name for name in imported(file) if name.startswith(("mpiimport.host", "mpiimport.workflows"))] == []
 

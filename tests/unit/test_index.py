@@ -27,6 +27,9 @@ def sample(number_of_modules: int) -> dict[str, Any]:
         },
         "libraries": {"/opt/tree/package.libs/libneed.so": (1, 2, 3, 4), f"{directory}/ext.so": (1, 2, 3, 5)},
         "needs": {f"{directory}/ext.so": ["/opt/tree/package.libs/libneed.so"], f"{directory}/alone.so": []},
+        "own": ["/opt/tree/package.libs/libneed.so"],
+        "searched": {"/opt/tree/package.libs": (1, 2, 3, 4), "/opt/nowhere": None},
+        "unnamed": ["/opt/tree/package.libs/libneed.so"],
         "metadata": {"/opt/tree/package-1.dist-info": {"METADATA": (40, 14), "top_level.txt": None}},
         "answers": {
             ("isdir", "/opt/tree"): True,

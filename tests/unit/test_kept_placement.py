@@ -25,7 +25,7 @@ def test_a_published_store_stays(options: Options, last: int) -> None:
     _, made_its_own = second.join(None, place, SIZES)
     assert not made_its_own
     for rank in ranks:
-        rank.publish("key", "a program")
+        rank.publish("key", "a program", 0, {})
     ranks[1 - last].leave()
     ranks[last].leave()
     found = Place.find(options.store_places())

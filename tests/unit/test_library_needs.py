@@ -262,8 +262,8 @@ def test_libraries_outside_the_tree_are_needed_but_not_staged(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "need",
-    [Library(nameless=True), Library(function="dlopen"), Library(function="dlmopen"), Library(function="lt_dlopen")],
-    ids=["known by its path", "opens others", "opens others privately", "may open others"],
+    [Library(function="dlopen"), Library(function="dlmopen"), Library(function="lt_dlopen")],
+    ids=["opens others", "opens others privately", "may open others"],
 )
 def test_what_goes_by_its_place_is_left_to_the_loader_with_what_needs_it(tmp_path: Path, need: Library) -> None:
     path = write(
@@ -282,6 +282,21 @@ def test_what_goes_by_its_place_is_left_to_the_loader_with_what_needs_it(tmp_pat
         libraries.add(name)
     assert libraries.needs == {str(path): [], other: [shared]}
     assert set(libraries.staged) == {other, shared}
+
+
+def test_what_is_needed_by_another_name_than_its_own_is_told_with_that_name(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        {
+            TOP: Library(("libunit_b.so", "libunit_c.so"), runpath="$ORIGIN/libs"),
+            "tree/libs/libunit_b.so": Library(nameless=True),
+            "tree/libs/libunit_c.so": Library(),
+        },
+    )
+    libraries = Libraries([str(tmp_path / "tree")])
+    libraries.add(str(path))
+    assert libraries.unnamed() == [f"{tmp_path}/tree/libs/libunit_b.so"]
+    assert len(libraries.staged) == 3
 
 
 def test_what_opens_no_library_is_staged(tmp_path: Path) -> None:

@@ -97,7 +97,8 @@ from mpiimport.runtime.serving.libraries import StagedLibraries
 from mpiimport.runtime.store.store import library_name
 directory, mpi, staged, prefix = json.loads(sys.argv[1])
 from mpiimport.runtime.listing import stamp_of
-index = SimpleNamespace(needs={}, aliases={}, mpi=mpi, libraries={path: stamp_of(path) for path in staged})
+stamps = {path: stamp_of(path) for path in staged}
+index = SimpleNamespace(needs={}, aliases={}, mpi=mpi, libraries=stamps, own=set(), searched={}, unnamed=())
 store = SimpleNamespace(executable=True, path=lambda name: f"{directory}/{name}", is_sealed=lambda name: True)
 libraries = StagedLibraries(index, store, lambda: None)
 libraries.redirect_ctypes()

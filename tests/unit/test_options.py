@@ -6,8 +6,9 @@ import pytest
 
 from mpiimport.runtime.broadcast_tree import Algorithm
 from mpiimport.runtime.option_table import OPTIONS, Option
-from mpiimport.runtime.options import OptionError, Options, from_environment, split_flags
+from mpiimport.runtime.options import OptionError, Options, from_environment, split_flags, unknown_variables
 from mpiimport.runtime.size import Size
+from mpiimport.runtime.spelling import nearest
 from tests.conftest import ROOT
 
 WITH_FLAG = [option for option in OPTIONS if option.flag]
@@ -26,7 +27,8 @@ SAMPLES: dict[type, tuple[str, object, str, object]] = {
 def sample(option: Option) -> tuple[str, object, str, object]:
     """A text and what it means to the option, and another text and what that means."""
     if not option.choices:
-        return SAMPLES[option.kind]
+        first, meaning, other, other_meaning = SAMPLES[option.kind]
+        return (other, other_meaning, first, meaning) if meaning == option.default else SAMPLES[option.kind]
     first, second = sorted(option.choices, key=lambda choice: choice == option.default)[:2]
     return (first, first, second, second)
 
@@ -172,6 +174,23 @@ def test_a_value_that_is_no_choice_is_named(option: Option, text: str, monkeypat
         from_environment()
 
 
+def test_variables_that_are_no_options_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    for option in OPTIONS:
+        monkeypatch.setenv(option.variable, sample(option)[0])
+    monkeypatch.setenv("_MPIIMPORT_PID", "1")
+    assert unknown_variables() == []
+    monkeypatch.setenv("MPIIMPORT_STORES", "/tmp")
+    assert unknown_variables() == ["MPIIMPORT_STORES"]
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("KEP", "KEEP"), ("STORESIZE", "STORE_SIZE"), ("REPORTS", "REPORT"), ("PYTHON", ""), ("X", "")],
+)
+def test_the_nearest_option_is_named(word: str, meant: str) -> None:
+    assert nearest(word, [option.name.upper() for option in OPTIONS]) == meant
+
+
 @pytest.mark.parametrize("switch", ["", "0", "1", "force"])
 def test_the_switch_is_what_the_environment_says(switch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert from_environment().switch == ""
@@ -184,7 +203,9 @@ def table() -> str:
     rows = ["| flag | variable | default | meaning |", "| --- | --- | --- | --- |"]
     for option in OPTIONS:
         flag = f"`{option.flag} {option.metavar}`" if option.metavar else f"`{option.flag}`"
-        default = "off" if option.kind is bool else f"`{option.default}`" if option.default else ""
+        default = f"`{option.default}`" if option.default else ""
+        if option.kind is bool:
+            default = "on" if option.default else "off"
         rows.append(f"| {flag if option.flag else ''} | `{option.variable}` | {default} | {option.meaning} |")
     return "\n".join(rows)
 

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from mpiimport.runtime.mpi.loading import NoMpi
-from mpiimport.runtime.mpi.ownership import Ownership, open_session
+from mpiimport.runtime.mpi.ownership import Ownership
+from mpiimport.runtime.mpi.session import open_session
 
 
 @pytest.mark.parametrize(("version", "enough"), [((2, 2), False), ((3, 0), True), ((4, 1), True)])

@@ -46,7 +46,7 @@ def publish(place: Place, key: str, content: bytes = b"content", options: Option
     for name, data in (("index", content), ("code", content[::-1])):
         store.write(name, 0, memoryview(data))
         store.seal(name)
-    place.publish(key, store, "script /app.py")
+    place.publish(key, store, "script /app.py", 0)
     store.leave()
     return store.directory
 
@@ -54,6 +54,7 @@ def publish(place: Place, key: str, content: bytes = b"content", options: Option
 def attached(place: Place, key: str) -> Store:
     store = place.attach(key)
     assert store is not None
+    store.count_use()
     return store
 
 
@@ -314,7 +315,7 @@ def test_an_object_that_was_written_to_is_taken_by_no_other_store(place: Place) 
 def test_a_store_of_libraries_that_lie_deep_is_removed(place: Place) -> None:
     name = "lib/" + "directory/" * 60 + "library.so"
     store = place.create({"index": 1, "code": 1, name: 1}, switched_off())
-    place.publish(KEY, store, "script")
+    place.publish(KEY, store, "script", 0)
     store.leave()
     assert remove_place(place) == [] and not Path(place.directory).exists()
 
@@ -347,7 +348,7 @@ for number in range(150):
         store = place.create({"index": 5000, "code": 5000}, switched_off())
         for name in ("index", "code"):
             store.write(name, 0, memoryview(content))
-        place.publish(key, store, "script")
+        place.publish(key, store, "script", 0)
         store.leave()
         os.close(filling)
     elif choice.random() < 0.05:

@@ -34,6 +34,8 @@ SAMPLES: dict[str, tuple[str, str, object]] = {
     "keep": ("service", "keep: auto", "auto"),
     "keep_on": ("service", "keep_on: [panfs, fuse.dfuse]", ("panfs", "fuse.dfuse")),
     "warm": ("service", "warm: true", True),
+    "snapshot": ("service", "snapshot: false", False),
+    "snapshot_hash_seeds": ("service", "snapshot_hash_seeds: fresh", "fresh"),
     "breadth": ("service", "breadth: package", "package"),
     "leave_alone": ("service", "leave_alone: [torch, scipy.io]", ("torch", "scipy.io")),
     "deadline": ("service", "deadline: 17", 17),

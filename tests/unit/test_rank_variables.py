@@ -116,8 +116,8 @@ def test_a_launcher_that_a_rank_of_another_job_has_started_starts_ranks(rank: st
     assert ask(outer, {rank: "0", size: "1"}) == "False"
     assert ask({**outer, size: "12"}, {rank: "0", size: "1"}) == "True"
     # A container's entry has named the process that the outer rank became.
-    assert ask(outer, {rank: "0", size: "2", "MPIIMPORT_PID": "1"}) == "True"
-    assert ask(outer, {rank: "0", size: "1", "MPIIMPORT_PID": "1"}) == "False"
+    assert ask(outer, {rank: "0", size: "2", "_MPIIMPORT_PID": "1"}) == "True"
+    assert ask(outer, {rank: "0", size: "1", "_MPIIMPORT_PID": "1"}) == "False"
     # All ranks of a job say the same, so one that may be a script's child is none.
     assert ask({**outer, rank: "3"}, {rank: "0", size: "1"}) == "False"
     assert ask({"PATH": outer["PATH"], rank: "0"}, {rank: "0", size: "1"}) == "False"
@@ -131,10 +131,10 @@ def test_variables_that_only_look_alike_do_not_count() -> None:
 
 def test_a_process_that_is_named_is_the_rank_and_no_other_is(monkeypatch: pytest.MonkeyPatch) -> None:
     rank = {"PATH": os.environ["PATH"], "PMI_RANK": "1"}
-    assert ask(rank, {**rank, "MPIIMPORT_PID": "1"}) == "False"
-    assert ask({"PATH": rank["PATH"]}, {**rank, "MPIIMPORT_PID": "1"}) == "False"
+    assert ask(rank, {**rank, "_MPIIMPORT_PID": "1"}) == "False"
+    assert ask({"PATH": rank["PATH"]}, {**rank, "_MPIIMPORT_PID": "1"}) == "False"
     # The entry binary names itself and becomes the program.
-    program = ["env", "-i", "PMI_RANK=1", "sh", "-c", 'MPIIMPORT_PID=$$ exec "$@"', "sh", sys.executable, "-c", ASK]
+    program = ["env", "-i", "PMI_RANK=1", "sh", "-c", '_MPIIMPORT_PID=$$ exec "$@"', "sh", sys.executable, "-c", ASK]
     done = subprocess.run([*SHELL, *program], env=rank, stdout=subprocess.PIPE, check=True, text=True, cwd=ROOT)
     assert done.stdout.strip() == "True"
 

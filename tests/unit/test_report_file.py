@@ -7,13 +7,21 @@ from typing import Any
 import pytest
 
 from mpiimport.runtime import whole_file
+from mpiimport.runtime.options import switched_off
+from mpiimport.runtime.program import Program
 from mpiimport.runtime.report.measured import ROOT, STARTUP, Report
+
+
+def begun(directory: Path) -> Report:
+    options = switched_off()
+    options.report, options.manifests = str(directory / "report.json"), "-"
+    return Report(options, Program.parse(["app.py"]), 0, None)
 
 
 @pytest.fixture
 def report(tmp_path: Path) -> Report:
     """One that has been written, when the program began."""
-    report = Report(str(tmp_path / "report.json"), rank=0)
+    report = begun(tmp_path)
     report.write_startup()
     return report
 
@@ -47,7 +55,7 @@ def test_a_report_that_is_done_leaves_nothing_else(tmp_path: Path, report: Repor
 
 def test_a_link_stays_one(tmp_path: Path) -> None:
     (tmp_path / "report.json").symlink_to(tmp_path / "file")
-    report = Report(str(tmp_path / "report.json"), rank=0)
+    report = begun(tmp_path)
     report.write_startup()
     report.finish()
     assert scope(tmp_path) == ROOT

@@ -4,7 +4,7 @@ import ast
 
 from tests.conftest import ROOT
 
-PAGES = [path.relative_to(ROOT) for pattern in ("*.md", "*/*.md") for path in ROOT.glob(pattern)]
+PAGES = [path.relative_to(ROOT) for pattern in ("*.md", "*/*.md", "docs/*/*.md") for path in ROOT.glob(pattern)]
 
 
 def test_every_page_has_its_place_in_the_site() -> None:

@@ -22,7 +22,13 @@ def test_what_is_mapped_is_read_once(tmp_path: Path) -> None:
     modules = [str(path) for path in (tmp_path / "linked").glob("module_*")]
     copies = {library_name(path): path for path in (*needs, *modules)}
     index: Any = SimpleNamespace(
-        needs=dict.fromkeys(modules, needs), aliases={}, mpi={}, libraries={path: path for path in (*needs, *modules)}
+        needs=dict.fromkeys(modules, needs),
+        aliases={},
+        mpi={},
+        libraries={path: path for path in (*needs, *modules)},
+        own=set(),
+        searched={},
+        unnamed=[],
     )
     store: Any = SimpleNamespace(executable=True, path=copies.__getitem__, is_sealed=lambda name: True)
     staged = StagedLibraries(index, store, lambda: None)
@@ -48,7 +54,8 @@ from mpiimport.runtime.serving.libraries import StagedLibraries, bind_functions
 bind_functions(sys.argv[1])
 needs = sys.argv[2:]
 staged = {path: path for path in ("module", *needs)}
-index = SimpleNamespace(needs={"module": needs}, aliases={}, mpi={}, libraries=staged)
+own = {"own": set(), "searched": {}, "unnamed": ()}
+index = SimpleNamespace(needs={"module": needs}, aliases={}, mpi={}, libraries=staged, **own)
 store = SimpleNamespace(executable=True, path=lambda name: name.removeprefix("lib"), is_sealed=lambda name: True)
 StagedLibraries(index, store, lambda: None).stage("module")
 """

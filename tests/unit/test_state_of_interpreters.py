@@ -2,9 +2,10 @@
 
 import pytest
 
-from mpiimport.warm import twins
-from mpiimport.warm.graph import GENERATOR, are_alike
-from mpiimport.warm.trials import Trial
+from mpiimport.snapshot import twins
+from mpiimport.snapshot.contents import told
+from mpiimport.snapshot.graph import GENERATOR, are_alike
+from mpiimport.snapshot.trials import Trial
 
 
 @pytest.mark.parametrize(
@@ -49,10 +50,22 @@ def test_an_order_counts_where_it_may_have_been_drawn(generator: str, kind: str,
             self.state = next(states)
 
         def seen(self) -> dict[str, object]:
-            return {"state": self.state, "output": b""}
+            return {"state": self.state, "failure": ""}
 
         def end(self) -> None:
             pass
 
-    found = twins.compare(Began, [0], {})
+    found = twins.compare(Began, [0], {}, None)
     assert found.own - {generator} == ({"m:all[0]", "m:all[1]"} if counts else set())
+
+
+def test_memory_between_the_parts_of_an_element_is_no_state() -> None:
+    """astropy's parser of times has an array of such elements."""
+    numpy = pytest.importorskip("numpy")
+    form = numpy.dtype([("one", "S1"), ("other", "i4")], align=True)
+    some, others, unlike = (numpy.zeros(2, form) for _ in range(3))
+    others.view("u1").reshape(2, -1)[:, 1:4] = 7
+    unlike["other"][1] = 7
+    assert others.tobytes() != some.tobytes()
+    for one, same, another in ((some, others, unlike), (some[1], others[1], unlike[1])):
+        assert repr(told(one)) == repr(told(same)) != repr(told(another))

@@ -23,7 +23,7 @@ from mpiimport.runtime.c_functions import LOCK_EX, flock
 from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.store import lock as lock_module
 from mpiimport.runtime.store import store as store_module
-from mpiimport.runtime.store.lock import ABANDONED_SECONDS, STORE_PREFIX, sweep
+from mpiimport.runtime.store.lock import ABANDONED_SECONDS, MARK, STORE_PREFIX, sweep
 from mpiimport.runtime.store.store import NoRoom, Store
 from tests.conftest import ROOT
 
@@ -545,16 +545,16 @@ def test_waiting_for_a_lock_lets_other_threads_run_and_handles_signals(tmp_path:
 def test_sweep_spares_what_is_not_a_store_of_ours(tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()
-    (target / "lock").touch()
+    (target / "lock").write_bytes(MARK)
     (target / "precious").touch()
     mine = f"{STORE_PREFIX}{os.geteuid()}."
     (tmp_path / f"{mine}link").symlink_to(target)
     (tmp_path / f"{mine}file").touch()
     (tmp_path / f"{STORE_PREFIX}{os.geteuid()}0.deadbeef").mkdir()
-    (tmp_path / f"{STORE_PREFIX}{os.geteuid()}0.deadbeef" / "lock").touch()
+    (tmp_path / f"{STORE_PREFIX}{os.geteuid()}0.deadbeef" / "lock").write_bytes(MARK)
     # Of a version that locks in another way.
     (tmp_path / f"{STORE_PREFIX}{os.geteuid()}-deadbeef").mkdir()
-    (tmp_path / f"{STORE_PREFIX}{os.geteuid()}-deadbeef" / "lock").touch()
+    (tmp_path / f"{STORE_PREFIX}{os.geteuid()}-deadbeef" / "lock").write_bytes(MARK)
     (tmp_path / "other").mkdir()
     before = sorted(tmp_path.rglob("*"))
     sweep([str(tmp_path), str(tmp_path / "absent"), str(tmp_path / f"{mine}file")])
@@ -566,12 +566,13 @@ def test_sweep_does_not_follow_links_inside_a_dead_store(tmp_path: Path) -> None
     outside.mkdir()
     (outside / "precious").touch()
     dead = tmp_path / f"{STORE_PREFIX}{os.geteuid()}.dead"
-    (dead / "lib").mkdir(parents=True, mode=0o700)
-    (dead / "lock").touch()
+    for directory in (dead, dead / "lib"):
+        directory.mkdir(mode=0o700)
+    (dead / "lock").write_bytes(MARK)
     (dead / "lib" / "file").symlink_to(outside / "precious")
     (dead / "lib" / "directory").symlink_to(outside)
     sweep([str(tmp_path)])
-    assert (outside / "precious").exists()
+    assert (outside / "precious").exists() and not dead.exists()
 
 
 @pytest.mark.parametrize("function", ["rename", "unlink", "rmdir"])

@@ -14,7 +14,12 @@ from tests.conftest import environment_with
 SECONDS = 120
 # Becomes a command behind a filter of system calls.
 CONFINED = Path(__file__).with_name("confined.py")
-NOT_USED = "mpiimport: the image is not used: "
+NOT_USED = "mpiimport: the snapshot is not used: "
+
+
+def reach(said: str) -> str:
+    """Return the line that says how far a snapshot reaches, of what was said when it was made."""
+    return said.splitlines()[1]
 
 
 class Warm:
@@ -40,6 +45,10 @@ class Warm:
         path = self.modules / f"{name}.py"
         path.write_text(text)
         return path
+
+    def install(self) -> None:
+        """Have the modules count as installed. Else they are own code, which the user may edit between two jobs."""
+        (self.modules / "modules-1.dist-info").mkdir()
 
     def environment(self, **changes: str) -> dict[str, str]:
         return clean_environment(**{"PYTHONPATH": str(self.modules), **changes})
@@ -88,6 +97,14 @@ class Warm:
 @pytest.fixture
 def warm(prefix: Path, tmp_path: Path) -> Warm:
     return Warm(prefix, tmp_path)
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> None:
+    """Modules of ``warm`` are those of an installed package, and not the user's own."""
+    metadata = tmp_path / "modules" / "modules-1.dist-info" / "METADATA"
+    metadata.parent.mkdir(parents=True)
+    metadata.write_text("Metadata-Version: 2.1\nName: modules\nVersion: 1\n")
 
 
 @pytest.fixture

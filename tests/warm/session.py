@@ -75,8 +75,8 @@ class Session:
         return place
 
     def images(self, name: str = IMAGE) -> list[Path]:
-        """The images that a program leads to, or why there is none."""
-        return sorted(found.resolve() for found in (self.place() / PROGRAMS).glob(f"*/{name}"))
+        """The images that a program leads to, or why there is none; each once, whatever leads to it."""
+        return sorted({found.resolve() for found in (self.place() / PROGRAMS).glob(f"*/{name}")})
 
     def refusals(self) -> list[str]:
         return [path.read_text() for path in self.images(REFUSED)]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import SERVED, but_everyday, interpreter
 
-from .conftest import Warm
+from .conftest import Warm, reach
 
 # More than one page of callbacks has.
 SCRIPT = """
@@ -26,6 +26,7 @@ print([link for link in links if "files" in sys.argv and os.path.islink(link) an
 def test_an_image_holds_ctypes(version: str, prefix: Path, tmp_path: Path) -> None:
     warm = Warm(prefix, tmp_path, str(interpreter(version)))
     script = warm.script(SCRIPT)
-    assert "left out" not in warm.bake(script)
+    # libffi of some versions asks for the machine when it makes the first callback.
+    assert reach(warm.bake(script)).startswith(("it ends before line 7", "it ends before line 8"))
     assert warm.start_warm(script) == warm.plain(script)
     assert warm.start_warm(script, "files").stdout.endswith("\n[]\n")

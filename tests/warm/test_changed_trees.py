@@ -1,11 +1,14 @@
 """A tree that changes while a session keeps images of it: no process has a part from before and one from after."""
 
 import compileall
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import Mpi, run
+from mpiimport.runtime.store.kept_store import uses
 from tests.conftest import settle
 
 from .conftest import Warm
@@ -30,6 +33,7 @@ class Tree(Session):
 @pytest.fixture
 def tree(warm: Warm, prefix: Path, tmp_path: Path) -> Tree:
     tree = Tree(prefix, warm, tmp_path)
+    warm.install()
     tree.change("one")
     return tree
 
@@ -71,18 +75,18 @@ def test_a_launch_that_has_looked_uses_no_stale_image(tree: Tree, mpich: Mpi) ->
     command = [str(Path(tree.door).with_name("mpiimport")), "run", "--", *mpich.command(2), tree.door, script]
     environment = tree.environment(**TRUSTED)
     warm = run(command, environment, 120, tree.directory)
-    assert (warm.lines(), warm.stderr) == (["one one"] * 2, "")
-    assert tree.images()[0].with_name("lock").stat().st_size == 2, "the image was used"
+    assert (warm.lines(), warm.stderr) == (["one one"] * 2, "mpiimport: from a snapshot\n")
+    assert uses(str(tree.images()[0].parent)) == 2, "the image was used"
     tree.change("another")
     outcome = run(command, environment, 120, tree.directory)
     assert outcome.lines() == ["another another"] * 2
     assert outcome.stderr.count("has changed since the store of") == 1
-    assert "the image is not used: the tree has changed" in outcome.stderr
+    assert "the snapshot is not used: the tree has changed" in outcome.stderr
 
 
 def test_a_process_with_modules_of_before_and_of_now_says_so(tree: Tree) -> None:
     """What nothing foresees is not in the store of a session, and comes from the tree."""
-    late = "import pack.core\nimport importlib\nlate = importlib.import_module('pack.' + 'late')"
+    late = "import pack.core\nimport importlib\nprint(end='')\nlate = importlib.import_module('pack.' + 'late')"
     script = tree.warm.script(f"{late}\nprint(pack.core.VALUE, late.VALUE)")
     tree.begin(script)
     assert tree.start_warm(script).stdout == "one one\n"
@@ -92,3 +96,17 @@ def test_a_process_with_modules_of_before_and_of_now_says_so(tree: Tree) -> None
         assert outcome.stdout == "one another\n"
         assert outcome.stderr.count("has changed since its store was filled") == 1, outcome
         assert "late.py" in outcome.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can have another view of the file system")
+def test_what_an_earlier_task_has_begun_is_no_part_of_a_session(tree: Tree, tmp_path: Path) -> None:
+    """The process that a task has left behind sees what was mounted then."""
+    script = tree.warm.script(TEXT)
+    shutil.copytree(tree.warm.modules / "pack", tmp_path / "old")
+    tree.change("another")
+    settle(*(tmp_path / "old").rglob("*"))
+    mounted = ("unshare", "-m", "sh", "-c", f'mount --bind {tmp_path}/old {tree.warm.modules}/pack && exec "$@"', "sh")
+    assert tree.start(script, before=mounted, MPIIMPORT_KEEP="auto").stdout == "one one\n"
+    tree.begin(script)
+    assert tree.start_warm(script).stdout == "another another\n"
+    assert tree.start(script, MPIIMPORT_WARM="0").stdout == "another another\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mpiimport.warm.image_format import BEFORE, CHECKSUM_AT, HEADER, MACHINE, MEMORY, SECTIONS, THREAD
-from mpiimport.warm.making import load_extension
+from mpiimport.snapshot.image_format import BEFORE, CHECKSUM_AT, HEADER, MACHINE, MEMORY, SECTIONS, THREAD
+from mpiimport.snapshot.loading import load_extension
 
 from .conftest import NOT_USED, Warm
 
@@ -75,7 +75,7 @@ def edited(warm: Warm, prefix: Path, number: int, value: int) -> None:
     tables = bytearray(whole[: HEADER.unpack(whole[: HEADER.size])[4]])
     struct.pack_into("<Q", tables, 8 * number, value)
     struct.pack_into("<Q", tables, CHECKSUM_AT, 0)
-    extension = load_extension(str(prefix / "lib/mpiimport/warm/freeze.so"))
+    extension = load_extension(str(prefix / "lib/mpiimport/snapshot/freeze.so"))
     struct.pack_into("<Q", tables, CHECKSUM_AT, extension.digest(bytes(tables)))
     warm.image.write_bytes(bytes(tables) + whole[len(tables) :])
 
@@ -112,9 +112,9 @@ def test_swapped_for_the_image_of_another_program(warm: Warm, script: str) -> No
     other = warm.script("import decimal, argparse\nprint(decimal.Decimal(1))", "other.py")
     kept = warm.image.read_bytes()
     warm.bake(other)
-    assert warm.start_fresh("begins with other imports", script).stdout == "[1]\n"
+    assert warm.start_fresh("begins with other statements", script).stdout == "[1]\n"
     warm.image.write_bytes(kept)
-    assert warm.start_fresh("begins with other imports", other).stdout == "1\n"
+    assert warm.start_fresh("begins with other statements", other).stdout == "1\n"
 
 
 def test_that_others_can_write_to(warm: Warm, script: str) -> None:

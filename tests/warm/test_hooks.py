@@ -1,4 +1,4 @@
-"""before_image, after_start and at_image: what programs and modules say about their own image."""
+"""register_before_snapshot, register_after_restore and here: what programs and modules say about their own image."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,21 +9,21 @@ import mpiimport
 from lab.ranks import run
 from tests.conftest import but_everyday
 
-from .conftest import Warm, interpreters
+from .conftest import Warm, interpreters, reach
 
-USING = "from mpiimport import warm\n"
+USING = "from mpiimport import snapshot\n"
 
 
 @pytest.fixture(autouse=True)
-def importable(tmp_path: Path) -> None:
+def importable(tmp_path: Path, installed: None) -> None:
     """mpiimport is on the program's search path, as its wheel has it."""
     modules = tmp_path / "modules"
-    modules.mkdir()
     (modules / "mpiimport").symlink_to(Path(mpiimport.__file__).parent)
 
 
 def test_plainly_they_do_nothing(warm: Warm) -> None:
-    text = "@warm.before_image\ndef b(): print('before')\n@warm.after_start\ndef a(): print('after')\nwarm.at_image()"
+    before = "@snapshot.register_before_snapshot\ndef b(): print('before')\n"
+    text = f"{before}@snapshot.register_after_restore\ndef a(): print('after')\nsnapshot.here()"
     assert warm.plain(warm.script(USING + text + "\nprint('on')")).stdout == "on\n"
 
 
@@ -34,64 +34,64 @@ def test_a_module_closes_and_opens_what_no_image_can_hold(warm: Warm) -> None:
         f"{USING}FILE = open('/dev/null')\nCALLS = []\n"
         "def close():\n    FILE.close()\n    CALLS.append('close')\n"
         "def reopen():\n    global FILE\n    FILE = open('/dev/null')\n    CALLS.append('open')\n"
-        "warm.before_image(close)\nwarm.before_image(lambda: CALLS.append('first'))\n"
-        "warm.after_start(reopen)\nwarm.after_start(lambda: CALLS.append('last'))",
+        "snapshot.register_before_snapshot(close)\nsnapshot.register_before_snapshot(lambda: CALLS.append('first'))\n"
+        "snapshot.register_after_restore(reopen)\nsnapshot.register_after_restore(lambda: CALLS.append('last'))",
     )
     script = warm.script("import plant\nprint(plant.FILE.closed, plant.CALLS)")
-    assert "left out" not in warm.bake(script)
+    assert "it prints" in reach(warm.bake(script))
     assert warm.start_warm(script).stdout == "False ['first', 'close', 'open', 'last']\n"
     assert warm.plain(script).stdout == "False []\n"
 
 
-TOKEN = (
-    "import os\nfrom mpiimport import warm\ndef draw():\n    global TOKEN\n    TOKEN = os.urandom(8).hex()\ndraw()\n"
-)
+TOKEN = f"import os\n{USING}"
+TOKEN += "def draw():\n    global TOKEN\n    TOKEN = os.urandom(8).hex()\ndraw()\n"
 
 
 def test_what_a_module_renews_is_new(warm: Warm) -> None:
-    warm.module("plant", TOKEN + "warm.after_start(draw, renews=['TOKEN'])")
+    warm.module("plant", TOKEN + "snapshot.register_after_restore(draw, renews=['TOKEN'])")
     script = warm.script("import plant\nprint(plant.TOKEN)")
-    assert "left out" not in warm.bake(script)
+    assert "it prints" in reach(warm.bake(script))
     assert warm.start_warm(script).stdout != warm.start_warm(script).stdout
 
 
-SAID_ONLY = "warm.after_start(lambda: None, renews=['TOKEN'])"
+SAID_ONLY = "snapshot.register_after_restore(lambda: None, renews=['TOKEN'])"
 
 
 @pytest.mark.parametrize(
     "text",
     but_everyday(
         [
-            "warm.after_start(draw)",
-            "warm.after_start(draw, renews=['OTHER'])",
+            "snapshot.register_after_restore(draw)",
+            "snapshot.register_after_restore(draw, renews=['OTHER'])",
             SAID_ONLY,
-            "warm.after_start(draw, renews=['TOKEN'])\nOTHER = os.urandom(8)",
-            "warm.after_start(draw, renews=['TOKEN'])\nOTHER = os.getpid()",
+            "snapshot.register_after_restore(draw, renews=['TOKEN'])\nOTHER = os.urandom(8)",
+            "snapshot.register_after_restore(draw, renews=['TOKEN'])\nOTHER = os.getpid()",
         ],
         {SAID_ONLY},
     ),
 )
-def test_what_a_module_only_says_to_renew_leaves_it_out(warm: Warm, text: str) -> None:
+def test_what_a_module_only_says_to_renew_ends_the_begin(warm: Warm, text: str) -> None:
     warm.module("plant", TOKEN + text)
-    assert "left out plant: " in warm.bake(warm.script("import plant, json\nprint(plant.TOKEN)"))
+    said = warm.bake(warm.script("import json\nimport plant\nprint(plant.TOKEN)"))
+    assert "it ends before line 2, `import plant`: " in reach(said)
 
 
 @pytest.mark.full
 def test_what_is_done_for_the_image_is_looked_at_too(warm: Warm) -> None:
-    warm.module("plant", f"import os\n{USING}V = []\nwarm.before_image(lambda: V.append(os.getpid()))")
-    assert "left out plant: " in warm.bake(warm.script("import plant, json"))
+    warm.module("plant", f"import os\n{USING}V = []\nsnapshot.register_before_snapshot(lambda: V.append(os.getpid()))")
+    assert "`import plant`: " in reach(warm.bake(warm.script("import json\nimport plant")))
 
 
 @pytest.mark.full
 def test_a_function_that_fails_before_the_image_refuses_it(warm: Warm) -> None:
-    warm.module("plant", f"{USING}warm.before_image(lambda: 1 / 0)")
+    warm.module("plant", f"{USING}snapshot.register_before_snapshot(lambda: 1 / 0)")
     outcome = warm.try_to_bake(warm.script("import plant, json"))
     assert outcome.status == 1 and "ZeroDivisionError" in outcome.stderr and not warm.image.exists()
 
 
 @pytest.mark.full
 def test_a_function_that_fails_after_a_start_starts_plainly(warm: Warm) -> None:
-    warm.module("plant", f"import os\n{USING}warm.after_start(lambda: os.stat('x'))")
+    warm.module("plant", f"import os\n{USING}snapshot.register_after_restore(lambda: os.stat('x'))")
     script = warm.script("import plant, json\nprint('on')")
     (Path(script).parent.parent / "work" / "x").touch()
     warm.bake(script)
@@ -104,7 +104,7 @@ BEGIN = (
     f"{USING}"
     "class Point:\n    def __init__(self): self.x = 1\n"
     "table = {n: n ** 2 for n in range(1000)}\nwith open(os.path.dirname(os.path.abspath(__file__)) + '/data') as f:\n"
-    "    data = f.read()\npoint = Point()\nwarm.at_image()\n"
+    "    data = f.read()\npoint = Point()\nsnapshot.here()\n"
 )
 REST = (
     "'no docstring'\ndef f(x: Unknown) -> Nowhere: return table[x]\n"
@@ -122,7 +122,7 @@ def with_data(warm: Warm, text: str) -> str:
     return script
 
 
-def test_a_script_goes_on_from_at_image(warm: Warm) -> None:
+def test_a_script_goes_on_from_here(warm: Warm) -> None:
     script = with_data(warm, BEGIN + REST)
     warm.bake(script)
     started = warm.start_warm(script, "one")
@@ -132,7 +132,7 @@ def test_a_script_goes_on_from_at_image(warm: Warm) -> None:
 
 @pytest.mark.full
 def test_the_begin_is_not_run_again(warm: Warm) -> None:
-    slow = "import json\nfrom mpiimport import warm\nfor n in range(10 ** 6):\n    pass\nwarm.at_image()\n"
+    slow = "import json\nfrom mpiimport import snapshot\nfor n in range(10 ** 6):\n    pass\nsnapshot.here()\n"
     script = warm.script(slow + "print(n)\nimport resource\nprint(resource.getrusage(0).ru_utime)")
     warm.bake(script)
     first, seconds = warm.start_warm(script).stdout.split()
@@ -141,7 +141,7 @@ def test_the_begin_is_not_run_again(warm: Warm) -> None:
 
 
 @pytest.mark.full
-def test_errors_behind_at_image_have_their_lines(warm: Warm) -> None:
+def test_errors_behind_here_have_their_lines(warm: Warm) -> None:
     script = with_data(warm, BEGIN + "def f():\n    raise ValueError(data)\nf()")
     warm.bake(script)
     assert warm.start_warm(script) == warm.plain(script)
@@ -150,7 +150,7 @@ def test_errors_behind_at_image_have_their_lines(warm: Warm) -> None:
 @pytest.mark.parametrize("question", ["os.path.exists(FILE)", "configparser.ConfigParser().read(FILE)"])
 def test_a_file_that_comes_beside_the_script_starts_plainly(warm: Warm, question: str) -> None:
     file = "FILE = os.path.dirname(os.path.abspath(__file__)) + '/settings.ini'"
-    script = warm.script(f"import os, configparser\n{USING}{file}\nx = {question}\nwarm.at_image()\nprint(bool(x))")
+    script = warm.script(f"import os, configparser\n{USING}{file}\nx = {question}\nsnapshot.here()\nprint(bool(x))")
     warm.bake(script)
     assert warm.start_warm(script).stdout == "False\n"
     warm.script("", "settings.ini")
@@ -170,7 +170,7 @@ def test_another_begin_file_or_place_starts_plainly(warm: Warm) -> None:
     copy = directory.parent / "work" / "app.py"
     for name in ("app.py", "data", "beside.py"):
         copy.with_name(name).write_text((directory / name).read_text())
-    assert warm.start_fresh("which has run to at_image()", str(copy)).stdout == "9\n"
+    assert warm.start_fresh("which has run to its cut", str(copy)).stdout == "9\n"
     warm.script(BEGIN.replace("1000", "2000") + "print(len(table))")
     assert warm.start_fresh("begins with other statements", script).stdout == "2000\n"
     warm.script(BEGIN + "print(data)")
@@ -178,38 +178,37 @@ def test_another_begin_file_or_place_starts_plainly(warm: Warm) -> None:
     assert warm.start_fresh("has changed", script).stdout == "changed\n"
 
 
-# What a script does, and why it has no image.
-REFUSED = {
-    "x = os.getpid()": "the script: it asks for a process number",
-    "import random\nx = random.random()": "the script: it looks at random numbers",
-    "import random\nx = [*range(9)]\nrandom.shuffle(x)": "the script: it looks at random numbers",
-    "import random\nmine = random.Random()\nx = mine.random() > 2": "the script: it looks at random numbers",
-    "import numpy\nx = numpy.random.rand() > 2": "the script: it looks at random numbers",
-    "import numpy\nmine = numpy.random.default_rng()\nx = mine.random() > 2": "the script: it asks for entropy",
-    "x = sys.argv[1:]": "the script: it looks at the command line",
-    "x = sys.stdin.read()": "the script: it asks for input",
-    "print('hello')": "the script: it asks for output",
-    "f = open('/dev/null')": "left a file open",
-    "import threading, time\nthreading.Thread(target=time.sleep, args=(3,)).start()": "the script: ",
-    "import subprocess\nsubprocess.run(['true'])": "the script: it asks for ",
-    "from mpi4py import MPI": "belongs to MPI",
-    "import time\nx = time.time()": "the script: it asks for the time",
-    "x = os.listdir('.')": "the script: it asks for the current directory",
-    "import plant": "plant: it asks for a process number",
-    "sys.exit(3)": "the script does not come to at_image(): SystemExit: 3",
+# What a script does, and why its begin ends before that.
+BLOCKERS = {
+    "x = os.getpid()": "it asks for a process number",
+    "import random\nx = random.random()": "it looks at random numbers",
+    "import random\nx = [*range(9)]\nrandom.shuffle(x)": "it looks at random numbers",
+    "import random\nmine = random.Random()\nx = mine.random() > 2": "it looks at random numbers",
+    "import numpy\nx = numpy.random.rand() > 2": "it looks at random numbers",
+    "import numpy\nmine = numpy.random.default_rng()\nx = mine.random() > 2": "it asks for entropy",
+    "x = sys.argv[1:]": "it looks at the command line",
+    "x = os.environ.get('SLURM_PROCID') == '0'": "it looks at the variable SLURM_PROCID",
+    "x = sys.stdin.read()": "it asks for input",
+    "sys.stdout.write('hello')": "it asks for output",
+    "f = open('/dev/null')": "a file was left open: /dev/null",
+    "import threading, time\nthreading.Thread(target=time.sleep, args=(3,)).start()": "it asks for a thread",
+    "import subprocess\nsubprocess.run(['true'])": "it asks for ",
+    "import time\nx = time.time()": "it asks for the time",
+    "x = os.listdir('.')": "it asks for the current directory",
+    "import plant": "plant asks for a process number",
+    "sys.exit(3)": "it raises SystemExit: 3",
     "raise ImportError(\"No module named 'mpiimport'\")": "wheel in this Python, or begin with PYTHONPATH=/",
-    "1 / 0": "the script does not come to at_image(): ZeroDivisionError",
-    "import numpy\nnumpy.random.seed(3)": "has seeded the generator",
+    "1 / 0": "it raises ZeroDivisionError: division by zero",
+    "import numpy\nnumpy.random.seed(3)": "it seeds the generator of numpy.random.mtrand",
 }
 EVERYDAY = {"x = sys.argv[1:]", "import plant", "import random\nx = [*range(9)]\nrandom.shuffle(x)"}
+EVERYDAY |= {"f = open('/dev/null')", "1 / 0"}
 
 
-@pytest.mark.parametrize("text", but_everyday(REFUSED, EVERYDAY))
-def test_what_may_not_come_before_at_image(warm: Warm, text: str) -> None:
-    script = with_data(warm, f"import os, sys\n{USING}{text}\nwarm.at_image()\nprint(1)")
-    outcome = warm.try_to_bake(script)
-    assert outcome.status == 1 and REFUSED[text] in outcome.stderr, outcome
-    assert not warm.image.exists()
+@pytest.mark.parametrize("text", but_everyday(BLOCKERS, EVERYDAY))
+def test_what_ends_the_begin_before_here(warm: Warm, text: str) -> None:
+    said = reach(warm.bake(with_data(warm, f"import os, sys\n{USING}{text}\nsnapshot.here()\nprint(1)")))
+    assert f", `{text.splitlines()[-1]}`: " in said and BLOCKERS[text] in said
 
 
 @pytest.mark.full
@@ -217,7 +216,7 @@ def test_generators_of_the_script_are_its_processs_own(warm: Warm) -> None:
     """One with a seed goes on where it was."""
     script = warm.script(
         f"import numpy, random\n{USING}own = numpy.random.default_rng()\nseeded = random.Random(3)\nseeded.random()\n"
-        "a = numpy.ones((200, 200)) @ numpy.ones((200, 200))\nwarm.at_image()\n"
+        "a = numpy.ones((200, 200)) @ numpy.ones((200, 200))\nsnapshot.here()\n"
         "print(own.random())\nprint(seeded.random(), a.sum(), (a @ a).sum())"
     )
     warm.bake(script)
@@ -230,7 +229,7 @@ def test_generators_of_the_script_are_its_processs_own(warm: Warm) -> None:
 
 @pytest.mark.full
 def test_a_variable_that_the_script_reads_is_in_the_key(warm: Warm) -> None:
-    script = warm.script(f"import os\n{USING}size = os.environ.get('SIZE', '1')\nwarm.at_image()\nprint(size)")
+    script = warm.script(f"import os\n{USING}size = os.environ.get('SIZE', '1')\nsnapshot.here()\nprint(size)")
     warm.bake(script)
     assert warm.start_warm(script).stdout == "1\n"
     assert warm.start_fresh("SIZE", script, SIZE="2").stdout == "2\n"
@@ -239,7 +238,7 @@ def test_a_variable_that_the_script_reads_is_in_the_key(warm: Warm) -> None:
 @pytest.mark.full
 def test_children_that_spawn_do_as_plainly(warm: Warm) -> None:
     script = warm.script(
-        f"import multiprocessing\n{USING}def double(x): return 2 * x\nwarm.at_image()\n"
+        f"import multiprocessing\n{USING}def double(x): return 2 * x\nsnapshot.here()\n"
         "if __name__ == '__main__':\n    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
         "        print(pool.map(double, [1, 2]))"
     )
@@ -249,7 +248,7 @@ def test_children_that_spawn_do_as_plainly(warm: Warm) -> None:
 
 @pytest.mark.full
 def test_it_is_the_same_from_another_directory(warm: Warm) -> None:
-    script = warm.script(f"import json, os\n{USING}warm.at_image()\nprint(os.path.basename(os.getcwd()), __file__)")
+    script = warm.script(f"import json, os\n{USING}snapshot.here()\nprint(os.path.basename(os.getcwd()), __file__)")
     warm.bake(script)
     command = ["sh", "-c", 'cd "$1"; shift; exec "$@"', "sh", str(Path(script).parent)]
     started = run([*command, warm.starter, str(warm.image), "app.py"], warm.environment(), 60)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from lab.ranks import Outcome, run
+from mpiimport.runtime.store.kept_store import uses
 
 from .conftest import Warm
 from .session import Session
@@ -20,6 +21,7 @@ class Shown:
 def test_what_an_image_was_made_for_and_whether_it_fits(warm: Warm, prefix: Path, tmp_path: Path) -> None:
     shown = Shown(warm, prefix, tmp_path)
     assert shown.show().status == 1
+    warm.install()
     module = warm.module("plant", "import os\nVALUE = os.environ.get('PLANTED')")
     script = warm.script("import plant\nprint(plant.VALUE)")
     shown.session.begin(script, PLANTED="a\nb")
@@ -31,7 +33,7 @@ def test_what_an_image_was_made_for_and_whether_it_fits(warm: Warm, prefix: Path
     assert "  no PYTHONHOME" in rest
     assert "  no other LD_*" in rest
     (image,) = shown.session.images()
-    assert not (image.parent / "lock").read_bytes(), "a look is no use"
+    assert uses(str(image.parent)) == 0, "a look is no use"
     reason = shown.show().stdout.splitlines()[0]
     assert reason.endswith("it was made with another value of the variable PLANTED")
     module.write_text("VALUE = 2")

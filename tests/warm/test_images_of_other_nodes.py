@@ -15,7 +15,7 @@ LOOK = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from mpiimport.warm.fitting import why_not_here
+from mpiimport.snapshot.fitting import why_not_here
 print(why_not_here(Path(sys.argv[2]), sys.argv[3:]))
 """
 
@@ -26,9 +26,10 @@ def kept(warm: Warm, prefix: Path, tmp_path: Path) -> "Kept":
 
 
 class Kept:
-    """The image of a program that imports a module of its own, which lies on a disk of this node."""
+    """The image of a program that imports a module of the user's, which lies on a disk of this node."""
 
     def __init__(self, session: Session, warm: Warm, prefix: Path) -> None:
+        warm.install()
         self.module = warm.modules / "of_mine.py"
         self.module.write_text("value = 1\n")
         self.script = warm.script("import json, of_mine\nprint(of_mine.value)")

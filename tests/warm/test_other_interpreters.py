@@ -55,7 +55,7 @@ def same(outcome: Outcome, plain: Outcome) -> None:
     assert plain.stdout.count("\n") == 2, plain
 
 
-@pytest.mark.parametrize("here", ["", "def at_image(): pass\nat_image()"], ids=["imports", "a begin that was run"])
+@pytest.mark.parametrize("here", ["", "def here(): pass\nhere()"], ids=["imports", "a begin that was run"])
 @pytest.mark.parametrize("version", but_everyday(SERVED, ("3.10", "3.12", "3.13", "3.15")))
 def test_one_of_a_warm_process(version: str, here: str, prefix: Path, tmp_path: Path) -> None:
     warm, script = with_script(prefix, tmp_path, version, here)
@@ -68,7 +68,8 @@ def test_one_of_a_warm_module(version: str, prefix: Path, tmp_path: Path) -> Non
     warm, _ = with_script(prefix, tmp_path, version)
     in_a_package(warm)
     words = ("-m", "package.app")
-    assert run([*warm.bake_command(words[0]), *words[1:]], warm.environment(), 120).status == 0
+    bake = [*warm.bake_command(words[0]), *words[1:]]
+    assert run(bake, warm.environment(), 120, tmp_path / "work").status == 0
     outcome, plain = warm.start_warm(*words, "a"), warm.plain(*words, "a")
     assert (outcome.stdout, outcome.stderr) == (plain.stdout, plain.stderr)
 

@@ -24,6 +24,7 @@ from .test_hooks import USING
 from .test_same_outcome import EVERYDAY, IMPORTS, NUMPY, PROGRAMS
 
 PLANT = "import os\nVALUE = os.environ.get('PLANTED', 'none')\n"
+LEFT = "LEFT = os.open('/etc/passwd', os.O_RDONLY)\n"
 TEXT = "import json, plant\nprint(plant.VALUE)"
 IS_WARM = "os.readlink('/proc/self/exe').endswith('mpiimport-warm')"
 NONE = "none is kept for this program"
@@ -40,6 +41,7 @@ def begun(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     """One session that tests share, whose program has an image."""
     directory = tmp_path_factory.mktemp("session")
     session = Session(prefix, Warm(prefix, directory), directory)
+    session.warm.install()
     session.warm.module("plant", PLANT)
     session.begin(session.warm.script(TEXT))
     return session
@@ -106,9 +108,11 @@ def test_versions_of_python(version: str, prefix: Path, tmp_path: Path) -> None:
     assert len(set(drawn)) == len(drawn) == 8
 
 
-def test_what_imports_print_is_not_printed_when_a_session_starts(session: Session) -> None:
+def test_what_imports_print_each_process_prints_and_nothing_that_begins_a_session(session: Session) -> None:
     session.warm.module("loud", "print('imported')")
-    assert "a warm image" in session.begin(session.warm.script("import json, loud"))
+    script = session.warm.script("import json\nimport loud")
+    session.begin(script)
+    assert session.start_warm(script).stdout == "imported\n"
 
 
 @pytest.mark.full
@@ -117,7 +121,7 @@ def test_numpy_and_scipy_from_one_file_of_the_node(session: Session) -> None:
     mapped = "\nprint({line.split()[-1] for line in open('/proc/self/maps') if '/' in line}, flush=True)"
     script = session.warm.script(NUMPY + mapped)
     said = session.begin(script)
-    assert "a warm image of script" in said and "modules" in said
+    assert "a snapshot of script" in said and "modules" in said
     plain, started = session.warm.plain(script), session.start_warm(script)
     assert started.stdout.splitlines()[:2] == plain.stdout.splitlines()[:2]
     (image,) = session.images()
@@ -129,6 +133,7 @@ def test_numpy_and_scipy_from_one_file_of_the_node(session: Session) -> None:
 
 
 def test_within_a_session_the_tree_is_taken_to_be_as_it_was_and_elsewhere_looked_at(session: Session) -> None:
+    session.warm.install()
     module = session.warm.module("plant", PLANT)
     script = write(session)
     session.begin(script)
@@ -141,6 +146,16 @@ def test_within_a_session_the_tree_is_taken_to_be_as_it_was_and_elsewhere_looked
     # Even where it is gone.
     module.unlink()
     assert session.start_warm(script).stdout == "none\n"
+
+
+def test_own_code_that_has_changed_is_executed_behind_the_base(session: Session) -> None:
+    module = session.warm.module("plant", PLANT)
+    script = write(session)
+    session.begin(script)
+    assert session.start_warm(script).stdout == "none\n"
+    module.write_text(PLANT + "VALUE = 'changed'\n")
+    started = session.start_warm(script, MPIIMPORT_KEEP="auto")
+    assert (started.stdout, started.stderr) == ("changed\n", "")
 
 
 @pytest.mark.full
@@ -161,7 +176,7 @@ def test_the_rest_of_the_key_is_compared_within_a_session_too(kept: Session) -> 
     assert kept.start_fresh("PLANTED", script, PLANTED="set").stdout == "set\n"
     kept.start_fresh("OMP_*", script, OMP_NUM_THREADS="1")
     write(kept, "import json, re, plant\nprint(plant.VALUE)")
-    assert kept.start_fresh("begins with other imports", script).stdout == "none\n"
+    assert kept.start_fresh("begins with other statements", script).stdout == "none\n"
     write(kept)
     beside = Path(kept.warm.script("VALUE = 'beside'", "plant.py"))
     assert kept.start_fresh("has another plant", script).stdout == "beside\n"
@@ -178,7 +193,7 @@ def test_a_program_that_has_none(kept: Session) -> None:
 
 @pytest.mark.parametrize(
     "switch",
-    ["MPIIMPORT=0", "MPIIMPORT_DEBUG=1", "MPIIMPORT_RECORD={}", "MPIIMPORT_WARM=0", "MPIIMPORT_VERBOSE=1"],
+    ["MPIIMPORT=0", "MPIIMPORT_DEBUG=1", "MPIIMPORT_RECORD={}", "MPIIMPORT_WARM=0"],
 )
 def test_what_asks_for_another_start_wins(kept: Session, switch: str, tmp_path: Path) -> None:
     name, _, value = switch.partition("=")
@@ -191,7 +206,8 @@ def test_what_asks_for_another_start_wins(kept: Session, switch: str, tmp_path: 
 
 def test_an_unbuffered_program_keeps_its_option_where_a_start_turns_back(session: Session) -> None:
     """The image is of a program with -u; a function of its own fails when the memory is mapped already."""
-    session.warm.module("plant", f"import os\n{USING}warm.after_start(lambda: os.stat('there'))")
+    session.warm.install()
+    session.warm.module("plant", f"import os\n{USING}snapshot.register_after_restore(lambda: os.stat('there'))")
     (session.warm.modules / "mpiimport").symlink_to(Path(mpiimport.__file__).parent)
     (session.directory / "there").touch()
     shown = f"print({IS_WARM}, sys.stdout.write_through, sys.orig_argv[1:])"
@@ -209,7 +225,7 @@ def test_only_rank_0_says_it(kept: Session) -> None:
     script = write(kept)
     assert kept.start(script, PLANTED="set", PMI_RANK="1").stderr == ""
     fresh = kept.start(script, PLANTED="set", PMI_RANK="0", PMI_SIZE="1", MPI_LOCALNRANKS="1")
-    assert fresh.stderr.startswith("mpiimport: the image is not used: ")
+    assert fresh.stderr.startswith("mpiimport: the snapshot is not used: ")
 
 
 @pytest.mark.parametrize("at", [0.0, 0.01, 0.5, 0.999])
@@ -220,7 +236,7 @@ def test_an_image_that_somebody_has_written_to(kept: Session, at: float) -> None
         byte = stream.read(1)
         stream.seek(-1, os.SEEK_CUR)
         stream.write(bytes([byte[0] ^ 1]))
-    assert kept.start_fresh("mpiimport: the image is not used", script).stdout == "none\n"
+    assert kept.start_fresh("mpiimport: the snapshot is not used", script).stdout == "none\n"
 
 
 def test_a_process_that_may_write_no_file_starts(kept: Session) -> None:
@@ -238,7 +254,7 @@ def test_an_image_that_is_cut_or_gone(kept: Session) -> None:
     assert kept.start_fresh("it is being removed", script).stdout == "none\n"
     (image.parent / "hidden").rename(lock)
     image.unlink()
-    assert kept.start_fresh(NONE, script).stdout == "none\n"
+    assert kept.start_fresh("cannot be opened", script).stdout == "none\n"
     image.touch()
 
 
@@ -294,6 +310,10 @@ def test_status_and_stop(session: Session) -> None:
     lines = session.call("status").stdout.splitlines()
     (line,) = [line for line in lines if "warm image" in line]
     assert script in line and "no process so far" in line and " MiB, filled " in line
+    limited = ("bash", "-c", 'ulimit -Ss 4096; exec "$@"', "bash")
+    session.start_fresh("limit of the stack", script, before=limited)
+    (line,) = [line for line in session.call("status").stdout.splitlines() if "warm image" in line]
+    assert "no process so far" in line, "what is refused uses none"
     write(session, "import json\nprint(flush=True)\nimport time; time.sleep(1000)")
     command = [session.door, script]
     process = subprocess.Popen(
@@ -316,23 +336,30 @@ def test_status_and_stop(session: Session) -> None:
 
 
 def test_why_there_is_no_image(session: Session) -> None:
-    session.warm.module("plant", "import os\nLEFT = os.open('/etc/passwd', os.O_RDONLY)")
-    script = write(session, "import json, plant\nprint(1)")
+    session.warm.install()
+    session.warm.module("plant", PLANT + LEFT)
+    script = write(session, "import plant, json\nprint(1)")
     begun = session.try_to_begin(script)
-    assert begun.status == 1 and "no warm image is kept: " in begun.stderr, begun
-    assert "left a file open" in "".join(session.refusals())
+    assert begun.status == 1 and "no warm image is kept: no statement can be in a snapshot: line 1, " in begun.stderr
+    assert "a file was left open: /etc/passwd" in "".join(session.refusals())
     assert f"script {script}: no warm image: " in session.call("status").stdout
-    assert session.start_fresh("left a file open", script).stdout == "1\n"
-    session.warm.module("plant", PLANT + "TOKEN = os.urandom(8)")
-    assert "1 left to the ranks" in session.begin(script)
+    assert session.start_fresh("a file was left open", script).stdout == "1\n"
+    for name in ("first", "second"):
+        session.warm.module(name, "")
+    write(session, "import json\nimport plant\nimport first, second\nprint(1)")
+    ends = (
+        "it ends before line 2, `import plant`: a file was left open: /etc/passwd; 2 more modules would be in it "
+        "if that statement came behind their imports"
+    )
+    assert ends in session.begin(script)
     assert session.start_warm(script).stdout == "1\n"
     assert session.images(REFUSED) == []
-    assert "    not in it: plant: it asks for entropy\n" in session.call("status").stdout
+    assert f"    {ends}\n" in session.call("status").stdout
 
 
 @pytest.mark.full
 def test_images_keep_to_the_bounds_of_stores(session: Session) -> None:
-    first, second = (session.warm.script("import json\nprint(1)", name) for name in ("first.py", "second.py"))
+    first, second = (session.warm.script(f"import {name}\nprint(1)", f"with_{name}.py") for name in ("decimal", "csv"))
     refused = session.try_to_begin(first, MPIIMPORT_STORE_SIZE="6MiB")
     assert refused.status == 1 and "may be taken in" in refused.stderr, refused
     for script in (first, second):
@@ -355,14 +382,15 @@ def test_sessions_that_begin_at_once_end_when_the_image_is_there(session: Sessio
     script = session.warm.script("import json\nprint(1)")
     begun = begin_at_once(session, script)
     assert [status for status, _ in begun] == [0, 0, 0], begun
-    assert any("a warm image of" in said for _, said in begun), begun
+    assert any("a snapshot of" in said for _, said in begun), begun
     assert session.start_warm(script).stdout == "1\n"
 
 
 def test_sessions_that_begin_at_once_all_hear_why_there_is_no_image(session: Session) -> None:
-    session.warm.module("plant", "import os\nLEFT = os.open('/etc/passwd', os.O_RDONLY)")
+    session.warm.install()
+    session.warm.module("plant", PLANT + LEFT)
     for status, said in begin_at_once(session, session.warm.script("import plant\nprint(1)")):
-        assert status == 1 and "no warm image is kept: " in said and "left a file open" in said
+        assert status == 1 and "no warm image is kept: " in said and "a file was left open" in said
 
 
 @as_root
@@ -419,7 +447,25 @@ def test_the_first_task_of_a_session_has_the_image_made(session: Session) -> Non
     tool = [str(Path(session.door).parent / "mpiimport"), "run", "--session", "--", *command]
     settle(session.warm.modules)
     outcome = run(tool, session.environment(MPIIMPORT_WARM="1"), 120, session.directory)
-    assert (outcome.stdout, outcome.stderr) == ("False\nTrue\n", "")
+    assert outcome.stdout == "False\nTrue\n"
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith("mpiimport: tasks: from a snapshot, plain because no store is kept for this program")
+
+
+def test_while_an_image_is_being_made_for_them_tasks_say_nothing(session: Session) -> None:
+    script = session.warm.script(f"import json, os\nprint({IS_WARM})")
+    settle(session.warm.modules)
+    tasks = [session.start(script, MPIIMPORT_KEEP="auto") for _ in range(3)]
+    assert {(task.status, task.stderr) for task in tasks} == {(0, "")}, tasks
+    wait_for(session.images, SECONDS)
+    assert session.start_warm(script, MPIIMPORT_KEEP="auto").stdout == "True\n"
+
+
+def test_what_differs_from_the_nearest_image_is_named(session: Session) -> None:
+    script = session.warm.script("import json\nprint(1)")
+    session.begin(script)
+    session.start_fresh('options of Python "", not "-u"', "-u", script)
+    session.start_fresh(f'the program "{script}", not "-m json.tool"', "-m", "json.tool", "--help")
 
 
 def test_without_a_locale(session: Session) -> None:

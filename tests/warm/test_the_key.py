@@ -18,6 +18,7 @@ TEXT = "import json, plant\nprint(plant.VALUE)"
 
 @pytest.fixture
 def script(warm: Warm) -> str:
+    warm.install()
     warm.module("plant", "import os\nVALUE = os.environ.get('PLANTED', 'none')")
     script = warm.script(TEXT)
     warm.bake(script)
@@ -40,6 +41,7 @@ def test_a_filter_of_system_calls(warm: Warm, script: str) -> None:
 
 @pytest.mark.parametrize("read", ["os.environb[b'PLANTED']", "os.environb.get(b'PLANTED', b'none')"])
 def test_a_variable_that_an_import_has_read_as_bytes(warm: Warm, read: str) -> None:
+    warm.install()
     warm.module("plant", f"import os\nVALUE = {read}.decode()")
     script = warm.script(TEXT)
     warm.bake(script, PLANTED="set")
@@ -77,15 +79,16 @@ def test_an_archive_that_begins_with_the_same_text(warm: Warm, script: str) -> N
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes a device")
 def test_a_device_that_an_import_has_not_found(warm: Warm) -> None:
+    warm.install()
     device = Path(f"/dev/mpiimport-test-{os.getpid()}")
     warm.module("plant", f"import os\nVALUE = os.path.exists('{device}'), os.path.isdir('/dev/shm')")
     script = warm.script(TEXT)
-    assert "left out" not in warm.bake(script)
+    warm.bake(script)
     assert warm.start_warm(script).stdout == "(False, True)\n"
     device.touch()
     try:
         assert warm.start_fresh("mpiimport-test", script).stdout == "(True, True)\n"
-        assert "left out plant: it asks for the machine" in warm.bake(script)
+        assert "plant asks for the machine" in warm.try_to_bake(script).stderr
     finally:
         device.unlink()
 
@@ -142,11 +145,12 @@ def test_entries_of_the_search_path_that_each_process_takes_for_its_own(warm: Wa
     assert outcome.status == 1 and f"PYTHONPATH has {why}" in outcome.stderr
 
 
-def test_a_module_imported_after_the_program_changed_its_environment_is_not_in_the_image(warm: Warm) -> None:
+def test_a_variable_that_the_program_sets_before_an_import(warm: Warm) -> None:
     warm.module("plant", "import os\nVALUE = os.environ.get('PLANTED', 'none')")
     script = warm.script("import os\nos.environ['PLANTED'] = 'by the program'\nimport plant\nprint(plant.VALUE)")
     warm.bake(script)
     assert warm.start_warm(script).stdout == "by the program\n"
+    assert warm.start(script, PLANTED="set").stdout == "by the program\n"
 
 
 def test_directories_beside_the_script_that_are_no_packages_hide_nothing(warm: Warm, script: str) -> None:
@@ -160,6 +164,7 @@ def test_directories_beside_the_script_that_are_no_packages_hide_nothing(warm: W
 
 
 def test_a_directory_beside_the_script_is_what_was_looked_for_in_vain(warm: Warm) -> None:
+    warm.install()
     warm.module(
         "plant", "try:\n    import missing\n    VALUE = 'there'\nexcept ImportError:\n    VALUE = 'not there'\n"
     )

@@ -1,13 +1,16 @@
-"""An image holds what nothing of the program comes before, and is for no other begin of a script."""
+"""What a program does before an import counts, and a snapshot is for no other begin of a script."""
 
 import os
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import run
 
-from .conftest import Warm
+from .conftest import Warm, reach
+
+pytestmark = pytest.mark.usefixtures("installed")
 
 # What a program does before an import that depends on it, and the module.
 BEFORE = {
@@ -44,19 +47,91 @@ def test_what_a_program_does_before_an_import_counts(warm: Warm, name: str) -> N
     [
         "import sys\nVALUE = '--fast' in sys.argv",
         "import os, sys\nVALUE = os.path.basename(sys.argv[0])",
-        "import sys\nVALUE = len(sys.argv)",
+        "import sys\nsys.argv = [*sys.argv[1:], 'other']\nVALUE = sys.argv[0]",
+        "import sys\nsys.argv = ['other']\nVALUE = sys.argv[0]",
+        "import sys\nVALUE = sys.argv[1::-1]",
         "import sys\nVALUE = sys.orig_argv[1:]",
-        "import sys\nVALUE = sys.modules['__main__'].__file__",
-        "import __main__\nVALUE = getattr(__main__, 'word', None)",
         "import os\nVALUE = os.getgroups()",
         "import os\nVALUE = os.getuid()",
     ],
 )
-def test_a_module_that_looks_at_the_program_or_its_user_is_left_out(warm: Warm, text: str) -> None:
+def test_a_module_that_looks_at_the_program_or_its_user_ends_the_begin(warm: Warm, text: str) -> None:
     warm.module("plant", text)
-    script = warm.script("import json, plant\nprint(plant.VALUE)")
-    assert "left out plant: " in warm.bake(script)
+    script = warm.script("import json\nimport plant\nprint(plant.VALUE)")
+    assert "it ends before line 2, `import plant`: " in reach(warm.bake(script))
     assert warm.start_warm(script, "--fast").stdout == warm.plain(script, "--fast").stdout
+
+
+# What yt does, and others that share their options with each program.
+PARSES = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--fast", action="store_true", help="be fast")
+VALUE = parser.parse_known_args(), parser.prog
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [PARSES, "import sys\nVALUE = len(sys.argv) > 1 and sys.argv[1]", "import sys\nVALUE = sys.argv[1:]"]
+)
+def test_a_module_that_looks_at_arguments_is_in_a_snapshot_for_those_alone(warm: Warm, text: str) -> None:
+    warm.module("plant", text)
+    script = warm.script("import json\nimport plant\nprint(plant.VALUE)")
+    bake = warm.bake_command(script)
+    outcome = run([*bake, "--fast", "x"], warm.environment(), 120, warm.modules)
+    assert "it prints" in reach(outcome.stdout), outcome
+    for words, says in ((["--fast", "x"], "from a snapshot"), ([], "these are others; the base is tried")):
+        started = warm.start_warm(script, *words, MPIIMPORT_VERBOSE="1")
+        assert says in started.stderr and started.stdout == warm.plain(script, *words).stdout
+
+
+def test_a_script_that_looks_at_its_arguments_ends_its_begin(warm: Warm) -> None:
+    script = warm.script("import json, sys\nVALUE = len(sys.argv)\nprint(VALUE)")
+    assert "it ends before line 2, `VALUE = len(sys.argv)`: it looks at the command line" in reach(warm.bake(script))
+    assert warm.start_warm(script, "word").stdout == "2\n"
+
+
+AWAY = ("sh", "-c", 'cd /; exec "$@"', "sh")
+
+
+@pytest.mark.parametrize("entry", ["..", ".", "../extra"])
+def test_relative_entries_of_the_search_path_are_searched_where_a_program_is_started(warm: Warm, entry: str) -> None:
+    """What is looked for beside what is there is found when it comes, and so is what is changed there."""
+    warm.module("plant", "try: import fastjson as json\nexcept ImportError: import json\nVALUE = json.__name__")
+    script = warm.script(f"import sys\nsys.path.append('{entry}')\nimport plant\nprint(plant.VALUE)")
+    directory = warm.image.parent / "work" / entry
+    if entry != "../extra":
+        (directory / "other.py").touch()
+    assert "it prints" in reach(warm.bake(script))
+    assert warm.start_warm(script).stdout == "json\n"
+    if directory.exists():
+        (directory / "more.py").touch()
+        assert warm.start_warm(script).stdout == "json\n"
+    assert warm.start_fresh("this is another directory", script, before=AWAY).stdout == "json\n"
+    directory.mkdir(exist_ok=True)
+    (directory / "fastjson.py").touch()
+    assert warm.start_fresh("", script).stdout == warm.plain(script).stdout == "fastjson\n"
+
+
+def test_a_module_that_a_relative_entry_has_is_that_of_the_current_directory(warm: Warm) -> None:
+    own = warm.image.parent / "work" / "own.py"
+    own.write_text("VALUE = 1")
+    script = warm.script("import sys\nsys.path.append('.')\nimport json, own\nprint(own.VALUE, own.__file__)")
+    assert "it prints" in reach(warm.bake(script))
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+    own.write_text("VALUE = 20")
+    assert warm.start(script).stdout == warm.plain(script).stdout
+
+
+@pytest.mark.parametrize("text", ["sys.modules['__main__'].__file__", "getattr(__import__('__main__'), 'word', None)"])
+def test_a_module_that_looks_at_the_script_is_in_a_snapshot_of_that_alone(warm: Warm, text: str) -> None:
+    warm.module("plant", f"import sys\nVALUE = {text}")
+    script = warm.script("word = 1\nimport plant\nprint(plant.VALUE)")
+    assert "it prints" in reach(warm.bake(script))
+    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+    other = Path(script).with_name("other.py")
+    other.write_text(Path(script).read_text())
+    assert warm.start_fresh("which has run to its cut", str(other)).stdout == warm.plain(str(other)).stdout
 
 
 def test_the_command_line_that_a_module_keeps_is_that_of_the_program(warm: Warm) -> None:
@@ -81,11 +156,37 @@ def test_what_appears_beside_the_script_is_found(warm: Warm, there: str) -> None
     assert warm.start_fresh(str(beside.parent), script).stdout == warm.plain(script).stdout
 
 
-def test_data_beside_the_script_hides_nothing(warm: Warm) -> None:
-    script = warm.script("import json\nprint(1)")
-    (Path(script).parent / "json.txt").touch()
+@pytest.mark.parametrize("there", ["own/__init__.py", f"own{EXTENSION_SUFFIXES[0]}"])
+def test_what_hides_an_own_module_is_found(warm: Warm, there: str) -> None:
+    """It has the same name, and comes before."""
+    warm.script("VALUE = 1", "own.py")
+    script = warm.script("import json\nimport own\nLIST = [own.VALUE for _ in range(2)]\nprint(LIST)")
     warm.bake(script)
+    assert warm.start_warm(script).stdout == "[1, 1]\n"
+    (Path(script).parent / "own").mkdir()
+    assert "has another" not in warm.start_warm(script, MPIIMPORT_VERBOSE="1").stderr
+    (Path(script).parent / there).write_text("VALUE = 2")
+    started = warm.start(script, MPIIMPORT_VERBOSE="1")
+    assert "has another own; the base is tried" in started.stderr
+    assert started.stdout == warm.plain(script).stdout
+
+
+@pytest.mark.parametrize("text", ["1", "__import__('importlib.metadata').metadata.version('modules')"])
+def test_data_beside_the_script_hides_nothing(warm: Warm, text: str) -> None:
+    """Nor for what asks for versions, which looks for metadata in each directory of the search path."""
+    warm.module("plant", f"VALUE = {text}")
+    script = warm.script("import json, plant\nprint(plant.VALUE)")
+    (Path(script).parent / "json.txt").touch()
+    assert "it prints" in reach(warm.bake(script))
+    (Path(script).parent / "plant.txt").touch()
     assert warm.start_warm(script).stdout == "1\n"
+
+
+def test_warnings_of_the_compiler_are_printed_as_plainly(warm: Warm) -> None:
+    """Those of statements, too, that are not executed again."""
+    script = warm.script("x = 1 is 1\nimport json\ny = 2 is 2\nprint(x)\nz = 3 is 3")
+    assert "it prints" in reach(warm.bake(script))
+    assert warm.start_warm(script) == warm.plain(script)
 
 
 def test_a_script_that_begins_otherwise_starts_plainly(warm: Warm) -> None:
@@ -94,13 +195,20 @@ def test_a_script_that_begins_otherwise_starts_plainly(warm: Warm) -> None:
     warm.script("import json\nprint(2)")
     assert warm.start_warm(script).stdout == "2\n"
     warm.script("print(3)\nimport json")
-    assert warm.start_fresh("begins with other imports", script).stdout == "3\n"
+    assert warm.start_fresh("begins with other statements", script).stdout == "3\n"
 
 
-@pytest.mark.parametrize("text", ["print(1)", "", "if True:\n    import json", "def ("])
-def test_a_script_without_leading_imports_has_no_image(warm: Warm, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("print(1)\nimport json", "no statement can be in a snapshot: line 1, `print(1)`: it prints"),
+        ("", "no statement can be in a snapshot: the end of app.py"),
+        ("def (", "app.py cannot be read: invalid syntax"),
+    ],
+)
+def test_a_script_that_begins_with_a_blocker_has_no_image(warm: Warm, text: str, why: str) -> None:
     outcome = warm.try_to_bake(warm.script(text))
-    assert outcome.status == 1 and "no image is made: the script" in outcome.stderr
+    assert outcome.status == 1 and why in outcome.stderr, outcome
     assert not warm.image.exists()
 
 
@@ -110,7 +218,7 @@ def test_only_a_file_is_an_image(warm: Warm) -> None:
     assert "is no name for a file" in warm.try_to_bake(script).stderr
     assert warm.image.is_fifo()
     assert warm.check().status == 1
-    assert "it is no file" in warm.start(script).stderr
+    assert "it is a link, no file," in warm.start(script).stderr
 
 
 def test_without_a_known_python_nothing_is_started(warm: Warm) -> None:

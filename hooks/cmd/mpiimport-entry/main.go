@@ -1,7 +1,7 @@
 // Command mpiimport-entry stands in front of a container's command and becomes it: python starts through
 // mpiimport's start script, everything else gets the environment in which sitecustomize activates. As the first
 // process of a container, or with --init, it stays, as the parent of a second one that becomes the command; with
-// --no-init it does not.
+// --no-init it does not. With --absolute the command gets the name that Apptainer and SingularityCE give it.
 package main
 
 import (
@@ -13,13 +13,15 @@ import (
 	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/inside/firstprocess"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
+	"mpiimport.org/hooks/internal/leaves/jobnotes"
 	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/version"
 )
 
 const (
 	name  = "mpiimport-entry"
-	usage = "usage: mpiimport-entry [--init | --no-init] COMMAND [ARGUMENT...]"
+	usage = "usage: mpiimport-entry [--init | --no-init | --absolute] COMMAND [ARGUMENT...]"
 )
 
 func init() {
@@ -33,12 +35,19 @@ func main() {
 		entry.Exit(name, firstprocess.Ignore(command[1:]))
 	}
 	stays := os.Getpid() == 1
-	if len(command) > 0 && (command[0] == "--init" || command[0] == "--no-init") {
+	isAbsolute := len(command) > 0 && command[0] == entry.Absolute
+	switch {
+	case isAbsolute:
+		command = command[1:]
+	case len(command) > 0 && (command[0] == "--init" || command[0] == "--no-init"):
 		stays, command = command[0] == "--init", command[1:]
 	}
 	if len(command) == 0 {
 		fmt.Fprintln(os.Stderr, name+": no command given;", usage)
 		os.Exit(2)
+	}
+	if isAbsolute {
+		command = entry.Named(command, os.Environ())
 	}
 	if stays {
 		stay(command)
@@ -78,6 +87,13 @@ func become(command []string) {
 			err := entry.Execute(apply, env)
 			fmt.Fprintln(os.Stderr, name+": cannot apply the profile:", err)
 			os.Exit(2)
+		}
+		if reason := entry.WouldRun(command, env); reason != "" {
+			fmt.Fprintln(os.Stderr, "mpiimport: nothing was run, and nothing is filled:", reason)
+			os.Exit(1)
+		}
+		if rankenv.SpeaksForJob(env) {
+			jobnotes.Leave(env, jobnotes.Inside)
 		}
 		command, env = entry.Start(command, process)
 	}

@@ -24,9 +24,10 @@ import (
 )
 
 const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR] [COMMAND...]   print a launch plan as JSON
-       mpiimport-plan share [--profile P] [--userns] [--prefix DIR]             print a job's plan, for MPIIMPORT_PLAN
+       mpiimport-plan share [--profile P] [--userns] [--prefix DIR]             print a job's plan, for _MPIIMPORT_PLAN
        mpiimport-plan show --provenance [--profile P]                           print what a profile says, and which file says it, as JSON
        mpiimport-plan why [--prefix DIR]                                        print which profile is taken where none is named, and why, as JSON
+       mpiimport-plan wrong [--prefix DIR]                                      print what keeps launches from the profiles that are meant for all, as JSON
        mpiimport-plan environment [--profile P]                                 print a profile's environment, NUL-separated
        mpiimport-plan apply [--prefix DIR] COMMAND...                           become the command as mpiimport-entry does, with the environment of the profile that MPIIMPORT_PROFILE names, where the image fits the MPI that is brought
        mpiimport-plan list [--prefix DIR]                                       print the known profiles
@@ -99,6 +100,12 @@ func run(args []string) error {
 			return err
 		}
 		return printJSON(candidates)
+	case "wrong":
+		wrong, err := profile.Wrong(*installed, os.Environ())
+		if err != nil {
+			return err
+		}
+		return printJSON(wrong)
 	case "list":
 		return list(*installed)
 	case "directories":
@@ -167,7 +174,7 @@ func request(installed string, userns bool, command []string) launch.Request {
 	return launch.Request{Prefix: installed, Command: command, UserNamespace: userns, Environ: os.Environ()}.OnThisHost()
 }
 
-// share prints what container starts read in MPIIMPORT_PLAN instead of the profile.
+// share prints what container starts read in _MPIIMPORT_PLAN instead of the profile.
 func share(name, installed string, userns bool) error {
 	chosen, err := profile.Choose(name, installed, os.Environ())
 	if err != nil {

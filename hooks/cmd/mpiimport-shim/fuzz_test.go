@@ -114,7 +114,7 @@ func FuzzLaunchFiles(f *testing.F) {
 		}
 		if isAsked && isPossible {
 			added := []string{"--bind", s.prefix + ":" + launch.Inside + ":ro"}
-			words = slices.Concat(words[:1], added, words[1:3], []string{launch.EntryPath}, words[3:])
+			words = slices.Concat(words[:1], added, words[1:])
 		}
 		if !slices.Equal(got, words) {
 			t.Fatalf("the runtime got %q, not %q", got, words)

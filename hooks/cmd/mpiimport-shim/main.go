@@ -13,7 +13,9 @@ import (
 	"mpiimport.org/hooks/internal/doors/runtimes"
 	"mpiimport.org/hooks/internal/doors/shim"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
+	"mpiimport.org/hooks/internal/leaves/jobnotes"
 	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/version"
 )
 
@@ -59,6 +61,9 @@ func run() (int, error) {
 	}
 	if env, err = runtimes.Deeper(env, real.Path); err != nil {
 		return notFound, err
+	}
+	if rankenv.SpeaksForJob(env) {
+		jobnotes.Leave(env, jobnotes.Container)
 	}
 	call := shim.Call{Args: args, Env: env, Prefix: installed, Facts: real.Facts, Root: os.Geteuid() == 0}
 	if broken != nil {

@@ -17,7 +17,7 @@ func TestTheRealRuntimeGetsThePlan(t *testing.T) {
 		t.Errorf("%d %s", status, stderr)
 	}
 	for _, want := range []string{
-		"argv: -q exec --bind " + s.prefix + ":/.mpiimport:ro --nv img.sif /.mpiimport/bin/mpiimport-entry python app.py\n",
+		"argv: -q exec --bind " + s.prefix + ":/.mpiimport:ro --nv img.sif python app.py\n",
 		"APPTAINERENV_MPIIMPORT=1\n", "SINGULARITYENV_MPIIMPORT=1\n", "APPTAINERENV_MPIIMPORT_PROFILE=default\n", "KEPT=1\n",
 	} {
 		if !strings.Contains(log, want) {
@@ -158,8 +158,8 @@ func TestTheEntryBecomesTheCommand(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"MPIIMPORT=1", "PMI_RANK=0"}, []string{"sh", "-c", `test "$MPIIMPORT_PID" = $$ && echo $PYTHONPATH`}, 0, s.prefix + "/lib/mpiimport/door\n"},
-		{[]string{"PMI_RANK=0"}, []string{"sh", "-c", `echo "$MPIIMPORT_PID$PYTHONPATH"; exit 4`}, 4, "\n"},
+		{[]string{"MPIIMPORT=1", "PMI_RANK=0"}, []string{"sh", "-c", `test "$_MPIIMPORT_PID" = $$ && echo $PYTHONPATH`}, 0, s.prefix + "/lib/mpiimport/door\n"},
+		{[]string{"PMI_RANK=0"}, []string{"sh", "-c", `echo "$_MPIIMPORT_PID$PYTHONPATH"; exit 4`}, 4, "\n"},
 		{[]string{"MPIIMPORT=1"}, []string{"no-such-command"}, 127, ""},
 		{[]string{"MPIIMPORT=1"}, []string{"/etc/passwd"}, 126, ""},
 		{nil, nil, 2, ""},

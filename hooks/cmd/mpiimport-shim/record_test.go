@@ -58,7 +58,7 @@ func TestARecordThatCannotBeReadEndsNoStart(t *testing.T) {
 			must(t, os.RemoveAll(s.log))
 			status, stderr, log := s.run(t, line)
 			asked := strings.Contains(line, "--mpiimport")
-			if status != 0 || strings.Contains(log, "mpiimport-entry") != (asked && note == "") {
+			if status != 0 || strings.Contains(log, "/.mpiimport:ro") != (asked && note == "") {
 				t.Errorf("%q, %s: %d %s %s", text, line, status, stderr, log)
 			}
 			if (stderr != "") != (asked && note != "") || !strings.Contains(stderr, note) && asked || strings.Count(stderr, "\n") > 1 {

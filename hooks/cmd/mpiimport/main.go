@@ -6,13 +6,27 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"slices"
 
 	"mpiimport.org/hooks/internal/doors/commands"
+	"mpiimport.org/hooks/internal/doors/jobend"
 	"mpiimport.org/hooks/internal/inside/entry"
+	"mpiimport.org/hooks/internal/inside/firstprocess"
+	"mpiimport.org/hooks/internal/leaves/environ"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
+	"mpiimport.org/hooks/internal/leaves/jobnotes"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/version"
 )
+
+// becoming is the first argument of a process that becomes the command behind it.
+const becoming = "--become"
+
+func init() {
+	runtime.LockOSThread() // the launcher ends with the thread that has started it
+}
 
 // mistake is the status after a command line that cannot be understood.
 const mistake = 2
@@ -24,8 +38,17 @@ func main() {
 		fail(err, mistake)
 	}
 	args := os.Args[1:]
-	if len(args) > 0 && (args[0] == "run" || args[0] == "exec") {
-		become(everyday(args[0], commands.Call{Args: args[1:], Env: os.Environ(), Prefix: installed, Root: os.Geteuid() == 0}))
+	switch {
+	case len(args) > 1 && args[0] == becoming:
+		become(args[1:], os.Environ())
+	case len(args) > 2 && args[0] == firstprocess.IgnoringChildren:
+		fail(firstprocess.Ignore(args[1:]), entry.NotExecutable)
+	case len(args) > 0 && (args[0] == "run" || args[0] == "exec"):
+		command, env := everyday(args[0], commands.Call{Args: args[1:], Env: os.Environ(), Prefix: installed, Root: os.Geteuid() == 0})
+		if args[0] == "run" {
+			stay(installed, command, env)
+		}
+		become(command, env)
 	}
 	become(append([]string{prefix.HostPython(installed), "-I", "-m", "mpiimport.host"}, args...), os.Environ())
 }
@@ -47,6 +70,36 @@ func everyday(name string, call commands.Call) ([]string, []string) {
 		fmt.Fprintln(os.Stderr, line)
 	}
 	return outcome.Args, outcome.Env
+}
+
+// stay runs the command of a job as a child, and says at its end what the job got. It returns where that cannot be told, and
+// where the command fills a store, and runs no job.
+func stay(installed string, command, env []string) {
+	if mode, _ := environ.Get(env, ourvars.Mode); mode == "" || mode == "0" || ourvars.IsFilling(env) {
+		return
+	}
+	notes, err := jobnotes.Begin(env)
+	if err != nil {
+		return
+	}
+	line := command
+	if place := slices.Index(command, "--"); command[0] == prefix.HostPython(installed) && place > 0 {
+		line = command[place+1:]
+	}
+	isSeen := jobend.IsSeen(notes.Path, line, env)
+	status, err := firstprocess.Follow("/proc/self/exe", append([]string{os.Args[0], becoming}, command...), environ.Set(env, ourvars.Job, notes.Path))
+	if err != nil {
+		notes.Remove()
+		return
+	}
+	job := jobend.Job{Line: line, Env: env, Prefix: installed, Notes: notes.Read(), Shared: isSeen, Launches: commands.StartsRanks(line)}
+	notes.Remove()
+	if !status.Signaled() && status.ExitStatus() != entry.NotFound && status.ExitStatus() != entry.NotExecutable {
+		for _, line := range job.Lines() {
+			fmt.Fprintln(os.Stderr, line)
+		}
+	}
+	firstprocess.EndAs(status)
 }
 
 func become(command, env []string) {

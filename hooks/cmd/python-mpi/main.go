@@ -6,14 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/inside/warmstart"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
+	"mpiimport.org/hooks/internal/leaves/jobnotes"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/pythonscript"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/version"
 )
@@ -36,31 +40,35 @@ func main() {
 	fresh := len(words) > 0 && words[0] == warmstart.Fresh
 	if fresh {
 		words = words[1:]
+		jobnotes.ComeBack(os.Environ())
 	}
+	isAbsolute := len(words) > 0 && words[0] == entry.Absolute
+	if isAbsolute {
+		words = words[1:]
+	}
+	env := os.Environ()
 	python := warmstart.Usual
 	if len(words) > 1 && words[0] == warmstart.Python {
 		python, words = words[1], words[2:]
-		pythons = []string{python}
+		if isAbsolute {
+			python = entry.Named([]string{python}, env)[0]
+		}
 	}
 	options, words := pythonsOptions(words)
-	env := os.Environ()
+	if python == warmstart.Usual {
+		python, options, words = commandOnPath(python, options, words, env)
+	}
 	start := options
 	if installed, err := prefix.Of(); err == nil {
 		// What `mpiimport run` has put there for other starts of Python is no part of this program's variables.
 		env = environ.DropPath(env, "PYTHONPATH", prefix.SiteDirectory(installed))
-		wanted, makes, key := warmstart.Wanted(words, env), warmstart.Makes(env), ""
-		if makes {
-			key, _ = warmstart.Key(installed, python, options, words, env)
-		} else if wanted && !fresh {
-			key = startWarm(installed, python, options, words, env)
-		}
-		if wanted && warmstart.Fits(options) || makes {
-			env = environ.Set(env, ourvars.Python, python)
-			env = environ.Set(env, ourvars.Asked, key)
-		}
+		words, env = withoutSnapshot(installed, python, fresh, options, words, env)
 		start = append(start, "-S", prefix.StartScript(installed))
 	} else {
 		fmt.Fprintf(os.Stderr, "mpiimport: running as plain Python: %v\n", err)
+	}
+	if python != warmstart.Usual {
+		pythons = []string{python}
 	}
 	if rest := start[len(options):]; len(rest) > 0 && len(words) > 1 && slices.Equal(words[:2], rest) {
 		fmt.Fprintf(os.Stderr, "%s: the %s on PATH leads to %s again; put the directory of a Python first\n", name, os.Args[0], name)
@@ -81,11 +89,97 @@ func pythonsOptions(words []string) ([]string, []string) {
 	return options, words
 }
 
+// withValue are the flags of mpiimport that take the next word.
+var withValue = []string{"-I", "-T", "--report"}
+
+// commandOnPath looks for a program that is no file in the current directory where a shell looks for commands. For a
+// script of Python it returns which Python that names, with its options, and the script's path on the line; it
+// changes nothing for all else.
+func commandOnPath(python string, options, words, env []string) (string, []string, []string) {
+	place := 0
+	for place < len(words) && strings.HasPrefix(words[place], "-") {
+		if word := words[place]; word == "-" || strings.HasPrefix(word, "-m") || strings.HasPrefix(word, "-c") {
+			return python, options, words
+		}
+		if slices.Contains(withValue, words[place]) {
+			place++
+		}
+		place++
+	}
+	if place >= len(words) || words[place] == "" || strings.Contains(words[place], "/") {
+		return python, options, words
+	}
+	if _, err := os.Lstat(words[place]); err == nil {
+		return python, options, words
+	}
+	for _, file := range entry.Candidates(words[place], env) {
+		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+			continue
+		}
+		script := pythonscript.Interpreter(file)
+		if script == nil {
+			break
+		}
+		words = slices.Concat(words[:place], []string{file}, words[place+1:])
+		if filepath.Base(script[0]) == name {
+			return python, options, words
+		}
+		return script[0], slices.Concat(script[1:], options), words
+	}
+	return python, options, words
+}
+
+// withoutSnapshot returns only where the program does not start from a snapshot, or is to have one made: then with the words and the
+// environment of a start by Python. fresh: the starter has come back.
+func withoutSnapshot(installed, python string, fresh bool, options, words, env []string) ([]string, []string) {
+	rest, told := warmstart.Options(words, env)
+	wanted, makes, key := warmstart.Wanted(rest, told), warmstart.Makes(told), ""
+	var prepared *warmstart.Prepared
+	var early error
+	if !fresh {
+		prepared, early = warmstart.FindPrepared(installed, python, options, rest, told)
+	}
+	if prepared != nil || wanted || makes || fresh {
+		words, env = rest, told
+	}
+	switch {
+	case makes:
+		key, _, _ = warmstart.Key(installed, python, options, words, env)
+	case fresh:
+	case prepared != nil:
+		startPrepared(prepared.Command(installed, python, options, words, env), env)
+	case wanted:
+		key = startWarm(installed, python, options, words, env)
+	case early != nil && rankenv.SpeaksForJob(env):
+		fmt.Fprintf(os.Stderr, "mpiimport: the snapshot is not used: %v\n", early)
+	case ourvars.IsOn(told, ourvars.Verbose) && rankenv.SpeaksForJob(env) && warmstart.IsLookedFor(installed, options, rest, told):
+		fmt.Fprintln(os.Stderr, "mpiimport: nothing is prepared for this program, as it is started now; mpiimport snapshot list shows what is")
+	}
+	isAsked := wanted && warmstart.Fits(options) || makes
+	if isAsked {
+		env = environ.Set(env, ourvars.Asked, key)
+	}
+	if isAsked || prepared != nil || fresh {
+		// Other ranks may have started from one, and wait for nobody.
+		env = environ.Set(env, ourvars.Python, python)
+	}
+	return words, env
+}
+
+// startPrepared returns only where the starter cannot be executed.
+func startPrepared(command, env []string) {
+	jobnotes.LeadToSnapshot(env)
+	if err := entry.Execute(command, env); rankenv.SpeaksForJob(env) {
+		fmt.Fprintf(os.Stderr, "mpiimport: the snapshot is not used: %v\n", err)
+	}
+}
+
 // startWarm returns only where the program cannot start from an image, and says why once for the job; it returns by which name
 // the program is known.
 func startWarm(installed, python string, options, words, env []string) string {
 	key, command, err := warmstart.Command(installed, python, options, words, env)
 	if err == nil {
+		jobnotes.LeadToSnapshot(env)
 		err = entry.Execute(command, env)
 	}
 	if !errors.Is(err, warmstart.ErrNoneYet) && rankenv.SpeaksForJob(env) {
@@ -94,19 +188,22 @@ func startWarm(installed, python string, options, words, env []string) string {
 	return key
 }
 
-// tellKey answers whoever makes an image by which name this program looks for it.
+// tellKey answers whoever makes an image by which name this program looks for it, by which its base is found for scripts that begin
+// alike, and what the first is made of. For a module the second line is empty.
 func tellKey(python string, program []string) {
 	installed, err := prefix.Of()
-	key := ""
+	options, words := pythonsOptions(program)
+	key, facts := "", []warmstart.Fact{}
 	if err == nil {
-		options, words := pythonsOptions(program)
-		key, err = warmstart.Key(installed, python, options, words, os.Environ())
+		key, facts, err = warmstart.Key(installed, python, options, words, os.Environ())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	fmt.Println(key)
+	fmt.Println(warmstart.Begin(facts, words))
+	fmt.Println(warmstart.Facts(facts))
 }
 
 // become returns only if there is no Python to start.

@@ -47,7 +47,7 @@ func Check(t *testing.T, register func(map[string]*cobra.Command), bindControl f
 		t.Errorf("without the flag: %s %s", got, binds)
 	}
 	run(t, exec, "--mpiimport", "img", "python", "a.py")
-	if got := strings.Join(words, " "); got != "img /.mpiimport/bin/mpiimport-entry python a.py" || len(binds) != 2 {
+	if got := strings.Join(words, " "); got != "img python a.py" || len(binds) != 2 {
 		t.Errorf("with the flag: %s %s", got, binds)
 	}
 	if os.Getenv("APPTAINERENV_MPIIMPORT")+os.Getenv("SINGULARITYENV_MPIIMPORT") != "1" {

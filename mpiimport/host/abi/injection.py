@@ -1,8 +1,11 @@
 """Libraries of the host that a profile brings into an image: whether the image's loader will take them."""
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+
+from mpiimport.runtime.regular_file import open_regular
 
 from ..planner import Brought, Plan, Value
 from .image_libraries import ImageLibraries
@@ -55,7 +58,7 @@ class Injection:
         """Check one library of the host, and those that it needs and the profile brings."""
         try:
             real = path.resolve(strict=True)
-            with real.open("rb") as stream:
+            with os.fdopen(open_regular(str(real)), "rb") as stream:
                 library = read_library(stream)
         except OSError as exc:
             yield f"{path}: {exc.strerror}; the profile names it or its directory: mend that"

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from mpiimport.runtime import PACKAGE_DIRECTORY
 from mpiimport.runtime.root.learned_manifest import BAKED, SUFFIX, Learned
+from mpiimport.snapshot.memory_map import Refused
+from mpiimport.snapshot.temporary_place import temporary_place
 
 from ..complaint import Complaint
 from ..machine.images import open_image
-from .bake_warm import bake_warm, check_warm
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,6 @@ class Record:
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "bake",
-        help="record what a program imports into an image, for its first run",
         usage="mpiimport bake [--output FILE] [IMAGE] -- COMMAND...\n"
         "       mpiimport bake --warm FILE -- COMMAND...\n       mpiimport bake --warm FILE --check",
         description="Run COMMAND once, in IMAGE (an image file or a sandbox directory) or, without one, right here, as "
@@ -45,9 +45,12 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def _run(parser: argparse.ArgumentParser, given: argparse.Namespace, command: list[str]) -> int:
-    if given.warm and given.check:
-        return check_warm(given.warm)
     if given.warm:
+        # A Python in an image may lack what this needs.
+        from .bake_warm import bake_warm, check_warm
+
+        if given.check:
+            return check_warm(given.warm)
         return bake_warm(given.warm, command, tuple(given.without))
     if not command:
         parser.error("give the command to run after --: mpiimport bake [IMAGE] -- COMMAND")
@@ -62,7 +65,11 @@ def bake(image: str | None, output: Path | None, command: list[str]) -> int:
     """
     if output is not None and (image is None or Path(image).is_dir()):
         raise Complaint("--output is for image files: a sandbox, or this machine's own tree, is changed in place")
-    with tempfile.TemporaryDirectory(prefix="mpiimport-bake-") as directory:
+    try:
+        place = temporary_place()
+    except Refused as exc:
+        raise Complaint(f"nothing is baked: {exc}") from None
+    with tempfile.TemporaryDirectory(prefix="mpiimport-bake-", dir=place) as directory:
         records = Path(directory)
         package = Path(PACKAGE_DIRECTORY)
         opened = open_image(image) if image is not None else None

@@ -15,9 +15,7 @@ RANK = Path(__file__).resolve().parents[1] / "probe" / "bench_bcast.py"
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    kinds = commands.add_parser("bench", help="measure what a site profile can choose").add_subparsers(
-        required=True, metavar="KIND"
-    )
+    kinds = commands.add_parser("bench").add_subparsers(required=True, metavar="KIND")
     parser = kinds.add_parser(
         "bcast",
         help="compare ways to broadcast between nodes",

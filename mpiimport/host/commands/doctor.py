@@ -1,16 +1,21 @@
 """``mpiimport doctor``: what a job on this machine would use, what is wrong with it, and whether serving it helps."""
 
 import argparse
+import shlex
 import textwrap
 from pathlib import Path
 
 from mpiimport.runtime.size import in_words
 
 from ..abi.pmi import SLURM, fitting_ways, library_speech, offer, remedy
+from ..abi.trial import Trial, trial
 from ..complaint import Complaint
 from ..machine.doors import FLAGGED, FUSE, SHIM, Runtime, image_files_can_be_mounted, runtimes, shim_is_first
 from ..machine.launchers import Launcher, family, launchers
 from ..machine.trees import Place, Tree, ask_here, ask_image, usual_python
+from ..planner import wrong
+from ..probe.answer import MESSAGE_SIZE
+from .doctor_recorded import recorded_starts
 from .session import kept_place
 
 WIDTH, LABEL = 110, 12
@@ -19,17 +24,20 @@ WIDTH, LABEL = 110, 12
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "doctor",
-        help="say what a job here would use, what is wrong, and whether serving it helps",
+        usage="mpiimport doctor [--python PYTHON] [--profile PROFILE] [IMAGE] [-- LAUNCHER...]",
         description="Look at this machine and at the Python tree of IMAGE (an image file or a sandbox directory) or, "
-        "without one, of this machine. The exit status is 1 where something is wrong.",
+        "without one, of this machine. With a LAUNCHER, such as mpirun -n 2, also start ranks, and send a large "
+        "message between two of them. The exit status is 1 where something is wrong.",
     )
     parser.add_argument("image", nargs="?", metavar="IMAGE")
     parser.add_argument("--python", metavar="PYTHON", help="the Python of the jobs (default: python3)")
     parser.add_argument("--profile", metavar="PROFILE", default="", help="with this site profile")
-    parser.set_defaults(run=lambda given, _: doctor(given.image, given.python, given.profile))
+    parser.set_defaults(
+        may_take_command=True, run=lambda given, command: doctor(given.image, given.python, given.profile, command)
+    )
 
 
-def doctor(image: str | None, python: str | None, profile: str) -> int:
+def doctor(image: str | None, python: str | None, profile: str, launcher: list[str]) -> int:
     """Print the report. Return 1 where something is wrong."""
     report = Report()
     started_by = launchers()
@@ -41,8 +49,13 @@ def doctor(image: str | None, python: str | None, profile: str) -> int:
         _describe_python(report, tree)
         _describe_mpi(report, tree, started_by)
         _describe_stores(report, tree)
+    if recorded := recorded_starts():
+        report.fact("plainly", recorded)
     _describe_launchers(report, started_by)
+    _describe_profiles(report)
     _describe_containers(report, image)
+    if launcher:
+        _describe_ranks(report, image, python, profile, launcher)
     return report.print()
 
 
@@ -128,20 +141,22 @@ def _describe_stores(report: Report, tree: Tree) -> None:
     if tree.stores and not usable:
         for place in tree.stores:
             report.wrong(place.refusal)
-    _describe_kept_stores(report)
+    _describe_kept_stores(report, tree)
 
 
-def _describe_kept_stores(report: Report) -> None:
+def _describe_kept_stores(report: Report, tree: Tree) -> None:
     try:
         place = kept_place()
         stores = place.stores() if place else []
         if place and stores:
             report.fact("kept", f"stores: {len(stores)}, {in_words(place.size())}, in {place.directory}")
-        else:
+        elif not tree.not_kept:
             report.fact("kept", "no stores yet; MPIIMPORT_KEEP=auto keeps them")
     except (Complaint, OSError):
         # What is wrong with options the tree's own Python has said; others may remove the place meanwhile.
-        return
+        stores = []
+    if tree.not_kept and not stores:
+        report.fact("kept", f"no stores can be kept: {tree.not_kept}")
 
 
 def _store(place: Place, memory_left: int | None) -> str:
@@ -155,6 +170,28 @@ def _describe_launchers(report: Report, started_by: list[Launcher]) -> None:
         report.fact("launcher", "; ".join(f"{launcher.version}, {launcher.path}" for launcher in started_by))
     else:
         report.wrong("no launcher (mpiexec, mpirun, srun, ...) is on PATH: load the module of the MPI")
+
+
+def _describe_profiles(report: Report) -> None:
+    try:
+        for complaint in wrong():
+            report.wrong(complaint)
+    except Complaint as exc:
+        report.wrong(str(exc))
+
+
+def _describe_ranks(report: Report, image: str | None, python: str | None, profile: str, launcher: list[str]) -> None:
+    """Start ranks, as a job would."""
+    try:
+        tried = trial(profile, image, launcher, python)
+    except Complaint as exc:
+        tried = Trial([str(exc)])
+    for complaint in tried.wrong:
+        report.wrong(complaint)
+    if not tried.wrong:
+        sent = f"{in_words(MESSAGE_SIZE)} arrive where one sends them to its neighbour"
+        said = f"{tried.ranks} start, and {sent}" if tried.ranks > 1 else "it starts; name two for a large message"
+        report.fact("ranks", f"{shlex.join(launcher)}: {said}")
 
 
 def _describe_containers(report: Report, image: str | None) -> None:

@@ -19,9 +19,7 @@ DIFFERENT = 1
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    kinds = commands.add_parser("manifest", help="look at what programs were seen to import").add_subparsers(
-        required=True, metavar="ACTION"
-    )
+    kinds = commands.add_parser("manifest").add_subparsers(required=True, metavar="ACTION")
     _add_show(kinds)
     _add_diff(kinds)
     _add_prune(kinds)

@@ -5,10 +5,11 @@ import subprocess
 from pathlib import Path
 
 from mpiimport.runtime.program import MODULE
+from mpiimport.runtime.regular_file import read_regular
 from mpiimport.runtime.store.place import IMAGE, Place
 from mpiimport.runtime.store.store import PROGRAM
-from mpiimport.warm.fitting import tables_of, why_not_started
-from mpiimport.warm.image_format import ABSENT, FREE, Damaged, Tables
+from mpiimport.snapshot.fitting import tables_of, why_not_started
+from mpiimport.snapshot.image_format import ABSENT, FREE, Damaged, Tables
 
 NONE = 1
 
@@ -26,8 +27,8 @@ def show_warm(place: Place | None) -> int:
 
 def _described(store: Path) -> list[str]:
     try:
-        program = (store / PROGRAM).read_text(errors="surrogateescape")
-        tables = tables_of(store)
+        program = os.fsdecode(read_regular(str(store / PROGRAM)))
+        tables = tables_of(store / IMAGE)
         kind, _, target = program.partition(" ")
         reason = why_not_started(store, ["-m", target] if kind == MODULE else [target])
     except (OSError, Damaged, subprocess.SubprocessError) as exc:

@@ -16,9 +16,7 @@ BEFORE, ABSENT_BEFORE = ".before-mpiimport", ".absent-before-mpiimport"
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    kinds = commands.add_parser("oci", help="have podman, docker, CRI-O or containerd know mpiimport").add_subparsers(
-        required=True, metavar="ACTION"
-    )
+    kinds = commands.add_parser("oci").add_subparsers(required=True, metavar="ACTION")
     parser = kinds.add_parser(
         "configure",
         help="change the settings of a container runtime, or undo that",

@@ -14,7 +14,7 @@ from ..machine.doors import PLUGIN
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("plugin", help="put the plugin into Apptainer or SingularityCE, or check it there")
+    parser = commands.add_parser("plugin")
     actions = parser.add_subparsers(required=True, metavar="ACTION")
     install = actions.add_parser("install", help="install a plugin, unless it was compiled for another runtime")
     install.add_argument("file", metavar="FILE", help="what plugin/build.sh has made")

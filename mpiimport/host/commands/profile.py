@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from ..planner import candidates, listing, named, plan, values
+from ..planner import candidates, listing, named, plan, values, wrong
 from . import profile_check, profile_detect, profile_new
 
 # Names the profile of a launch that names none itself.
@@ -12,9 +12,7 @@ VARIABLE = "MPIIMPORT_PROFILE"
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    kinds = commands.add_parser("profile", help="list, show, check and write site profiles").add_subparsers(
-        required=True, metavar="ACTION"
-    )
+    kinds = commands.add_parser("profile").add_subparsers(required=True, metavar="ACTION")
     parser = kinds.add_parser("list", help="list the profiles that can be named")
     parser.set_defaults(run=lambda given, _: show_list())
     _add_show(kinds)
@@ -50,7 +48,7 @@ def show_list() -> int:
 
 
 def show(profile: str | None, provenance: bool, why: bool) -> int:
-    """Print one value a line, and with ``provenance`` where each is said.
+    """Print one value a line, and with ``provenance`` where each is said. Return 1 where something is wrong.
 
     Where no profile is named, say first which one is taken, and with ``why`` for what reason each of the others is not.
     """
@@ -66,7 +64,10 @@ def show(profile: str | None, provenance: bool, why: bool) -> int:
         print(f"# {taken}")
     for value in said:
         print(f"{value.key}: {value.shown}" + (f"  # {value.place}" if provenance else ""))
-    return 0
+    complaints = wrong()
+    for complaint in complaints:
+        print(f"mpiimport: {complaint}", file=sys.stderr)
+    return 1 if complaints else 0
 
 
 def export(profile: str, output: str | None) -> int:

@@ -13,7 +13,7 @@ from ..abi.pmi import SLURM, fits, library_speech, offer, remedy
 from ..abi.trial import trial
 from ..machine.launchers import family, launcher
 from ..machine.trees import Tree, ask_image
-from ..planner import Plan, Value, named, resolved, values
+from ..planner import Plan, Value, named, resolved, values, wrong
 
 WRONG = 1
 # The keys of a profile that name files of the host: the key of an entry that has the path, and what is said without it.
@@ -51,9 +51,9 @@ def check(profile: str, image: str | None, started_by: list[str]) -> int:
             print(f"{value.place}: {value.key}: {value.shown}")
     # What a launch from here would take.
     said = [replace(value, value=value.taken) for value in said if not value.left_out]
-    found = list(complaints(said, profile, image))
+    found = [*complaints(said, profile, image), *wrong()]
     if started_by and not found:
-        found = list(trial(named(profile), image, started_by))
+        found = trial(named(profile), image, started_by).wrong
     for complaint in found:
         print(complaint)
     checked = [f"{len(said)} values", *([image] if image else []), *([shlex.join(started_by)] if started_by else [])]

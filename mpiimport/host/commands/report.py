@@ -19,10 +19,15 @@ if TYPE_CHECKING:
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "report",
-        help="show what a job did, from what --report FILE wrote",
         description="Show one report in full, or several side by side.",
     )
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
+    parser.add_argument(
+        "--plain",
+        action="store_true",
+        help="run the job whose command stands behind --, without serving it, and record how long its start takes: "
+        "later reports and the lines of -v compare with that",
+    )
     parser.add_argument("--html", type=Path, metavar="PAGE", help="write one page for a browser, too")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="draw plots into DIR, too")
     parser.add_argument("--format", choices=["svg", "png"], default="svg", help="of the plots (default: %(default)s)")
@@ -30,7 +35,19 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--importtime", action="store_true", help="print root's imports as `python -X importtime` does, and no tables"
     )
-    parser.set_defaults(run=lambda given, _: report(given))
+    parser.set_defaults(run=_run, may_take_command=True)
+
+
+def _run(given: argparse.Namespace, command: list[str]) -> int:
+    if given.plain and command and not given.files:
+        from .report_plain import report_plain
+
+        return report_plain(command)
+    if given.plain:
+        raise Complaint("give the command of the job: mpiimport report --plain -- mpiexec -n 8 python-mpi app.py")
+    if command or not given.files:
+        raise Complaint("name the reports, as --report FILE wrote them: mpiimport report FILE...")
+    return report(given)
 
 
 def report(given: argparse.Namespace) -> int:
@@ -95,8 +112,13 @@ def _print_tables(reports: "list[ReportFile]") -> None:
     from rich.console import Console
 
     from ..report.tables import comparison, tables
+    from ..report.verdict import verdict
 
     console = Console()
+    for one in reports:
+        begin = f"{one.label}: " if len(reports) > 1 else ""
+        for line in verdict(one.facts):
+            console.print(f"{begin}{line}", markup=False, highlight=False)
     for sheet in comparison(reports) if len(reports) > 1 else tables(reports[0].facts):
         console.print(_table(sheet))
 

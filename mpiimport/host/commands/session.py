@@ -1,9 +1,7 @@
 """``mpiimport session start|run|status|refresh|stop``: the stores that this user keeps on this node."""
 
 import argparse
-import json
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,25 +9,27 @@ from pathlib import Path
 from mpiimport.runtime.file_systems import wait_for_rest
 from mpiimport.runtime.listing import stamp_of
 from mpiimport.runtime.options import OptionError, Options, from_environment
+from mpiimport.runtime.regular_file import read_regular
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.image_places import IMAGES, places_of_images
 from mpiimport.runtime.store.kept_store import last_use, size_of, uses
 from mpiimport.runtime.store.lock import LOCK
-from mpiimport.runtime.store.place import IMAGE, LEFT_OUT, REFUSED, STARTED, Place
+from mpiimport.runtime.store.no_place import why_no_place
+from mpiimport.runtime.store.place import IMAGE, REACH, REFUSED, Place
 from mpiimport.runtime.store.place_names import batch_job
-from mpiimport.runtime.store.place_removal import remove_place
+from mpiimport.runtime.store.place_removal import NotOurs, remove_place
 from mpiimport.runtime.store.store import PROGRAM
 
 from ..complaint import Complaint
 from . import session_look, session_run
+from .filling_line import with_door
+from .session_command import Command, command_of
 
 LOCKS = Path("/proc/locks")
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    kinds = commands.add_parser("session", help="keep a program's modules on this node, for many jobs").add_subparsers(
-        required=True, metavar="ACTION"
-    )
+    kinds = commands.add_parser("session").add_subparsers(required=True, metavar="ACTION")
     parser = kinds.add_parser("start", help="fill the store of the program that the command behind -- starts")
     parser.add_argument("--warm", action="store_true", help="make a warm image of the program, too (MPIIMPORT_WARM)")
     parser.set_defaults(run=lambda given, command: start(command, given.warm), takes_command=True)
@@ -54,23 +54,18 @@ def _run(given: argparse.Namespace, command: list[str]) -> int:
     return session_run.run(command, _options().store_places(), given.ignoring)
 
 
-def start(command: list[str], warm: bool = False) -> int:
+def start(words: list[str], warm: bool = False) -> int:
     """Start a command so that its program has its store filled, and is not run. Raises Complaint.
 
     ``warm``: its image is made, too.
     """
-    environment = asking_to_fill("no store would be filled")
+    environment = with_door(words, asking_to_fill("no store would be filled"))
     place = kept_place()
     if place is not None:
         _forget_changed(place)
-    if warm or _options().warm_file:
-        # A file is for jobs to start from: `mpiimport bake --warm` writes it.
-        environment["MPIIMPORT_WARM"] = "1" if warm else "0"
-    status = _start(command, environment, None)
-    place = kept_place()
-    if status == 0 and place is not None:
-        _remember(place, command, environment)
-    return status
+    if warm:
+        environment["MPIIMPORT_WARM"] = "1"
+    return _fill(Command(words, environment, str(Path.cwd())))
 
 
 def asking_to_fill(else_: str) -> dict[str, str]:
@@ -83,68 +78,59 @@ def asking_to_fill(else_: str) -> dict[str, str]:
     return {**os.environ, "MPIIMPORT_FILL": "1", "MPIIMPORT": os.environ.get("MPIIMPORT") or "1"}
 
 
-def _forget_changed(place: Place) -> list[str]:
-    """Let no process come to stores that are no longer true, and wait until their tree has come to rest.
-
-    Return a line for each.
-    """
+def _forget_changed(place: Place) -> None:
+    """Let no process come to stores that are no longer true, as seen from here, until their tree has come to rest."""
     changed = [one for one in session_look.look(place) if one.changed]
-    lines = [f"{session_look.program_of(one.store)}: {one.changed[0]} has changed" for one in changed]
     for one in changed:
         place.forget(str(one.store))
     # What has just changed is not kept: see root/witnesses.py.
     stamps = {path: stamp_of(path) for one in changed for path in one.changed}
     wait_for_rest({path: stamp[1] for path, stamp in stamps.items() if stamp is not None})
-    return lines
 
 
-def _start(command: list[str], environment: dict[str, str], directory: str | None) -> int:
+def _fill(command: Command) -> int:
     before = _filled()
-    try:
-        ended = subprocess.run(command, env=environment, cwd=directory, check=False)
-    except OSError as exc:
-        raise Complaint(f"{command[0]} cannot be started: {exc.strerror}") from None
-    if ended.returncode:
-        print(f"mpiimport: {command[0]} ended with status {ended.returncode}", file=sys.stderr)
-        return ended.returncode
-    if _filled() != before:
-        return 0
+    status = command.fill()
+    new = _filled() - before
+    place = kept_place()
+    # Not in the places of images: containers may have put links there.
+    for store in new.intersection(place.stores() if place is not None else ()):
+        command.keep_beside(Path(store))
+    if status or new:
+        return status
     if not batch_job():
         raise Complaint(
-            f"{command[0]} ended, and filled no store: its python has to be started through mpiimport, as in "
+            f"{command.words[0]} ended, and filled no store: its python has to be started through mpiimport, as in "
             "mpiimport session start -- python -m mpiimport app.py; see docs/kept-stores.md"
         )
     # What starts ranks on other nodes need not start one here.
     said = "kept no store on this node; ranks on other nodes say by themselves what they keep"
-    print(f"mpiimport: {command[0]} {said}", file=sys.stderr)
+    print(f"mpiimport: {command.words[0]} {said}", file=sys.stderr)
     return 0
 
 
-def _remember(place: Place, command: list[str], environment: dict[str, str]) -> None:
-    """Note what has filled stores, with which variables and where, for ``refresh``: JSON, a line each."""
-    line = json.dumps([command, environment, str(Path.cwd())]) + "\n"
-    path = Path(place.path(STARTED))
-    if not path.exists() or line not in path.read_text():
-        with path.open("a") as stream:
-            stream.write(line)
-
-
 def refresh() -> int:
-    """Look at the tree, and start again what has filled stores if it has changed. Raises Complaint."""
+    """Look at the tree, and start again what has filled stores that are not known to be true. Raises Complaint."""
     place = kept_place()
-    kept = place.stores() if place is not None else []
-    if place is None or not kept:
+    if place is None or not place.stores():
         raise Complaint("no stores are kept on this node; mpiimport session start fills one")
-    changed = _forget_changed(place)
-    if not changed:
+    doubted = [one for one in session_look.look_from_anywhere(place) if one.stale or one.unseen]
+    if not doubted:
         print("the tree is as the stores say")
         return 0
-    print("\n".join(changed))
-    path = Path(place.path(STARTED))
-    started = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    if not started:
-        raise Complaint("tasks have filled these stores, and the next task fills another; nothing has to be done")
-    return max(_start(command, environment, directory) for command, environment, directory in started)
+    commands = dict.fromkeys(filter(None, (command_of(one.store) for one in doubted)))
+    for one in doubted:
+        print(f"{session_look.program_of(one.store)}: {one.stale or f'not looked at: {one.unseen}'}")
+    _forget_changed(place)
+    for one in doubted:
+        if one.stale or command_of(one.store):
+            place.forget(str(one.store))
+    if not commands:
+        raise Complaint(
+            "no session start of this node has filled these stores: tasks fill others by themselves, and where a "
+            "session of nodes was started refresh fills them"
+        )
+    return max(_fill(Command.read(command)) for command in commands)
 
 
 def status() -> int:
@@ -156,27 +142,32 @@ def status() -> int:
         print("no stores are kept on this node")
         return 1
     print(f"{place.directory}: {in_words(size_of(place.directory))}")
-    changed = {str(one.store): one.changed for one in session_look.look(place)}
+    found = {str(one.store): one for one in session_look.look_from_anywhere(place)}
     for store in stores:
-        print(f"  {_described(Path(store), changed.get(store))}")
-        for line in _text(Path(store) / LEFT_OUT).splitlines():
-            print(f"    not in it: {ascii(line)[1:-1]}")
+        print(f"  {_described(Path(store), found.get(store))}")
+        for line in _text(Path(store) / REACH).splitlines():
+            print(f"    {printable(line)}")
     for image in images:
         # What stands in there containers have written.
         print(f"  containers of the image {Path(image).name}: {in_words(size_of(image))}")
     return 0
 
 
+def printable(text: str) -> str:
+    """Return a text in which letters that no terminal shows are written as Python writes them."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
 def _text(file: Path) -> str:
     """Return what a file holds, if it is there."""
     try:
-        return file.read_text(encoding="utf-8", errors="surrogateescape")
+        return os.fsdecode(read_regular(str(file)))
     except OSError:
         return ""
 
 
-def _described(store: Path, changed: list[str] | None) -> str:
-    """Return a line about a store. ``changed``: paths, since it was filled; None where nobody can say that here."""
+def _described(store: Path, found: session_look.Found | None) -> str:
+    """Return a line about a store."""
     try:
         used = time.time() - last_use(str(store))
         filled = time.time() - (store / PROGRAM).stat().st_mtime
@@ -190,14 +181,17 @@ def _described(store: Path, changed: list[str] | None) -> str:
         return f"{program}: no warm image: {ascii(reason)[1:-1]}; tried {_ago(filled)}"
     kind = "warm image, " if (store / IMAGE).exists() else ""
     came = f"{count} processes so far, the last {_ago(used)}, {len(users(store))} now" if count else "no process so far"
-    stale = f"; {changed[0]} has changed since" if changed else ""
-    return f"{program}: {kind}{in_words(size_of(str(store)))}, filled {_ago(filled)}, {came}{stale}"
+    doubt = f"; {found.stale or f'not looked at: {found.unseen}'}" if found and (found.stale or found.unseen) else ""
+    return f"{program}: {kind}{in_words(size_of(str(store)))}, filled {_ago(filled)}, {came}{doubt}"
 
 
 def stop() -> int:
-    """Remove the stores of this user on this node."""
+    """Remove the stores of this user on this node. Raises Complaint."""
     place = kept_place()
-    left = remove_place(place) if place is not None else []
+    try:
+        left = remove_place(place) if place is not None else []
+    except NotOurs as exc:
+        raise Complaint(str(exc)) from None
     for store in left:
         if Path(store).parent.name == IMAGES:
             reason = "containers use it, or have put something there that only `podman unshare rm -rf` can remove"
@@ -224,7 +218,12 @@ def users(store: Path) -> list[int]:
 def kept_place() -> Place | None:
     """Return where this user's stores lie on this node, if there are any. Raises Complaint."""
     options = _options()
-    return Place.find(options.store_places(), options.session)
+    parents = options.store_places()
+    place = Place.find(parents, options.session)
+    why = why_no_place(parents, options.session) if place is None else ""
+    if why:
+        raise Complaint(f"no stores can be kept: {why}")
+    return place
 
 
 def _options() -> Options:

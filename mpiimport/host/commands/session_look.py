@@ -13,36 +13,69 @@ from pathlib import Path
 
 from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.listing import stamp_of
-from mpiimport.runtime.store.images_beside import witnesses_in
+from mpiimport.runtime.regular_file import read_regular
+from mpiimport.runtime.store.images_beside import OF_BASE, witnesses_in
 from mpiimport.runtime.store.index import Index, generation
 from mpiimport.runtime.store.launch_look import LOOKED_BY_LAUNCH, in_one_text
-from mpiimport.runtime.store.place import IMAGE, Place
+from mpiimport.runtime.store.origin import is_seen_from_here
+from mpiimport.runtime.store.place import BASE, IMAGE, REFUSED, Place
 from mpiimport.runtime.store.store import PROGRAM
 from mpiimport.runtime.store.witnesses import WITNESSES, Witnesses
-from mpiimport.warm.image_format import CHECKSUM_AT, HEADER
+from mpiimport.snapshot.image_format import CHECKSUM_AT, HEADER, open_image
 
 from ..complaint import Complaint
 from .becoming import become
 from .launch_line import words_of_ranks
+from .session_command import Command, command_of
 
 THREADS = 16
 
 
+NOT_BY_COMMAND = "the command of session start did not come to it"
+NO_COMMAND = "no session start has filled it on this node"
+
+
 @dataclass(frozen=True)
 class Look:
-    """What came of the look at one store. ``changed``: the paths that are not as they were."""
+    """What came of the look at one store, or one snapshot of it. ``changed``: the paths that are not as they were."""
 
     store: Path
     generation: str
     changed: list[str]
 
 
+@dataclass(frozen=True)
+class Found:
+    """What is known of a store: ``stale``, why it is not true any more; ``unseen``, why nobody can say that."""
+
+    store: Path
+    stale: str = ""
+    unseen: str = ""
+
+
+def look_from_anywhere(place: Place) -> list[Found]:
+    """Look at all stores of a place: those that are not seen from here are by the commands that have filled them."""
+    here = look(place)
+    stale = {one.store: f"{one.changed[0]} has changed since" for one in here if one.changed}
+    found = [Found(store, stale.get(store, "")) for store in dict.fromkeys(one.store for one in here)]
+    by_command: dict[str, list[Path]] = {}
+    for store in map(Path, place.stores()):
+        if store not in {one.store for one in here} and not (store / REFUSED).exists():
+            by_command.setdefault(command_of(store), []).append(store)
+    for command, stores in by_command.items():
+        answers = Command.read(command).look(stores) if command else dict.fromkeys(stores)
+        why = NOT_BY_COMMAND if command else NO_COMMAND
+        found += [Found(store, answer or "", why if answer is None else "") for store, answer in answers.items()]
+    return found
+
+
 def look(place: Place) -> list[Look]:
     """Look at everything that the stores of a place speak of, each path once.
 
-    What a container has filled can only be looked at in it, and is left out.
+    What a container has filled can only be looked at in it, and what another Python has only by that: they are left
+    out.
     """
-    stores = [(Path(store), *read) for store in place.stores() if (read := _read(Path(store))) is not None]
+    stores = [(Path(store), *read) for store in place.stores() for read in _read(Path(store))]
     paths = list({path for _, _, witnesses in stores for path in witnesses.seen})
     with ThreadPoolExecutor(THREADS) as threads:
         present = dict(zip(paths, threads.map(stamp_of, paths), strict=True))
@@ -50,35 +83,36 @@ def look(place: Place) -> list[Look]:
         Look(
             store,
             name,
-            [path for path, stamp in known.seen.items() if present[path] != stamp] + known.changed_otherwise(),
+            [*(path for path, stamp in known.seen.items() if present[path] != stamp), *known.changed_otherwise()],
         )
         for store, name, known in stores
     ]
 
 
-def _read(store: Path) -> tuple[str, Witnesses] | None:
-    """Return a store's generation and witnesses; None where there is nothing to look at from here."""
+def _read(store: Path) -> list[tuple[str, Witnesses]]:
+    """Return a store's generation and witnesses, of a snapshot those of its base, too: what can be looked at here."""
+    if not is_seen_from_here(str(store)):
+        return []
     if (store / IMAGE).exists():
-        return _read_image(store)
+        return [*_read_image(store, IMAGE, WITNESSES), *_read_image(store, BASE, OF_BASE)]
     try:
-        packed = (store / "index").read_bytes()
-        index = Index.unpack(packed)
-        witnesses = Witnesses.unpack((store / WITNESSES).read_bytes(), index.witnesses)
+        packed = read_regular(str(store / "index"))
+        witnesses = Witnesses.unpack(read_regular(str(store / WITNESSES)), Index.unpack(packed).witnesses)
     except (OSError, Damaged):
         # Removed meanwhile, damaged, or written by a Python whose digests are others.
-        return None
-    return None if index.mounts or witnesses.of_image else (generation(packed), witnesses)
+        return []
+    return [(generation(packed), witnesses)]
 
 
-def _read_image(store: Path) -> tuple[str, Witnesses] | None:
-    """Return the same of a warm image: its generation is the checksum of its tables, as warm/key.c compares it."""
+def _read_image(store: Path, name: str, of: str) -> list[tuple[str, Witnesses]]:
+    """Return the same of a snapshot: its generation is the checksum of its tables, as warm/key.c compares it."""
     try:
-        with (store / IMAGE).open("rb") as stream:
+        with open_image(store / name) as stream:
             checksum = int.from_bytes(stream.read(HEADER.size)[CHECKSUM_AT:][:8], "little")
     except OSError:
-        return None
-    witnesses = witnesses_in(str(store))
-    return (f"{checksum:016x}", witnesses) if witnesses.seen else None
+        return []
+    witnesses = witnesses_in(str(store), of)
+    return [(f"{checksum:016x}", witnesses)] if witnesses.seen else []
 
 
 def run(command: list[str], find_place: Callable[[], Place | None], ignored: list[int]) -> int:
@@ -110,4 +144,4 @@ def _told(found: list[Look], command: list[str], began: float) -> str:
 
 def program_of(store: Path) -> str:
     """Return what a store is for, as it may be printed. Raises OSError."""
-    return ascii((store / PROGRAM).read_text(encoding="utf-8", errors="surrogateescape"))[1:-1]
+    return ascii(os.fsdecode(read_regular(str(store / PROGRAM))))[1:-1]

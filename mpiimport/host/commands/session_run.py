@@ -3,9 +3,12 @@
 import os
 import secrets
 import signal
+import sys
 
 from mpiimport.runtime.startup.left_behind import beginning_of, keep_only, leave_behind, wait_for_end
 from mpiimport.runtime.store.lock import new_lock, remove, sweep
+from mpiimport.runtime.store.no_place import why_no_place
+from mpiimport.runtime.store.parents import refusals
 from mpiimport.runtime.store.place import Place
 from mpiimport.runtime.store.place_names import of_batch_job
 
@@ -21,21 +24,23 @@ def run(command: list[str], parents: list[str], ignored: list[int]) -> int:
     """
     session = f"session-{secrets.token_hex(16)}{of_batch_job()}"
     place = _begin(session, parents)
+    if place is None:
+        why = why_no_place(parents, session)
+        print(f"mpiimport: the command runs without a session: {why}", file=sys.stderr)
+        return become(command, dict(os.environ), ignored)
     # Nobody can wait for a child otherwise.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _leave_cleaner(place)
     return become(command, {**os.environ, "MPIIMPORT_SESSION": session, "MPIIMPORT_KEEP": "auto"}, ignored)
 
 
-def _begin(session: str, parents: list[str]) -> Place:
+def _begin(session: str, parents: list[str]) -> Place | None:
+    """Return the place of the session; None where others may rename in the directories. Raises Complaint."""
     # Those whose cleaner was killed, too.
     sweep(parents)
     place = Place.make(parents, session)
-    if place is None:
-        raise Complaint(
-            f"no stores can be kept: none of {', '.join(parents)} can be written to; name another directory with "
-            "MPIIMPORT_STORE"
-        )
+    if place is None and not refusals(parents):
+        raise Complaint(f"no stores can be kept: {why_no_place(parents, session)}")
     return place
 
 

@@ -6,7 +6,7 @@ from ..machine.doors import SHIM
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = commands.add_parser("shim-path", help="print the directory that has to be first on PATH")
+    parser = commands.add_parser("shim-path")
     parser.set_defaults(run=lambda given, _: shim_path())
 
 

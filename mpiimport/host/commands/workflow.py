@@ -13,9 +13,7 @@ SHELL = "shell"
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    kinds = commands.add_parser(
-        "workflow", help="jobs for workflow managers, and how fast their tasks were done"
-    ).add_subparsers(required=True, metavar="ACTION")
+    kinds = commands.add_parser("workflow").add_subparsers(required=True, metavar="ACTION")
     parser = kinds.add_parser("show", help="print what a workflow manager is given for a job")
     parser.add_argument("manager", metavar="MANAGER", choices=[*MANAGERS, SHELL], help=", ".join([*MANAGERS, SHELL]))
     parser.add_argument("file", metavar="FILE", type=Path, help="the job, as docs/workflows.md describes it")

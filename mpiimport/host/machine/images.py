@@ -95,7 +95,10 @@ def _add_file(root: Path, destination: PurePath, content: bytes) -> None:
             deeper = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
             os.close(place)
             place = deeper
-        fd = os.open(destination.name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644, dir_fd=place)
+        # Whatever the image has there.
+        with suppress(FileNotFoundError):
+            os.unlink(destination.name, dir_fd=place)
+        fd = os.open(destination.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644, dir_fd=place)
         with os.fdopen(fd, "wb") as stream:
             stream.write(content)
     finally:

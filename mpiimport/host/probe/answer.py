@@ -4,12 +4,15 @@ Run by its path, on the host or in a container, by whatever Python is there: mus
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 
 MARK = "mpiimport-probe: "
-# The word that asks for what the launcher and MPI say of this process.
-RANK = "rank"
+# The words that ask for what the launcher and MPI say of this process, and for a large message to another rank.
+RANK, MESSAGE = "rank", "message"
+# In bytes: so large that MPIs copy it from the memory of one process to that of another.
+MESSAGE_SIZE = 8 << 20
 PACKAGES = str(Path(__file__).resolve().parents[3])
 
 
@@ -25,8 +28,12 @@ def main():  # type: () -> None
     else:
         from mpiimport.host.probe import question
 
-        found.update(question.rank() if sys.argv[1:] == [RANK] else question.answers())
-    print(MARK + json.dumps(found))
+        asked = {RANK: question.rank, MESSAGE: question.message}.get("".join(sys.argv[1:]), question.answers)
+        found.update(asked())
+    print(MARK + json.dumps(found), flush=True)
+    if "failed" in found:
+        # The other rank may wait for this one. A launcher ends all where one ends so.
+        os._exit(1)
 
 
 if __name__ == "__main__":

@@ -6,20 +6,26 @@ Imported by ``answer.py`` inside the tree that is asked about, so it needs nothi
 import ctypes
 import os
 import re
+import signal
 import sys
 import types
 from importlib.metadata import distributions
 from pathlib import Path
 
+from mpiimport.host.probe.answer import MESSAGE_SIZE
 from mpiimport.runtime.file_systems import file_system
 from mpiimport.runtime.mpi.launcher import Launch, launch
 from mpiimport.runtime.mpi.loading import NoMpi, import_privately, own_packages
 from mpiimport.runtime.options import OptionError, Options, from_environment
+from mpiimport.runtime.root.witnesses import Mounts
 from mpiimport.runtime.serving.libraries import mapped_files
-from mpiimport.runtime.startup.decision import why_not
+from mpiimport.runtime.startup.decision import unserved_interpreter, why_not
 from mpiimport.runtime.store.memory import memory_left
+from mpiimport.runtime.store.no_place import why_no_place
+from mpiimport.runtime.store.place_names import batch_job
 from mpiimport.runtime.store.store import NoRoom, Store
 
+MESSAGE_SECONDS = 20
 LIBRARY = re.compile(r"libmpi(ch|_abi)?\.so")
 ONE_NODE, SEVERAL_NODES = Launch(("", ""), 0, 2, 2, 1), Launch(("", ""), 0, 2, 1, 1)
 
@@ -39,6 +45,7 @@ def answers() -> Facts:
         **_mpi(options),
         "stores": [_store(place, options) for place in options.store_places()],
         "memory_left": memory_left(),
+        "not_kept": _not_kept(options),
     }
 
 
@@ -62,6 +69,37 @@ def rank() -> Facts:
     }
     module.Finalize()
     return found
+
+
+def _not_kept(options: Options) -> str:
+    """Why a process with `keep: auto` keeps no store of this tree; empty where it does."""
+    doubt = Mounts(options.keep_on).doubt(sys.prefix, Path(sys.prefix).stat().st_dev)
+    waits = batch_job() and not options.session
+    return (
+        unserved_interpreter()
+        or doubt
+        or why_no_place(options.store_places(), options.session)
+        or ("in a batch job a session keeps them: mpiimport session start" if waits else "")
+    )
+
+
+def message() -> Facts:
+    """Exchange a large message with a neighbour, and return why that fails; end by a signal where it never ends."""
+    module, _ = import_privately(before_site=False, preload=from_environment().preload)
+    module.Init()
+    world = module.COMM_WORLD
+    signal.alarm(MESSAGE_SECONDS)
+    other = world.rank ^ 1
+    if other < world.size:
+        sent, received = bytes([world.rank % 256]) * MESSAGE_SIZE, bytearray(MESSAGE_SIZE)
+        try:
+            world.Sendrecv([sent, module.BYTE], other, 0, [received, module.BYTE], other, 0)
+        except module.Exception as exc:
+            return {"failed": str(exc).splitlines()[-1].strip()}
+        if received != bytes([other % 256]) * MESSAGE_SIZE:
+            return {"failed": "what arrives is not what was sent"}
+    module.Finalize()
+    return {}
 
 
 def _mpi(options: Options) -> Facts:

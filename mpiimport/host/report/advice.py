@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mpiimport.runtime.clock import BROADCAST, EXEC, HANDSHAKE, IMPORTS, INIT, INTERPRETER, MAIN, READ, SITE
+from mpiimport.runtime.report.tree_kind import IMAGE
 
 from .waits import Wait, waits
 
@@ -25,9 +26,14 @@ class Advice:
 
 
 def advice(facts: dict[str, Any]) -> list[Advice]:
-    """Return what stands out; what is no matter of time comes first."""
-    timed = [one for rule in _TIMED for one in rule(facts) if one.seconds and one.seconds >= NOTABLE * _start_up(facts)]
-    return [*_whose(facts), *sorted(timed, key=lambda one: -(one.seconds or 0)), *_missed(facts)]
+    """Return what stands out; what is no matter of time comes first, and what ranks lack cores for comes last."""
+    timed = [one for rule in _TIMED for one in rule(facts) if _stands_out(one, facts)]
+    cores = [one for one in _without_core(facts) if _stands_out(one, facts)]
+    return [*_whose(facts), *sorted(timed, key=lambda one: -(one.seconds or 0)), *cores, *_missed(facts)]
+
+
+def _stands_out(one: Advice, facts: dict[str, Any]) -> bool:
+    return bool(one.seconds) and (one.seconds or 0) >= NOTABLE * _start_up(facts)
 
 
 def _start_up(facts: dict[str, Any]) -> float:
@@ -49,7 +55,7 @@ def _whose(facts: dict[str, Any]) -> list[Advice]:
         return [
             Advice(None, "the report ends where the program began: the job was aborted, or goes on", "see how it ended")
         ]
-    if facts["scope"] == "root" and "kept_store" not in facts:
+    if facts["scope"] == "root" and not facts.keys() & {"kept_store", "snapshot"}:
         return [
             Advice(
                 None,
@@ -106,7 +112,9 @@ def _reading(facts: dict[str, Any]) -> list[Advice]:
         remedy = "run it again: the next run reads what this one imported; or bake that in: `mpiimport bake`"
     else:
         finding = "all wait while root reads"
-        remedy = "give the tree to root faster: an image file, or a file system with quicker metadata"
+        remedy = "a session reads once for many jobs: `mpiimport session start`"
+        if facts.get("tree") != IMAGE:
+            remedy += "; or give root the tree faster: an image file, or a file system with quicker metadata"
     return [Advice(wait.median, finding, remedy) for wait in _waits_at(facts, READ)]
 
 
@@ -115,11 +123,18 @@ def _importing(facts: dict[str, Any]) -> list[Advice]:
         return []
     dearest = [module["name"] for module in facts["modules"] if module["name"]][:DEAREST]
     most = f", most of all {', '.join(dearest)}" if dearest else ""
+    if "snapshot" in facts:
+        remedy = "import that where the snapshot has it: `mpiimport session status` says which statement ends the begin"
+    else:
+        remedy = (
+            "start from a snapshot, which has imported: `mpiimport prepare`; or import in functions, or "
+            "lazily, what not every run needs"
+        )
     return [
         Advice(
             facts["phases"][IMPORTS]["own"]["median"],
             f"executing modules takes a core's time on each rank{most}",
-            "import in functions, or lazily, what not every run needs; the imports of root show the branches",
+            remedy,
         )
     ]
 
@@ -129,7 +144,7 @@ def _without_core(facts: dict[str, Any]) -> list[Advice]:
         Advice(
             facts["total"]["waited"]["median"],
             "ranks are ready to go on and have no core",
-            "give each rank cores of its own by the launcher's binding; set OMP_NUM_THREADS to their number",
+            "where the node has cores for all, bind each rank to its own, and set OMP_NUM_THREADS to their number",
         )
     ]
 
@@ -153,5 +168,4 @@ _TIMED: tuple[Callable[[dict[str, Any]], list[Advice]], ...] = (
     _late_rank,
     _reading,
     _importing,
-    _without_core,
 )

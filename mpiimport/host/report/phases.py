@@ -7,8 +7,8 @@ from mpiimport.runtime.clock import HANDSHAKE, PHASES
 COLOURS = dict(
     zip(
         PHASES,
-        ("#555555", "#8c8c8c", "#bdbdbd", "#6a3d9a", "#cab2d6", "#d95f02", "#e6ab02", "#a6761d", "#66a61e", "#1f78b4",
-         "#a6cee3"),
+        ("#555555", "#8c8c8c", "#17a2a2", "#bdbdbd", "#6a3d9a", "#cab2d6", "#d95f02", "#e6ab02", "#a6761d", "#66a61e",
+         "#1f78b4", "#a6cee3"),
         strict=True,
     )
 )  # fmt: skip
@@ -18,6 +18,7 @@ HAPPENS = dict(
         (
             "the kernel and the entry binary",
             "ld.so, the interpreter, and site where it runs first",
+            "the memory of a snapshot is mapped, and what belongs to one process is made new",
             "mpiimport itself, its options, the decision to serve",
             "mpi4py, MPI_Init, a communicator of our own",
             "the comparison of all ranks",

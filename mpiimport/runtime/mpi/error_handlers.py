@@ -16,16 +16,15 @@ SECOND_INIT = (
 
 
 def handle_as_mpi4py(mpi: "ModuleType", policy: str) -> None:
-    """Set the error handlers that mpi4py sets for ``policy``, the ``errors`` of its ``rc``."""
+    """Set the error handlers that mpi4py sets for ``policy``, the ``errors`` of its ``rc``: unknown is "exception"."""
     module: Any = mpi
     handler = {
         "exception": module.ERRORS_RETURN,
         "default": module.ERRORS_ARE_FATAL,
         "fatal": module.ERRORS_ARE_FATAL,
         "abort": getattr(module, "ERRORS_ABORT", module.ERRORS_ARE_FATAL),
-    }.get(policy)
-    if handler is not None:
-        _set(module, handler)
+    }.get(policy, module.ERRORS_RETURN)
+    _set(module, handler)
 
 
 def handle_as_mpi(mpi: "ModuleType") -> None:

@@ -1,6 +1,7 @@
 """Whether execve(2) would succeed, from what it looks at: what is done before it cannot be undone where it fails."""
 
 from .. import open, os
+from ..regular_file import open_regular
 
 # Of the kernel: the bytes that it reads of a file, the longest string (MAX_ARG_STRLEN), what strings may take in all,
 # and how often the interpreter of a script may be a script.
@@ -60,7 +61,7 @@ def _runs(path: bytes, depth: int) -> bool:
     if os.statvfs(path).f_flag & os.ST_NOEXEC or _is_written_here(os.stat(path)):
         return False
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_regular(path)
     except PermissionError:
         # A program may be run by who may not read it.
         return True

@@ -9,8 +9,9 @@ import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import ExtensionFileLoader
 
-from .. import c_functions, open, os
+from .. import c_functions, os
 from ..machinery import as_importlib
+from ..regular_file import read_regular
 from .handover import MPI4PY, MPI_MODULE
 from .site_outlook import prefixes
 
@@ -159,8 +160,7 @@ def _variant(directory: str, before_site: bool) -> str:
 
 def _is_known(chooser: str) -> bool:
     try:
-        with open(chooser, "rb") as stream:
-            return int.from_bytes(stream.read(), "little") % CHECK in KNOWN_CHOOSERS
+        return int.from_bytes(read_regular(chooser), "little") % CHECK in KNOWN_CHOOSERS
     except OSError:
         return False
 

@@ -9,10 +9,11 @@ import sys
 from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import FileFinder
 
-from .. import open, os
+from .. import os
 from ..machinery import as_importlib, call_with_frames_removed
 from ..messages import say
 from ..option_table import THREAD_LEVELS
+from ..regular_file import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,8 +103,7 @@ def _setting(rc: "Any", name: str, default: object) -> object:
 def _load_copy(spec: ModuleSpec, path: str, create: "Callable[[ModuleSpec], ModuleType]") -> "ModuleType | None":
     """Load the extension module ``spec`` from a copy of its file, which ld.so takes for another library."""
     try:
-        with open(path, "rb") as stream:
-            content = memoryview(stream.read())
+        content = memoryview(read_regular(path))
         # Never closed: another file of the same name would be taken for this one.
         copy = os.memfd_create(spec.name)
         while content:

@@ -5,6 +5,8 @@ from .. import open, os
 
 # Set in a process that a rank has started by MPI_Comm_spawn: MPICH and Intel MPI, Open MPI.
 SPAWNED = ("PMI_SPAWNED", "OMPI_PARENT_PORT")
+# Programs that stand one behind the other between launcher and python.
+MOST_WRAPPERS = 8
 
 
 class Launch:
@@ -47,25 +49,58 @@ def _on_this_node(local_size: str, size: int | None) -> int | None:
 
 
 def is_rank_process(launch: Launch) -> bool:
-    """Tell whether this is the process that the launcher's rank became, not a child of it.
+    """Tell whether this is the process that the launcher's rank became, or the one python that a wrapper there runs.
 
-    The container's entry binary names the process by ``MPIIMPORT_PID``. Elsewhere the parent tells: a
+    The container's entry binary names the process by ``_MPIIMPORT_PID``. Elsewhere the parent tells: a
     launcher's daemon has no rank of its own, while a shell or script that was started as the rank has. If a rank
     of another job has started the launcher, its daemon has that one's, but not this job's size. A parent that
     cannot be looked at belongs to another user or pid namespace, as slurmstepd does: a launcher.
     """
-    named = os.environ.get("MPIIMPORT_PID")
-    if named == str(os.getpid()):
+    process, parent = os.getpid(), os.getppid()
+    words: list[str] = []
+    for _ in range(MOST_WRAPPERS):
+        if _was_started_as_rank(launch, process, parent):
+            return True
+        # Most processes have none in front of them.
+        from .wrappers import own_words, parent_of, words_of_wrapper
+
+        words = words_of_wrapper(parent, words or own_words())
+        if not words:
+            return False
+        process, parent = parent, parent_of(parent)
+    return False
+
+
+def _was_started_as_rank(launch: Launch, process: int, parent: int) -> bool:
+    named = os.environ.get("_MPIIMPORT_PID")
+    if named == str(process):
         return True
     try:
-        with open(f"/proc/{os.getppid()}/environ", "rb") as stream:
-            parent = b"\0" + stream.read() + b"\0"
+        with open(f"/proc/{parent}/environ", "rb") as stream:
+            environment = b"\0" + stream.read() + b"\0"
     except OSError:
         return not named
     size = b"\0" + os.fsencode(launch.size_variable) + b"="
-    if launch.size is not None and size in parent and size + b"%d\0" % launch.size not in parent:
+    if launch.size is not None and size in environment and size + b"%d\0" % launch.size not in environment:
         return True
-    return not named and b"\0" + os.fsencode(launch.rank_variable) + b"=" not in parent
+    return not named and b"\0" + os.fsencode(launch.rank_variable) + b"=" not in environment
+
+
+def is_spent() -> bool:
+    """Tell whether another program of this rank has used MPI, which MPICH's launcher allows once.
+
+    Hydra has closed its end of the connection then (PMI-1), which a write of nothing shows.
+    """
+    descriptor = number("PMI_FD")
+    if descriptor is None:
+        return False
+    try:
+        os.write(descriptor, b"")
+    except BrokenPipeError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def is_on_one_node(launch: Launch | None) -> bool:

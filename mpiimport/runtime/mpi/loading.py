@@ -2,8 +2,8 @@
 
 import sys
 
-from .. import PREFIX, os
-from .extension import load_bare
+from .. import PREFIX, c_functions, os
+from .extension import ANY, LIBRARY_VARIABLE, load_bare
 from .handover import MPI4PY, MPI_MODULE, Settings
 from .preload import load_globally, make_global
 from .site_outlook import environment_prefix, site_packages, user_site_and_prefixes
@@ -91,6 +91,16 @@ def own_packages() -> str:
 
 
 def _remedy(exc: Exception) -> str:
-    if isinstance(exc, RuntimeError):
-        return "set MPI4PY_LIBMPI to the file name of the MPI library"
-    return "install mpi4py, or run from an installed mpiimport, which brings one"
+    if isinstance(exc, ModuleNotFoundError):
+        return "install mpi4py, or run from an installed mpiimport, which brings one"
+    if isinstance(exc, ImportError):
+        return "load the module of the MPI that mpi4py was built with"
+    named = os.environ.get(LIBRARY_VARIABLE, "")
+    if not named:
+        return f"set {LIBRARY_VARIABLE} to the file name of the MPI library"
+    try:
+        if not c_functions.address(c_functions.open_library(named), ANY):
+            return f"{LIBRARY_VARIABLE} names {named}, which is no MPI library"
+        return f"is {LIBRARY_VARIABLE}={named} the library of the launcher's MPI?"
+    except OSError as loader:
+        return f"{LIBRARY_VARIABLE}={named} does not load ({loader}); name the library of the launcher's MPI"

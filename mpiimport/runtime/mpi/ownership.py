@@ -8,7 +8,8 @@ from _frozen_importlib_external import spec_from_file_location
 
 from .. import os
 from ..c_functions import address, open_library, when_interpreter_has_ended
-from ..option_table import SESSION, THREAD_LEVELS
+from ..messages import say
+from ..option_table import MPI_INIT, SESSION, THREAD_LEVELS
 from .error_handlers import handle_as_mpi, handle_as_mpi4py, handle_at_exit
 from .exit_of_program import behind_destructors, heed_abort_status, take_handlers
 from .extension import complete
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from ..machinery import Details
     from .handover import Settings
 
-# The one implementation in which MPI_Init works in a process whose session has ended, since this version.
-MPICH, FIRST_MPICH = "MPICH Version:", 5
 LEFT_TO_HEIR = (
     "mpiimport ended MPI for a program that this process was to become, by an exec that then failed; "
     "set MPIIMPORT_INIT=session or off (or init in the site profile)"
@@ -50,6 +49,7 @@ class Ownership:
         self.adopted = False
         self._started = self._finalize = self._aborting = self._left_to_heir = False
         self.is_told_to_abort = False
+        self._asked, self._is_guess = "", False
         self._provided = self._status = 0
         self._work: list[Callable[[], None]] = []
         self._launcher = Connection()
@@ -62,16 +62,24 @@ class Ownership:
         self.path: str = self.mpi.__file__ or ""
         self.of_the_tree = not self.path.startswith(own_packages() + "/")
 
-    def start(self, policy: str, level: str) -> "Any":
-        """Start MPI as ``policy`` says, WORLD with the thread level named ``level``, or SESSION. Raises NoMpi.
+    def start(self, policy: str, level: str, is_guess: bool) -> "Any":
+        """Start MPI as ``policy`` says, WORLD with the thread level ``level`` or MPI_INIT, or SESSION. Raises NoMpi.
 
+        ``is_guess``: nobody has set that level; the program seems to ask for it.
         Return the session; None for WORLD.
         """
         if self._is_initialized():
             raise NoMpi("MPI is already initialised in this process")
         if policy == SESSION:
+            from .session import open_session
+
             return open_session(self.mpi)
-        self._provided = self.mpi.Init_thread(_level(self.mpi, level))
+        self._is_guess = is_guess
+        if level == MPI_INIT:
+            self.mpi.Init()
+            self._asked, self._provided = THREAD_LEVELS[0], self.mpi.Query_thread()
+        else:
+            self._asked, self._provided = level, self.mpi.Init_thread(_level(self.mpi, level))
         self._started = self._finalize = True
         return None
 
@@ -236,10 +244,15 @@ class Ownership:
         self.adopted = True
         self._finalize = finalize
         asked = _level(mpi, level)
-        if _order(mpi, asked) < _order(mpi, self._provided):
+        if level != self._asked and _order(mpi, asked) < _order(mpi, self._provided):
             # An MPI gives the level that it is asked for, wherever it can.
             self._provided = asked
             mpi.Query_thread = lambda: asked
+        elif self._is_guess and _order(mpi, asked) > _order(mpi, _level(mpi, self._asked)) and not mpi.COMM_WORLD.rank:
+            say(
+                f"mpiimport: MPI was started with thread level {self._asked!r}, as the script seems to want, and "
+                f"mpi4py asks for {level!r}: set MPIIMPORT_THREAD_LEVEL={level}"
+            )
 
     def _defer(self, settings: "Settings") -> None:
         """Make MPI look uninitialised until user code calls Init or Init_thread, which then adopts it."""
@@ -251,7 +264,7 @@ class Ownership:
                 # It ends the job.
                 real["Init"]()
             names = [THREAD_LEVELS[_order(mpi, level)] for level in (self._provided, required)]
-            if _order(mpi, required) > _order(mpi, self._provided):
+            if _order(mpi, required) > _order(mpi, self._provided) and not self._is_guess:
                 raise RuntimeError(
                     f"mpiimport started MPI with thread level {names[0]!r} and this call asks for {names[1]!r}: "
                     f"set MPIIMPORT_THREAD_LEVEL={names[1]} (or thread_level in the site profile)"
@@ -272,19 +285,6 @@ class Ownership:
         mpi.Init_thread = init_thread
         mpi.Is_initialized = is_open
         mpi.Query_thread = lambda: thread_level() if is_open() else real["Query_thread"]()
-
-
-def open_session(mpi: "Any") -> "Any":
-    """Start a session (MPI-4, 11.3). Raises NoMpi where the program's own MPI_Init would then fail or crash."""
-    library = mpi.Get_library_version().split("\n", 1)[0].rstrip("\0")
-    words = library.removeprefix(MPICH).split(".", 1)[0].strip()
-    capable = library.startswith(MPICH) and words.isdigit() and int(words) >= FIRST_MPICH
-    if not capable or mpi.Get_version() < (4, 0) or not hasattr(mpi, "Session"):
-        raise NoMpi(
-            f"after an MPI session the program could not start MPI itself with this library ({library}), only with "
-            f"MPICH {FIRST_MPICH} and newer; set MPIIMPORT_INIT (or init in the site profile) to world or off"
-        )
-    return mpi.Session.Init()
 
 
 def _level(mpi: "Any", name: str) -> int:

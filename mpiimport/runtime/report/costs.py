@@ -1,4 +1,4 @@
-"""What each import from a listed directory costs: the phases IMPORTS and MAIN told apart, and the modules by cost.
+"""What imports cost: the phases IMPORTS and MAIN told apart, and, from listed directories, the modules by cost.
 
 Two looks at two clocks for each module, and no frame more in the stack of a Python module's body.
 """
@@ -6,8 +6,9 @@ Two looks at two clocks for each module, and no frame more in the stack of a Pyt
 from _thread import get_ident
 
 from .. import time
-from ..clock import IMPORTS, MAIN, phases
-from ..machinery import as_importlib, call_with_frames_removed
+from ..clock import IMPORTS, INIT, MAIN, phases
+from ..machinery import as_importlib, call_with_frames_removed, replace_find_and_load
+from ..mpi.handover import MPI_MODULE
 from ..serving.finder import StoreExtensionLoader, StoreLoader
 
 TYPE_CHECKING = False
@@ -39,12 +40,12 @@ class Costs:
         self._importing: dict[int, list[list[int]]] = {}
         self._main_thread = get_ident()
 
-    def begin(self) -> None:
+    def begin(self, loader: StoreLoader) -> None:
         """An import begins, in the midst of the last one that has not ended in this thread."""
         thread = get_ident()
         outer = self._importing.setdefault(thread, [])
         if not outer and thread == self._main_thread and phases.current == MAIN:
-            phases.begin(IMPORTS)
+            phases.begin(_phase_of(loader.name))
         outer.append([time.thread_time_ns(), time.perf_counter_ns(), 0, 0])
 
     def end(self, loader: StoreLoader) -> None:
@@ -61,8 +62,35 @@ class Costs:
             around = self._importing[thread][-1]
             around[2] += own
             around[3] += wall
-        elif thread == self._main_thread and phases.current == IMPORTS:
+        elif thread == self._main_thread and phases.current == _phase_of(loader.name):
             phases.begin(MAIN)
+
+
+def _phase_of(name: str) -> str:
+    """Return the phase of an outermost import: one of mpi4py's extension module starts MPI."""
+    return INIT if name == MPI_MODULE else IMPORTS
+
+
+def tell_imports() -> None:
+    """Tell IMPORTS from MAIN where no store answers them. The outermost import has one frame more around it."""
+    main = get_ident()
+
+    @as_importlib
+    def begin(name: str, importing: "Any") -> "Any":
+        if get_ident() != main or phases.current != MAIN:
+            return plain(name, importing)
+        phases.begin(_phase_of(name))
+        replace_find_and_load(plain)
+        try:
+            return plain(name, importing)
+        finally:
+            changed = replace_find_and_load(begin)
+            if changed is not plain:
+                # User code wins.
+                replace_find_and_load(changed)
+            phases.begin(MAIN)
+
+    plain = replace_find_and_load(begin)
 
 
 def measure_imports(one_by_one: bool) -> Costs:
@@ -71,7 +99,7 @@ def measure_imports(one_by_one: bool) -> Costs:
 
     @as_importlib
     def exec_module(self: "Any", module: "ModuleType") -> None:
-        costs.begin()
+        costs.begin(self)
         try:
             code = self.get_code(module.__name__)
             if code is None:
@@ -84,7 +112,7 @@ def measure_imports(one_by_one: bool) -> Costs:
 
     @as_importlib
     def create_extension(self: "Any", spec: "Any") -> "Any":
-        costs.begin()
+        costs.begin(self)
         try:
             return super(StoreLoader, self).create_module(spec)
         finally:
@@ -92,7 +120,7 @@ def measure_imports(one_by_one: bool) -> Costs:
 
     @as_importlib
     def exec_extension(self: "Any", module: "ModuleType") -> None:
-        costs.begin()
+        costs.begin(self)
         try:
             super(StoreLoader, self).exec_module(module)
         finally:

@@ -22,6 +22,8 @@ def _json(value: "Value") -> str:
         return "null"
     if isinstance(value, str):
         return _quoted(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, dict):

@@ -1,17 +1,25 @@
 """The report of a run, where one is asked for: what every rank measures, and what root then writes."""
 
+import sys
+
 from .. import open, os, time
 from ..clock import CLOCKS, PHASES, phases
 from ..messages import say
+from ..root.plain_start import PlainStart
 from ..serving.imports import ANSWERED
 from ..whole_file import replace_text
-from .costs import measure_imports
+from .costs import measure_imports, tell_imports
+from .tree_kind import tree_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from ..mpi.transport import Transport
+    from ..options import Options
+    from ..program import Program
+    from ..serving.account import Account
     from ..serving.imports import Imports
     from .costs import Cost, Ended
     from .document import Value
@@ -29,12 +37,19 @@ class Report:
     written.
     """
 
-    def __init__(self, path: str, rank: int) -> None:
-        self.facts: dict[str, Value] = {}
+    def __init__(self, options: "Options", program: "Program", rank: int, size: int | None) -> None:
+        """``options``: say where it is written, whether a line is said, and whether it is a plain start to record."""
+        self.facts: dict[str, Value] = {"program": program.label(), "python": sys.version.split()[0]}
+        if size is not None:
+            self.facts["ranks"] = size
         # Where the imports are from a kept store: at how many paths this process looked, to believe that.
         self.looked_at: int | None = None
         # The program may change the directory.
-        self._path = path if path == TABLE else os.path.abspath(path)
+        self._path = options.report if options.report in ("", TABLE) else os.path.abspath(options.report)
+        self._says, self._records = options.verbose, options.debug
+        self._plain_start = PlainStart(program, options.manifests)
+        # The modules that this process has imported: those from a store or snapshot, and all.
+        self.count_imported: Callable[[], tuple[int, int]] | None = None
         self._rank = rank
         self._pid = os.getpid()
         # Of what was imported before anything was measured.
@@ -48,9 +63,15 @@ class Report:
     def measure(self, imports: "Imports") -> None:
         """Measure ``imports``, those of this process, from here on."""
         self._answered = imports.answered
+        self.count_imported = lambda: _imported(imports.account)
         # The file shows root's imports in their order; the others have no use for theirs.
         costs = measure_imports(one_by_one=self._rank == 0)
         self._modules, self._ended = costs.modules, costs.ended
+
+    def step_aside(self, reason: str) -> None:
+        """Nothing answers the imports of this process, for this ``reason``."""
+        self.facts["stepped_aside"] = reason
+        tell_imports()
 
     def measured(self, paths: list[str]) -> tuple[list[int], list[int]]:
         """Return what this process measured up to here, as many numbers on every rank, for ``gather``.
@@ -70,25 +91,55 @@ class Report:
 
     def write_startup(self) -> None:
         """On root, write what is known before the program begins, in case that nothing comes after."""
-        if self._rank == 0 and self._path != TABLE:
+        if self._rank == 0 and self._path not in ("", TABLE):
             self._fill(STARTUP, self._row(), {})
             self._write()
 
     def finish(self) -> None:
         """On root, at the end of the process, write what root knows of itself where no more was gathered."""
         if self._rank == 0 and not self._whole and os.getpid() == self._pid:
-            self._fill(ROOT, self._row(), {})
-            self._write()
+            try:
+                self._fill(ROOT, self._row(), {})
+                self._finish()
+            except ImportError as exc:
+                # The program has left nothing by which modules are found.
+                say(f"mpiimport: nothing is measured of this start: {exc}")
 
     def write_gathered(self) -> None:
         """On root, write the figures of all ranks, where they were gathered."""
         for rows, largest in self._gathered:
             self._fill(ALL, rows, largest)
-            self._write()
+            self._finish()
+
+    def _finish(self) -> None:
+        """Write the facts, compared with a plain start that was recorded, or record this one; say what the job got."""
+        self.facts["tree"] = tree_kind()
+        if self._records:
+            self._record()
+        elif plainly := self._plain_start.read():
+            self.facts["plain_start"] = plainly
+        self._write()
+        if self._says and self._path != TABLE:
+            from .outcome import outcome_of
+
+            say(f"mpiimport: {outcome_of(self.facts).line()}")
+
+    def _record(self) -> None:
+        from .outcome import imports_of, size_of
+
+        facts: dict[str, Any] = self.facts
+        start, imports = facts["start"], imports_of(facts) or 0.0
+        if self._plain_start.write(size_of(facts), start, imports):
+            said = f"{start:.1f} s to its own code, {imports:.1f} s of them in imports; {self._plain_start.place}"
+        else:
+            said = "nothing: its manifests are not kept (MPIIMPORT_MANIFESTS), or it has no name"
+        say(f"mpiimport: recorded of {self.facts['program'] or 'the program'}, started plainly: {said}")
 
     def _write(self) -> None:
         """Write the facts. A failure is said in one line and has no other effect."""
         try:
+            if not self._path:
+                return
             if self._path == TABLE:
                 from .table import table
 
@@ -119,11 +170,25 @@ class Report:
 
         self._whole = scope == ALL
         self.facts["scope"] = scope
+        self.facts["start"] = summary.start(rows, WIDTH)
+        if self.count_imported is not None:
+            provided, imported = self.count_imported()
+            self.facts["modules_imported"] = {"provided": provided, "all": imported}
         self.facts.update(summary.phases(rows, WIDTH))
         self.facts.update(summary.answered(ANSWERED, rows, WIDTH, self.looked_at))
         self.facts["modules"] = summary.modules(self._modules, largest)
         if self._ended:
             self.facts["imports"] = imports(self._ended, _birth())
+
+
+def _imported(account: "Account") -> tuple[int, int]:
+    """Return how many modules this process has imported from the store, and in all."""
+    try:
+        served, missed = account.used()
+    except Exception:
+        # The program may have left anything in sys.modules.
+        return 0, 0
+    return len(served), len(served) + len(missed)
 
 
 def _birth() -> int:

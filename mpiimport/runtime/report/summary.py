@@ -1,6 +1,6 @@
 """What the clocks and counters of all ranks come to: the figures of a report. Times in seconds."""
 
-from ..clock import CLOCKS, HANDSHAKE, PHASES, SECOND
+from ..clock import CLOCKS, HANDSHAKE, MAIN, PHASES, SECOND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +48,12 @@ def phases(rows: "Sequence[int]", width: int) -> "dict[str, Value]":
             },
         },
     }
+
+
+def start(rows: "Sequence[int]", width: int) -> float:
+    """Return how long the slowest rank took for all but the program's own code."""
+    walls = [place * len(CLOCKS) for place, phase in enumerate(PHASES) if phase != MAIN]
+    return _seconds(max(sum(rows[rank + wall] for wall in walls) for rank in range(0, len(rows), width)))
 
 
 def _shown(size: int, walls: "Mapping[str, Sequence[int]]", total: "Sequence[int]") -> list[int]:

@@ -1,5 +1,7 @@
 """A report as text for one screen."""
 
+from .outcome import outcome_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +16,10 @@ KEPT = {
     "uses": "processes that came to it so far",
     "looked_at": "paths looked at before it was believed",
 }
+SNAPSHOT = {
+    "modules": "snapshot, modules that it holds",
+    "imports": "snapshot, seconds on a core that their imports took when it was made",
+}
 STORED = {"copies": "stores", "bytes_stored": "bytes in a store", "bytes_broadcast": "bytes broadcast"}
 
 
@@ -27,6 +33,7 @@ def table(facts: "Mapping[str, Any]") -> str:
     return "\n".join(
         [
             f"mpiimport: {heading(facts)}",
+            outcome_of(facts).line(),
             *_aligned(phase_rows(facts)),
             *_aligned([list(row) for row in count_rows(facts)]),
             *(["modules by their own time on a core (s): " + dearest] if costs else []),
@@ -40,8 +47,7 @@ def heading(facts: "Mapping[str, Any]") -> str:
         facts["scope"]
     ]
     ranks = f" on {facts['ranks']} ranks" if "ranks" in facts else ""
-    aside = f"; plain Python: {facts['stepped_aside']}" if "stepped_aside" in facts else ""
-    return f"{facts['program'] or 'program'}{ranks}; figures of {whose}{aside}"
+    return f"{facts['program'] or 'program'}{ranks}; figures of {whose}"
 
 
 def phase_rows(facts: "Mapping[str, Any]") -> list[list[str]]:
@@ -54,7 +60,10 @@ def phase_rows(facts: "Mapping[str, Any]") -> list[list[str]]:
 
 def count_rows(facts: "Mapping[str, Any]") -> list[tuple[str, str]]:
     """Return what was read, moved and answered, as pairs of label and number."""
-    found = {f"root, {name.replace('_', ' ')}": number for name, number in facts.get("root_read", {}).items()}
+    found: dict[str, int | float] = {
+        SNAPSHOT[name]: value for name, value in facts.get("snapshot", {}).items() if name in SNAPSHOT
+    }
+    found |= {f"root, {name.replace('_', ' ')}": number for name, number in facts.get("root_read", {}).items()}
     found |= {label: facts[name] for name, label in STORED.items() if name in facts}
     kept = facts.get("kept_store", {})
     found |= {f"kept store, {label}": kept[name] for name, label in KEPT.items() if kept}

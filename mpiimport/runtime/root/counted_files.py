@@ -2,7 +2,7 @@
 
 from _thread import allocate_lock
 
-from .. import os
+from ..regular_file import open_regular
 
 
 class CountedFiles:
@@ -16,7 +16,7 @@ class CountedFiles:
 
     def open(self, path: str) -> int:
         """Return a file descriptor. Raises OSError; what cannot be opened does not count."""
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_regular(path)
         with self._lock:
             self.opened += 1
         return fd

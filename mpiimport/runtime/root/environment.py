@@ -6,7 +6,8 @@ Only what is stored counts, under a name that is written out: ``os.environ[NAME]
 
 from .. import os
 from ..program import SCRIPT
-from .reading import read_file, without_warnings
+from ..syntax_tree import imports_mpi, is_a, last_name, nodes, parse
+from .reading import read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 FAMILIES = ("FI_", "I_MPI_", "MPICH_", "MPIR_CVAR_", "MV2_", "OMPI_MCA_", "PMIX_MCA_", "PSM2_", "UCX_")
 DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
 TELLING = tuple(name.encode() for name in (*FAMILIES, *DEVICES))
-# ast.PyCF_ONLY_AST, without the module.
-ONLY_TREE = 0x400
 
 
 def unseen_settings(program: "Program", manifest: "Manifest") -> list[str]:
@@ -45,12 +44,12 @@ def settings_in(text: bytes) -> "Iterator[str]":
     if not any(part in text for part in TELLING):
         return
     try:
-        tree = without_warnings(lambda: compile(text, "<program>", "exec", ONLY_TREE, dont_inherit=True))
+        tree = parse(text)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return
-    nodes = list(_nodes(tree))
-    starts = min((node.lineno for node in nodes if _imports_mpi(node)), default=None)
-    for node in nodes:
+    found = list(nodes(tree))
+    starts = min((node.lineno for node in found if imports_mpi(node)), default=None)
+    for node in found:
         for name, value in _stored(node):
             is_for_mpi = isinstance(name, str) and (name.startswith(FAMILIES) or name in DEVICES)
             if is_for_mpi and (starts is None or node.lineno < starts) and _would_change(name, value, node):
@@ -72,52 +71,31 @@ def _text(path: str) -> bytes:
         return b""
 
 
-def _nodes(tree: "Any") -> "Iterator[Any]":
-    """Yield the nodes of a syntax tree (of ``_ast``, which need not be imported)."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for field in node._fields:
-            value = getattr(node, field, None)
-            waiting += [part for part in (value if isinstance(value, list) else [value]) if hasattr(part, "_fields")]
-
-
-def _is(node: "Any", *kinds: str) -> bool:
-    return type(node).__name__ in kinds
-
-
-def _imports_mpi(node: "Any") -> bool:
-    if _is(node, "ImportFrom"):
-        return node.module == "mpi4py" and any(alias.name == "MPI" for alias in node.names)
-    return _is(node, "Import") and any(alias.name == "mpi4py.MPI" for alias in node.names)
-
-
 def _stored(node: "Any") -> "Iterable[tuple[Any, Any]]":
     """Yield the name and the value, as constants or nodes, of what a statement or a call stores in the environment."""
-    if _is(node, "Assign", "AnnAssign"):
-        for target in node.targets if _is(node, "Assign") else [node.target]:
-            if _is(target, "Subscript") and _is_environment(target.value):
+    if is_a(node, "Assign", "AnnAssign"):
+        for target in node.targets if is_a(node, "Assign") else [node.target]:
+            if is_a(target, "Subscript") and _is_environment(target.value):
                 yield _constant(target.slice), _constant(node.value)
-    if not _is(node, "Call"):
+    if not is_a(node, "Call"):
         return
-    called = getattr(node.func, "attr", getattr(node.func, "id", ""))
-    on_environment = _is(node.func, "Attribute") and _is_environment(node.func.value)
+    called = last_name(node.func)
+    on_environment = is_a(node.func, "Attribute") and _is_environment(node.func.value)
     if node.args and (called == "putenv" or (called == "setdefault" and on_environment)):
         yield _constant(node.args[0]), _constant(node.args[-1])
     if called == "update" and on_environment:
         yield from ((keyword.arg, _constant(keyword.value)) for keyword in node.keywords)
         for argument in node.args:
-            if _is(argument, "Dict"):
+            if is_a(argument, "Dict"):
                 yield from zip(map(_constant, argument.keys), map(_constant, argument.values), strict=True)
 
 
 def _is_environment(node: "Any") -> bool:
-    return getattr(node, "attr", getattr(node, "id", "")) == "environ"
+    return last_name(node) == "environ"
 
 
 def _constant(node: "Any") -> "Any":
-    return node.value if _is(node, "Constant") else node
+    return node.value if is_a(node, "Constant") else node
 
 
 def _would_change(name: str, value: "Any", node: "Any") -> bool:

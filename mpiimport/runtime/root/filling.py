@@ -1,10 +1,14 @@
 """Filling a kept store: what one process of a program would import, read by a process that does not run it."""
 
-from .. import time
+import sys
+
+from .. import os, time
 from ..clock import SECOND
+from ..program import MODULE
 from .learning import Learning
-from .rehearsal import Rehearsal
-from .snapshot import take_snapshot
+from .rehearsal import DISTUTILS, Rehearsal
+from .snapshot import entries_for, take_snapshot
+from .tree import Tree
 from .witnesses import JustChanged, check_settled
 
 TYPE_CHECKING = False
@@ -19,6 +23,13 @@ if TYPE_CHECKING:
     from .mpi_libraries import MpiLibraries
     from .snapshot import Snapshot
 
+# The finders of every Python; others may find a module where there is no file of it.
+FINDERS = 3
+
+
+class NoModule(Exception):
+    """The program is a module that is not there."""
+
 
 def fill(
     place: "Place",
@@ -28,11 +39,12 @@ def fill(
     loaded: set[str],
     answers: "Answers",
     before_site: bool,
+    began: int,
 ) -> None:
     """Read what ``program`` will import, and publish a store of it under ``key``.
 
-    ``loaded``: the modules that each process has already when it attaches. Raises what reading, and a file system, may
-    raise; NoRoom; and Unsettled. Nothing is left of the store then.
+    ``loaded``: the modules that each process has already when it attaches; ``began``: as for ``Place.publish``. Raises
+    what reading, and a file system, may raise; NoRoom; NoModule; and Unsettled. Nothing is left of the store then.
     """
     wanted = place.take_wanted(key)
     snapshot = read_to_keep(
@@ -41,7 +53,7 @@ def fill(
     store = place.create(snapshot.sizes, options)
     try:
         _write(snapshot, store)
-        place.publish(key, store, program.identity())
+        place.publish(key, store, program.identity(), began)
     finally:
         store.leave()
 
@@ -57,7 +69,7 @@ def read_to_keep(
     room: "Callable[[], int] | None" = None,
     mpi: "MpiLibraries | None" = None,
 ) -> "Snapshot":
-    """Read what a store of ``program`` is to hold. Raises what reading may raise, and Unsettled.
+    """Read what a store of ``program`` is to hold. Raises what reading may raise, NoModule, and Unsettled.
 
     ``loaded``: as for ``fill``; ``wanted``: modules that processes of the program have missed; ``nodes``: how many get
     the store; ``room``: tells the bytes that each of them has for it; ``mpi``: what is to be in it of MPI.
@@ -70,6 +82,8 @@ def read_to_keep(
             if wanted:
                 learning.known.imported |= wanted
                 learning.add(wanted)
+            if _is_missing(program, site):
+                raise NoModule(f"no module {program.target} is found; name a program that runs")
             snapshot = take_snapshot(program, options, learning, loaded, answers, nodes, room, site, kept=True, mpi=mpi)
         try:
             check_settled(snapshot.witnesses, began, options.keep_on)
@@ -80,6 +94,17 @@ def read_to_keep(
                 raise
             waits = False
             time.sleep(exc.rest / SECOND)
+
+
+def _is_missing(program: "Program", site: Rehearsal) -> bool:
+    """Tell whether the program is a module that nothing can find; False where that is not known."""
+    finders = [finder for finder in sys.meta_path if type(finder).__module__ != DISTUTILS]
+    if program.kind != MODULE or len(finders) > FINDERS or site.brings_finders:
+        return False
+    entries = entries_for(program)
+    tree = Tree(entries)
+    tree.mapped, tree.namespaces = site.mapped, site.namespaces
+    return tree.find(program.target) is None and not any(map(os.path.isfile, entries))
 
 
 def _write(snapshot: "Snapshot", store: "Store") -> None:

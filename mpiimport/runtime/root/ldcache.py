@@ -1,6 +1,6 @@
 """Where ld.so's cache says a library is: ``/etc/ld.so.cache`` in the format of glibc 2.2 and newer (ldconfig(8))."""
 
-from .. import open
+from .reading import read_file
 
 CACHE = "/etc/ld.so.cache"
 MAGIC = b"glibc-ld.so.cache1.1"
@@ -13,8 +13,7 @@ def cached_libraries(path: str = CACHE) -> dict[str, list[str]]:
     A name with several files has variants for processors or machines, of which only ld.so knows its choice.
     """
     try:
-        with open(path, "rb") as stream:
-            data = stream.read()
+        data = read_file(path)
     except OSError:
         return {}
     # The format before it may still stand in front.

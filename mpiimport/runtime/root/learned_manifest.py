@@ -18,8 +18,10 @@ pass did not know; ``ask``: a word of the code that uses ``importlib.metadata``,
 
 import sys
 
-from .. import open, os
+from .. import os
 from ..digest import digest
+from ..options import user_cache
+from ..regular_file import read_regular
 from ..whole_file import replace_text
 
 TYPE_CHECKING = False
@@ -72,8 +74,7 @@ class Learned:
     @classmethod
     def read(cls, path: str) -> "Learned":
         """Raises OSError and Malformed."""
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as stream:
-            return cls.parse(stream.read())
+        return cls.parse(read_regular(path).decode(errors="surrogateescape"))
 
     def text(self) -> str:
         searched = ((package, place) for package, places in sorted(self.searched.items()) for place in places)
@@ -136,13 +137,11 @@ def _packages(names: set[str]) -> set[str]:
 
 
 def user_directory() -> str:
-    """Return where this user's manifests are kept (XDG Base Directory Specification); empty without a home."""
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    if not cache.startswith("/"):
-        home = os.path.expanduser("~")
-        # An empty HOME leads to "/".
-        cache = os.path.join(home, ".cache") if home.startswith("/") and home != "/" else ""
-    return os.path.join(cache, "mpiimport", "manifests") if cache else ""
+    """Return where this user's manifests are kept; empty without a home."""
+    home = os.path.expanduser("~")
+    # An empty HOME leads to "/".
+    cache = user_cache(home if home != "/" else "")
+    return os.path.join(cache, "manifests") if cache else ""
 
 
 def baked_directory() -> str:
@@ -161,7 +160,10 @@ def file_name(program: "Program", tree: str = "") -> str:
     A program read from standard input has none: empty.
     """
     identity = program.identity() if tree else program.label()
-    if not identity:
-        return ""
-    readable = "".join(char if char.isalnum() or char in "._-" else "_" for char in program.label().partition(" ")[2])
-    return f"{readable[:60]}-{digest(f'{identity} {tree}'.encode(errors='surrogateescape')).hex()}{SUFFIX}"
+    return stem(program.label(), identity, tree) + SUFFIX if identity else ""
+
+
+def stem(label: str, identity: str, tree: str) -> str:
+    """Return the name, less its suffix, of a file that is about one program of one tree."""
+    readable = "".join(char if char.isalnum() or char in "._-" else "_" for char in label.partition(" ")[2])
+    return f"{readable[:60]}-{digest(f'{identity} {tree}'.encode(errors='surrogateescape')).hex()}"

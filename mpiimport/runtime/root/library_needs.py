@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 
     from ..listing import Stamp
     from ..store.index import OfMpi
+    from .rest import Rest
 
 
 class Libraries:
     """The needs of a set of extension modules.
 
     ``needs``: library -> what to load before it, in order; ``staged``: libraries to take into the store with
-    their sizes.
+    their sizes; ``own``: those of modules that the job may write; ``searched``: directory -> its stamp, None of one
+    that is not there: where ld.so would look for what these need.
     """
 
     def __init__(
@@ -39,6 +41,11 @@ class Libraries:
         self._of_mpi = of_mpi or {}
         self.needs: dict[str, list[str]] = {}
         self.staged: dict[str, int] = {}
+        self.own: set[str] = set()
+        self.searched: dict[str, Stamp | None] = {}
+        # Directories in which libraries were looked for, as they were before; those of the module in question.
+        self._directories: dict[str, os.stat_result | None] = {}
+        self._visited: set[str] = set()
         self._cache = cached_libraries()
         self._parsed: dict[str, SharedObject | None] = {}
         self._status: dict[str, os.stat_result] = {}
@@ -54,16 +61,27 @@ class Libraries:
             self._program_rpaths = _expand(program.rpath, os.path.dirname(self._real["/proc/self/exe"]))
         self._mapped = {path for path in mapped_files() if os.path.basename(path) not in alone}
         self._mapped_names = {os.path.basename(path) for path in self._mapped}
+        # Only glibc can be given another name for a library (link_map).
+        self._unnamed: dict[str, str] = {}
+        self._names_can_be_added = "CS_GNU_LIBC_VERSION" in os.confstr_names
 
-    def add(self, path: str) -> None:
+    def add(self, path: str, rest: "Rest | None" = None) -> None:
         """Stage the extension module at ``path`` with all it needs in the tree, or leave all of that to ld.so.
 
-        Modules that are mapped already are left out.
+        Modules that are mapped already are left out. ``rest``: the job may write to it. Then a module is left out, too,
+        where something that it depends on has changed a moment ago.
         """
         if self._parse(path) is None or self._real[path] in self._mapped:
             return
         resolved = self._resolve(path)
         inside = [found for found in resolved if found == path or self._is_ours(found)]
+        if rest is not None:
+            searched = {directory: self._directories[directory] for directory in self._visited}
+            seen = {**{found: self._status[found] for found in inside}, **searched}
+            if not all(rest.shows_changes(found, status) for found, status in seen.items()):
+                return
+            self.own.update(inside)
+            self.searched.update((found, status and stamp(status)) for found, status in searched.items())
         if any(self._goes_by_place(found, found == path) for found in inside):
             self.needs[path] = []
             return
@@ -102,12 +120,21 @@ class Libraries:
         library = self._parse(path)
         if library is None:
             return False
-        opens = library.opens and (path in self._inheriting or not self._is_of_mpi(path))
-        return opens or (not top and library.soname != os.path.basename(path))
+        if library.opens and (path in self._inheriting or not self._is_of_mpi(path)):
+            return True
+        name = os.path.basename(path)
+        if top or library.soname == name:
+            return False
+        # It is given this name, which two cannot have.
+        return not self._names_can_be_added or self._unnamed.setdefault(name, path) != path
 
     def stamps(self) -> "dict[str, Stamp]":
         """Map the staged libraries to what tells each from what it may become."""
         return {path: stamp(self._status[path]) for path in self.staged}
+
+    def unnamed(self) -> list[str]:
+        """Return the staged libraries that others need by a name that is not their soname."""
+        return sorted(path for path in self._unnamed.values() if path in self.staged)
 
     def aliases(self) -> dict[str, str]:
         """Map the real paths of staged libraries to the paths they were found by, where the two differ."""
@@ -119,6 +146,7 @@ class Libraries:
         A name stands for the first library found for it, wherever else one of that name lies. Libraries
         outside the tree are not looked into: ld.so sees to their needs.
         """
+        self._visited = set()
         resolved: dict[str, list[str]] = {}
         by_name: dict[str, str | None] = {}
         queue: list[tuple[str, list[str]]] = [(top, self._program_rpaths)]
@@ -159,7 +187,7 @@ class Libraries:
                 if self._exists(os.path.join(directory, name)):
                     return None
                 continue
-            if not self._exists(directory):
+            if not self._is_directory(directory):
                 continue
             if self._exists(os.path.join(directory, "glibc-hwcaps")):
                 # Variants for processors lie here, and only ld.so knows which one it takes.
@@ -170,6 +198,15 @@ class Libraries:
                 return path
         cached = self._cache.get(name, [])
         return cached[0] if len(cached) == 1 and self._parse(cached[0]) else None
+
+    def _is_directory(self, path: str) -> bool:
+        self._visited.add(path)
+        if path not in self._directories:
+            try:
+                self._directories[path] = os.stat(path)
+            except OSError:
+                self._directories[path] = None
+        return self._directories[path] is not None
 
     def _exists(self, path: str) -> bool:
         if path not in self._existing:

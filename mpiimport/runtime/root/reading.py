@@ -9,6 +9,7 @@ from _frozen_importlib_external import MAGIC_NUMBER, cache_from_source
 from .. import os
 from ..listing import stamp
 from ..machinery import classify_pyc, loaded_code, validate_hash_pyc, validate_timestamp_pyc
+from ..regular_file import read_whole
 from .counted_files import counted
 
 TYPE_CHECKING = False
@@ -134,15 +135,11 @@ def read_file(path: str) -> bytes:
     """Return the contents of a file. Raises OSError."""
     fd = counted.open(path)
     try:
-        size = os.fstat(fd).st_size
-        chunks = []
-        while chunk := os.read(fd, size + 1):
-            chunks.append(chunk)
-            counted.count_bytes(len(chunk))
-            size = max(size - len(chunk), 0)
-        return b"".join(chunks)
+        content = read_whole(fd, path)
     finally:
         os.close(fd)
+    counted.count_bytes(len(content))
+    return content
 
 
 def read_into(path: str, offset: int, buffer: memoryview) -> None:

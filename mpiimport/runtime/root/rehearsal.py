@@ -27,13 +27,18 @@ if TYPE_CHECKING:
 CUSTOMISED = ("sitecustomize", "usercustomize")
 # How the names of the finders begin that setuptools writes.
 EDITABLE = "__editable___"
+# The module of its stand-in for distutils.
+DISTUTILS = "_distutils_hack"
+# What has them among its words may bring finders.
+FINDERS = frozenset({"meta_path", "path_hooks"})
 
 
 class Rehearsal:
     """One rehearsal. While it is entered ``sys.path`` and the prefixes are what they will be: no user code runs yet.
 
     ``lines``: the code of the import lines; ``modules``: those that entry points lead to; ``mapped``: module or package
-    of an editable install -> its file less suffix, or its directory; ``namespaces``: namespace package -> portions.
+    of an editable install -> its file less suffix, or its directory; ``namespaces``: namespace package -> portions;
+    ``brings_finders``: further modules may be found by then.
     """
 
     def __init__(self, answers: "Answers", before_site: bool) -> None:
@@ -42,6 +47,7 @@ class Rehearsal:
         self.modules: list[str] = []
         self.mapped: dict[str, str] = {}
         self.namespaces: dict[str, list[str]] = {}
+        self.brings_finders = False
         flags = Facade(sys.flags, no_site=1)
         self._sys: Any = Facade(sys, path=sys.path[:], modules={}, flags=flags, stderr=io.StringIO())
         streams = Facade(io, open_code=answers.open_code)
@@ -81,6 +87,7 @@ class Rehearsal:
         site = self._run(answers)
         for code in [*self.lines, *self._customisation()]:
             self._expect_paths(words(code), site["addsitedir"])
+            self.brings_finders |= self._has_finders(code)
         for line in self.lines:
             for statement in import_statements(line):
                 if statement.name.startswith(EDITABLE):
@@ -102,6 +109,14 @@ class Rehearsal:
         exec(module.__spec__.loader.get_code("site"), namespace)
         namespace["main"]()
         return namespace
+
+    def _has_finders(self, code: "CodeType") -> bool:
+        """Tell whether code may bring finders, or a module that it imports. What setuptools brings is known."""
+        named = (statement.name for statement in import_statements(code))
+        others = (name for name in named if not name.startswith(EDITABLE) and name != DISTUTILS)
+        read = (read_code(self._file(name)) for name in others)
+        bodies = [code, *(each.code() for each in read if each)]
+        return any(not FINDERS.isdisjoint(words(body)) for body in bodies if body is not None)
 
     def _customisation(self) -> "Iterator[CodeType]":
         """Yield the code of the first of each of CUSTOMISED on the path."""

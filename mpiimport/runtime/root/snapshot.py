@@ -25,6 +25,7 @@ from .mpi_libraries import MpiLibraries
 from .parallel import Readers
 from .reading import files_imported_since, hide_modules, read_into, without_warnings
 from .rehearsal import CUSTOMISED
+from .rest import Rest
 from .staging import make_fit, stage
 from .static_manifest import Manifest
 from .tree import EXTENSION, Tree
@@ -133,6 +134,19 @@ def _ask_for_sysconfig(manifest: Manifest, answers: "Answers") -> None:
         answers.record_sysconfig(read.path, code)
 
 
+def home_of(program: "Program") -> str | None:
+    """Return the directory that is searched first for the program; None where there is none."""
+    first = program.search_entry()
+    return working_directory() if first == "" else first
+
+
+def entries_for(program: "Program") -> list[str]:
+    """Return where modules are searched for."""
+    home = home_of(program)
+    entries = [*([home] if home is not None else []), *sys.path]
+    return [entry for entry in dict.fromkeys(entries) if entry.startswith("/")]
+
+
 def resolve(
     program: "Program",
     options: "Options",
@@ -145,10 +159,8 @@ def resolve(
 
     ``nodes``, ``site``: as for ``take_snapshot``.
     """
-    first = program.search_entry()
-    home = working_directory() if first == "" else first
-    entries = [*([home] if home is not None else []), *sys.path]
-    tree = Tree([entry for entry in dict.fromkeys(entries) if entry.startswith("/")], known.searched)
+    home, entries = home_of(program), entries_for(program)
+    tree = Tree(entries, known.searched)
     manifest = Manifest(
         tree,
         loaded,
@@ -208,6 +220,7 @@ def _pack(
     mpi: MpiLibraries,
 ) -> Snapshot:
     tree = manifest.tree
+    rest = Rest()
     records = _Records()
     # Else ranks read each file themselves.
     with_contents = options.serve == ALL
@@ -217,10 +230,8 @@ def _pack(
     libraries = Libraries(tree.path, alone, mpi.paths)
     if with_contents:
         found = [(module.kind, module.path) for module in manifest.modules.values()]
-        extensions = [
-            path for kind, path in found if kind == EXTENSION and path and os.path.dirname(path) not in changeable
-        ]
-        stage(libraries, extensions, mpi.module, options, one_node, kept)
+        extensions = [path for kind, path in found if kind == EXTENSION and path]
+        stage(libraries, extensions, changeable, mpi.module, options, one_node, kept, rest)
     metadata = _read_metadata(manifest, writable) if with_contents else {}
     index = Index(
         listings={path: names for path, names in tree.listings.items() if names is not None and path not in changeable},
@@ -229,6 +240,9 @@ def _pack(
         code=table,
         libraries={},
         needs=libraries.needs,
+        own=sorted(libraries.own),
+        searched=libraries.searched,
+        unnamed=[],
         metadata={
             directory: {
                 name: None if content is None else records.add(content) for name, content in sorted(files.items())
@@ -256,6 +270,7 @@ def _pack(
             )
     index.libraries = libraries.stamps()
     index.aliases = libraries.aliases()
+    index.unnamed = libraries.unnamed()
     index.mpi = libraries.of_mpi(mpi.also())
     witnesses = Witnesses()
     if kept:

@@ -2,10 +2,23 @@
 
 from _frozen_importlib_external import SOURCE_SUFFIXES, cache_from_source
 
-from .. import open, os
-from ..file_systems import DISKS, IMAGE_FILE, IMAGE_LAYERS, OVERLAY, container_made, image_on, mount_of, rest_of
+from .. import os
+from ..file_systems import (
+    DISKS,
+    IMAGE_FILE,
+    IMAGE_LAYERS,
+    OVERLAY,
+    SQUASHFS,
+    container_made,
+    image_on,
+    mount_at,
+    mount_of,
+    places_of_bound_images,
+    rest_of,
+)
 from ..listing import stamp
-from ..store.witnesses import Witnesses, is_one_image, own_root, stamp_in_image
+from ..regular_file import open_regular
+from ..store.witnesses import Witnesses, of_another_image, own_root, stamp_in_image
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +50,8 @@ class Mounts:
 
     def __init__(self, told: tuple[str, ...] = ()) -> None:
         """``told``: types of file systems that are trusted beside TELLING."""
-        self._known: dict[int, tuple[str, str]] = {}
+        self._known: dict[int, tuple[str, str, str]] = {}
+        self._bound = places_of_bound_images()
         # A container changes no layer of its image: what it writes to it copies, which shows in the time of the inode.
         self._telling = TELLING | {IMAGE_LAYERS, *told}
         # Of the image: where it lies, and the device of the container's own tree; empty where nothing is told.
@@ -61,20 +75,26 @@ class Mounts:
 
     def is_sealed(self, path: str, device: int) -> bool:
         """Tell whether a path lies in an image that is a file: of another one the key is another."""
-        return self._image_on == IMAGE_FILE and self.has_in_image(path, device)
+        own = self._image_on == IMAGE_FILE and self.has_in_image(path, device)
+        return own or self.has_in_bound(path, device)
+
+    def has_in_bound(self, path: str, device: int) -> bool:
+        """Tell whether a path lies in an image file that is bound into this container."""
+        place, kind, _ = self._of(path, device)
+        return place in self._bound and kind in SQUASHFS
 
     def has_in_image(self, path: str, device: int) -> bool:
         """Tell whether a path lies in the image, and on no file system that shows all by itself."""
-        kind, mounted = self._of(path, device)
+        _, kind, mounted = self._of(path, device)
         return bool(self._image) and mounted == self._image and kind not in TELLING
 
     def _kind(self, path: str, device: int) -> str:
         """Return the type of the file system that holds a file; of one in the image, that which holds the image."""
-        return self._image_on if self.has_in_image(path, device) else self._of(path, device)[0]
+        return self._image_on if self.has_in_image(path, device) else self._of(path, device)[1]
 
-    def _of(self, path: str, device: int) -> tuple[str, str]:
+    def _of(self, path: str, device: int) -> tuple[str, str, str]:
         if device not in self._known:
-            self._known[device] = mount_of(os.path.realpath(path))
+            self._known[device] = mount_at(os.path.realpath(path))
         return self._known[device]
 
 
@@ -127,8 +147,11 @@ def _cache(path: str) -> "Iterator[str]":
         return
     yield os.path.dirname(cached)
     try:
-        with open(cached, "rb") as stream:
-            flags = int.from_bytes(stream.read(HEAD)[FLAGS], "little")
+        cache = open_regular(cached)
+        try:
+            flags = int.from_bytes(os.read(cache, HEAD)[FLAGS], "little")
+        finally:
+            os.close(cache)
     except OSError:
         return
     if flags & BY_HASH:
@@ -158,5 +181,5 @@ def check_settled(witnesses: Witnesses, began: int, told: tuple[str, ...]) -> No
             raise Unsettled(
                 f"{path} has changed since this container was made, and a store is of the image; start a new container"
             )
-    if not is_one_image(witnesses.of_image):
+    if next(of_another_image(witnesses.of_image), None) is not None:
         raise Unsettled("the image has just changed, or its files lie on several devices")

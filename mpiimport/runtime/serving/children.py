@@ -19,6 +19,8 @@ ATTACH = """\
 import sys
 sys.path.insert(0, {0!r})
 try:
+    from mpiimport.runtime import own_files
+    own_files.hide()
     from mpiimport.runtime.serving.attach import attach
     attach({1!r}, {2!r})
 except Exception:

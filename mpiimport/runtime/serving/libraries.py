@@ -6,6 +6,7 @@ from .. import open, os
 from ..c_functions import open_library
 from ..file_systems import mount_of
 from ..link_map import LinkMap
+from ..listing import stamp_of
 from ..option_table import LAZY
 from ..store.store import library_name
 
@@ -36,6 +37,12 @@ class StagedLibraries:
         self._mpi = index.mpi
         self._real = {path: real for real, path in index.aliases.items()}
         self._staged = index.libraries if store.executable else {}
+        self._own = index.own
+        self._searched = index.searched
+        self._own_left = False
+        # Those that ctypes has opened where they lie: it may close them, and open what has come in their place.
+        self._opened: set[str] = set()
+        self._unnamed = set(index.unnamed)
         # Paths of one file are one library, whose copy is that of the first.
         firsts: dict[Stamp, str] = {}
         self._first = {path: firsts.setdefault(stamp, path) for path, stamp in self._staged.items()}
@@ -57,6 +64,8 @@ class StagedLibraries:
         Where there is no copy, or it cannot be mapped, the caller's own dlopen maps the original.
         """
         path = self.known_path(path)
+        if path in self._own and path not in self._loaded and (path in self._opened or self._searched_elsewhere()):
+            return False
         if path not in self._loaded and (path in self._staged or self.is_direct(path)):
             flags = sys.getdlopenflags() if flags is None else flags
             self._load(self._mpi[path][0] if path in self._mpi else self._needs.get(path, ()), flags)
@@ -99,6 +108,9 @@ class StagedLibraries:
             if isinstance(name, (str, bytes)):
                 path = os.fsdecode(name)
                 known = self.known_path(path)
+                if known in self._own and (known not in self._copied or stamp_of(path) != self._staged[known]):
+                    self._opened.add(known)
+                    return dlopen(name, *arguments)
                 flags = arguments[0] if arguments and isinstance(arguments[0], int) else os.RTLD_NOW
                 if not flags & os.RTLD_NOLOAD:
                     self.stage(known, flags)
@@ -119,9 +131,33 @@ class StagedLibraries:
                 opened.add(name)
                 # As when ld.so maps it for the one in need, whose symbols it may use without saying so.
                 for tried in (flags, os.RTLD_LAZY):
-                    if self._map_copy(path, tried) or _opens(path, tried):
+                    if self._map_copy(path, tried) or self._map_original(path, tried):
                         break
+            elif path in self._unnamed:
+                self._map_original(path, flags)
             self._loaded.add(path)
+
+    def _map_original(self, path: str, flags: int) -> bool:
+        """Map a needed library from where it lies; tell whether that was possible."""
+        try:
+            self._name(open_library(path, flags), path)
+        except (ImportError, OSError):
+            return False
+        return True
+
+    def _name(self, handle: int, path: str) -> None:
+        """Have ld.so know a library without a soname by the name by which others need it, or it would look for one."""
+        if path in self._unnamed and self._link_map is not None:
+            self._link_map.add_name(handle, os.path.basename(path))
+
+    def _searched_elsewhere(self) -> bool:
+        """Tell whether ld.so may find another library than root did, in a directory that has changed since.
+
+        So it is from then on for all modules that the job may write.
+        """
+        if any(stamp_of(path) != seen for path, seen in self._searched.items()):
+            self._own_left = True
+        return self._own_left
 
     def _map_copy(self, path: str, flags: int) -> bool:
         """Map the copy of a library under its original's names; tell whether that was possible."""
@@ -136,6 +172,7 @@ class StagedLibraries:
             elif not looks_beside or not link_map.add_name(handle, path):
                 link_map.rename(handle, path)
             self._handles.add(handle)
+            self._name(handle, path)
             for name in also:
                 link_map.add_name(handle, name)
                 if looks_beside:
@@ -183,7 +220,9 @@ class StagedLibraries:
         return os.path.realpath(real) if os.path.islink(real) else real
 
     def _copy(self, path: str) -> str | None:
-        if path not in self._staged:
+        if path not in self._staged or path in self._opened:
+            return None
+        if path in self._own and stamp_of(path) != self._staged[path]:
             return None
         name = library_name(self._first[path])
         try:
@@ -201,14 +240,6 @@ def bind_functions(binding: str) -> None:
     if binding:
         chosen = os.RTLD_LAZY if binding == LAZY else os.RTLD_NOW
         sys.setdlopenflags(sys.getdlopenflags() & ~(os.RTLD_LAZY | os.RTLD_NOW) | chosen)
-
-
-def _opens(path: str, flags: int) -> bool:
-    try:
-        open_library(path, flags)
-    except (ImportError, OSError):
-        return False
-    return True
 
 
 def mapped_files() -> set[str]:

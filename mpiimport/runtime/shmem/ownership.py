@@ -40,7 +40,7 @@ class ShmemOwnership(Ownership):
     def supports(self) -> None:
         """All versions."""
 
-    def start(self, policy: str, level: str) -> None:
+    def start(self, policy: str, level: str, is_guess: bool) -> None:
         """Start OpenSHMEM, as shmem4py does unless it is asked for threads. Raises NoShmem."""
         if is_open():
             raise NoShmem("OpenSHMEM is already initialised in this process")

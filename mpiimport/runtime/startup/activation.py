@@ -3,34 +3,43 @@
 import sys
 
 from ...rank_variables import speaks_for_job
-from .. import os
+from .. import PREFIX, os
 from ..clock import NAMED, STARTED
 from ..file_systems import IMAGE
 from ..messages import say
 from ..mpi.abrupt_ends import before_abrupt_ends
 from ..mpi.launcher import Launch, is_on_one_node, is_rank_process, launch
 from ..option_table import NEVER, SESSION
-from ..options import Options
+from ..options import Options, is_looking
 from ..program import Program
+from ..report.job_notes import notes
+from ..report.outcome import PLAIN, SERVED, Outcome
 from ..serving.path_hook import ask_before_importlib
 from ..serving.site_answers import Answers
 from .closed_streams import ClosedStreamsKept
 from .decision import IMAGE_ON, unserved_interpreter, why_not
 from .exit_handlers import ExitHandlers
 from .invocation import Invocation
+from .other_start import become, wants_snapshot
 
 # What our programs tell each other on the way to a rank, which the program need not know.
 HANDED_OVER = (
     *(NAMED, STARTED, IMAGE_ON, IMAGE),
-    *("MPIIMPORT_APPLIED", "MPIIMPORT_LOOKED", "MPIIMPORT_PLAN", "MPIIMPORT_PROFILE"),
+    *("_MPIIMPORT_APPLIED", "_MPIIMPORT_LOOKED", "_MPIIMPORT_PLAN", "MPIIMPORT_PROFILE"),
 )
 # Set by python-mpi where it looks for warm images, to the name of the Python that it starts otherwise. Other ranks may
 # have started from one then, and wait for nobody.
-PYTHON = "MPIIMPORT_PYTHON"
+PYTHON = "_MPIIMPORT_PYTHON"
 EACH_BY_ITSELF = (
     "each rank starts by itself where images are wanted (MPIIMPORT_WARM), and waits for no other; mpiimport session "
     "start --warm keeps an image and a store on this node, and MPIIMPORT_KEEP=session has ranks take them"
 )
+NO_SNAPSHOT = (
+    "python-mpi, and python in a container, start scripts and modules (-m) from one, with no option of Python but -u"
+)
+LOCALLY = "everything is imported locally (-d, or MPIIMPORT_DEBUG)"
+NO_RANK = "no launcher has started this process as a rank of a job, and no store is kept (MPIIMPORT_KEEP)"
+NO_LAUNCHER = "no launcher that mpiimport knows has started this python; see MPIIMPORT_RANK_VARIABLES"
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..mpi.ownership import Ownership
@@ -47,10 +56,17 @@ def activate(
     where the service does not start, root says why in one line. Does not return where it is only to fill a kept store.
     """
     here = launch(options.rank_variables)
-    invocation = Invocation(options, program, answers, before_site, os.environ.pop(PYTHON, ""))
+    if not explicit and options.switch != "0" and wants_snapshot(options, program):
+        become(program)
+    invocation = Invocation(options, program, answers, before_site, os.environ.pop(PYTHON, ""), not explicit)
     if options.fill and options.switch != "0":
         _fill(here, invocation)
+    notes.begin(here is None, here is None or here.rank == 0)
+    if here is None and options.keep == NEVER:
+        notes.tell(Outcome(PLAIN, NO_LAUNCHER))
     at_exit = ExitHandlers()
+    if explicit and options.warm and not invocation.python:
+        _say_no_snapshot(options)
     if _takes_kept(here, options):
         _import_from_kept(here, invocation, at_exit)
         return None
@@ -58,12 +74,18 @@ def activate(
         from ..root.baking import record_to_bake
 
         at_exit.add(record_to_bake(program, options, answers, before_site).finish)
-    if options.switch == "0" or options.debug or options.record or here is None:
+    if options.switch == "0" or options.record:
+        return None
+    if options.debug or here is None:
+        report = _new_report(here, invocation, at_exit) if explicit or (here and is_rank_process(here)) else None
+        if report is not None:
+            report.step_aside(LOCALLY if options.debug else NO_RANK)
         return None
     if not explicit and not is_rank_process(here):
         _say(
             here.rank,
-            "this python is not the process that the launcher started as the rank; python -m mpiimport asks for it",
+            "a program between the launcher and this python may run others, too; if this is the one of them that uses "
+            f"MPI, start it by {_explicitly()}",
         )
         return None
     # Children of a rank must neither start MPI nor wait for us.
@@ -77,9 +99,11 @@ def activate(
 
 def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers) -> "Service | None":
     options = invocation.options
-    report = _new_report(options.report, here, invocation.program, at_exit) if options.report else None
-    if invocation.python and options.warm_file:
-        # Whoever looked at the file has said why this process does not start from it. Others may.
+    report = _new_report(here, invocation, at_exit)
+    if invocation.python and not options.warm:
+        # The starter has said why this process does not start from what was prepared. Other ranks may.
+        if report is not None:
+            report.step_aside("the snapshot that was prepared does not fit, as is said above")
         return None
     reason = EACH_BY_ITSELF if invocation.python else why_not(here, options)
     if reason:
@@ -110,19 +134,31 @@ def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers) 
     except Exception as exc:
         # There is nothing outside the phases that could fail but MPI itself.
         _say(0, f"rank {here.rank}: {exc!r}", report)
+    if service.serves:
+        notes.tell(Outcome(SERVED, ranks=here.size))
     _arrange_exit(here.rank, service, ownership, at_exit)
     return service
 
 
+def _say_no_snapshot(options: Options) -> None:
+    """Say once that this start cannot be from a snapshot, whatever is kept: python-mpi has looked for none."""
+    if options.switch != "0" and not options.debug and not options.record and speaks_for_job(os.environ):
+        say(f"mpiimport: no warm image is used: {NO_SNAPSHOT} (MPIIMPORT_WARM)")
+
+
 def _fill(here: Launch | None, invocation: Invocation) -> None:
-    """Fill the kept store of this node, or of all nodes of the job, or write an image into a file; end this process.
+    """Fill the kept store of this node, or of all nodes of the job, prepare its snapshot, or look at them.
 
-    Does not return.
+    Ends this process, and does not return.
     """
-    if invocation.options.warm_file:
-        from .warm_image import write_into_file
+    if is_looking():
+        from .looking import look_now
 
-        write_into_file(invocation)
+        look_now(invocation)
+    if invocation.options.prepare:
+        from .warm_image import prepare_now
+
+        prepare_now(invocation)
     reason = _why_nothing_is_kept(invocation.options)
     if reason:
         refuse_to_fill(reason)
@@ -146,7 +182,7 @@ def refuse_to_fill(reason: str) -> None:
 def _why_nothing_is_kept(options: Options) -> str:
     """Return why a process neither fills a kept store nor imports from one; empty where it may."""
     if options.debug:
-        return "everything is imported locally (-d, or MPIIMPORT_DEBUG); take that away"
+        return f"{LOCALLY}; take that away"
     if options.record:
         return "imports are recorded for `mpiimport bake` (MPIIMPORT_RECORD); unset it"
     return unserved_interpreter()
@@ -162,20 +198,20 @@ def _takes_kept(here: Launch | None, options: Options) -> bool:
 def _import_from_kept(here: Launch | None, invocation: Invocation, at_exit: ExitHandlers) -> None:
     from .kept import import_from_kept
 
-    path = invocation.options.report
-    report = _new_report(path, here, invocation.program, at_exit) if path else None
+    report = _new_report(here, invocation, at_exit)
     with ClosedStreamsKept():
         import_from_kept(invocation, here, report)
 
 
-def _new_report(path: str, here: Launch | None, program: Program, at_exit: ExitHandlers) -> "Report":
-    """Begin a report, which is written at the exit of the process at the latest."""
+def _new_report(here: Launch | None, invocation: Invocation, at_exit: ExitHandlers) -> "Report | None":
+    """Begin what is measured of this process, where that is asked for. At its exit at the latest it is written."""
+    options = invocation.options
+    if not options.report and not options.verbose:
+        return None
     from ..report.measured import Report
 
-    report = Report(path, here.rank if here is not None else 0)
-    report.facts.update(program=program.label(), python=sys.version.split()[0])
-    if here is not None and here.size is not None:
-        report.facts["ranks"] = here.size
+    rank, size = (here.rank, here.size) if here is not None else (0, None)
+    report = Report(options, invocation.program, rank, size)
     at_exit.add(report.finish)
     return report
 
@@ -224,8 +260,15 @@ def abort_on_uncaught(service: "Service | None") -> None:
     sys.excepthook = show_and_abort
 
 
+def _explicitly() -> str:
+    """Return by which command a person says that a program is the rank's, as it is found from here."""
+    command = os.path.join(PREFIX, "bin", "python-mpi")
+    return command if os.access(command, os.X_OK) else "python -m mpiimport"
+
+
 def _say(rank: int, reason: str, report: "Report | None" = None) -> None:
+    notes.tell(Outcome(PLAIN, reason), said=True)
     if report is not None:
-        report.facts["stepped_aside"] = reason
+        report.step_aside(reason)
     if rank == 0:
         say(f"mpiimport: running as plain Python: {reason}")

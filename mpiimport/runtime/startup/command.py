@@ -10,8 +10,19 @@ from .. import PACKAGE_DIRECTORY, os, restore_lazy_imports
 from ..clock import MAIN, SITE, phases
 from ..configuration import agree_with_program
 from ..messages import say, say_as_interpreter
-from ..options import OptionError, VariableError, from_environment, is_filling, split_flags, switched_off
+from ..options import (
+    OptionError,
+    VariableError,
+    from_environment,
+    is_filling,
+    split_flags,
+    switched_off,
+    unknown_variables,
+)
+from ..own_files import OURS
 from ..program import NoProgram, Program
+from ..report.job_notes import notes
+from ..report.outcome import PLAIN, Outcome
 from ..serving.site_answers import Answers
 from ..standard_streams import flush, leave_unflushed
 from .activation import abort_at_exit, abort_on_uncaught, activate, refuse_to_fill
@@ -127,6 +138,7 @@ def prepare_command(
     sys.orig_argv = interpreter + rest
     sys.argv = program.words()
     _replace_main()
+    _name_unknown_variables()
     answers = Answers()
     service = activate(options, program, answers, before_site, explicit=True)
     activated()
@@ -160,6 +172,7 @@ def activate_interpreter() -> None:
         if program.is_module("mpiimport"):
             # That activates for the program behind it.
             return
+        _name_unknown_variables()
         abort_on_uncaught(activate(options, program, Answers(), before_site=False, explicit=False))
     except NoProgram:
         return
@@ -175,8 +188,26 @@ def _say_on_root(reason: VariableError) -> None:
     if is_filling():
         refuse_to_fill(str(reason))
     os.environ["MPIIMPORT"] = "0"
-    if speaks_for_job(os.environ):
+    speaks = speaks_for_job(os.environ)
+    notes.begin(False, speaks)
+    notes.tell(Outcome(PLAIN, str(reason)), said=True)
+    if speaks:
         say(f"mpiimport: running as plain Python: {reason}")
+
+
+def _name_unknown_variables() -> None:
+    """Name, where this process is root or no rank, each variable that looks like an option and is none."""
+    unknown = unknown_variables()
+    if not unknown or os.environ.get("MPIIMPORT") == "0" or not speaks_for_job(os.environ):
+        return
+    from ..option_table import OPTIONS, VARIABLE_PREFIX
+    from ..spelling import nearest
+
+    names = [option.name.upper() for option in OPTIONS]
+    for variable in unknown:
+        meant = nearest(variable.removeprefix(VARIABLE_PREFIX), names)
+        hint = f"; did you mean {VARIABLE_PREFIX}{meant}?" if meant else ""
+        say(f"mpiimport: {variable} is no option, and changes nothing{hint}")
 
 
 def _run_site(answers: Answers) -> None:
@@ -192,8 +223,8 @@ def _run_site(answers: Answers) -> None:
 
 def _less_ours(traceback: "TracebackType | None") -> "TracebackType | None":
     """Return a traceback less our frames, which it begins with."""
-    here = os.path.join(PACKAGE_DIRECTORY, "")
-    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(here):
+    ours = os.path.join(PACKAGE_DIRECTORY, ""), OURS
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(ours):
         traceback = traceback.tb_next
     return traceback
 

@@ -3,7 +3,8 @@
 import sys
 
 from .. import os
-from ..file_systems import LOCAL_FILE_SYSTEMS, OVERLAY, file_system
+from ..file_systems import IMAGE_FILE, LOCAL_FILE_SYSTEMS, OVERLAY, file_system
+from ..mpi.launcher import is_spent
 from ..option_table import OFF
 
 TYPE_CHECKING = False
@@ -12,12 +13,15 @@ if TYPE_CHECKING:
     from ..options import Options
 
 # What lies below an overlay cannot be seen from inside a container; who starts one says it of the image.
-IMAGE_ON = "MPIIMPORT_IMAGE_ON"
+IMAGE_ON = "_MPIIMPORT_IMAGE_ON"
 # Behind a colon there, if a launcher in the container has started all ranks: they are told the same.
 ALL = "all"
 # From so many ranks on a first run is served. To find out what a program imports, root reads more than one rank alone
 # would, and all wait: what the others save is less where they are few.
 SERVED_AT_ONCE = 16
+# Where ranks of several nodes have an image file each, IMAGE_ON is IMAGE_FILE. The node reads that once, and so few
+# ranks win less by a service than it takes to start.
+FEW_ON_FILES = 16
 
 
 def why_not(launch: "Launch", options: "Options") -> str:
@@ -28,16 +32,27 @@ def why_not(launch: "Launch", options: "Options") -> str:
         return "MPI is not to be started (MPIIMPORT_INIT=off, or init in the site profile)"
     if launch.programs > 1:
         return "several programs share this launch; start each by an mpiexec of its own to have it served"
+    if is_spent():
+        return "another program of this rank has used MPI before, which can be started once"
     if launch.size == 1:
         return "the job has one rank, so nobody to share the reading with"
-    if options.switch != "force" and launch.size is not None and launch.local_size == launch.size:
+    told, _, whom = os.environ.get(IMAGE_ON, "").partition(":")
+    if options.switch == "force" or launch.size is None:
+        return ""
+    # A session is for many jobs.
+    if told == IMAGE_FILE and launch.size <= FEW_ON_FILES and not options.fill:
+        return f"{launch.size} ranks gain nothing where each node reads an image file; {PREPARE}"
+    if launch.local_size == launch.size:
         kind = file_system(sys.prefix)
-        told, _, whom = os.environ.get(IMAGE_ON, "").partition(":")
         if kind == OVERLAY and whom == ALL:
             kind = told
         if kind in LOCAL_FILE_SYSTEMS:
             return nothing_gained(kind)
     return ""
+
+
+# What helps where the service does not.
+PREPARE = "mpiimport prepare makes a snapshot to start from, and MPIIMPORT=force serves anyway"
 
 
 def unserved_interpreter() -> str:
@@ -55,7 +70,7 @@ def nothing_gained(kind: str) -> str:
 def learned_first(ranks: int) -> str:
     return (
         f"this is the first run of the program, and with {ranks} ranks it is only learned from; later runs are served, "
-        "and MPIIMPORT=force serves any"
+        "and MPIIMPORT=force serves the first one, too"
     )
 
 

@@ -4,21 +4,18 @@ Until then the interpreter's own look-ups would ask every directory again for ev
 answers here, which is safe for the few instants before user code runs.
 """
 
-import marshal
 import sys
 from _frozen_importlib_external import EXTENSION_SUFFIXES
 
-from .. import os
+from .. import os, own_files
 from ..c_functions import call_interpreter
 from ..listing import DIRECTORY, FILE, KEPT, list_directory
-from ..machinery import fix_co_filename, names_seen
+from ..machinery import names_seen
 from ..serving.finder import Source, StoreFinder, StoreLoader
 from ..serving.path_hook import ask_before_importlib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType
-
     from ..machinery import Details
     from .command import Execution
 
@@ -28,23 +25,10 @@ EXTENSIONS = "lib-dynload"
 
 
 class EarlyImports(Source):
-    """Imports through at most one listing of each directory; no store yet, so files are read where they are.
+    """Imports through at most one listing of each directory; no store yet, so files are read where they are."""
 
-    Our own modules are the exception: they come from the one file that holds them all.
-    """
-
-    def __init__(self, bundle: dict[str, bytes]) -> None:
-        """``bundle``: the marshalled code of our own modules, by their files."""
-        self._bundle = bundle
-        self._own: dict[str, dict[str, int]] = {}
+    def __init__(self) -> None:
         self._listings: dict[str, dict[str, int] | None] = {}
-        for path in bundle:
-            directory, name = os.path.split(path)
-            self._own.setdefault(directory, {})[name] = FILE
-        for path in self._own:
-            directory, name = os.path.split(path)
-            if directory in self._own:
-                self._own[directory][name] = DIRECTORY
 
     def install(self) -> None:
         """Take over from the interpreter's finders with what they have seen of their directories."""
@@ -58,7 +42,8 @@ class EarlyImports(Source):
                 del sys.path_importer_cache[path]
 
     def remove(self) -> None:
-        """Take the listings out of use: what comes next looks for itself."""
+        """Take the listings, and the bundle, out of use: what comes next looks for itself."""
+        own_files.bundle.clear()
         self._take_back_hook()
         if StoreLoader.source is self:
             StoreLoader.source = Source()
@@ -67,9 +52,6 @@ class EarlyImports(Source):
                 del sys.path_importer_cache[path]
 
     def find(self, path: str, details: "list[Details]") -> StoreFinder | None:
-        if path in self._own:
-            # What is not in the bundle, the part that runs on root alone, lies beside it.
-            return StoreFinder(self, path, self._own[path], is_complete=False, details=details)
         listing = _Extensions(path) if os.path.basename(path) == EXTENSIONS else self.listing(path)
         return None if listing is None else StoreFinder(self, path, listing, is_complete=True, details=details)
 
@@ -77,19 +59,9 @@ class EarlyImports(Source):
         return os.path.basename(path) == EXTENSIONS or self.listing(path) is not None
 
     def listing(self, path: str) -> dict[str, int] | None:
-        if path in self._own:
-            return self._own[path]
         if path not in self._listings:
             self._listings[path] = list_directory(path)
         return self._listings[path]
-
-    def code(self, path: str) -> "CodeType | None":
-        data = self._bundle.get(path)
-        if data is None:
-            return None
-        code: CodeType = marshal.loads(data)
-        fix_co_filename(code, path)
-        return code
 
     def invalidate(self) -> None:
         self._listings.clear()
@@ -112,8 +84,10 @@ class EarlyStart:
 
     def __init__(self, bundle: dict[str, bytes]) -> None:
         """``bundle``: the marshalled code of our own modules, by their files."""
-        self._imports = EarlyImports(bundle)
+        self._imports = EarlyImports()
         self._imports.install()
+        own_files.bundle.update(bundle)
+        own_files.hide()
         from ..clock import phases
 
         phases.begin_life()

@@ -2,7 +2,7 @@
 
 import sys
 
-from .. import os
+from .. import PACKAGE_DIRECTORY, os
 from ..digest import FORMAT, digest
 from ..file_systems import DISKS, file_system
 
@@ -21,7 +21,7 @@ def own_facts(options: "Options", program: "Program", before_site: bool) -> dict
         "standard library": os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
         "directories on disks of their own": [_changed(path) for path in sys.path if _is_on_disk(path)],
         "program": (program.kind, program.target),
-        "mpiimport": (__file__, FORMAT, before_site),
+        "mpiimport": (PACKAGE_DIRECTORY, FORMAT, before_site),
         "options": sorted(options.__dict__.items()),
     }
     return {name: int.from_bytes(digest(repr(fact).encode()), "little") >> 2 for name, fact in facts.items()}

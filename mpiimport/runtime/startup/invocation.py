@@ -9,20 +9,34 @@ if TYPE_CHECKING:
 
 class Invocation:
     """``before_site``: ``site`` has not run yet, and will be told by ``answers``; ``python``: by which name python-mpi
-    starts this Python where it looks for warm images, empty where it has not.
+    starts this Python where it looks for warm images, empty where it has not; ``unchanged``: an unchanged ``python``,
+    which its search path has led here.
     """
 
     def __init__(
-        self, options: "Options", program: "Program", answers: "Answers", before_site: bool, python: str
+        self,
+        options: "Options",
+        program: "Program",
+        answers: "Answers",
+        before_site: bool,
+        python: str,
+        unchanged: bool,
     ) -> None:
         self.options = options
         self.program = program
         self.answers = answers
         self.before_site = before_site
         self.python = python
+        self.unchanged = unchanged
 
     def key(self) -> str:
         """Return the name of its kept store, see ``key_of``. Raises OSError."""
         from ..store.kept_key import key_of
 
         return key_of(self.program, self.options, self.before_site)
+
+    def facts(self) -> "dict[str, list[str]]":
+        """Return what that name is made of. Raises OSError."""
+        from ..store.kept_key import facts_of
+
+        return facts_of(self.program, self.options, self.before_site)

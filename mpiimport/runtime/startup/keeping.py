@@ -5,21 +5,16 @@ import sys
 from .. import os, time
 from ..file_systems import IMAGE_FILE, IMAGE_LAYERS, image_on
 from ..messages import say
+from ..options import asked_at
 from ..store.kept_key import NO_NAME, not_there
 from ..store.place import LEASE, Place
+from .kept import FIRST_PROCESS, NONE_YET
+from .left_behind import began_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .invocation import Invocation
 
-NONE_YET = (
-    "no store is kept for this program as it is now; one is being filled for later processes (MPIIMPORT_KEEP), or will "
-    "be; mpiimport session start says what is in the way"
-)
-FIRST_PROCESS = (
-    "this is the first process of its container, and nothing that it leaves behind outlives it; "
-    "mpiimport session start fills the store"
-)
 # The first process of a PID namespace: what others leave behind would become a child of the program's.
 INIT = 1
 THREADS = "/proc/self/task"
@@ -40,16 +35,20 @@ class Keeping:
         self.place = place
         self.key = key
         self._invocation = invocation
+        # What comes of a process that this one leaves behind is as old as what this one sees.
+        self._began = began_at(os.getpid())
 
     def fill(self) -> None:
         """Fill the store. Raises what reading may raise, and Unsettled."""
         # Before root's own modules need more, which those that come later have not.
         loaded = set(sys.modules)
         from ..root.filling import fill
+        from ..store.nearest import keep_facts
 
         self.place.sweep(LEASE)
         asked = self._invocation
-        fill(self.place, self.key, asked.program, asked.options, loaded, asked.answers, asked.before_site)
+        fill(self.place, self.key, asked.program, asked.options, loaded, asked.answers, asked.before_site, self._began)
+        keep_facts(self.place.target(self.key), asked.facts())
 
     def leave_filler(self) -> str:
         """Leave a process behind that fills the store, unless one does; return why there is none yet, or will be none.
@@ -75,8 +74,10 @@ class Keeping:
             keep_only(filling)
             let_go()
             end_first()
-            # Apptainer waits for whoever uses an image that FUSE has mounted.
-            if image_on() != IMAGE_FILE:
+            # Some seconds after its first process has ended, a container loses an image that FUSE has mounted. Until
+            # then it can be read, and no longer.
+            hurries = image_on() == IMAGE_FILE
+            if not hurries:
                 give_way()
             # A container of podman's or docker's ends with its first process, and ends this one.
             if image_on() not in (IMAGE_FILE, IMAGE_LAYERS):
@@ -84,23 +85,33 @@ class Keeping:
             try:
                 self.fill()
             finally:
-                if self._invocation.options.warm and not self._invocation.options.warm_file:
-                    become_maker(self._invocation, 0, self.key)
+                if self._invocation.options.warm:
+                    if hurries:
+                        give_way()
+                    become_maker(self._invocation, 0, self.key, began=self._began)
 
         leave_behind(work)
         os.close(filling)
         return NONE_YET
 
-    def wait_for_others(self, seconds: int) -> bool:
-        """Wait for the process that fills the store, another rank of this job say. Tell whether there is one then."""
+    def fill_or_wait(self, since: int, seconds: int) -> bool:
+        """Fill the store, or wait for another process that does, another rank say; tell whether there is one then.
+
+        ``since``: what a process has filled that began earlier is not taken; 0 where that is not known.
+        """
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            filling = self.place.begin_filling(self.key, rest=0)
-            if filling is not None:
-                os.close(filling)
-                return self.place.has(self.key)
+        waited = False
+        while (filling := self.place.begin_filling(self.key, rest=0)) is None:
+            if time.monotonic() > deadline:
+                return False
+            waited = True
             time.sleep(LOOK_AGAIN)
-        return False
+        try:
+            if not ((waited or since) and self.place.has(self.key, since)):
+                self.fill()
+        finally:
+            os.close(filling)
+        return True
 
 
 def fill_now(invocation: "Invocation") -> None:
@@ -128,11 +139,6 @@ def _fill_here(invocation: "Invocation") -> str:
         raise NotFilled(reason)
     place = Place.found_or_made(options.store_places(), options.session)
     keeping = Keeping(place, key, invocation)
-    filling = place.begin_filling(key, rest=0)
-    if filling is not None:
-        keeping.fill()
-    elif not keeping.wait_for_others(options.deadline):
-        raise NotFilled(
-            "another process has been filling it, and has kept none, or has not come to an end; look for that"
-        )
+    if not keeping.fill_or_wait(asked_at(), options.deadline):
+        raise NotFilled("another process has been filling it, and has not come to an end; look for that")
     return key

@@ -13,15 +13,22 @@ from ..messages import say
 from ..mpi.launcher import is_rank_process
 from ..option_table import SESSION
 from ..program import working_directory
+from ..report.job_notes import notes
+from ..report.outcome import KEPT, PLAIN, Outcome
+from ..report.outcome import SESSION as FROM_SESSION
 from ..serving.account import Account, file_of
 from ..serving.imports import Imports
 from ..store.index import Index, generation, linker_settings
+from ..store.kept_key import NO_NAME
 from ..store.kept_store import uses
 from ..store.launch_look import CHANGED, HOLDS, LOOKED_BY_LAUNCH, told_of
+from ..store.no_place import why_no_place
 from ..store.place import Place
 from ..store.place_names import batch_job
 from ..store.shared_look import holds
+from ..store.store import NoRoom
 from ..store.witnesses import WITNESSES, Witnesses
+from .other_start import become_where_kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +42,20 @@ if TYPE_CHECKING:
 NONE_IN_SESSION = (
     "no session keeps a store for this program, as it is started now, on this node (MPIIMPORT_KEEP=session); "
     "mpiimport session start fills one on each node"
+)
+NONE_YET = (
+    "no store is kept for this program as it is now; one is being filled for later processes (MPIIMPORT_KEEP), or will "
+    "be; mpiimport session start says what is in the way"
+)
+FIRST_PROCESS = (
+    "this is the first process of its container, and nothing that it leaves behind outlives it; "
+    "mpiimport session start fills the store"
+)
+# All is as it is meant to be, and nothing is said of it.
+COMES_LATER = (NONE_YET, FIRST_PROCESS)
+NO_PLACE = (
+    "no place for kept stores is there on this node (MPIIMPORT_KEEP); in a batch job mpiimport session start, or "
+    "mpiimport run --session, makes one"
 )
 CHANGED_IN_SESSION = (
     "the tree has changed since the session kept a store for this program; mpiimport session refresh fills another"
@@ -52,28 +73,43 @@ def import_from_kept(invocation: "Invocation", here: "Launch | None", report: "R
     try:
         reason = _import_or_fill(invocation, here, report, asked)
     except Exception as exc:
-        if rank == 0:
-            say(f"mpiimport: running as plain Python: no store is kept ({exc!r})")
-        return
+        reason = f"no store is kept: {exc}" if isinstance(exc, NoRoom) else f"no store is kept ({exc!r})"
     finally:
         # Whatever this process starts comes later than that look.
         os.environ.pop(LOOKED_BY_LAUNCH, None)
     if reason and report is not None:
-        report.facts["stepped_aside"] = reason
+        report.step_aside(reason)
     # Where an image is wanted the door has said why none is used.
     told = invocation.options.warm and invocation.python
-    if reason in (NONE_IN_SESSION, CHANGED_IN_SESSION) and rank == 0 and not told:
-        say(f"mpiimport: running as plain Python: {reason}")
+    says = bool(reason) and reason not in COMES_LATER and rank == 0 and not told
+    if reason:
+        notes.tell(Outcome(PLAIN, reason), said=bool(says or told))
+    if says:
+        differs = _difference(invocation) if reason == NONE_IN_SESSION else ""
+        say(f"mpiimport: running as plain Python: {reason}{differs}")
+
+
+def _difference(invocation: "Invocation") -> str:
+    """Return what tells this program from the nearest one that has a store here; empty where nobody can say it."""
+    from ..store.nearest import difference
+
+    try:
+        place = _place(invocation.options)
+        return difference(place, invocation.facts()) if place is not None else ""
+    except OSError:
+        return ""
 
 
 def _import_or_fill(invocation: "Invocation", here: "Launch | None", report: "Report | None", asked: int) -> str:
-    """Return why there is no store to import from; empty where there is one, or there can be none."""
+    """Return why there is no store to import from; empty where there is one, or there can be none. Raises NoRoom."""
     key, options = invocation.key(), invocation.options
     place = _place(options)
     lasts = options.keep == SESSION
     if not key or place is None:
-        return NONE_IN_SESSION if lasts else ""
+        return NONE_IN_SESSION if lasts else NO_PLACE if key else NO_NAME
     attached = Attached.to(place, key)
+    if attached is None and lasts and invocation.unchanged:
+        become_where_kept(invocation.program, place)
     # Those of a session have been filled since that began.
     trusted = lasts or bool(options.session)
     reason = NONE_IN_SESSION if attached is None else attached.doubt(trusted, here, asked)
@@ -87,7 +123,8 @@ def _import_or_fill(invocation: "Invocation", here: "Launch | None", report: "Re
     if attached is None:
         return reason
     rank = here.rank if here is not None else 0
-    attached.import_from(Account(set(sys.modules), rank, options.verbose), invocation.answers, report)
+    attached.import_from(Account(set(sys.modules), rank, options.verbose), invocation.answers, report, trusted)
+    notes.tell(Outcome(FROM_SESSION if lasts else KEPT, ranks=here.size if here is not None else None))
     return ""
 
 
@@ -95,7 +132,13 @@ def _place(options: "Options") -> Place | None:
     parents = options.store_places()
     place = Place.find(parents, options.session)
     waits = options.session or options.keep == SESSION or batch_job()
-    return place if place is not None or waits else Place.make(parents)
+    if place is not None or waits:
+        return place
+    place = Place.make(parents)
+    why = why_no_place(parents) if place is None else ""
+    if why:
+        raise NoRoom(why)
+    return place
 
 
 class Attached:
@@ -155,9 +198,12 @@ class Attached:
         self._looked_at = len(witnesses.seen) + len(witnesses.of_image)
         return witnesses.hold()
 
-    def import_from(self, account: Account, answers: "Answers", report: "Report | None") -> None:
+    def import_from(
+        self, account: Account, answers: "Answers", report: "Report | None" = None, in_session: bool = True
+    ) -> None:
         """Import from the store from now on, and at exit leave word of what it lacks."""
         store = self.store
+        store.count_use()
         imports = Imports(self._index, store, None, answers, frozenset(), account)
         imports.install()
         if report is not None:
@@ -165,6 +211,7 @@ class Attached:
                 "directory": store.directory,
                 "age": int(time.time() - store.filled()),
                 "looked_at": self._looked_at,
+                "session": in_session,
                 "uses": uses(store.directory),
             }
             report.looked_at = self._looked_at

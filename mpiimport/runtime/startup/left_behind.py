@@ -3,6 +3,7 @@
 import _signal  # type: ignore[import-not-found]
 
 from .. import os, time
+from ..clock import SECOND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +64,12 @@ def beginning_of(pid: int) -> bytes:
     except OSError:
         return b""
     return b"" if state in (b"Z", b"X") else others[18]
+
+
+def began_at(pid: int) -> int:
+    """Return when a process began that has not ended, in ns since the epoch."""
+    since_boot = int(beginning_of(pid) or b"0") * SECOND // os.sysconf("SC_CLK_TCK")
+    return time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME) + since_boot
 
 
 def wait_for_end(pid: int, began: bytes, seconds: float = float("inf")) -> None:

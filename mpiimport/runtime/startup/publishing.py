@@ -10,11 +10,12 @@ from ..messages import say
 from ..serving.libraries import mapped_files
 from ..size import in_words
 from ..store.broadcast import pack_sizes
-from ..store.kept_key import NO_NAME, key_of, not_there
+from ..store.kept_key import NO_NAME, facts_of, key_of, not_there
 from ..store.kept_placement import KeptPlacement
 from .agreement import SteppedAside
 from .closed_streams import ClosedStreamsKept
 from .decision import why_not
+from .left_behind import began_at
 from .sending_image import SendingImage
 from .service import Service
 from .starting import load_mpi
@@ -87,22 +88,25 @@ class Publishing(Service):
         if reason:
             raise SteppedAside(reason)
         (least, _), _ = rooms
-        from ..root.filling import read_to_keep
+        from ..root.filling import NoModule, read_to_keep
         from ..root.mpi_libraries import MpiLibraries
 
         # A program without an mpi4py of its own does not use the one that we bring.
         mpi = self.ownership.path if self.ownership.of_the_tree else ""
-        snapshot = read_to_keep(
-            self._program,
-            self.options,
-            self._loaded,
-            self._placement.wanted(self._key),
-            self._answers,
-            self._before_site,
-            nodes[0],
-            room=lambda: self._placement.room(least),
-            mpi=MpiLibraries.mapped_since(self._mapped, mpi, self.options) if mpi else None,
-        )
+        try:
+            snapshot = read_to_keep(
+                self._program,
+                self.options,
+                self._loaded,
+                self._placement.wanted(self._key),
+                self._answers,
+                self._before_site,
+                nodes[0],
+                room=lambda: self._placement.room(least),
+                mpi=MpiLibraries.mapped_since(self._mapped, mpi, self.options) if mpi else None,
+            )
+        except NoModule as exc:
+            raise SteppedAside(str(exc)) from None
         for complaint in snapshot.complaints:
             say(f"mpiimport: {complaint}")
         return snapshot, pack_sizes(snapshot.sizes)
@@ -124,7 +128,8 @@ class Publishing(Service):
     ) -> "tuple[Imports, Gathering]":
         """Check what the store holds, and let later processes come to it."""
         checked = super().attach_store(transport, None, store, None)
-        self._placement.publish(self._key, self._program.identity())
+        facts = facts_of(self._program, self.options, self._before_site)
+        self._placement.publish(self._key, self._program.identity(), began_at(os.getpid()), facts)
         return checked
 
     def serve(self, imports: "Imports") -> None:

@@ -13,6 +13,7 @@ from ..messages import say
 from ..mpi.transport import Transport
 from ..option_table import ALL
 from ..report.gathering import Gathering
+from ..report.job_notes import notes
 from ..serving.account import Account
 from ..serving.imports import Imports
 from ..serving.libraries import bind_functions
@@ -153,7 +154,7 @@ class Service:
 
         Raises SteppedAside. No agreement is possible here: ranks that come further wait for one that does not.
         """
-        return start(self.ownership, self.options)
+        return start(self.ownership, self.options, self._program)
 
     def state_facts(self, transport: Transport) -> tuple[dict[str, int], list[int]]:
         """State what must be the same on all ranks, and as numbers alone."""
@@ -277,6 +278,7 @@ class Service:
         if self.options.serve != ALL:
             # All modules are.
             misses = []
+        notes.tell_modules(sum(map(bool, served.values())), len(missed))
         imports.leave_pycs([path for path in snapshot.uncached if served.get(path)])
         self._facts.update(
             modules_served=sum(1 for ranks in served.values() if ranks),

@@ -1,6 +1,7 @@
 """MPI loaded and started, or OpenSHMEM in its place, with what ranks communicate by."""
 
 from ..clock import INIT, phases
+from ..mpi.asked_level import asked_level
 from ..mpi.loading import NoMpi
 from ..mpi.ownership import Ownership
 from ..option_table import AUTO, SHMEM
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from ..mpi.transport import Transport
     from ..options import Options
+    from ..program import Program
 
 
 def load_mpi(before_site: bool, options: "Options") -> Ownership:
@@ -32,14 +34,16 @@ def load_mpi(before_site: bool, options: "Options") -> Ownership:
         raise _no_mpi(exc) from None
 
 
-def start(ownership: Ownership, options: "Options") -> "tuple[Transport, Any]":
-    """Start what was loaded. Return what to communicate by, and the session if MPI was started so.
+def start(ownership: Ownership, options: "Options", program: "Program") -> "tuple[Transport, Any]":
+    """Start what was loaded for the program. Return what to communicate by, and the session if MPI was started so.
 
     Raises SteppedAside.
     """
     try:
         ownership.supports()
-        session = ownership.start(options.init, options.thread_level)
+        is_guess = options.thread_level == AUTO
+        level = asked_level(program) if is_guess else options.thread_level
+        session = ownership.start(options.init, level, is_guess)
         return ownership.transport(session), session
     except Exception as exc:
         raise _no_mpi(exc) from None

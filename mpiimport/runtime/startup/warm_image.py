@@ -6,49 +6,57 @@ from ...rank_variables import speaks_for_job
 from .. import PACKAGE_DIRECTORY, os
 from ..coerced_locale import forget_coerced_locale
 from ..messages import say
+from ..options import asked_at
 from ..program import MODULE, SCRIPT
-from ..store.place import IMAGE, LEFT_OUT, REFUSED, Place
+from ..store.place import BASE, HEAD, HEAD_DIRECTORY, IMAGE, REACH, REFUSED, Place
+from .left_behind import began_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..store.store import Store
     from .invocation import Invocation
 
-MAKER = "warm", "publishing.py"
-INTO_FILE = "warm", "into_file.py"
+MAKER = "snapshot", "publishing.py"
+INTO_LIBRARY = "snapshot", "into_library.py"
 # What the maker is to do, and what it is told where no other node has sent an image, or no store is kept.
 PUBLISH, MAKE, NONE = "publish", "make", "-"
+# Set by the door where an image may be made: by which name it knows the program.
+ASKED = "_MPIIMPORT_ASKED"
 NO_DOOR = "start the session by PREFIX/bin/python-mpi, or in a container by python, as the job itself"
 NO_PROGRAM = "only a script has one, and a module (-m); give the program a file of its own"
 
 
-def become_maker(invocation: "Invocation", status: int, key: str, directory: str = NONE) -> int:
+def become_maker(invocation: "Invocation", status: int, key: str, directory: str = NONE, began: int = 0) -> int:
     """Become the maker, which ends with ``status`` where all goes well. Return another one where that cannot be.
 
-    ``key``: of the kept store, if there is one; ``directory``: of the store with the image that was sent to this node.
+    ``key``: of the kept store, if there is one; ``directory``: of the store with the image that has come;
+    ``began``: when the process did that this one comes from.
     """
     try:
         options = invocation.options
         place = Place.found_or_made(options.store_places(), options.session)
-        command = _command(invocation, MAKER, PUBLISH, place.directory, str(status), directory, key or NONE)
-        os.execve(command[0], command, _environment())
+        began = began or began_at(os.getpid())
+        since = asked_at() if options.fill else began
+        words = [place.directory, str(status), directory, str(began), str(since), key or NONE]
+        command = command_of_maker(invocation, MAKER, PUBLISH, *words)
+        os.execve(command[0], command, environment_of_maker())
     except Exception as exc:
         _say_none_is_kept(exc)
     return 1
 
 
-def write_into_file(invocation: "Invocation") -> None:
-    """Become what writes the image into a file, as `mpiimport bake --warm` asks for. Of a job one rank does.
+def prepare_now(invocation: "Invocation") -> None:
+    """Become what puts the snapshot into a library, as `mpiimport prepare` asks for. Of a job one rank does.
 
     Ends this process, and does not return.
     """
     status = 0
     if speaks_for_job(os.environ):
         try:
-            command = _command(invocation, INTO_FILE, invocation.options.warm_file)
-            os.execve(command[0], command, _environment())
+            command = command_of_maker(invocation, INTO_LIBRARY, invocation.options.snapshots)
+            os.execve(command[0], command, environment_of_maker())
         except Exception as exc:
-            say(f"mpiimport: no image is made: {exc or type(exc).__name__}")
+            say(f"mpiimport: nothing is prepared: {exc or type(exc).__name__}")
             status = 1
     os._exit(status)
 
@@ -62,8 +70,8 @@ class Maker:
         place = Place.found_or_made(options.store_places(), options.session)
         # Nobody can come to it, so it goes with the last process that has it.
         self._store = place.create({}, options)
-        command = _command(invocation, MAKER, MAKE, self._store.directory, key or NONE)
-        self._process = os.posix_spawn(command[0], command, _environment())
+        command = command_of_maker(invocation, MAKER, MAKE, self._store.directory, key or NONE)
+        self._process = os.posix_spawn(command[0], command, environment_of_maker())
 
     @classmethod
     def begin(cls, invocation: "Invocation", key: str) -> "Maker | None":
@@ -77,11 +85,11 @@ class Maker:
     def finish(self) -> "tuple[Store, dict[str, int]]":
         """Wait for its end. Return the store, and the sizes of its files that other nodes need, by name."""
         os.waitpid(self._process, 0)
-        found = set(os.listdir(self._store.directory)).intersection((IMAGE, LEFT_OUT, REFUSED))
+        found = set(os.listdir(self._store.directory)).intersection((IMAGE, BASE, HEAD, HEAD_DIRECTORY, REACH, REFUSED))
         return self._store, {name: os.stat(self._store.path(name)).st_size for name in sorted(found)}
 
 
-def _command(invocation: "Invocation", maker: tuple[str, ...], *words: str) -> list[str]:
+def command_of_maker(invocation: "Invocation", maker: tuple[str, ...], *words: str) -> list[str]:
     """Return what starts a maker. Raises OSError, where no image can be of use."""
     if not invocation.python:
         raise OSError(NO_DOOR)
@@ -92,9 +100,10 @@ def _command(invocation: "Invocation", maker: tuple[str, ...], *words: str) -> l
     return [*own, invocation.python, *sys.orig_argv[1:]]
 
 
-def _environment() -> dict[str, str]:
+def environment_of_maker() -> dict[str, str]:
     """The maker starts plain interpreters, whatever doors the environment opens."""
-    environment = {name: value for name, value in os.environ.items() if name != "MPIIMPORT_FILL"}
+    asking = ("MPIIMPORT_FILL", "MPIIMPORT_PREPARE")
+    environment = {name: value for name, value in os.environ.items() if name not in asking}
     forget_coerced_locale(environment)
     return {**environment, "MPIIMPORT": "0"}
 

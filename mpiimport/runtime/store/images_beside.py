@@ -1,17 +1,19 @@
 """A warm image goes with the kept store that was there when it was made: what is not in the image comes from that."""
 
-from .. import open, os
+from .. import os
+from ..regular_file import read_regular
 from .witnesses import WITNESSES, Witnesses
 
 # With an image: the key of that store.
 BESIDE = "beside"
+# The witnesses of its base.
+OF_BASE = f"base-{WITNESSES}"
 
 
 def is_beside(image: str, key: str) -> bool:
     """Tell whether the image in a directory was made beside a store for this key."""
     try:
-        with open(os.path.join(image, BESIDE), encoding="utf-8") as stream:
-            return bool(stream.read() == key)
+        return read_regular(os.path.join(image, BESIDE)) == key.encode()
     except OSError:
         return False
 
@@ -23,10 +25,9 @@ def are_of_one_tree(image: str, store: str) -> bool:
     return bool(both) and all(one[path] == other[path] for path in both)
 
 
-def witnesses_in(directory: str) -> Witnesses:
+def witnesses_in(directory: str, name: str = WITNESSES) -> Witnesses:
     """Return what the paths were like that a store or an image was made from; none where nobody knows."""
     try:
-        with open(os.path.join(directory, WITNESSES), "rb") as stream:
-            return Witnesses.loads(stream.read())
+        return Witnesses.loads(read_regular(os.path.join(directory, name)))
     except (OSError, ValueError, EOFError, TypeError):
         return Witnesses()

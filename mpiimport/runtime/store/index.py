@@ -25,6 +25,9 @@ class Index:
     libraries  original path of every library in the store -> the file's ``stamp``
     aliases    real path of a library -> the path in ``libraries`` by which it was found, where the two differ
     needs      library -> paths of the libraries to load before it, in order
+    own        those of ``libraries`` that the job may write, which are compared with their stamps
+    searched   directory -> its ``stamp``, None of one that is not there: where ld.so would look for ``own`` ones
+    unnamed    libraries that others need by a name that is not their soname
     metadata   ``*.dist-info`` directory -> {file name: (offset, length), None where it does not exist}
     answers    what ``site_answers.Answers`` recorded on root
     expected   of a kept store: the modules that earlier processes are known to have imported
@@ -48,6 +51,9 @@ class Index:
         "mounts",
         "mpi",
         "needs",
+        "own",
+        "searched",
+        "unnamed",
         "witnesses",
         "writable",
     )
@@ -60,6 +66,9 @@ class Index:
         code: "dict[str, tuple[int, int, Stamp]]",
         libraries: "dict[str, Stamp]",
         needs: dict[str, list[str]],
+        own: list[str],
+        searched: "dict[str, Stamp | None]",
+        unnamed: list[str],
         metadata: dict[str, dict[str, tuple[int, int] | None]],
         answers: dict[tuple[str, str], object],
         aliases: dict[str, str],
@@ -75,6 +84,9 @@ class Index:
         self.code = code
         self.libraries = libraries
         self.needs = needs
+        self.own = set(own)
+        self.searched = searched
+        self.unnamed = unnamed
         self.metadata = metadata
         self.answers = answers
         self.aliases = aliases
@@ -87,6 +99,7 @@ class Index:
     def leave_libraries(self) -> None:
         """Leave libraries to ld.so, which may find others for this process than it did for root."""
         self.libraries = {}
+        self.searched = {}
         self.needs = {path: [] for path in self.needs}
 
     def pack(self) -> bytes:

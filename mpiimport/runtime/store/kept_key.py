@@ -3,7 +3,7 @@
 import _imp
 import sys
 
-from .. import os
+from .. import PACKAGE_DIRECTORY, os
 from ..digest import FORMAT, digest
 from ..file_systems import file_system, image
 from ..program import MODULE
@@ -46,7 +46,7 @@ def settings_of(options: "Options") -> "tuple[object, ...]":
     return (options.leave_alone, options.serve, options.libraries, options.direct, options.breadth, options.manifests)
 
 
-def key_of(program: "Program", options: "Options", before_site: bool) -> str:
+def facts_of(program: "Program", options: "Options", before_site: bool) -> "dict[str, list[str]]":
     """Return what must be the same for two processes to import from one store; empty for a program without a name.
 
     Raises OSError where the interpreter's own tree cannot be looked at.
@@ -54,16 +54,25 @@ def key_of(program: "Program", options: "Options", before_site: bool) -> str:
     identity = program.identity()
     # What such an entry leads to depends on who asks.
     if not identity or any(entry.startswith(OF_PROCESS) for entry in sys.path):
-        return ""
-    facts = (
-        identity,
-        (sys.version, sys.hexversion, sys.implementation.cache_tag, tuple(sys.flags), sorted(sys._xoptions.items())),
-        (sys.executable, sys.prefix, sys.base_prefix, sys.path, _first_place(program)),
-        os.stat(os.path.dirname(os.__file__)).st_mtime_ns,
-        file_system(sys.prefix),
-        (image()[0], [os.environ.get(name) for name in IMAGE_NAMES]),
-        (__file__, FORMAT, before_site),
-        (sys.pycache_prefix, _imp.check_hash_based_pycs),
-        settings_of(options),
-    )
-    return digest(repr(facts).encode(errors="surrogateescape")).hex()
+        return {}
+    version = (sys.version, sys.hexversion, sys.implementation.cache_tag)
+    return {
+        "the program": [identity],
+        "Python": [sys.executable, sys.prefix, sys.base_prefix, *map(repr, version)],
+        "set of flags of Python": [repr(sys.flags), *map(repr, sorted(sys._xoptions.items()))],
+        "the first place of its search": [str(_first_place(program))],
+        "search path": list(sys.path),
+        "standard library, of the time": [str(os.stat(os.path.dirname(os.__file__)).st_mtime_ns)],
+        "the file system of Python": [file_system(sys.prefix)],
+        "image": [image()[0], *(os.environ.get(name, "") for name in IMAGE_NAMES)],
+        "mpiimport": [PACKAGE_DIRECTORY, repr(FORMAT)],
+        "a start before site": [str(before_site)],
+        "place and check of bytecode": [str(sys.pycache_prefix), _imp.check_hash_based_pycs],
+        "set of options": [repr(value) for value in settings_of(options)],
+    }
+
+
+def key_of(program: "Program", options: "Options", before_site: bool) -> str:
+    """Return the name of the store for a program, as this process runs it; empty where it has none. Raises OSError."""
+    facts = facts_of(program, options, before_site)
+    return digest(repr(list(facts.values())).encode(errors="surrogateescape")).hex() if facts else ""

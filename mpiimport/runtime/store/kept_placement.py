@@ -1,6 +1,7 @@
 """Where the snapshot comes to lie that outlives the job: among the kept stores of this user, on each node."""
 
 from .links import link_beside
+from .nearest import keep_facts
 from .place import LEASE, Place
 from .placement import Placement
 from .store import Store
@@ -28,17 +29,18 @@ class KeptPlacement(Placement):
         """Return the modules that processes on this node have missed, which the caller sees to. Raises NoRoom."""
         return self._kept().take_wanted(key)
 
-    def publish(self, key: str, program: str) -> None:
+    def publish(self, key: str, program: str, began: int, facts: "dict[str, list[str]]") -> None:
         """Where this rank has made a store, let later processes come to it. Raises OSError.
 
-        ``program``: for people, what it is a store for.
+        ``program``, ``began``: as for ``Place.publish``; ``facts``: as for ``keep_facts``.
         """
         for store in self._stores:
             # Whichever rank of the node is the last to leave it.
             store.kept = True
         if self._made is not None:
             link_beside(self._made)
-            self._kept().publish(key, self._made, program)
+            keep_facts(self._made.directory, facts)
+            self._kept().publish(key, self._made, program, began)
 
     def withdraw(self, key: str) -> None:
         """Take back what this rank has made, and may have published: not all nodes have a store. Raises OSError."""

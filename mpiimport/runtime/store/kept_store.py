@@ -1,7 +1,8 @@
 """One kept store on the file system: who has come to it, what it takes."""
 
 from .. import os
-from .lock import LOCK
+from ..regular_file import open_regular
+from .lock import LOCK, MARK
 
 
 def write_through(directory: str) -> None:
@@ -14,7 +15,7 @@ def write_through(directory: str) -> None:
             path = os.path.join(parent, name)
             if os.path.islink(path):
                 continue
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = open_regular(path)
             try:
                 os.fsync(descriptor)
             finally:
@@ -31,7 +32,7 @@ def last_use(store: str) -> float:
 
 def uses(store: str) -> int:
     """Return how many processes have come to a store so far. Raises OSError."""
-    return os.stat(os.path.join(store, LOCK)).st_size
+    return max(os.stat(os.path.join(store, LOCK)).st_size - len(MARK), 0)
 
 
 def size_of(*directories: str) -> int:

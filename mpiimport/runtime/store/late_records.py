@@ -15,6 +15,7 @@ from _thread import allocate_lock
 
 from .. import open, os
 from ..digest import DIGEST_SIZE, digest
+from ..regular_file import read_regular
 from .locked_file import LockedFile
 from .memory import room
 
@@ -92,8 +93,7 @@ class LateRecords:
     def _find(self, name: str, kind: str, path: str) -> "tuple[bool, Any]":
         """Return whether there is a record, and its value."""
         try:
-            with open(self._store.path(name), "rb", 0) as stream:
-                data = stream.read()
+            data = read_regular(self._store.path(name))
         except FileNotFoundError:
             return False, None
         except Exception:

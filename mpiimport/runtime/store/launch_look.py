@@ -12,7 +12,7 @@ from .view import view
 
 # When the look began (whole seconds of the epoch), the view of who looked, the digest of the command, and generations
 # of stores, each with HOLDS or CHANGED behind a colon, between commas; all of that between slashes.
-LOOKED_BY_LAUNCH = "MPIIMPORT_LOOKED"
+LOOKED_BY_LAUNCH = "_MPIIMPORT_LOOKED"
 HOLDS, CHANGED = "holds", "changed"
 # Seconds for which it counts.
 FRESH = 30

@@ -4,8 +4,12 @@ from errno import ELOOP
 
 from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, LOCK_SH, flock
+from ..regular_file import open_regular
+from .parents import who_may_rename
 
 STORE_PREFIX = "mpiimport-"
+# How a lock begins. By this a directory is known to be a store, or the place of a session's stores, and nothing else.
+MARK = b"mpiimport store\n"
 LOCK, NEW_LOCK = "lock", "lock.new"
 # How the name ends that a store gets before its first file is removed: nobody is to find it by any other.
 REMOVED = ".removed"
@@ -20,7 +24,7 @@ def sweep(parents: list[str]) -> None:
     mine = own_prefix()
     for parent in parents:
         try:
-            names = [name for name in os.listdir(parent) if name.startswith(mine)]
+            names = [] if who_may_rename(parent) else [name for name in os.listdir(parent) if name.startswith(mine)]
         except OSError:
             continue
         for name in names:
@@ -49,15 +53,40 @@ def user() -> int:
 def _sweep_one(directory: str) -> None:
     try:
         status = os.lstat(directory)
-        if status.st_uid != os.geteuid() or status.st_mode & 0o170000 != 0o040000:
+        if status.st_uid != os.geteuid() or status.st_mode & 0o170777 != 0o040700:
             return
-        is_old = status.st_mtime + ABANDONED_SECONDS < time.time()
-        if is_old and not os.path.lexists(os.path.join(directory, LOCK)):
-            remove(directory)
-        else:
+        if is_marked(directory):
             remove_unless_used(directory)
+        elif directory.endswith(REMOVED) or status.st_mtime + ABANDONED_SECONDS < time.time():
+            remove_begun(directory)
     except OSError:
         return
+
+
+def is_marked(directory: str) -> bool:
+    """Tell whether a directory has a lock as stores have it. Raises OSError."""
+    try:
+        lock = open_regular(os.path.join(directory, LOCK), os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return False
+    try:
+        return os.read(lock, len(MARK)) == MARK
+    finally:
+        os.close(lock)
+
+
+def remove_begun(directory: str) -> None:
+    """Remove a directory that is about to become a store, or that nearly was removed: it holds no file but a lock.
+
+    Raises OSError where it holds another.
+    """
+    names = os.listdir(directory)
+    for name in names:
+        if name != NEW_LOCK:
+            os.rmdir(os.path.join(directory, name))
+    if NEW_LOCK in names:
+        os.unlink(os.path.join(directory, NEW_LOCK))
+    os.rmdir(directory)
 
 
 def new_lock(directory: str) -> int:
@@ -69,13 +98,18 @@ def new_lock(directory: str) -> int:
     except OSError as exc:
         os.close(lock)
         raise OSError(exc.errno, f"no file can be locked there (flock: {exc.strerror})") from None
-    os.rename(fresh, os.path.join(directory, LOCK))
+    try:
+        os.write(lock, MARK)
+        os.rename(fresh, os.path.join(directory, LOCK))
+    except OSError:
+        os.close(lock)
+        raise
     return lock
 
 
 def open_lock(directory: str) -> int:
     """Open the lock of a store. Raises OSError."""
-    return os.open(os.path.join(directory, LOCK), os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)
+    return open_regular(os.path.join(directory, LOCK), os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW)
 
 
 def is_used(directory: str) -> bool:
@@ -138,7 +172,8 @@ def _empty(directory: str, parent: int | None, depth: int) -> None:
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
     try:
         with os.scandir(descriptor) as entries:
-            for entry in entries:
+            # By its lock a store is known up to its end.
+            for entry in sorted(entries, key=lambda entry: entry.name == LOCK):
                 if entry.is_dir(follow_symlinks=False):
                     _empty(entry.name, descriptor, depth - 1)
                     os.rmdir(entry.name, dir_fd=descriptor)

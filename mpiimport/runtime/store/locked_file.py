@@ -2,6 +2,7 @@
 
 from .. import os, time
 from ..c_functions import LOCK_EX, LOCK_NB, LOCK_UN, flock
+from ..regular_file import open_regular
 
 # Seconds: of waiting for a neighbour, and between looks.
 PATIENCE, SHORTEST_SLEEP, LONGEST_SLEEP = 1, 0.0002, 0.005
@@ -15,12 +16,12 @@ class LockedFile:
 
     def __init__(self, path: str, flags: int = 0) -> None:
         self._path = path
-        self._flags = flags | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        self._flags = flags | os.O_RDWR | os.O_NOFOLLOW
         self._descriptor = -1
 
     def __enter__(self) -> int:
         """Raises OSError, also where it takes longer than PATIENCE."""
-        self._descriptor = os.open(self._path, self._flags, 0o600)
+        self._descriptor = open_regular(self._path, self._flags)
         try:
             _lock_soon(self._descriptor)
         except BaseException:

@@ -3,8 +3,9 @@
 objects/<size>-<digest>  a sealed file of that content, which stores have under the names that they give it
 """
 
-from .. import open, os
+from .. import os
 from ..digest import digest
+from ..regular_file import open_regular
 from .store import Store, has_seal
 
 TYPE_CHECKING = False
@@ -64,10 +65,13 @@ def _large_files(directory: str) -> "Iterator[str]":
 
 def _name(path: str) -> str:
     digests, size = [], 0
-    with open(path, "rb", 0) as stream:
-        while chunk := stream.read(CHUNK):
+    descriptor = open_regular(path)
+    try:
+        while chunk := os.read(descriptor, CHUNK):
             digests.append(digest(chunk))
             size += len(chunk)
+    finally:
+        os.close(descriptor)
     return f"{size:x}-{digest(b''.join(digests)).hex()}"
 
 

@@ -7,17 +7,20 @@ programs/<key>  a symbolic link to the store for a program, put there by renamin
 wanted/<key>    what processes of a program imported that its store lacks, a name in a line: another store is wanted
 filling/<key>   locked by the process that fills a store for this key, as long as it lives (flock(2))
 images/<digest> a place for the containers of one image: see ``image_places``
-started         the commands that have filled stores, for ``mpiimport session refresh``
 """
 
 from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, flock
+from ..regular_file import open_regular, read_regular
 from .image_places import remove_images
 from .images_beside import are_of_one_tree, is_beside
 from .kept_store import last_use, size_of, write_through
 from .lock import is_used, remove_unless_used
 from .memory import room
+from .no_place import why_no_place
 from .objects import OBJECTS, drop_unused, share
+from .origin import began_in, write_origin
+from .parents import who_may_rename
 from .place_names import candidates
 from .store import PROGRAM, NoRoom, Store
 
@@ -33,11 +36,10 @@ STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "filling"
 KINDS = FILLING, STORES, PROGRAMS, WANTED, OBJECTS
 # Seconds between two fillings for one program: of a tree that changes all the time nothing can be kept.
 REST = 10
-# In a store: a warm image, and what is not in that, or why there is none. These have nothing else.
-IMAGE, LEFT_OUT, REFUSED = "image", "left_out", "refused"
+# In a store: a snapshot, its base, with what a script begins that may start from the shorter one, in which directory it
+# must lie, and how far they reach; or why there is none. These have nothing else.
+IMAGE, BASE, HEAD, HEAD_DIRECTORY, REACH, REFUSED = "image", "base", "head", "head_directory", "reach", "refused"
 STOPPED = "mpiimport session stop came meanwhile"
-# What people have started to fill stores, see ``host/commands/session.py``.
-STARTED = "started"
 # Seconds after which a store is given up that nobody has come to.
 LEASE = 24 * 3600
 # Seconds after which a store that nobody has locked, and no program leads to, is nobody's.
@@ -66,6 +68,8 @@ class Place:
     @classmethod
     def _made(cls, directory: str) -> "Place | None":
         try:
+            if who_may_rename(os.path.dirname(directory)):
+                return None
             make_directory(directory)
             # Another process may make it at the same time.
             if not _is_own(directory):
@@ -81,7 +85,7 @@ class Place:
         """Return the place to fill a store in. Raises NoRoom where none can be made, and OSError."""
         place = cls.find(parents, session) or cls.make(parents, session)
         if place is None:
-            raise NoRoom(f"none of {', '.join(parents)} can be written to; name another directory with MPIIMPORT_STORE")
+            raise NoRoom(why_no_place(parents, session) or STOPPED)
         place.complete()
         return place
 
@@ -103,13 +107,13 @@ class Place:
                 return None
             store = Store.join(self.path(STORES, os.path.basename(name)), kept=True)
             if store is not None:
-                store.count_use()
                 return store
         return None
 
-    def has(self, key: str) -> bool:
-        """Tell whether there is a store for a key, without coming to it."""
-        return os.path.isdir(self._target(key) or os.devnull)
+    def has(self, key: str, since: int = 0) -> bool:
+        """Tell whether there is a store for a key, without coming to it, whose maker began since then."""
+        directory = self.target(key)
+        return os.path.isdir(directory or os.devnull) and began_in(directory) >= since
 
     def begin_filling(self, key: str, rest: int = REST) -> int | None:
         """Return a descriptor that tells everybody, while it is open, that a store for this key is being filled.
@@ -119,7 +123,7 @@ class Place:
         """
         path = self.path(FILLING, key)
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            descriptor = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
         except FileNotFoundError:
             raise NoRoom(STOPPED) from None
         try:
@@ -154,45 +158,47 @@ class Place:
         while idle and room(self.path(STORES), options.store_size, self.size()) < needed:
             self._remove_unless_used(idle.pop(0))
 
-    def publish(self, key: str, store: Store, program: str) -> None:
+    def publish(self, key: str, store: Store, program: str, began: int, also: str = "") -> None:
         """Let whoever comes attach to a complete store, instead of to the one that there may be. Raises OSError.
 
-        ``program``: for people, what it is a store for.
+        ``program``: for people, what it is a store for; ``began``: when the process did that has seen the tree;
+        ``also``: another key, which may lead to a store of another program until then.
         """
         store.kept = True
+        write_origin(store.directory, began)
         with open(store.path(PROGRAM), "x", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write(program)
         share(store, self.path(OBJECTS))
         write_through(store.directory)
-        fresh = self.path(PROGRAMS, f"{key}.{os.getpid()}")
-        before = self._target(key)
-        os.symlink(os.path.join("..", STORES, os.path.basename(store.directory)), fresh)
-        os.rename(fresh, self.path(PROGRAMS, key))
+        before = self.target(key)
+        for each in filter(None, (key, also)):
+            fresh = self.path(PROGRAMS, f"{each}.{os.getpid()}")
+            os.symlink(os.path.join("..", STORES, os.path.basename(store.directory)), fresh)
+            os.rename(fresh, self.path(PROGRAMS, each))
         if before:
             self._remove_unless_used(before)
-        for image in map(self._target, self.names(PROGRAMS)):
+        for image in map(self.target, self.names(PROGRAMS)):
             if is_beside(image, key) and not are_of_one_tree(image, store.directory):
                 self.forget(image)
 
     def withdraw(self, key: str, store: Store) -> None:
         """Leave a store that is damaged, and let nobody else come to it. Raises OSError."""
         store.leave()
-        if self._target(key) == store.directory:
+        if self.target(key) == store.directory:
             os.unlink(self.path(PROGRAMS, key))
         self._remove_unless_used(store.directory)
 
     def forget(self, directory: str) -> None:
         """Let nobody come to a store any more. Raises OSError."""
         for key in self.names(PROGRAMS):
-            if self._target(key) == directory:
+            if self.target(key) == directory:
                 os.unlink(self.path(PROGRAMS, key))
         self._remove_unless_used(directory)
 
     def want(self, key: str, modules: "Iterable[str]") -> None:
         """Let whoever comes next see to another store for a key, which has these modules too. Raises OSError."""
         lines = "".join(f"{name}\n" for name in modules if name.isprintable())
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(self.path(WANTED, key), flags, 0o600)
+        descriptor = open_regular(self.path(WANTED, key), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW)
         try:
             os.write(descriptor, lines.encode(errors="surrogateescape"))
         finally:
@@ -204,12 +210,11 @@ class Place:
     def take_wanted(self, key: str) -> set[str]:
         """Return what is wanted for a key, which the caller sees to."""
         try:
-            with open(self.path(WANTED, key), encoding="utf-8", errors="surrogateescape") as stream:
-                wanted = set(stream.read().split("\n")) - {""}
+            text = read_regular(self.path(WANTED, key)).decode(errors="surrogateescape")
             os.unlink(self.path(WANTED, key))
         except OSError:
             return set()
-        return wanted
+        return set(text.split("\n")) - {""}
 
     def size(self) -> int:
         """Return the bytes that all stores take. Raises OSError."""
@@ -225,13 +230,13 @@ class Place:
 
     def stores(self) -> list[str]:
         """Return the directories of the stores that processes can attach to. Raises OSError."""
-        found = {self._target(key) for key in self.names(PROGRAMS)}
+        found = {self.target(key) for key in self.names(PROGRAMS)}
         return [directory for directory in self.by_last_use() if directory in found]
 
     def sweep(self, seconds: int) -> None:
         """Remove the stores that nobody has come to for so long, and those that no program leads to. Never raises."""
         try:
-            wanted = {self._target(key) for key in self.names(PROGRAMS)}
+            wanted = {self.target(key) for key in self.names(PROGRAMS)}
             for directory in self.by_last_use():
                 idle = time.time() - last_use(directory)
                 if idle > seconds or (directory not in wanted and idle > SETTLING):
@@ -244,7 +249,8 @@ class Place:
         remove_unless_used(directory)
         drop_unused(self.path(OBJECTS))
 
-    def _target(self, key: str) -> str:
+    def target(self, key: str) -> str:
+        """Return the directory of the store for a key; empty where there is none."""
         try:
             return self.path(STORES, os.path.basename(os.readlink(self.path(PROGRAMS, key))))
         except OSError:
@@ -263,14 +269,15 @@ class Place:
 
 
 def _is_own(directory: str) -> bool:
-    """Tell whether this is a directory that nobody but this user can have made."""
+    """Tell whether this is a directory that nobody but this user can have made, or put here."""
     try:
         status = os.lstat(directory)
+        # One that was removed while a container has it mounted has no links left.
+        is_directory = status.st_mode & 0o170000 == 0o040000 and status.st_nlink > 0
+        is_own = is_directory and status.st_uid == os.geteuid() and not status.st_mode & 0o77
+        return is_own and not who_may_rename(os.path.dirname(directory))
     except OSError:
         return False
-    # One that was removed while a container has it mounted has no links left.
-    is_directory = status.st_mode & 0o170000 == 0o040000 and status.st_nlink > 0
-    return is_directory and status.st_uid == os.geteuid() and not status.st_mode & 0o77
 
 
 def make_directory(directory: str) -> None:

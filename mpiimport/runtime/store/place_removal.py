@@ -4,23 +4,37 @@ from errno import ENOTEMPTY
 
 from .. import os
 from .image_places import IMAGES, remove_images
-from .lock import LOCK, remove, remove_unless_used
+from .lock import LOCK, NEW_LOCK, REMOVED, remove, remove_begun, remove_unless_used
 from .objects import OBJECTS, drop_unused
-from .place import FILLING, KINDS, PROGRAMS, STARTED, WANTED, Place, make_directory
+from .place import FILLING, KINDS, PROGRAMS, WANTED, Place, make_directory
+from .store import has_seal
+
+
+class NotOurs(Exception):
+    """The directory holds what no place of stores has; the message says what."""
+
+
+# What stands in a place, or in that of a session.
+NAMES = {*KINDS, IMAGES, LOCK, NEW_LOCK}
 
 
 def remove_place(place: Place) -> list[str]:
-    """Remove all stores, and the place; return the stores that some process uses. Raises OSError."""
+    """Remove all stores, and the place; return the stores that some process uses. Raises OSError, and NotOurs."""
+    _check(place.directory, NAMES)
     # Who fills a store finds by that, at its end, that nobody wants it any more.
     for kind in (PROGRAMS, WANTED, FILLING):
         for name in place.names(kind):
             os.unlink(place.path(kind, name))
     for directory in place.by_last_use():
-        if os.path.lexists(os.path.join(directory, LOCK)):
+        if directory.endswith(REMOVED) or os.path.lexists(os.path.join(directory, LOCK)):
             remove_unless_used(directory)
-        else:
-            # What is left of one that something else has begun to remove.
+        elif _has_sealed(directory):
+            # Somebody has removed its lock.
             remove(directory)
+        else:
+            # Its maker was killed.
+            _check(directory, {NEW_LOCK})
+            remove_begun(directory)
     drop_unused(place.path(OBJECTS))
     left = place.by_last_use() + remove_images(place.directory)
     # Whose session it is takes the place away.
@@ -29,10 +43,20 @@ def remove_place(place: Place) -> list[str]:
     return left
 
 
+def _has_sealed(directory: str) -> bool:
+    """Tell whether a directory has a file as a store has them."""
+    return any(has_seal(os.lstat(os.path.join(directory, name))) for name in os.listdir(directory))
+
+
+def _check(directory: str, names: set[str]) -> None:
+    """Raise NotOurs where a directory holds another name."""
+    others = sorted(set(os.listdir(directory)) - names)
+    if others:
+        raise NotOurs(f"{directory} holds {others[0]!r}, which is not ours, so it is not removed; look at it")
+
+
 def _remove_empty(place: Place) -> None:
     place.complete()
-    if os.path.lexists(place.path(STARTED)):
-        os.unlink(place.path(STARTED))
     make_directory(place.path(IMAGES))
     try:
         for name in (*KINDS, IMAGES, ""):

@@ -1,6 +1,7 @@
 """Where the snapshot comes to lie: what room each node has, and the store that its ranks share. All of it is local."""
 
 from .. import os
+from ..messages import say
 from ..option_table import ALL
 from .late_records import make_room
 from .lock import sweep
@@ -21,12 +22,14 @@ class Placement:
         self._options = options
         # What this rank has to leave: its store, once it has one.
         self._stores: list[Store] = []
+        self._rank = 0
 
     def survey(self, first: bool, rank: int) -> int:
         """On the ``first`` rank of each node, remove what killed jobs have left. Return the room there is for a store.
 
         That is ANY_ROOM on the other ranks, and on root, whose memory is looked at once it has read.
         """
+        self._rank = rank
         if first:
             sweep(self._options.store_places())
         return self._room_here() if first and rank else ANY_ROOM
@@ -72,6 +75,8 @@ class Placement:
     def _create_store(self, sizes: dict[str, int]) -> Store:
         store = Store.create(self._options.store_places(), sizes, self._options.store_size)
         self._stores.append(store)
+        if store.passed_over and not self._rank:
+            say(f"mpiimport: the store lies in {os.path.dirname(store.directory)}: {store.passed_over[0]}")
         if self._options.serve == ALL:
             make_room(store, sum(sizes.values()), self._options.store_size)
         return store

@@ -4,8 +4,8 @@ A file that was filled with what root sent is sealed: its modification time gets
 write or truncation replaces. Ranks take code and libraries only from sealed files, which costs them no look at the
 content.
 
-lock       locked, shared, by every process that uses the store (flock(2)), so that the last one out removes it; of a
-           kept store each of them adds a byte to it
+lock       locked, shared, by every process that uses the store (flock(2)), so that the last one out removes it; says
+           that this is a store, and of a kept one each of them adds a byte to it
 index      what the store holds, as `index.Index` packs it
 code       the code objects, one after another
 witnesses  of a kept store: what its paths were like, as `witnesses.Witnesses` packs it
@@ -14,15 +14,17 @@ late/...   what the ranks add, see `late_records`
 looked     of a kept store: see `shared_look`
 """
 
-from .. import open, os, time
+from .. import os, time
 from ..c_functions import LOCK_NB, LOCK_SH, flock
 from ..clock import SECOND
 from ..digest import FORMAT, Damaged
 from ..open_file import OpenFile, out_of_the_way
 from ..option_table import STORE_SIZE
+from ..regular_file import open_regular, read_regular
 from ..size import Size, in_words
 from .lock import LOCK, new_lock, open_lock, own_prefix, remove, remove_if_unused
 from .memory import excess, room
+from .parents import who_may_rename
 
 LIBRARIES = "lib"
 # In a kept store: for people, what it is a store for. Unlike a sealed file it has the time at which it was written.
@@ -52,6 +54,8 @@ class Store:
         self.directory = directory
         self.kept = kept
         self.vouched = False
+        # Directories that came first, and in which others may rename.
+        self.passed_over: list[str] = []
         self._lock: OpenFile | None = OpenFile(lock)
         self._pid = os.getpid()
         self._code: OpenFile | None = None
@@ -64,11 +68,16 @@ class Store:
         ``sizes``: bytes of each file by its name in the store; ``most``: what it may take, as for ``excess``.
         Libraries are left out where they could not be mapped. Raises NoRoom.
         """
-        tried = []
+        tried, passed_over = [], []
         needed = sum(sizes.values())
         for parent in candidates:
             directory = os.path.join(parent, own_prefix() + os.urandom(16).hex())
             try:
+                reason = who_may_rename(parent)
+                if reason:
+                    tried.append(f"{parent}: {reason}")
+                    passed_over.append(reason)
+                    continue
                 limit = excess(needed, parent, most)
                 if limit:
                     tried.append(f"{parent}: {in_words(needed)} are needed, more than {limit}")
@@ -84,6 +93,7 @@ class Store:
                 continue
             try:
                 store._reserve(sizes)
+                store.passed_over = passed_over
                 return store
             except OSError as exc:
                 # By mpiimport session stop, say.
@@ -99,6 +109,9 @@ class Store:
         try:
             status = os.lstat(directory)
             if status.st_uid != os.geteuid() or status.st_mode & 0o77:
+                return None
+            # A kept one lies in a place that has been looked at.
+            if not kept and who_may_rename(os.path.dirname(directory)):
                 return None
             lock = open_lock(directory)
         except OSError:
@@ -125,7 +138,7 @@ class Store:
 
     def write(self, name: str, offset: int, data: memoryview) -> None:
         """Fill a part of a file. Raises OSError."""
-        fd = os.open(self.path(name), os.O_WRONLY | os.O_CLOEXEC)
+        fd = open_regular(self.path(name), os.O_WRONLY)
         try:
             while data:
                 count = os.pwrite(fd, data, offset)
@@ -144,7 +157,7 @@ class Store:
 
     def open_code(self) -> None:
         """Keep the code file open, so that it can be read even if the files should vanish. Raises OSError."""
-        self._code = OpenFile(out_of_the_way(os.open(self.path("code"), os.O_RDONLY | os.O_CLOEXEC)))
+        self._code = OpenFile(out_of_the_way(open_regular(self.path("code"))))
 
     def read_code(self, offset: int, length: int) -> bytes:
         """Return a part of the code file.
@@ -176,8 +189,7 @@ class Store:
 
     def read(self, name: str) -> bytes:
         """Return what a file holds. Raises OSError."""
-        with open(self.path(name), "rb") as stream:
-            return stream.read()
+        return read_regular(self.path(name))
 
     def filled(self) -> float:
         """Return when a kept one was complete, in seconds since the epoch. Raises OSError."""
@@ -188,7 +200,7 @@ class Store:
         return self._lock is not None and os.getpid() == self._pid
 
     def count_use(self) -> None:
-        """Let people, and who removes unused stores, know that one more process has come to a kept store."""
+        """Let people, and who removes unused stores, know that one more process uses a kept store."""
         try:
             if self._lock is not None:
                 os.write(self._lock.descriptor, b".")

@@ -9,6 +9,8 @@ from ..listing import link_stamp_of, stamp, stamp_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..listing import Stamp
 
 # The file of a store that holds them: a process that need not look does not read it.
@@ -51,13 +53,18 @@ class Witnesses:
 
     def hold(self) -> bool:
         """Tell whether everything is as it was."""
-        seen = all(stamp_of(path) == seen for path, seen in self.seen.items())
-        return seen and not self.changed_otherwise() and is_one_image(self.of_image)
+        return next(self.changed(), None) is None
 
-    def changed_otherwise(self) -> list[str]:
-        """Return links that are not as they were, and what is no directory any more."""
-        links = [path for path, seen in self.links.items() if link_stamp_of(path) != seen]
-        return [*links, *(path for path in self.directories if not os.path.isdir(path))]
+    def changed(self) -> "Iterator[str]":
+        """Yield the paths that are not as they were."""
+        yield from (path for path, seen in self.seen.items() if stamp_of(path) != seen)
+        yield from self.changed_otherwise()
+
+    def changed_otherwise(self) -> "Iterator[str]":
+        """Yield links that are not as they were, what is no directory any more, and what of the image is another's."""
+        yield from (path for path, seen in self.links.items() if link_stamp_of(path) != seen)
+        yield from (path for path in self.directories if not os.path.isdir(path))
+        yield from of_another_image(self.of_image)
 
 
 def own_root() -> str:
@@ -65,8 +72,8 @@ def own_root() -> str:
     return OF_IMAGE if os.path.isdir(OF_IMAGE) else ROOT
 
 
-def is_one_image(seen: "dict[str, Stamp]") -> bool:
-    """Tell whether these paths are as they were, and none lies on what is mounted over the image.
+def of_another_image(seen: "dict[str, Stamp]") -> "Iterator[str]":
+    """Yield the paths that are not as they were, or lie on what is mounted over the image.
 
     An overlay may show directories and files as those of two devices; of what is mounted elsewhere both are others.
     """
@@ -76,14 +83,14 @@ def is_one_image(seen: "dict[str, Stamp]") -> bool:
         try:
             status = os.stat(path)
         except OSError:
-            return False
+            yield path
+            continue
         if status.st_mode & KIND == DIRECTORY:
             device = directories
         else:
             device = files = files or status.st_dev
         if status.st_dev != device or stamp_in_image(path, status) != known:
-            return False
-    return True
+            yield path
 
 
 def stamp_in_image(path: str, status: "os.stat_result") -> "Stamp":

@@ -1,5 +1,7 @@
 package apptainercli
 
+import "mpiimport.org/hooks/containerstart"
+
 // Option is one option as it was given: without hyphens; the value of one that takes none is true or false.
 type Option struct {
 	Name, Value string
@@ -23,8 +25,14 @@ func (l Line) Given() []Option {
 	return out
 }
 
-// Words returns all that stands in front of the image.
-func (l Line) Words() []string { return l.Args[:l.imageAt] }
+// Words returns the subcommand's options as name=value, those that are given several times in one word.
+func (l Line) Words() []string {
+	values := map[string][]string{}
+	for _, option := range l.Given() {
+		values[option.Name] = append(values[option.Name], option.Value)
+	}
+	return containerstart.Words(values)
+}
 
 // Globals returns the words in front of the subcommand.
 func (l Line) Globals() []string { return l.Args[:l.actionAt] }

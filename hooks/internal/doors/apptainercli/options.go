@@ -37,6 +37,7 @@ var variables = map[string][]string{
 	"compat":     {"COMPAT"},
 	"contain":    {"CONTAIN"},
 	"containall": {"CONTAINALL"},
+	"env-file":   {"ENV_FILE"},
 	"fakeroot":   {"FAKEROOT"},
 	"no-eval":    {"NO_EVAL"},
 	"no-init":    {"NOSHIMINIT"},

@@ -182,6 +182,11 @@ func (l Line) Config(env []string) string {
 	return file
 }
 
+// IsVerbose says whether the runtime is to say more than usually.
+func (l Line) IsVerbose() bool {
+	return l.globals["verbose"] == "true" || l.globals["debug"] == "true"
+}
+
 func lookup(env, names []string) (string, bool) {
 	for _, name := range names {
 		for _, prefix := range []string{"APPTAINER_", "SINGULARITY_"} {

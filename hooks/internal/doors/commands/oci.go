@@ -15,6 +15,7 @@ import (
 
 	"mpiimport.org/hooks/internal/doors/imageplace"
 	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/jobnotes"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
@@ -38,6 +39,7 @@ func (c Call) byOCI(name string, words []string, off bool) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	jobnotes.Leave(c.Env, jobnotes.Container)
 	leftOut := []string{}
 	line := append([]string{runtime, "run", "--rm", "--interactive"}, surroundings(runtime, c.Root)...)
 	if !off {
@@ -113,12 +115,12 @@ func inspect(runtime, image string) (ociImage, bool) {
 // follows from the runtime and its options.
 func (c Call) kept(plan launch.Plan, image ociImage, line []string) (launch.Kept, bool) {
 	isLayered := slices.Contains([]string{"overlay", "overlay2", "overlayfs"}, image.GraphDriver.Name)
-	if !launch.AsksForImage(plan.Environment) || image.ID == "" || !isLayered {
+	if !plan.AsksForImage() || image.ID == "" || !isLayered {
 		return launch.Kept{}, false
 	}
 	directory := imageplace.ForImage(image.ID, c.Env)
 	kept := launch.Kept{Directory: directory, Image: image.ID, Born: time.Now().UnixNano()}
-	if launch.IsWarm(plan.Environment) {
+	if launch.IsWarm(plan.Environment) || plan.BringsLibrary() {
 		kept.Confined = confined(line)
 	}
 	return kept, directory != ""
@@ -172,7 +174,7 @@ func (c Call) ociOptions(chosen profile.Chosen, command []string, image ociImage
 	if err != nil {
 		return nil, nil, err
 	}
-	plan = plan.BringingWarm(c.Env)
+	plan = plan.BringingLibrary(c.Env)
 	if kept, ok := c.kept(plan, image, line); ok {
 		plan = plan.Keeping(kept)
 	}

@@ -83,10 +83,15 @@ var starters = []string{
 	"aprun", "jsrun", "mpiexec", "mpiexec.hydra", "mpiexec.mpich", "mpiexec.openmpi", "mpirun", "mpirun.mpich", "mpirun.openmpi", "orterun", "oshrun", "prterun", "srun",
 }
 
+// StartsRanks says whether a line is that of a launcher which is known.
+func StartsRanks(line []string) bool {
+	place := launcherPlace(line)
+	return place < len(line) && slices.Contains(starters, filepath.Base(line[place]))
+}
+
 // looks says whether kept stores are looked at before the ranks start.
 func (c Call) looks(line []string, p *profile.Profile) bool {
-	place := launcherPlace(line)
-	if place == len(line) || !slices.Contains(starters, filepath.Base(line[place])) {
+	if !StartsRanks(line) {
 		return false
 	}
 	if _, err := os.Stat(prefix.HostPython(c.Prefix)); err != nil {
@@ -132,7 +137,8 @@ func (c Call) behind(action string, job Outcome) Outcome {
 }
 
 func (c Call) jobEnvironment(name, plan string) []string {
-	env := environ.Unset(c.Env, ourvars.Plan)
+	// Its value comes later; launchers must know the name.
+	env := environ.Set(environ.Unset(c.Env, ourvars.Plan), ourvars.Job, "")
 	if mode, _ := environ.Get(env, ourvars.Mode); mode == "" {
 		env = environ.Set(env, ourvars.Mode, "1")
 	}

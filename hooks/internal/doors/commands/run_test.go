@@ -44,7 +44,7 @@ func TestTheJobGetsPlanSwitchAndDoors(t *testing.T) {
 	if err != nil || strings.Join(job.Args, " ") != "srun -n 2 apptainer exec i python" {
 		t.Fatalf("%q %v", job.Args, err)
 	}
-	text, _ := environ.Get(job.Env, "MPIIMPORT_PLAN")
+	text, _ := environ.Get(job.Env, "_MPIIMPORT_PLAN")
 	shared, ok := launch.ReadShared(text, launch.Key{Prefix: c.Prefix, Profile: "site"})
 	if !ok || shared.Plan.Mounts[1].Target != "/host" {
 		t.Errorf("%+v", shared)
@@ -105,8 +105,8 @@ func TestAPlanThatCannotBeCarriedStaysHome(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(c.Prefix, "profiles", "site.yaml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	job, err := c.with("--profile site mpiexec app", "MPIIMPORT_PLAN=old").Run()
-	if _, there := environ.Get(job.Env, "MPIIMPORT_PLAN"); there || err != nil {
+	job, err := c.with("--profile site mpiexec app", "_MPIIMPORT_PLAN=old").Run()
+	if _, there := environ.Get(job.Env, "_MPIIMPORT_PLAN"); there || err != nil {
 		t.Errorf("%v %v", there, err)
 	}
 }
@@ -150,10 +150,10 @@ func TestOpenMPIHearsTheNamesOfOurVariables(t *testing.T) {
 		"prterun": "echo 'prterun (PRRTE) 3.0.14'", "prte": "echo 'prte (PRRTE) 3.0.14'",
 		"prun": "echo called >>" + asked,
 	})
-	const named = " -x PATH -x MPIIMPORT_READERS -x MPIIMPORT -x MPIIMPORT_PLAN -x PYTHONPATH "
+	const named = " -x PATH -x MPIIMPORT_READERS -x _MPIIMPORT_JOB -x MPIIMPORT -x _MPIIMPORT_PLAN -x PYTHONPATH "
 	for line, want := range map[string]string{
-		"mpiexec -n 2 app": "mpiexec -x PATH -x MPIIMPORT_READERS -x MPIIMPORT -x MPIIMPORT_PLAN -x PYTHONPATH -n 2 app",
-		"mpiexec -x PATH=/bin -x MPIIMPORT -x PYTHONPATH app": "mpiexec -x MPIIMPORT_READERS -x MPIIMPORT_PLAN -x PATH=/bin -x MPIIMPORT -x PYTHONPATH app",
+		"mpiexec -n 2 app": "mpiexec -x PATH -x MPIIMPORT_READERS -x _MPIIMPORT_JOB -x MPIIMPORT -x _MPIIMPORT_PLAN -x PYTHONPATH -n 2 app",
+		"mpiexec -x PATH=/bin -x MPIIMPORT -x PYTHONPATH app": "mpiexec -x MPIIMPORT_READERS -x _MPIIMPORT_JOB -x _MPIIMPORT_PLAN -x PATH=/bin -x MPIIMPORT -x PYTHONPATH app",
 		"mpirun -n 2 app":  "mpirun -n 2 app",
 		"srun -n 2 app":    "srun -n 2 app",
 		"prterun -n 2 app": "prterun" + named + "-n 2 app",
@@ -162,7 +162,7 @@ func TestOpenMPIHearsTheNamesOfOurVariables(t *testing.T) {
 		"timeout -k 5 --signal=INT 60 mpiexec app":                               "timeout -k 5 --signal=INT 60 mpiexec" + named + "app",
 		"numactl -lN 0 --membind 0 --cpunodebind=0 nice -n 5 mpiexec -n 2 app":   "numactl -lN 0 --membind 0 --cpunodebind=0 nice -n 5 mpiexec" + named + "-n 2 app",
 		"/usr/bin/time -f %e nohup taskset -c 0,1 stdbuf -oL setsid mpiexec app": "/usr/bin/time -f %e nohup taskset -c 0,1 stdbuf -oL setsid mpiexec" + named + "app",
-		"env -- prterun -x PATH -x PYTHONPATH app":                               "env -- prterun -x MPIIMPORT_READERS -x MPIIMPORT -x MPIIMPORT_PLAN -x PATH -x PYTHONPATH app",
+		"env -- prterun -x PATH -x PYTHONPATH app":                               "env -- prterun -x MPIIMPORT_READERS -x _MPIIMPORT_JOB -x MPIIMPORT -x _MPIIMPORT_PLAN -x PATH -x PYTHONPATH app",
 		"apptainer exec img mpiexec app":                                         "apptainer exec img mpiexec app",
 		"python sweep.py --launcher mpiexec app":                                 "python sweep.py --launcher mpiexec app",
 		"env A=1":                                                                "env A=1",
@@ -176,7 +176,7 @@ func TestOpenMPIHearsTheNamesOfOurVariables(t *testing.T) {
 		}
 	}
 	job, _ := c.with("mpiexec app", openmpiList+"=A;B=1").Run()
-	if list, _ := environ.Get(job.Env, openmpiList); list != "A;B=1;PATH;MPIIMPORT;MPIIMPORT_PLAN;PYTHONPATH" || len(job.Args) != 2 {
+	if list, _ := environ.Get(job.Env, openmpiList); list != "A;B=1;PATH;_MPIIMPORT_JOB;MPIIMPORT;_MPIIMPORT_PLAN;PYTHONPATH" || len(job.Args) != 2 {
 		t.Errorf("%s %q", list, job.Args)
 	}
 	// That launcher does not read the list.
@@ -203,7 +203,7 @@ func TestThePlanOfAJobIsForTheUserNamespacesOfItsRuntime(t *testing.T) {
 			t.Fatal(err)
 		}
 		job, err := c.Run()
-		text, _ := environ.Get(job.Env, "MPIIMPORT_PLAN")
+		text, _ := environ.Get(job.Env, "_MPIIMPORT_PLAN")
 		if _, ok := launch.ReadShared(text, launch.Key{Prefix: c.Prefix, Profile: "site", UserNamespace: namespace}); !ok || err != nil {
 			t.Errorf("setuid %s: %v %s", setuid, err, text)
 		}
@@ -269,7 +269,7 @@ func TestStoresAreLookedAtOnceWhereALauncherStartsTheRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	job, err := c.with("--profile site mpirun app").Run()
-	if line := strings.Join(job.Args, " "); err != nil || !strings.Contains(line, own+"mpirun") || !strings.Contains(line, "-x MPIIMPORT_LOOKED") {
+	if line := strings.Join(job.Args, " "); err != nil || !strings.Contains(line, own+"mpirun") || !strings.Contains(line, "-x _MPIIMPORT_LOOKED") {
 		t.Errorf("%q %v", job.Args, err)
 	}
 }

@@ -58,6 +58,5 @@ func placeOf(owner int, env []string) (string, bool) {
 		}
 		return keptplace.Name(owner, env), false
 	}
-	fill, _ := environ.Get(env, ourvars.Fill)
-	return keptplace.Name(owner, env), keptplace.BatchJob(env) == "" || fill == "1"
+	return keptplace.Name(owner, env), keptplace.BatchJob(env) == "" || ourvars.IsFilling(env)
 }

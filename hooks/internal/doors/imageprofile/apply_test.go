@@ -28,7 +28,7 @@ func TestWhatTheCallerSetsWins(t *testing.T) {
 		return out
 	}
 	asked := []string{"MPIIMPORT=1", "MPIIMPORT_PROFILE=site", "B=2", "C=1", "E=2", "L=/l"}
-	want := []string{"A=1", "B=2", "D=1", "E=2", "L=/l:/opt/l", "MPIIMPORT=1", "MPIIMPORT_APPLIED=site", "MPIIMPORT_PROFILE=site", "MPIIMPORT_READERS=4"}
+	want := []string{"A=1", "B=2", "D=1", "E=2", "L=/l:/opt/l", "MPIIMPORT=1", "MPIIMPORT_PROFILE=site", "MPIIMPORT_READERS=4", "_MPIIMPORT_APPLIED=site"}
 	if got := applied(asked...); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/regularfile"
 )
 
 // A start that takes longer than this has failed.
@@ -73,7 +74,7 @@ func sweep() {
 // end stops the instance, if there is one, and removes the place. The caller has locked the ranks out. A place whose
 // instance does not end stays for the next sweep.
 func (p place) end() {
-	runtime, err := os.ReadFile(p.at("runtime"))
+	runtime, err := regularfile.Read(p.at("runtime"))
 	if err == nil && !p.stop(string(runtime)) {
 		return
 	}
@@ -125,7 +126,7 @@ func (k Keeper) settings(p place) (string, error) {
 	if file == nil {
 		return "", fmt.Errorf("%s buildcfg does not name its configuration file", k.Runtime)
 	}
-	content, err := os.ReadFile(file[1])
+	content, err := regularfile.Read(file[1])
 	if err != nil {
 		return "", err
 	}
@@ -194,10 +195,10 @@ func (p place) run(runtime string, env []string, words ...string) (string, error
 	command.Stdout, command.Stderr = said, trouble
 	failure := command.Run()
 	if failure != nil {
-		text, _ := os.ReadFile(p.at("stderr"))
+		text, _ := regularfile.Read(p.at("stderr"))
 		return "", fmt.Errorf("%s: %s (%w)", filepath.Base(runtime), complaint(string(text)), failure)
 	}
-	text, err := os.ReadFile(p.at("stdout"))
+	text, err := regularfile.Read(p.at("stdout"))
 	return string(text), err
 }
 

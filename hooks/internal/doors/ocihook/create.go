@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
+	"mpiimport.org/hooks/internal/leaves/regularfile"
 	"mpiimport.org/hooks/launch"
 )
 
@@ -60,7 +60,7 @@ func described(text []byte) (*config, string, error) {
 		return nil, "", fmt.Errorf("the container's state has ociVersion %q and bundle %q; version 1 and an absolute path are understood",
 			state.Version, state.Bundle)
 	}
-	content, err := os.ReadFile(filepath.Join(state.Bundle, "config.json"))
+	content, err := regularfile.Read(filepath.Join(state.Bundle, "config.json"))
 	if err != nil {
 		return nil, "", err
 	}

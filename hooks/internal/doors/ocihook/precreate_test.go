@@ -88,7 +88,7 @@ func TestThePlanIsCarriedOut(t *testing.T) {
 	if want := []string{"python3", "app.py", "<&>"}; !slices.Equal(c.args, want) {
 		t.Errorf("%q", c.args)
 	}
-	want := []string{"A=1", "D=", "LD_LIBRARY_PATH=/image/lib:/site/lib", "MPIIMPORT=force", "MPIIMPORT_PROFILE=site", "MPIIMPORT_APPLIED=site", "E=1", "MPIIMPORT_STORE=/.mpiimport-store", "PYTHONPATH=" + launch.SitePath}
+	want := []string{"A=1", "D=", "LD_LIBRARY_PATH=/image/lib:/site/lib", "MPIIMPORT=force", "MPIIMPORT_PROFILE=site", "_MPIIMPORT_APPLIED=site", "E=1", "MPIIMPORT_STORE=/.mpiimport-store", "PYTHONPATH=" + launch.SitePath}
 	if !slices.Equal(c.env, want) {
 		t.Errorf("%q", c.env)
 	}
@@ -279,7 +279,7 @@ func TestAHostileEnvironmentNamesNoFileAndChangesNoMount(t *testing.T) {
 		annotate("default")(c)
 		object(c, "process")["env"] = []string{
 			"MPIIMPORT_PROFILE=/etc/shadow", "XDG_CONFIG_HOME=/tmp/evil", "HOME=/tmp/evil", "LD_PRELOAD=/tmp/evil.so", "PREFIX=/tmp/evil",
-			"MPIIMPORT_PREFIX=/tmp/evil", "MPIIMPORT_PLAN={\"mounts\": []}", "MPIIMPORT_UNSET=PATH", "PATH=/tmp/evil", "", "=", "=x", "NOEQUALS", "MPIIMPORT",
+			"MPIIMPORT_PREFIX=/tmp/evil", "_MPIIMPORT_PLAN={\"mounts\": []}", "_MPIIMPORT_UNSET=PATH", "PATH=/tmp/evil", "", "=", "=x", "NOEQUALS", "MPIIMPORT",
 		}
 	}), h)
 	if !reflect.DeepEqual(plain.mounts, hostile.mounts) || !slices.Equal(plain.args, hostile.args) {

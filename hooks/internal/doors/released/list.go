@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 
 	"gopkg.in/yaml.v3"
 
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/publish"
+	"mpiimport.org/hooks/internal/leaves/regularfile"
 	"mpiimport.org/hooks/internal/leaves/yamltext"
 	"mpiimport.org/hooks/profile"
 )
@@ -42,7 +42,7 @@ func Read(installed string) (List, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	content, err := os.ReadFile(file)
+	content, err := regularfile.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read which profiles are released: %w; mend its permissions", err)
 	}

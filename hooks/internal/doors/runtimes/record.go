@@ -14,6 +14,7 @@ import (
 
 	"mpiimport.org/hooks/containerstart"
 	"mpiimport.org/hooks/internal/leaves/publish"
+	"mpiimport.org/hooks/internal/leaves/regularfile"
 	"mpiimport.org/hooks/internal/leaves/yamltext"
 )
 
@@ -26,7 +27,7 @@ type launchFile struct {
 
 // Read returns what was recorded; nothing recorded is no error. Keys of another version are passed over.
 func Read(file string) (Recorded, error) {
-	content, err := os.ReadFile(file)
+	content, err := regularfile.Read(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -84,7 +85,7 @@ func ask(r Runtime) containerstart.Facts {
 	for _, name := range []string{"apptainer", "singularity"} {
 		facts.Setuid = facts.Setuid || isSetuid(filepath.Join(built["LIBEXECDIR"], name, "bin", "starter-suid"))
 	}
-	if content, err := os.ReadFile(built["CONF_FILE"]); err == nil {
+	if content, err := regularfile.Read(built["CONF_FILE"]); err == nil {
 		facts = facts.Configured(containerstart.Directives(string(content)))
 	}
 	return facts

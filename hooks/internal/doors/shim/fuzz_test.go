@@ -8,6 +8,7 @@ import (
 
 	"mpiimport.org/hooks/containerstart"
 	"mpiimport.org/hooks/internal/chance/fuzzing"
+	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/pythoncli"
 	"mpiimport.org/hooks/launch"
@@ -85,7 +86,7 @@ func randomEnvironment(chance *fuzzing.Chance) []string {
 	env := []string{"HOME=/none"}
 	for chance.In(2) {
 		env = append(env, fuzzing.One(chance, "PMI_RANK=0", "PMI_RANK=3", "PYTHONPATH=/p/lib/mpiimport/door:/u", "PYTHONPATH=/u", "APPTAINERENV_A=b", "APPTAINER_BIND=/x",
-			"SINGULARITYENV_PYTHONPATH=/c", "MPI_LOCALNRANKS=4", "LD_PRELOAD=x", "MPIIMPORT_PID=1", "MPIIMPORT_START=early", "MPIIMPORT_PLAN={", "NOVALUE", "=x",
+			"SINGULARITYENV_PYTHONPATH=/c", "MPI_LOCALNRANKS=4", "LD_PRELOAD=x", "_MPIIMPORT_PID=1", "_MPIIMPORT_START=early", "_MPIIMPORT_PLAN={", "NOVALUE", "=x",
 			"APPTAINER_CONTAINER=x", "MPIIMPORT_REPORT=r", "PYTHONINSPECT=1", "APPTAINER_USERNS=1", "X="+chance.Text(20)))
 	}
 	return env
@@ -151,18 +152,18 @@ func checkStart(t *testing.T, l line, call Call, out Outcome) bool {
 	got = withoutAdded(got[len(head):])
 	if l.action == containerstart.Exec {
 		before := len(tail) - len(l.command)
-		command := slices.DeleteFunc(got[min(before, len(got)):], func(word string) bool { return word == launch.EntryPath })
+		command := withoutEntry(got[min(before, len(got)):])
 		got = slices.Concat(got[:min(before, len(got))], withoutStart(command, l.command))
 	}
 	if !slices.Equal(got, tail) {
 		t.Fatalf("of %q remains %q in %q", tail, got, out.Args)
 	}
-	for _, entry := range call.Env {
-		name, value, _ := strings.Cut(entry, "=")
-		if name == "PYTHONPATH" || strings.HasPrefix(name, "SINGULARITYENV_") || strings.HasPrefix(name, "APPTAINERENV_") || name == "MPIIMPORT_PLAN" {
+	for _, variable := range call.Env {
+		name, value, _ := strings.Cut(variable, "=")
+		if name == "PYTHONPATH" || strings.HasPrefix(name, "SINGULARITYENV_") || strings.HasPrefix(name, "APPTAINERENV_") || name == "_MPIIMPORT_PLAN" {
 			continue
 		}
-		if !slices.Contains(out.Env, entry) {
+		if !slices.Contains(out.Env, variable) {
 			t.Fatalf("%s=%q is lost: %q", name, value, out.Env)
 		}
 	}
@@ -185,6 +186,14 @@ func withoutAdded(words []string) []string {
 		default:
 			return words
 		}
+	}
+	return words
+}
+
+// withoutEntry takes the entry binary from the front of a command.
+func withoutEntry(words []string) []string {
+	if len(words) > 1 && words[0] == launch.EntryPath && words[1] == entry.Absolute {
+		return words[2:]
 	}
 	return words
 }

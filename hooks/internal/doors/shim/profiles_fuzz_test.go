@@ -9,6 +9,7 @@ import (
 	"mpiimport.org/hooks/internal/chance/fuzzing"
 	"mpiimport.org/hooks/internal/chance/randomprofile"
 	"mpiimport.org/hooks/internal/doors/apptainercli"
+	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
@@ -41,7 +42,7 @@ func FuzzAcceptedProfiles(f *testing.F) {
 		}
 		got := apptainercli.Parse(out.Args)
 		before, command := got.Command(), []string{"python3", "--nv"}
-		if got.Image() != "img" || got.Doubt != "" || got.Options(nil)["cleanenv"] != "true" || !slices.Equal(withoutStart(slices.DeleteFunc(before, func(word string) bool { return word == launch.EntryPath }), command), command) {
+		if got.Image() != "img" || got.Doubt != "" || got.Options(nil)["cleanenv"] != "true" || !slices.Equal(withoutStart(withoutEntry(before), command), command) {
 			t.Fatalf("%q for\n%s", out.Args, text)
 		}
 		if isPlain := !slices.Contains(out.Args, "/p:/.mpiimport:ro"); isPlain && (len(out.Args) != 5 || !slices.Equal(out.Env, env) || strings.Contains(out.Note, ": - ") || out.Note == "" && rankenv.SpeaksForJob(env)) {
@@ -88,12 +89,12 @@ func FuzzDamagedPlans(f *testing.F) {
 				break
 			}
 		}
-		out, err := Decide(Call{Args: []string{"exec", "--mpiimport=site", "-e", "img", "sh"}, Env: append(env, "MPIIMPORT_PLAN="+string(damaged)), Prefix: "/p", Root: true})
+		out, err := Decide(Call{Args: []string{"exec", "--mpiimport=site", "-e", "img", "sh"}, Env: append(env, "_MPIIMPORT_PLAN="+string(damaged)), Prefix: "/p", Root: true})
 		if err != nil {
 			t.Fatalf("%v: %q", err, damaged)
 		}
 		got := apptainercli.Parse(out.Args)
-		if got.Image() != "img" || !slices.Equal(got.Command(), []string{launch.EntryPath, "sh"}) || got.Options(nil)["cleanenv"] != "true" {
+		if got.Image() != "img" || !slices.Equal(got.Command(), []string{launch.EntryPath, entry.Absolute, "sh"}) || got.Options(nil)["cleanenv"] != "true" {
 			t.Fatalf("%q for %q", out.Args, damaged)
 		}
 		for _, option := range got.Given() {

@@ -3,11 +3,11 @@ package shim
 
 import (
 	"cmp"
-	"os"
 
 	"mpiimport.org/hooks/containerstart"
 	"mpiimport.org/hooks/internal/doors/apptainercli"
 	"mpiimport.org/hooks/internal/doors/nodecontainer"
+	"mpiimport.org/hooks/internal/leaves/regularfile"
 )
 
 // Call is one call of the shim.
@@ -41,7 +41,7 @@ func Plain(args []string) []string { return apptainercli.Parse(args).WithoutFlag
 func (c Call) start(line apptainercli.Line) containerstart.Call {
 	return containerstart.Call{
 		Action: line.Action, Words: line.Words(), Image: line.Image(), Command: line.Command(),
-		Asked: line.Asked, Value: line.Value, Options: line.Options(c.Env), Doubt: cmp.Or(line.Doubt, c.Doubt),
+		Asked: line.Asked, Value: line.Value, Options: line.Options(c.Env), Verbose: line.IsVerbose(), Doubt: cmp.Or(line.Doubt, c.Doubt),
 		Env: c.Env, Prefix: c.Prefix, Facts: c.Facts, Root: c.Root, Takes: apptainercli.Takes,
 	}
 }
@@ -50,7 +50,7 @@ func (c Call) start(line apptainercli.Line) containerstart.Call {
 func Decide(c Call) (Outcome, error) {
 	line := apptainercli.Parse(c.Args)
 	// A file that cannot be read ends the runtime, which says so.
-	if text, err := os.ReadFile(line.Config(c.Env)); err == nil {
+	if text, err := regularfile.Read(line.Config(c.Env)); err == nil {
 		c.Facts = c.Facts.Configured(containerstart.Directives(string(text)))
 	}
 	out, err := c.start(line).Decide()

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const entering = `ROLE=entry MPIIMPORT_PARENT=$APPTAINERENV_MPIIMPORT_PARENT "$0"; exit $?`
+const entering = `ROLE=entry _MPIIMPORT_PARENT=$APPTAINERENV__MPIIMPORT_PARENT "$0"; exit $?`
 
 func shim(runtime, command string) (*exec.Cmd, *strings.Builder) {
 	said := &strings.Builder{}
@@ -51,7 +51,7 @@ func TestItEndsAsTheCommandDoes(t *testing.T) {
 }
 
 func TestTheCommandIsTheChildAndKnowsNothingOfIt(t *testing.T) {
-	c, said := shim(entering, `echo $PPID; env | grep -c "^MPIIMPORT_PARENT"; ls -l /proc/$$/fd | grep -c socket`)
+	c, said := shim(entering, `echo $PPID; env | grep -c "^_MPIIMPORT_PARENT"; ls -l /proc/$$/fd | grep -c socket`)
 	_ = c.Run()
 	want := fmt.Sprintf("%d\n0\n0\n", c.Process.Pid)
 	if said.String() != want {

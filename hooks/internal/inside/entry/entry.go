@@ -2,6 +2,8 @@
 package entry
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/pythoncli"
+	"mpiimport.org/hooks/internal/leaves/pythonscript"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 )
 
@@ -19,6 +22,8 @@ type Process struct {
 	Prefix string   // where mpiimport lies, seen from here
 	Pid    int      // kept by exec
 	Env    []string // its environment
+
+	IsAhead bool // it will begin in a container that brings a library of snapshots, which cannot be looked at from here
 }
 
 // Start returns the command line and the environment to execute.
@@ -35,11 +40,13 @@ func Start(command []string, p Process) ([]string, []string) {
 	if isRank {
 		env = environ.Set(env, ourvars.Pid, strconv.Itoa(p.Pid))
 	}
-	if (isRank || warmstart.IsForTasks(p.Env)) && isPython(filepath.Base(command[0])) && !inspects(p.Env) {
+	if isPython(filepath.Base(command[0])) && !inspects(p.Env) {
 		script := prefix.StartScript(p.Prefix)
 		line := pythoncli.Parse(command[1:])
+		startsEarly := isRank || warmstart.IsForTasks(p.Env)
+		leads := !line.Plain && (startsEarly && mayLeadToSnapshot(line, p) || isPrepared(command[0], line, p))
 		switch {
-		case line.Plain:
+		case line.Plain, !startsEarly && !leads:
 		case line.Target[0] == script:
 			// Who started this process has done it.
 			if how, said := environ.Get(p.Env, ourvars.Start); said {
@@ -53,7 +60,7 @@ func Start(command []string, p Process) ([]string, []string) {
 			if line.NoSite {
 				how = "early-nosite"
 			}
-			if warmstart.Leads(line.Options, p.Env) && (warmstart.Wanted(line.Target, p.Env) || warmstart.Makes(p.Env)) {
+			if leads {
 				// It goes on as below where there is no image.
 				words := []string{prefix.Door(p.Prefix), warmstart.Python, command[0]}
 				for _, option := range line.Options {
@@ -66,6 +73,36 @@ func Start(command []string, p Process) ([]string, []string) {
 		}
 	}
 	return command, environ.PrependPath(env, "PYTHONPATH", prefix.SiteDirectory(p.Prefix))
+}
+
+// mayLeadToSnapshot says whether python-mpi looks for a snapshot that is kept on the node, or has one made.
+func mayLeadToSnapshot(line pythoncli.Line, p Process) bool {
+	return warmstart.Fits(line.Options) && (p.IsAhead || warmstart.Wanted(line.Target, p.Env) || warmstart.Makes(p.Env))
+}
+
+// isPrepared says whether a library has something for the program, used already or not yet.
+func isPrepared(python string, line pythoncli.Line, p Process) bool {
+	words := append(line.Target[:len(line.Target):len(line.Target)], line.Args...)
+	found, early := warmstart.FindPrepared(p.Prefix, python, line.Options, words, p.Env)
+	return found != nil || early != nil
+}
+
+// WouldRun says why a command that is to fill a store would run instead; it is empty where nothing speaks against it.
+func WouldRun(command []string, env []string) string {
+	if off(env) || !ourvars.IsFilling(env) || isPython(filepath.Base(command[0])) {
+		return ""
+	}
+	for _, file := range Candidates(command[0], env) {
+		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		python := pythonscript.Interpreter(file)
+		if python == nil || pythonscript.Ignoring(python) == "" {
+			return ""
+		}
+		return fmt.Sprintf("%s starts %s, which does not look at PYTHONPATH; start it by python %s", command[0], strings.Join(python, " "), file)
+	}
+	return ""
 }
 
 // oldest is the minor version of Python 3 that is served first. Others start once if their name tells.

@@ -26,49 +26,47 @@ func TestHowCommandsStart(t *testing.T) {
 		"switched off": {"python app.py", []string{"MPIIMPORT=0", "PMI_RANK=0"}, "python app.py", []string{"MPIIMPORT=0", "PMI_RANK=0"}},
 		"not asked":    {"python app.py", []string{"PMI_RANK=0"}, "python app.py", []string{"PMI_RANK=0"}},
 		"a rank's python": {"python -u app.py a", []string{"MPIIMPORT=1", "PMI_RANK=0"}, "python -u " + early + "app.py a",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}},
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "_MPIIMPORT_PID=42", "_MPIIMPORT_START=early"}},
 		"a warm image is wanted": {"python3 app.py -a", []string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1"}, "/.mpiimport/bin/python-mpi --python python3 app.py -a",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}},
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1", "_MPIIMPORT_PID=42", "_MPIIMPORT_START=early"}},
 		"a warm image of a module": {"python -m app", []string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1"}, "/.mpiimport/bin/python-mpi --python python -m app",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}},
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1", "_MPIIMPORT_PID=42", "_MPIIMPORT_START=early"}},
 		"a warm image with options": {"python -u app.py", []string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1"}, "/.mpiimport/bin/python-mpi --python python --option -u app.py",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}},
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1", "_MPIIMPORT_PID=42", "_MPIIMPORT_START=early"}},
 		"other options, with which there are no images": {"python -W error -u app.py", []string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1"}, "python -W error -u " + early + "app.py",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}},
-		"other options, and a file that is named": {"python -W error app.py a", []string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=a.img"}, "/.mpiimport/bin/python-mpi --python python --option -W --option error app.py a",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=a.img", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}},
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1", "_MPIIMPORT_PID=42", "_MPIIMPORT_START=early"}},
 		"a warm image of -c": {"python -c x", []string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1"}, "python " + early + "-c x",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}},
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_WARM=1", "_MPIIMPORT_PID=42", "_MPIIMPORT_START=early"}},
 		"a warm image for what is no rank": {"python3 app.py", []string{"MPIIMPORT=1", "MPIIMPORT_WARM=1", "MPIIMPORT_KEEP=session"}, "/.mpiimport/bin/python-mpi --python python3 app.py",
-			[]string{"MPIIMPORT=1", "MPIIMPORT_WARM=1", "MPIIMPORT_KEEP=session", "MPIIMPORT_START=early"}},
+			[]string{"MPIIMPORT=1", "MPIIMPORT_WARM=1", "MPIIMPORT_KEEP=session", "_MPIIMPORT_START=early"}},
 		"what is no rank where nothing is kept": {"python3 app.py", []string{"MPIIMPORT=1", "MPIIMPORT_WARM=1", "MPIIMPORT_KEEP=never"}, "python3 app.py",
 			[]string{"MPIIMPORT=1", "MPIIMPORT_WARM=1", "MPIIMPORT_KEEP=never", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
 		"one is made of what is no rank": {"python3 app.py", []string{"MPIIMPORT=1", "MPIIMPORT_WARM=1", "MPIIMPORT_FILL=1"}, "/.mpiimport/bin/python-mpi --python python3 app.py",
-			[]string{"MPIIMPORT=1", "MPIIMPORT_WARM=1", "MPIIMPORT_FILL=1", "MPIIMPORT_START=early"}},
+			[]string{"MPIIMPORT=1", "MPIIMPORT_WARM=1", "MPIIMPORT_FILL=1", "_MPIIMPORT_START=early"}},
 		"what is no rank, with options": {"python3 -u app.py", []string{"MPIIMPORT=1", "MPIIMPORT_WARM=1", "MPIIMPORT_KEEP=auto"}, "/.mpiimport/bin/python-mpi --python python3 --option -u app.py",
-			[]string{"MPIIMPORT=1", "MPIIMPORT_WARM=1", "MPIIMPORT_KEEP=auto", "MPIIMPORT_START=early"}},
+			[]string{"MPIIMPORT=1", "MPIIMPORT_WARM=1", "MPIIMPORT_KEEP=auto", "_MPIIMPORT_START=early"}},
 		"by its path": {"/usr/bin/python3.11 -m mod", []string{"MPIIMPORT=force", "OMPI_COMM_WORLD_RANK=1"}, "/usr/bin/python3.11 " + early + "-m mod",
-			[]string{"MPIIMPORT=force", "OMPI_COMM_WORLD_RANK=1", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}},
+			[]string{"MPIIMPORT=force", "OMPI_COMM_WORLD_RANK=1", "_MPIIMPORT_PID=42", "_MPIIMPORT_START=early"}},
 		"without site": {"python3 -S app.py", []string{"MPIIMPORT=1", "PALS_RANKID=0"}, "python3 -S " + early + "app.py",
-			[]string{"MPIIMPORT=1", "PALS_RANKID=0", "MPIIMPORT_PID=42", "MPIIMPORT_START=early-nosite"}},
+			[]string{"MPIIMPORT=1", "PALS_RANKID=0", "_MPIIMPORT_PID=42", "_MPIIMPORT_START=early-nosite"}},
 		"python -i": {"python -i app.py", []string{"MPIIMPORT=1", "PMI_RANK=0"}, "python -i app.py",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "_MPIIMPORT_PID=42", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
 		"PYTHONINSPECT": {"python app.py", []string{"MPIIMPORT=1", "PMI_RANK=0", "PYTHONINSPECT=1"}, "python app.py",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "PYTHONINSPECT=1", "MPIIMPORT_PID=42", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "PYTHONINSPECT=1", "_MPIIMPORT_PID=42", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
 		"another program": {"bash -c x", []string{"MPIIMPORT=1", "PMIX_RANK=0", "PYTHONPATH=/u"}, "bash -c x",
-			[]string{"MPIIMPORT=1", "PMIX_RANK=0", "PYTHONPATH=/.mpiimport/lib/mpiimport/door:/u", "MPIIMPORT_PID=42"}},
+			[]string{"MPIIMPORT=1", "PMIX_RANK=0", "PYTHONPATH=/.mpiimport/lib/mpiimport/door:/u", "_MPIIMPORT_PID=42"}},
 		"an old python": {"python3.9 app.py", []string{"MPIIMPORT=1", "PMI_RANK=0"}, "python3.9 app.py",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "_MPIIMPORT_PID=42", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
 		"another python": {"python3.11-config x", []string{"MPIIMPORT=1", "PMI_RANK=0"}, "python3.11-config x",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
-		"no rank, an outer entry's leftovers": {"mpirun -n 4 python app.py", []string{"MPIIMPORT=1", "MPIIMPORT_PID=7", "MPIIMPORT_START=early"}, "mpirun -n 4 python app.py",
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "_MPIIMPORT_PID=42", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
+		"no rank, an outer entry's leftovers": {"mpirun -n 4 python app.py", []string{"MPIIMPORT=1", "_MPIIMPORT_PID=7", "_MPIIMPORT_START=early"}, "mpirun -n 4 python app.py",
 			[]string{"MPIIMPORT=1", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
-		"a rank's python that starts early already": {"python -S /.mpiimport/lib/mpiimport/start.py app.py", []string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}, "python " + early + "app.py",
-			[]string{"MPIIMPORT=1", "PMI_RANK=0", "MPIIMPORT_PID=42", "MPIIMPORT_START=early"}},
+		"a rank's python that starts early already": {"python -S /.mpiimport/lib/mpiimport/start.py app.py", []string{"MPIIMPORT=1", "PMI_RANK=0", "_MPIIMPORT_PID=42", "_MPIIMPORT_START=early"}, "python " + early + "app.py",
+			[]string{"MPIIMPORT=1", "PMI_RANK=0", "_MPIIMPORT_PID=42", "_MPIIMPORT_START=early"}},
 		"twice": {"sh x", []string{"MPIIMPORT=1", "PYTHONPATH=/.mpiimport/lib/mpiimport/door:/u"}, "sh x", []string{"MPIIMPORT=1", "PYTHONPATH=/.mpiimport/lib/mpiimport/door:/u"}},
-		"removed variables": {"sh x", []string{"MPIIMPORT=1", "A=", "B=1", "MPIIMPORT_UNSET=A:C"}, "sh x",
+		"removed variables": {"sh x", []string{"MPIIMPORT=1", "A=", "B=1", "_MPIIMPORT_UNSET=A:C"}, "sh x",
 			[]string{"MPIIMPORT=1", "B=1", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
-		"of those what the caller hands in stays": {"sh x", []string{"MPIIMPORT=1", "A=", "B=1", "MPIIMPORT_UNSET=A:B"}, "sh x",
+		"of those what the caller hands in stays": {"sh x", []string{"MPIIMPORT=1", "A=", "B=1", "_MPIIMPORT_UNSET=A:B"}, "sh x",
 			[]string{"MPIIMPORT=1", "B=1", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
 		"an entry without a name": {"sh x", []string{"MPIIMPORT=1", "=C:=x", "="}, "sh x",
 			[]string{"MPIIMPORT=1", "=C:=x", "=", "PYTHONPATH=/.mpiimport/lib/mpiimport/door"}},
@@ -91,13 +89,13 @@ func TestAnImagesOwnProfileIsAppliedOnce(t *testing.T) {
 		want string
 	}{
 		{"MPIIMPORT=1 MPIIMPORT_PROFILE=site", "/.mpiimport/bin/mpiimport-plan apply -- python app.py"},
-		{"MPIIMPORT=1 MPIIMPORT_PROFILE=site MPIIMPORT_APPLIED=site", ""},
+		{"MPIIMPORT=1 MPIIMPORT_PROFILE=site _MPIIMPORT_APPLIED=site", ""},
 		{"MPIIMPORT=0 MPIIMPORT_PROFILE=site", ""},
 		{"MPIIMPORT_PROFILE=site", ""},
 		{"MPIIMPORT=1", ""},
 		{"MPIIMPORT=1 HOME=/dev/null", ""},
 		{"MPIIMPORT=1 XDG_CONFIG_HOME=" + config, "/.mpiimport/bin/mpiimport-plan apply -- python app.py"},
-		{"MPIIMPORT=1 MPIIMPORT_APPLIED=site XDG_CONFIG_HOME=" + config, ""},
+		{"MPIIMPORT=1 _MPIIMPORT_APPLIED=site XDG_CONFIG_HOME=" + config, ""},
 		{"MPIIMPORT=0 XDG_CONFIG_HOME=" + config, ""},
 	} {
 		got := Profiled([]string{"python", "app.py"}, Process{Prefix: "/.mpiimport", Env: strings.Fields(c.env)})
@@ -109,6 +107,29 @@ func TestAnImagesOwnProfileIsAppliedOnce(t *testing.T) {
 
 // asCommand is the variable that makes this test's program one that executes what it holds.
 const asCommand = "ENTRY_TEST_COMMAND"
+
+func TestTheRuntimesNameOfACommand(t *testing.T) {
+	here := t.TempDir()
+	for _, directory := range []string{"bin", "sub"} {
+		if err := os.Mkdir(filepath.Join(here, directory), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for file, mode := range map[string]os.FileMode{"tool": 0o755, "bin/tool": 0o755, "bin/data": 0o644, "sub/data": 0o755} {
+		if err := os.WriteFile(filepath.Join(here, file), nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for command, want := range map[string]string{
+		"./tool": here + "/tool", "sub/../tool": here + "/tool", here + "//sub/../tool": here + "//sub/../tool", "tool": here + "/bin/tool",
+		"data": here + "/sub/data", "none": "none", "./none": here + "/none", "": "",
+	} {
+		got := Named([]string{command, "a"}, []string{"PATH=/none:bin/:" + here + "/./sub", "PWD=" + here})
+		if got[0] != want || got[1] != "a" {
+			t.Errorf("%s is called %q, not %s", command, got, want)
+		}
+	}
+}
 
 func TestMain(m *testing.M) {
 	command, ok := os.LookupEnv(asCommand)

@@ -91,6 +91,32 @@ func Candidates(command string, env []string) []string {
 	return files
 }
 
+// Absolute is an option of the entry binary and of python-mpi, in front of all others: the program is called as Named calls it.
+const Absolute = "--absolute"
+
+// Named returns the command as Apptainer and SingularityCE name it: by the path of its file, which begins where PWD says if it
+// is relative. A command that PATH does not have stays as it is.
+func Named(command []string, env []string) []string {
+	if filepath.IsAbs(command[0]) {
+		return command
+	}
+	here, _ := environ.Get(env, "PWD")
+	for _, file := range Candidates(command[0], env) {
+		if file = filepath.Clean(file); !filepath.IsAbs(file) {
+			file = filepath.Join(here, file)
+		}
+		if strings.Contains(command[0], "/") || isExecutable(file) {
+			return append([]string{file}, command[1:]...)
+		}
+	}
+	return command
+}
+
+func isExecutable(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && !info.IsDir() && info.Mode()&0o111 != 0
+}
+
 // classify says, as a shell does, why a file could not be executed.
 func classify(command, file string, err error) NotStarted {
 	switch {

@@ -13,8 +13,8 @@ import (
 func TestTheClocksAreHandedOverOnlyWhereAReportIsWanted(t *testing.T) {
 	own := fmt.Sprintf("%s=%d", ourvars.Pid, os.Getpid())
 	for name, env := range map[string][]string{
-		"no report":         {own, "MPIIMPORT_STARTED=1 2 3"},
-		"another's process": {"MPIIMPORT_PID=1", "MPIIMPORT_REPORT=r", "MPIIMPORT_STARTED=1 2 3"},
+		"no report":         {own, "_MPIIMPORT_STARTED=1 2 3"},
+		"another's process": {"_MPIIMPORT_PID=1", "MPIIMPORT_REPORT=r", "_MPIIMPORT_STARTED=1 2 3"},
 		"no rank":           {"MPIIMPORT_REPORT=r"},
 	} {
 		if value, ok := environ.Get(stamp(env), ourvars.Started); ok {

@@ -17,6 +17,7 @@ import (
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
+	"mpiimport.org/hooks/internal/leaves/regularfile"
 	"mpiimport.org/hooks/internal/leaves/version"
 )
 
@@ -30,20 +31,26 @@ const (
 // Unbuffered is the only option of Python with which a program starts from an image: from one that was made with it.
 const Unbuffered = "-u"
 
-// key is the starter's word in front of that by which this package knows the program.
-const key = "--key"
+// Words of the starter: what follows is that by which this package knows the program; the shorter image of a store is meant.
+const (
+	key  = "--key"
+	base = "--base"
+)
 
 // Usual stands for the names that python-mpi tries where it is told none.
 const Usual = "-"
 
 // others are options with which a program is started otherwise.
-var others = []string{"DEBUG", "RECORD", "VERBOSE", "REPORT", fill}
+var others = []string{"DEBUG", "RECORD", fill}
 
 const fill = "FILL"
 
 // Wanted says whether the program, a script or -m and a module with its arguments, is to start from an image if there is one.
-func Wanted(words []string, env []string) bool {
-	if !isOn(env) || program(words) == nil {
+func Wanted(words []string, env []string) bool { return isOn(env) && isStartedUsually(words, env) }
+
+// isStartedUsually says whether a snapshot may be for such a program, and no option has it started otherwise.
+func isStartedUsually(words, env []string) bool {
+	if program(words) == nil {
 		return false
 	}
 	for _, name := range others {
@@ -54,9 +61,26 @@ func Wanted(words []string, env []string) bool {
 	return true
 }
 
-// Leads says whether a program with these options of Python goes by the door: where it may start from an image, or where a
-// file is named, so that it is said why it does not.
-func Leads(options, env []string) bool { return Fits(options) || ourvars.WarmFile(env) != "" }
+// Options moves mpiimport's own options in front of the program, where a start from an image obeys them, into its environment.
+func Options(words, env []string) ([]string, []string) {
+	rest, told := words, env
+	for isSwitchedOn(env) && len(rest) > 0 {
+		name, value, joined := strings.Cut(rest[0], "=")
+		switch {
+		case rest[0] == "-v":
+			rest, told = rest[1:], environ.Set(told, ourvars.OptionPrefix+"VERBOSE", "1")
+		case name == "--report" && joined:
+			rest, told = rest[1:], environ.Set(told, ourvars.Report, value)
+		case name == "--report" && len(rest) > 1:
+			rest, told = rest[2:], environ.Set(told, ourvars.Report, rest[1])
+		case program(rest) != nil:
+			return rest, told
+		default:
+			return words, env
+		}
+	}
+	return words, env
+}
 
 // Fits says whether there are images of programs with these options.
 func Fits(options []string) bool {
@@ -81,24 +105,25 @@ func program(words []string) []string {
 const module = "-m"
 
 // Makes says whether the image of the program is to be made.
-func Makes(env []string) bool { return isOn(env) && on(env, fill) }
+func Makes(env []string) bool {
+	return isSwitchedOn(env) && ourvars.IsFilling(env) && (ourvars.IsWarm(env) || ourvars.IsOn(env, ourvars.Prepare))
+}
 
 // IsForTasks says whether a task that is no rank starts as ranks do: where an image is wanted, and may be there. A kept store
 // belongs to one way of starting, so this holds for all of its programs.
 func IsForTasks(env []string) bool {
 	keep, _ := environ.Get(env, ourvars.Keep)
-	return isOn(env) && (on(env, fill) || ourvars.WarmFile(env) != "" || keep != "" && keep != "never")
+	return Makes(env) || isOn(env) && keep != "" && keep != "never"
 }
 
-func isOn(env []string) bool {
+func isOn(env []string) bool { return isSwitchedOn(env) && ourvars.IsWarm(env) }
+
+func isSwitchedOn(env []string) bool {
 	mode, _ := environ.Get(env, ourvars.Mode)
-	return mode != "0" && ourvars.IsWarm(env)
+	return mode != "0"
 }
 
-func on(env []string, option string) bool {
-	value, _ := environ.Get(env, ourvars.OptionPrefix+option)
-	return value != "" && value != "0"
-}
+func on(env []string, option string) bool { return ourvars.IsOn(env, ourvars.OptionPrefix+option) }
 
 // Command returns by which key the program is known, and what starts it from its image, or why there is none. The starter comes
 // back to python-mpi where the image turns out not to fit.
@@ -106,10 +131,27 @@ func Command(installed, python string, options, words, env []string) (string, []
 	if !Fits(options) {
 		return "", nil, fmt.Errorf("python has options, and there are images without, or with %s alone: %s", Unbuffered, strings.Join(options, " "))
 	}
-	name, err := Key(installed, python, options, words, env)
+	name, facts, err := Key(installed, python, options, words, env)
 	if err != nil {
 		return "", nil, err
 	}
+	command := starter(installed, python, options, env)
+	store, err := kept(name, facts, env)
+	if err != nil {
+		store = begunAlike(Begin(facts, words), words, env)
+		if store == "" {
+			return name, nil, err
+		}
+		command = append(command, base)
+	}
+	if isVouchedFor(env) {
+		command = append(command, "--trusted")
+	}
+	return name, append(append(command, store), words...), nil
+}
+
+// starter returns the begin of the command that starts a program from an image.
+func starter(installed, python string, options, env []string) []string {
 	command := []string{prefix.Starter(installed), "--door", prefix.Door(installed)}
 	if python != Usual {
 		command = append(command, Python, python)
@@ -120,30 +162,20 @@ func Command(installed, python string, options, words, env []string) (string, []
 	if !rankenv.SpeaksForJob(env) {
 		command = append(command, "--quiet")
 	}
-	if file := ourvars.WarmFile(env); file != "" {
-		return name, append(append(command, key, name, file), words...), nil
-	}
-	store, err := kept(name, env)
-	if err != nil {
-		return name, nil, err
-	}
-	if isVouchedFor(env) {
-		command = append(command, "--trusted")
-	}
-	return name, append(append(command, store), words...), nil
+	return command
 }
 
 // kept returns the store with the image of a program, or why there is none.
-func kept(name string, env []string) (string, error) {
+func kept(name string, facts []Fact, env []string) (string, error) {
 	store, found := keptplace.Store(env, name)
 	if !found {
-		return "", none(env)
+		return "", none("", facts, env)
 	}
 	if _, err := os.Lstat(filepath.Join(store, "image")); err != nil {
-		if reason, err := os.ReadFile(filepath.Join(store, "refused")); err == nil {
+		if reason, err := regularfile.Read(filepath.Join(store, "refused")); err == nil {
 			return "", errors.New(string(reason))
 		}
-		return "", none(env)
+		return "", none(store, facts, env)
 	}
 	return store, nil
 }
@@ -157,26 +189,17 @@ func isVouchedFor(env []string) bool {
 	return (keep == "session" || session != "") && !strings.HasPrefix(image, ourvars.Layers)
 }
 
-// ErrNoneYet is no news: in the session of a command the first task has the image made.
+// ErrNoneYet is no news: in the session of a command, and where stores are kept by tasks, the first task has the image made.
 var ErrNoneYet = errors.New("none is kept yet")
 
-func none(env []string) error {
-	if session, _ := environ.Get(env, ourvars.Session); session != "" {
-		return ErrNoneYet
-	}
-	return errNone
-}
-
-var errNone = errors.New("none is kept for this program, as it is started now, on this node; mpiimport session start --warm makes one")
-
 // Key names the image of a program, a script or -m and a module behind options of Python, by what can be told without a look at the tree: whoever
-// makes the image asks for it. All else is compared by the starter.
-func Key(installed, python string, options, words, env []string) (string, error) {
+// makes the image asks for it, and for what it is made of. All else is compared by the starter.
+func Key(installed, python string, options, words, env []string) (string, []Fact, error) {
 	given, _ := environ.Get(env, "PATH")
 	path := ""
 	for _, directory := range filepath.SplitList(given) {
 		if !filepath.IsAbs(directory) {
-			return "", fmt.Errorf("PATH has an entry that is not the same everywhere: %q", directory)
+			return "", nil, fmt.Errorf("PATH has an entry that is not the same everywhere: %q", directory)
 		}
 		// `mpiimport run` puts it there, and no Python lies in it.
 		if directory != prefix.Shims(installed) {
@@ -185,15 +208,36 @@ func Key(installed, python string, options, words, env []string) (string, error)
 	}
 	name, err := placed(program(words))
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	root, err := rootOf(env)
+	root, err := rootOf(installed, env)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	facts := []string{version.Number(), installed, python, strings.Join(options, " "), path, name, root}
-	sum := sha256.Sum256([]byte(strings.Join(facts, "\x00")))
-	return "warm-" + hex.EncodeToString(sum[:]), nil
+	root, mounts, _ := strings.Cut(root, " ")
+	binds, _ := environ.Get(env, "APPTAINER_BIND")
+	facts := []Fact{
+		{"the version of mpiimport", version.Number(), true},
+		{"mpiimport at", installed, true},
+		{"the name of Python", python, true},
+		{"options of Python", strings.Join(options, " "), true},
+		{"PATH", path, true},
+		{ofProgram, name, true},
+		{ofImage, root, true},
+		{ofMounts, mounts, true},
+		{"APPTAINER_BIND", binds, false},
+	}
+	return "warm-" + digest(facts), facts, nil
+}
+
+func digest(facts []Fact) string {
+	sum := sha256.New()
+	for _, fact := range facts {
+		if fact.Compared {
+			sum.Write([]byte(fact.Value + "\x00"))
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // placed returns the path of a script; or a module, with the current directory if Python may find it there, as for kept stores:
@@ -238,13 +282,28 @@ func holds(directory, name string) bool {
 	})
 }
 
+// unknownImage says why nothing is told of a container's image.
+func unknownImage(installed string, env []string) error {
+	keep, _ := environ.Get(env, ourvars.Keep)
+	const unknown = "of this container's image nothing is known: "
+	switch {
+	case installed != prefix.InContainer:
+		return errors.New(unknown + "start it by --mpiimport, with MPIIMPORT_KEEP=session")
+	case keep == "" || keep == "never":
+		return errors.New(unknown + "set MPIIMPORT_KEEP=session where the container is started, as in front of mpiimport session start")
+	}
+	return errors.New(unknown + "the runtime has fetched it, or started it with --overlay; name an image file or a sandbox directory")
+}
+
 // signs of a container are left by Apptainer and SingularityCE.
 var signs = []string{"APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}
 
+const overlay = "overlay"
+
 // rootOf tells one root of the file system from another: that of a container by what the launch plan knows of its image and
-// mounts, for each of the ranks may have mounted it by itself. Elsewhere by what is mounted: proc(5), mountinfo. The
-// directories that podman and docker make an overlay of are named there.
-func rootOf(env []string) (string, error) {
+// mounts, for each of the ranks may have mounted it by itself. Elsewhere by the kind of file system, which all nodes share; the
+// directories that podman and docker make an overlay of are named in proc(5), mountinfo.
+func rootOf(installed string, env []string) (string, error) {
 	if image, _ := environ.Get(env, ourvars.Image); strings.HasPrefix(image, ourvars.Layers) {
 		// Behind the layers stands when this container was made, and how it is confined: see launch.Kept.
 		told := strings.Fields(image)
@@ -253,11 +312,15 @@ func rootOf(env []string) (string, error) {
 		}
 		return told[0] + " " + told[2], nil
 	} else if image != "" {
+		// Of a directory the kind of file system is told in front, which may have another name where the program is prepared.
+		if kind, rest, _ := strings.Cut(image, ":"); kind != ourvars.ImageFile {
+			image = "directory:" + rest
+		}
 		return image, nil
 	}
 	for _, name := range signs {
 		if value, _ := environ.Get(env, name); value != "" {
-			return "", errors.New("of this container's image nothing is known; start it by --mpiimport, with MPIIMPORT_KEEP=session")
+			return "", unknownImage(installed, env)
 		}
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
@@ -268,11 +331,16 @@ func rootOf(env []string) (string, error) {
 	for _, line := range strings.Split(string(mounts), "\n") {
 		fields := strings.Fields(line)
 		if _, what, ok := strings.Cut(line, " - "); ok && fields[4] == "/" {
-			found = fields[2] + " " + fields[3] + " " + what
+			found = what
 		}
 	}
 	if found == "" {
 		return "", errors.New("it cannot be told what is mounted as the root of this file system")
 	}
-	return found, nil
+	kind, _, _ := strings.Cut(found, " ")
+	if kind == overlay {
+		sum := sha256.Sum256([]byte(found))
+		kind += ":" + hex.EncodeToString(sum[:8])
+	}
+	return kind, nil
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mpiimport.org/hooks/internal/leaves/prefix"
 )
 
 func TestWhatStartsFromAnImageIfThereIsOne(t *testing.T) {
@@ -20,7 +22,8 @@ func TestWhatStartsFromAnImageIfThereIsOne(t *testing.T) {
 		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT=0", false},
 		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_DEBUG=1", false},
 		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_RECORD=/d", false},
-		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_REPORT=-", false},
+		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_REPORT=-", true},
+		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_VERBOSE=1", true},
 		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_FILL=1", false},
 		{"-m app", "MPIIMPORT_WARM=1", true},
 		{"-m app a", "MPIIMPORT_WARM=1", true},
@@ -38,45 +41,33 @@ func TestWhatStartsFromAnImageIfThereIsOne(t *testing.T) {
 	}
 }
 
-func TestAFileIsStartedFromByTheKeyOfTheProgram(t *testing.T) {
-	for named, want := range map[string]string{
-		"MPIIMPORT_WARM=app.img MPIIMPORT_KEEP=session PMI_RANK=0": "/p/bin/mpiimport-warm --door /p/bin/python-mpi --key KEY app.img /app.py a",
-		"MPIIMPORT_WARM=/x/app.img PMI_RANK=1":                     "/p/bin/mpiimport-warm --door /p/bin/python-mpi --quiet --key KEY /x/app.img /app.py a",
+func TestOptionsThatAStartFromAnImageObeysAreHandedOn(t *testing.T) {
+	for words, want := range map[string]string{
+		"app.py -v":                    "app.py -v",
+		"-v app.py":                    "app.py MPIIMPORT_VERBOSE=1",
+		"--report r.json -v -m app -v": "-m app -v MPIIMPORT_REPORT=r.json MPIIMPORT_VERBOSE=1",
+		"--report=- app.py":            "app.py MPIIMPORT_REPORT=-",
+		"-v -d app.py":                 "-v -d app.py",
+		"-v -c pass":                   "-v -c pass",
+		"-v":                           "-v",
+		"--report":                     "--report",
+		"--report --report=x=y -mapp":  "-mapp MPIIMPORT_REPORT=--report=x=y",
 	} {
-		env := append(strings.Fields(named), "PATH=/a")
-		key, err := Key("/p", Usual, nil, []string{"/app.py", "a"}, env)
-		_, command, failed := Command("/p", Usual, nil, []string{"/app.py", "a"}, env)
-		if got := strings.Replace(strings.Join(command, " "), key, "KEY", 1); err != nil || failed != nil || got != want {
-			t.Errorf("%s: %s %v %v", named, got, err, failed)
-		}
-		if !IsForTasks(env) {
-			t.Errorf("%s: a task starts otherwise", named)
+		rest, env := Options(strings.Fields(words), []string{"MPIIMPORT_WARM=1"})
+		got := strings.Join(append(rest, env[1:]...), " ")
+		if got != want {
+			t.Errorf("%s: %s", words, got)
 		}
 	}
-}
-
-func TestAnImageOfAnUnbufferedProgramIsItsOwn(t *testing.T) {
-	env := []string{"MPIIMPORT_WARM=app.img", "PATH=/a", "PMI_RANK=0"}
-	plain, err := Key("/p", "python3", nil, []string{"/app.py"}, env)
-	key, failed := Key("/p", "python3", []string{"-u"}, []string{"/app.py"}, env)
-	if err != nil || failed != nil || key == plain {
-		t.Errorf("%s %s %v %v", plain, key, err, failed)
-	}
-	_, command, err := Command("/p", "python3", []string{"-u"}, []string{"/app.py"}, env)
-	want := "/p/bin/mpiimport-warm --door /p/bin/python-mpi --python python3 --option -u --key " + key + " app.img /app.py"
-	if got := strings.Join(command, " "); err != nil || got != want {
-		t.Errorf("%s %v", got, err)
-	}
-	_, _, err = Command("/p", "python3", []string{"-W", "error"}, []string{"/app.py"}, env)
-	if err == nil || !strings.HasSuffix(err.Error(), ": -W error") {
-		t.Error(err)
+	if rest, env := Options([]string{"-v", "app.py"}, []string{"MPIIMPORT=0"}); len(rest) != 2 || len(env) != 1 {
+		t.Errorf("switched off: %v %v", rest, env)
 	}
 }
 
 func TestNobodyVouchesForAContainerThatMayHaveChanged(t *testing.T) {
 	for env, want := range map[string]bool{
 		"MPIIMPORT_KEEP=session": true, "MPIIMPORT_SESSION=s": true, "MPIIMPORT_KEEP=auto": false,
-		"MPIIMPORT_KEEP=session MPIIMPORT_IMAGE=layers:a": false, "MPIIMPORT_KEEP=session MPIIMPORT_IMAGE=file:1": true,
+		"MPIIMPORT_KEEP=session _MPIIMPORT_IMAGE=layers:a": false, "MPIIMPORT_KEEP=session _MPIIMPORT_IMAGE=file:1": true,
 	} {
 		if isVouchedFor(strings.Fields(env)) != want {
 			t.Error(env)
@@ -90,7 +81,7 @@ func TestTheKeyTellsProgramsApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := func(installed, python, script string, env ...string) string {
-		key, err := Key(installed, python, nil, strings.Fields(script), env)
+		key, _, err := Key(installed, python, nil, strings.Fields(script), env)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,20 +119,31 @@ func TestTheKeyTellsProgramsApart(t *testing.T) {
 		"script": key("/p", Usual, app+"x", "PATH=/a:/b"),
 		"kind":   module,
 		"PATH":   key("/p", Usual, app, "PATH=/b:/a"),
-		"image":  key("/p", Usual, app, "PATH=/a:/b", "MPIIMPORT_IMAGE=file:1"),
+		"image":  key("/p", Usual, app, "PATH=/a:/b", "_MPIIMPORT_IMAGE=file:1"),
 	} {
 		if other == first {
 			t.Errorf("another %s has the same key", name)
 		}
 	}
-	inside := key("/p", Usual, app, "MPIIMPORT_IMAGE=layers:a 1 c")
+	inside := key("/p", Usual, app, "_MPIIMPORT_IMAGE=layers:a 1 c")
 	for container, alike := range map[string]bool{"layers:a 2 c": true, "layers:b 1 c": false, "layers:a 1 d": false} {
-		if (key("/p", Usual, app, "MPIIMPORT_IMAGE="+container) == inside) != alike {
+		if (key("/p", Usual, app, "_MPIIMPORT_IMAGE="+container) == inside) != alike {
 			t.Errorf("a container of podman's is taken for another: %s", container)
 		}
 	}
-	for _, unknown := range []string{"PATH=bin:/a", "PATH=/a::/b", "APPTAINER_CONTAINER=/image.sif", "MPIIMPORT_IMAGE=layers:a 1"} {
-		if _, err := Key("/p", Usual, nil, []string{app}, []string{unknown}); err == nil {
+	for _, c := range []struct{ installed, env, want string }{
+		{prefix.InContainer, "", "set MPIIMPORT_KEEP=session where the container is started"},
+		{prefix.InContainer, "MPIIMPORT_KEEP=never", "set MPIIMPORT_KEEP=session where the container is started"},
+		{prefix.InContainer, "MPIIMPORT_KEEP=session", "name an image file or a sandbox directory"},
+		{"/p", "MPIIMPORT_KEEP=session", "start it by --mpiimport"},
+	} {
+		env := strings.Fields(c.env + " APPTAINER_CONTAINER=/image.sif")
+		if _, _, err := Key(c.installed, Usual, nil, []string{app}, env); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s with %s: %v", c.installed, c.env, err)
+		}
+	}
+	for _, unknown := range []string{"PATH=bin:/a", "PATH=/a::/b", "APPTAINER_CONTAINER=/image.sif", "_MPIIMPORT_IMAGE=layers:a 1"} {
+		if _, _, err := Key("/p", Usual, nil, []string{app}, []string{unknown}); err == nil {
 			t.Errorf("with %s there is a key", unknown)
 		}
 	}

@@ -49,6 +49,12 @@ func OfImage(path, mountinfo string) string {
 	return ""
 }
 
+// IsFile says whether an image is a file.
+func IsFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // Identity tells an image from every other that may come into its place: by inode, size and times, which are the same on
 // every node, and after the file system was mounted anew. It begins with file:, or with the type of the file system that
 // holds the directory. It is empty for an image that is not on this machine.

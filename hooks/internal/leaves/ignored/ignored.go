@@ -27,6 +27,9 @@ func init() {
 	}
 }
 
+// IsClosed says whether this process was started without a standard file.
+func IsClosed(file int) bool { return closed>>file&1 == 1 }
+
 // Signals lists those that were ignored when this process was started.
 func Signals() []os.Signal { return chosen(true) }
 

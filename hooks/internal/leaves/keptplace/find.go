@@ -12,7 +12,7 @@ import (
 // InContainer is the place that a container of podman's or docker's sees.
 const InContainer = "/.mpiimport-kept"
 
-// Store returns the path that leads to the store of this key, if there is a place that nobody else can have made.
+// Store returns the path that leads to the store of this key, if there is a place that nobody else can have made, or put there.
 func Store(env []string, key string) (string, bool) {
 	owner, ok := Owner()
 	if !ok {
@@ -24,6 +24,11 @@ func Store(env []string, key string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Filling returns the file that is locked while a store is filled to which this path leads.
+func Filling(store string) string {
+	return filepath.Join(filepath.Dir(filepath.Dir(store)), "filling", filepath.Base(store))
 }
 
 // candidates lists where the place may be. A container of podman's or docker's sees one.

@@ -43,13 +43,13 @@ func plain(letter rune) rune {
 	return '_'
 }
 
-// IsOwn says whether a directory is this user's alone: another user can make one of any name first.
+// IsOwn says whether a directory is this user's alone: another user can make one of any name first, or put one in its place.
 func IsOwn(directory string) bool {
 	var status syscall.Stat_t
 	if syscall.Lstat(directory, &status) != nil || status.Mode&syscall.S_IFMT != syscall.S_IFDIR {
 		return false
 	}
-	return int(status.Uid) == os.Geteuid() && status.Mode&0o77 == 0
+	return int(status.Uid) == os.Geteuid() && status.Mode&0o77 == 0 && !othersMayRename(filepath.Dir(directory))
 }
 
 // Owner returns the number of this user as it is outside of the user namespace of this process, if it has one there.

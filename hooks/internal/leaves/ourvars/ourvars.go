@@ -7,27 +7,31 @@ import (
 	"mpiimport.org/hooks/internal/leaves/environ"
 )
 
-// Mode and Profile are also for people to set; the others are ours alone.
+// Mode and Profile are also for people to set. The others are ours alone, and begin with an underscore.
 const (
-	Mode    = "MPIIMPORT"          // 0, 1 or force
-	Profile = "MPIIMPORT_PROFILE"  // the profile's name
-	Applied = "MPIIMPORT_APPLIED"  // the profile whose environment is there already
-	Start   = "MPIIMPORT_START"    // early or early-nosite, where the start script runs
-	Pid     = "MPIIMPORT_PID"      // the one process that may activate
-	Started = "MPIIMPORT_STARTED"  // the clocks of that process when it became its command, for the report
-	Unset   = "MPIIMPORT_UNSET"    // colon list of variables that the entry binary removes
-	Parent  = "MPIIMPORT_PARENT"   // descriptor and pid of who becomes the parent of the process in the container
-	Plan    = "MPIIMPORT_PLAN"     // a launch plan that holds for all container starts of a job
-	Inject  = "MPIIMPORT_INJECT"   // what an injected MPI needs of the image (internal/inside/fitting)
-	ImageOn = "MPIIMPORT_IMAGE_ON" // the kind of file system from which the container's image is read
-	Python  = "MPIIMPORT_PYTHON"   // by which name python-mpi looks for the Python of warm images, - for its usual ones; the job's ranks may start from such
-	Asked   = "MPIIMPORT_ASKED"    // by which name python-mpi knows the program of which an image may be made
-	Image   = "MPIIMPORT_IMAGE"    // what tells the container's image from all others of this machine
-	Looked  = "MPIIMPORT_LOOKED"   // which kept stores are true, as seen once for all ranks of a job
+	Mode    = "MPIIMPORT"           // 0, 1 or force
+	Profile = "MPIIMPORT_PROFILE"   // the profile's name
+	Applied = "_MPIIMPORT_APPLIED"  // the profile whose environment is there already
+	Start   = "_MPIIMPORT_START"    // early or early-nosite, where the start script runs
+	Pid     = "_MPIIMPORT_PID"      // the one process that may activate
+	Started = "_MPIIMPORT_STARTED"  // the clocks of that process when it became its command, for the report
+	Unset   = "_MPIIMPORT_UNSET"    // colon list of variables that the entry binary removes
+	Parent  = "_MPIIMPORT_PARENT"   // descriptor and pid of who becomes the parent of the process in the container
+	Plan    = "_MPIIMPORT_PLAN"     // a launch plan that holds for all container starts of a job
+	Inject  = "_MPIIMPORT_INJECT"   // what an injected MPI needs of the image (internal/inside/fitting)
+	ImageOn = "_MPIIMPORT_IMAGE_ON" // the kind of file system from which the container's image is read
+	Python  = "_MPIIMPORT_PYTHON"   // by which name python-mpi looks for the Python of warm images, - for its usual ones; the job's ranks may start from such
+	Asked   = "_MPIIMPORT_ASKED"    // by which name python-mpi knows the program of which an image may be made
+	Image   = "_MPIIMPORT_IMAGE"    // what tells the container's image from all others of this machine
+	Job     = "_MPIIMPORT_JOB"      // the directory in which root notes, for `mpiimport run`, what its job got
+	Looked  = "_MPIIMPORT_LOOKED"   // which kept stores are true, as seen once for all ranks of a job
 )
 
 // ForAllRanks ends ImageOn where a launcher in the container starts the ranks, which are then all told the same.
 const ForAllRanks = ":all"
+
+// ImageFile is the value of ImageOn where ranks of several nodes have an image file each, and begins Image where it is a file.
+const ImageFile = "file"
 
 // Depth says how many shims have run one after the other. The runtimes keep what begins so out of containers.
 const Depth = "SINGULARITY_MPIIMPORT_DEPTH"
@@ -38,6 +42,9 @@ const OptionPrefix = "MPIIMPORT_"
 // Report is an option: where a report is written, if one is.
 const Report = OptionPrefix + "REPORT"
 
+// Verbose is an option: whether programs say what they do.
+const Verbose = OptionPrefix + "VERBOSE"
+
 // Keep, Fill and Session are options: whether a store is kept on the node, whether it is filled now, and for which session.
 const (
 	Keep    = OptionPrefix + "KEEP"
@@ -45,23 +52,28 @@ const (
 	Session = OptionPrefix + "SESSION"
 )
 
-// Warm is an option: whether an image is wanted.
-const Warm = OptionPrefix + "WARM"
+// IsFilling says whether a store is to be filled, and the program not to be run.
+func IsFilling(env []string) bool { return IsOn(env, Fill) }
 
-// IsWarm says whether an image is wanted, a kept one or a file.
-func IsWarm(env []string) bool {
-	value, _ := environ.Get(env, Warm)
+// IsOn says whether a variable has a value that says yes.
+func IsOn(env []string, name string) bool {
+	value, _ := environ.Get(env, name)
 	return value != "" && value != "0"
 }
 
-// WarmFile returns the file that Warm names; it is empty where Warm says yes or no.
-func WarmFile(env []string) string {
-	value, _ := environ.Get(env, Warm)
-	if value == "0" || value == "1" {
-		return ""
-	}
-	return value
-}
+// Warm is an option: whether an image is wanted that is kept on the node.
+const Warm = OptionPrefix + "WARM"
+
+// IsWarm says whether a kept image is wanted.
+func IsWarm(env []string) bool { return IsOn(env, Warm) }
+
+// Snapshot and Snapshots are options: whether a program starts from the snapshot that was prepared of it, and the library in which
+// such snapshots lie. Prepare is one, too: the snapshot is to be made, and the program not to be run.
+const (
+	Snapshot  = OptionPrefix + "SNAPSHOT"
+	Snapshots = OptionPrefix + "SNAPSHOTS"
+	Prepare   = OptionPrefix + "PREPARE"
+)
 
 // Layers begins Image in containers of podman and docker.
 const Layers = "layers:"
@@ -71,9 +83,11 @@ const RankVariables = OptionPrefix + "RANK_VARIABLES"
 
 // IsOption says whether a variable is an option of the service, which a caller may hand into a container.
 func IsOption(name string) bool {
-	switch name {
-	case Mode, Profile, Applied, Start, Started, Pid, Unset, Parent, Plan, Inject, Python, ImageOn, Image, Looked:
-		return false
-	}
-	return len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)
+	return name != Profile && len(name) > len(OptionPrefix) && strings.HasPrefix(name, OptionPrefix)
+}
+
+// IsOurs says whether a variable is mpiimport's, an option or handed on.
+func IsOurs(name string) bool {
+	name = strings.TrimPrefix(name, "_")
+	return name == Mode || strings.HasPrefix(name, OptionPrefix)
 }

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 )
 
+// InContainer is where a launch plan brings the prefix.
+const InContainer = "/.mpiimport"
+
 // Of returns the prefix of the running binary, PREFIX/bin/NAME, after symbolic links.
 func Of() (string, error) {
 	executable, err := os.Executable()

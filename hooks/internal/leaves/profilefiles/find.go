@@ -13,6 +13,7 @@ import (
 
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/regularfile"
 )
 
 // Default is the name of the profile that is taken where none is named.
@@ -113,7 +114,7 @@ func profilesIn(directory string) ([]string, error) {
 
 // mayHaveCondition spares most starts the reading of YAML.
 func mayHaveCondition(file string) bool {
-	content, err := os.ReadFile(file)
+	content, err := regularfile.Read(file)
 	return err == nil && bytes.Contains(content, []byte("when"))
 }
 

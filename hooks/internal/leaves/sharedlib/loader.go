@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+
+	"mpiimport.org/hooks/internal/leaves/regularfile"
 )
 
 const cacheFile = "/etc/ld.so.cache"
@@ -28,7 +30,7 @@ type Loader struct{ cached map[string][]string }
 
 // NewLoader reads the cache; where there is none, the usual directories are left.
 func NewLoader() *Loader {
-	content, _ := os.ReadFile(cacheFile)
+	content, _ := regularfile.Read(cacheFile)
 	return &Loader{parseCache(content)}
 }
 

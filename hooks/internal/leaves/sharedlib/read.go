@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+
+	"mpiimport.org/hooks/internal/leaves/regularfile"
 )
 
 // Library is what a shared library says of itself.
@@ -28,11 +30,15 @@ func Read(file string) (Library, error) {
 	if err != nil {
 		return Library{}, err
 	}
-	read, err := elf.Open(real)
+	opened, err := regularfile.Open(real)
 	if err != nil {
 		return Library{}, fmt.Errorf("%s is no shared library: %w", file, err)
 	}
-	defer read.Close()
+	defer opened.Close()
+	read, err := elf.NewFile(opened)
+	if err != nil {
+		return Library{}, fmt.Errorf("%s is no shared library: %w", file, err)
+	}
 	l := Library{Path: real, Machine: read.Machine}
 	if l.Needed, err = read.DynString(elf.DT_NEEDED); err != nil {
 		return Library{}, fmt.Errorf("%s is a damaged library: %w", file, err)

@@ -12,6 +12,7 @@ from mpiimport.runtime.clock import CLOCKS, PHASES
 from ..file import ReportFile
 from ..phases import COLOURS, CORES, HAPPENS, births
 from ..tables import comparison, tables
+from ..verdict import verdict
 
 # What the page is made of: HTML with marks such as {{style}} in the places of the others.
 PARTS = Path(__file__).parent
@@ -46,6 +47,7 @@ def _run(report: ReportFile) -> dict[str, Any]:
         "label": report.label,
         "ranks": facts.get("ranks", 1),
         "scope": facts["scope"],
+        "verdict": verdict(facts),
         "tiles": _tiles(facts),
         "sheets": {sheet.name: asdict(sheet) for sheet in tables(facts)},
         "line": {"ranks": line["ranks"], "births": births(line), **{clock: line[clock] for clock in CLOCKS}},

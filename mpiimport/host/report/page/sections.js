@@ -37,7 +37,8 @@ const names = new Intl.ListFormat("en").format(runs.map((run) => run.label));
 page.replaceChildren(make("h1", {}, `mpiimport: ${names}`));
 for (const run of runs) {
   const title = run.sheets.phases.title;
-  page.append(make("p", {}, runs.length > 1 ? `${run.label}: ${title}` : title), tiles(run));
+  const lines = [runs.length > 1 ? `${run.label}: ${title}` : title, ...run.verdict];
+  page.append(...lines.map(line => make("p", {}, line)), tiles(run));
 }
 section(
   "Time line",

@@ -1,0 +1,79 @@
+// Package snapshotlibrary finds what people have prepared: snapshots in a directory that nodes share. The layout is that of
+// mpiimport/snapshot/library.py, which fills it.
+package snapshotlibrary
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/keptplace"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
+	"mpiimport.org/hooks/internal/leaves/rankenv"
+)
+
+// InContainer is where a launch plan brings the library.
+const InContainer = "/.mpiimport-snapshots"
+
+// since is a file of an entry: its time is when the entry got its first snapshot.
+const since = "since"
+
+// Directory returns the library of this user, as the environment names it or in the directory for caches (XDG Base Directory
+// Specification). It is empty where there is none, or where snapshots are switched off. It need not be there.
+func Directory(env []string) string {
+	if wanted, _ := environ.Get(env, ourvars.Snapshot); wanted == "0" {
+		return ""
+	}
+	if named, _ := environ.Get(env, ourvars.Snapshots); named != "" {
+		if !filepath.IsAbs(named) {
+			return ""
+		}
+		return filepath.Clean(named)
+	}
+	cache, _ := environ.Get(env, "XDG_CACHE_HOME")
+	if !filepath.IsAbs(cache) {
+		home, _ := environ.Get(env, "HOME")
+		if !filepath.IsAbs(home) {
+			return ""
+		}
+		cache = filepath.Join(home, ".cache")
+	}
+	return filepath.Join(cache, "mpiimport", "snapshots")
+}
+
+// Entry is what was prepared of one program.
+type Entry struct {
+	Path string
+	born time.Time // it got its first snapshot
+}
+
+// Find returns what was prepared by this key, if it is there, and nobody else can have made it; else nil.
+func Find(library, key string) *Entry {
+	path := filepath.Join(library, key)
+	info, err := os.Lstat(filepath.Join(path, since))
+	if err != nil || !keptplace.IsOwn(library) {
+		return nil
+	}
+	return &Entry{path, info.ModTime()}
+}
+
+// Margins are how long an entry must have been there before ranks use it. Ranks of one job begin at moments of their own, and a node
+// may not see for a minute what another one has written. All ranks must see the entry, or none: those that start from a snapshot
+// take no part when others agree on the service.
+const (
+	OfOneNode      = 2 * time.Second
+	OfSeveralNodes = 2 * time.Minute
+)
+
+// Remaining returns for how long the ranks of this job are not to use an entry yet.
+func (e *Entry) Remaining(env []string) time.Duration {
+	margin := OfSeveralNodes
+	switch {
+	case !rankenv.IsRank(env):
+		return 0
+	case rankenv.IsOneNode(env):
+		margin = OfOneNode
+	}
+	return max(0, margin-time.Since(e.born))
+}

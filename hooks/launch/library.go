@@ -1,0 +1,32 @@
+package launch
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"mpiimport.org/hooks/internal/leaves/ourvars"
+	"mpiimport.org/hooks/internal/leaves/snapshotlibrary"
+)
+
+// libraryInside tells the container that a library was brought.
+var libraryInside = Variable{ourvars.Snapshots, snapshotlibrary.InContainer, Set}
+
+// BringsLibrary says whether the container sees a library of snapshots.
+func (p Plan) BringsLibrary() bool { return slices.Contains(p.Environment, libraryInside) }
+
+// BringingLibrary mounts the library of snapshots that people have prepared. Containers see few directories of the host, so it gets
+// a name of its own there. The environment is the caller's.
+func (p Plan) BringingLibrary(env []string) Plan {
+	library := snapshotlibrary.Directory(withSet(p.Environment, env))
+	// The runtimes' options for mounts have meanings for these.
+	if info, err := os.Stat(library); library == "" || err != nil || !info.IsDir() || strings.ContainsAny(library, `:,\`) {
+		return p
+	}
+	mount := Mount{Source: library, Target: snapshotlibrary.InContainer, Options: "ro"}
+	if ourvars.IsFilling(env) {
+		mount.Options = "rw"
+	}
+	p.Mounts = append(p.Mounts[:len(p.Mounts):len(p.Mounts)], mount)
+	return p.With(libraryInside)
+}

@@ -1,0 +1,54 @@
+"""A process that looks whether what is kept for its program is still true, as it sees that, and does not run it.
+
+`mpiimport session status` and `refresh` start the command once more that has filled a store: a container mounts an
+image anew, and only in it the paths mean what they meant.
+"""
+
+from .. import open, os, time
+from ..messages import say
+from ..store.index import Index
+from ..store.origin import write_found
+from ..store.place import IMAGE, Place
+from ..store.witnesses import WITNESSES, Witnesses
+from .warm_image import ASKED, command_of_maker, environment_of_maker
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .invocation import Invocation
+
+LOOKER = "snapshot", "looking.py"
+
+
+def look_now(invocation: "Invocation") -> None:
+    """Look at the store for this program, leave word in it, and end this process. Does not return."""
+    status = 0
+    try:
+        _look(invocation)
+    except Exception as exc:
+        say(f"mpiimport: {exc or type(exc).__name__}")
+        status = 1
+    os._exit(status)
+
+
+def _look(invocation: "Invocation") -> None:
+    """Look at the store, and then become the program that looks at the warm image. Raises OSError and Damaged."""
+    asked = time.monotonic_ns()
+    options = invocation.options
+    place = Place.find(options.store_places(), options.session)
+    if place is None:
+        return
+    store = place.target(invocation.key())
+    if store:
+        index = Index.unpack(_read(store, "index"))
+        witnesses = Witnesses.unpack(_read(store, WITNESSES), index.witnesses)
+        changed = next(witnesses.changed(), "")
+        write_found(store, asked, f"{changed} has changed since" if changed else "")
+    image = place.target(os.environ.get(ASKED, ""))
+    if options.warm and invocation.python and image and os.path.exists(os.path.join(image, IMAGE)):
+        command = command_of_maker(invocation, LOOKER, str(asked), image)
+        os.execve(command[0], command, environment_of_maker())
+
+
+def _read(store: str, name: str) -> bytes:
+    with open(os.path.join(store, name), "rb") as stream:
+        return stream.read()

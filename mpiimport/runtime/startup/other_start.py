@@ -1,0 +1,90 @@
+"""A python that its search path has led here becomes what python-mpi starts, where a store or snapshot is for that.
+
+Stores and snapshots are for one way of starting. Behind a shell or another wrapper an unchanged ``python`` is to find
+those of a session, too. Nothing of the program has run yet, and MPI takes no part.
+"""
+
+import sys
+
+from .. import PREFIX, os
+from ..option_table import NEVER
+from ..options import SNAPSHOTS, user_cache
+from ..program import MODULE, SCRIPT
+from ..regular_file import read_regular
+from ..report.job_notes import notes
+from ..store.store import PROGRAM
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..options import Options
+    from ..program import Program
+    from ..store.place import Place
+
+# Options of Python with which a program may be in a snapshot.
+FITTING: tuple[list[str], ...] = ([], ["-u"])
+# The prefix in a container, in which programs are known by the name of Python that was typed.
+INSIDE = "/.mpiimport"
+# Where a library has an empty file for each name of a program that was prepared.
+NAMES = "names"
+COMMAND = os.path.join(PREFIX, "bin", "python-mpi")
+
+
+def wants_snapshot(options: "Options", program: "Program") -> bool:
+    """Tell whether the program is to start from a snapshot, or make it."""
+    if options.fill:
+        return options.prepare or options.warm
+    return (options.warm and options.keep != NEVER) or (options.snapshot and _may_be_prepared(options, program))
+
+
+def _may_be_prepared(options: "Options", program: "Program") -> bool:
+    """Tell whether a library has a snapshot of a program of this name. python-mpi finds out whether it is this one."""
+    library = options.snapshots or os.path.join(user_cache(os.environ.get("HOME", "")), SNAPSHOTS)
+    return os.path.exists(os.path.join(library, NAMES, name_in_library(program)))
+
+
+def name_in_library(program: "Program") -> str:
+    """Return by which name a library tells that it may have a program."""
+    return os.path.basename(program.target)
+
+
+def become_where_kept(program: "Program", place: "Place") -> None:
+    """Become the program as python-mpi starts it, if a store of a session is for it, started in some other way."""
+    try:
+        kept = any(_text(os.path.join(store, PROGRAM)) == program.identity() for store in place.stores())
+    except OSError:
+        return
+    if kept:
+        become(program)
+
+
+def become(program: "Program") -> None:
+    """Become the program as python-mpi starts it. Returns where that is not possible."""
+    program_words = [program.target, *program.arguments]
+    options = sys.orig_argv[1 : len(sys.orig_argv) - len(program_words)]
+    if program.kind == MODULE:
+        program_words.insert(0, "-m")
+        if options[-1:] != ["-m"]:
+            return
+        del options[-1]
+    if program.kind not in (SCRIPT, MODULE) or options not in FITTING or sys.flags.inspect:
+        return
+    words = [COMMAND, *_named_python(), *(word for option in options for word in ("--option", option)), *program_words]
+    try:
+        notes.hand_back()
+        os.execv(COMMAND, words)
+    except OSError:
+        pass
+
+
+def _named_python() -> list[str]:
+    """Return the words that name this Python to python-mpi; none where that starts it anyway, as the first on PATH."""
+    name = sys.orig_argv[0]
+    if PREFIX != INSIDE and name in ("python", "python3"):
+        for directory in os.get_exec_path():
+            if os.path.isfile(os.path.join(directory, "python")):
+                return [] if directory == os.path.dirname(sys.executable) else ["--python", name]
+    return ["--python", name]
+
+
+def _text(path: str) -> str:
+    return read_regular(path).decode("utf-8", "surrogateescape")

@@ -1,0 +1,73 @@
+"""What the door, python-mpi, starts, and by which name it knows a program."""
+
+import os
+import shutil
+import subprocess
+from typing import NamedTuple
+
+from mpiimport.runtime.startup.warm_image import ASKED
+
+from .fitting import DOOR, SECONDS
+from .interpreter import split
+from .memory_map import Refused
+
+# As it looks for them along PATH: hooks/cmd/python-mpi.
+USUAL, PYTHONS = "-", ("python", "python3")
+# The only option with which it starts a program from an image: that was made with it.
+UNBUFFERED = "-u"
+
+
+def command_of(name: str, words: list[str]) -> tuple[list[str], list[str]]:
+    """Return what the door starts, and all paths that it would look at. Raises Refused.
+
+    ``name``: that of Python, - for its usual ones; ``words``: the interpreter's options, the script or -m and the
+    module, and its arguments. The door starts Python with its options, then the program.
+    """
+    python, looked_at = _python(PYTHONS if name == USUAL else (name,))
+    (_, *options), program = split([python, *words])
+    if options not in ([], [UNBUFFERED]):
+        raise Refused(f"{DOOR.name} starts no image of a python with options but {UNBUFFERED}: {' '.join(options)}")
+    return [python, *options, *program], looked_at
+
+
+def program_of(command: list[str]) -> list[str]:
+    """Return the script or -m and the module, with its arguments, of what the door starts."""
+    return command[2:] if command[1] == UNBUFFERED else command[1:]
+
+
+class Key(NamedTuple):
+    """``program``: the name by which the door knows one program; ``begin``: that of bases, for all scripts that are
+    started alike, empty for a module; ``facts``: what the first is made of."""
+
+    program: str
+    begin: str
+    facts: str
+
+
+def key_of(name: str, words: list[str]) -> Key:
+    """Ask the door by which names it knows a program behind options of Python. Raises Refused."""
+    try:
+        asked = subprocess.run([DOOR, "--image", name, *words], capture_output=True, text=True, timeout=SECONDS)
+    except (OSError, subprocess.SubprocessError) as exc:
+        raise Refused(f"{DOOR} cannot be asked: {exc}") from None
+    if asked.returncode:
+        raise Refused(asked.stderr.strip())
+    key = Key(*asked.stdout.rstrip("\n").split("\n"))
+    if (os.environ.get(ASKED) or key.program) != key.program:
+        raise Refused(
+            "PATH is another one than where python-mpi was called: a program in front of Python changes it, as pyenv's "
+            "does; put the directory of the interpreter itself first on PATH"
+        )
+    return key
+
+
+def _python(names: tuple[str, ...]) -> tuple[str, list[str]]:
+    """Return the Python that the door starts, and all paths that it would look at. Raises Refused."""
+    looked_at = []
+    directories = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    for name in names:
+        for path in [name] if "/" in name else [os.path.join(directory, name) for directory in directories]:
+            looked_at.append(path)
+            if shutil.which(path):
+                return path, looked_at
+    raise Refused(f"there is no {names[0]} on PATH")

@@ -1,8 +1,0 @@
-"""Warm images: the memory of an interpreter that has imported a program's modules, in a file that processes become.
-
-What is imported here runs in the program's interpreter: built-in modules only, until its memory is written.
-"""
-
-from .hooks import after_start, at_image, before_image
-
-__all__ = ["after_start", "at_image", "before_image"]

@@ -1,0 +1,64 @@
+"""Images whose C library is older than that of the machine that mpiimport was built on, or newer: each way to start."""
+
+import pytest
+
+from lab.ranks import Mpi, run
+from tests.conftest import provision, settle
+from tests.containers.cells import Cell, Site
+from tests.containers.test_kept_stores_in_containers import tasks_of
+from tests.containers.test_warm_images_in_containers import ranks
+
+# The ways that the ranks started, as the first of them sees it, and what the program computes.
+TEXT = """
+import numpy
+import mpi4py.MPI
+import os, sys
+comm = mpi4py.MPI.COMM_WORLD
+warm = os.readlink("/proc/self/exe").endswith("mpiimport-warm")
+way = "snapshot" if warm else type(numpy.__spec__.loader).__module__.partition(".")[0]
+found = comm.gather((way, comm.rank, int(numpy.arange(4).sum()), sys.argv[1:], numpy.__spec__.origin))
+if comm.rank == 0:
+    print({each[0] for each in found}, [each[1:] for each in found], sep="\\n")
+"""
+PLAINLY = "_frozen_importlib_external"
+WAYS = {
+    "plain": (PLAINLY, {"MPIIMPORT": "0"}),
+    "served": ("mpiimport", {"MPIIMPORT": "force"}),
+    "from a session": ("mpiimport", {"MPIIMPORT_KEEP": "session"}),
+    "from a snapshot": ("snapshot", {"MPIIMPORT_KEEP": "session", "MPIIMPORT_WARM": "1"}),
+}
+
+
+@pytest.mark.parametrize(
+    ("image", "identity"),
+    [("debian11", "root"), ("debian11.sif", "user"), ("debian13", "root"), ("debian13.sif", "user")],
+)
+def test_two_ranks_compute_the_same(site: Site, mpich: Mpi, image: str, identity: str) -> None:
+    file = provision("images.sh", image) / image
+    # What UCX tries otherwise, containers of a user refuse.
+    one_user = {"UCX_POSIX_USE_PROC_LINK": "n", "MPIR_CVAR_CH4_CMA_ENABLE": "0"}
+    with tasks_of(site, mpich, identity, "numpy") as tasks:
+        tasks.script.write_text(TEXT)
+        settle(tasks.script)
+        begun = ranks(tasks, 1, file, MPIIMPORT_FILL="1", MPIIMPORT_WARM="1")
+        assert begun.status == 0 and "a snapshot of script" in begun.stderr, begun
+        outcomes = {way: ranks(tasks, 2, file, **one_user, **variables) for way, (_, variables) in WAYS.items()}
+    for way, outcome in outcomes.items():
+        assert (outcome.status, outcome.ours()) == (0, []), (way, outcome)
+        assert outcome.stdout.splitlines()[0] == str({WAYS[way][0]}), (way, outcome)
+    computed = {way: outcome.stdout.splitlines()[1:] for way, outcome in outcomes.items()}
+    assert computed == dict.fromkeys(WAYS, computed["plain"]) and computed["plain"], computed
+
+
+def test_host_commands_run_by_a_python_without_sqlite3(site: Site, mpich: Mpi) -> None:
+    image = provision("images.sh", "debian11") / "debian11"
+    environment = site.environment(Cell("shim", "sandbox", "root", "hybrid", "mpich"), mpich)
+    inside = (
+        f"for word in --help profile workflow; do PYTHONPATH={site.prefix}/lib python3 -m mpiimport.host $word -h; done"
+    )
+    bind = ["--pwd", "/", "--bind", f"{site.prefix}:{site.prefix}"]
+    outcome = run(
+        [str(site.runtime), "exec", *bind, str(image), "sh", "-ec", f"! python3 -c 'import sqlite3'; {inside}"],
+        environment,
+    )
+    assert outcome.status == 0 and outcome.stdout.count("usage: mpiimport") == 3, outcome

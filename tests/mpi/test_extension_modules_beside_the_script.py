@@ -1,0 +1,174 @@
+"""Extension modules in directories that the job may write to come from the store, as long as they are as root saw them."""
+
+import json
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from lab.ranks import Mpi, Outcome
+from tests.conftest import Job, settle
+
+pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
+EXTENSION = """
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+long needed(void);
+static PyObject *value(PyObject *self, PyObject *none) { return PyLong_FromLong(OWN + needed()); }
+static PyMethodDef methods[] = {{"value", value, METH_NOARGS, 0}, {0, 0, 0, 0}};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "fast", 0, -1, methods};
+PyMODINIT_FUNC PyInit_fast(void) { return PyModule_Create(&definition); }
+"""
+NEEDED = "long needed(void) { return VALUE; }"
+SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
+MODULE, LIBRARY = f"fast{SUFFIX}", "libs/libneeded.so"
+# Rank 0 changes something after root has read it and before any rank imports. Prints what the module computes, and from
+# where each of its libraries is mapped.
+PROGRAM = """
+import json, os, shutil
+from mpi4py import MPI
+here = os.path.dirname(os.path.abspath(__file__))
+os.chdir(here)
+def change():
+    CHANGE
+if MPI.COMM_WORLD.rank == 0:
+    change()
+MPI.COMM_WORLD.Barrier()
+try:
+    import fast
+    result = fast.value(), os.path.relpath(fast.__file__, here)
+except ImportError as exc:
+    result = "ImportError", str(exc).replace(here, "")
+places = {}
+for path in {line.split()[5] for line in open("/proc/self/maps") if "libneeded" in line or "/fast." in line}:
+    places.setdefault(os.path.basename(path), []).append("/mpiimport-" in path)
+print(json.dumps([result, places]))
+"""
+# What is changed, and whether module and library come from the store all the same.
+CHANGES = {
+    "nothing": ("pass", True, True),
+    "the needed library is replaced": ("os.replace('other/libneeded.so', 'libs/libneeded.so')", False, False),
+    "the needed library is rewritten in place": (
+        "open('libs/libneeded.so', 'r+b').write(open('other/libneeded.so', 'rb').read())",
+        *(True, False),
+    ),
+    "the module is replaced": (f"os.replace('other/{MODULE}', '{MODULE}')", False, False),
+    "a library comes where it is looked for first": (
+        "shutil.copy('other/libneeded.so', 'first/libneeded.so')",
+        *(False, False),
+    ),
+    "the directory of the library is replaced": ("os.rename('libs', 'away'); os.rename('other', 'libs')", False, False),
+    "the library is removed": ("os.unlink('libs/libneeded.so')", False, False),
+    "a link leads to another library": (
+        "os.unlink('link'); os.symlink('other', 'link')",
+        *(False, False),
+    ),
+}
+
+
+# What a program does with the needed library by ctypes. `value` opens it by a path.
+BY_CTYPES = {
+    "closed, rebuilt and opened again": "value('./libs/libneeded.so', True); swap(); value('./libs/libneeded.so')",
+    "rebuilt, and opened by another path": "import fast; fast.value(); swap(); value(here + '/libs/../libs/libneeded.so')",
+    "removed, and opened by another path": "import fast; fast.value(); gone(); value('./libs/libneeded.so')",
+    "opened before the module": "value('./libs/libneeded.so'); import fast; print(fast.value())",
+    "opened behind the module": "import fast; print(fast.value()); value('./libs/libneeded.so')",
+    "the module opened first": f"ctypes.CDLL('./{MODULE}'); import fast; print(fast.value())",
+}
+OPENING = """
+import _ctypes, ctypes, os
+from mpi4py import MPI
+here = os.path.dirname(os.path.abspath(__file__))
+os.chdir(here)
+def value(path, closes=False):
+    try:
+        library = ctypes.CDLL(path)
+    except OSError:
+        print("OSError")
+        return
+    print(library.needed())
+    if closes:
+        _ctypes.dlclose(library._handle)
+def by_root(change):
+    MPI.COMM_WORLD.Barrier()
+    if MPI.COMM_WORLD.rank == 0:
+        change()
+    MPI.COMM_WORLD.Barrier()
+def swap(): by_root(lambda: os.replace("other/libneeded.so", "libs/libneeded.so"))
+def gone(): by_root(lambda: os.unlink("libs/libneeded.so"))
+STATEMENTS
+with open("/proc/self/maps") as maps:
+    print(len({w[4] for w in map(str.split, maps) if len(w) >= 6 and ("needed" in w[5] or "/fast." in w[5])}))
+"""
+
+
+def build(directory: Path, own: int, value: int, soname: bool) -> None:
+    """Build the module and the library that it needs, found along its RUNPATH."""
+    libs = directory / "libs"
+    libs.mkdir(parents=True, exist_ok=True)
+    compiler = ["gcc", "-shared", "-fPIC", "-x", "c", "-"]
+    named = ["-Wl,-soname,libneeded.so"] if soname else []
+    library = [*compiler, f"-DVALUE={value}", "-o", str(libs / "libneeded.so"), *named]
+    subprocess.run(library, input=NEEDED, text=True, check=True)
+    options = [
+        f"-I{sysconfig.get_path('include')}",
+        f"-DOWN={own}",
+        "-o",
+        str(directory / MODULE),
+        "-Wl,--no-as-needed",
+    ]
+    places = "-Wl,-rpath,$ORIGIN/first:$ORIGIN/link:$ORIGIN/libs"
+    link = ["-x", "none", f"-L{libs}", "-lneeded", places]
+    subprocess.run([*compiler, *options, *link], input=EXTENSION, text=True, check=True)
+
+
+def lay_out(job: Job, change: str, soname: bool) -> Path:
+    """Lay out a program with its own module, and in ``other`` what it may be changed into."""
+    shutil.rmtree(job.directory / "own", ignore_errors=True)
+    script = job.script(PROGRAM.replace("CHANGE", change), "own/app.py")
+    directory = script.parent
+    build(directory, 10, 1, soname)
+    build(directory / "built", 20, 2, soname)
+    (directory / "built" / "libs").rename(directory / "other")
+    (directory / "built" / MODULE).rename(directory / "other" / MODULE)
+    (directory / "built").rmdir()
+    (directory / "first").mkdir()
+    (directory / "empty").mkdir()
+    (directory / "link").symlink_to("empty")
+    settle(*directory.rglob("*"), directory)
+    return script
+
+
+def seen(outcome: Outcome) -> tuple[list[object], list[dict[str, list[bool]]]]:
+    assert outcome.status == 0, outcome.stderr
+    said = [json.loads(line) for line in outcome.lines()]
+    return [result for result, _ in said], [places for _, places in said]
+
+
+@pytest.mark.parametrize("soname", [True, False], ids=["with a soname", "without a soname"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_they_are_as_they_are_when_they_are_imported(job: Job, mpich: Mpi, change: str, soname: bool) -> None:
+    text, module, library = CHANGES[change]
+    plain, _ = seen(job.run(mpich, 2, lay_out(job, text, soname), door="plain"))
+    results, places = seen(job.run(mpich, 2, lay_out(job, text, soname)))
+    assert results == plain
+    mapped = {} if "ImportError" in str(plain) else {MODULE: [module], "libneeded.so": [library]}
+    assert places == [mapped] * 2
+
+
+@pytest.mark.parametrize("soname", [True, False], ids=["with a soname", "without a soname"])
+@pytest.mark.parametrize("statements", BY_CTYPES.values(), ids=list(BY_CTYPES))
+def test_ctypes_opens_what_is_there(job: Job, mpich: Mpi, statements: str, soname: bool) -> None:
+    """How many files are mapped is printed, too: no library is there twice."""
+
+    def said(door: str) -> list[str]:
+        script = lay_out(job, "", soname)
+        script.write_text(OPENING.replace("STATEMENTS", statements))
+        settle(script)
+        outcome = job.run(mpich, 2, script, door=door)
+        assert outcome.status == 0, outcome.stderr
+        return sorted(outcome.lines())
+
+    assert said("early") == said("plain")

@@ -1,0 +1,29 @@
+"""What the log of an audit says of the module that asked."""
+
+from pathlib import Path
+
+import pytest
+
+from mpiimport.snapshot.causes import COUNTS, read
+from mpiimport.snapshot.hazards import TIME
+from mpiimport.snapshot.witness import MARK
+
+ACCESS, COARSE, ONLINE = "access -2 0 0 0 0", "clock_gettime 0 5 0 0 0", "openat 3 -100 0 0 0"
+
+
+@pytest.mark.parametrize(
+    ("calls", "asks"),
+    [
+        ([f"7 {COARSE} "], True),
+        ([f"7 {ACCESS} {COUNTS}", f"7 {COARSE} "], False),
+        ([f"7 {ACCESS} {COUNTS}", f"7 {COARSE} ", f"7 {COARSE} "], True),
+        ([f"7 {ACCESS} {COUNTS}", f"7 {ONLINE} /sys/devices/system/cpu/online", f"7 {COARSE} "], True),
+        ([f"8 {ACCESS} {COUNTS}", f"7 {COARSE} "], True),
+    ],
+)
+def test_counting_processors_asks_for_no_time(tmp_path: Path, calls: list[str], asks: bool) -> None:
+    log = tmp_path / "log"
+    log.write_text(
+        "".join(f"{line}\n" for line in [f"7 {ACCESS} {MARK}begin/counts", *calls, f"7 {ACCESS} {MARK}end/"])
+    )
+    assert (("counts", TIME) in read(log).asked) == asks

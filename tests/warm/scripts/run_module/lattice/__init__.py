@@ -1,0 +1,3 @@
+"""Ising model on a lattice: ``python -m lattice``."""
+
+__version__ = "1.0"

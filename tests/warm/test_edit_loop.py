@@ -1,0 +1,176 @@
+"""Users edit their script and their package between any two jobs, and prepare nothing again.
+
+Each job computes what its files say now. Where the heads are as they were it has the installed packages from the base.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.ranks import Mpi, run
+from tests.conftest import but_everyday, settle
+
+from .conftest import Warm
+from .edited import OWN, SCRIPT, TOOL, Editor
+from .edits import EDITS, EDITS_OF_TOOL, Edit
+from .published import RANKS, Ended, new_modules, run_ranks, share, unlike
+from .session import TRUSTED
+
+SECONDS, ENOUGH = 300, 0.9
+# Files of a session that may hold a snapshot.
+LARGE = 1 << 20
+
+
+class Jobs:
+    """Jobs of one program, with snapshots in a library or in a session. ``place``: its directory, and their own."""
+
+    def __init__(self, way: str, prefix: Path, warm: Warm, directory: Path, mpi: Mpi, *program: str) -> None:
+        """``program``: the words by which python starts it."""
+        self.way = way
+        self.place = directory / "program"
+        self.stores = directory / "stores"
+        self.stores.mkdir()
+        self._warm, self._mpi, self._bin = warm, mpi, prefix / "bin"
+        self._probe = directory / "probe"
+        self._program = program or (str(self.place / "app.py"),)
+
+    def _variables(self, **more: str) -> dict[str, str]:
+        return self._warm.environment(
+            MPI4PY_LIBMPI=str(self._mpi.library),
+            PATH=f"{Path(self._warm.python).parent}:{os.environ['PATH']}",
+            MPIIMPORT_STORE=str(self.stores),
+            MPIIMPORT_SNAPSHOTS=str(self.stores / "library"),
+            PROBE=str(self._probe),
+            **more,
+        )
+
+    def prepare(self) -> None:
+        settle(self.place, *self.place.rglob("*"))
+        words = {"session": ("session", "start", "--warm"), "library": ("prepare",)}[self.way]
+        program = (*self._mpi.command(1), str(self._bin / "python-mpi"), *self._program)
+        outcome = run([str(self._bin / "mpiimport"), *words, "--", *program], self._variables(), SECONDS, self.place)
+        assert outcome.status == 0, outcome
+
+    def start(self, *words: str, **changes: Any) -> Ended:
+        """Start ranks from what was prepared; see ``_ranks``."""
+        asked = TRUSTED if self.way == "session" else {}
+        return self._ranks(str(self._bin / "python-mpi"), words, **{**asked, **changes})
+
+    def plain(self, *words: str, **changes: Any) -> Ended:
+        return self._ranks(self._warm.python, words, **changes)
+
+    def _ranks(
+        self,
+        python: str,
+        words: tuple[str, ...],
+        program: tuple[str, ...] = (),
+        before: tuple[str, ...] = (),
+        directory: Path | None = None,
+        **variables: str,
+    ) -> Ended:
+        """``program``: another than that which is prepared; ``before``: words in front of python."""
+        command = (*before, python, *(program or self._program), *words)
+        return run_ranks(self._mpi, RANKS, command, self._variables(**variables), directory or self.place)
+
+    def times(self) -> dict[str, int]:
+        """What each installed module takes rank 0 plainly."""
+        return self.plain(program=("-X", "importtime", *self._program)).import_times(*OWN)
+
+    def new(self) -> set[str]:
+        return new_modules(self._probe)
+
+    def snapshots(self) -> set[Path]:
+        files = (path for path in self.stores.rglob("*") if path.is_file() and not path.is_symlink())
+        return {path for path in files if path.stat().st_size > LARGE}
+
+
+def failures(jobs: Jobs, editor: Editor, edits: list[Edit]) -> str:
+    """Start a job behind each edit. Return after which it is not as plainly, and after which it has no base."""
+    times = jobs.times()
+    jobs.prepare()
+    assert unlike(jobs.plain(), jobs.start()) == []
+    found = []
+    for edit in edits:
+        edit.change(editor)
+        started = jobs.start()
+        new = jobs.new()
+        found += [f"{edit.name}: {difference}" for difference in unlike(jobs.plain(), started)]
+        # A program that ends by an exception does not say what it has imported.
+        held = share(times, new or {*times}) if started.status == 0 else 1.0
+        if held < ENOUGH and not edit.head:
+            found.append(f"{edit.name}: {held:.1%} held; {started.ours()}")
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("way", "renames"),
+    [
+        pytest.param("library", False, id="library, in place"),
+        pytest.param("session", True, id="session, renamed", marks=pytest.mark.full),
+    ],
+)
+def test_edits_between_jobs(prefix: Path, warm: Warm, tmp_path: Path, mpich: Mpi, way: str, renames: bool) -> None:
+    jobs = Jobs(way, prefix, warm, tmp_path, mpich)
+    assert failures(jobs, Editor(jobs.place, SCRIPT, renames), EDITS) == ""
+
+
+@pytest.mark.parametrize("way", but_everyday(("session", "library"), {"session"}))
+def test_edits_of_a_package_that_is_run(prefix: Path, warm: Warm, tmp_path: Path, mpich: Mpi, way: str) -> None:
+    jobs = Jobs(way, prefix, warm, tmp_path, mpich, "-m", "tool")
+    assert failures(jobs, Editor(jobs.place, TOOL), EDITS_OF_TOOL) == ""
+
+
+@pytest.mark.parametrize("way", ["session", "library"])
+def test_before_the_first_edit_the_program_itself_is_in_the_snapshot(
+    prefix: Path, warm: Warm, tmp_path: Path, mpich: Mpi, way: str
+) -> None:
+    jobs = Jobs(way, prefix, warm, tmp_path, mpich)
+    Editor(jobs.place, SCRIPT)
+    times = jobs.times()
+    jobs.prepare()
+    assert jobs.start().status == 0
+    assert share(times, jobs.new()) >= ENOUGH and not jobs.new() & {"model", "model.relax", "settings"}
+
+
+LIMITS = ("sh", "-c", 'umask 077; ulimit -n 200; ulimit -c 0; exec "$@"', "sh")
+OTHER_HOST = ("unshare", "-u", "sh", "-c", 'hostname other; exec "$@"', "sh")
+SEES = "print(os.umask(0), __import__('resource').getrlimit(7), os.uname().nodename, sys.argv[1:], os.getcwd())\n"
+
+
+OWN_IMPORTS = "import model\nfrom model.relax import relax\nfrom settings import SIZE\n"
+OWN_DEFINITIONS = "SIZE = 8\n\n\ndef relax(field):\n    return field / 2\n\n\nclass model:\n    VERSION = '3'\n"
+
+
+@pytest.mark.parametrize("own", ["own modules", "none"])
+def test_scripts_with_one_head_and_their_tasks_share_a_base(
+    prefix: Path, warm: Warm, tmp_path: Path, mpich: Mpi, own: str
+) -> None:
+    """Tasks have directories, arguments, variables, limits and hosts of their own.
+
+    So do scripts that begin alike with what is installed; those with own modules lie beside these.
+    """
+    jobs = Jobs("session", prefix, warm, tmp_path, mpich)
+    editor = Editor(jobs.place, SCRIPT)
+    if own == "none":
+        editor.replace("app.py", OWN_IMPORTS, OWN_DEFINITIONS)
+    other = jobs.place / "other.py" if own != "none" else tmp_path / "elsewhere" / "app.py"
+    other.parent.mkdir(exist_ok=True)
+    other.write_text((jobs.place / "app.py").read_text().replace("STEPS = 5\n", f"STEPS = 4\n{SEES}"))
+    times = jobs.times()
+    jobs.prepare()
+    made = jobs.snapshots()
+    assert made
+    task = tmp_path / "task"
+    task.mkdir()
+    hosts = [OTHER_HOST] if os.geteuid() == 0 else []
+    for script in (jobs.place / "app.py", other):
+        for number, before in enumerate([(), LIMITS, *hosts]):
+            words = (script.name, "-x", str(number))
+            changes = {"program": (str(script),), "before": before, "directory": task, "TASK": str(words)}
+            started = jobs.start(*words, **changes)
+            new = jobs.new()
+            assert unlike(jobs.plain(*words, **changes), started) == []
+            assert share(times, new) >= ENOUGH, (before, script, started.ours())
+    assert jobs.snapshots() == made
