@@ -17,7 +17,8 @@ from lab.ranks import Mpi, Outcome, clean_environment, run
 from lab.slurm import Slurm
 from mpiimport.runtime.file_systems import wait_for_rest
 from mpiimport.runtime.store.kept_store import uses
-from mpiimport.runtime.store.place import IMAGE, PROGRAMS
+from mpiimport.runtime.store.place import PROGRAMS
+from mpiimport.snapshot.library import IMAGE
 
 ROOT = Path(__file__).resolve().parent.parent
 # The minor versions of CPython that are served, and the one that runs the tests.

@@ -10,7 +10,6 @@ struct begin {
     char **variables; /* with a null at their end, as the next */
     char **plain;     /* what is executed where the image is not to be used after all: the starter with the base, where there is one */
     word quiet;       /* whether that is not to be said: another process does so for the job, or the base is no news */
-    char **names;     /* by which libraries are mapped: .../names/ADDRESS/LIBRARY, with a null at their end */
 };
 
 #endif

@@ -2,7 +2,7 @@
 #include "text.h"
 
 char *door, *python, *option, *key, *image_path, **given, **variables, **in_doubt;
-int trusted, quiet, looks, wants_base;
+int immutable, quiet, looks, wants_base;
 struct command plain, with_base;
 static char **words;
 
@@ -23,8 +23,8 @@ static void prepare_door(void) {
     plain = (struct command){command, count};
 }
 
-/* [--base] [--door DOOR [--base] [--python PYTHON] [--option OPTION] [--key KEY] [--trusted] [--immutable] [--quiet] [--look]] IMAGE SCRIPT [ARGUMENTS];
- * IMAGE is a kept store; with a key the entry of a library, where a variant for this machine is looked for; without a door a file. */
+/* [--base] [--door DOOR [--base] [--python PYTHON] [--option OPTION] [--key KEY] [--immutable] [--quiet] [--look]] IMAGE SCRIPT [ARGUMENTS];
+ * IMAGE is a file; with a key the entry of a library, where a variant for this machine is looked for. */
 void read_command(word count, char **arguments) {
     static char none[] = "", *nothing[] = {0};
     word at = 1;
@@ -36,10 +36,8 @@ void read_command(word count, char **arguments) {
             door = arguments[++at];
         else if (!door)
             break;
-        else if (same(arguments[at], "--trusted"))
-            trusted |= BY_SESSION;
         else if (same(arguments[at], "--immutable"))
-            trusted |= BY_IMAGE;
+            immutable = 1;
         else if (same(arguments[at], "--quiet"))
             quiet = 1;
         else if (same(arguments[at], "--look"))

@@ -5,18 +5,18 @@
 #include "format.h"
 
 /* The program that leads here and knows how to start without an image, or 0, and the Python that it is to start, or 0; what
- * follows is for such a door alone. The option of Python, or 0, is that of the image. By the key the door knows the program; it is 0 for an image that was found by that. */
+ * follows is for such a door alone. The option of Python, or 0, is that of the image. By the key the door knows the program; it is 0 for an image that was named as a file. */
 extern char *door, *python, *option, *key;
 /* Says to the door that there was no image to start from, which Python to start, and with which option. */
 #define FRESH "--fresh"
 #define PYTHON "--python"
 #define OPTION "--option"
 #define KEY "--key"
-/* What vouches for files: see format.h; somebody else says for the job what is to be said; nothing is to start, and the status says
+/* The image file that has the tree vouches for its files; somebody else says for the job what is to be said; nothing is to start, and the status says
  * whether it could; the shorter of two images is meant, where there are two. */
-extern int trusted, quiet, looks, wants_base;
+extern int immutable, quiet, looks, wants_base;
 #define BASE "--base"
-/* The image, or the kept store that has it; the script with its arguments; variables. */
+/* The image, or the entry of a library that has it; the script with its arguments; variables. */
 extern char *image_path, **given, **variables;
 /* The words of a command in front of those of the program, and how many these are. */
 struct command {

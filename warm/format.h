@@ -6,7 +6,7 @@
 typedef unsigned long word;
 
 #define MAGIC 0x6d7261772d69706dUL /* "mpi-warm" */
-#define VERSION 7UL
+#define VERSION 8UL
 #define PAGE 4096UL
 #define ABSENT (~0UL)
 #define OF_TREE (~1UL) /* the device of what belongs to a container's own tree, which may be another in each container */
@@ -44,7 +44,7 @@ struct header {
     struct thread thread;
     struct memory memory;
     struct machine machine;
-    struct section files, regions, runs, variables, signals, words, blocks, names, text;
+    struct section files, regions, runs, variables, signals, words, blocks, text;
 };
 
 /* What of a path must be as it was: what it leads to, by its stamp; a link itself, by its stamp; that it is a directory
@@ -53,10 +53,7 @@ struct header {
 enum how { STAMP, LINK, IS_DIRECTORY, CONTENT };
 enum { LARGEST_CONTENT = 1 << 16 };
 
-/* What vouches for a path, so that no start looks at it: a session for its tree, an image file for what it has. */
-enum vouched { BY_SESSION = 1, BY_IMAGE = 2 };
-
-/* A path and how it was. Files that are mapped come first. `vouched`: by what. */
+/* A path and how it was. Files that are mapped come first. `vouched`: 1 where the image file has it, and so no start looks at it. */
 struct file {
     word path, device, inode, size, mtime, ctime, how, vouched; /* times in nanoseconds */
 };
@@ -64,9 +61,7 @@ struct file {
 /* WIPED: MADV_WIPEONFORK of madvise(2). It is zero in a forked process, by which libraries see that it is one. */
 enum kind { ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED };
 
-/* One mapping. Of a mapped one `file` is a number in the section of files, `offset` one in that file. Of an anonymous one
- * `file` is 0, or 1 more than a number in the section of names: by this name of the image its pages are mapped, so that
- * /proc/self/maps has the library's. */
+/* One mapping. Of a mapped one `file` is a number in the section of files, `offset` one in that file. */
 struct region {
     word start, size, protection, kind, file, offset;
 };

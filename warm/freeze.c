@@ -140,37 +140,6 @@ static void note_thread(void) {
     frozen.machine = machine_here(vdso, vdso_size(vdso), with_cores);
 }
 
-/* The head of what ld.so knows of a library. Behind what <link.h> has of it stand: itself, where it is the first of its
- * kind; its namespace; the names by which it is known. */
-struct library {
-    struct link_map head;
-    struct library *itself;
-    long space;
-    struct alias {
-        const char *name;
-        struct alias *next;
-        int stays;
-    } *names;
-};
-
-/* Who finds a library in /proc/self/maps opens it by that name, and is to get the one that is there (RTLD_NOLOAD). */
-static void name_libraries(char **names) {
-    static struct alias aliases[64];
-    struct alias *free = aliases, *end = aliases + sizeof aliases / sizeof *aliases;
-    for (; *names && free < end; names++) {
-        const char *address = strstr(*names, "/names/");
-        word found = address ? strtoul(address + strlen("/names/"), 0, 16) : 0;
-        for (struct link_map *each = _r_debug.r_map; each; each = each->l_next) {
-            struct library *library = (struct library *)each;
-            if (!found || each->l_addr != found || library->itself != library || library->space || !library->names)
-                continue;
-            *free = (struct alias){*names, library->names->next, 1};
-            library->names->next = free++;
-            break;
-        }
-    }
-}
-
 static object *variables_of(char **variables) {
     object *list = PyList_New(0);
     for (; list && variables && *variables; variables++) {
@@ -192,7 +161,6 @@ static object *freeze(object *self, object *none) {
     if (!begun)
         return PyList_New(0);
     environ = begun->variables;
-    name_libraries(begun->names);
     return variables_of((char **)(begun + 1));
 }
 

@@ -2,7 +2,6 @@
 #include "command.h"
 #include "digest.h"
 #include "fresh.h"
-#include "kept.h"
 #include "kernel.h"
 #include "key.h"
 #include "process.h"
@@ -29,18 +28,9 @@ const char *text_at(word offset) {
 }
 
 static struct stat status;
-/* A file of the user's own, or the kept store. */
 static const char *opened;
 
-long open_cut(long directory, const char *full, const char *base, struct stat *found) {
-    long file = wants_base ? open_regular(directory, base, O_RDONLY | O_NOFOLLOW, found) : -ENOENT;
-    if (!wants_base && !kernel3(__NR_faccessat, directory, base, 0))
-        turn_to_base();
-    opened = file == -ENOENT ? full : base;
-    return file == -ENOENT ? open_regular(directory, full, O_RDONLY | O_NOFOLLOW, found) : file;
-}
-
-/* FILE or FILE.base. */
+/* FILE, or FILE.base where that is meant and there. */
 static long open_file(void) {
     static char base[LONGEST];
     word size = length(image_path);
@@ -48,15 +38,16 @@ static long open_file(void) {
         memcpy(base, image_path, size);
         memcpy(base + size, ".base", sizeof ".base");
     }
-    return open_cut(AT_FDCWD, image_path, base, &status);
+    if (!wants_base && !kernel3(__NR_faccessat, AT_FDCWD, base, 0))
+        turn_to_base();
+    long file = wants_base ? open_regular(AT_FDCWD, base, O_RDONLY | O_NOFOLLOW, &status) : -ENOENT;
+    opened = file == -ENOENT ? image_path : base;
+    return file == -ENOENT ? open_regular(AT_FDCWD, image_path, O_RDONLY | O_NOFOLLOW, &status) : file;
 }
 
 /* Whoever can write an image decides what this process executes. */
 static void open_own_file(void) {
-    int is_kept = door && !key;
-    image_file = is_kept ? open_kept(image_path, &status) : open_file();
-    if (is_kept)
-        opened = image_path;
+    image_file = open_file();
     if (image_file < 0)
         fresh("it is a link, no file, or cannot be opened: ", opened);
     if (status.st_uid != (word)kernel3(__NR_geteuid, 0, 0, 0))
@@ -112,7 +103,6 @@ static void check_sections(void) {
     check_section(image->signals, sizeof(struct handler));
     check_section(image->words, sizeof(word));
     check_section(image->blocks, sizeof(word));
-    check_section(image->names, sizeof(word));
     check_section(image->text, 1);
     if (!image->text.count || *text_at(image->text.count - 1))
         damaged("its texts have no end");
@@ -131,8 +121,6 @@ static void check_texts(void) {
     check_text(image->key);
     for (word i = 0; i < image->words.count; i++)
         check_text(((const word *)((const char *)image + image->words.at))[i]);
-    for (word i = 0; i < image->names.count; i++)
-        check_text(((const word *)((const char *)image + image->names.at))[i]);
     for (word i = 0; i < image->variables.count; i++) {
         check_text(TABLE(variable, variables)[i].name);
         if (TABLE(variable, variables)[i].value < FREE)
@@ -150,8 +138,7 @@ static void check_regions(void) {
             end >> LAST_ADDRESS || (each.start < OWN_END && end > OWN_BEGIN))
             damaged("a region lies where none can");
         if (each.protection > 7 || each.kind > WIPED || each.offset % PAGE ||
-            (each.kind == MAPPED && (each.file >= image->files.count || each.file >= MOST_FILES)) ||
-            (each.kind != MAPPED && each.file > image->names.count))
+            (each.kind == MAPPED && (each.file >= image->files.count || each.file >= MOST_FILES)))
             damaged("a region is of no known kind");
         last = end;
     }

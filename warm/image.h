@@ -4,17 +4,11 @@
 
 #include "format.h"
 
-#include <sys/stat.h>
-
 extern const struct header *image;
 extern long image_file;
 extern int words_are_known; /* texts and words of the tables can be read */
 
 void open_image(void);
-
-/* Open the base, if it is meant and there, or the image; then the base is what is left in doubt, if there is one. The paths are
- * below a directory. The file, with its status, or what failed. */
-long open_cut(long directory, const char *full, const char *base, struct stat *status);
 
 /* A section of the tables as an array. */
 #define TABLE(type, name) ((const struct type *)((const char *)image + image->name.at))

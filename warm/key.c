@@ -3,7 +3,6 @@
 #include "digest.h"
 #include "fresh.h"
 #include "image.h"
-#include "kept.h"
 #include "kernel.h"
 #include "machine.h"
 #include "process.h"
@@ -180,20 +179,8 @@ static int is_mapped(word file) {
     return 0;
 }
 
-/* `mpiimport run` has looked at the tree for all ranks, and says which images are no longer true: launch_look.py. */
-static void ask_launch(void) {
-    static const char after[] = ":changed";
-    char words[DIGITS + sizeof after];
-    const char *told = value_of("_MPIIMPORT_LOOKED");
-    write_digits(words, image->checksum);
-    memcpy(words + DIGITS, after, sizeof after);
-    for (; told && *told; told++)
-        if (begins(told, words))
-            fresh("the tree has changed since it was made", "");
-}
-
-/* What is mapped is opened first and looked at then: the file that was seen is the one that is mapped. For all else a session
- * or an image file may vouch. */
+/* What is mapped is opened first and looked at then: the file that was seen is the one that is mapped. For all else an image
+ * file may vouch. */
 static void compare_files(void) {
     struct stat now;
     for (word i = 0; i < image->files.count; i++) {
@@ -203,7 +190,7 @@ static void compare_files(void) {
         long opened = -1, failed;
         if (i < MOST_FILES)
             open_files[i] = -1;
-        if (!mapped && trusted & file->vouched)
+        if (!mapped && immutable && file->vouched)
             continue;
         if (mapped || file->how == CONTENT)
             failed = (opened = open_regular(AT_FDCWD, path, O_RDONLY, &now)) < 0;
@@ -220,14 +207,13 @@ static void compare_files(void) {
 }
 
 void close_files(void) {
-    close_names();
     for (word i = 0; i < image->files.count && i < MOST_FILES; i++)
         if (open_files[i] >= 0)
             kernel3(__NR_close, open_files[i], 0, 0);
     kernel3(__NR_close, image_file, 0, 0);
 }
 
-/* The door looks for a kept image by its key, and is told the name of another one. */
+/* An entry of a library may have come there under another name. */
 static void compare_door(void) {
     if (key && !same(key, text_at(image->key)))
         fresh("it was made of another program, for another PATH or name of Python, or in another container", "");
@@ -237,6 +223,5 @@ void compare_key(void) {
     compare_door();
     compare_machine();
     compare_variables();
-    ask_launch();
     compare_files();
 }

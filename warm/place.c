@@ -1,7 +1,6 @@
 #include "place.h"
 #include "fresh.h"
 #include "image.h"
-#include "kept.h"
 #include "kernel.h"
 #include "key.h"
 #include "process.h"
@@ -96,7 +95,7 @@ static void map_runs(void) {
         const struct region *region = region_of(run.start);
         if (region->kind != STACK) {
             if (kernel6(__NR_mmap, run.start, run.size, region->protection, MAP_PRIVATE | MAP_FIXED,
-                        (word)file_of_region(region), run.at) != (long)run.start)
+                        (word)image_file, run.at) != (long)run.start)
                 fresh("its pages cannot be mapped", "");
             continue;
         }

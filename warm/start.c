@@ -4,7 +4,6 @@
 #include "command.h"
 #include "fresh.h"
 #include "image.h"
-#include "kept.h"
 #include "kernel.h"
 #include "key.h"
 #include "place.h"
@@ -40,19 +39,6 @@ static word size_of(char **texts, word *count) {
     return size;
 }
 
-/* DIRECTORY/NAME of each name by which a library is mapped. */
-static char **keep_names(char **at) {
-    for (word i = 0; i < MOST_NAMES; i++) {
-        const char *name = open_name(i);
-        if (!name)
-            continue;
-        *at++ = copied(directory_of_names());
-        ((char *)texts_end)[-1] = '/';
-        copied(name);
-    }
-    return at;
-}
-
 /* A command, the program's words being among those that are kept already. */
 static char **keep_command(char **at, struct command command, char **program) {
     char **kept = at;
@@ -75,12 +61,6 @@ static struct begin *keep_words(void) {
     for (word i = 0; i < command.own; i++)
         size += length(command.words[i]) + 1;
     pointers += command.own + given_count + 1;
-    for (word i = 0; i < MOST_NAMES; i++)
-        if (open_name(i)) {
-            size += length(directory_of_names()) + length(open_name(i)) + 2;
-            pointers++;
-        }
-    pointers++;
     word head = sizeof(struct begin) + pointers * sizeof(char *);
     size = (size + head + PAGE - 1) & ~(PAGE - 1);
     if (kernel6(__NR_mmap, BLOCK, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0UL,
@@ -102,8 +82,6 @@ static struct begin *keep_words(void) {
         *at++ = copied(variables[i]);
     at++;
     variables_end = texts_end;
-    block->names = at;
-    at = keep_names(at) + 1;
     block->plain = command.words ? keep_command(at, command, first + own_count) : first;
     in_doubt = block->plain;
     variables = block->variables;
@@ -190,8 +168,6 @@ __attribute__((noreturn, used)) void begin(word *stack) {
     compare_key();
     if (looks)
         kernel3(__NR_exit_group, 0, 0, 0);
-    count_use();
-    open_names();
     struct begin *block = keep_words();
     place_image();
     tell_kernel_of_memory(*(char **)(block + 1));

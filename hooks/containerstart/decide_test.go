@@ -90,22 +90,21 @@ func TestTheEntryLooksAtWhatFillsOrIsToldOf(t *testing.T) {
 	}
 }
 
-func TestATaskStartsAsRanksDoWhereImagesAreKept(t *testing.T) {
+func TestATaskStartsAsRanksDoWhereItsSnapshotIsMade(t *testing.T) {
 	for name, c := range map[string]struct {
-		env       []string
-		warm, pid bool
+		env        []string
+		makes, pid bool
 	}{
-		"a task":                           {[]string{"MPIIMPORT_WARM=1", "MPIIMPORT_KEEP=session"}, true, false},
-		"a task whose image is to be made": {[]string{"MPIIMPORT_WARM=1", "MPIIMPORT_FILL=1"}, true, false},
-		"a rank":                           {[]string{"MPIIMPORT_WARM=1", "MPIIMPORT_KEEP=session", "PMI_RANK=0"}, true, true},
-		"a task for which nothing is kept": {[]string{"MPIIMPORT_WARM=1"}, false, false},
-		"a task that wants no image":       {[]string{"MPIIMPORT_KEEP=session"}, false, false},
+		"a task":                    {[]string{"MPIIMPORT_PREPARE=1", "MPIIMPORT_FILL=1"}, true, false},
+		"a rank":                    {[]string{"MPIIMPORT_PREPARE=1", "MPIIMPORT_FILL=1", "PMI_RANK=0"}, true, true},
+		"a task that fills a store": {[]string{"MPIIMPORT_FILL=1"}, false, false},
+		"a task that runs":          {[]string{"MPIIMPORT_KEEP=session"}, false, false},
 	} {
 		asked := call(Exec, append(c.env, "MPIIMPORT=1")...)
 		asked.Command = []string{"python3", "-m", "task"}
 		out, err := asked.Decide()
 		_, pid := environ.Get(out.Env, "APPTAINERENV_"+ourvars.Pid)
-		if warm := slices.Equal(out.Command, []string{"/.mpiimport/bin/python-mpi", "--absolute", "--python", "python3", "-m", "task"}); err != nil || warm != c.warm || pid != c.pid {
+		if makes := slices.Equal(out.Command, []string{"/.mpiimport/bin/python-mpi", "--absolute", "--python", "python3", "-m", "task"}); err != nil || makes != c.makes || pid != c.pid {
 			t.Errorf("%s: %q, a pid %v, %v", name, out.Command, pid, err)
 		}
 	}

@@ -64,11 +64,6 @@ func Keeps(environment []Variable) bool {
 // AsksForImage says whether the container has to know which image it is of: for what is kept or was prepared of it.
 func (p Plan) AsksForImage() bool { return Keeps(p.Environment) || p.BringsLibrary() }
 
-// IsWarm says whether a warm image is wanted.
-func IsWarm(environment []Variable) bool {
-	return ourvars.IsWarm(withSet(environment, nil))
-}
-
 // withSet returns a caller's environment with what is set in a container.
 func withSet(environment []Variable, caller []string) []string {
 	edited := environ.Edit(caller)

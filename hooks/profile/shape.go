@@ -191,7 +191,6 @@ var sections = []key{
 		key{name: "keep", shape: choice("Whether a store is kept on a node for later processes of a program, filled by the first that finds none, or by a session.", "never", "auto", "session")},
 		key{name: "keep_on", shape: listOf("Types of file systems on which no file changes without the times of its inode, so that what lies there may be kept, too.",
 			word("A type, as mount(8) calls it.", `^[A-Za-z0-9_.+-]+$`, "the type of a file system, such as fuse.dfuse"))},
-		key{name: "warm", shape: &shape{kind: truth, description: "Whether a program starts from a warm image of its interpreter where one is kept on the node."}},
 		key{name: "snapshot", shape: &shape{kind: truth, description: "Whether a program starts from the snapshot that was prepared of it, where there is one."}},
 		key{name: "snapshot_hash_seeds", shape: choice("The seeds of hash tables in libraries: those of the snapshot, or each process's own.", "kept", "fresh")},
 		key{name: "serve", shape: choice("What ranks take from the store: what they import, or listings of directories alone, with which they read each file themselves.",

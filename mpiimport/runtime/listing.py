@@ -25,14 +25,6 @@ def stamp_of(path: str) -> Stamp | None:
         return None
 
 
-def link_stamp_of(path: str) -> Stamp | None:
-    """Return the stamp of the link at ``path`` itself; None where it cannot be looked at."""
-    try:
-        return stamp(os.lstat(path))
-    except OSError:
-        return None
-
-
 def list_directory(path: str) -> dict[str, int] | None:
     """Map the names in a directory that an import can use to FILE or DIRECTORY; None where it cannot be listed."""
     listing = {}

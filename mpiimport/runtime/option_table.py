@@ -112,15 +112,6 @@ OPTIONS = (
         "the session that this process is part of: `mpiimport run --session` names it, and its stores are kept apart",
     ),
     Option(
-        "warm",
-        None,
-        None,
-        bool,
-        False,
-        "start the program by `python-mpi` from a warm image of its interpreter, where one is kept on this node; who "
-        "fills a store makes the image, too",
-    ),
-    Option(
         "snapshot",
         None,
         None,

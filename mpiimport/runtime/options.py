@@ -50,7 +50,6 @@ class Options:
     keep: str
     keep_on: tuple[str, ...]
     session: str
-    warm: bool
     snapshot: bool
     snapshots: str
     prepare: bool

@@ -1,6 +1,5 @@
 """How far a program's begin may be in a snapshot: up to the first statement of which something has no answer."""
 
-import os
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -19,8 +18,6 @@ from .trials import HERE, Ended, Trials
 from .twins import Differences, compare, two_processors
 from .witness import BEFORE, FORK, SCRIPT
 
-# Variables with directories where a program, and what it imports, are searched for.
-SEARCHED = ("PATH", "LD_LIBRARY_PATH")
 # Seconds that a statement may take which is no import, where the user does not say that the begin ends behind it.
 SECONDS = 20
 
@@ -28,13 +25,12 @@ SECONDS = 20
 @dataclass
 class Verdict:
     """``piece``: what is executed; ``modules``: what is there then; ``later``: of others that the program's text
-    leads to, the statement of each; ``variables``, ``files``: of the key; ``tree``: the directories where programs
-    are searched for, for which a session vouches; ``of_modules``: paths for which modules have asked; ``generators``:
-    (module, name in it); ``settled``: paths of what the program has set, and no remedy makes new; ``threads``:
-    modules that start threads, and end them in a fork; ``looked_for``: top-level modules; ``whole``: whether they
-    look at all variables; ``cores``: whether they ask which processors are of one core; ``absent``: names that the
-    current directory must not have, and files of devices' drivers; ``entries``: of the search path, which the
-    script's directory must not be; ``relative``: directories that entries of it are by the current one, which is to be
+    leads to, the statement of each; ``variables``, ``files``: of the key; ``generators``: (module, name in it);
+    ``settled``: paths of what the program has set, and no remedy makes new; ``threads``: modules that start threads,
+    and end them in a fork; ``looked_for``: top-level modules; ``whole``: whether they look at all variables;
+    ``cores``: whether they ask which processors are of one core; ``absent``: names that the current directory must not
+    have, and files of devices' drivers; ``entries``: of the search path, which the script's directory must not be;
+    ``relative``: directories that entries of it are by the current one, which is to be
     the same; ``has_arguments``: modules look at the arguments; ``signals``: those of which modules have said what is
     done; ``has_handlers``: own code has exit handlers.
     """
@@ -44,8 +40,6 @@ class Verdict:
     later: list[int] = field(default_factory=list)
     variables: set[str] = field(default_factory=set)
     files: set[tuple[str, int]] = field(default_factory=set)
-    tree: set[str] = field(default_factory=set)
-    of_modules: set[str] = field(default_factory=set)
     generators: list[tuple[str, str]] = field(default_factory=list)
     settled: list[str] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
@@ -223,10 +217,6 @@ class Audit:
         verdict.files = {
             (path, how) for path, how in found if not path.startswith(ours) and path not in compared | heads
         }
-        verdict.of_modules = asked.of_modules
-        variables = (self._environment.get(name, "") for name in SEARCHED)
-        verdict.tree = {*seen["tree"], *(entry for variable in variables for entry in variable.split(os.pathsep))}
-        verdict.tree -= of_jobs | self._text.own
         return verdict
 
 

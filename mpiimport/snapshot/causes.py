@@ -30,7 +30,7 @@ from .hazards import (
     is_look_at_stream,
     library_name,
 )
-from .witness import BEFORE, FORK, MARK, OWN, SITE
+from .witness import BEFORE, FORK, MARK, OWN
 
 # What threads that end in a fork give back, which the writer looks at once more; and the fork itself.
 OF_ANY_FORK = {MEMORY, CHILD}
@@ -75,7 +75,6 @@ class Causes:
     links: set[str] = field(default_factory=set)
     measured: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
-    of_modules: set[str] = field(default_factory=set)
     variables: set[str] = field(default_factory=set)
     starting: set[str] = field(default_factory=set)
     where: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -160,7 +159,6 @@ class _Reading:
             self._threads.pop(call.thread, None)
         if call.path:
             _note_file(self.found, call)
-            self.found.of_modules.update([call.path] if owner not in ("", SITE) else [])
         if call.name == "rt_sigaction" and call.arguments[1] and owner:
             self.found.signals.add(call.arguments[0])
         hazard = hazard_of(call)

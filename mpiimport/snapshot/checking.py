@@ -13,6 +13,12 @@ def digest_of() -> Callable[[bytes], int]:
     return digest
 
 
+def tables_of(image: Path) -> Tables:
+    """Return the tables of an image. Raises OSError and Damaged."""
+    with open_image(image) as stream:
+        return Tables(stream, digest_of())
+
+
 def check(image: Path) -> int:
     """Return how many bytes of the body were looked at. Raises Damaged, or OSError where the file cannot be read."""
     digest = digest_of()

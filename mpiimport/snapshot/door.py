@@ -3,17 +3,19 @@
 import os
 import shutil
 import subprocess
+from pathlib import Path
 from typing import NamedTuple
 
-from mpiimport.runtime.startup.warm_image import ASKED
+from mpiimport.runtime.startup.preparing import ASKED
 
-from .fitting import DOOR, SECONDS
 from .interpreter import split
 from .memory_map import Refused
 
+DOOR = Path(__file__).resolve().parents[3] / "bin" / "python-mpi"
+SECONDS = 60
 # As it looks for them along PATH: hooks/cmd/python-mpi.
 USUAL, PYTHONS = "-", ("python", "python3")
-# The only option with which it starts a program from an image: that was made with it.
+# The only option with which it starts a program from a snapshot: that was made with it.
 UNBUFFERED = "-u"
 
 
@@ -26,7 +28,7 @@ def command_of(name: str, words: list[str]) -> tuple[list[str], list[str]]:
     python, looked_at = _python(PYTHONS if name == USUAL else (name,))
     (_, *options), program = split([python, *words])
     if options not in ([], [UNBUFFERED]):
-        raise Refused(f"{DOOR.name} starts no image of a python with options but {UNBUFFERED}: {' '.join(options)}")
+        raise Refused(f"{DOOR.name} starts no snapshot of a python with options but {UNBUFFERED}: {' '.join(options)}")
     return [python, *options, *program], looked_at
 
 

@@ -8,7 +8,7 @@ from typing import BinaryIO, NamedTuple
 
 from mpiimport.runtime.regular_file import open_regular
 
-MAGIC, VERSION = 0x6D7261772D69706D, 7
+MAGIC, VERSION = 0x6D7261772D69706D, 8
 PAGE, BLOCK = 4096, 1 << 20
 ABSENT = (1 << 64) - 1
 # The value of a variable that may have any, and the device of a file of a container's own tree.
@@ -18,12 +18,10 @@ OF_BOUND = (1 << 64) - 3
 # bytes of a file, of no more than so many.
 STAMP, LINK, IS_DIRECTORY, CONTENT = range(4)
 LARGEST_CONTENT = 1 << 16
-# What vouches for a path: a session, and the image file that has it. One or both.
-BY_SESSION, BY_IMAGE = 1, 2
 ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED = range(6)
-SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "names", "text")
+SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "text")
 # Numbers of one entry in each section; a text is bytes.
-WIDTHS = {"files": 8, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "words": 1, "blocks": 1, "names": 1}
+WIDTHS = {"files": 8, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "words": 1, "blocks": 1}
 THREAD, MEMORY, MACHINE = 12, 7, 8
 # Of what is said of the machine: the number of processors, and which of them are of one core.
 PROCESSORS, CORES = 3, 4
@@ -33,8 +31,8 @@ CHECKSUM_AT = 24
 
 
 class Region(NamedTuple):
-    """One mapping: ``kind`` as above; ``file``: a number in the section of files, of an anonymous one a number in that
-    of names and 1 more, or 0; ``offset``: one in that file."""
+    """One mapping: ``kind`` as above; of a mapped one ``file`` is a number in the section of files, and ``offset`` one
+    in that file."""
 
     start: int
     size: int

@@ -16,12 +16,10 @@ if __name__ == "__main__":
 
 from mpiimport.runtime.program import Program
 from mpiimport.runtime.startup.other_start import NAMES, name_in_library
-from mpiimport.runtime.store.nearest import FACTS
-from mpiimport.runtime.store.place import HEAD, HEAD_DIRECTORY, IMAGE, REACH
 from mpiimport.runtime.store.store import PROGRAM
 from mpiimport.snapshot.describing import described
 from mpiimport.snapshot.door import command_of, key_of, program_of
-from mpiimport.snapshot.library import NEW, Entry, make_room
+from mpiimport.snapshot.library import FACTS, HEAD, HEAD_DIRECTORY, IMAGE, NEW, REACH, Entry, make_room
 from mpiimport.snapshot.maker import make
 from mpiimport.snapshot.memory_map import Refused
 

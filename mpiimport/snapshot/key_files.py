@@ -8,8 +8,8 @@ from pathlib import Path
 from .causes import Causes
 from .image_format import IS_DIRECTORY, LINK, STAMP
 
-# Path, what of it must be as it was, and whether it is of the tree, for which a session may vouch.
-File = tuple[bytes, int, bool]
+# Path, and what of it must be as it was.
+File = tuple[bytes, int]
 CACHE = "/__pycache__/"
 
 
@@ -51,19 +51,9 @@ def stamp(path: str, how: int = STAMP) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def packed(files: Iterable[tuple[str, int]], tree: Iterable[str], of_modules: set[str]) -> list[File]:
-    """Return the files for the image's writer.
-
-    A session vouches for what lies below and above the directories ``tree``, and for what no module has asked for.
-    """
-    roots = tuple(os.path.join(directory, "") for directory in tree if directory.strip("/"))
-
-    def is_vouched(path: str) -> bool:
-        return (
-            path not in of_modules or f"{path}/".startswith(roots) or any(each.startswith(f"{path}/") for each in roots)
-        )
-
-    return sorted((os.fsencode(path), how, is_vouched(path)) for path, how in files)
+def packed(files: Iterable[tuple[str, int]]) -> list[File]:
+    """Return the files for the image's writer."""
+    return sorted((os.fsencode(path), how) for path, how in files)
 
 
 def _source(cached: str) -> str:

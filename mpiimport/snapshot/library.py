@@ -22,15 +22,13 @@ from pathlib import Path
 
 from mpiimport.runtime.options import SNAPSHOTS, user_cache
 from mpiimport.runtime.store.kept_store import size_of
-from mpiimport.runtime.store.place import HEAD, HEAD_DIRECTORY, IMAGE, REACH
 from mpiimport.runtime.whole_file import replace_text
 
-from .checking import digest_of
-from .fitting import tables_of
+from .checking import digest_of, tables_of
 from .image_format import CORES
 from .memory_map import Refused
 
-SINCE = "since"
+IMAGE, SINCE, FACTS, REACH, HEAD, HEAD_DIRECTORY = "image", "since", "facts", "reach", "head", "head_directory"
 LOCK, NEW = "lock", "new-"
 DIGITS = 16
 # Bytes that a library may have: what was used longest ago goes first.
@@ -139,7 +137,7 @@ class Entry:
         size = self.size()
         for image in self.images:
             shutil.rmtree(image.parent, ignore_errors=True)
-        for name in (HEAD, HEAD_DIRECTORY, REACH):
+        for name in (FACTS, HEAD, HEAD_DIRECTORY, REACH):
             (self.path / name).unlink(missing_ok=True)
         return size
 

@@ -11,9 +11,7 @@ from pathlib import Path
 
 from mpiimport.runtime.coerced_locale import forget_coerced_locale
 from mpiimport.runtime.file_systems import wait_for_rest
-from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.program import Program
-from mpiimport.runtime.store.kept_key import settings_of
 
 from . import registry
 from .audit import Audit, Verdict
@@ -67,15 +65,12 @@ class Made:
 @dataclass(frozen=True)
 class Request:
     """``words``: the interpreter and its options; ``program``: what it runs; ``without``: remedies that a test leaves
-    out; ``place``: that of the kept store which gets the snapshot; ``files``: further paths that are to be as they are;
-    ``kept``: the key of the program's kept store, if there is one; ``key``: by which the door knows the program."""
+    out; ``files``: further paths that are to be as they are; ``key``: by which python-mpi knows the program."""
 
     words: list[str]
     program: Program
     without: tuple[str, ...]
-    place: Path | None
     files: tuple[str, ...]
-    kept: str
     key: str
 
 
@@ -83,9 +78,7 @@ def make(
     image: Path,
     command: list[str],
     without: tuple[str, ...] = (),
-    place: Path | None = None,
     files: Iterable[str] = (),
-    kept: str = "",
     key: str = "",
 ) -> Made:
     """Look at what the begin of a program does, and write the snapshots of it and what a fresh start executes.
@@ -102,27 +95,25 @@ def make(
     refuse_unknown_filters()
     forget_coerced_locale(os.environ)
     words, rest = split(command)
-    asked = Request(words, Program.parse(rest), without, place, tuple(files), kept, key)
+    asked = Request(words, Program.parse(rest), without, tuple(files), key)
     _check_search_path()
-    # What a killed maker leaves goes with the store that it was to fill.
-    works_in = str(image.parent) if place else temporary_place()
-    with _ending_in_order(), temporary_directory(works_in) as directory:
+    with _ending_in_order(), temporary_directory(temporary_place()) as directory:
         text = ProgramText.read(words, rest, directory)
         refuse_constructors(words, directory, os.environ)
         full, base = verdicts(Audit(words, directory, dict(os.environ), text), text)
-        beside = base_of(image, place is not None)
+        beside = base_of(image)
         beside.unlink(missing_ok=True)
         made = Made(_made(image, asked, full, text, directory), None)
         if base is not None:
             made = Made(made.full, _made(beside, asked, base, text, directory, is_base=True))
-    if place is None and not key:
+    if not key:
         _write_plain(image, words)
     return made
 
 
-def base_of(image: Path, is_kept: bool) -> Path:
-    """Return where the base lies of a snapshot: see warm/start.c."""
-    return image.with_name(BASE) if is_kept else image.with_name(f"{image.name}.{BASE}")
+def base_of(image: Path) -> Path:
+    """Return where the base lies of a snapshot: see warm/image.c."""
+    return image.with_name(f"{image.name}.{BASE}")
 
 
 def verdicts(audit: Audit, text: ProgramText) -> tuple[Verdict, Verdict | None]:
@@ -215,7 +206,7 @@ def _write(image: Path, asked: Request, verdict: Verdict, entries: list[str], di
         words=[os.fsencode(word) for word in asked.words],
         variables=key_variables(verdict),
         free=[os.fsencode(pattern) for pattern in registry.FREE] if verdict.whole else [],
-        files=packed(verdict.files, verdict.tree, verdict.of_modules),
+        files=packed(verdict.files),
         generators=verdict.generators,
         settled=verdict.settled,
         freeze=str(HERE / "freeze.so"),
@@ -233,9 +224,6 @@ def _write(image: Path, asked: Request, verdict: Verdict, entries: list[str], di
         signals=sorted(verdict.signals),
         said=str(said),
         key=asked.key.encode(),
-        place=str(asked.place) if asked.place else "",
-        kept=(asked.kept, settings_of(from_environment())) if asked.kept else (),
-        links=f"{BASE}-names/names" if is_base else "names",
     )
     file.write_bytes(plan.packed())
     command = [*asked.words, str(HERE / "making.py"), str(file)]

@@ -36,7 +36,6 @@ class Own:
             plan,
             remedies,
             reporting,
-            store_behind,
             undone,
         )
 
@@ -44,7 +43,7 @@ class Own:
         self.end = ending.End()
         atexit.register(self.end.look_at_all)
         self.begin, self.beginning, self.messages, self.remedies = begin, beginning, messages, remedies
-        self.collecting, self.ending, self.store_behind = collecting, ending, store_behind
+        self.collecting, self.ending = collecting, ending
         self.fork_handlers, self.plan, self.undone = fork_handlers, plan, undone
         self.load_extension, self.take_plan = loading.load_extension, loading.take_plan
         new = set(sys.modules) - before
@@ -75,7 +74,7 @@ class Making:
         sys.modules["__main__"] = own.beginning.new_main()
         self._begin.prepare()
         lines = line_buffering()
-        if sys.version_info >= (3, 14) and (self.plan.has_callbacks or self.plan.kept):
+        if sys.version_info >= (3, 14) and self.plan.has_callbacks:
             keep_from_files(self.freeze)
         reason: str = self._begin.run() or call_before()
         own.reporting.end_imports(self.plan.is_base)
@@ -83,8 +82,6 @@ class Making:
         reason = reason or own.undone.why_not(self.plan.has_threads)
         if reason:
             return reason
-        if self.plan.kept:
-            own.store_behind.StoreBehind(*self.plan.kept).wait()
         start.lines = {name: chosen for name, chosen in line_buffering().items() if chosen != lines.get(name)}
         start.fork_handlers = own.fork_handlers.ForkHandlers()
         start.fork_handlers.leave_out()

@@ -161,7 +161,6 @@ def observe() -> None:
         "sources": {name: source_of(name) for name in there},
         "looked_for": sorted(witness.looked_for),
         "has_handlers": witness.has_handlers,
-        "tree": [*sys.path, sys.prefix, sys.base_prefix, sys.exec_prefix],
     }
     with open(plan["output"], "wb") as stream:
         marshal.dump(found, stream)

@@ -15,9 +15,8 @@ class Plan:
     processors are of one core; ``absent``: paths that no start may have; ``entries``: where the program may not lie;
     ``relative``: what was in the directories that entries of the search path are by the current one;
     ``arguments``: those of the program, where imports go by them, or None;
-    ``signals``: of which imports have said what is done; ``said``: a file for what came of it; ``key``: by which the
-    door knows the program; ``place``: the directory of the kept stores for one of which it is made, or nothing;
-    ``kept``: what StoreBehind takes, or nothing; ``links``: below what the image's libraries have names in that store.
+    ``signals``: of which imports have said what is done; ``said``: a file for what came of it; ``key``: by which
+    python-mpi knows the program, empty for an image that is no library's.
     """
 
     begin: "tuple[Any, ...]"
@@ -26,7 +25,7 @@ class Plan:
     words: "list[bytes]"
     variables: "dict[bytes, bytes | None]"
     free: "list[bytes]"
-    files: "list[tuple[bytes, int, bool]]"
+    files: "list[tuple[bytes, int]]"
     generators: "list[tuple[str, str]]"
     settled: "list[str]"
     freeze: str
@@ -44,9 +43,6 @@ class Plan:
     signals: "list[int]"
     said: str
     key: bytes
-    place: str
-    kept: "tuple[Any, ...]"
-    links: str
 
     def __init__(self, **fields: "Any") -> None:
         self.__dict__.update(fields)

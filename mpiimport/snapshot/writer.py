@@ -15,8 +15,6 @@ from .image_format import (
     ABSENT,
     ANONYMOUS,
     BLOCK,
-    BY_IMAGE,
-    BY_SESSION,
     CHECKSUM_AT,
     CONTENT,
     FREE,
@@ -43,8 +41,6 @@ from .memory_map import Mapping, Refused, mappings, memory_of, own_pages, wiped_
 # Pages between two runs that are written along rather than mapped by another call.
 GAP = 16
 RED_ZONE = 128
-# Where a kept store has further names of its image, and how many of them: see warm/kept.h.
-NAMES, MOST_NAMES = b"names", 64
 NOTHING = bytes(PAGE)
 # The settings of a node, and mpiimport, which may be installed on each.
 OF_EACH_NODE = (b"/etc/", os.fsencode(os.path.join(PREFIX, "")))
@@ -53,10 +49,9 @@ OF_EACH_NODE = (b"/etc/", os.fsencode(os.path.join(PREFIX, "")))
 class Writer:
     """``pid``: the stopped process; ``place``: address and size of what it noted; ``digest``: of bytes, a number.
 
-    ``key``: by which python-mpi knows the program, for a library; ``make_room``: called with the bytes of an image for
-    a kept store, where libraries have names below ``links``. Both are sealed, as files of stores are. That of a store
-    is whole, and so is one in a library for containers of an image file: it maps no other file, so all pages of
-    libraries are in it, touched or not.
+    ``key``: by which python-mpi knows the program, for a library: a snapshot there is sealed, as files of stores are.
+    One for containers of an image file is whole: it maps no other file, so all pages of shared libraries are in it,
+    touched or not.
     """
 
     def __init__(
@@ -65,24 +60,17 @@ class Writer:
         place: tuple[int, int],
         digest: "Callable[[bytes], int]",
         key: bytes = b"",
-        make_room: "Callable[[int], None] | None" = None,
-        links: bytes = NAMES,
     ) -> None:
         self._pid = pid
         self._digest = digest
-        self._make_room = make_room
-        self._links = links
         self._memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
         self._image = Image()
         self._files: dict[tuple[bytes, int], int] = {}
-        self._names: dict[bytes, int] = {}
         self._image.key = self._image.add_text(key)
-        # The key has the container's image, and so has the name of a kept one. Each container may mount that anew.
-        knows_tree = (key or make_room is not None) and image_on()
-        self._tree = mount_of(own_root()) if knows_tree else None
-        self._is_of_file = bool(key) and image_on() == IMAGE_FILE
+        # The key has the container's image. Each container may mount that anew.
+        self._tree = mount_of(own_root()) if key and image_on() else None
         # Each container of an image file would read and unpack the libraries in it once more.
-        self._is_whole = make_room is not None or self._is_of_file
+        self._is_whole = bool(key) and image_on() == IMAGE_FILE
         self._is_for_all_nodes = bool(key)
         self._mounts = Mounts()
         self._take_notes(*place)
@@ -111,7 +99,7 @@ class Writer:
         """Write the image, and return its size and that of its body, in bytes.
 
         ``words``: the interpreter and its options; ``variables``: name -> value, None where not set; ``files``: what
-        must be as it is, beside what is mapped: path, how, and whether a session may vouch for it. Raises Refused.
+        must be as it is, beside what is mapped: path, and how. Raises Refused.
         """
         image = self._image
         wiped = wiped_in_fork(self._pid)
@@ -128,7 +116,7 @@ class Writer:
             elif mapping.kind == MAPPED:
                 file = self._file(mapping)
                 if self._is_whole:
-                    region = Region(*mapping[:3], ANONYMOUS, self._name(mapping), 0)
+                    region = Region(*mapping[:3], ANONYMOUS, 0, 0)
                 else:
                     region = Region(*mapping[:4], file, mapping.offset)
             image.tables["regions"].append(region)
@@ -150,24 +138,15 @@ class Writer:
             raise Refused(f"a mapped file was replaced: {os.fsdecode(mapping.path)}")
         return number
 
-    def _name(self, mapping: Mapping) -> int:
-        """Return the number of a library's name, and 1 more, by which its pages are mapped; 0 for what has none."""
-        rows, base = self._image.tables["names"], os.path.basename(mapping.path)
-        if mapping.path not in self._names and base.startswith(b"lib") and b".so" in base and len(rows) < MOST_NAMES:
-            rows.append((self._image.add_text(b"%s/%x/%s" % (self._links, mapping.start, base)),))
-            self._names[mapping.path] = len(rows)
-        return self._names.get(mapping.path, 0)
-
-    def _stamp(self, path: bytes, how: int = STAMP, vouched: bool = True) -> int:
+    def _stamp(self, path: bytes, how: int = STAMP) -> int:
         if (path, how) not in self._files:
             rows = self._image.tables["files"]
             self._files[path, how] = len(rows)
-            by = BY_SESSION * vouched | BY_IMAGE * self._is_in_image(path)
-            content = self._content_of(path) if how == STAMP and not by & BY_IMAGE else None
+            vouched = int(self._is_in_image(path))
+            content = self._content_of(path) if how == STAMP and not vouched else None
             if content is not None:
-                rows.append(
-                    (self._image.add_text(path), OF_BOUND, 0, len(content), self._digest(content), 0, CONTENT, by)
-                )
+                known = OF_BOUND, 0, len(content), self._digest(content), 0, CONTENT, vouched
+                rows.append((self._image.add_text(path), *known))
                 return self._files[path, how]
             try:
                 status = os.stat(path) if how == STAMP else os.lstat(path)
@@ -177,7 +156,7 @@ class Writer:
                     stamp = (device, status.st_ino, status.st_mode, status.st_uid, status.st_gid)
             except OSError:
                 stamp = (0, ABSENT, 0, 0, 0)
-            rows.append((self._image.add_text(path), *stamp, how, by))
+            rows.append((self._image.add_text(path), *stamp, how, vouched))
         return self._files[path, how]
 
     def _device_of(self, path: bytes, device: int) -> int:
@@ -206,7 +185,7 @@ class Writer:
         place = os.path.realpath(os.fsdecode(path))
         while not os.path.lexists(place):
             place = os.path.dirname(place)
-        return self._is_of_file and (
+        return self._is_whole and (
             mount_of(place) == self._tree or self._mounts.has_in_bound(place, os.lstat(place).st_dev)
         )
 
@@ -241,15 +220,13 @@ class Writer:
             return True
 
     def _seal(self, file: int) -> bool:
-        """Seal a new file, if it is to show that nobody has written to it since; tell whether it is. Raises OSError."""
-        if not self._is_for_all_nodes and self._make_room is None:
+        """Seal a new file, if it is to show that nobody has written to it since; tell whether it is."""
+        if not self._is_for_all_nodes:
             return False
         try:
             seal(file)
         except OSError:
-            # Libraries may lie where nanoseconds are not kept.
-            if self._make_room is not None:
-                raise
+            # Nanoseconds are not kept everywhere.
             return False
         return True
 
@@ -263,8 +240,6 @@ class Writer:
         for number, (start, size) in enumerate(runs):
             image.tables["runs"][number] = Run(start, size, at)
             at += size
-        if self._make_room is not None:
-            self._make_room(body_at + body)
         new = f"{path}.{os.getpid()}.new"
         file = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:

@@ -1,13 +1,11 @@
 """Has the memory of a stopped process written. This process ends behind it, so anything may be imported."""
 
-import functools
 import os
 import signal
 from typing import Any
 
 from .memory_map import Refused
 from .plan import Plan
-from .room import make_room
 from .writer import Writer
 
 
@@ -17,10 +15,9 @@ def write(pid: int, plan: Plan, freeze: Any) -> str:
     try:
         if not os.WIFSTOPPED(status):
             raise Refused("the process of which the snapshot is to be ended early")
-        room = functools.partial(make_room, plan.place) if plan.place else None
         notes = freeze.place()
         place = int.from_bytes(notes[:8], "little"), int.from_bytes(notes[8:], "little")
-        writer = Writer(pid, place, freeze.digest, plan.key, room, plan.links.encode())
+        writer = Writer(pid, place, freeze.digest, plan.key)
         writer.free(plan.free)
         size, body = writer.write(plan.image, plan.words, plan.variables, plan.files)
     except Refused as exc:

@@ -33,7 +33,6 @@ SAMPLES: dict[str, tuple[str, str, object]] = {
     "direct": ("service", "direct: [torch, 'libopenblas*']", ("torch", "libopenblas*")),
     "keep": ("service", "keep: auto", "auto"),
     "keep_on": ("service", "keep_on: [panfs, fuse.dfuse]", ("panfs", "fuse.dfuse")),
-    "warm": ("service", "warm: true", True),
     "snapshot": ("service", "snapshot: false", False),
     "snapshot_hash_seeds": ("service", "snapshot_hash_seeds: fresh", "fresh"),
     "breadth": ("service", "breadth: package", "package"),

@@ -18,7 +18,6 @@ from mpiimport.runtime.root.elf import shared_object_at
 from mpiimport.runtime.root.ldcache import cached_libraries
 from mpiimport.runtime.root.learned_manifest import Learned
 from mpiimport.runtime.root.reading import read_bytecode, read_code, read_file, read_into
-from mpiimport.runtime.store.images_beside import is_beside, witnesses_in
 from mpiimport.runtime.store.late_records import LateRecords
 from mpiimport.runtime.store.locked_file import LockedFile
 from mpiimport.runtime.store.place import WANTED, Place
@@ -217,16 +216,6 @@ def a_locked_file(path: Path) -> object:
         return "locked"
 
 
-def what_is_beside_an_image(path: Path) -> object:
-    path.rename(path.with_name("beside"))
-    return is_beside(str(path.parent), "") or None
-
-
-def what_an_image_rests_on(path: Path) -> object:
-    path.rename(path.with_name("witnesses"))
-    return None if not witnesses_in(str(path.parent)).seen else "some"
-
-
 def what_an_image_replaces(path: Path) -> object:
     return is_image(path) or None
 
@@ -247,8 +236,6 @@ OPENS = [
     a_late_record,
     what_is_wanted,
     a_locked_file,
-    what_is_beside_an_image,
-    what_an_image_rests_on,
     what_an_image_replaces,
 ]
 

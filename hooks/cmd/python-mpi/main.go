@@ -1,5 +1,5 @@
 // Command python-mpi is python through mpiimport's start script: `python-mpi app.py` on the host, by any rank or task. Where
-// a warm image is wanted and kept, it leads to that.
+// a snapshot of the program was prepared, it leads to that.
 package main
 
 import (
@@ -132,38 +132,37 @@ func commandOnPath(python string, options, words, env []string) (string, []strin
 // withoutSnapshot returns only where the program does not start from a snapshot, or is to have one made: then with the words and the
 // environment of a start by Python. fresh: the starter has come back.
 func withoutSnapshot(installed, python string, fresh bool, options, words, env []string) ([]string, []string) {
-	rest, told := warmstart.Options(words, env)
-	wanted, makes, key := warmstart.Wanted(rest, told), warmstart.Makes(told), ""
-	var prepared *warmstart.Prepared
-	var early error
+	rest, handed := warmstart.Options(words, env)
+	if warmstart.Makes(handed) {
+		key, _, _ := warmstart.Key(installed, python, options, rest, handed)
+		return rest, environ.Set(environ.Set(handed, ourvars.Asked, key), ourvars.Python, python)
+	}
 	if !fresh {
-		prepared, early = warmstart.FindPrepared(installed, python, options, rest, told)
+		prepared, early := warmstart.FindPrepared(installed, python, options, rest, handed)
+		if prepared == nil {
+			if rankenv.SpeaksForJob(env) {
+				sayNone(early, installed, python, options, rest, handed)
+			}
+			return words, env
+		}
+		startPrepared(prepared.Command(installed, python, options, rest, handed), handed)
 	}
-	if prepared != nil || wanted || makes || fresh {
-		words, env = rest, told
-	}
-	switch {
-	case makes:
-		key, _, _ = warmstart.Key(installed, python, options, words, env)
-	case fresh:
-	case prepared != nil:
-		startPrepared(prepared.Command(installed, python, options, words, env), env)
-	case wanted:
-		key = startWarm(installed, python, options, words, env)
-	case early != nil && rankenv.SpeaksForJob(env):
+	// Other ranks may have started from it, and wait for nobody.
+	return rest, environ.Set(handed, ourvars.Python, python)
+}
+
+// sayNone says why no snapshot is used yet, or, where people want to know, that none is there.
+func sayNone(early error, installed, python string, options, words, env []string) {
+	if early != nil {
 		fmt.Fprintf(os.Stderr, "mpiimport: the snapshot is not used: %v\n", early)
-	case ourvars.IsOn(told, ourvars.Verbose) && rankenv.SpeaksForJob(env) && warmstart.IsLookedFor(installed, options, rest, told):
-		fmt.Fprintln(os.Stderr, "mpiimport: nothing is prepared for this program, as it is started now; mpiimport snapshot list shows what is")
+		return
 	}
-	isAsked := wanted && warmstart.Fits(options) || makes
-	if isAsked {
-		env = environ.Set(env, ourvars.Asked, key)
+	if !ourvars.IsOn(env, ourvars.Verbose) {
+		return
 	}
-	if isAsked || prepared != nil || fresh {
-		// Other ranks may have started from one, and wait for nobody.
-		env = environ.Set(env, ourvars.Python, python)
+	if why := warmstart.WhyNone(installed, python, options, words, env); why != "" {
+		fmt.Fprintf(os.Stderr, "mpiimport: no snapshot is used: %s; mpiimport snapshot list shows what is prepared\n", why)
 	}
-	return words, env
 }
 
 // startPrepared returns only where the starter cannot be executed.
@@ -174,22 +173,8 @@ func startPrepared(command, env []string) {
 	}
 }
 
-// startWarm returns only where the program cannot start from an image, and says why once for the job; it returns by which name
-// the program is known.
-func startWarm(installed, python string, options, words, env []string) string {
-	key, command, err := warmstart.Command(installed, python, options, words, env)
-	if err == nil {
-		jobnotes.LeadToSnapshot(env)
-		err = entry.Execute(command, env)
-	}
-	if !errors.Is(err, warmstart.ErrNoneYet) && rankenv.SpeaksForJob(env) {
-		fmt.Fprintf(os.Stderr, "mpiimport: no warm image is used: %v (MPIIMPORT_WARM)\n", err)
-	}
-	return key
-}
-
-// tellKey answers whoever makes an image by which name this program looks for it, by which its base is found for scripts that begin
-// alike, and what the first is made of. For a module the second line is empty.
+// tellKey tells the maker of a snapshot its key, the name by which scripts that begin alike find its base, and what the key is made
+// of. For a module the second line is empty.
 func tellKey(python string, program []string) {
 	installed, err := prefix.Of()
 	options, words := pythonsOptions(program)

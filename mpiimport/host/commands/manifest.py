@@ -10,8 +10,6 @@ from pathlib import Path
 from mpiimport.runtime.root.learned_manifest import SUFFIX, Learned, Malformed, user_directory
 
 from ..complaint import Complaint
-from .manifest_warm import show_warm
-from .session import kept_place
 
 SECONDS_A_DAY = 86400
 SECONDS_AN_HOUR = 3600
@@ -28,17 +26,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _add_show(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = kinds.add_parser("show", help="list the manifests, or the content of some")
     parser.add_argument("which", nargs="*", metavar="MANIFEST", help="a file, a script, or the name of a -m module")
-    parser.add_argument("--warm", action="store_true", help="instead, what the warm images of this node were made for")
     _add_directory(parser)
-    parser.set_defaults(run=lambda given, _: _show(given))
-
-
-def _show(given: argparse.Namespace) -> int:
-    if not given.warm:
-        return show(given.directory, given.which)
-    if given.which:
-        raise Complaint("--warm shows all warm images of this node; take the names away")
-    return show_warm(kept_place())
+    parser.set_defaults(run=lambda given, _: show(given.directory, given.which))
 
 
 def _add_diff(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -9,13 +9,12 @@ from pathlib import Path
 from mpiimport.runtime.file_systems import wait_for_rest
 from mpiimport.runtime.listing import stamp_of
 from mpiimport.runtime.options import OptionError, Options, from_environment
-from mpiimport.runtime.regular_file import read_regular
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.image_places import IMAGES, places_of_images
 from mpiimport.runtime.store.kept_store import last_use, size_of, uses
 from mpiimport.runtime.store.lock import LOCK
 from mpiimport.runtime.store.no_place import why_no_place
-from mpiimport.runtime.store.place import IMAGE, REACH, REFUSED, Place
+from mpiimport.runtime.store.place import Place
 from mpiimport.runtime.store.place_names import batch_job
 from mpiimport.runtime.store.place_removal import NotOurs, remove_place
 from mpiimport.runtime.store.store import PROGRAM
@@ -31,8 +30,7 @@ LOCKS = Path("/proc/locks")
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     kinds = commands.add_parser("session").add_subparsers(required=True, metavar="ACTION")
     parser = kinds.add_parser("start", help="fill the store of the program that the command behind -- starts")
-    parser.add_argument("--warm", action="store_true", help="make a warm image of the program, too (MPIIMPORT_WARM)")
-    parser.set_defaults(run=lambda given, command: start(command, given.warm), takes_command=True)
+    parser.set_defaults(run=lambda given, command: start(command), takes_command=True)
     parser = kinds.add_parser("run", help="run the command behind --, whose processes keep stores until it ends")
     # `mpiimport run --session` says it.
     parser.add_argument("--ignoring", type=int, nargs="*", default=[], help=argparse.SUPPRESS)
@@ -54,22 +52,17 @@ def _run(given: argparse.Namespace, command: list[str]) -> int:
     return session_run.run(command, _options().store_places(), given.ignoring)
 
 
-def start(words: list[str], warm: bool = False) -> int:
-    """Start a command so that its program has its store filled, and is not run. Raises Complaint.
-
-    ``warm``: its image is made, too.
-    """
+def start(words: list[str]) -> int:
+    """Start a command so that its program has its store filled, and is not run. Raises Complaint."""
     environment = with_door(words, asking_to_fill("no store would be filled"))
     place = kept_place()
     if place is not None:
         _forget_changed(place)
-    if warm:
-        environment["MPIIMPORT_WARM"] = "1"
     return _fill(Command(words, environment, str(Path.cwd())))
 
 
 def asking_to_fill(else_: str) -> dict[str, str]:
-    """Return the environment in which programs fill a store, or make an image, and are not run.
+    """Return the environment in which programs fill a store, or have a snapshot made, and are not run.
 
     ``else_``: what would come of it if mpiimport is switched off. Raises Complaint then.
     """
@@ -145,8 +138,6 @@ def status() -> int:
     found = {str(one.store): one for one in session_look.look_from_anywhere(place)}
     for store in stores:
         print(f"  {_described(Path(store), found.get(store))}")
-        for line in _text(Path(store) / REACH).splitlines():
-            print(f"    {printable(line)}")
     for image in images:
         # What stands in there containers have written.
         print(f"  containers of the image {Path(image).name}: {in_words(size_of(image))}")
@@ -156,14 +147,6 @@ def status() -> int:
 def printable(text: str) -> str:
     """Return a text in which letters that no terminal shows are written as Python writes them."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
-
-
-def _text(file: Path) -> str:
-    """Return what a file holds, if it is there."""
-    try:
-        return os.fsdecode(read_regular(str(file)))
-    except OSError:
-        return ""
 
 
 def _described(store: Path, found: session_look.Found | None) -> str:
@@ -176,13 +159,9 @@ def _described(store: Path, found: session_look.Found | None) -> str:
     except OSError as exc:
         # Removed meanwhile, or by hand.
         return f"{store}: {exc.strerror}"
-    reason = _text(store / REFUSED)
-    if reason:
-        return f"{program}: no warm image: {ascii(reason)[1:-1]}; tried {_ago(filled)}"
-    kind = "warm image, " if (store / IMAGE).exists() else ""
     came = f"{count} processes so far, the last {_ago(used)}, {len(users(store))} now" if count else "no process so far"
     doubt = f"; {found.stale or f'not looked at: {found.unseen}'}" if found and (found.stale or found.unseen) else ""
-    return f"{program}: {kind}{in_words(size_of(str(store)))}, filled {_ago(filled)}, {came}{doubt}"
+    return f"{program}: {in_words(size_of(str(store)))}, filled {_ago(filled)}, {came}{doubt}"
 
 
 def stop() -> int:

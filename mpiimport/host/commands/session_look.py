@@ -14,14 +14,12 @@ from pathlib import Path
 from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.listing import stamp_of
 from mpiimport.runtime.regular_file import read_regular
-from mpiimport.runtime.store.images_beside import OF_BASE, witnesses_in
 from mpiimport.runtime.store.index import Index, generation
 from mpiimport.runtime.store.launch_look import LOOKED_BY_LAUNCH, in_one_text
 from mpiimport.runtime.store.origin import is_seen_from_here
-from mpiimport.runtime.store.place import BASE, IMAGE, REFUSED, Place
+from mpiimport.runtime.store.place import Place
 from mpiimport.runtime.store.store import PROGRAM
-from mpiimport.runtime.store.witnesses import WITNESSES, Witnesses
-from mpiimport.snapshot.image_format import CHECKSUM_AT, HEADER, open_image
+from mpiimport.runtime.store.witnesses import WITNESSES, Witnesses, of_another_image
 
 from ..complaint import Complaint
 from .becoming import become
@@ -37,7 +35,7 @@ NO_COMMAND = "no session start has filled it on this node"
 
 @dataclass(frozen=True)
 class Look:
-    """What came of the look at one store, or one snapshot of it. ``changed``: the paths that are not as they were."""
+    """What came of the look at one store. ``changed``: the paths that are not as they were."""
 
     store: Path
     generation: str
@@ -60,7 +58,7 @@ def look_from_anywhere(place: Place) -> list[Found]:
     found = [Found(store, stale.get(store, "")) for store in dict.fromkeys(one.store for one in here)]
     by_command: dict[str, list[Path]] = {}
     for store in map(Path, place.stores()):
-        if store not in {one.store for one in here} and not (store / REFUSED).exists():
+        if store not in {one.store for one in here}:
             by_command.setdefault(command_of(store), []).append(store)
     for command, stores in by_command.items():
         answers = Command.read(command).look(stores) if command else dict.fromkeys(stores)
@@ -79,22 +77,17 @@ def look(place: Place) -> list[Look]:
     paths = list({path for _, _, witnesses in stores for path in witnesses.seen})
     with ThreadPoolExecutor(THREADS) as threads:
         present = dict(zip(paths, threads.map(stamp_of, paths), strict=True))
-    return [
-        Look(
-            store,
-            name,
-            [*(path for path, stamp in known.seen.items() if present[path] != stamp), *known.changed_otherwise()],
-        )
-        for store, name, known in stores
-    ]
+    found = []
+    for store, name, known in stores:
+        changed = [path for path, stamp in known.seen.items() if present[path] != stamp]
+        found.append(Look(store, name, [*changed, *of_another_image(known.of_image)]))
+    return found
 
 
 def _read(store: Path) -> list[tuple[str, Witnesses]]:
-    """Return a store's generation and witnesses, of a snapshot those of its base, too: what can be looked at here."""
+    """Return a store's generation and witnesses; nothing where it cannot be looked at here."""
     if not is_seen_from_here(str(store)):
         return []
-    if (store / IMAGE).exists():
-        return [*_read_image(store, IMAGE, WITNESSES), *_read_image(store, BASE, OF_BASE)]
     try:
         packed = read_regular(str(store / "index"))
         witnesses = Witnesses.unpack(read_regular(str(store / WITNESSES)), Index.unpack(packed).witnesses)
@@ -102,17 +95,6 @@ def _read(store: Path) -> list[tuple[str, Witnesses]]:
         # Removed meanwhile, damaged, or written by a Python whose digests are others.
         return []
     return [(generation(packed), witnesses)]
-
-
-def _read_image(store: Path, name: str, of: str) -> list[tuple[str, Witnesses]]:
-    """Return the same of a snapshot: its generation is the checksum of its tables, as warm/key.c compares it."""
-    try:
-        with open_image(store / name) as stream:
-            checksum = int.from_bytes(stream.read(HEADER.size)[CHECKSUM_AT:][:8], "little")
-    except OSError:
-        return []
-    witnesses = witnesses_in(str(store), of)
-    return [(f"{checksum:016x}", witnesses)] if witnesses.seen else []
 
 
 def run(command: list[str], find_place: Callable[[], Place | None], ignored: list[int]) -> int:
@@ -132,7 +114,7 @@ def _told(found: list[Look], command: list[str], began: float) -> str:
     said_of = {program_of(one.store) for one in found if not one.changed}
     for one in found:
         program = program_of(one.store)
-        # Of a program there may be stores for several doors or environments, and an image.
+        # Of a program there may be stores for several entry points or environments.
         if one.changed and program not in said_of:
             said_of.add(program)
             said = f"{one.changed[0]} has changed since the store of {program} was filled; it is not used"

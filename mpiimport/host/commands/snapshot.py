@@ -1,15 +1,15 @@
 """``mpiimport snapshot list|show|check|remove``: what this user has prepared."""
 
 import argparse
+import os
 import time
 from pathlib import Path
 
 from mpiimport.runtime.size import in_words
-from mpiimport.runtime.store.place import REACH
 from mpiimport.runtime.store.store import PROGRAM
-from mpiimport.snapshot.checking import check
-from mpiimport.snapshot.image_format import Damaged
-from mpiimport.snapshot.library import A_DAY, Entry, directory, entries
+from mpiimport.snapshot.checking import check, tables_of
+from mpiimport.snapshot.image_format import ABSENT, FREE, Damaged, Tables
+from mpiimport.snapshot.library import A_DAY, REACH, Entry, directory, entries
 from mpiimport.snapshot.memory_map import Refused
 
 from ..complaint import Complaint
@@ -22,7 +22,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.set_defaults(run=lambda given, command: list_all())
     parser = kinds.add_parser("show", help="say how far the snapshots of a program reach, and what ends them")
     parser.add_argument("program", metavar="PROGRAM")
-    parser.set_defaults(run=lambda given, command: show(given.program))
+    parser.add_argument("--key", action="store_true", help="say, too, for which variables and processors each one is")
+    parser.set_defaults(run=lambda given, command: show(given.program, given.key))
     parser = kinds.add_parser("check", help="look at every byte of all snapshots, or of those of a program")
     parser.add_argument("program", metavar="PROGRAM", nargs="?", default="")
     parser.set_defaults(run=lambda given, command: check_all(given.program))
@@ -46,13 +47,36 @@ def list_all() -> int:
     return 0
 
 
-def show(program: str) -> int:
-    """Print what the snapshots of a program hold. Raises Complaint."""
+def show(program: str, with_key: bool = False) -> int:
+    """Print what the snapshots of a program hold. Raises Complaint.
+
+    ``with_key``: of each snapshot, how many processors it is for, and which variables a start must have.
+    """
     for entry in _of(program):
         print(f"{printable(entry.text(PROGRAM))}: {_size(entry)} in {entry.path}")
         for line in entry.text(REACH).splitlines():
             print(f"  {printable(line)}")
+        for image in entry.images_and_bases if with_key else ():
+            tables = _tables(image, entry)
+            name = f"{image.parent.name}/{image.name}"
+            print(f"  {name}: for {tables.processors} processors; {tables.count('files'):,} files")
+            for line in variables_of(tables):
+                print(f"    {printable(line)}")
     return 0
+
+
+def variables_of(tables: Tables) -> list[str]:
+    """Return a line for each variable that a start must have or lack, and for each begin of names."""
+    lines = []
+    for name_at, value_at in tables.rows("variables"):
+        name = os.fsdecode(tables.text(name_at))
+        if value_at == FREE:
+            lines.append(f"any {name}")
+        elif value_at != ABSENT:
+            lines.append(f"{name}={os.fsdecode(tables.text(value_at))}")
+        else:
+            lines.append(f"no other {name}" if name.endswith("*") else f"no {name}")
+    return sorted(lines, key=lambda line: (line.startswith("no "), line))
 
 
 def check_all(program: str) -> int:
@@ -68,8 +92,19 @@ def _check(image: Path, entry: Entry) -> None:
     try:
         check(image)
     except (Damaged, OSError) as exc:
-        told = f"{image} is damaged or cannot be read: {exc}"
-        raise Complaint(f"{told}; prepare {entry.text(PROGRAM)} again, or remove it") from None
+        raise _damaged(image, entry, exc) from None
+
+
+def _tables(image: Path, entry: Entry) -> Tables:
+    try:
+        return tables_of(image)
+    except (Damaged, OSError) as exc:
+        raise _damaged(image, entry, exc) from None
+
+
+def _damaged(image: Path, entry: Entry, exc: Exception) -> Complaint:
+    why = f"{image} is damaged or cannot be read: {exc}"
+    return Complaint(f"{why}; prepare {entry.text(PROGRAM)} again, or remove it")
 
 
 def remove(program: str) -> int:

@@ -27,16 +27,9 @@ HANDED_OVER = (
     *(NAMED, STARTED, IMAGE_ON, IMAGE),
     *("_MPIIMPORT_APPLIED", "_MPIIMPORT_LOOKED", "_MPIIMPORT_PLAN", "MPIIMPORT_PROFILE"),
 )
-# Set by python-mpi where it looks for warm images, to the name of the Python that it starts otherwise. Other ranks may
-# have started from one then, and wait for nobody.
+# Set by python-mpi where a snapshot was prepared, to the name of the Python that it starts otherwise. Other ranks may
+# have started from it then, and wait for nobody.
 PYTHON = "_MPIIMPORT_PYTHON"
-EACH_BY_ITSELF = (
-    "each rank starts by itself where images are wanted (MPIIMPORT_WARM), and waits for no other; mpiimport session "
-    "start --warm keeps an image and a store on this node, and MPIIMPORT_KEEP=session has ranks take them"
-)
-NO_SNAPSHOT = (
-    "python-mpi, and python in a container, start scripts and modules (-m) from one, with no option of Python but -u"
-)
 LOCALLY = "everything is imported locally (-d, or MPIIMPORT_DEBUG)"
 NO_RANK = "no launcher has started this process as a rank of a job, and no store is kept (MPIIMPORT_KEEP)"
 NO_LAUNCHER = "no launcher that mpiimport knows has started this python; see MPIIMPORT_RANK_VARIABLES"
@@ -65,8 +58,6 @@ def activate(
     if here is None and options.keep == NEVER:
         notes.tell(Outcome(PLAIN, NO_LAUNCHER))
     at_exit = ExitHandlers()
-    if explicit and options.warm and not invocation.python:
-        _say_no_snapshot(options)
     if _takes_kept(here, options):
         _import_from_kept(here, invocation, at_exit)
         return None
@@ -100,12 +91,12 @@ def activate(
 def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers) -> "Service | None":
     options = invocation.options
     report = _new_report(here, invocation, at_exit)
-    if invocation.python and not options.warm:
+    if invocation.python:
         # The starter has said why this process does not start from what was prepared. Other ranks may.
         if report is not None:
             report.step_aside("the snapshot that was prepared does not fit, as is said above")
         return None
-    reason = EACH_BY_ITSELF if invocation.python else why_not(here, options)
+    reason = why_not(here, options)
     if reason:
         _say(here.rank, reason, report)
         return None
@@ -140,12 +131,6 @@ def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers) 
     return service
 
 
-def _say_no_snapshot(options: Options) -> None:
-    """Say once that this start cannot be from a snapshot, whatever is kept: python-mpi has looked for none."""
-    if options.switch != "0" and not options.debug and not options.record and speaks_for_job(os.environ):
-        say(f"mpiimport: no warm image is used: {NO_SNAPSHOT} (MPIIMPORT_WARM)")
-
-
 def _fill(here: Launch | None, invocation: Invocation) -> None:
     """Fill the kept store of this node, or of all nodes of the job, prepare its snapshot, or look at them.
 
@@ -156,7 +141,7 @@ def _fill(here: Launch | None, invocation: Invocation) -> None:
 
         look_now(invocation)
     if invocation.options.prepare:
-        from .warm_image import prepare_now
+        from .preparing import prepare_now
 
         prepare_now(invocation)
     reason = _why_nothing_is_kept(invocation.options)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 class Invocation:
     """``before_site``: ``site`` has not run yet, and will be told by ``answers``; ``python``: by which name python-mpi
-    starts this Python where it looks for warm images, empty where it has not; ``unchanged``: an unchanged ``python``,
+    starts this Python where a snapshot was prepared, empty where none was; ``unchanged``: an unchanged ``python``,
     which its search path has led here.
     """
 

@@ -57,7 +57,6 @@ class Keeping:
         """
         from ..root.witnesses import Mounts
         from .left_behind import beginning_of, end_first, give_way, keep_only, leave_behind, let_go, wait_for_end
-        from .warm_image import become_maker
 
         doubt = Mounts(self._invocation.options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
         if doubt:
@@ -76,19 +75,12 @@ class Keeping:
             end_first()
             # Some seconds after its first process has ended, a container loses an image that FUSE has mounted. Until
             # then it can be read, and no longer.
-            hurries = image_on() == IMAGE_FILE
-            if not hurries:
+            if image_on() != IMAGE_FILE:
                 give_way()
             # A container of podman's or docker's ends with its first process, and ends this one.
             if image_on() not in (IMAGE_FILE, IMAGE_LAYERS):
                 wait_for_end(starter, beginning_of(starter), STARTING)
-            try:
-                self.fill()
-            finally:
-                if self._invocation.options.warm:
-                    if hurries:
-                        give_way()
-                    become_maker(self._invocation, 0, self.key, began=self._began)
+            self.fill()
 
         leave_behind(work)
         os.close(filling)
@@ -116,23 +108,17 @@ class Keeping:
 
 def fill_now(invocation: "Invocation") -> None:
     """Fill the store for this program, and end this process, with status 1 where that fails. Does not return."""
-    key = ""
+    status = 0
     try:
-        key = _fill_here(invocation)
-        status = 0
+        _fill_here(invocation)
     except Exception as exc:
         say(f"mpiimport: no store is kept: {exc or type(exc).__name__}")
         status = 1
-    if invocation.options.warm:
-        from .warm_image import become_maker
-
-        status = become_maker(invocation, status, key)
     # The program is not to be run, by whichever door this process came.
     os._exit(status)
 
 
-def _fill_here(invocation: "Invocation") -> str:
-    """Return the key of the store that there is then."""
+def _fill_here(invocation: "Invocation") -> None:
     key, options = invocation.key(), invocation.options
     reason = not_there(invocation.program) if key else NO_NAME
     if reason:
@@ -141,4 +127,3 @@ def _fill_here(invocation: "Invocation") -> str:
     keeping = Keeping(place, key, invocation)
     if not keeping.fill_or_wait(asked_at(), options.deadline):
         raise NotFilled("another process has been filling it, and has not come to an end; look for that")
-    return key

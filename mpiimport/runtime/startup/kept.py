@@ -79,11 +79,9 @@ def import_from_kept(invocation: "Invocation", here: "Launch | None", report: "R
         os.environ.pop(LOOKED_BY_LAUNCH, None)
     if reason and report is not None:
         report.step_aside(reason)
-    # Where an image is wanted the door has said why none is used.
-    told = invocation.options.warm and invocation.python
-    says = bool(reason) and reason not in COMES_LATER and rank == 0 and not told
+    says = bool(reason) and reason not in COMES_LATER and rank == 0
     if reason:
-        notes.tell(Outcome(PLAIN, reason), said=bool(says or told))
+        notes.tell(Outcome(PLAIN, reason), said=says)
     if says:
         differs = _difference(invocation) if reason == NONE_IN_SESSION else ""
         say(f"mpiimport: running as plain Python: {reason}{differs}")

@@ -8,15 +8,12 @@ from .. import open, os, time
 from ..messages import say
 from ..store.index import Index
 from ..store.origin import write_found
-from ..store.place import IMAGE, Place
+from ..store.place import Place
 from ..store.witnesses import WITNESSES, Witnesses
-from .warm_image import ASKED, command_of_maker, environment_of_maker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .invocation import Invocation
-
-LOOKER = "snapshot", "looking.py"
 
 
 def look_now(invocation: "Invocation") -> None:
@@ -31,7 +28,7 @@ def look_now(invocation: "Invocation") -> None:
 
 
 def _look(invocation: "Invocation") -> None:
-    """Look at the store, and then become the program that looks at the warm image. Raises OSError and Damaged."""
+    """Raises OSError and Damaged."""
     asked = time.monotonic_ns()
     options = invocation.options
     place = Place.find(options.store_places(), options.session)
@@ -43,10 +40,6 @@ def _look(invocation: "Invocation") -> None:
         witnesses = Witnesses.unpack(_read(store, WITNESSES), index.witnesses)
         changed = next(witnesses.changed(), "")
         write_found(store, asked, f"{changed} has changed since" if changed else "")
-    image = place.target(os.environ.get(ASKED, ""))
-    if options.warm and invocation.python and image and os.path.exists(os.path.join(image, IMAGE)):
-        command = command_of_maker(invocation, LOOKER, str(asked), image)
-        os.execve(command[0], command, environment_of_maker())
 
 
 def _read(store: str, name: str) -> bytes:

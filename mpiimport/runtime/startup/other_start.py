@@ -7,7 +7,6 @@ those of a session, too. Nothing of the program has run yet, and MPI takes no pa
 import sys
 
 from .. import PREFIX, os
-from ..option_table import NEVER
 from ..options import SNAPSHOTS, user_cache
 from ..program import MODULE, SCRIPT
 from ..regular_file import read_regular
@@ -31,9 +30,7 @@ COMMAND = os.path.join(PREFIX, "bin", "python-mpi")
 
 def wants_snapshot(options: "Options", program: "Program") -> bool:
     """Tell whether the program is to start from a snapshot, or make it."""
-    if options.fill:
-        return options.prepare or options.warm
-    return (options.warm and options.keep != NEVER) or (options.snapshot and _may_be_prepared(options, program))
+    return options.prepare if options.fill else options.snapshot and _may_be_prepared(options, program)
 
 
 def _may_be_prepared(options: "Options", program: "Program") -> bool:

@@ -16,10 +16,8 @@ from .agreement import SteppedAside
 from .closed_streams import ClosedStreamsKept
 from .decision import why_not
 from .left_behind import began_at
-from .sending_image import SendingImage
 from .service import Service
 from .starting import load_mpi
-from .warm_image import Maker, become_maker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,42 +32,20 @@ if TYPE_CHECKING:
     from .invocation import Invocation
 
 
-# Seconds in which a warm image is made: several interpreters import the program's modules.
-MAKING = 600
-
-
 class Publishing(Service):
     """The service of a rank that is to keep a store, and not to run the program.
 
     ``kept``: on root, what is kept in the end, for people.
     """
 
-    def __init__(
-        self,
-        ownership: "Ownership",
-        invocation: "Invocation",
-        loaded: set[str],
-        mapped: set[str],
-        sending: SendingImage | None,
-    ) -> None:
-        """``loaded``: the modules that a process has when it attaches; ``mapped``: what files it has mapped then;
-        ``sending``: where a warm image is wanted."""
+    def __init__(self, ownership: "Ownership", invocation: "Invocation", loaded: set[str], mapped: set[str]) -> None:
+        """``loaded``: the modules that a process has when it attaches; ``mapped``: what files it has mapped then."""
         super().__init__(ownership, invocation, None)
         self._loaded = loaded
         self._mapped = mapped
-        self._sending = sending
-        if sending is not None:
-            self._deadline += MAKING
         self._placement: KeptPlacement = KeptPlacement(invocation.options)
         self._key = ""
         self.kept = ""
-
-    def _run_phases(self, transport: "Transport", gathers: "Transport | None") -> "tuple[Imports, Gathering]":
-        """Send the warm image, too, to nodes that keep a store by now."""
-        done = super()._run_phases(transport, gathers)
-        if self._sending is not None:
-            self._sending.take_part(transport)
-        return done
 
     def state_facts(self, transport: "Transport") -> tuple[dict[str, int], list[int]]:
         """See, besides, whether there can be a store for the program."""
@@ -146,25 +122,19 @@ class Publishing(Service):
 def publish_now(here: "Launch", invocation: "Invocation") -> None:
     """Keep a store of this program on each node of the job, and end this process. Does not return.
 
-    The warm image, too, is kept then where it is wanted. Where there is no store, root says why, and each process ends
-    with status 1.
+    Where there is no store, root says why, and each process ends with status 1.
     """
     status = 1
     finish = None
-    sending = None
-    key = ""
     try:
         reason = why_not(here, invocation.options)
         if reason:
             raise SteppedAside(reason)
         # Those that attach will not have what MPI needs.
         loaded, mapped = set(sys.modules), mapped_files()
-        key = invocation.key()
-        if invocation.options.warm:
-            sending = SendingImage(invocation.options, Maker.begin(invocation, key) if here.rank == 0 else None)
         with ClosedStreamsKept():
             ownership = load_mpi(invocation.before_site, invocation.options)
-            service = Publishing(ownership, invocation, loaded, mapped, sending)
+            service = Publishing(ownership, invocation, loaded, mapped)
             finish = service.finish
             service.start()
         said, status = service.kept, 0
@@ -179,8 +149,6 @@ def publish_now(here: "Launch", invocation: "Invocation") -> None:
     try:
         if finish is not None:
             finish(status == 0)
-        if sending is not None and sending.leads:
-            status = become_maker(invocation, status, key, sending.directory)
     finally:
         # The program is not to be run, by whichever door this process came.
         os._exit(status)

@@ -13,7 +13,6 @@ from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, flock
 from ..regular_file import open_regular, read_regular
 from .image_places import remove_images
-from .images_beside import are_of_one_tree, is_beside
 from .kept_store import last_use, size_of, write_through
 from .lock import is_used, remove_unless_used
 from .memory import room
@@ -36,9 +35,6 @@ STORES, PROGRAMS, WANTED, FILLING = "stores", "programs", "wanted", "filling"
 KINDS = FILLING, STORES, PROGRAMS, WANTED, OBJECTS
 # Seconds between two fillings for one program: of a tree that changes all the time nothing can be kept.
 REST = 10
-# In a store: a snapshot, its base, with what a script begins that may start from the shorter one, in which directory it
-# must lie, and how far they reach; or why there is none. These have nothing else.
-IMAGE, BASE, HEAD, HEAD_DIRECTORY, REACH, REFUSED = "image", "base", "head", "head_directory", "reach", "refused"
 STOPPED = "mpiimport session stop came meanwhile"
 # Seconds after which a store is given up that nobody has come to.
 LEASE = 24 * 3600
@@ -158,11 +154,10 @@ class Place:
         while idle and room(self.path(STORES), options.store_size, self.size()) < needed:
             self._remove_unless_used(idle.pop(0))
 
-    def publish(self, key: str, store: Store, program: str, began: int, also: str = "") -> None:
+    def publish(self, key: str, store: Store, program: str, began: int) -> None:
         """Let whoever comes attach to a complete store, instead of to the one that there may be. Raises OSError.
 
-        ``program``: for people, what it is a store for; ``began``: when the process did that has seen the tree;
-        ``also``: another key, which may lead to a store of another program until then.
+        ``program``: for people, what it is a store for; ``began``: when the process did that has seen the tree.
         """
         store.kept = True
         write_origin(store.directory, began)
@@ -171,15 +166,11 @@ class Place:
         share(store, self.path(OBJECTS))
         write_through(store.directory)
         before = self.target(key)
-        for each in filter(None, (key, also)):
-            fresh = self.path(PROGRAMS, f"{each}.{os.getpid()}")
-            os.symlink(os.path.join("..", STORES, os.path.basename(store.directory)), fresh)
-            os.rename(fresh, self.path(PROGRAMS, each))
+        fresh = self.path(PROGRAMS, f"{key}.{os.getpid()}")
+        os.symlink(os.path.join("..", STORES, os.path.basename(store.directory)), fresh)
+        os.rename(fresh, self.path(PROGRAMS, key))
         if before:
             self._remove_unless_used(before)
-        for image in map(self.target, self.names(PROGRAMS)):
-            if is_beside(image, key) and not are_of_one_tree(image, store.directory):
-                self.forget(image)
 
     def withdraw(self, key: str, store: Store) -> None:
         """Leave a store that is damaged, and let nobody else come to it. Raises OSError."""

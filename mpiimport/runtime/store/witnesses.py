@@ -5,7 +5,7 @@ import marshal
 from .. import os
 from ..digest import Damaged, digest
 from ..file_systems import IMAGE_LAYERS, image_on
-from ..listing import link_stamp_of, stamp, stamp_of
+from ..listing import stamp, stamp_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,30 +25,22 @@ class Witnesses:
 
     seen      path -> its ``stamp``, None of one that does not exist
     of_image  the same of paths in a container's image, by ``stamp_in_image``
-    links     of a warm image: link -> its own stamp
-    directories  of a warm image: paths that are directories
     """
 
     def __init__(self) -> None:
         self.seen: dict[str, Stamp | None] = {}
         self.of_image: dict[str, Stamp] = {}
-        self.links: dict[str, Stamp | None] = {}
-        self.directories: list[str] = []
 
     def pack(self) -> bytes:
-        return marshal.dumps((self.seen, self.of_image, self.links, self.directories))
+        return marshal.dumps((self.seen, self.of_image))
 
     @classmethod
     def unpack(cls, data: bytes, expected: bytes) -> "Witnesses":
         """Return those that were packed as ``data``, whose digest is ``expected``. Raises Damaged."""
         if digest(data) != expected:
             raise Damaged("the witnesses of the store are damaged")
-        return cls.loads(data)
-
-    @classmethod
-    def loads(cls, data: bytes) -> "Witnesses":
         witnesses = cls()
-        witnesses.seen, witnesses.of_image, witnesses.links, witnesses.directories = marshal.loads(data)
+        witnesses.seen, witnesses.of_image = marshal.loads(data)
         return witnesses
 
     def hold(self) -> bool:
@@ -58,12 +50,6 @@ class Witnesses:
     def changed(self) -> "Iterator[str]":
         """Yield the paths that are not as they were."""
         yield from (path for path, seen in self.seen.items() if stamp_of(path) != seen)
-        yield from self.changed_otherwise()
-
-    def changed_otherwise(self) -> "Iterator[str]":
-        """Yield links that are not as they were, what is no directory any more, and what of the image is another's."""
-        yield from (path for path, seen in self.links.items() if link_stamp_of(path) != seen)
-        yield from (path for path in self.directories if not os.path.isdir(path))
         yield from of_another_image(self.of_image)
 
 

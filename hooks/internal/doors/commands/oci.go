@@ -120,7 +120,7 @@ func (c Call) kept(plan launch.Plan, image ociImage, line []string) (launch.Kept
 	}
 	directory := imageplace.ForImage(image.ID, c.Env)
 	kept := launch.Kept{Directory: directory, Image: image.ID, Born: time.Now().UnixNano()}
-	if launch.IsWarm(plan.Environment) || plan.BringsLibrary() {
+	if plan.BringsLibrary() {
 		kept.Confined = confined(line)
 	}
 	return kept, directory != ""

@@ -43,8 +43,10 @@ func Start(command []string, p Process) ([]string, []string) {
 	if isPython(filepath.Base(command[0])) && !inspects(p.Env) {
 		script := prefix.StartScript(p.Prefix)
 		line := pythoncli.Parse(command[1:])
-		startsEarly := isRank || warmstart.IsForTasks(p.Env)
-		leads := !line.Plain && (startsEarly && mayLeadToSnapshot(line, p) || isPrepared(command[0], line, p))
+		makes := warmstart.Makes(p.Env)
+		startsEarly := isRank || makes
+		mayLead := warmstart.Fits(line.Options) && (makes || isRank && p.IsAhead)
+		leads := !line.Plain && (mayLead || isPrepared(command[0], line, p))
 		switch {
 		case line.Plain, !startsEarly && !leads:
 		case line.Target[0] == script:
@@ -61,7 +63,7 @@ func Start(command []string, p Process) ([]string, []string) {
 				how = "early-nosite"
 			}
 			if leads {
-				// It goes on as below where there is no image.
+				// It goes on as below where there is no snapshot.
 				words := []string{prefix.Door(p.Prefix), warmstart.Python, command[0]}
 				for _, option := range line.Options {
 					words = append(words, warmstart.Option, option)
@@ -73,11 +75,6 @@ func Start(command []string, p Process) ([]string, []string) {
 		}
 	}
 	return command, environ.PrependPath(env, "PYTHONPATH", prefix.SiteDirectory(p.Prefix))
-}
-
-// mayLeadToSnapshot says whether python-mpi looks for a snapshot that is kept on the node, or has one made.
-func mayLeadToSnapshot(line pythoncli.Line, p Process) bool {
-	return warmstart.Fits(line.Options) && (p.IsAhead || warmstart.Wanted(line.Target, p.Env) || warmstart.Makes(p.Env))
 }
 
 // isPrepared says whether a library has something for the program, used already or not yet.

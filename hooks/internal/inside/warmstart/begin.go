@@ -3,20 +3,17 @@ package warmstart
 import (
 	"bytes"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
-	"mpiimport.org/hooks/internal/leaves/keptplace"
 	"mpiimport.org/hooks/internal/leaves/regularfile"
 )
 
-// headFile is where a store has the text with which a script must begin, byte for byte, to start from its base.
+// headFile is where an entry has the text with which a script must begin, byte for byte, to start from its base.
 const headFile = "head"
 
-// directoryFile is where a store has the directory in which such a script must lie, if that is not any.
+// directoryFile is where an entry has the directory in which such a script must lie, if that is not any.
 const directoryFile = "head_directory"
 
 // longestHead is in bytes: no more is read of a script.
@@ -29,26 +26,6 @@ func Begin(facts []Fact, words []string) string {
 	}
 	isProgram := func(fact Fact) bool { return fact.Name == ofProgram }
 	return "begin-" + digest(slices.DeleteFunc(slices.Clone(facts), isProgram))
-}
-
-// begunAlike returns the store with the longest base among those of this name with which the script begins, or nothing.
-func begunAlike(name string, words, env []string) string {
-	path, found := keptplace.Store(env, name)
-	if name == "" || !found {
-		return ""
-	}
-	place := filepath.Dir(path)
-	entries, _ := os.ReadDir(place)
-	entries = slices.DeleteFunc(entries, func(entry os.DirEntry) bool { return !strings.HasPrefix(entry.Name(), name+".") })
-	if len(entries) == 0 {
-		return ""
-	}
-	script := program(words)[0]
-	paths := []string{}
-	for _, entry := range entries {
-		paths = append(paths, filepath.Join(place, entry.Name()))
-	}
-	return longestBegin(script, paths)
 }
 
 // longestBegin returns the directory with the longest begin among these with which the script begins, or nothing.

@@ -2,27 +2,22 @@ package warmstart
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
-	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/keptplace"
-	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/regularfile"
 )
 
-// Fact is one thing by which a program and its image find each other. Of one that is not Compared only people hear.
+// Fact is one thing by which a program and its snapshot find each other. One that is not Compared is only for people.
 type Fact struct {
 	Name     string `json:"name"`
 	Value    string `json:"value"`
 	Compared bool   `json:"compared"`
 }
 
-// factsFile is where a kept store has what its image is known by.
+// factsFile is where an entry of a library has what its key is made of.
 const factsFile = "facts"
 
 // Facts is what Key makes a name of.
@@ -31,47 +26,14 @@ func Facts(facts []Fact) string {
 	return string(text)
 }
 
-// none says why no image is kept, if that is any news: the store is where the image would be, empty where there is no place for it.
-func none(store string, facts []Fact, env []string) error {
-	if session, _ := environ.Get(env, ourvars.Session); session != "" {
-		return ErrNoneYet
-	}
-	keep, _ := environ.Get(env, ourvars.Keep)
-	begun, making := filling(store)
-	isToCome := keep == "auto" && (store != "" || keptplace.BatchJob(env) == "")
-	switch {
-	case isToCome && (making || !begun):
-		return ErrNoneYet
-	case making:
-		return errMaking
-	}
-	return fmt.Errorf("none is kept for this program, as it is started now, on this node%s; mpiimport session start --warm makes one", nearest(store, facts))
-}
-
-var errMaking = errors.New("the one for this program is being made; processes that begin later use it")
-
-// filling says whether somebody has begun to make the image of this store, and whether somebody makes it now: see begin_filling of
-// mpiimport/runtime/store/place.py.
-func filling(store string) (begun, making bool) {
-	if store == "" {
-		return false, false
-	}
-	file, err := regularfile.Open(keptplace.Filling(store))
-	if err != nil {
-		return false, false
-	}
-	defer file.Close()
-	return true, syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
-}
-
-// nearest says what tells the program from the nearest one of which an image is kept; it is empty where none is.
-func nearest(store string, facts []Fact) string {
-	images, _ := filepath.Glob(filepath.Join(filepath.Dir(store), "warm-*", "image"))
+// nearest says what tells the program from the nearest one in a library; it is empty where that has none.
+func nearest(library string, facts []Fact) string {
+	files, _ := filepath.Glob(filepath.Join(library, "*", factsFile))
 	best := []string{}
-	for _, image := range images {
+	for _, file := range files {
 		var others []Fact
-		text, err := regularfile.Read(filepath.Join(filepath.Dir(image), factsFile))
-		if store == "" || err != nil || json.Unmarshal(text, &others) != nil || len(others) != len(facts) {
+		text, err := regularfile.Read(file)
+		if err != nil || json.Unmarshal(text, &others) != nil || len(others) != len(facts) {
 			continue
 		}
 		if found := differences(facts, others); len(best) == 0 || len(found) < len(best) {

@@ -49,11 +49,18 @@ func FindPrepared(installed, python string, options, words, env []string) (*Prep
 	return found, nil
 }
 
-// IsLookedFor says whether a program may have something prepared: where there is a library. What was made for another start of it is
-// not found.
-func IsLookedFor(installed string, options, words, env []string) bool {
-	info, err := os.Lstat(libraryOf(installed, env))
-	return err == nil && info.IsDir() && Fits(options) && isSwitchedOn(env) && isStartedUsually(words, env)
+// WhyNone says why a program starts from no snapshot though there is a library; it is empty where no snapshot would be looked for.
+func WhyNone(installed, python string, options, words, env []string) string {
+	library := libraryOf(installed, env)
+	info, err := os.Lstat(library)
+	if err != nil || !info.IsDir() || !Fits(options) || !isSwitchedOn(env) || !isStartedUsually(words, env) {
+		return ""
+	}
+	_, facts, err := Key(installed, python, options, words, env)
+	if err != nil {
+		return err.Error()
+	}
+	return "none is prepared for this program, as it is started now" + nearest(library, facts)
 }
 
 // Command returns what starts the program from it. The starter comes back to python-mpi where it turns out not to fit.

@@ -1,4 +1,4 @@
-// Package warmstart leads a program to its warm image, where one is kept on this node.
+// Package warmstart leads a program to the snapshot that was prepared of it.
 package warmstart
 
 import (
@@ -13,25 +13,23 @@ import (
 	"syscall"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/keptplace"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
-	"mpiimport.org/hooks/internal/leaves/regularfile"
 	"mpiimport.org/hooks/internal/leaves/version"
 )
 
-// Words in front of the script that people need not know; the starter of images has them, too: see warm/command.h.
+// Words in front of the script that people need not know; the starter of snapshots has them, too: see warm/command.h.
 const (
-	Fresh  = "--fresh"  // there was no image to start from
+	Fresh  = "--fresh"  // there was no snapshot to start from
 	Python = "--python" // the name of the Python to start follows, in the place of the usual ones
 	Option = "--option" // an option of Python follows, or its value
 )
 
-// Unbuffered is the only option of Python with which a program starts from an image: from one that was made with it.
+// Unbuffered is the only option of Python with which a program starts from a snapshot: from one that was made with it.
 const Unbuffered = "-u"
 
-// Words of the starter: what follows is that by which this package knows the program; the shorter image of a store is meant.
+// Words of the starter: the key by which this package knows the program follows; the base is meant.
 const (
 	key  = "--key"
 	base = "--base"
@@ -41,12 +39,7 @@ const (
 const Usual = "-"
 
 // others are options with which a program is started otherwise.
-var others = []string{"DEBUG", "RECORD", fill}
-
-const fill = "FILL"
-
-// Wanted says whether the program, a script or -m and a module with its arguments, is to start from an image if there is one.
-func Wanted(words []string, env []string) bool { return isOn(env) && isStartedUsually(words, env) }
+var others = []string{"DEBUG", "RECORD", "FILL"}
 
 // isStartedUsually says whether a snapshot may be for such a program, and no option has it started otherwise.
 func isStartedUsually(words, env []string) bool {
@@ -61,7 +54,7 @@ func isStartedUsually(words, env []string) bool {
 	return true
 }
 
-// Options moves mpiimport's own options in front of the program, where a start from an image obeys them, into its environment.
+// Options moves mpiimport's own options in front of the program, where a start from a snapshot obeys them, into its environment.
 func Options(words, env []string) ([]string, []string) {
 	rest, told := words, env
 	for isSwitchedOn(env) && len(rest) > 0 {
@@ -82,7 +75,7 @@ func Options(words, env []string) ([]string, []string) {
 	return words, env
 }
 
-// Fits says whether there are images of programs with these options.
+// Fits says whether there are snapshots of programs with these options.
 func Fits(options []string) bool {
 	return len(options) == 0 || len(options) == 1 && options[0] == Unbuffered
 }
@@ -104,19 +97,10 @@ func program(words []string) []string {
 // module is Python's option in front of the name of a module.
 const module = "-m"
 
-// Makes says whether the image of the program is to be made.
+// Makes says whether the snapshot of the program is to be made.
 func Makes(env []string) bool {
-	return isSwitchedOn(env) && ourvars.IsFilling(env) && (ourvars.IsWarm(env) || ourvars.IsOn(env, ourvars.Prepare))
+	return isSwitchedOn(env) && ourvars.IsFilling(env) && ourvars.IsOn(env, ourvars.Prepare)
 }
-
-// IsForTasks says whether a task that is no rank starts as ranks do: where an image is wanted, and may be there. A kept store
-// belongs to one way of starting, so this holds for all of its programs.
-func IsForTasks(env []string) bool {
-	keep, _ := environ.Get(env, ourvars.Keep)
-	return Makes(env) || isOn(env) && keep != "" && keep != "never"
-}
-
-func isOn(env []string) bool { return isSwitchedOn(env) && ourvars.IsWarm(env) }
 
 func isSwitchedOn(env []string) bool {
 	mode, _ := environ.Get(env, ourvars.Mode)
@@ -125,32 +109,7 @@ func isSwitchedOn(env []string) bool {
 
 func on(env []string, option string) bool { return ourvars.IsOn(env, ourvars.OptionPrefix+option) }
 
-// Command returns by which key the program is known, and what starts it from its image, or why there is none. The starter comes
-// back to python-mpi where the image turns out not to fit.
-func Command(installed, python string, options, words, env []string) (string, []string, error) {
-	if !Fits(options) {
-		return "", nil, fmt.Errorf("python has options, and there are images without, or with %s alone: %s", Unbuffered, strings.Join(options, " "))
-	}
-	name, facts, err := Key(installed, python, options, words, env)
-	if err != nil {
-		return "", nil, err
-	}
-	command := starter(installed, python, options, env)
-	store, err := kept(name, facts, env)
-	if err != nil {
-		store = begunAlike(Begin(facts, words), words, env)
-		if store == "" {
-			return name, nil, err
-		}
-		command = append(command, base)
-	}
-	if isVouchedFor(env) {
-		command = append(command, "--trusted")
-	}
-	return name, append(append(command, store), words...), nil
-}
-
-// starter returns the begin of the command that starts a program from an image.
+// starter returns the begin of the command that starts a program from a snapshot.
 func starter(installed, python string, options, env []string) []string {
 	command := []string{prefix.Starter(installed), "--door", prefix.Door(installed)}
 	if python != Usual {
@@ -165,35 +124,8 @@ func starter(installed, python string, options, env []string) []string {
 	return command
 }
 
-// kept returns the store with the image of a program, or why there is none.
-func kept(name string, facts []Fact, env []string) (string, error) {
-	store, found := keptplace.Store(env, name)
-	if !found {
-		return "", none("", facts, env)
-	}
-	if _, err := os.Lstat(filepath.Join(store, "image")); err != nil {
-		if reason, err := regularfile.Read(filepath.Join(store, "refused")); err == nil {
-			return "", errors.New(string(reason))
-		}
-		return "", none(store, facts, env)
-	}
-	return store, nil
-}
-
-// isVouchedFor says whether the tree is as it was as long as a session lasts. Containers of podman and docker may have changed
-// their image each, and of what they mount nothing is told.
-func isVouchedFor(env []string) bool {
-	keep, _ := environ.Get(env, ourvars.Keep)
-	session, _ := environ.Get(env, ourvars.Session)
-	image, _ := environ.Get(env, ourvars.Image)
-	return (keep == "session" || session != "") && !strings.HasPrefix(image, ourvars.Layers)
-}
-
-// ErrNoneYet is no news: in the session of a command, and where stores are kept by tasks, the first task has the image made.
-var ErrNoneYet = errors.New("none is kept yet")
-
-// Key names the image of a program, a script or -m and a module behind options of Python, by what can be told without a look at the tree: whoever
-// makes the image asks for it, and for what it is made of. All else is compared by the starter.
+// Key names the snapshot of a program, a script or -m and a module behind options of Python, by what can be told without a look at
+// the tree. The maker of the snapshot asks for it, and for what it is made of. The starter compares all else.
 func Key(installed, python string, options, words, env []string) (string, []Fact, error) {
 	given, _ := environ.Get(env, "PATH")
 	path := ""
@@ -282,15 +214,11 @@ func holds(directory, name string) bool {
 	})
 }
 
-// unknownImage says why nothing is told of a container's image.
-func unknownImage(installed string, env []string) error {
-	keep, _ := environ.Get(env, ourvars.Keep)
+// unknownImage says why nothing is known of a container's image.
+func unknownImage(installed string) error {
 	const unknown = "of this container's image nothing is known: "
-	switch {
-	case installed != prefix.InContainer:
-		return errors.New(unknown + "start it by --mpiimport, with MPIIMPORT_KEEP=session")
-	case keep == "" || keep == "never":
-		return errors.New(unknown + "set MPIIMPORT_KEEP=session where the container is started, as in front of mpiimport session start")
+	if installed != prefix.InContainer {
+		return errors.New(unknown + "start it by --mpiimport")
 	}
 	return errors.New(unknown + "the runtime has fetched it, or started it with --overlay; name an image file or a sandbox directory")
 }
@@ -320,7 +248,7 @@ func rootOf(installed string, env []string) (string, error) {
 	}
 	for _, name := range signs {
 		if value, _ := environ.Get(env, name); value != "" {
-			return "", unknownImage(installed, env)
+			return "", unknownImage(installed)
 		}
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")

@@ -10,32 +10,28 @@ import (
 	"mpiimport.org/hooks/internal/leaves/prefix"
 )
 
-func TestWhatStartsFromAnImageIfThereIsOne(t *testing.T) {
+func TestWhichProgramsMayHaveASnapshot(t *testing.T) {
 	for _, c := range []struct {
 		words, env string
 		want       bool
 	}{
-		{"app.py a", "MPIIMPORT_WARM=1", true},
-		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT=force", true},
-		{"app.py", "", false},
-		{"app.py", "MPIIMPORT_WARM=0", false},
-		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT=0", false},
-		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_DEBUG=1", false},
-		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_RECORD=/d", false},
-		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_REPORT=-", true},
-		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_VERBOSE=1", true},
-		{"app.py", "MPIIMPORT_WARM=1 MPIIMPORT_FILL=1", false},
-		{"-m app", "MPIIMPORT_WARM=1", true},
-		{"-m app a", "MPIIMPORT_WARM=1", true},
-		{"-mapp", "MPIIMPORT_WARM=1", true},
-		{"-m", "MPIIMPORT_WARM=1", false},
-		{"-m app", "", false},
-		{"-c pass", "MPIIMPORT_WARM=1", false},
-		{"-", "MPIIMPORT_WARM=1", false},
-		{"-d app.py", "MPIIMPORT_WARM=1", false},
-		{"", "MPIIMPORT_WARM=1", false},
+		{"app.py a", "", true},
+		{"app.py", "MPIIMPORT=force", true},
+		{"app.py", "MPIIMPORT_DEBUG=1", false},
+		{"app.py", "MPIIMPORT_RECORD=/d", false},
+		{"app.py", "MPIIMPORT_REPORT=-", true},
+		{"app.py", "MPIIMPORT_VERBOSE=1", true},
+		{"app.py", "MPIIMPORT_FILL=1", false},
+		{"-m app", "", true},
+		{"-m app a", "", true},
+		{"-mapp", "", true},
+		{"-m", "", false},
+		{"-c pass", "", false},
+		{"-", "", false},
+		{"-d app.py", "", false},
+		{"", "", false},
 	} {
-		if got := Wanted(strings.Fields(c.words), strings.Fields(c.env)); got != c.want {
+		if got := isStartedUsually(strings.Fields(c.words), strings.Fields(c.env)); got != c.want {
 			t.Errorf("%s with %s: %v", c.words, c.env, got)
 		}
 	}
@@ -53,7 +49,7 @@ func TestOptionsThatAStartFromAnImageObeysAreHandedOn(t *testing.T) {
 		"--report":                     "--report",
 		"--report --report=x=y -mapp":  "-mapp MPIIMPORT_REPORT=--report=x=y",
 	} {
-		rest, env := Options(strings.Fields(words), []string{"MPIIMPORT_WARM=1"})
+		rest, env := Options(strings.Fields(words), []string{"MPIIMPORT=1"})
 		got := strings.Join(append(rest, env[1:]...), " ")
 		if got != want {
 			t.Errorf("%s: %s", words, got)
@@ -61,17 +57,6 @@ func TestOptionsThatAStartFromAnImageObeysAreHandedOn(t *testing.T) {
 	}
 	if rest, env := Options([]string{"-v", "app.py"}, []string{"MPIIMPORT=0"}); len(rest) != 2 || len(env) != 1 {
 		t.Errorf("switched off: %v %v", rest, env)
-	}
-}
-
-func TestNobodyVouchesForAContainerThatMayHaveChanged(t *testing.T) {
-	for env, want := range map[string]bool{
-		"MPIIMPORT_KEEP=session": true, "MPIIMPORT_SESSION=s": true, "MPIIMPORT_KEEP=auto": false,
-		"MPIIMPORT_KEEP=session _MPIIMPORT_IMAGE=layers:a": false, "MPIIMPORT_KEEP=session _MPIIMPORT_IMAGE=file:1": true,
-	} {
-		if isVouchedFor(strings.Fields(env)) != want {
-			t.Error(env)
-		}
 	}
 }
 
@@ -131,15 +116,10 @@ func TestTheKeyTellsProgramsApart(t *testing.T) {
 			t.Errorf("a container of podman's is taken for another: %s", container)
 		}
 	}
-	for _, c := range []struct{ installed, env, want string }{
-		{prefix.InContainer, "", "set MPIIMPORT_KEEP=session where the container is started"},
-		{prefix.InContainer, "MPIIMPORT_KEEP=never", "set MPIIMPORT_KEEP=session where the container is started"},
-		{prefix.InContainer, "MPIIMPORT_KEEP=session", "name an image file or a sandbox directory"},
-		{"/p", "MPIIMPORT_KEEP=session", "start it by --mpiimport"},
-	} {
-		env := strings.Fields(c.env + " APPTAINER_CONTAINER=/image.sif")
-		if _, _, err := Key(c.installed, Usual, nil, []string{app}, env); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s with %s: %v", c.installed, c.env, err)
+	for installed, want := range map[string]string{prefix.InContainer: "name an image file or a sandbox directory", "/p": "start it by --mpiimport"} {
+		_, _, err := Key(installed, Usual, nil, []string{app}, []string{"APPTAINER_CONTAINER=/image.sif"})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", installed, err)
 		}
 	}
 	for _, unknown := range []string{"PATH=bin:/a", "PATH=/a::/b", "APPTAINER_CONTAINER=/image.sif", "_MPIIMPORT_IMAGE=layers:a 1"} {

@@ -15,6 +15,9 @@ import (
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 )
 
+// InContainer is the place that a container of podman's or docker's sees.
+const InContainer = "/.mpiimport-kept"
+
 // batchJobs are the variables that tell a batch job, in the order in which they count.
 var batchJobs = []string{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "JOB_ID"}
 

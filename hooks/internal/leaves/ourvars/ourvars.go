@@ -20,8 +20,8 @@ const (
 	Plan    = "_MPIIMPORT_PLAN"     // a launch plan that holds for all container starts of a job
 	Inject  = "_MPIIMPORT_INJECT"   // what an injected MPI needs of the image (internal/inside/fitting)
 	ImageOn = "_MPIIMPORT_IMAGE_ON" // the kind of file system from which the container's image is read
-	Python  = "_MPIIMPORT_PYTHON"   // by which name python-mpi looks for the Python of warm images, - for its usual ones; the job's ranks may start from such
-	Asked   = "_MPIIMPORT_ASKED"    // by which name python-mpi knows the program of which an image may be made
+	Python  = "_MPIIMPORT_PYTHON"   // by which name python-mpi looks for Python, - for its usual ones, where the job's ranks may start from a snapshot
+	Asked   = "_MPIIMPORT_ASKED"    // the key of the program of which a snapshot is to be made
 	Image   = "_MPIIMPORT_IMAGE"    // what tells the container's image from all others of this machine
 	Job     = "_MPIIMPORT_JOB"      // the directory in which root notes, for `mpiimport run`, what its job got
 	Looked  = "_MPIIMPORT_LOOKED"   // which kept stores are true, as seen once for all ranks of a job
@@ -60,12 +60,6 @@ func IsOn(env []string, name string) bool {
 	value, _ := environ.Get(env, name)
 	return value != "" && value != "0"
 }
-
-// Warm is an option: whether an image is wanted that is kept on the node.
-const Warm = OptionPrefix + "WARM"
-
-// IsWarm says whether a kept image is wanted.
-func IsWarm(env []string) bool { return IsOn(env, Warm) }
 
 // Snapshot and Snapshots are options: whether a program starts from the snapshot that was prepared of it, and the library in which
 // such snapshots lie. Prepare is one, too: the snapshot is to be made, and the program not to be run.
