@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
+from .addresses import LEAST_KEY, blind, mapped
 from .contents import (
     enumerated,
     has_drawn,
@@ -42,10 +43,6 @@ from .definitions import (
 from .lazy_modules import is_kind_that_waits, is_waiting
 
 HEX = re.compile(r"0x([0-9a-f]{6,})")
-# What may be an address: another number in another process, or the same where it is none.
-ADDRESS = re.compile(r"<address (\w+)>")
-# Smaller keys are no addresses, though an interpreter that is no PIE has its heap there.
-LEAST_KEY = 1 << 32
 PLAIN = (int, float, str, bytes, complex, bool, type(None), type(Ellipsis), range)
 # The value itself of an instance of a derived class.
 BARE: dict[type, Any] = {
@@ -75,7 +72,7 @@ class Graph:
     def __init__(self, left_out: set[str]) -> None:
         """``left_out``: modules that are not looked at, the comparison's own."""
         self.values: dict[str, str] = {}
-        self._ranges = sorted(_mapped())
+        self._ranges = sorted(mapped())
         self._starts = [start for start, _ in self._ranges]
         self._texts: dict[type, Callable[[Any], str] | None] = {}
         self._seen: dict[int, tuple[str, object]] = {}
@@ -284,26 +281,6 @@ def _kind(kind: type) -> str:
     return f"<{kind.__module__}.{kind.__qualname__}>"
 
 
-def blind(text: str) -> str:
-    """Return a text without the numbers that may be addresses."""
-    return ADDRESS.sub("<address>", text)
-
-
-def are_alike(one: "str | None", other: "str | None") -> bool:
-    """Tell whether two values are the same but for what is an address in both."""
-    if one == other or one is None or other is None:
-        return one == other
-    return blind(one) == blind(other) or ADDRESS.sub(r"\1", one) == ADDRESS.sub(r"\1", other)
-
-
 def digest(text: str) -> str:
     """Return the same number in every process; the hash of a string is that of one process."""
     return f"{zlib.crc32(text.encode(errors='surrogatepass')):08x}"
-
-
-def _mapped() -> list[tuple[int, int]]:
-    with open("/proc/self/maps") as stream:
-        lines = [(line.split(" ", 1)[0].split("-"), line.endswith("[heap]\n")) for line in stream]
-    ranges = [(int(start, 16), int(end, 16), is_heap) for (start, end), is_heap in lines]
-    # What lies lower, but the heap, is an interpreter that is no PIE, at the same addresses in each process.
-    return [(start, end) for start, end, is_heap in ranges if is_heap or start >= LEAST_KEY]

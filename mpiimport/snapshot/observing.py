@@ -98,7 +98,7 @@ def observe() -> None:
     """Execute the begin, and write what was seen: ``failure``: (statement, why), None; ``begun``: module -> statement;
     ``of_site``, ``there``: modules; ``reads``: (module, what, statement); ``wants_mpi``, ``asks_for_mpi``: module ->
     statement; ``bound``: whether the process was bound to processors; ``renewed``, ``entries``, ``relative``,
-    ``looked_for``, ``tree``; ``sources``: module -> its file.
+    ``looked_for``; ``sources``: module -> its file.
     """
     import marshal
     import posix
@@ -117,8 +117,9 @@ def observe() -> None:
     witness.install()
     parts: dict[str, Any] = {
         name: load(PACKAGES, f"mpiimport.snapshot.{name}")
-        for name in ("directories", "search_path", "drawing", "frames", "undone", "begin")
+        for name in ("questions", "directories", "search_path", "drawing", "frames", "undone", "begin")
     }
+    parts["questions"].Questions(witness).watch()
     parts["directories"].watch()
     parts["search_path"].note_names(witness)
     parts["search_path"].note_relative(witness)

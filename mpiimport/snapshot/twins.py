@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .graph import DRAWN, GENERATOR, are_alike, blind
+from .addresses import are_alike, blind
+from .graph import DRAWN, GENERATOR
 from .registry import FREE, OURS, is_free
 from .remedies import SEEDED_ANEW
 from .trials import Trial, begin_child

@@ -7,7 +7,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
 # What starts MPI when it is imported is never imported here.
@@ -41,14 +41,6 @@ DRAWN = "random numbers, which each process draws anew"
 LOOKS = {WORDS, ARGUMENTS, CHANGED_WORDS, PROGRAM, HOST, FRAMES, SEARCH, HANDLERS, CALLS, DRAWN}
 
 
-# Of lists: what looks at one as well, and what changes it.
-LOOKS_OF_LISTS = ("copy", "index", "count", "__reversed__")
-CHANGES = (
-    *("__setitem__", "__delitem__", "__iadd__", "__imul__", "append", "clear", "extend", "insert", "pop", "remove"),
-    *("reverse", "sort"),
-)
-
-
 class Witness:
     """Marks the execution of statements and modules, and notes what they look at.
 
@@ -56,8 +48,8 @@ class Witness:
     which its execution began; ``reads``: (module, what it looks at) -> the first such statement; ``wants_mpi``: module
     -> the same of who imports mpi4py; ``entries``: those of which modules ask whether the search path has them;
     ``relative``: directories that such entries of it are;
-    ``begins``, ``is_over``: what is called before, with the module's name, and after each is executed; ``looks``: what
-    is called after what stands for one.
+    ``begins``, ``executed``: what is called before and after each is executed, with the module's name; ``is_over``:
+    what is called at last, also where it fails; ``looks``: what is called after what stands for one.
     """
 
     def __init__(self) -> None:
@@ -70,19 +62,18 @@ class Witness:
         self.entries: set[str] = set()
         self.relative: set[str] = set()
         self.begins: list[Callable[[str], None]] = []
+        self.executed: list[Callable[[str], None]] = []
         self.is_over: list[Callable[[], None]] = []
         self.looks: list[Callable[[], None]] = []
         # See undone.py; and what that has told, with the statement from which on.
         self.why_not: Callable[[bool], str] = lambda has_threads: ""
         self.undone: tuple[int, str] | None = None
         # Whether a statement may change nothing outside of its process; what it imports may.
-        self._is_guarded = False
+        self.is_guarded = False
         # Whether own code has registered what is done at the end.
         self.has_handlers = False
         # With what paths of own code begin.
         self.own: tuple[str, ...] = ()
-        # What it is before anything is put in its place.
-        self._frame = sys._getframe
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         """Keep MPI out, and note who wanted it; see importlib.abc.MetaPathFinder."""
@@ -125,7 +116,7 @@ class Witness:
     def _guard(self, is_on: bool) -> None:
         import posix
 
-        self._is_guarded = is_on
+        self.is_guarded = is_on
         posix.access(f"{MARK}guard/{'on' if is_on else 'off'}", 0)
 
     def note(self, what: str) -> None:
@@ -165,47 +156,10 @@ class Witness:
             importer.create_module = staticmethod(marked)
             marked = self._marked(importer.exec_module, lambda module: module.__name__, bound=False)
             importer.exec_module = staticmethod(marked)
-        self._watch_variables()
-        self._watch_ends()
-        self._watch_host()
-        self._watch_handlers()
-        sys.argv, sys.orig_argv = self._words(sys.argv, ARGUMENTS), self._words(sys.orig_argv, WORDS)
-        self._argv = sys.argv
-        self.looks.append(self._look_at_words)
-        self.is_over.append(self._look_at_words)
         main = self._main(type(sys))("__main__")
         # It is not there: Python looks whether it is.
         main.__file__ = "/dev/null/app.py"
         sys.modules["__main__"] = main
-
-    def _words(self, words: list[str], behind: str) -> list[str]:
-        """Return a list of the same words that notes who looks at it. ``behind``: what those behind the first are."""
-        witness, frame = self, self._frame
-
-        def noted(name: str) -> "Any":
-            function = getattr(list, name)
-
-            def call(*arguments: "Any") -> "Any":
-                index = arguments[1] if name == "__getitem__" else None
-                if index == 0 and behind == ARGUMENTS and frame(1).f_globals.get("__name__") == "argparse":
-                    # It takes the name of the program's file from it.
-                    witness.note(SEARCH)
-                else:
-                    is_behind = name == "__len__" or _is_behind_first(index)
-                    witness.note(behind if is_behind else CHANGED_WORDS if name in CHANGES else WORDS)
-                return function(*arguments)
-
-            return call
-
-        names = ("__getitem__", "__iter__", "__len__", "__contains__", "__eq__", "__repr__", "__add__", "__mul__")
-        kind: Any = type("list", (list,), {name: noted(name) for name in (*names, *LOOKS_OF_LISTS, *CHANGES)})
-        noting: list[str] = kind(words)
-        return noting
-
-    def _look_at_words(self) -> None:
-        """Note who leaves another command line."""
-        if sys.argv is not self._argv:
-            self.note(CHANGED_WORDS)
 
     def _main(self, kind: "Any") -> "Any":
         witness = self
@@ -229,16 +183,14 @@ class Witness:
                 begins(name)
             self.stack.append(name)
             posix.access(MARK + "begin/" + name, 0)
-            watching, was_guarded = watchers(), self._is_guarded
+            watching, was_guarded = watchers(), self.is_guarded
             is_guarded = self._is_own(arguments[1 if bound else 0])
             if was_guarded != is_guarded:
                 self._guard(is_guarded)
             try:
                 result = function(*arguments)
-                if name == "platform":
-                    self._watch_platform(sys.modules[name])
-                if name == "argparse":
-                    self._watch_argparse(sys.modules[name])
+                for executed in self.executed:
+                    executed(name)
                 if name in ON_BEHALF:
                     self._stand_for(name, ON_BEHALF[name])
                 return result
@@ -277,116 +229,6 @@ class Witness:
         module: Any = sys.modules[name]
         wrapped = getattr(module, function)
         setattr(module, function, lambda *given, **named: self.executing(name, lambda: wrapped(*given, **named)))
-
-    def _watch_argparse(self, argparse: "Any") -> None:
-        """Let it stand for what its formatter asks for with which it looks whether an argument can be shown.
-
-        Nobody else has that formatter.
-        """
-        kind, frame = argparse.ArgumentParser, self._frame
-        get = kind._get_formatter
-
-        def get_formatter(parser: "Any") -> "Any":
-            caller = frame(1)
-            looks = caller.f_globals is argparse.__dict__ and caller.f_code.co_name in ("add_argument", "_check_help")
-            if looks and parser.formatter_class.__module__ == argparse.__name__:
-                return self.executing(argparse.__name__, lambda: get(parser))
-            return get(parser)
-
-        kind._get_formatter = get_formatter
-
-    def _watch_variables(self) -> None:
-        """Note who looks at which variable, or at all of them, in what os.environ is a view of."""
-        import os
-        import posix
-
-        def noted(name: str, whole: bool) -> "Any":
-            function = getattr(dict, name)
-
-            def call(variables: "Any", *given: "Any") -> "Any":
-                read = WHOLE if whole else given[0].decode(errors="surrogateescape")
-                self.note(read)
-                return function(variables, *given)
-
-            return call
-
-        one = ("__getitem__", "__contains__", "get", "pop", "setdefault")
-        all_ = ("__iter__", "__len__", "__eq__", "__repr__", "__or__", "__ror__", "keys", "items", "values", "copy")
-        names = {name: noted(name, name in all_) for name in (*one, *all_)}
-        kind: Any = type("dict", (dict,), names)
-        variables = kind(posix.environ)
-        environments: tuple[Any, ...] = (os.environ, os.environb)
-        for environment in environments:
-            environment._data = variables
-        posix.environ = variables
-
-    def _watch_ends(self) -> None:
-        """Note that own code registers an exit handler. That is done while it is guarded, and packages are not."""
-        import atexit
-
-        register = atexit.register
-
-        def noted(*given: "Any", **named: "Any") -> "Any":
-            self.has_handlers = self.has_handlers or self._is_guarded
-            return register(*given, **named)
-
-        atexit.register = noted
-
-    def _watch_host(self) -> None:
-        """Note who asks Python for the host's name alone; the rest of what uname(2) says is in the key.
-
-        Who takes all of it and keeps the name differs on another host: see name_host.
-        """
-        import os
-        import posix
-
-        names = self._names(os.uname(), "nodename")
-        posix.uname = os.uname = lambda: names
-
-    def _watch_handlers(self) -> None:
-        """Note who asks Python what is done with a signal: what the launcher has said, as a rule."""
-        import _signal  # type: ignore[import-not-found]
-
-        getsignal: Any = _signal.getsignal
-
-        def noted(number: int) -> "Any":
-            self.note(HANDLERS)
-            return getsignal(number)
-
-        _signal.getsignal = noted
-
-    def _watch_platform(self, platform: "Any") -> None:
-        names = platform.uname()
-        # It is kept from here on, and who asks first starts a process for it.
-        _ = names.processor
-        platform._uname_cache = self._names(names, "node")
-
-    def _names(self, names: "Any", host: str) -> "Any":
-        """Return the fields of a tuple with names, where who looks at the host's is noted."""
-        witness = self
-
-        class Names(tuple):  # type: ignore[type-arg]
-            def __getattribute__(self, name: str) -> "Any":
-                if name == host:
-                    witness.note(HOST)
-                return getattr(names, name)
-
-            def __iter__(self) -> "Iterator[Any]":
-                return iter(names)
-
-            def __getitem__(self, number: "Any") -> "Any":
-                if not isinstance(number, slice) and names[number] == getattr(names, host):
-                    witness.note(HOST)
-                return names[number]
-
-        return Names()
-
-
-def _is_behind_first(index: "Any") -> bool:
-    """Tell whether a place in a list, or a slice of it, has nothing of its first element."""
-    if isinstance(index, slice):
-        return (index.start or 0) > 0 and index.step in (None, 1)
-    return isinstance(index, int) and index > 0
 
 
 def watchers() -> "tuple[Any, ...]":

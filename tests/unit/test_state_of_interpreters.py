@@ -3,8 +3,9 @@
 import pytest
 
 from mpiimport.snapshot import twins
+from mpiimport.snapshot.addresses import are_alike
 from mpiimport.snapshot.contents import told
-from mpiimport.snapshot.graph import GENERATOR, are_alike
+from mpiimport.snapshot.graph import GENERATOR
 from mpiimport.snapshot.trials import Trial
 
 
