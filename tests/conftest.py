@@ -16,8 +16,6 @@ from lab.mpis import OpenShmem, intel_in, mpich_in, openmpi_in
 from lab.ranks import Mpi, Outcome, clean_environment, run
 from lab.slurm import Slurm
 from mpiimport.runtime.file_systems import wait_for_rest
-from mpiimport.runtime.store.kept_store import uses
-from mpiimport.runtime.store.place import PROGRAMS
 from mpiimport.snapshot.library import IMAGE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -169,7 +167,7 @@ class Job:
         self.prefix = prefix
         self.directory = directory
         self._python = str(python)
-        self.session_said = ""
+        self.prepared = ""
         self._package = prefix / "lib" / "mpiimport"
 
     def script(self, text: str, name: str = "app.py") -> Path:
@@ -188,8 +186,8 @@ class Job:
     def python(self, door: str) -> list[str]:
         """The start of the command line of each door; `plain` and `sitecustomize` are unchanged pythons.
 
-        `kept` is the early start from a kept store, which is to be filled before; `warm` the start from a warm image,
-        for which a session is to be begun before.
+        `kept` is the early start from a kept store, which is to be filled before; `snapshot` the start from what is to
+        be prepared before.
         """
         early = [self._python, "-S", str(self._package / "start.py")]
         return {
@@ -198,16 +196,15 @@ class Job:
             "module": [self._python, "-m", "mpiimport"],
             "early": early,
             "kept": early,
-            "warm": [str(self.prefix / "bin" / "python-mpi")],
+            "snapshot": [str(self.prefix / "bin" / "python-mpi")],
         }[door]
 
     def command(self, mpi: Mpi, ranks: int, door: str, *words: str | Path) -> list[str]:
         return [*mpi.command(ranks), *self.python(door), *map(str, words)]
 
     def switches(self, door: str) -> dict[str, str]:
-        if door == "warm":
-            kept = {"MPIIMPORT_KEEP": "session", "MPIIMPORT_STORE": str(self.stores())}
-            return {"MPIIMPORT_WARM": "1", **kept, **self.first_on_path()}
+        if door == "snapshot":
+            return {"MPIIMPORT_SNAPSHOTS": str(self.library()), **self.first_on_path()}
         path = {"module": str(self._package.parent), "sitecustomize": str(self._package / "door")}
         # The machine's own file system stands for a shared one.
         switches = {} if door == "plain" else {"MPIIMPORT": "force", "MPIIMPORT_LIBRARIES": "stage"}
@@ -229,27 +226,34 @@ class Job:
         variables = clean_environment(**{**self._own(), **self.switches(door), **environment, "MPIIMPORT_FILL": "1"})
         return run([*self.python(door), *map(str, words)], variables, 60, self.directory)
 
-    def begin_session(self, command: list[str], variables: dict[str, str], place: Path | None = None) -> str:
-        """Have the rank that a command starts make a warm image, with the variables that all ranks will have.
+    def library(self) -> Path:
+        """The library of snapshots of this test alone."""
+        return self.directory / "snapshots"
+
+    def prepare(self, command: list[str], variables: dict[str, str], place: Path | None = None) -> str:
+        """Have the rank that a command starts make a snapshot, with the variables that all ranks will have.
 
         Return why there is none, or nothing. The program's files must be at rest.
         """
-        session = [str(self.prefix / "bin" / "mpiimport"), "session", "start", "--warm", "--"]
-        outcome = run([*session, *command], variables, 300, place or self.directory)
-        self.session_said = outcome.stderr
+        prepare = [str(self.prefix / "bin" / "mpiimport"), "prepare", "--"]
+        outcome = run([*prepare, *command], variables, 300, place or self.directory)
+        self.prepared = outcome.stdout
+        # The file system notes when a file was read that was not since it was written: mount(8), relatime.
+        for image in self.images():
+            os.utime(image, ns=(0, image.stat().st_mtime_ns))
         if outcome.status == 0:
             return ""
-        begin = "mpiimport: no warm image is kept: "
+        begin = "mpiimport: nothing is prepared: "
         reasons = [line.removeprefix(begin) for line in outcome.ours() if line.startswith(begin)]
         return reasons[0] if reasons else f"status {outcome.status}: {outcome.stderr}"
 
-    def warm_starts(self) -> int:
-        """How many processes have started from the images of all sessions."""
-        return sum(uses(str(store)) for store in self.image_stores())
+    def images(self) -> list[Path]:
+        """The snapshots of this test, and their bases."""
+        return sorted(self.library().glob(f"*/*/{IMAGE}*"))
 
-    def image_stores(self) -> list[Path]:
-        """The stores that hold a warm image."""
-        return sorted({found.resolve().parent for found in self.stores().glob(f"*/{PROGRAMS}/*/{IMAGE}")})
+    def has_read_a_snapshot(self) -> bool:
+        """Whether a process has read one since it was made. One that cannot use it says so."""
+        return any(image.stat().st_atime > 1 for image in self.images())
 
     def run(
         self,

@@ -13,12 +13,9 @@ NODES, RANKS = 2, 4
 
 
 class BatchJob:
-    """``warm``: the value of MPIIMPORT_WARM with which a session begins and ranks start."""
-
-    def __init__(self, cluster: Cluster, job: Job, mpi: Mpi, warm: str = "1") -> None:
+    def __init__(self, cluster: Cluster, job: Job, mpi: Mpi) -> None:
         self.job = job
         self.mpi: ClusterMpi = cluster.mpi(mpi, NODES, job.directory)
-        self._warm = {"MPIIMPORT_WARM": warm}
         self._environment = job.environment(
             self.mpi,
             # As a batch system names its jobs; of Slurm Open MPI would expect more.
@@ -29,13 +26,13 @@ class BatchJob:
         self._bin = job.prefix / "bin"
 
     def begin(self, script: Path, ranks: int = NODES, **changes: str) -> Outcome:
-        """Keep a store, and an image, on each node, by one rank there, or by several."""
+        """Keep a store on each node, by one rank there, or by several."""
         command = [*self.mpi.command(ranks), str(self._bin / "python-mpi"), str(script)]
-        return self._run(command, **{"MPIIMPORT": "1", "MPIIMPORT_FILL": "1", **self._warm, **changes})
+        return self._run(command, **{"MPIIMPORT": "1", "MPIIMPORT_FILL": "1", **changes})
 
     def run(self, script: Path, *words: str, **changes: str) -> Outcome:
         command = [*self.mpi.command(RANKS), str(self._bin / "python-mpi"), str(script), *words]
-        return self._run(command, **{"MPIIMPORT_KEEP": "session", **self._warm, **changes})
+        return self._run(command, **{"MPIIMPORT_KEEP": "session", **changes})
 
     def run_plainly(self, script: Path) -> Outcome:
         return self._run([*self.mpi.command(RANKS), sys.executable, str(script)])

@@ -94,20 +94,20 @@ def test_a_python_that_comes_after_a_program_with_mpi_is_plain(job: Job, mpich: 
 
 
 def test_a_snapshot_and_a_store_of_a_session_serve_behind_every_wrapper(job: Job, mpich: Mpi) -> None:
-    """The session was begun by python-mpi, and the jobs are shells with an unchanged python."""
+    """Both were made for python-mpi, and the jobs are shells with an unchanged python."""
     script = job.script(PROGRAM)
     settle(script)
-    on_path = {**job.first_on_path(), "MPIIMPORT_STORE": str(job.stores()), "MPIIMPORT": "1"}
+    stored = {"MPIIMPORT_STORE": str(job.stores()), "MPIIMPORT_SNAPSHOTS": str(job.library()), "MPIIMPORT": "1"}
+    variables = {**job.first_on_path(), **stored}
     tool = str(job.prefix / "bin" / "mpiimport")
-    begun = job.begin_session(
-        [*mpich.command(1), str(job.prefix / "bin" / "python-mpi"), "app.py", "a word"],
-        job.environment(mpich, **on_path),
-    )
-    assert begun == ""
-    for way, variables in (("from a snapshot", {"MPIIMPORT_WARM": "1"}), ("2 ranks: from a session", {})):
-        environment = job.environment(mpich, **on_path, MPIIMPORT_KEEP="session", **variables)
+    program = [*mpich.command(1), str(job.prefix / "bin" / "python-mpi"), "app.py", "a word"]
+    begun = run([tool, "session", "start", "--", *program], job.environment(mpich, **variables), 60, job.directory)
+    assert begun.status == 0, begun
+    assert job.prepare(program, job.environment(mpich, **variables)) == ""
+    kept = {"MPIIMPORT_KEEP": "session", "MPIIMPORT_SNAPSHOT": "0"}
+    for way, changes in (("from a snapshot", {}), ("2 ranks: from a session", kept)):
+        environment = job.environment(mpich, **variables, **changes)
         for wrapper in ("a condition", "something after it", "a loop"):
             line = [word.replace(PYTHON, "python") for word in OTHERS[wrapper]]
             outcome = run([tool, "run", "--", *mpich.command(2), *line], environment, 60, job.directory)
             assert outcome.status == 0 and f"mpiimport: {way}\n" in outcome.stderr, (wrapper, outcome)
-    assert job.warm_starts() == 6

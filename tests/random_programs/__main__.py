@@ -16,7 +16,7 @@ from lab.slurm import Slurm, by_srun
 from tests.conftest import ROOT, Job
 from tests.random_programs.begins import BEGINS
 from tests.random_programs.blocks import BLOCKS
-from tests.random_programs.comparison import DOORS, RANKS, WARM, Bench
+from tests.random_programs.comparison import DOORS, RANKS, SNAPSHOT, Bench
 from tests.random_programs.generator import program
 
 SLURM = "slurm"
@@ -27,8 +27,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seeds", nargs="*", default=["0"], help="seeds, or ranges of them: 3 10-20")
-    parser.add_argument("--door", action="append", choices=(*DOORS, WARM), help="all but warm by default")
-    parser.add_argument("--image", action="store_true", help="programs of which a warm image may hold something")
+    parser.add_argument("--door", action="append", choices=(*DOORS, SNAPSHOT), help="all but snapshot by default")
+    parser.add_argument("--image", action="store_true", help="programs of which a snapshot may hold something")
     parser.add_argument("--blocks", nargs="+", default=[], help="a program of these blocks alone")
     parser.add_argument(
         "--without", nargs="+", default=[], help="leave out seeds whose programs have one of these blocks"

@@ -25,8 +25,8 @@ WITH_MPI4PY = "with mpi4py"
 COLLECTED, COLLECTED_LAST = "collected", "collected last"
 # The early start, from a kept store.
 KEPT = "kept"
-# From a warm image, which holds what the program imports first.
-WARM = "warm"
+# From a snapshot, which holds the begin of the program.
+SNAPSHOT = "snapshot"
 # Seconds for which a tree must have been left alone before a store of it is kept.
 SETTLED = 2.1
 # What the sitecustomize of such a Python does.
@@ -40,7 +40,7 @@ LAST_WORDS = r"(?m)^(died .*|globals: .*|imported 4|ImportError)\n"
 WARNED = r"(?m)^.*\bResourceWarning: (.*)\n(?:  .*\n)?"
 # Objects that only the collector ends; from an image it comes at other moments.
 IN_CYCLES = r"died (cycle|default|local)\d"
-ENDS = {WARM: "died |globals: "}
+ENDS = {SNAPSHOT: "died |globals: "}
 # Said where edits have left no snapshot true.
 NOT_USED = r"(?m)^mpiimport: the snapshot is not used: .*\n"
 COMPILING = re.compile(r"compiles |data of ")
@@ -52,7 +52,7 @@ class Result:
     """What came of a program: the launcher's status, each rank's streams, and the files of its directory.
 
     ``takes_part``: it puts functions of its own in the place of importlib's; ``ends``: how a line begins that an object
-    says when it ends, the moment of which is the collector's choice; ``refused``: why it has no warm image, and has not
+    says when it ends, the moment of which is the collector's choice; ``refused``: why it has no snapshot, and has not
     been run; ``leaves_mpi``: it may end without MPI_Finalize, where Hydra kills the ranks that are still running.
     """
 
@@ -118,8 +118,9 @@ class Bench:
             # Ranks of a launcher that the time limit ends go on, and in sessions of their own.
             with orphans_ended():
                 outcome = run(command, {**variables, "STREAMS": str(output)}, SECONDS, work)
-            refused = self._not_warm(outcome) if door == WARM else ""
         streams = {path.name: path.read_bytes().decode(errors="backslashreplace") for path in sorted(output.iterdir())}
+        if door == SNAPSHOT and not refused:
+            refused = self._not_restored(streams)
         if self.program.edits:
             streams = {name: re.sub(NOT_USED, "", text) for name, text in streams.items()}
         (output / "launcher").write_text(outcome.stdout + outcome.stderr)
@@ -144,21 +145,21 @@ class Bench:
         return self.job.environment(self.mpi, **{**switches, **same, **own})
 
     def _prepare(self, door: str, program: list[str], variables: dict[str, str], work: Path) -> str:
-        """Keep what a door starts from. Return why there is no image."""
-        if door not in (KEPT, WARM):
+        """Keep what a door starts from. Return why there is no snapshot."""
+        if door not in (KEPT, SNAPSHOT):
             return ""
         time.sleep(max(0, self.laid[door] + SETTLED - time.monotonic()))
-        if door == WARM:
+        if door == SNAPSHOT:
             makers = self.ranks if self.mpi.divides else 1
-            return self.job.begin_session([*self.mpi.command(makers), *program], variables, work)
+            return self.job.prepare([*self.mpi.command(makers), *program], variables, work)
         filled = run(program, {**variables, "MPIIMPORT_FILL": "1"}, SECONDS, work)
         assert filled.status == 0 or "standard input" in filled.stderr, filled.stderr
         return ""
 
-    def _not_warm(self, outcome: Outcome) -> str:
-        """Return which ranks have not started from the image, if any."""
-        warm = self.job.warm_starts()
-        return "" if warm == self.ranks else f"{warm} of {self.ranks} ranks started from the image: {outcome.ours()}"
+    def _not_restored(self, streams: dict[str, str]) -> str:
+        """Return why ranks have not started from the snapshot, if any."""
+        said = [match[0] for text in streams.values() for match in re.finditer(NOT_USED, text)]
+        return "".join(said) or ("" if self.job.has_read_a_snapshot() else "nobody has read the snapshot")
 
     def _customizes(self, way: str) -> Path:
         directory = self.job.directory / f"{way.replace(' ', '-')}-python"
@@ -172,7 +173,7 @@ class Bench:
         Those must agree upon it: in doubt there are more of them.
         """
         found = differences(plain, served)
-        ways = (COLLECTED, COLLECTED_LAST) if door == WARM else () if self.program.uses_mpi else (WITH_MPI4PY,)
+        ways = (COLLECTED, COLLECTED_LAST) if door == SNAPSHOT else () if self.program.uses_mpi else (WITH_MPI4PY,)
         for way in ways:
             if found:
                 if way not in self.otherwise:

@@ -56,7 +56,7 @@ ENVIRONMENTS: tuple[dict[str, str], ...] = (
     {"PYTHONFAULTHANDLER": "1"},
     {"PYTHONNOUSERSITE": "1"},
 )
-# For programs that start from a warm image: those of which one can be made, and FLAGS as variables say them.
+# For programs that start from a snapshot: those of which one can be made, and FLAGS as variables say them.
 SCRIPTS = ("script", "relative", "link")
 VARIABLES = {
     "-O": {"PYTHONOPTIMIZE": "1"},

@@ -15,18 +15,18 @@ from lab.slurm import Slurm, by_srun
 from tests.conftest import ROOT, Job, but_everyday
 from tests.random_programs.begins import BEGINS
 from tests.random_programs.blocks import BLOCKS
-from tests.random_programs.comparison import DOORS, KEPT, RANKS, WARM, Bench
+from tests.random_programs.comparison import DOORS, KEPT, RANKS, SNAPSHOT, Bench
 from tests.random_programs.generator import Program, program
 
 SEEDS = range(500)
 # What was wrong once of a start from an image: files that were not written out, standard files that were not closed.
-SAMPLE_OF_WARM = (27, 61, 77)
+SAMPLE_OF_SNAPSHOTS = (27, 61, 77)
 # How ranks are launched besides: by whom, and how many.
 LAUNCHES = (("mpich", 4), ("openmpi", 2), ("intel", 2), ("slurm", 2))
 # Nothing can be compared to those that hang plainly.
 HANG_PLAINLY = {96}
 # Of the programs, those that have an image. A script that cannot be compiled has none.
-LEAST_WARM = 0.9
+LEAST_RESTORED = 0.9
 
 
 def sample() -> list[int]:
@@ -46,7 +46,7 @@ def compare(job: Job, mpi: Mpi, made: Program, doors: tuple[str, ...], ranks: in
     # What a program has started may still be writing there.
     with TemporaryDirectory(prefix="random-", ignore_cleanup_errors=True) as temporary:
         bench = Bench(job, mpi, made, Path(temporary), ranks)
-        for door in {*doors} & {KEPT, WARM}:
+        for door in {*doors} & {KEPT, SNAPSHOT}:
             bench.lay_out(door)
         plain = bench.run("plain", "plain")
         if plain.status is None:
@@ -126,15 +126,15 @@ def refusals() -> Iterator[Refusals]:
     """Why programs had no image, or nothing, by launch and seed; written down when all have run."""
     found: Refusals = {}
     yield found
-    lines = [f"{launch} {seed}: {reason or 'warm'}" for (launch, seed), reason in sorted(found.items())]
+    lines = [f"{launch} {seed}: {reason or 'restored'}" for (launch, seed), reason in sorted(found.items())]
     (ROOT / "build" / "warm_random_programs.txt").write_text("\n".join([*lines, ""]))
 
 
-@pytest.mark.parametrize("seed", but_everyday(SEEDS, SAMPLE_OF_WARM))
-def test_a_random_program_comes_out_plainly_from_a_warm_image(
+@pytest.mark.parametrize("seed", but_everyday(SEEDS, SAMPLE_OF_SNAPSHOTS))
+def test_a_random_program_comes_out_plainly_from_a_snapshot(
     job: Job, mpich: Mpi, seed: int, refusals: Refusals
 ) -> None:
-    refusals["mpich-2", seed] = compare(job, mpich, program(seed, image=True), (WARM,))[WARM]
+    refusals["mpich-2", seed] = compare(job, mpich, program(seed, image=True), (SNAPSHOT,))[SNAPSHOT]
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def launched(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Iterator[t
         yield launch, mpis[name], ranks
 
 
-@pytest.mark.parametrize("seed", but_everyday(SEEDS[:100], SAMPLE_OF_WARM[:1]))
+@pytest.mark.parametrize("seed", but_everyday(SEEDS[:100], SAMPLE_OF_SNAPSHOTS[:1]))
 @pytest.mark.parametrize(
     "launched",
     [
@@ -161,20 +161,20 @@ def launched(request: pytest.FixtureRequest, mpis: dict[str, Mpi]) -> Iterator[t
     ],
     indirect=True,
 )
-def test_a_random_program_comes_out_plainly_from_a_warm_image_however_launched(
+def test_a_random_program_comes_out_plainly_from_a_snapshot_however_launched(
     job: Job, launched: tuple[str, Mpi, int], seed: int, refusals: Refusals
 ) -> None:
     launch, mpi, ranks = launched
-    refusals[launch, seed] = compare(job, mpi, program(seed, image=True), (WARM,), ranks)[WARM]
+    refusals[launch, seed] = compare(job, mpi, program(seed, image=True), (SNAPSHOT,), ranks)[SNAPSHOT]
 
 
-def test_most_random_programs_have_a_warm_image(refusals: Refusals) -> None:
+def test_most_random_programs_have_a_snapshot(refusals: Refusals) -> None:
     assert refusals, "no program ran"
     for launch in sorted({launch for launch, _ in refusals}):
         reasons = [reason for (each, _), reason in refusals.items() if each == launch]
         why_not = [*filter(None, reasons)]
         print(f"\n{launch}: {reasons.count('')} of {len(reasons)} ran from an image; why not:", *why_not, sep="\n")
-        assert reasons.count("") >= LEAST_WARM * len(reasons), launch
+        assert reasons.count("") >= LEAST_RESTORED * len(reasons), launch
 
 
 @pytest.mark.full

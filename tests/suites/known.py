@@ -35,7 +35,7 @@ DIFFERENT: dict[str, str] = {
     },
 }
 # Tests that end otherwise when started from a snapshot.
-WARM = {
+FROM_A_SNAPSHOT = {
     "test.test_trace.TestCallers.test_loop_caller_importing": "`trace` asks gc.get_referrers, which passes over the "
     "objects of the snapshot (docs/behaviour.md)",
 }

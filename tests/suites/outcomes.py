@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lab.ranks import Mpi, run
 from tests.conftest import Job, settle
-from tests.suites.known import DIFFERENT, MPI_STARTED, UNSTABLE, WARM
+from tests.suites.known import DIFFERENT, FROM_A_SNAPSHOT, MPI_STARTED, UNSTABLE
 
 RANKS = 2
 PROGRAMS = Path(__file__).parent / "ranks"
@@ -38,8 +38,8 @@ def pytest_suite(python: Path, *selection: str, path: tuple[Path, ...] = ()) -> 
     return Suite(words, (PROGRAMS, *path), python)
 
 
-def warm_pytest_suite(job: Job, python: Path, imports: tuple[str, ...], *selection: str) -> Suite:
-    """As pytest_suite, as a script that begins with imports, for a warm image to hold."""
+def pytest_suite_with_imports(job: Job, python: Path, imports: tuple[str, ...], *selection: str) -> Suite:
+    """As pytest_suite, as a script that begins with imports, for a snapshot to hold."""
     arguments = list(pytest_suite(python, *selection).words[2:])
     text = "".join(f"import {name}\n" for name in (*imports, "pytest", "pytest_outcomes", "sys"))
     return Suite((str(job.script(f"{text}sys.exit(pytest.main({arguments}))\n")),), (PROGRAMS,), python)
@@ -51,24 +51,23 @@ def run_suite(job: Job, mpi: Mpi, suite: Suite, door: str, package: str, seconds
     directory = job.directory / f"{door}-ranks"
     path = ":".join([*filter(None, [package]), *map(str, suite.path)])
     environment = job.environment(mpi, **{**job.switches(door), **suite.environment, "PYTHONPATH": path})
-    interpreter = job.python(door)[0] if door == "warm" else str(suite.python)
+    interpreter = job.python(door)[0] if door == "snapshot" else str(suite.python)
     start = [str(PROGRAMS / "rank.sh"), str(directory), interpreter, *job.python(door)[1:]]
     if door == "kept":
         fill(job, suite, environment, seconds)
-    if door == "warm":
+    if door == "snapshot":
         settle(*job.directory.glob("*.py"), job.directory)
-        refused = job.begin_session([*mpi.command(1), *start, *suite.words], environment)
-        assert refused == ""
+        assert job.prepare([*mpi.command(1), *start, *suite.words], environment) == ""
     outcome = run([*mpi.command(ranks), *start, *suite.words], environment, seconds, job.directory)
     assert outcome.status is not None, f"{door}: not done after {seconds} s"
     assert outcome.ours() == []
-    assert door != "warm" or job.warm_starts() == ranks
+    assert door != "snapshot" or job.has_read_a_snapshot()
     ended = []
     for rank in range(ranks):
         file = directory / str(rank) / "outcomes.json"
         assert file.exists(), f"{door}: rank {rank} ended before its tests did\n{outcome.stderr[-3000:]}"
         report = json.loads(file.read_text())
-        assert report["loader"].startswith("mpiimport") == (door not in ("plain", "warm"))
+        assert report["loader"].startswith("mpiimport") == (door not in ("plain", "snapshot"))
         ended.append(report["outcomes"])
     return ended
 
@@ -85,12 +84,12 @@ def compare(job: Job, mpi: Mpi, suite: Suite, door: str, least: int, seconds: fl
     """Fail where a test ends otherwise when served, unless it is known; and where fewer than ``least`` tests pass."""
     # The variable is the same in all runs: tests look at it, and start pythons with it.
     package = job.switches(door).get("PYTHONPATH", "")
-    if door == "warm":
+    if door == "snapshot":
         home = {"SUITE_HOME": str(job.directory / "home"), "PATH": f"{suite.python.parent}:{os.environ['PATH']}"}
         suite = replace(suite, environment={**suite.environment, **home})
     plain = run_suite(job, mpi, suite, "plain", package, seconds, ranks)
     served = run_suite(job, mpi, suite, door, package, seconds, ranks)
-    known = {**DIFFERENT, **{"kept": {}, "warm": WARM}.get(door, MPI_STARTED)}
+    known = {**DIFFERENT, **{"kept": {}, "snapshot": FROM_A_SNAPSHOT}.get(door, MPI_STARTED)}
     first, *others = plain
     unstable = {
         name: ends for other in others for name, ends in differing(first, other).items() if name not in UNSTABLE

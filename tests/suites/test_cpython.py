@@ -66,7 +66,7 @@ PROCESS = {
     "test_subprocess": 200,
 }
 
-FROM_AN_IMAGE: dict[str, int] = {**PROCESS, **LONG, **IMPORTS, **NEIGHBOURS}
+FROM_A_SNAPSHOT: dict[str, int] = {**PROCESS, **LONG, **IMPORTS, **NEIGHBOURS}
 
 
 # Prints what the file of a test imports at its top, but tests.
@@ -83,7 +83,7 @@ print(*[name for name, top in tops.items() if top not in ("test", "__future__") 
 def run(job: Job, mpi: Mpi, python: Path, module: str, door: str, least: int) -> None:
     provision("cpython_tests.sh", str(python))
     first: list[str] = []
-    if door == "warm":
+    if door == "snapshot":
         # What comes behind the tests' own support is in no image: that asks for the current directory.
         command = [str(python), "-c", TESTED, f"test.{module}"]
         first = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.split()
@@ -119,13 +119,13 @@ def test_as_without_mpiimport_in_other_pythons(job: Job, mpich: Mpi, module: str
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("module", FROM_AN_IMAGE)
-def test_as_without_mpiimport_from_a_warm_image(job: Job, mpich: Mpi, module: str) -> None:
-    run(job, mpich, Path(sys.executable), module, "warm", FROM_AN_IMAGE[module])
+@pytest.mark.parametrize("module", FROM_A_SNAPSHOT)
+def test_as_without_mpiimport_from_a_snapshot(job: Job, mpich: Mpi, module: str) -> None:
+    run(job, mpich, Path(sys.executable), module, "snapshot", FROM_A_SNAPSHOT[module])
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("version", ["3.10", "3.13"], scope="session")
-def test_pools_as_without_mpiimport_from_a_warm_image(job: Job, mpich: Mpi, version: str, python: Path) -> None:
+def test_pools_as_without_mpiimport_from_a_snapshot(job: Job, mpich: Mpi, version: str, python: Path) -> None:
     """Of Pythons that are known to have these tests."""
-    run(job, mpich, python, "test_concurrent_futures", "warm", 150)
+    run(job, mpich, python, "test_concurrent_futures", "snapshot", 150)

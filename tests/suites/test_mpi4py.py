@@ -27,7 +27,7 @@ REPRESENTATIVE = [
 
 
 @pytest.mark.parametrize(
-    "door", ["early", "module", *(pytest.param(door, marks=pytest.mark.full) for door in ("kept", "warm"))]
+    "door", ["early", "module", *(pytest.param(door, marks=pytest.mark.full) for door in ("kept", "snapshot"))]
 )
 def test_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, door: str) -> None:
     compare(job, mpich, suite(job, packages, REPRESENTATIVE), door, least=300)
@@ -46,10 +46,10 @@ def test_all_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, door
 
 @pytest.mark.full
 @pytest.mark.parametrize(("name", "ranks"), [("mpich", 2), ("mpich", 4), ("openmpi", 2)])
-def test_all_as_without_mpiimport_from_a_warm_image(
+def test_all_as_without_mpiimport_from_a_snapshot(
     job: Job, mpis: dict[str, Mpi], packages: Packages, name: str, ranks: int
 ) -> None:
-    compare(job, mpis[name], suite(job, packages, every_module(packages)), "warm", least=1500, ranks=ranks)
+    compare(job, mpis[name], suite(job, packages, every_module(packages)), "snapshot", least=1500, ranks=ranks)
 
 
 def every_module(packages: Packages) -> list[str]:

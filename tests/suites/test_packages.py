@@ -7,7 +7,7 @@ import pytest
 from lab.ranks import Mpi
 from tests.conftest import Job
 from tests.suites.conftest import Packages
-from tests.suites.outcomes import compare, pytest_suite, warm_pytest_suite
+from tests.suites.outcomes import compare, pytest_suite, pytest_suite_with_imports
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ LONG = {
     ),
 }
 
-# What programs that use them import, for a warm image.
+# What programs that use them import, for a snapshot.
 IMPORTS = {
     "numpy": ("numpy", "numpy.linalg", "numpy.testing"),
     "scipy": ("numpy", "scipy.constants", "scipy.interpolate", "scipy.io", "scipy.spatial.distance", "scipy.special"),
@@ -101,7 +101,7 @@ def test_as_without_mpiimport_through_other_doors(
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", LONG)
-def test_as_without_mpiimport_from_a_warm_image(job: Job, mpich: Mpi, packages: Packages, name: str) -> None:
+def test_as_without_mpiimport_from_a_snapshot(job: Job, mpich: Mpi, packages: Packages, name: str) -> None:
     selection = LONG[name]
-    suite = warm_pytest_suite(job, packages.python, IMPORTS[name], *selection.modules)
-    compare(job, mpich, suite, "warm", selection.least)
+    suite = pytest_suite_with_imports(job, packages.python, IMPORTS[name], *selection.modules)
+    compare(job, mpich, suite, "snapshot", selection.least)

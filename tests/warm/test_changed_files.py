@@ -1,4 +1,4 @@
-"""Whatever imports have looked at is looked at by each start; a session vouches for the tree alone."""
+"""Whatever imports have looked at is looked at by each start."""
 
 import os
 import py_compile
@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import but_everyday, settle
+from tests.conftest import but_everyday
 
-from .conftest import NOT_USED, Warm
-from .session import TRUSTED, Session
+from .conftest import Warm
 
 
 @dataclass(frozen=True)
@@ -173,25 +172,6 @@ def test_bytecode_that_was_put_in_the_place_of_other(warm: Warm, tmp_path: Path)
     py_compile.compile(str(other), cfile=next((warm.modules / "__pycache__").glob("plant.*")).as_posix())
     assert warm.plain(script).stdout == "2\n"
     assert warm.start_fresh("plant.cpython", script).stdout == "2\n"
-
-
-def test_a_session_vouches_for_the_tree_and_not_for_what_else_modules_have_read(
-    warm: Warm, prefix: Path, tmp_path: Path
-) -> None:
-    session = Session(prefix, warm, tmp_path)
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "value").write_text("one")
-    script = planted(warm, "open(f'{DATA}/value').read()", data)
-    settle(warm.modules, *warm.modules.iterdir(), data, data / "value")
-    session.begin(script)
-    assert session.start_warm(script).stdout == "one\n"
-    (warm.modules / "unseen.py").touch()
-    assert session.start_warm(script).stdout == "one\n"
-    (data / "value").write_text("two")
-    outcome = session.start(script, **TRUSTED)
-    assert outcome.stdout == "two\n"
-    assert NOT_USED in outcome.stderr and "data/value" in outcome.stderr
 
 
 @pytest.mark.parametrize(

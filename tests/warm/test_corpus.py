@@ -15,7 +15,6 @@ import pytest
 
 from lab.modules import REPORT, Seen, collect
 from lab.ranks import Mpi
-from mpiimport.runtime.store.place import REACH
 from tests.conftest import ROOT, Job, but_everyday, environment_with, settle
 from tests.support.corpus.programs import PROGRAMS, SMALL, packages_for
 
@@ -79,13 +78,11 @@ def run(job: Job, mpi: Mpi, door: str, script: Path) -> tuple[list[Seen], list[l
 def begin(job: Job, mpi: Mpi, script: Path, program: str) -> Row:
     """Make the snapshot of a script that begins with a program, and return what is in it."""
     settle(script, script.parent)
-    variables = job.environment(mpi, **{**job.switches("warm"), "HOME": str(job.directory)})
-    command = [*mpi.command(1), *job.python("warm"), str(script), "an argument"]
-    refused = job.begin_session(command, variables)
-    assert not refused
-    (store,) = job.image_stores()
-    found = REACHED.match((store / REACH).read_text())
-    assert found, job.session_said
+    variables = job.environment(mpi, **{**job.switches("snapshot"), "HOME": str(job.directory)})
+    command = [*mpi.command(1), *job.python("snapshot"), str(script), "an argument"]
+    assert not job.prepare(command, variables)
+    found = REACHED.match(job.prepared)
+    assert found, job.prepared
     kinds = ast.Import | ast.ImportFrom
     last = max(each.lineno for each in ast.parse(program).body if isinstance(each, kinds))
     return Row(int(found[1]), int(found[3]) > last, found[2])
@@ -102,13 +99,13 @@ def test_a_package_looks_the_same_from_a_snapshot(corpus: Job, mpich: Mpi, packa
     table[package] = begin(corpus, mpich, script, program)
     own = []
     for _ in range(2):
-        reports, more = run(corpus, mpich, "warm", script)
+        reports, more = run(corpus, mpich, "snapshot", script)
         own += more
         for seen in reports:
             assert seen.extras(plain) == set()
             assert seen.differences(plain) == {}
             assert seen.mapped_more_often(plain) == {}
-    assert corpus.warm_starts() == 2 * RANKS
+    assert corpus.has_read_a_snapshot()
     for numbers, alike in zip(zip(*own, strict=True), zip(*plainly, strict=True), strict=True):
         assert len(set(numbers)) == len(own) or len(set(alike)) < len(alike), own
 

@@ -10,28 +10,23 @@ from typing import Any
 import pytest
 
 from lab.ranks import Mpi, run
-from tests.conftest import but_everyday, settle
+from tests.conftest import settle
 
 from .conftest import Warm
 from .edited import OWN, SCRIPT, TOOL, Editor
 from .edits import EDITS, EDITS_OF_TOOL, Edit
 from .published import RANKS, Ended, new_modules, run_ranks, share, unlike
-from .session import TRUSTED
 
 SECONDS, ENOUGH = 300, 0.9
-# Files of a session that may hold a snapshot.
-LARGE = 1 << 20
 
 
 class Jobs:
-    """Jobs of one program, with snapshots in a library or in a session. ``place``: its directory, and their own."""
+    """Jobs of one program, and the library of its snapshots. ``place``: its directory, and their own."""
 
-    def __init__(self, way: str, prefix: Path, warm: Warm, directory: Path, mpi: Mpi, *program: str) -> None:
+    def __init__(self, prefix: Path, warm: Warm, directory: Path, mpi: Mpi, *program: str) -> None:
         """``program``: the words by which python starts it."""
-        self.way = way
         self.place = directory / "program"
-        self.stores = directory / "stores"
-        self.stores.mkdir()
+        self._library = directory / "snapshots"
         self._warm, self._mpi, self._bin = warm, mpi, prefix / "bin"
         self._probe = directory / "probe"
         self._program = program or (str(self.place / "app.py"),)
@@ -40,23 +35,20 @@ class Jobs:
         return self._warm.environment(
             MPI4PY_LIBMPI=str(self._mpi.library),
             PATH=f"{Path(self._warm.python).parent}:{os.environ['PATH']}",
-            MPIIMPORT_STORE=str(self.stores),
-            MPIIMPORT_SNAPSHOTS=str(self.stores / "library"),
+            MPIIMPORT_SNAPSHOTS=str(self._library),
             PROBE=str(self._probe),
             **more,
         )
 
     def prepare(self) -> None:
         settle(self.place, *self.place.rglob("*"))
-        words = {"session": ("session", "start", "--warm"), "library": ("prepare",)}[self.way]
         program = (*self._mpi.command(1), str(self._bin / "python-mpi"), *self._program)
-        outcome = run([str(self._bin / "mpiimport"), *words, "--", *program], self._variables(), SECONDS, self.place)
+        outcome = run([str(self._bin / "mpiimport"), "prepare", "--", *program], self._variables(), SECONDS, self.place)
         assert outcome.status == 0, outcome
 
     def start(self, *words: str, **changes: Any) -> Ended:
         """Start ranks from what was prepared; see ``_ranks``."""
-        asked = TRUSTED if self.way == "session" else {}
-        return self._ranks(str(self._bin / "python-mpi"), words, **{**asked, **changes})
+        return self._ranks(str(self._bin / "python-mpi"), words, **changes)
 
     def plain(self, *words: str, **changes: Any) -> Ended:
         return self._ranks(self._warm.python, words, **changes)
@@ -82,8 +74,7 @@ class Jobs:
         return new_modules(self._probe)
 
     def snapshots(self) -> set[Path]:
-        files = (path for path in self.stores.rglob("*") if path.is_file() and not path.is_symlink())
-        return {path for path in files if path.stat().st_size > LARGE}
+        return {*self._library.glob("*/*/image*")}
 
 
 def failures(jobs: Jobs, editor: Editor, edits: list[Edit]) -> str:
@@ -105,28 +96,23 @@ def failures(jobs: Jobs, editor: Editor, edits: list[Edit]) -> str:
 
 
 @pytest.mark.parametrize(
-    ("way", "renames"),
-    [
-        pytest.param("library", False, id="library, in place"),
-        pytest.param("session", True, id="session, renamed", marks=pytest.mark.full),
-    ],
+    "renames",
+    [pytest.param(False, id="in place"), pytest.param(True, id="renamed", marks=pytest.mark.full)],
 )
-def test_edits_between_jobs(prefix: Path, warm: Warm, tmp_path: Path, mpich: Mpi, way: str, renames: bool) -> None:
-    jobs = Jobs(way, prefix, warm, tmp_path, mpich)
+def test_edits_between_jobs(prefix: Path, warm: Warm, tmp_path: Path, mpich: Mpi, renames: bool) -> None:
+    jobs = Jobs(prefix, warm, tmp_path, mpich)
     assert failures(jobs, Editor(jobs.place, SCRIPT, renames), EDITS) == ""
 
 
-@pytest.mark.parametrize("way", but_everyday(("session", "library"), {"session"}))
-def test_edits_of_a_package_that_is_run(prefix: Path, warm: Warm, tmp_path: Path, mpich: Mpi, way: str) -> None:
-    jobs = Jobs(way, prefix, warm, tmp_path, mpich, "-m", "tool")
+def test_edits_of_a_package_that_is_run(prefix: Path, warm: Warm, tmp_path: Path, mpich: Mpi) -> None:
+    jobs = Jobs(prefix, warm, tmp_path, mpich, "-m", "tool")
     assert failures(jobs, Editor(jobs.place, TOOL), EDITS_OF_TOOL) == ""
 
 
-@pytest.mark.parametrize("way", ["session", "library"])
 def test_before_the_first_edit_the_program_itself_is_in_the_snapshot(
-    prefix: Path, warm: Warm, tmp_path: Path, mpich: Mpi, way: str
+    prefix: Path, warm: Warm, tmp_path: Path, mpich: Mpi
 ) -> None:
-    jobs = Jobs(way, prefix, warm, tmp_path, mpich)
+    jobs = Jobs(prefix, warm, tmp_path, mpich)
     Editor(jobs.place, SCRIPT)
     times = jobs.times()
     jobs.prepare()
@@ -151,7 +137,7 @@ def test_scripts_with_one_head_and_their_tasks_share_a_base(
 
     So do scripts that begin alike with what is installed; those with own modules lie beside these.
     """
-    jobs = Jobs("session", prefix, warm, tmp_path, mpich)
+    jobs = Jobs(prefix, warm, tmp_path, mpich)
     editor = Editor(jobs.place, SCRIPT)
     if own == "none":
         editor.replace("app.py", OWN_IMPORTS, OWN_DEFINITIONS)

@@ -1,42 +1,22 @@
-"""``mpiimport manifest show --warm``: what the images of a node were made for, and why one does not fit."""
+"""``mpiimport snapshot show --key``: what a start must have to start from a snapshot."""
 
 from pathlib import Path
 
-from lab.ranks import Outcome, run
-from mpiimport.runtime.store.kept_store import uses
-
 from .conftest import Warm
-from .session import Session
+from .prepared import Prepared
 
 
-class Shown:
-    def __init__(self, warm: Warm, prefix: Path, directory: Path) -> None:
-        self.session = Session(prefix, warm, directory)
-        self._command = [str(prefix / "bin" / "mpiimport"), "manifest", "show", "--warm"]
-
-    def show(self, **changes: str) -> Outcome:
-        return run(self._command, self.session.environment(**changes), 60)
-
-
-def test_what_an_image_was_made_for_and_whether_it_fits(warm: Warm, prefix: Path, tmp_path: Path) -> None:
-    shown = Shown(warm, prefix, tmp_path)
-    assert shown.show().status == 1
+def test_what_a_snapshot_was_made_for(warm: Warm, prefix: Path) -> None:
+    prepared = Prepared(prefix, warm)
+    assert prepared.snapshot("show", "--key", "app.py").status == 1
     warm.install()
-    module = warm.module("plant", "import os\nVALUE = os.environ.get('PLANTED')")
-    script = warm.script("import plant\nprint(plant.VALUE)")
-    shown.session.begin(script, PLANTED="a\nb")
-    fits = shown.show(PLANTED="a\nb")
-    assert (fits.status, fits.stderr) == (0, "")
-    first, *rest = fits.stdout.splitlines()
-    assert first == f"script {script}: fits here and now"
-    assert "  PLANTED=a\\nb" in rest
-    assert "  no PYTHONHOME" in rest
-    assert "  no other LD_*" in rest
-    (image,) = shown.session.images()
-    assert uses(str(image.parent)) == 0, "a look is no use"
-    reason = shown.show().stdout.splitlines()[0]
-    assert reason.endswith("it was made with another value of the variable PLANTED")
-    module.write_text("VALUE = 2")
-    reason = shown.show(PLANTED="a\nb").stdout.splitlines()[0]
-    assert "this has changed since" in reason
-    assert "plant.py" in reason
+    warm.module("plant", "import os\nVALUE = os.environ.get('PLANTED')")
+    prepared.prepare(warm.script("import plant\nprint(plant.VALUE)"), PLANTED="a\nb")
+    shown = prepared.snapshot("show", "--key", "app.py")
+    assert (shown.status, shown.stderr) == (0, "")
+    assert {"    PLANTED=a\\nb", "    no PYTHONHOME", "    no other LD_*"} <= {*shown.stdout.splitlines()}
+    (image,) = prepared.images
+    assert f"  {image.parent.name}/image: for " in shown.stdout
+    image.write_bytes(image.read_bytes()[:-1])
+    damaged = prepared.snapshot("show", "--key", "app.py")
+    assert damaged.status == 1 and f"{image} is damaged or cannot be read" in damaged.stderr, damaged

@@ -1,13 +1,10 @@
 """What is not in an image is found as plainly, whatever the program has done to the import system before."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.conftest import but_everyday
 
 from .conftest import Warm
-from .session import Session
 
 pytestmark = pytest.mark.usefixtures("installed")
 
@@ -139,16 +136,15 @@ EVERYDAY = (
 
 
 @pytest.mark.parametrize("name", but_everyday(PROGRAMS, EVERYDAY))
-def test_imports_are_found_as_plainly(warm: Warm, prefix: Path, tmp_path: Path, name: str) -> None:
-    session = Session(prefix, warm, tmp_path)
+def test_imports_are_found_as_plainly(warm: Warm, name: str) -> None:
     warm.module("early", "value = 1\n")
     warm.module("late", "value = 'late'\n")
     script = warm.script(BEGIN + PROGRAMS[name])
-    session.begin(script)
+    warm.bake(script)
     plain = warm.plain(script)
     (warm.modules / "written.py").unlink(missing_ok=True)
     assert plain.status == 0, plain
-    assert session.start_warm(script) == plain
+    assert warm.start_warm(script) == plain
 
 
 def test_what_replaces_the_function_of_imports_sees_none_of_ours(warm: Warm) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import environment_with
 
 from .conftest import Warm
-from .session import Session
+from .prepared import Prepared
 
 FIND = """
 import ctypes, json, numpy, os
@@ -34,24 +34,22 @@ print(json.dumps([kinds, before, within]))
 """
 
 
-def test_a_library_is_found_and_opened_by_its_name(warm: Warm, prefix: Path, tmp_path: Path) -> None:
-    session = Session(prefix, warm, tmp_path)
+def test_a_library_is_found_and_opened_by_its_name(warm: Warm, prefix: Path) -> None:
+    prepared = Prepared(prefix, warm)
     script = warm.script(FIND)
-    session.begin(script)
-    started = session.start_warm(script)
+    prepared.prepare(script)
+    started = prepared.start_warm(script)
     assert started == warm.plain(script)
     assert json.loads(started.stdout)[1]
 
 
 @pytest.mark.full
-def test_threadpoolctl_limits_the_threads_of_libraries(
-    warm_with: Callable[[str], Warm], prefix: Path, tmp_path: Path
-) -> None:
+def test_threadpoolctl_limits_the_threads_of_libraries(warm_with: Callable[[str], Warm], prefix: Path) -> None:
     warm = warm_with(str(environment_with("warm_packages")))
-    session = Session(prefix, warm, tmp_path)
+    prepared = Prepared(prefix, warm)
     script = warm.script(LIMIT)
-    session.begin(script)
-    started = session.start_warm(script)
+    prepared.prepare(script)
+    started = prepared.start_warm(script)
     assert started == warm.plain(script)
     kinds, _, within = json.loads(started.stdout)
     assert {"blas", "openmp"} <= set(kinds)

@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from lab.syscalls import calls_of, on_tree, trace
 from tests.conftest import SERVED, but_everyday, interpreter, settle
 
 from .conftest import SECONDS, Warm
-from .session import TRUSTED, Session
+from .prepared import Prepared
 
 pytestmark = pytest.mark.usefixtures("installed")
 
@@ -230,37 +229,28 @@ def test_modules_of_the_standard_library(warm: Warm, line: str) -> None:
 
 
 @pytest.fixture
-def session(prefix: Path, tree: Warm, tmp_path: Path) -> Session:
-    return Session(prefix, tree, tmp_path)
+def prepared(prefix: Path, tree: Warm) -> Prepared:
+    return Prepared(prefix, tree)
 
 
-def test_a_session_keeps_images_of_modules(session: Session) -> None:
-    put(session.warm.modules, "tool/__main__.py", TEXT.replace("IMPORT", "from . import part"))
-    begin = [*session.command("-m"), "tool"]
-    begun = run(begin, session.environment(), SECONDS, session.directory)
-    assert (begun.status, begun.stdout) == (0, ""), begun
-    assert "a snapshot of module tool is kept" in begun.stderr
+def test_a_module_is_prepared_by_its_name(prepared: Prepared) -> None:
+    put(prepared.warm.modules, "tool/__main__.py", TEXT.replace("IMPORT", "from . import part"))
+    made = prepared.try_to_prepare(prepared.door, "-m", "tool")
+    assert made.status == 0 and "module tool is prepared" in made.stdout, made
     for word in ("one", "fail", "status"):
-        started, plain = session.start_warm("-m", "tool", word), session.warm.plain("-m", "tool", word)
-        # The file of the module itself comes from the kept store behind the image.
-        assert replace(started, stdout=started.stdout.replace("StoreSourceLoader", "SourceFileLoader")) == plain
+        assert prepared.start_warm("-m", "tool", word) == prepared.warm.plain("-m", "tool", word)
     # Tasks may have directories of their own, but for one that has such a module itself.
-    elsewhere = session.directory.parent / "elsewhere"
+    elsewhere = prepared.directory.parent / "elsewhere"
     elsewhere.mkdir()
-    outcome = run([session.door, "-m", "tool"], session.environment(**TRUSTED), SECONDS, elsewhere)
+    outcome = run([prepared.door, "-m", "tool"], prepared.environment(), SECONDS, elsewhere)
     assert "of the tree" in outcome.stdout and outcome.stderr == "", outcome
     (elsewhere / "tool.py").write_text("print('another')\n")
-    outcome = run([session.door, "-m", "tool"], session.environment(**TRUSTED), SECONDS, elsewhere)
-    assert outcome.stdout == "another\n" and "none is kept for this program" in outcome.stderr, outcome
-    assert session.start_fresh("variable PYTHONPATH", "-m", "tool", PYTHONPATH=f"{session.warm.modules}:/nowhere")
-    part = session.warm.modules / "tool" / "part.py"
+    outcome = run([prepared.door, "-m", "tool"], prepared.environment(), SECONDS, elsewhere)
+    assert (outcome.stdout, outcome.ours()) == ("another\n", []), outcome
+    assert prepared.start_fresh("variable PYTHONPATH", "-m", "tool", PYTHONPATH=f"{prepared.warm.modules}:/nowhere")
+    part = prepared.warm.modules / "tool" / "part.py"
     part.write_text("value = 'changed'\n")
-    # A session vouches for the tree.
-    assert session.start_warm("-m", "tool").stdout.endswith("of the tree\n")
-    assert session.start_fresh("part.py", "-m", "tool", MPIIMPORT_KEEP="auto").stdout.endswith("changed\n")
-    assert "module tool: warm image" in session.call("status").stdout
-    assert session.call("stop").status == 0
-    assert list(session.stores.iterdir()) == []
+    assert prepared.start_fresh("part.py", "-m", "tool").stdout.endswith("changed\n")
 
 
 @pytest.mark.full
@@ -274,13 +264,14 @@ def test_pytest(prefix: Path, warm: Warm, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="no strace")
-@pytest.mark.parametrize(("wanted", "looks"), [("0", 0), ("1", 1)])
-def test_the_door_looks_into_the_current_directory_once_where_an_image_is_wanted(
-    session: Session, wanted: str, looks: int
+@pytest.mark.parametrize("looks", [0, 1])
+def test_python_mpi_looks_into_the_current_directory_once_where_there_is_a_library(
+    prepared: Prepared, looks: int
 ) -> None:
-    """Which module that is tells the name of the image; who wants none need not know."""
-    variables = session.environment(MPIIMPORT_KEEP="session", MPIIMPORT_WARM=wanted)
-    outcome, _ = trace([session.door, "-m", "this"], variables, session.directory, SECONDS)
+    """Which module that is tells the name of the snapshot; where none can be nobody need know."""
+    if looks:
+        prepared.library.mkdir(0o700)
+    outcome, _ = trace([prepared.door, "-m", "this"], prepared.environment(), prepared.directory, SECONDS)
     assert outcome.status == 0 and outcome.stdout.startswith("The Zen")
-    calls = on_tree(calls_of(session.directory, session.door), [session.directory])
+    calls = on_tree(calls_of(prepared.directory, prepared.door), [prepared.directory])
     assert [call.name for call in calls if call.name != "getcwd"] == ["openat"] * looks

@@ -7,7 +7,7 @@ import pytest
 from lab.ranks import Mpi, run
 
 from .conftest import Warm
-from .session import TRUSTED, Session
+from .prepared import Prepared
 from .test_hidden_state_of_c import SEEDS, compiled, with_fork_handler
 
 C = """
@@ -58,17 +58,16 @@ def test_ranks_start_warm_beside_a_module_that_is_linked_with_mpi(
     warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str, start: str
 ) -> None:
     """Loaded, MPICH's library registers a fork handler that asks for the process number. Some modules start MPI."""
-    mpi, session = mpis[name], Session(prefix, warm, tmp_path)
+    mpi, prepared = mpis[name], Prepared(prefix, warm)
     linked(warm, mpi, tmp_path, start)
     warm.module("user", "import plant\nVALUE = plant.value()\n")
     environment = {**mpi.environment, "MPI4PY_LIBMPI": str(mpi.library)}
     script = warm.script(TEXT)
-    session.begin(script, *mpi.command(1), **environment)
-    status = session.call("status", **environment)
-    assert f"it ends before line 3, `import user, plant`: {NEEDS}" in status.stdout, status
-    plain = run([*mpi.command(2), warm.python, script], session.environment(**environment), 120)
+    said = prepared.prepare(script, *mpi.command(1), **environment)
+    assert f"it ends before line 3, `import user, plant`: {NEEDS}" in said
+    plain = run([*mpi.command(2), warm.python, script], prepared.environment(**environment), 120)
     warm.script(TEXT + WHERE)
-    started = run([*mpi.command(2), session.door, script], session.environment(**environment, **TRUSTED), 120)
+    started = run([*mpi.command(2), prepared.door, script], prepared.environment(**environment), 120)
     assert (started.status, started.stderr) == (0, plain.stderr)
     assert started.lines() == sorted([*plain.lines(), *["mpiimport-warm"] * 2])
 

@@ -8,7 +8,7 @@ from lab.ranks import Outcome, run
 from tests.conftest import SERVED, but_everyday, interpreter
 
 from .conftest import Warm
-from .session import Session
+from .prepared import Prepared
 
 # What it sees, less our door's option; and a module beside the script, that Python 3.12 and newer find.
 SCRIPT = """
@@ -78,11 +78,11 @@ def test_one_of_a_warm_module(version: str, prefix: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize("version", SERVED)
 def test_the_process_ends_whatever_gives_it_memory(version: str, memory: str, prefix: Path, tmp_path: Path) -> None:
     warm = Warm(prefix, tmp_path, str(interpreter(version)))
-    session = Session(prefix, warm, tmp_path)
+    prepared = Prepared(prefix, warm)
     script = warm.script("import json\nprint(json.dumps(1))")
     named = {"PYTHONMALLOC": memory} if memory else {}
     door = ("--python", warm.python, script)
-    assert session.start(*door, MPIIMPORT_WARM="0", MPIIMPORT_KEEP="never", **named) == warm.plain(script, **named)
+    assert prepared.start(*door, **named) == warm.plain(script, **named)
     warm.bake(script, **named)
     assert warm.start_warm(script, **named) == warm.plain(script, **named)
 
@@ -90,10 +90,9 @@ def test_the_process_ends_whatever_gives_it_memory(version: str, memory: str, pr
 @pytest.mark.parametrize("how", ["script", "module"])
 @pytest.mark.parametrize("version", but_everyday(SERVED, ("3.11", "3.12", "3.14")))
 def test_one_of_a_process_behind_the_door(version: str, how: str, prefix: Path, tmp_path: Path) -> None:
-    """No image, and no other rank: it steps aside."""
+    """No snapshot, and no other rank: it steps aside."""
     warm, script = with_script(prefix, tmp_path, version)
-    session = Session(prefix, warm, tmp_path)
+    prepared = Prepared(prefix, warm)
     words = [script] if how == "script" else ["-m", "app"]
     named = {"PYTHONPATH": str(Path(script).parent)} if how == "module" else {}
-    variables = {"MPIIMPORT_WARM": "0", "MPIIMPORT_KEEP": "never", **named}
-    same(session.start("--python", warm.python, *words, "a", **variables), warm.plain(*words, "a", **variables))
+    same(prepared.start("--python", warm.python, *words, "a", **named), warm.plain(*words, "a", **named))

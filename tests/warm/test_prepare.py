@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
+from lab.ranks import Mpi
 from mpiimport.snapshot.describing import MEGABYTE
 from tests.conftest import settle, wait_for
 
-from .conftest import SECONDS, Warm
-
-NOT_USED = "mpiimport: the snapshot is not used: "
+from .conftest import NOT_USED, SECONDS, Warm
+from .prepared import Prepared
 
 TEXT = """
 import json, plant, random
@@ -25,33 +24,11 @@ print("warm" if warm else "fresh", plant.VALUE, sys.argv[1:], random.random())
 """
 
 
-class Prepared:
-    """Starts by ``python-mpi`` of programs of ``warm``, with a library of their own."""
-
-    def __init__(self, prefix: Path, warm: Warm) -> None:
-        self.warm = warm
-        self.door = str(prefix / "bin" / "python-mpi")
-        self.mpiimport = str(prefix / "bin" / "mpiimport")
-        self.library = warm.image.with_name("snapshots")
-
-    @property
-    def images(self) -> list[Path]:
-        return [*self.library.glob("*/*/image")]
-
-    def run(self, command: list[str], **environment: str) -> Outcome:
-        path = f"{Path(self.warm.python).parent}:{os.environ['PATH']}"
-        variables = self.warm.environment(**{"PATH": path, "MPIIMPORT_SNAPSHOTS": str(self.library), **environment})
-        return run(command, variables, SECONDS, self.warm.image.parent / "work")
-
-    def prepare(self, *command: str, **environment: str) -> Outcome:
-        settle(*self.warm.modules.iterdir())
-        return self.run([self.mpiimport, "prepare", "--", *command], **environment)
-
-    def kind(self, *command: str, **environment: str) -> str:
-        """How a process has started: warm or fresh."""
-        started = self.run([*command], **environment)
-        assert started.status == 0, started
-        return started.stdout.split()[0]
+def kind(prepared: Prepared, *command: str, **environment: str) -> str:
+    """How a process has started: warm or fresh."""
+    started = prepared.run([*command], **environment)
+    assert started.status == 0, started
+    return started.stdout.split()[0]
 
 
 @pytest.fixture
@@ -63,7 +40,7 @@ def prepared(prefix: Path, warm: Warm) -> Prepared:
 
 def test_ranks_start_from_what_one_of_them_has_made(prepared: Prepared, mpich: Mpi) -> None:
     program = (prepared.door, prepared.warm.script(TEXT), "a")
-    made = prepared.prepare(*mpich.command(2), *program)
+    made = prepared.try_to_prepare(*mpich.command(2), *program)
     assert made.status == 0 and made.ours() == [] and made.stdout.startswith("made image: "), made
     (image,) = prepared.images
     status = image.stat()
@@ -81,9 +58,7 @@ def preparing(prepared: Prepared, places: Path) -> "Iterator[subprocess.Popen[st
     places.mkdir()
     prepared.warm.module("slow", f"import time\nopen({str(begun)!r}, 'w').close()\ntime.sleep(60)\n")
     command = [prepared.mpiimport, "prepare", "--", prepared.door, prepared.warm.script("import slow")]
-    path = f"{Path(prepared.warm.python).parent}:{os.environ['PATH']}"
-    library = str(prepared.library)
-    variables = prepared.warm.environment(PATH=path, TMPDIR=str(places), MPIIMPORT_SNAPSHOTS=library)
+    variables = prepared.environment(TMPDIR=str(places))
     with subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         try:
             wait_for(begun.exists)
@@ -114,7 +89,7 @@ def test_a_batch_system_ends_all_of_it(prepared: Prepared, tmp_path: Path, numbe
 
 def test_what_does_not_fit_starts_fresh_with_one_line_for_the_job(prepared: Prepared, mpich: Mpi) -> None:
     program = (*mpich.command(2), prepared.door, prepared.warm.script(TEXT), "a")
-    assert prepared.prepare(*program).status == 0
+    assert prepared.try_to_prepare(*program).status == 0
     prepared.warm.module("plant", "VALUE = 'newer'\n")
     outcome = prepared.run([*program])
     assert [line.split()[:2] for line in outcome.lines()] == [["fresh", "newer"]] * 2, outcome
@@ -124,8 +99,8 @@ def test_what_does_not_fit_starts_fresh_with_one_line_for_the_job(prepared: Prep
 
 def test_another_program_is_not_started_from_it(prepared: Prepared) -> None:
     script = prepared.warm.script(TEXT)
-    assert prepared.prepare(prepared.door, "-u", script).status == 0
-    assert prepared.kind(prepared.door, "-u", script, "b") == "warm"
+    assert prepared.try_to_prepare(prepared.door, "-u", script).status == 0
+    assert kind(prepared, prepared.door, "-u", script, "b") == "warm"
     other = prepared.warm.script(f"import array\n{TEXT}", "other.py")
     directory = f"{Path(prepared.warm.python).parent}:/usr/bin:/bin"
     for words, variables in (
@@ -143,7 +118,7 @@ def test_another_program_is_not_started_from_it(prepared: Prepared) -> None:
 def test_an_unchanged_python_behind_run_starts_from_it(prepared: Prepared, mpich: Mpi) -> None:
     script = prepared.warm.script(TEXT)
     program = (prepared.warm.python, script, "a")
-    assert prepared.prepare(*mpich.command(1), *program).status == 0
+    assert prepared.try_to_prepare(*mpich.command(1), *program).status == 0
     started = prepared.run([prepared.mpiimport, "run", "--", *mpich.command(2), *program])
     assert [line.split()[0] for line in started.lines()] == ["warm"] * 2, started
     unwanted = prepared.run([prepared.mpiimport, "run", "--", *mpich.command(2), *program], MPIIMPORT_SNAPSHOT="0")
@@ -154,7 +129,7 @@ def test_an_unbuffered_program_is_as_plainly(prepared: Prepared) -> None:
     shown = "print(sys.orig_argv[1:], hasattr(sys.stdout.buffer, 'raw'), sys.stdout.write_through)\n"
     script = prepared.warm.script(TEXT + shown)
     for words in (("-u",), ()):
-        assert prepared.prepare(prepared.door, *words, script, "a").status == 0
+        assert prepared.try_to_prepare(prepared.door, *words, script, "a").status == 0
         started = prepared.run([prepared.door, *words, script, "a"])
         plain = prepared.run([prepared.warm.python, *words, script, "a"])
         assert started.stdout.split()[0] == "warm", started
@@ -169,7 +144,7 @@ def test_each_kind_of_machine_has_its_own(prepared: Prepared) -> None:
         before = prepared.run([*limited])
         assert before.stdout.split()[0] == "fresh"
         assert ["limit of the stack" in line for line in before.ours()] == [True] * (limit == 8192), before
-        assert prepared.prepare(*limited).status == 0
+        assert prepared.try_to_prepare(*limited).status == 0
     assert len(prepared.images) == 2
     for limit in (4096, 8192):
         limited = ("sh", "-c", f'ulimit -s {limit} && exec "$@"', "sh", prepared.door, script)
@@ -183,7 +158,7 @@ def test_each_kind_of_machine_has_its_own(prepared: Prepared) -> None:
 def test_other_nodes_start_from_it(prepared: Prepared, tmp_path: Path) -> None:
     """They have another name, and settings in files of their own, with the same bytes."""
     script = prepared.warm.script(f"import time\ntime.localtime()\n{TEXT}")
-    assert prepared.prepare(prepared.door, script).status == 0
+    assert prepared.try_to_prepare(prepared.door, script).status == 0
     of_node = tmp_path / "localtime"
     view = f'hostname other && mount --bind {of_node} "$(readlink -f /etc/localtime)" && exec "$@"'
     node = ("unshare", "-m", "-u", "sh", "-c", view, "sh", prepared.door, script)
@@ -199,7 +174,7 @@ def test_what_is_prepared_can_be_looked_at_and_removed(prepared: Prepared) -> No
     script = prepared.warm.script(TEXT)
     none = prepared.run([prepared.mpiimport, "snapshot", "list"])
     assert none.status == 1 and "nothing is prepared" in none.stdout
-    assert prepared.prepare(prepared.door, script).status == 0
+    assert prepared.try_to_prepare(prepared.door, script).status == 0
     shown = prepared.run([prepared.mpiimport, "snapshot", "show", "app.py"])
     assert shown.status == 0 and "it ends before line " in shown.stdout, shown
     assert prepared.run([prepared.mpiimport, "snapshot", "check"]).status == 0
@@ -217,17 +192,17 @@ def test_what_is_prepared_can_be_looked_at_and_removed(prepared: Prepared) -> No
     assert removed.status == 0 and prepared.images == []
     started = prepared.run([prepared.door, script])
     assert (started.stdout.split()[0], started.ours()) == ("fresh", []), started
-    assert prepared.prepare(prepared.door, script).status == 0
-    assert prepared.kind(prepared.door, script) == "warm"
+    assert prepared.try_to_prepare(prepared.door, script).status == 0
+    assert kind(prepared, prepared.door, script) == "warm"
 
 
 def test_a_library_that_others_can_write_to_is_not_believed(prepared: Prepared) -> None:
     script = prepared.warm.script(TEXT)
-    assert prepared.prepare(prepared.door, script).status == 0
+    assert prepared.try_to_prepare(prepared.door, script).status == 0
     prepared.library.chmod(0o777)
     started = prepared.run([prepared.door, script], MPIIMPORT_VERBOSE="1")
     assert started.stdout.split()[0] == "fresh" and "nothing is prepared for this program" in started.stderr, started
-    refused = prepared.prepare(prepared.door, script)
+    refused = prepared.try_to_prepare(prepared.door, script)
     assert refused.status == 1 and "chmod 700" in refused.stderr, refused
 
 
@@ -236,7 +211,7 @@ def test_two_preparations_at_once(prepared: Prepared) -> None:
     settle(*prepared.warm.modules.iterdir())
     line = f"for n in 1 2; do {prepared.mpiimport} prepare -- {prepared.door} {script} & done; wait"
     assert prepared.run(["sh", "-c", line]).ours() == []
-    assert len(prepared.images) == 1 and prepared.kind(prepared.door, script) == "warm"
+    assert len(prepared.images) == 1 and kind(prepared, prepared.door, script) == "warm"
 
 
 def test_a_command_that_makes_none_says_so(prepared: Prepared) -> None:
@@ -246,14 +221,14 @@ def test_a_command_that_makes_none_says_so(prepared: Prepared) -> None:
         ([prepared.door, "-c", "pass"], "nothing is prepared: only a script has one"),
         (["./none"], "./none cannot be started"),
     ):
-        outcome = prepared.prepare(*command)
+        outcome = prepared.try_to_prepare(*command)
         assert outcome.status != 0 and why in outcome.stderr, outcome
         assert [*prepared.library.iterdir()] == []
 
 
 def test_where_there_is_no_room_that_is_said(prepared: Prepared) -> None:
     limited = ["bash", "-c", 'ulimit -f 2000; exec "$@"', "bash"]
-    outcome = prepared.prepare(*limited, prepared.door, prepared.warm.script(TEXT))
+    outcome = prepared.try_to_prepare(*limited, prepared.door, prepared.warm.script(TEXT))
     assert outcome.status == 1 and "cannot be written: File too large" in outcome.stderr, outcome
     assert [*prepared.library.iterdir()] == []
 
@@ -263,7 +238,7 @@ def test_own_code_that_can_be_in_no_image_leaves_its_imports_in_one(prepared: Pr
     (prepared.warm.modules / "modules-1.dist-info").rmdir()
     prepared.warm.module("plant", "import decimal\nimport os\nVALUE = os.urandom(4).hex()\n")
     script = prepared.warm.script("import plant, os\nprint(os.readlink('/proc/self/exe')[-14:], plant.VALUE)\n")
-    made = prepared.prepare(prepared.door, script)
+    made = prepared.try_to_prepare(prepared.door, script)
     assert made.status == 0 and "it ends before line 1, `import plant, os`: it is own code" in made.stdout, made
     started = [prepared.run([prepared.door, script]) for _ in range(2)]
     assert [(one.stderr, one.stdout.split()[0]) for one in started] == [("", "mpiimport-warm")] * 2
@@ -275,7 +250,7 @@ def test_own_code_changes_nothing_before_a_job_does(prepared: Prepared) -> None:
     made = prepared.warm.modules / "made"
     prepared.warm.module("plant", f"import os\nos.mkdir({str(made)!r})\n")
     script = prepared.warm.script("import json\nimport plant\nprint('done')\n")
-    baked = prepared.prepare(prepared.door, script)
+    baked = prepared.try_to_prepare(prepared.door, script)
     assert baked.status == 0 and "it ends before line 2, `import plant`: " in baked.stdout and not made.exists(), baked
     started = prepared.run([prepared.door, script])
     assert (started.stdout, started.stderr, made.exists()) == ("done\n", "", True)

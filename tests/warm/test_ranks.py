@@ -8,7 +8,7 @@ from lab.ranks import Mpi, run
 from lab.slurm import Slurm, by_srun
 
 from .conftest import NOT_USED, Warm
-from .session import TRUSTED, Session
+from .prepared import Prepared
 
 TEXT = """
 import os, random, numpy, scipy.interpolate
@@ -76,17 +76,17 @@ def test_a_module_that_needs_mpi_is_left_to_the_ranks(warm: Warm, mpich: Mpi) ->
         pytest.param("mpich", 4, marks=pytest.mark.full),
     ],
 )
-def test_ranks_of_a_session_that_one_rank_has_begun(
+def test_ranks_start_from_what_one_rank_has_prepared(
     warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str, ranks: int
 ) -> None:
-    """Who makes the image has the variables that ranks have, for it is one."""
-    ranks_start_warm(Session(prefix, warm, tmp_path), mpis[name], ranks)
+    """The maker has the variables that ranks have, for it is one."""
+    ranks_start_warm(Prepared(prefix, warm), mpis[name], ranks)
 
 
 @pytest.mark.full
 def test_ranks_of_intel_mpi(warm: Warm, prefix: Path, tmp_path: Path, intel: Mpi) -> None:
-    """Its launcher shares the processors out among the ranks, so as many begin the session."""
-    ranks_start_warm(Session(prefix, warm, tmp_path), intel, 2, begun_by=2)
+    """Its launcher shares the processors out among the ranks, so as many prepare."""
+    ranks_start_warm(Prepared(prefix, warm), intel, 2, prepared_by=2)
 
 
 @pytest.mark.full
@@ -94,22 +94,22 @@ def test_ranks_of_intel_mpi(warm: Warm, prefix: Path, tmp_path: Path, intel: Mpi
 def test_ranks_of_slurm(
     warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], slurm: Slurm, kind: str
 ) -> None:
-    """In an allocation: the place of stores is that of the batch job."""
+    """In an allocation."""
     with slurm.allocation() as variables:
         mpi = by_srun(mpis["mpich" if kind == "pmi2" else "openmpi"], kind, variables)
-        ranks_start_warm(Session(prefix, warm, tmp_path), mpi, 2)
+        ranks_start_warm(Prepared(prefix, warm), mpi, 2)
 
 
-def ranks_start_warm(session: Session, mpi: Mpi, ranks: int, begun_by: int = 1) -> None:
-    """Some ranks begin the session of a program; all start warm, and are as different as plainly."""
-    warm = session.warm
+def ranks_start_warm(prepared: Prepared, mpi: Mpi, ranks: int, prepared_by: int = 1) -> None:
+    """Some ranks prepare a program; all start from the snapshot, and are as different as plainly."""
+    warm = prepared.warm
     environment = {**mpi.environment, "MPI4PY_LIBMPI": str(mpi.library)}
     script = warm.script(TEXT)
-    said = session.begin(script, *mpi.command(begun_by), **environment)
+    said = prepared.prepare(script, *mpi.command(prepared_by), **environment)
     assert ENDS in said
-    plain = run([*mpi.command(ranks), warm.python, script], session.environment(**environment), 120)
+    plain = run([*mpi.command(ranks), warm.python, script], prepared.environment(**environment), 120)
     warm.script(TEXT + COUNT)
-    started = run([*mpi.command(ranks), session.door, script], session.environment(**environment, **TRUSTED), 120)
+    started = run([*mpi.command(ranks), prepared.door, script], prepared.environment(**environment), 120)
     assert (started.status, started.stderr) == (0, plain.stderr)
     assert started.stdout == f"{plain.stdout}{ranks}\n"
     assert started.stdout.splitlines()[0] == f"{ranks} [{ranks}, {ranks}, {ranks}, {ranks}, {ranks}] True"
@@ -117,15 +117,15 @@ def ranks_start_warm(session: Session, mpi: Mpi, ranks: int, begun_by: int = 1) 
 
 def test_a_rank_without_an_image_waits_for_no_other(warm: Warm, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
     """The one that starts from it takes no part in a start-up of all ranks."""
-    session = Session(prefix, warm, tmp_path)
-    environment = {"MPI4PY_LIBMPI": str(mpich.library), "MPIIMPORT_WARM": "1", "MPIIMPORT": "force"}
+    prepared = Prepared(prefix, warm)
+    environment = {"MPI4PY_LIBMPI": str(mpich.library), "MPIIMPORT": "force"}
     script = warm.script("import json\nfrom mpi4py import MPI\nprint(MPI.COMM_WORLD.allreduce(1), json.dumps(None))")
-    session.begin(script, *mpich.command(1), **environment)
+    prepared.prepare(script, *mpich.command(1), **environment)
     launcher, *one = mpich.command(1)
-    program = [session.door, script]
+    program = [prepared.door, script]
     command = [launcher, *one, "-env", "OMP_NUM_THREADS", "1", *program, ":", *one, *program]
     for keep in ("never", "auto", "session"):
-        outcome = run(command, session.environment(**environment, MPIIMPORT_KEEP=keep), 60)
+        outcome = run(command, prepared.environment(**environment, MPIIMPORT_KEEP=keep), 60)
         assert (outcome.status, outcome.stdout) == (0, "2 null\n2 null\n"), outcome
         assert "the snapshot is not used: it was made without such a variable: OMP_*" in outcome.stderr
 
@@ -133,21 +133,17 @@ def test_a_rank_without_an_image_waits_for_no_other(warm: Warm, prefix: Path, tm
 @pytest.mark.full
 def test_ranks_that_run_a_module(warm: Warm, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
     """Its package, which imports MPI, is left to the ranks; what that imports besides is not."""
-    session = Session(prefix, warm, tmp_path)
+    prepared = Prepared(prefix, warm)
     environment = {"MPI4PY_LIBMPI": str(mpich.library)}
     package = warm.modules / "parallel"
     package.mkdir()
     (package / "__init__.py").write_text("import numpy\nfrom mpi4py import MPI\n")
     (package / "__main__.py").write_text(TEXT + COUNT)
-    begun = run(
-        [*session.command("-m", *mpich.command(1)), "parallel"], session.environment(**environment), 120, tmp_path
-    )
-    assert begun.status == 0 and "a snapshot of module parallel is kept" in begun.stderr, begun
     module = ["-m", "parallel"]
-    plain = run([*mpich.command(2), warm.python, *module], session.environment(**environment), 120, tmp_path)
-    started = run(
-        [*mpich.command(2), session.door, *module], session.environment(**environment, **TRUSTED), 120, tmp_path
-    )
+    made = prepared.try_to_prepare(*mpich.command(1), prepared.door, *module, **environment)
+    assert made.status == 0 and "module parallel is prepared" in made.stdout, made
+    plain = run([*mpich.command(2), warm.python, *module], prepared.environment(**environment), 120, tmp_path)
+    started = run([*mpich.command(2), prepared.door, *module], prepared.environment(**environment), 120, tmp_path)
     assert (started.status, started.stderr) == (0, plain.stderr)
     lines, expected = started.stdout.splitlines(), plain.stdout.splitlines()
     assert lines[:-1] == expected[:-1]
@@ -160,9 +156,9 @@ def test_a_program_that_looks_at_all_variables_starts_warm_on_more_ranks(
     warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str
 ) -> None:
     """Launchers give each rank variables of its own."""
-    mpi, session = mpis[name], Session(prefix, warm, tmp_path)
+    mpi, prepared = mpis[name], Prepared(prefix, warm)
     warm.module("plant", "import os\nVALUE = [name for name, _ in os.environ.items() if name.startswith('PLANTED_')]")
     script = warm.script("import plant\nimport os\nprint(plant.VALUE, os.readlink('/proc/self/exe')[-14:])")
-    session.begin(script, *mpi.command(1), **mpi.environment)
-    outcome = run([*mpi.command(2), session.door, script], session.environment(**mpi.environment, **TRUSTED), 60)
+    prepared.prepare(script, *mpi.command(1), **mpi.environment)
+    outcome = run([*mpi.command(2), prepared.door, script], prepared.environment(**mpi.environment), 60)
     assert outcome.stdout == "[] mpiimport-warm\n" * 2, outcome

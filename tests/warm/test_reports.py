@@ -11,7 +11,7 @@ from lab.ranks import Mpi, run
 from mpiimport.host.report.file import SCHEMA
 
 from .conftest import Warm
-from .session import TRUSTED, Session
+from .prepared import Prepared
 
 OURS = "[name for name in sys.modules if name.startswith('mpiimport')]"
 TEXT = f"import heavy, sys\nprint({OURS}, [path for path in sys.path_importer_cache if 'lib/mpiimport' in path])"
@@ -19,18 +19,18 @@ HEAVY = "import decimal, statistics\nfor number in range(3_000_000): pass\n"
 
 
 @pytest.fixture
-def session(prefix: Path, warm: Warm, tmp_path: Path) -> Session:
-    return Session(prefix, warm, tmp_path)
+def prepared(prefix: Path, warm: Warm) -> Prepared:
+    return Prepared(prefix, warm)
 
 
-def test_the_report_of_a_start_has_its_gain(session: Session, tmp_path: Path) -> None:
-    session.warm.module("heavy", HEAVY)
-    script = session.warm.script(TEXT + "\nimport wave\nif len(sys.argv) > 1: 1 / 0")
-    session.begin(script)
+def test_the_report_of_a_start_has_its_gain(prepared: Prepared, tmp_path: Path) -> None:
+    prepared.warm.module("heavy", HEAVY)
+    script = prepared.warm.script(TEXT + "\nimport wave\nif len(sys.argv) > 1: 1 / 0")
+    prepared.prepare(script)
     path = tmp_path / "report.json"
     for words in ([script], [script, "fail"]):
-        plain = session.start_warm(*words)
-        asked = session.start_warm(*words, MPIIMPORT_REPORT=str(path))
+        plain = prepared.start_warm(*words)
+        asked = prepared.start_warm(*words, MPIIMPORT_REPORT=str(path))
         assert (asked.status, asked.stdout, asked.stderr) == (plain.status, plain.stdout, plain.stderr)
         report = json.loads(path.read_text())
         jsonschema.validate(report, json.loads(SCHEMA.read_text()))
@@ -44,12 +44,12 @@ def test_the_report_of_a_start_has_its_gain(session: Session, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("way", ["flag", "variable"])
-def test_one_line_says_that_a_rank_has_started_from_a_snapshot(session: Session, mpich: Mpi, way: str) -> None:
+def test_one_line_says_that_a_rank_has_started_from_a_snapshot(prepared: Prepared, mpich: Mpi, way: str) -> None:
     variables = {**mpich.environment, "MPI4PY_LIBMPI": str(mpich.library)}
-    script = session.warm.script("import json, statistics\nprint('done')")
-    session.begin(script, *mpich.command(1), **variables)
-    words = [session.door, *["-v"] * (way == "flag"), script]
-    asked = session.environment(**variables, **TRUSTED, **({"MPIIMPORT_VERBOSE": "1"} if way == "variable" else {}))
+    script = prepared.warm.script("import json, statistics\nprint('done')")
+    prepared.prepare(script, *mpich.command(1), **variables)
+    words = [prepared.door, *["-v"] * (way == "flag"), script]
+    asked = prepared.environment(**variables, **({"MPIIMPORT_VERBOSE": "1"} if way == "variable" else {}))
     outcome = run([*mpich.command(2), *words], asked, 60)
     assert (outcome.status, outcome.stdout) == (0, "done\ndone\n"), outcome
     (line,) = outcome.stderr.splitlines()

@@ -10,14 +10,14 @@ from lab.ranks import Mpi, Outcome, run
 from tests.conftest import settle
 
 from .conftest import NOT_USED, SECONDS, Warm
-from .session import Session
+from .prepared import Prepared
 
 HEAD, OWN = "import os, sys\nimport plant\n", "import extra\n"
 REST = """
 stream = open("/proc/self/maps")
 mapped = {line.split()[-1].rpartition("/")[2] for line in stream}
 warm = os.readlink("/proc/self/exe").endswith("mpiimport-warm")
-kind = "base" if mapped & {"image.base", "base"} else "full" if warm else "fresh"
+kind = "base" if "image.base" in mapped else "full" if warm else "fresh"
 print(kind, stream.fileno(), sys.argv[1:])
 """
 FULL = HEAD + OWN + REST
@@ -218,30 +218,14 @@ def test_one_rank_speaks_for_the_job(prefix: Path, warm: Warm, mpich: Mpi) -> No
         assert sum(TRIED in line for line in outcome.ours()) == count
 
 
-def test_a_store_has_two_images_and_one_lock(prefix: Path, warm: Warm, tmp_path: Path) -> None:
-    session = Session(prefix, warm, tmp_path)
-    modules_of(warm)
-    script = warm.script(FULL)
-    session.begin(script)
-    (image,) = session.images()
-    assert session.start_warm(script).stdout.startswith("full ")
-    warm.script(EDITED)
-    assert session.start_warm(script).stdout.startswith("base ")
-    warm.script(FULL)
-    _shorten(image)
-    outcome = session.start_warm(script)
-    assert (outcome.stdout, outcome.stderr) == ("base 3 []\n", "")
-
-
 def test_scripts_that_begin_alike_start_from_one_base(prefix: Path, warm: Warm, tmp_path: Path) -> None:
-    session = Session(prefix, warm, tmp_path)
+    prepared = Prepared(prefix, warm)
     modules_of(warm)
-    script = warm.script(HEAD + "def value(): return 1\nimport json\n" + REST)
-    session.begin(script)
+    prepared.prepare(warm.script(HEAD + "def value(): return 1\nimport json\n" + REST))
     (tmp_path / "elsewhere").mkdir()
     other = tmp_path / "elsewhere" / "other.py"
     other.write_text(HEAD + "print(VALUE := 1)\n" + REST)
-    outcome = session.start(str(other), "a")
+    outcome = prepared.start(str(other), "a")
     assert (outcome.stdout, outcome.stderr) == ("1\nbase 3 ['a']\n", ""), outcome
     other.write_text("import this\n" + HEAD)
-    session.start_fresh("none is kept for this program", str(other))
+    prepared.start_plainly(str(other))

@@ -8,7 +8,7 @@ directory=$1/${PMI_RANK:-${OMPI_COMM_WORLD_RANK:?not started as a rank}}
 shift
 mkdir -p "$directory"
 cd "$directory"
-# A warm image is for one home.
+# A snapshot is for one home.
 home=${SUITE_HOME:-$directory}
 mkdir -p "$home/tmp"
 export TMPDIR=$home/tmp HOME=$home
