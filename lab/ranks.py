@@ -11,6 +11,8 @@ from pathlib import Path
 # Variables of the machine or the developer that would change what is measured.
 UNWANTED = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONHOME", "LD_LIBRARY_PATH")
 
+HYDRA_LOST = "process manager error waiting for completion"
+
 
 @dataclass(frozen=True)
 class Mpi:
@@ -42,6 +44,11 @@ class Outcome:
     def lines(self) -> list[str]:
         """The lines printed on stdout, in no particular order of ranks."""
         return sorted(self.stdout.splitlines())
+
+    def ends_as(self, other: "Outcome") -> bool:
+        """Whether both have one status. Hydra may lose a killed rank's proxy first, and has a status of its own then."""
+        lost = HYDRA_LOST in self.stderr or HYDRA_LOST in other.stderr
+        return self.status == other.status or (lost and bool(self.status and other.status))
 
     def ours(self) -> list[str]:
         """The lines that mpiimport printed on stderr."""

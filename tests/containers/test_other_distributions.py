@@ -5,8 +5,7 @@ import pytest
 from lab.ranks import Mpi, run
 from tests.conftest import provision, settle
 from tests.containers.cells import Cell, Site
-from tests.containers.test_kept_stores_in_containers import tasks_of
-from tests.containers.test_warm_images_in_containers import ranks
+from tests.containers.prepared import prepared_of
 
 # The ways that the ranks started, as the first of them sees it, and what the program computes.
 TEXT = """
@@ -23,9 +22,9 @@ if comm.rank == 0:
 PLAINLY = "_frozen_importlib_external"
 WAYS = {
     "plain": (PLAINLY, {"MPIIMPORT": "0"}),
-    "served": ("mpiimport", {"MPIIMPORT": "force"}),
-    "from a session": ("mpiimport", {"MPIIMPORT_KEEP": "session"}),
-    "from a snapshot": ("snapshot", {"MPIIMPORT_KEEP": "session", "MPIIMPORT_WARM": "1"}),
+    "served": ("mpiimport", {"MPIIMPORT": "force", "MPIIMPORT_SNAPSHOT": "0"}),
+    "from a session": ("mpiimport", {"MPIIMPORT_KEEP": "session", "MPIIMPORT_SNAPSHOT": "0"}),
+    "from a snapshot": ("snapshot", {"MPIIMPORT_SNAPSHOT": "1"}),
 }
 
 
@@ -35,14 +34,15 @@ WAYS = {
 )
 def test_two_ranks_compute_the_same(site: Site, mpich: Mpi, image: str, identity: str) -> None:
     file = provision("images.sh", image) / image
-    # What UCX tries otherwise, containers of a user refuse.
-    one_user = {"UCX_POSIX_USE_PROC_LINK": "n", "MPIR_CVAR_CH4_CMA_ENABLE": "0"}
-    with tasks_of(site, mpich, identity, "numpy") as tasks:
-        tasks.script.write_text(TEXT)
-        settle(tasks.script)
-        begun = ranks(tasks, 1, file, MPIIMPORT_FILL="1", MPIIMPORT_WARM="1")
-        assert begun.status == 0 and "a snapshot of script" in begun.stderr, begun
-        outcomes = {way: ranks(tasks, 2, file, **one_user, **variables) for way, (_, variables) in WAYS.items()}
+    with prepared_of(site, mpich, identity, file, TEXT) as prepared:
+        settle(prepared.script)
+        store = {"MPIIMPORT_STORE": str(prepared.script.parent)}
+        begun = prepared.ranks(prepared.line(), 1, MPIIMPORT_FILL="1", **store)
+        assert begun.status == 0, begun
+        assert prepared.prepare_rank(prepared.line()).status == 0
+        outcomes = {
+            way: prepared.ranks(prepared.line(), 2, **store, **variables) for way, (_, variables) in WAYS.items()
+        }
     for way, outcome in outcomes.items():
         assert (outcome.status, outcome.ours()) == (0, []), (way, outcome)
         assert outcome.stdout.splitlines()[0] == str({WAYS[way][0]}), (way, outcome)

@@ -1,17 +1,18 @@
 """`mpiimport prepare -- apptainer exec ...`: from then on the ordinary command starts from the snapshot."""
 
+import os
+import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
-from lab.ranks import Mpi, Outcome, run
+from lab.ranks import Mpi, Outcome
 from tests.conftest import settle
-from tests.containers.cells import Cell, Site
+from tests.containers.cells import Site
 from tests.containers.doors.plugin import runtime
-from tests.containers.test_warm_images_in_containers import SECONDS, TEXT
+from tests.containers.prepared import TEXT, Prepared, prepared_of
+from tests.containers.test_kept_stores_in_containers import PACKAGES, put_module
 
 PER_NODE = """
 schema_version: 1
@@ -20,70 +21,17 @@ description: a test
 extends: mpich
 container: {per_node: true}
 """
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A program in containers of ``image``, and the library with its snapshot."""
-
-    site: Site
-    mpi: Mpi
-    identity: str
-    image: Path
-    script: Path
-
-    @property
-    def library(self) -> Path:
-        return self.script.with_name("snapshots")
-
-    @property
-    def images(self) -> list[Path]:
-        return [*self.library.glob("*/*/image")]
-
-    def line(self, *program: str, flag: str = "--mpiimport", options: tuple[str, ...] = ()) -> list[str]:
-        words = program or ("python3", str(self.script), "a")
-        return [str(self.site.prefix / "shim" / "apptainer"), "exec", flag, *options, str(self.image), *words]
-
-    def run(self, line: list[str], **variables: str) -> Outcome:
-        cell = Cell("shim", "sandbox", self.identity, "hybrid", "mpich")
-        # What UCX tries otherwise, containers of a user refuse.
-        more = {
-            "UCX_POSIX_USE_PROC_LINK": "n",
-            "MPIR_CVAR_CH4_CMA_ENABLE": "0",
-            "MPIIMPORT_SNAPSHOTS": str(self.library),
-        }
-        environment = self.site.environment(cell, self.mpi, **{**more, **variables})
-        return run(self.site.as_identity(self.identity, line), environment, SECONDS, self.script.parent)
-
-    def prepare(self, line: list[str], **variables: str) -> Outcome:
-        settle(self.script)
-        command = [str(self.site.prefix / "bin" / "mpiimport"), "prepare", "--"]
-        return self.run([*command, *line], **variables)
-
-    def prepare_rank(self, line: list[str], **variables: str) -> Outcome:
-        return self.prepare([*self.mpi.command(1), *line], **variables)
-
-    def ranks(self, line: list[str], count: int = 2, **variables: str) -> Outcome:
-        return self.run([*self.mpi.command(count), *line], **variables)
-
-    def kinds(self, outcome: Outcome) -> list[str]:
-        """Of each rank that has computed the right thing: whether it started warm or fresh."""
-        lines = [line.split() for line in outcome.lines()]
-        assert outcome.status == 0 and [line[1:3] for line in lines] == [["6", "['a']"]] * len(lines), outcome
-        assert len({number for line in lines for number in line[3:]}) == 2 * len(lines)
-        return [line[0] for line in lines]
+# A program with a small module in the place of numpy.
+OF_PART = (
+    TEXT.replace("import numpy,", "import json, part,")
+    .replace("numpy.arange(4).sum()", "part.value")
+    .replace("numpy.random.rand()", "random.random()")
+)
 
 
 def said(outcome: Outcome) -> list[str]:
     """Return the lines about snapshots."""
-    return [line for line in outcome.ours() if "snapshot" in line or "image" in line]
-
-
-@contextmanager
-def prepared_of(site: Site, mpi: Mpi, identity: str, tree: str) -> Iterator[Prepared]:
-    script = site.workspace(identity) / "task.py"
-    script.write_text(TEXT)
-    yield Prepared(site, mpi, identity, site.image(tree)[1], script)
+    return [line for line in outcome.ours() if "snapshot" in line]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +44,7 @@ def prepared_of(site: Site, mpi: Mpi, identity: str, tree: str) -> Iterator[Prep
     ],
 )
 def test_ranks_start_from_what_their_container_has_prepared(site: Site, mpich: Mpi, identity: str, tree: str) -> None:
-    with prepared_of(site, mpich, identity, tree) as prepared:
+    with prepared_of(site, mpich, identity, site.image(tree)[1]) as prepared:
         assert prepared.kinds(prepared.ranks(prepared.line())) == ["fresh", "fresh"]
         made = prepared.prepare_rank(prepared.line())
         assert made.status == 0 and made.ours() == [], made
@@ -110,7 +58,7 @@ def test_ranks_start_from_what_their_container_has_prepared(site: Site, mpich: M
 
 @pytest.fixture
 def prepared(site: Site, mpich: Mpi) -> Iterator[Prepared]:
-    with prepared_of(site, mpich, "user", "sif") as made:
+    with prepared_of(site, mpich, "user", site.image("sif")[1]) as made:
         yield made
 
 
@@ -167,7 +115,7 @@ def test_what_is_started_in_another_way_is_another_program(prepared: Prepared) -
     assert prepared.prepare_rank(prepared.line()).status == 0
     copy = prepared.script.with_name("copy.py")
     copy.write_text("import array\n" + TEXT)
-    sandbox = Prepared(prepared.site, prepared.mpi, "user", prepared.site.image("sandbox")[1], prepared.script)
+    sandbox = replace(prepared, image=prepared.site.image("sandbox")[1])
     for line in (
         prepared.line("python3", str(copy), "a"),
         prepared.line(options=("--bind", "/tmp:/mnt")),
@@ -204,3 +152,78 @@ def test_what_makes_no_snapshot_says_why(prepared: Prepared) -> None:
         outcome = prepared.prepare(line, **variables)
         assert outcome.status != 0 and why in outcome.stderr, outcome
         assert prepared.images == []
+
+
+@pytest.mark.parametrize(
+    ("identity", "tree"), [("root", "sandbox"), pytest.param("user", "sif", marks=pytest.mark.full)]
+)
+def test_tasks_start_from_what_one_has_prepared(site: Site, mpich: Mpi, identity: str, tree: str) -> None:
+    with prepared_of(site, mpich, identity, site.image(tree)[1]) as prepared:
+        assert prepared.prepare(prepared.line()).status == 0
+        started = [prepared.run(prepared.line()) for _ in range(2)]
+        plain = prepared.run(prepared.line(), MPIIMPORT="0")
+        assert [(outcome.status, outcome.stderr) for outcome in started] == [(plain.status, plain.stderr)] * 2
+        assert [prepared.kinds(outcome) for outcome in (*started, plain)] == [["warm"], ["warm"], ["fresh"]]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("option", ["--pid", "--cleanenv"])
+def test_options_of_the_runtime(prepared: Prepared, option: str) -> None:
+    """There the entry stands in front of the command."""
+    line = prepared.line(options=(option,))
+    assert prepared.prepare(line).status == 0
+    started = prepared.run(line)
+    assert (prepared.kinds(started), started.stderr) == (["warm"], "")
+
+
+@pytest.mark.full
+def test_a_module_in_a_container(prepared: Prepared) -> None:
+    module = prepared.script.with_name("work.py")
+    module.write_text(TEXT + "print(__spec__.name, sys.orig_argv)")
+    settle(module)
+    line = prepared.line("python3", "-m", "work", "a")
+    assert "module work is prepared" in prepared.prepare(line).stdout
+    started, plain = prepared.run(line), prepared.run(line, MPIIMPORT="0")
+    assert started.stdout.split()[:3] == ["warm", "6", "['a']"], started
+    assert (started.lines()[-1], started.stderr) == (plain.lines()[-1], "")
+
+
+@pytest.fixture
+def own(site: Site, mpich: Mpi) -> Iterator[Prepared]:
+    """A program in a small sandbox, which a test may change. The one module that it imports there is ``part``."""
+    image = site.workspace("root") / "image"
+    subprocess.run(["cp", "-a", "--reflink=auto", site.images / "base", image], check=True)
+    put_module(image, "old")
+    with prepared_of(site, mpich, "root", image, OF_PART) as made:
+        yield made
+
+
+@pytest.mark.full
+def test_what_has_changed_in_a_sandbox(own: Prepared) -> None:
+    """Each task looks at the tree, which each container mounts anew."""
+    assert own.prepare(own.line()).status == 0
+    assert own.run(own.line()).stdout.split()[:2] == ["warm", "old"]
+    module = own.image / PACKAGES / "part.py"
+    before = module.stat()
+    module.write_text("value = 'new'\n")
+    os.utime(module, ns=(before.st_atime_ns, before.st_mtime_ns))
+    outcome = own.run(own.line())
+    assert outcome.stdout.split()[:2] == ["fresh", "new"], outcome
+    (line,) = outcome.ours()
+    assert f"this has changed since, or cannot be opened: /{PACKAGES}/part.py" in line
+
+
+@pytest.mark.full
+def test_what_is_mounted_over_the_tree_is_not_taken_for_it(own: Prepared) -> None:
+    assert own.prepare(own.line()).status == 0
+    other = own.script.with_name("other")
+    other.mkdir()
+    (other / "part.py").write_text("value = 'other'\n")
+    settle(other / "part.py")
+    bound = own.line(options=("--bind", f"{other / 'part.py'}:/{PACKAGES}/part.py"))
+    assert own.run(bound).stdout.split()[:2] == ["fresh", "other"]
+    assert own.prepare(bound).status == 0
+    assert own.run(bound).stdout.split()[:2] == ["warm", "other"]
+    (other / "part.py").write_text("value = 'third'\n")
+    assert own.run(bound).stdout.split()[:2] == ["fresh", "third"]
+    assert own.run(own.line()).stdout.split()[:2] == ["warm", "old"]

@@ -90,8 +90,8 @@ class Session:
     def tool(self, *words: str) -> Outcome:
         return self.run(str(self.tasks.site.prefix / "bin" / "mpiimport"), "session", *words)
 
-    def start(self, *options: str) -> None:
-        begun = self.tool("start", *options, "--", *self.line)
+    def start(self) -> None:
+        begun = self.tool("start", "--", *self.line)
         assert begun.status == 0, begun
 
 
@@ -168,20 +168,3 @@ def test_what_is_prepared_of_what_lies_in_a_bound_image(site: Site, mpich: Mpi, 
         made.write("two")
         other = session.run(*session.line, **library)
         assert (other.lines(), other.ours()) == (["plain two no MPI"], []), other
-
-
-@pytest.mark.full
-def test_a_warm_image_is_looked_at_in_its_container_too(site: Site, mpich: Mpi) -> None:
-    with tasks_of(site, mpich, "root", "part") as tasks:
-        made = a_directory_by_another_name(tasks)
-        made.write("one")
-        session = Session(tasks, made)
-        session.start("--warm")
-        lines = session.tool("status").stdout.splitlines()[1:]
-        assert [line.endswith(", no process so far") for line in lines] == [True] * 2, lines
-        made.write("two")
-        lines = session.tool("status").stdout.splitlines()[1:]
-        assert ["; /other" in line and line.endswith(" has changed since") for line in lines] == [True] * 2, lines
-        assert session.tool("refresh").status == 0
-        assert len([line for line in session.tool("status").stdout.splitlines() if "warm image" in line]) == 1
-        assert session.task(MPIIMPORT_WARM="1") == ["plain two no MPI"]

@@ -98,5 +98,5 @@ def test_a_program_that_cannot_start_says_what_python_says(job: Job, mpich: Mpi,
     job.script("x = 1\nif x\n", "bad.py")
     path = laid_out(job)
     plain, served = (launch(job, mpich, door, *words, PYTHONPATH=path)[0] for door in ("plain", "early"))
-    assert served.status == plain.status
+    assert served.ends_as(plain), (served, plain)
     assert set(served.stderr.splitlines()) >= set(plain.stderr.splitlines())

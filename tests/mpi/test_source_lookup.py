@@ -90,7 +90,7 @@ def test_the_traceback_of_an_uncaught_exception_is_pythons_own(job: Job, mpich: 
     assert 'raise ValueError("deep") from KeyError("cause")' in plain.stderr
     for door in ("early", "module", "sitecustomize"):
         served, _ = launch(job, mpich, door, *ENDS[kind], PYTHONPATH=path)
-        assert served.status == plain.status
+        assert served.ends_as(plain), (served, plain)
         lines = [line for line in served.stderr.splitlines() if not line.startswith("Abort")]
         assert lines == plain.stderr.splitlines()
 

@@ -1,0 +1,77 @@
+"""Programs in containers, and the library with what is prepared of them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.ranks import Mpi, Outcome, run
+from tests.conftest import settle
+from tests.containers.cells import Cell, Site
+
+SECONDS = 120
+TEXT = """
+import numpy, random
+import os, sys
+warm = os.readlink("/proc/self/exe").endswith("mpiimport-warm")
+print("warm" if warm else "fresh", numpy.arange(4).sum(), sys.argv[1:], numpy.random.rand(), random.random())
+"""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A program in containers of ``image``, and the library with its snapshot."""
+
+    site: Site
+    mpi: Mpi
+    identity: str
+    image: Path
+    script: Path
+
+    @property
+    def library(self) -> Path:
+        return self.script.with_name("snapshots")
+
+    @property
+    def images(self) -> list[Path]:
+        return [*self.library.glob("*/*/image")]
+
+    def line(self, *program: str, flag: str = "--mpiimport", options: tuple[str, ...] = ()) -> list[str]:
+        words = program or ("python3", str(self.script), "a")
+        return [str(self.site.prefix / "shim" / "apptainer"), "exec", flag, *options, str(self.image), *words]
+
+    def run(self, line: list[str], **variables: str) -> Outcome:
+        cell = Cell("shim", "sandbox", self.identity, "hybrid", "mpich")
+        # What UCX tries otherwise, containers of a user refuse.
+        more = {
+            "UCX_POSIX_USE_PROC_LINK": "n",
+            "MPIR_CVAR_CH4_CMA_ENABLE": "0",
+            "MPIIMPORT_SNAPSHOTS": str(self.library),
+        }
+        environment = self.site.environment(cell, self.mpi, **{**more, **variables})
+        return run(self.site.as_identity(self.identity, line), environment, SECONDS, self.script.parent)
+
+    def prepare(self, line: list[str], **variables: str) -> Outcome:
+        settle(self.script)
+        command = [str(self.site.prefix / "bin" / "mpiimport"), "prepare", "--"]
+        return self.run([*command, *line], **variables)
+
+    def prepare_rank(self, line: list[str], **variables: str) -> Outcome:
+        return self.prepare([*self.mpi.command(1), *line], **variables)
+
+    def ranks(self, line: list[str], count: int = 2, **variables: str) -> Outcome:
+        return self.run([*self.mpi.command(count), *line], **variables)
+
+    def kinds(self, outcome: Outcome) -> list[str]:
+        """Of each rank that has computed the right thing: whether it started warm or fresh."""
+        lines = [line.split() for line in outcome.lines()]
+        assert outcome.status == 0 and [line[1:3] for line in lines] == [["6", "['a']"]] * len(lines), outcome
+        assert len({number for line in lines for number in line[3:]}) == 2 * len(lines)
+        return [line[0] for line in lines]
+
+
+@contextmanager
+def prepared_of(site: Site, mpi: Mpi, identity: str, image: Path, text: str = TEXT) -> Iterator[Prepared]:
+    script = site.workspace(identity) / "task.py"
+    script.write_text(text)
+    yield Prepared(site, mpi, identity, image, script)
