@@ -2,7 +2,7 @@
 
 ``tar`` and ``squashfs`` bring the whole Python tree to each node, by one process per node before the job, which is part
 of its time: unpacked to /dev/shm, mounted by squashfuse. ``zip`` and ``shiv`` change only where packages come from.
-``session`` and ``warm`` are jobs of a session, whose begin is not part of them.
+``session`` is a job of a session, ``prepared`` one from a snapshot: what was done before is no part of them.
 """
 
 import importlib.util
@@ -20,7 +20,7 @@ from benchmarks.measuring.sessions import ATTACHING
 
 # No launch takes longer.
 SECONDS = 1500
-# The program that all run, and one that does the same with its imports at the very begin, as warm images want it.
+# The program that all run, and one that does the same with its imports at the very begin, as snapshots want it.
 PROGRAM, IMPORTS_FIRST = "app.py", "imports_first.py"
 # Where a node has what was brought to it.
 BROUGHT = {"tar": Path("/dev/shm/tar"), "squashfs": Path("/tmp/squashfs")}
@@ -37,7 +37,8 @@ class NotHere(Exception):
 class Start:
     """``python``: words that start Python; ``launcher``: words in front of the launcher; ``on_each_node``: a command
     that a process per node runs before the job; ``steps_aside``: mpiimport is asked for, and is to leave the job alone;
-    ``in_session``: each node keeps what the job needs before it is measured; ``program``: a file of the user's.
+    ``in_session``: each node keeps what the job needs before it is measured; ``is_prepared``: a snapshot of the program
+    is made before; ``program``: a file of the user's.
     """
 
     python: list[str] = field(default_factory=lambda: [sys.executable])
@@ -46,6 +47,7 @@ class Start:
     on_each_node: list[str] = field(default_factory=list)
     steps_aside: bool = False
     in_session: bool = False
+    is_prepared: bool = False
     program: str = PROGRAM
 
 
@@ -136,11 +138,13 @@ def _session(contest: Contest) -> Start:
     return Start(attaching.python, {**contest.searched, **attaching.environment, **ATTACHING}, in_session=True)
 
 
-def _warm(contest: Contest) -> Start:
+def _prepared(contest: Contest) -> Start:
+    library = contest.archives / "snapshots"
+    library.mkdir(0o700, exist_ok=True)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    told = {"PATH": path, "MPIIMPORT_WARM": "1"}
-    session, door = _session(contest), str(contest.prefix / "bin" / "python-mpi")
-    return replace(session, python=[door], environment={**session.environment, **told}, program=IMPORTS_FIRST)
+    variables = {**contest.searched, "PATH": path, "MPIIMPORT_SNAPSHOTS": str(library)}
+    python = [str(contest.prefix / "bin" / "python-mpi")]
+    return Start(python, variables, is_prepared=True, program=IMPORTS_FIRST)
 
 
 def _tar(contest: Contest) -> Start:
@@ -229,7 +233,7 @@ WAYS: dict[str, Callable[[Contest], Start]] = {
     "lazy": _lazy,
     "tree": _tree_broadcast,
     "session": _session,
-    "warm": _warm,
+    "prepared": _prepared,
     "zip": _zip,
     "shiv": _shiv,
     "tar": _tar,

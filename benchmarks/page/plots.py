@@ -22,6 +22,7 @@ COLOURS = {
     "kept": "#7570b3",
     "session": "#66a61e",
     "warm": "#e6ab02",
+    "prepared": "#e6ab02",
 }
 # Files that do not differ where the figures do not.
 matplotlib.rcParams |= {"svg.hashsalt": "mpiimport", "svg.fonttype": "none"}

@@ -19,7 +19,8 @@ HEADINGS = {
     "empty": "nothing kept yet",
     "attached": "a store is kept",
     "session": "in a session",
-    "warm": "from a warm image",
+    "warm": "from a snapshot in memory",
+    "prepared": "from a prepared snapshot",
 }
 
 
@@ -259,7 +260,7 @@ def farm_under_kills(result: dict[str, Any]) -> str:
 
 @of_latest("warm_starts*.json")
 def warm_starts(result: dict[str, Any]) -> str:
-    """Show jobs in each way, and what a warm one costs above MPI's start by what a plain one does."""
+    """Show jobs in each way, and what one from a snapshot costs above MPI's start by what a plain one does."""
     ways = list(result["settings"][0]["ways"])
     rows = [
         [

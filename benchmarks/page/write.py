@@ -19,6 +19,8 @@ from benchmarks.workloads import WORKLOADS
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
 MARK = "<!-- What follows is written by benchmarks/page/write.py. -->\n"
 SHARED = {False: "tree shared", True: "everything shared"}
+# Ways of earlier results.
+NO_MORE = ("warm",)
 
 
 def main() -> int:
@@ -53,8 +55,8 @@ def written(directory: Path = RESULTS) -> str:
     parts += ["## A farm under kills", farm, "![Memory of all stores](benchmarks/farm.svg)"] if farm else []
     for heading, text in (
         ("## Jobs that keep a store", tables.kept_jobs(directory)),
-        ("## Warm starts", tables.warm_starts(directory)),
-        ("## Warm starts in containers", tables.warm_in_containers(directory)),
+        ("## Starts from snapshots", tables.warm_starts(directory)),
+        ("## Starts from snapshots in containers", tables.warm_in_containers(directory)),
         ("## CPU of the imports", tables.import_cpu(directory)),
         ("## Binding of symbols", tables.binding(directory)),
     ):
@@ -102,7 +104,7 @@ def lab_source(runs: Sequence[dict[str, Any]]) -> str:
 
 
 def lab_table(runs: Sequence[dict[str, Any]]) -> str:
-    ways = [way for way in ALL_WAYS if any(run["way"] == way and "missing" not in run for run in runs)]
+    ways = [way for way in (*ALL_WAYS, *NO_MORE) if any(run["way"] == way and "missing" not in run for run in runs)]
     settings: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
     for run in runs:
         setting = tuple(run[name] for name in ("everything", "service_time", "ranks", "nodes"))

@@ -27,6 +27,7 @@ from benchmarks.measuring.contenders import SECONDS
 from benchmarks.measuring.control_group import group, into, seconds_of
 from benchmarks.measuring.local_jobs import SERVED
 from benchmarks.measuring.machine import describe
+from benchmarks.measuring.prepared import prepare
 from benchmarks.measuring.sessions import ATTACHING, keep_on_all_nodes
 from benchmarks.workloads import WORKLOADS
 from lab.cluster import Cluster, ClusterMpi, python_tree
@@ -149,18 +150,6 @@ def library_of(cluster: Cluster) -> Path:
     return cluster.home / "snapshots"
 
 
-def prepare(words: list[str], tree: Tree, environment: dict[str, str], site: Site) -> None:
-    """Make the snapshot, on the machine from which jobs are launched. Raises SystemExit with what was said."""
-    command = [str(site.containers.prefix / "bin" / "mpiimport"), "prepare", "--", *site.containers.mpi.command(1)]
-    command = [*as_user(tree), *command, *words[len(as_user(tree)) :]]
-    outcome = run(command, environment, SECONDS, site.cluster.home)
-    if outcome.status != 0:
-        sys.exit(f"nothing was prepared: {outcome.stdout}{outcome.stderr[-4000:]}")
-    for since in library_of(site.cluster).glob("*/*/since"):
-        # As if it had been made long before this job.
-        os.utime(since, (0, 0))
-
-
 def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
     """Run the program once, from cold caches, and return what it cost.
 
@@ -186,7 +175,8 @@ def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
     if way == PREPARED and not library.exists():
         library.mkdir(0o700)
         shutil.chown(library, user)
-        prepare(words, tree, environment, site)
+        before = tuple(as_user(tree))
+        prepare(site.containers.prefix, site.containers.mpi, words[len(before) :], environment, before)
         site.shared.remount()
     with group() as members:
         command = [*into(members), *site.mpi.command(ranks), *words]

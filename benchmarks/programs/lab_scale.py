@@ -29,6 +29,7 @@ from benchmarks.measuring.contenders import (
 )
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.operations import MARK, by_rank, mean_by_place
+from benchmarks.measuring.prepared import prepare as prepare_snapshot
 from benchmarks.measuring.sessions import end_on_all_nodes, keep_on_all_nodes
 from benchmarks.workloads import WORKLOADS, prepare
 from lab.cluster import Cluster, python_tree
@@ -41,7 +42,7 @@ from mpiimport.runtime.startup.decision import SERVED_AT_ONCE
 SIZES = ["1x1", "2x1", "8x1", "8x8", "32x8", "64x8", "64x64"]
 OTHER_SIZES = ["8x8", "32x8"]
 # Where MPI is shared too, that tells nothing new of the others.
-EVERYTHING = ("plain", "first", "later", "warm", "squashfs")
+EVERYTHING = ("plain", "first", "later", "prepared", "squashfs")
 # What learns for others.
 LEARNED = {"first": {"later", "listings", "lazy", "tree"}, "asked": {"second"}}
 # From where on it matters by which ways the snapshot gets to the nodes.
@@ -174,6 +175,9 @@ def measure(setting: Setting, ways: list[str], prefix: Path, mpi: Mpi, cache: Pa
                 continue
             if began.in_session:
                 begin(began, site)
+            if began.is_prepared:
+                environment = clean_environment(MPI4PY_LIBMPI=str(mpi.library), **began.environment)
+                prepare_snapshot(prefix, mpi, [*began.python, str(site.cluster.home / began.program)], environment)
             yield {**dataclasses.asdict(setting), "way": way, **launch(setting.ranks, began, site)}
             if began.in_session:
                 end(began, site, prefix)

@@ -9,6 +9,7 @@ mounts images included, by a control group of its own; it is null where this use
 import itertools
 import json
 import os
+import shutil
 import sys
 import time
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from benchmarks.measuring.command_line import end_with, options_of
 from benchmarks.measuring.containers import Containers, find_containers
 from benchmarks.measuring.control_group import group, into, seconds_of
 from benchmarks.measuring.machine import describe
+from benchmarks.measuring.prepared import prepare
 from benchmarks.workloads import WORKLOADS
 from lab.provisioning import provisioned_mpi
 from lab.ranks import run
@@ -32,14 +34,14 @@ PROGRAMS = {
     "scipy": ["/usr/bin/python3", SCRIPT],
 }
 # The runtime without us, and with us by a profile that makes one container per rank, or one per node; of a script the
-# last one with a warm image, too.
+# last one from a snapshot, too.
 WAYS = ("plain", "per-rank", "per-node")
-WARM = "warm, per-node"
-TRUSTED = {"MPIIMPORT_WARM": "1", "MPIIMPORT_KEEP": "session"}
+PREPARED = "prepared, per-node"
 PROFILE = (
     "schema_version: 1\nname: {name}\ndescription: a benchmark\nextends: mpich\ncontainer: {{per_node: {value}}}\n"
 )
 SECONDS, SETTLED = 300, 3.0
+LIBRARY = "snapshots"
 
 
 @dataclass(frozen=True)
@@ -83,35 +85,31 @@ def measure(containers: Containers, case: Case, rounds: int) -> dict[str, object
         if SCRIPT in PROGRAMS[case.program]:
             (directory / SCRIPT).write_text(f"{WORKLOADS['scipy'].imports}\nfrom mpi4py import MPI\n")
             time.sleep(SETTLED)
-            ways = (*WAYS, WARM)
-            start(containers, case, WARM, directory, "session", "start", "--warm", "--")
-        try:
-            runs = [{way: launch(containers, case, way, directory) for way in ways} for _ in range(rounds)]
-        finally:
-            if WARM in ways:
-                start(containers, case, "", directory, "session", "stop")
+            ways = (*WAYS, PREPARED)
+            library = directory / LIBRARY
+            library.mkdir(0o700)
+            shutil.chown(library, user_of(containers, case))
+            job = command_of(containers, case, PREPARED, directory)
+            environment = containers.environment(user_of(containers, case)) | library_in(directory)
+            prepare(containers.prefix, containers.mpi, job, environment, tuple(identity_of(containers, case)))
+        runs = [{way: launch(containers, case, way, directory) for way in ways} for _ in range(rounds)]
     figures = {way: {what: [run[way][what] for run in runs] for what in ("wall", "cpu")} for way in ways}
     print(case, figures, file=sys.stderr, flush=True)
     return {**vars(case), "ways": figures}
 
 
-def command_of(containers: Containers, case: Case, way: str, directory: Path, ranks: int) -> list[str]:
-    """Return the launch of a job in one of the ways."""
+def command_of(containers: Containers, case: Case, way: str, directory: Path) -> list[str]:
+    """Return what the launcher of a job starts in one of the ways."""
     runtime = containers.runtime if way == "plain" else containers.prefix / "shim" / containers.runtime.name
-    profile = directory / f"{'per-node' if way == WARM else way}.yaml"
+    profile = directory / f"{'per-node' if way == PREPARED else way}.yaml"
     flags = [] if way == "plain" else [f"--mpiimport={profile}"]
     program = [str(directory / word) if word == SCRIPT else word for word in PROGRAMS[case.program]]
     image = str(containers.images / IMAGES[case.image])
-    return [*containers.mpi.command(ranks), str(runtime), "exec", *flags, image, *program]
+    return [str(runtime), "exec", *flags, image, *program]
 
 
-def start(containers: Containers, case: Case, way: str, directory: Path, *words: str) -> None:
-    """Run ``mpiimport`` as the case's user; a job of one rank follows, if a way is named. Ends where that fails."""
-    job = command_of(containers, case, way, directory, 1) if way else []
-    command = [*identity_of(containers, case), str(containers.prefix / "bin" / "mpiimport"), *words, *job]
-    outcome = run(command, containers.environment(user_of(containers, case)), SECONDS, directory)
-    if outcome.status != 0:
-        sys.exit(f"{' '.join(command)}: status {outcome.status}\n{outcome.stderr[-2000:]}")
+def library_in(directory: Path) -> dict[str, str]:
+    return {"MPIIMPORT_SNAPSHOTS": str(directory / LIBRARY)}
 
 
 def user_of(containers: Containers, case: Case) -> str:
@@ -125,8 +123,8 @@ def identity_of(containers: Containers, case: Case) -> list[str]:
 
 def launch(containers: Containers, case: Case, way: str, directory: Path) -> dict[str, float | None]:
     """Run one job; seconds of wall until mpiexec ends, and of CPU until nothing of the job is left."""
-    job = command_of(containers, case, way, directory, case.ranks)
-    environment = containers.environment(user_of(containers, case)) | (TRUSTED if way == WARM else {})
+    job = [*containers.mpi.command(case.ranks), *command_of(containers, case, way, directory)]
+    environment = containers.environment(user_of(containers, case)) | (library_in(directory) if way == PREPARED else {})
     with group() as members:
         started = time.monotonic()
         outcome = run([*into(members), *identity_of(containers, case), *job], environment, SECONDS, directory)

@@ -1,4 +1,4 @@
-"""Jobs of one node on a warm local file system: plainly, from a warm image, and with nothing imported but MPI.
+"""Jobs of one node on a warm local file system: plainly, from a snapshot, and with nothing imported but MPI.
 
     python -m benchmarks.programs.warm_starts --prefix build/prefix --output results.json
 
@@ -18,14 +18,15 @@ from benchmarks.measuring.contenders import Start
 from benchmarks.measuring.local_jobs import launch, local_file_system
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.paired import rounds
+from benchmarks.measuring.prepared import prepare
 from benchmarks.workloads import WORKLOADS
 from lab.provisioning import provisioned_mpi
-from lab.ranks import Mpi, clean_environment, run
+from lab.ranks import Mpi, clean_environment
 
 WAYS = ("plain", "MPI alone", "warm")
 # What is above MPI's own start, of that of a plain job; and one process without MPI, of a plain one.
 GOALS = {"ranks": 0.1, "one process": 0.2}
-SETTLED, SECONDS = 3.0, 300
+SETTLED = 3.0
 MPI_ALONE = """
 from mpi4py import MPI
 import json, sys
@@ -62,9 +63,11 @@ def measure(prefix: Path, ranks: int, count: int, mpi: Mpi) -> dict[str, Any]:
             program.write_text(("" if way == "MPI alone" else WORKLOADS["scipy"].imports + "\n") + rest)
         time.sleep(SETTLED)
         path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-        words = {"MPIIMPORT_STORE": memory, "MPIIMPORT_WARM": "1", "MPIIMPORT_KEEP": "session", "PATH": path}
-        python = Start([str(prefix / "bin" / "python-mpi")], {"MPIIMPORT": "1", **words})
-        make_image(prefix, mpi, python, programs["warm"])
+        variables = {"MPIIMPORT_SNAPSHOTS": memory, "PATH": path}
+        python = Start([str(prefix / "bin" / "python-mpi")], variables)
+        own = {"MPI4PY_LIBMPI": str(mpi.library), **mpi.environment, "XDG_CACHE_HOME": name}
+        words = [*python.python, str(programs["warm"])]
+        prepare(prefix, mpi, words, clean_environment(**own, **python.environment))
 
         def job(way: str) -> dict[str, float]:
             done = launch(mpi, ranks, python if way == "warm" else Start(), programs[way])
@@ -83,21 +86,6 @@ def above(jobs: dict[str, list[dict[str, float]]], name: str, ranks: int) -> lis
     basis = taken["MPI alone"] if ranks > 1 else [0.0] * len(taken["plain"])
     triples = zip(taken["warm"], taken["plain"], basis, strict=True)
     return [round((warm - own) / (plain - own), 3) for warm, plain, own in triples]
-
-
-def make_image(prefix: Path, mpi: Mpi, python: Start, program: Path) -> None:
-    environment = clean_environment(
-        **{
-            "MPI4PY_LIBMPI": str(mpi.library),
-            **mpi.environment,
-            **python.environment,
-            "XDG_CACHE_HOME": str(program.parent),
-        }
-    )
-    command = [str(prefix / "bin" / "mpiimport"), "session", "start", "--warm", "--", *mpi.command(1)]
-    made = run([*command, *python.python, str(program)], environment, SECONDS, program.parent)
-    if made.status:
-        sys.exit(f"warm_starts: no image is made: {made.stderr}")
 
 
 def line(setting: dict[str, Any]) -> str:
