@@ -201,7 +201,7 @@ def test_a_library_that_others_can_write_to_is_not_believed(prepared: Prepared) 
     assert prepared.try_to_prepare(prepared.door, script).status == 0
     prepared.library.chmod(0o777)
     started = prepared.run([prepared.door, script], MPIIMPORT_VERBOSE="1")
-    assert started.stdout.split()[0] == "fresh" and "nothing is prepared for this program" in started.stderr, started
+    assert started.stdout.split()[0] == "fresh" and "none is prepared for this program" in started.stderr, started
     refused = prepared.try_to_prepare(prepared.door, script)
     assert refused.status == 1 and "chmod 700" in refused.stderr, refused
 
