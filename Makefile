@@ -28,25 +28,25 @@ BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry m
 
 # Snapshots are for x86_64, and need a C compiler here: without, all else is installed.
 ifeq ($(shell command -v $(CC) >/dev/null && uname -m),x86_64)
-WARM := $(addprefix $(BUILD)/warm/,mpiimport-warm warm-recorder freeze.so variables.so)
+RESTORER := $(addprefix $(BUILD)/restorer/,mpiimport-restore snapshot-recorder freeze.so variables.so)
 endif
-WARM_FLAGS := -O2 -std=gnu11 -Wall -Wextra -Werror
-WARM_HEADERS := $(wildcard warm/*.h)
-# No interpreter, library, heap or stack lies here: see warm/process.h.
+RESTORER_FLAGS := -O2 -std=gnu11 -Wall -Wextra -Werror
+RESTORER_HEADERS := $(wildcard restorer/*.h)
+# No interpreter, library, heap or stack lies here: see restorer/process.h.
 STARTER_FLAGS := -Wl,-Ttext-segment=0x100000000000
 # A program without a C library.
 ALONE := -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none -mgeneral-regs-only \
 	-fpie -nostdlib -static -no-pie -Wl,-z,noexecstack,-z,norelro,--build-id=none
 # A library that takes what the process has of the C library, however old: linked with none, it asks for no versions.
 LOADED := -fPIC -shared -nostdlib
-STARTER := $(addprefix warm/,start.c command.c fresh.c process.c image.c key.c place.c machine.c regular.c text.c)
+STARTER := $(addprefix restorer/,start.c command.c fresh.c process.c image.c key.c place.c machine.c regular.c text.c)
 
 .PHONY: help check demo docs provision test test-full bench lint install uninstall tarball packages wheel go-test plugin clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @
 
-check: $(BUILD)/lint-venv/ready $(BINARIES) $(WARM) ## what needs no root, no containers and, once set up, no network: in about a minute
+check: $(BUILD)/lint-venv/ready $(BINARIES) $(RESTORER) ## what needs no root, no containers and, once set up, no network: in about a minute
 	@began=$$SECONDS; $(MAKE) --no-print-directory lint go-test; $(BUILD)/lint-venv/bin/python -m pytest -q tests/unit; \
 	echo "make check: all is well, in $$((SECONDS - began)) s"
 
@@ -131,7 +131,7 @@ go-test: ## the tests in Go
 plugin: ## the plugin: APPTAINER=PROGRAM APPTAINER_SOURCE=DIR PREFIX=DIR
 	PATH=$$(dirname "$$(hooks/go.sh)"):$$PATH plugin/build.sh "$(APPTAINER)" "$(APPTAINER_SOURCE)" "$(PREFIX)" $(BUILD)/plugin.sif
 
-install: $(BINARIES) $(WARM) $(WHEELS)/.here.fetched ## one relocatable directory: PREFIX=DIR
+install: $(BINARIES) $(RESTORER) $(WHEELS)/.here.fetched ## one relocatable directory: PREFIX=DIR
 	PARTS=$(BUILD) PYTHON=$(LAYOUT)/bin/python ./install.sh "$(PREFIX)"
 
 uninstall: ## take it away: PREFIX=DIR
@@ -153,26 +153,26 @@ $(BINARIES) &: $(GO_SOURCES) mpiimport/__init__.py
 	if [ -e internal/leaves/ignored/start_$$("$$go" env GOARCH).s ]; then flags+=' -E mpiimport.org/hooks/internal/leaves/ignored.start'; fi; \
 	CGO_ENABLED=0 "$$go" build -trimpath -ldflags="$$flags" -o "$$out" ./cmd/...
 
-$(BUILD)/warm/mpiimport-warm: $(STARTER) $(WARM_HEADERS)
+$(BUILD)/restorer/mpiimport-restore: $(STARTER) $(RESTORER_HEADERS)
 	mkdir -p $(@D)
-	$(CC) $(WARM_FLAGS) $(ALONE) $(STARTER_FLAGS) -o $@ $(STARTER)
+	$(CC) $(RESTORER_FLAGS) $(ALONE) $(STARTER_FLAGS) -o $@ $(STARTER)
 
-$(BUILD)/warm/warm-recorder: warm/recorder.c warm/log.c warm/text.c $(WARM_HEADERS)
+$(BUILD)/restorer/snapshot-recorder: restorer/recorder.c restorer/log.c restorer/text.c $(RESTORER_HEADERS)
 	mkdir -p $(@D)
-	$(CC) $(WARM_FLAGS) $(ALONE) -o $@ warm/recorder.c warm/log.c warm/text.c
+	$(CC) $(RESTORER_FLAGS) $(ALONE) -o $@ restorer/recorder.c restorer/log.c restorer/text.c
 
-$(BUILD)/warm/freeze.so: warm/freeze.c warm/machine.c $(WARM_HEADERS)
+$(BUILD)/restorer/freeze.so: restorer/freeze.c restorer/machine.c $(RESTORER_HEADERS)
 	mkdir -p $(@D)
-	$(CC) $(WARM_FLAGS) $(LOADED) -fvisibility=hidden -o $@ warm/freeze.c warm/machine.c
+	$(CC) $(RESTORER_FLAGS) $(LOADED) -fvisibility=hidden -o $@ restorer/freeze.c restorer/machine.c
 
 # Before glibc 2.34 dlsym(3) is in a library of its own, which a program need not have. It is named by an empty one.
-$(BUILD)/warm/variables.so: warm/variables.c
+$(BUILD)/restorer/variables.so: restorer/variables.c
 	mkdir -p $(@D)
 	$(CC) $(LOADED) -Wl,-soname,libdl.so.2 -o $(@D)/libdl.so -x c /dev/null
-	$(CC) $(WARM_FLAGS) $(LOADED) -Wl,--no-as-needed -o $@ $^ $(@D)/libdl.so
+	$(CC) $(RESTORER_FLAGS) $(LOADED) -Wl,--no-as-needed -o $@ $^ $(@D)/libdl.so
 	rm $(@D)/libdl.so
 
-$(BUILD)/prefix/ready: $(BINARIES) $(WARM) $(PACKAGE) $(HOOKS) install.sh $(WHEELS)/.here.fetched
+$(BUILD)/prefix/ready: $(BINARIES) $(RESTORER) $(PACKAGE) $(HOOKS) install.sh $(WHEELS)/.here.fetched
 	rm -f $@
 	PARTS=$(BUILD) PYTHON=$(LAYOUT)/bin/python ./install.sh $(BUILD)/prefix
 	touch $@
@@ -187,12 +187,12 @@ $(WHEELS)/.all.fetched: $(WHEELS)/.here.fetched
 	./wheels.sh $(LAYOUT)/bin/python $(WHEELS) "$(MPI4PY)" "$(MINORS)" "$(HOST_MINORS)"
 	touch $@
 
-$(BUILD)/dist/tarball: $(BINARIES) $(WARM) $(PACKAGE) $(HOOKS) install.sh tarball.sh $(wildcard docs/*.md docs/*/*.md) README.md CHANGELOG.md $(WHEELS)/.all.fetched
+$(BUILD)/dist/tarball: $(BINARIES) $(RESTORER) $(PACKAGE) $(HOOKS) install.sh tarball.sh $(wildcard docs/*.md docs/*/*.md) README.md CHANGELOG.md $(WHEELS)/.all.fetched
 	rm -f $(BUILD)/dist/*.tar.gz
 	./tarball.sh $(BUILD) $(BUILD)/dist
 	touch $@
 
-$(BUILD)/dist/ready: $(BINARIES) $(WARM) $(PACKAGE) install.sh hatch_build.py pyproject.toml README.md $(VENV)/ready
+$(BUILD)/dist/ready: $(BINARIES) $(RESTORER) $(PACKAGE) install.sh hatch_build.py pyproject.toml README.md $(VENV)/ready
 	rm -rf $(BUILD)/wheel $(BUILD)/dist/*.whl
 	PARTS=$(BUILD) PYTHON=$(VENV)/bin/python PATH="$$PWD/$(VENV)/bin:$$PATH" ./install.sh --wheel $(BUILD)/wheel/mpiimport.prefix
 	echo mpiimport.prefix/lib > $(BUILD)/wheel/mpiimport.pth

@@ -89,10 +89,10 @@ copy_package() {
 }
 
 # Built for x86_64 alone.
-copy_warm() {
-    if [[ -d $parts/warm ]]; then
-        install -m 755 "$parts/warm/mpiimport-warm" "$1/bin"
-        install -m 755 "$parts/warm/"{warm-recorder,freeze.so,variables.so} "$1/lib/mpiimport/snapshot"
+copy_restorer() {
+    if [[ -d $parts/restorer ]]; then
+        install -m 755 "$parts/restorer/mpiimport-restore" "$1/bin"
+        install -m 755 "$parts/restorer/"{snapshot-recorder,freeze.so,variables.so} "$1/lib/mpiimport/snapshot"
     fi
 }
 
@@ -252,7 +252,7 @@ install_site() {
     if [[ -d $place/etc ]]; then cp -a "$place/etc" "$new/etc"; fi
     copy_binaries "$new"
     copy_package "$new"
-    copy_warm "$new"
+    copy_restorer "$new"
     bundle_rank_path "$new"
     write_hooks "$new" "$named"
     unpack_mpi4py "$new"
@@ -296,7 +296,7 @@ case ${1:-} in
     find_pythons
     copy_binaries "$2"
     copy_package "$2"
-    copy_warm "$2"
+    copy_restorer "$2"
     bundle_rank_path "$2"
     ;;
 '' | -*)

@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 
 mkdir -p "$output" "$work/$name/hooks"
 cp -RL "$here"/{install.sh,README.md,CHANGELOG.md,LICENSE,docs,mpiimport} "$parts"/{bin,wheels} "$work/$name"
-if [[ -d $parts/warm ]]; then cp -RL "$parts/warm" "$work/$name"; fi
+if [[ -d $parts/restorer ]]; then cp -RL "$parts/restorer" "$work/$name"; fi
 cp -R "$here/hooks/hooks.d" "$work/$name/hooks"
 rm -f "$work/$name"/wheels/.*.fetched
 chmod -R u=rwX,go=rX "$work/$name"

@@ -15,7 +15,7 @@ DRIVER = """
 import os, signal, sys, time
 sys.path[0] = {package!r}
 from mpiimport.runtime.mpi import ownership
-from mpiimport.runtime.serving import imports
+from mpiimport.runtime.importing import imports
 from mpiimport.runtime.startup import activation, service
 from mpiimport.runtime.store import broadcast, store
 from mpiimport.runtime.mpi.launcher import launch

@@ -55,5 +55,5 @@ class OpenShmem:
         self.mpi = Mpi("oshmem", prefix, library, ("--oversubscribe",), {**self.anywhere, **places}, launcher="oshrun")
 
     def transport(self) -> Mpi:
-        """Return its MPI, with mpiimport's snapshot sent by OpenSHMEM."""
+        """Return its MPI, with mpiimport's payload sent by OpenSHMEM."""
         return replace(self.mpi, environment={**self.mpi.environment, "MPIIMPORT_TRANSPORT": "shmem"})

@@ -46,7 +46,7 @@ class Outcome:
         return sorted(self.stdout.splitlines())
 
     def ends_as(self, other: "Outcome") -> bool:
-        """Whether both have one status. Hydra may lose a killed rank's proxy first, and has a status of its own then."""
+        """Whether both have one status. Hydra may lose a killed rank's proxy, and then has a status of its own."""
         lost = HYDRA_LOST in self.stderr or HYDRA_LOST in other.stderr
         return self.status == other.status or (lost and bool(self.status and other.status))
 

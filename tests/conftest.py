@@ -16,7 +16,7 @@ from lab.mpis import OpenShmem, intel_in, mpich_in, openmpi_in
 from lab.ranks import Mpi, Outcome, clean_environment, run
 from lab.slurm import Slurm
 from mpiimport.runtime.file_systems import wait_for_rest
-from mpiimport.snapshot.library import IMAGE
+from mpiimport.snapshot.image.library import IMAGE
 
 ROOT = Path(__file__).resolve().parent.parent
 # The minor versions of CPython that are served, and the one that runs the tests.
@@ -183,8 +183,8 @@ class Job:
     def _own(self) -> dict[str, str]:
         return {"XDG_CACHE_HOME": str(self.directory / "cache")}
 
-    def python(self, door: str) -> list[str]:
-        """The start of the command line of each door; `plain` and `sitecustomize` are unchanged pythons.
+    def python(self, entry_point: str) -> list[str]:
+        """The start of the command line of each entry point; `plain` and `sitecustomize` are unchanged pythons.
 
         `kept` is the early start from a kept store, which is to be filled before; `snapshot` the start from what is to
         be prepared before.
@@ -197,19 +197,19 @@ class Job:
             "early": early,
             "kept": early,
             "snapshot": [str(self.prefix / "bin" / "python-mpi")],
-        }[door]
+        }[entry_point]
 
-    def command(self, mpi: Mpi, ranks: int, door: str, *words: str | Path) -> list[str]:
-        return [*mpi.command(ranks), *self.python(door), *map(str, words)]
+    def command(self, mpi: Mpi, ranks: int, entry_point: str, *words: str | Path) -> list[str]:
+        return [*mpi.command(ranks), *self.python(entry_point), *map(str, words)]
 
-    def switches(self, door: str) -> dict[str, str]:
-        if door == "snapshot":
+    def switches(self, entry_point: str) -> dict[str, str]:
+        if entry_point == "snapshot":
             return {"MPIIMPORT_SNAPSHOTS": str(self.library()), **self.first_on_path()}
-        path = {"module": str(self._package.parent), "sitecustomize": str(self._package / "door")}
+        path = {"module": str(self._package.parent), "sitecustomize": str(self._package / "pythonpath")}
         # The machine's own file system stands for a shared one.
-        switches = {} if door == "plain" else {"MPIIMPORT": "force", "MPIIMPORT_LIBRARIES": "stage"}
-        kept = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(self.stores())} if door == "kept" else {}
-        return {**switches, **kept, **({"PYTHONPATH": path[door]} if door in path else {})}
+        switches = {} if entry_point == "plain" else {"MPIIMPORT": "force", "MPIIMPORT_LIBRARIES": "stage"}
+        kept = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(self.stores())} if entry_point == "kept" else {}
+        return {**switches, **kept, **({"PYTHONPATH": path[entry_point]} if entry_point in path else {})}
 
     def first_on_path(self) -> dict[str, str]:
         """The variable by which ``python-mpi`` starts the Python of this job."""
@@ -221,10 +221,12 @@ class Job:
         directory.mkdir(exist_ok=True)
         return directory
 
-    def keep(self, *words: str | Path, door: str = "early", **environment: str) -> Outcome:
+    def keep(self, *words: str | Path, entry_point: str = "early", **environment: str) -> Outcome:
         """Fill the kept store for a program, as `mpiimport session start` does."""
-        variables = clean_environment(**{**self._own(), **self.switches(door), **environment, "MPIIMPORT_FILL": "1"})
-        return run([*self.python(door), *map(str, words)], variables, 60, self.directory)
+        variables = clean_environment(
+            **{**self._own(), **self.switches(entry_point), **environment, "MPIIMPORT_FILL": "1"}
+        )
+        return run([*self.python(entry_point), *map(str, words)], variables, 60, self.directory)
 
     def library(self) -> Path:
         """The library of snapshots of this test alone."""
@@ -260,13 +262,13 @@ class Job:
         mpi: Mpi,
         ranks: int,
         *words: str | Path,
-        door: str = "early",
+        entry_point: str = "early",
         # Text, too: a dictionary of variables may hold any name, as type checkers see it.
         seconds: float | str = 60,
         **environment: str,
     ) -> Outcome:
-        variables = self.environment(mpi, **{**self.switches(door), **environment})
-        return run(self.command(mpi, ranks, door, *words), variables, float(seconds), self.directory)
+        variables = self.environment(mpi, **{**self.switches(entry_point), **environment})
+        return run(self.command(mpi, ranks, entry_point, *words), variables, float(seconds), self.directory)
 
 
 @pytest.fixture

@@ -42,17 +42,17 @@ def all_ways(prefix: Path, resources: ExitStack) -> tuple[dict[str, Way], dict[s
     words = [str(sandbox), str(python), "app.py"]
     ways: dict[str, Way] = {}
     missing = {}
-    doors: dict[str, Callable[[], dict[str, Way]]] = {
+    entry_points: dict[str, Callable[[], dict[str, Way]]] = {
         "shim": lambda: shim_ways(prefix, words),
         "plugin": lambda: plugin_ways(prefix, words, resources),
         "hook and entrypoint": lambda: podman_ways(prefix, python),
     }
-    for door, ways_of in doors.items():
+    for entry_point, ways_of in entry_points.items():
         found, reason = found_or_reason(ways_of)
         ways |= found
         if reason:
-            missing[door] = reason
-            print(f"container_start: no {door}: {reason}", file=sys.stderr)
+            missing[entry_point] = reason
+            print(f"container_start: no {entry_point}: {reason}", file=sys.stderr)
     return ways, missing
 
 

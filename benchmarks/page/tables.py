@@ -156,7 +156,7 @@ def container_start(result: dict[str, Any]) -> str:
         ]
         for way, one in result["ways"].items()
     ]
-    rows += [[door, reason, "", ""] for door, reason in result["missing"].items()]
+    rows += [[entry_point, reason, "", ""] for entry_point, reason in result["missing"].items()]
     return f"{source(result)}\n\n{table(['one start', 'CPU', 'wall', 'system calls'], rows)}"
 
 

@@ -1,4 +1,4 @@
-"""How long a snapshot takes from a shared file system to the nodes of the lab, beside reading it and sending it alone.
+"""How long a payload takes from a shared file system to the nodes of the lab, beside reading it and sending it alone.
 
 Writes JSON. Needs root; builds what it needs by the lab's scripts. Reading is slowed by the file
 system's bandwidth, sending by the rate of the nodes' links; what overlaps takes as long as the longer of both.

@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def measure(prefix: Path, ranks: int, count: int, mpi: Mpi) -> dict[str, Any]:
-    with TemporaryDirectory(prefix="mpiimport-warm-starts-") as name, TemporaryDirectory(dir="/dev/shm") as memory:
+    with TemporaryDirectory(prefix="mpiimport-prepared-starts-") as name, TemporaryDirectory(dir="/dev/shm") as memory:
         rest = MPI_ALONE if ranks > 1 else NO_MPI
         programs = {way: Path(name, f"{way.replace(' ', '-')}.py") for way in WAYS}
         for way, program in programs.items():

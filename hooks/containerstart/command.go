@@ -30,7 +30,7 @@ func (c Call) start(plan launch.Plan, r launch.Runtime) ([]string, launch.Plan) 
 		if isRank {
 			plan = plan.With(launch.Variable{Name: ourvars.Pid, Change: launch.Pid})
 		}
-		if command[0] == prefix.Door(launch.Inside) {
+		if command[0] == prefix.PythonMPI(launch.Inside) {
 			command = slices.Insert(command, 1, entry.Absolute)
 		}
 		return command, plan.With(launch.Variable{Name: ourvars.Start, Value: how, Change: launch.Set})
@@ -38,7 +38,7 @@ func (c Call) start(plan launch.Plan, r launch.Runtime) ([]string, launch.Plan) 
 	if isLookedAt(env) {
 		return slices.Concat(c.entry(plan), c.Command), plan
 	}
-	return c.Command, plan.With(launch.Door(env)...)
+	return c.Command, plan.With(launch.BySitecustomize(env)...)
 }
 
 // isLookedAt says whether the entry is to look at a command that is no python which starts early: at what would fill a store,

@@ -1,4 +1,4 @@
-// Package containerstart decides what one start of a container becomes, for every door that stands in front of Apptainer or
+// Package containerstart decides what one start of a container becomes, for every entry point that stands in front of Apptainer or
 // SingularityCE: the start as it was asked for, or one with mounts, environment and the entry binary.
 package containerstart
 
@@ -53,7 +53,7 @@ func CommandAt(action string) int {
 	return 1
 }
 
-// Call is one start as a door sees it.
+// Call is one start as an entry point sees it.
 type Call struct {
 	Action  string            // one of Actions; any other starts no container
 	Words   []string          // the options of the command line, without the flag, as the function Words writes them

@@ -69,9 +69,9 @@ func TestEveryActionIsAccelerated(t *testing.T) {
 		if err != nil || !slices.Equal(out.Binds, []string{"/p:/.mpiimport:ro"}) {
 			t.Errorf("%s: %v %v", action, out.Binds, err)
 		}
-		_, door := environ.Get(out.Env, "APPTAINERENV_PYTHONPATH")
-		if !slices.Equal(out.Command, []string{"python"}) || !door {
-			t.Errorf("%s: command %v, door %v", action, out.Command, door)
+		_, entryPoint := environ.Get(out.Env, "APPTAINERENV_PYTHONPATH")
+		if !slices.Equal(out.Command, []string{"python"}) || !entryPoint {
+			t.Errorf("%s: command %v, entryPoint %v", action, out.Command, entryPoint)
 		}
 	}
 	if out, _ := call("instance list", "MPIIMPORT=1").Decide(); out.Binds != nil {
@@ -261,7 +261,7 @@ func TestAPlanInTheEnvironmentTakesThePlaceOfTheProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := call(Exec, ourvars.Plan+"="+text, "MPIIMPORT=1", "MPIIMPORT_PROFILE=gone", "PYTHONPATH=/p/lib/mpiimport/door:/u")
+	c := call(Exec, ourvars.Plan+"="+text, "MPIIMPORT=1", "MPIIMPORT_PROFILE=gone", "PYTHONPATH=/p/lib/mpiimport/pythonpath:/u")
 	out, err := c.Decide()
 	if err != nil || !slices.Equal(out.Binds, []string{"/p:/.mpiimport:ro", "/s:/t:ro"}) || !slices.Equal(out.Command, c.Command) {
 		t.Fatalf("%+v %v", out, err)
@@ -273,7 +273,7 @@ func TestAPlanInTheEnvironmentTakesThePlaceOfTheProfile(t *testing.T) {
 		t.Error("the plan goes on into the container")
 	}
 	if path, _ := environ.Get(out.Env, "PYTHONPATH"); path != "/u" {
-		t.Error("the door for the host's pythons goes on into the container:", path)
+		t.Error("the entry point for the host's pythons goes on into the container:", path)
 	}
 	c.Asked, c.Value = true, "other"
 	if _, err := c.Decide(); err == nil {

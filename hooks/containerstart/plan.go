@@ -94,7 +94,7 @@ func (c Call) userNamespace() bool {
 	return !c.Root && (!c.Facts.Setuid || c.On("oci")) || c.On("userns") || c.On("fakeroot")
 }
 
-// environment keeps out of containers what is meant for processes out here: the job's plan, and the door through which
+// environment keeps out of containers what is meant for processes out here: the job's plan, and the entry point through which
 // pythons of the host activate.
 func (c Call) environment() []string {
 	return environ.DropPath(environ.Unset(c.Env, ourvars.Plan), "PYTHONPATH", prefix.SiteDirectory(c.Prefix))

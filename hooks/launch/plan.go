@@ -16,7 +16,7 @@ import (
 const (
 	Inside    = prefix.InContainer
 	EntryPath = Inside + "/bin/mpiimport-entry"
-	SitePath  = Inside + "/lib/mpiimport/door"
+	SitePath  = Inside + "/lib/mpiimport/pythonpath"
 	StorePath = "/.mpiimport-store" // where the plan brings memory for a store
 	KeptPath  = keptplace.InContainer
 	MPIPath   = "/.mpiimport-mpi" // where the plan brings the host's MPI

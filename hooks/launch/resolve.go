@@ -201,10 +201,10 @@ func inOrder(changes []Variable) []Variable {
 	return changes
 }
 
-// Door lets sitecustomize activate where no entry binary stands in front of the command, which the caller with this
+// BySitecustomize lets sitecustomize activate where no entry binary stands in front of the command, which the caller with this
 // environment starts. In a rank only the process that the container becomes may activate; without a rank (an mpiexec inside)
 // every rank may.
-func Door(caller []string) []Variable {
+func BySitecustomize(caller []string) []Variable {
 	out := []Variable{{"PYTHONPATH", SitePath, Prepend}}
 	if rankenv.IsRank(caller) {
 		out = append(out, Variable{ourvars.Pid, "", Pid})

@@ -114,7 +114,7 @@ func TestUserNamespaceSettingsApplyOnlyThere(t *testing.T) {
 	}
 }
 
-func TestWithoutACommandOfOursSitecustomizeIsTheDoor(t *testing.T) {
+func TestWithoutACommandOfOursSitecustomizeIsTheEntryPoint(t *testing.T) {
 	r := request()
 	r.Command = nil
 	plan, _ := Resolve(profile.Default(), r)

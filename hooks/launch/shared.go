@@ -113,7 +113,7 @@ func (s Shared) For(r Request) (Plan, error) {
 		for _, v := range options {
 			env = v.In(env)
 		}
-		plan.Environment = append(plan.Environment, Door(env)...)
+		plan.Environment = append(plan.Environment, BySitecustomize(env)...)
 	case r.Command[0] != EntryPath:
 		plan.Entry = []string{EntryPath}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mpiimport.org/hooks/containerstart"
-	"mpiimport.org/hooks/internal/doors/runtimes"
+	"mpiimport.org/hooks/internal/entrypoints/runtimes"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 )
 

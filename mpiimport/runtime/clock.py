@@ -50,7 +50,7 @@ class Phases:
     def begin_life(self, until_now: str = INTERPRETER) -> None:
         """Begin with the process's birth: EXEC until the entry binary became python, ``until_now``, then LOAD.
 
-        Every door calls this first, before most of our modules are loaded.
+        Every entry point calls this first, before most of our modules are loaded.
         """
         now = read_clocks()
         self._since = (min(_birth(now[0]), now[0]), 0, 0)

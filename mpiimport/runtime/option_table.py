@@ -220,7 +220,7 @@ OPTIONS = (
         "ALGORITHM",
         Algorithm,
         MPI_OWN,
-        "how the snapshot gets to the nodes: `mpi` (MPI's own broadcast), or `tree:FANOUT` (each node passes it on to "
+        "how the payload gets to the nodes: `mpi` (MPI's own broadcast), or `tree:FANOUT` (each node passes it on to "
         "so many others); `mpiimport bench bcast` compares them",
     ),
     Option(

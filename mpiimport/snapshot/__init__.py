@@ -1,4 +1,4 @@
-"""Warm images: the memory of an interpreter that has imported a program's modules, in a file that processes become.
+"""Snapshots: the memory of an interpreter that has executed a program's begin, in a file that processes become.
 
 What is imported here runs in the program's interpreter: built-in modules only, until its memory is written.
 """

@@ -3,6 +3,8 @@
 In a process of which no snapshot is made, and that starts from none, nothing of this does anything.
 """
 
+# What starts MPI when it is imported is in no snapshot.
+NEVER = "mpi4py"
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

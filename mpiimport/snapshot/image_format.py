@@ -1,4 +1,4 @@
-"""The layout of an image file, as warm/format.h has it: all numbers are 64 bits, little-endian."""
+"""The layout of an image file, as restorer/format.h has it: all numbers are 64 bits, little-endian."""
 
 import os
 import struct
@@ -111,7 +111,7 @@ class Image:
 
 class Tables:
     """Header and tables of a packed image. ``body_at``, ``file_size``: where its body begins, and what the file has;
-    ``machine``: as struct machine of warm/format.h; ``processors``: how many the maker had.
+    ``machine``: as struct machine of restorer/format.h; ``processors``: how many the maker had.
 
     Raises Damaged where they are not as they were written.
     """

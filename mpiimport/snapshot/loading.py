@@ -44,5 +44,5 @@ def load_extension(path: str) -> "ModuleType":
     import _frozen_importlib
     import _imp
 
-    spec = _frozen_importlib.ModuleSpec("warm_freeze", None, origin=path)
+    spec = _frozen_importlib.ModuleSpec("snapshot_freeze", None, origin=path)
     return _imp.create_dynamic(spec)

@@ -84,11 +84,11 @@ class Trials:
         environment["LD_PRELOAD"] = f"{HERE / 'variables.so'} {environment.get('LD_PRELOAD', '')}".strip()
         # Who starts MPI does so by itself.
         environment = {name: value for name, value in environment.items() if not name.startswith(CONNECTIONS)}
-        recorder = [str(HERE / "warm-recorder"), str(self.log)]
+        recorder = [str(HERE / "snapshot-recorder"), str(self.log)]
         told = {"begin": begin, "seconds": seconds, "behind": behind, "watches_path": watches_path, "freeze": FREEZE}
         told["own"] = self._own
         # What the site does is seen as well: observing.py has it done.
-        trial = self._begin("observing.py", recorder, ["-S"], told, env=environment, preexec_fn=begin_child)
+        trial = self._begin("audit/observing.py", recorder, ["-S"], told, env=environment, preexec_fn=begin_child)
         try:
             return trial.seen()
         finally:
@@ -101,10 +101,10 @@ class Trials:
         options |= {"words": words, "env": {**environment, **changes.get("environment", {})}}
         told = {"begin": begin, "host": changes.get("host", "")}
         if not changes.get("streams"):
-            return self._begin("varying.py", [], [], told, **options)
+            return self._begin("audit/varying.py", [], [], told, **options)
         with tempfile.TemporaryFile(dir=self._directory) as file:
             options |= {"stdin": subprocess.PIPE, "stdout": file}
-            return self._begin("varying.py", [], [], told, **options)
+            return self._begin("audit/varying.py", [], [], told, **options)
 
     def _begin(
         self,

@@ -126,7 +126,7 @@ class Job:
 
     @property
     def profile_name(self) -> str:
-        """The profile as every door takes it, a file by its absolute path; empty for the site's default."""
+        """The profile as every entry point takes it, a file by its absolute path; empty for the site's default."""
         return planner.named(self.profile) if self.profile else ""
 
     def _profile_words(self) -> list[str]:

@@ -79,7 +79,7 @@ def test_nodes_reach_each_other_by_name(cluster: Cluster) -> None:
 
 def test_each_node_is_a_node_to_mpi(cluster: Cluster, job: Job, mpi: Mpi) -> None:
     spread = cluster.mpi(mpi, directory=job.directory)
-    outcome = job.run(spread, 8, job.script(PROGRAM), door="plain")
+    outcome = job.run(spread, 8, job.script(PROGRAM), entry_point="plain")
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == [f"{rank} node{rank // 2} {rank % 2} 2 1 {job.directory}" for rank in range(8)]
 

@@ -89,13 +89,15 @@ raise ValueError(rank)
 """
 
 
-@pytest.mark.parametrize("door", ["plain", "early"])
-def test_where_all_ranks_fail_a_first_run_loses_nothing(jobs: Jobs, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["plain", "early"])
+def test_where_all_ranks_fail_a_first_run_loses_nothing(jobs: Jobs, entry_point: str) -> None:
     script = jobs.job.script(FAILING)
-    outcome = jobs.job.run(jobs.mpi, RANKS, script, door=door, seconds=60, MPIIMPORT="1", NAMED=door)
+    outcome = jobs.job.run(
+        jobs.mpi, RANKS, script, entry_point=entry_point, seconds=60, MPIIMPORT="1", NAMED=entry_point
+    )
     assert outcome.stderr.count("ValueError: ") == RANKS, outcome.stderr
     assert "Abort" not in outcome.stderr
-    written = sorted(path.read_text() for path in jobs.job.directory.glob(f"{door}-*"))
+    written = sorted(path.read_text() for path in jobs.job.directory.glob(f"{entry_point}-*"))
     assert written == ["all of it"] * RANKS
 
 

@@ -35,12 +35,14 @@ class Session:
         self.mpi = cluster.mpi(mpi, NODES, job.directory)
         self.variables = {BATCH_JOB: name, "MPIIMPORT_KEEP_ON": FILE_SYSTEM_TYPE}
 
-    def start(self, script: Path, door: str = "early", **variables: str) -> Outcome:
-        return self.job.run(self.mpi, NODES, script, door=door, seconds=120, MPIIMPORT_FILL="1", **self._all(variables))
+    def start(self, script: Path, entry_point: str = "early", **variables: str) -> Outcome:
+        return self.job.run(
+            self.mpi, NODES, script, entry_point=entry_point, seconds=120, MPIIMPORT_FILL="1", **self._all(variables)
+        )
 
-    def run(self, script: Path, door: str = "early", **variables: str) -> Outcome:
+    def run(self, script: Path, entry_point: str = "early", **variables: str) -> Outcome:
         words = {"MPIIMPORT_KEEP": "session", **self._all(variables)}
-        return self.job.run(self.mpi, RANKS, script, door=door, seconds=120, **words)
+        return self.job.run(self.mpi, RANKS, script, entry_point=entry_point, seconds=120, **words)
 
     def run_on_one_node(self, script: Path, **variables: str) -> Outcome:
         words = {"MPIIMPORT_KEEP": "session", **self._all(variables)}
@@ -82,7 +84,7 @@ def on_all_nodes(found: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "door"),
+    ("name", "entry_point"),
     [
         ("mpich", "early"),
         ("mpich", "sitecustomize"),
@@ -93,20 +95,20 @@ def on_all_nodes(found: str) -> list[str]:
     ],
 )
 def test_jobs_on_all_nodes_attach_to_what_was_read_once(
-    session_of: Callable[[str], Session], name: str, door: str
+    session_of: Callable[[str], Session], name: str, entry_point: str
 ) -> None:
     session = session_of(name)
     script = session.job.script(SHOW)
-    started = session.start(script, door)
+    started = session.start(script, entry_point)
     assert (started.status, started.stdout) == (0, ""), started.stderr
     (said,) = started.ours()
     assert f"kept on {NODES} nodes" in said
     for _ in range(2):
-        outcome = session.run(script, door=door)
+        outcome = session.run(script, entry_point=entry_point)
         assert shown(outcome) == on_all_nodes(SERVED)
         assert outcome.ours() == []
     assert session.command("stop").status == 0
-    stopped = session.run(script, door=door)
+    stopped = session.run(script, entry_point=entry_point)
     assert shown(stopped) == on_all_nodes(PLAIN)
     (said,) = stopped.ours()
     assert "mpiimport session start" in said

@@ -55,17 +55,19 @@ class Launch:
         return sum(self.on_node.values())
 
 
-def start(cluster: Cluster, shared: SharedFileSystem, job: Job, mpi: Mpi, nodes: int, door: str) -> Outcome:
+def start(cluster: Cluster, shared: SharedFileSystem, job: Job, mpi: Mpi, nodes: int, entry_point: str) -> Outcome:
     shared.remount()
-    switch = {} if door == "plain" else {"MPIIMPORT": "1", "MPIIMPORT_LIBRARIES": "auto"}
+    switch = {} if entry_point == "plain" else {"MPIIMPORT": "1", "MPIIMPORT_LIBRARIES": "auto"}
     spread = cluster.mpi(mpi, nodes, job.directory)
-    outcome = job.run(spread, nodes * RANKS_PER_NODE, job.script(PROGRAM), door=door, seconds=240, **switch)
+    outcome = job.run(
+        spread, nodes * RANKS_PER_NODE, job.script(PROGRAM), entry_point=entry_point, seconds=240, **switch
+    )
     assert outcome.status == 0, outcome.stderr
     return outcome
 
 
-def launch(cluster: Cluster, shared: SharedFileSystem, job: Job, mpi: Mpi, nodes: int, door: str) -> Launch:
-    outcome = start(cluster, shared, job, mpi, nodes, door)
+def launch(cluster: Cluster, shared: SharedFileSystem, job: Job, mpi: Mpi, nodes: int, entry_point: str) -> Launch:
+    outcome = start(cluster, shared, job, mpi, nodes, entry_point)
     assert outcome.ours() == []
     asked = since_mark(shared.operations())
     said = sorted((line.split(" ") for line in outcome.stdout.splitlines()), key=lambda words: int(words[0]))

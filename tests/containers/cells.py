@@ -1,4 +1,4 @@
-"""The cells of the container matrix: door, kind of tree, identity, where mpiexec runs, and which MPI."""
+"""The cells of the container matrix: entry point, kind of tree, identity, where mpiexec runs, and which MPI."""
 
 import pwd
 import shutil
@@ -23,18 +23,18 @@ MPIS = ("mpich", "openmpi")
 
 @dataclass(frozen=True)
 class Cell:
-    door: str
+    entry_point: str
     tree: str
     identity: str
     mode: str
     mpi: str
 
     def __str__(self) -> str:
-        return f"{self.door}-{self.tree}-{self.identity}-{self.mode}-{self.mpi}"
+        return f"{self.entry_point}-{self.tree}-{self.identity}-{self.mode}-{self.mpi}"
 
     @property
     def is_representative(self) -> bool:
-        """Of a door that has both modes every pair of two values stands in one of these."""
+        """Of an entry point that has both modes every pair of two values stands in one of these."""
         identity, mode, mpi = IDENTITIES.index(self.identity), MODES.index(self.mode), MPIS.index(self.mpi)
         return {
             "sandbox": identity == mode == mpi,

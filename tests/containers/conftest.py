@@ -11,7 +11,7 @@ import pytest
 from lab.ranks import Mpi
 from tests.conftest import provision
 from tests.containers.cells import Site
-from tests.containers.doors import cdi
+from tests.containers.entry_points import cdi
 from tests.containers.keeping import Containers
 from tests.containers.node import Node, node_of
 

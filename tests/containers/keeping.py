@@ -7,8 +7,8 @@ from pathlib import Path
 
 from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import podman
-from tests.containers.doors.oci_hook import hooks
+from tests.containers.entry_points import podman
+from tests.containers.entry_points.oci_hook import hooks
 
 SECONDS = 120
 ANNOTATION = "org.mpiimport.profile"

@@ -13,7 +13,7 @@ SECONDS = 120
 TEXT = """
 import numpy, random
 import os, sys
-warm = os.readlink("/proc/self/exe").endswith("mpiimport-warm")
+warm = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
 print("warm" if warm else "fresh", numpy.arange(4).sum(), sys.argv[1:], numpy.random.rand(), random.random())
 """
 

@@ -7,7 +7,7 @@ import pytest
 
 from lab.ranks import Mpi, run
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import plugin
+from tests.containers.entry_points import plugin
 
 PROGRAM = """
 import numpy

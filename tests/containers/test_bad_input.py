@@ -1,4 +1,4 @@
-"""Bad input at each door is a clear error before anything starts or is written, or changes nothing."""
+"""Bad input at each entry point is a clear error before anything starts or is written, or changes nothing."""
 
 import json
 import shutil
@@ -11,9 +11,9 @@ import pytest
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import ROOT
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import plugin
+from tests.containers.entry_points import plugin
 
-# What each door ends with where it refuses.
+# What each entry point ends with where it refuses.
 STATUS = {"shim": 2, "plugin": 2, "exec": 2, "run": 2, "hook": 1, "device": 2, "export": 1, "entrypoint": 2}
 EXPORT = "profile export --cdi --output"
 HEAD = "schema_version: 1\nname: {}\ndescription: a test\n"
@@ -28,7 +28,7 @@ PROFILES = {
 }
 # Mounts are for whoever starts the container that the entrypoint runs in.
 HARMLESS = {("entrypoint", "incomplete")}
-CELLS = [(door, profile) for door in STATUS for profile in PROFILES]
+CELLS = [(entry_point, profile) for entry_point in STATUS for profile in PROFILES]
 
 
 @dataclass
@@ -54,8 +54,8 @@ class Machine:
         (self.hooks / "bin").mkdir()
         shutil.copy2(self.site.prefix / "bin" / "mpiimport-hook", self.hooks / "bin")
 
-    def line(self, door: str, profile: str | None, image: Path | None = None) -> list[str | Path]:
-        """A start of ``echo ran`` by a door; ``profile``: None where the environment asks."""
+    def line(self, entry_point: str, profile: str | None, image: Path | None = None) -> list[str | Path]:
+        """A start of ``echo ran`` by an entry point; ``profile``: None where the environment asks."""
         binaries, says = self.site.prefix / "bin", ["echo", "ran"]
         asked = ["--profile", profile] if profile else []
         flag = [f"--mpiimport={profile}"] if profile else []
@@ -69,7 +69,7 @@ class Machine:
         config.write_text(json.dumps(document))
         lines: dict[str, list[str | Path]] = {
             "shim": [self.site.prefix / "shim" / "apptainer", *container],
-            "plugin": [plugin.runtime(self.site.prefix) if door == "plugin" else "", *container],
+            "plugin": [plugin.runtime(self.site.prefix) if entry_point == "plugin" else "", *container],
             "exec": [binaries / "mpiimport", "exec", *asked, image or self.site.images / "py", *says],
             "run": [binaries / "mpiimport", "run", *asked, "--", *says],
             "hook": ["sh", "-c", 'exec "$0" precreate <"$1"', self.hooks / "bin" / "mpiimport-hook", config],
@@ -77,12 +77,12 @@ class Machine:
             "export": [binaries / "mpiimport", *EXPORT.split(), self.written, profile or "default"],
             "entrypoint": [binaries / "mpiimport-entry", *says],
         }
-        return lines[door]
+        return lines[entry_point]
 
-    def start(self, door: str, profile: str | None, **environment: str) -> Outcome:
-        if door == "entrypoint" and profile:
+    def start(self, entry_point: str, profile: str | None, **environment: str) -> Outcome:
+        if entry_point == "entrypoint" and profile:
             environment["MPIIMPORT_PROFILE"] = profile
-        return self.run(self.line(door, profile), "root", MPIIMPORT="1", **environment)
+        return self.run(self.line(entry_point, profile), "root", MPIIMPORT="1", **environment)
 
     def run(self, line: list[str | Path], identity: str, **environment: str) -> Outcome:
         cell = Cell("any", "sandbox", identity, "hybrid", "mpich")
@@ -96,14 +96,16 @@ def machine(site: Site, mpich: Mpi) -> Machine:
     return Machine(site, mpich, site.workspace("root"))
 
 
-@pytest.mark.parametrize(("door", "profile"), CELLS, ids=map("-".join, CELLS))
-def test_a_broken_profile_stops_a_door_before_anything_starts(machine: Machine, door: str, profile: str) -> None:
+@pytest.mark.parametrize(("entry_point", "profile"), CELLS, ids=map("-".join, CELLS))
+def test_a_broken_profile_stops_an_entry_point_before_anything_starts(
+    machine: Machine, entry_point: str, profile: str
+) -> None:
     machine.written.write_text("as before")
-    outcome = machine.start(door, profile)
-    if (door, profile) in HARMLESS:
+    outcome = machine.start(entry_point, profile)
+    if (entry_point, profile) in HARMLESS:
         assert (outcome.status, outcome.stdout) == (0, "ran\n")
         return
-    assert (outcome.status, outcome.stdout) == (STATUS[door], "")
+    assert (outcome.status, outcome.stdout) == (STATUS[entry_point], "")
     (said,) = outcome.stderr.splitlines()
     assert said.startswith("mpiimport") and PROFILES[profile][1] in said
     assert machine.written.read_text() == "as before"
@@ -118,9 +120,9 @@ def test_an_image_that_cannot_be_opened_ends_as_it_does_without_us(machine: Mach
     for image in (closed, garbage, hidden / "image.sif"):
         plain = machine.run([machine.site.runtime, "exec", image, "echo", "ran"], "user")
         assert plain.status not in (0, None) and plain.stderr.startswith("FATAL:")
-        for door in ("shim", "plugin", "exec"):
-            outcome = machine.run(machine.line(door, "mpich", image), "user")
-            assert outcome == plain, door
+        for entry_point in ("shim", "plugin", "exec"):
+            outcome = machine.run(machine.line(entry_point, "mpich", image), "user")
+            assert outcome == plain, entry_point
 
 
 def carried(prefix: str | Path, plan: str) -> str:
@@ -149,34 +151,34 @@ HOSTILE: list[tuple[dict[str, str], str | None]] = [
 ]
 
 
-@pytest.mark.parametrize("door", ("shim", "plugin", "exec", "run", "entrypoint"))
-def test_a_hostile_environment_is_refused_or_changes_nothing(machine: Machine, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ("shim", "plugin", "exec", "run", "entrypoint"))
+def test_a_hostile_environment_is_refused_or_changes_nothing(machine: Machine, entry_point: str) -> None:
     for hostile, reason in HOSTILE:
-        outcome = machine.run(machine.line(door, None), "root", MPIIMPORT="1", **hostile)
+        outcome = machine.run(machine.line(entry_point, None), "root", MPIIMPORT="1", **hostile)
         if reason is None:
             assert outcome == Outcome(0, "ran\n", ""), hostile
         else:
-            assert (outcome.status, outcome.stdout) == (STATUS[door], ""), hostile
+            assert (outcome.status, outcome.stdout) == (STATUS[entry_point], ""), hostile
             (said,) = outcome.stderr.splitlines()
             assert reason in said and len(said) < 400
 
 
 @pytest.mark.parametrize("mode", ["yes", "2", " 1"])
 def test_an_odd_switch_is_refused_or_leaves_the_start_as_it_is(machine: Machine, mode: str) -> None:
-    for door in ("shim", "plugin", "entrypoint"):
-        outcome = machine.run(machine.line(door, None), "root", MPIIMPORT=mode)
+    for entry_point in ("shim", "plugin", "entrypoint"):
+        outcome = machine.run(machine.line(entry_point, None), "root", MPIIMPORT=mode)
         assert (outcome.status, outcome.stdout) == (0, "ran\n")
         assert all("is none of 0, 1, force" in line for line in outcome.ours())
-    for door in ("exec", "run"):
-        outcome = machine.run(machine.line(door, None), "root", MPIIMPORT=mode)
+    for entry_point in ("exec", "run"):
+        outcome = machine.run(machine.line(entry_point, None), "root", MPIIMPORT=mode)
         assert (outcome.status, outcome.stdout) == (2, "") and "is none of 0, 1, force" in outcome.stderr
 
 
 def test_a_device_and_a_hook_hear_nothing_of_the_environment(machine: Machine) -> None:
-    for door in ("hook", "device"):
+    for entry_point in ("hook", "device"):
         said = set()
         for hostile in ({}, {"MPIIMPORT_STORE": "/evil", "_MPIIMPORT_PLAN": "{}", "HOME": "/evil"}):
-            outcome = machine.run(machine.line(door, "mpich"), "root", **hostile)
+            outcome = machine.run(machine.line(entry_point, "mpich"), "root", **hostile)
             assert outcome.status == 0, outcome.stderr
-            said.add(machine.written.read_text() if door == "device" else outcome.stdout)
+            said.add(machine.written.read_text() if entry_point == "device" else outcome.stdout)
         assert len(said) == 1 and "/evil" not in said.pop()

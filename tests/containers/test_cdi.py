@@ -11,7 +11,7 @@ import referencing.jsonschema
 from lab.ranks import Mpi, run
 from tests.conftest import provision
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import DOORS
+from tests.containers.entry_points import ENTRY_POINTS
 
 SERVED = "print(type(__import__('numpy').__loader__).__name__)"
 VERSIONS = ("0.5.4", "0.6.2", "0.7.2")
@@ -60,13 +60,13 @@ def test_a_specification_is_replaced_whole(prefix: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("runtime", "identity"), [("runc", "root"), ("crun", "user")])
 def test_a_device_serves_under_both_runtimes(site: Site, mpich: Mpi, runtime: str, identity: str) -> None:
-    cell, door = Cell("cdi", "oci", identity, "contained", "mpich"), DOORS["cdi"]
+    cell, entry_point = Cell("cdi", "oci", identity, "contained", "mpich"), ENTRY_POINTS["cdi"]
     workspace = site.workspace(identity)
     script = workspace / "app.py"
     script.write_text(SERVED)
-    first, *rest = door.command(site, cell, mpich, 2, script, [])
+    first, *rest = entry_point.command(site, cell, mpich, 2, script, [])
     command = site.as_identity(identity, [first, "--runtime", runtime, *rest])
-    outcome = run(command, door.environment(site, cell, mpich), directory=workspace)
+    outcome = run(command, entry_point.environment(site, cell, mpich), directory=workspace)
     assert outcome.lines() == ["StoreSourceLoader"] * 2, outcome.stderr
 
 

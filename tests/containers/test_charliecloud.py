@@ -11,7 +11,7 @@ import pytest
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import provision
 from tests.containers.cells import Cell, Site
-from tests.containers.doors.entrypoint import COPIED
+from tests.containers.entry_points.entrypoint import COPIED
 
 PROGRAM = """
 from mpi4py import MPI

@@ -8,7 +8,7 @@ import pytest
 from lab.ranks import Mpi, run
 from tests.conftest import but_everyday
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import plugin
+from tests.containers.entry_points import plugin
 
 TOOL = '#!/bin/sh\necho "name: $0"\nfor word; do echo "word: $word"; done\n'
 PYTHON = "#!/usr/bin/python3\nimport sys\nprint(sys.argv, sys.orig_argv, sys.executable)\n"

@@ -7,9 +7,9 @@ import pytest
 
 from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import plugin, podman
-from tests.containers.doors.entrypoint import PLAIN, make_docker_images
-from tests.containers.doors.oci_hook import hooks
+from tests.containers.entry_points import plugin, podman
+from tests.containers.entry_points.entrypoint import PLAIN, make_docker_images
+from tests.containers.entry_points.oci_hook import hooks
 
 HEAD = "schema_version: 1\nname: {}\ndescription: a test\n"
 PARTS = {
@@ -55,11 +55,11 @@ def seen(outcome: Outcome) -> dict[str, str]:
     return {name: found[name] for name in TOGETHER if name in found}
 
 
-@pytest.mark.parametrize("door", ["shim", "plugin"])
+@pytest.mark.parametrize("entry_point", ["shim", "plugin"])
 @pytest.mark.parametrize("way", ["flag", "variable", "files"])
-def test_apptainer(person: Person, door: str, way: str) -> None:
+def test_apptainer(person: Person, entry_point: str, way: str) -> None:
     prefix = person.site.prefix
-    runtime = str(plugin.runtime(prefix) if door == "plugin" else prefix / "shim" / "apptainer")
+    runtime = str(plugin.runtime(prefix) if entry_point == "plugin" else prefix / "shim" / "apptainer")
     asked = ",".join(f"{person.profiles}/{name}.yaml" for name in ("one", "two")) if way == "files" else "one,two"
     flag = "--mpiimport" if way == "variable" else f"--mpiimport={asked}"
     variables = {"MPIIMPORT_PROFILE": "one,two"} if way == "variable" else {}
@@ -72,16 +72,18 @@ def test_one_that_extends_several_decides_between_them(person: Person) -> None:
     assert seen(outcome) == {"A": "both", "B": "two", "MPIIMPORT_PROFILE": "both"}
 
 
-@pytest.mark.parametrize("door", ["shim", "plugin", "run", "exec"])
-def test_what_contradicts_starts_nothing_and_shows_both_places(person: Person, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["shim", "plugin", "run", "exec"])
+def test_what_contradicts_starts_nothing_and_shows_both_places(person: Person, entry_point: str) -> None:
     prefix = person.site.prefix
-    apptainer = str(plugin.runtime(prefix) if door == "plugin" else prefix / "shim" / "apptainer")
+    apptainer = str(plugin.runtime(prefix) if entry_point == "plugin" else prefix / "shim" / "apptainer")
     mpiimport = str(prefix / "bin" / "mpiimport")
     lines = {
         "run": [mpiimport, "run", "--profile", "one,other", "--", "echo", "ran"],
         "exec": [mpiimport, "exec", "--profile", "one,other", person.image, "echo", "ran"],
     }
-    outcome = person.run(*lines.get(door, [apptainer, "exec", "--mpiimport=one,other", person.image, "echo", "ran"]))
+    outcome = person.run(
+        *lines.get(entry_point, [apptainer, "exec", "--mpiimport=one,other", person.image, "echo", "ran"])
+    )
     assert (outcome.status, outcome.stdout) == (2, "")
     assert f"{person.profiles}/one.yaml:4: environment.set.A: one\n" in outcome.stderr
     assert f"{person.profiles}/other.yaml:4: environment.set.A: other\n" in outcome.stderr

@@ -6,8 +6,8 @@ import pytest
 
 from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import IDENTITIES, Cell, Site
-from tests.containers.doors import plugin, podman
-from tests.containers.doors.oci_hook import hooks
+from tests.containers.entry_points import plugin, podman
+from tests.containers.entry_points.oci_hook import hooks
 
 PLACES = ("/opt", "/run", "/mnt")
 
@@ -19,12 +19,12 @@ def _start(site: Site, mpi: Mpi, identity: str, words: list[str | Path], **envir
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("door", ["shim", "plugin"])
+@pytest.mark.parametrize("entry_point", ["shim", "plugin"])
 @pytest.mark.parametrize("identity", IDENTITIES)
 def test_a_bind_does_not_keep_apptainer_from_starting(
-    site: Site, mpich: Mpi, identity: str, door: str, place: str
+    site: Site, mpich: Mpi, identity: str, entry_point: str, place: str
 ) -> None:
-    runtime = plugin.runtime(site.prefix) if door == "plugin" else site.prefix / "shim" / "apptainer"
+    runtime = plugin.runtime(site.prefix) if entry_point == "plugin" else site.prefix / "shim" / "apptainer"
     bound = site.workspace("root")
     line: list[str | Path] = [runtime, "exec", "--mpiimport=mpich", "--bind", f"{bound}:{place}", site.images / "py"]
     outcome = _start(site, mpich, identity, [*line, "printenv", "MPIIMPORT_PROFILE"])

@@ -7,9 +7,9 @@ import pytest
 
 from lab.ranks import Mpi, Outcome, clean_environment, run
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import plugin, podman
-from tests.containers.doors.entrypoint import PLAIN, SERVED, make_docker_images
-from tests.containers.doors.oci_hook import hooks
+from tests.containers.entry_points import plugin, podman
+from tests.containers.entry_points.entrypoint import PLAIN, SERVED, make_docker_images
+from tests.containers.entry_points.oci_hook import hooks
 
 # Whatever has a meaning to a shell.
 ODD = "a ${b}c}`d`\"e\" 'f' \\$g\\\\ ~*?[h]{i,j}!#;&|<>"
@@ -44,7 +44,7 @@ def variables(outcome: Outcome) -> dict[str, str]:
     return {name: found[name] for name in DEFAULTS if name in found}
 
 
-@pytest.mark.parametrize("door", ["shim", "plugin"])
+@pytest.mark.parametrize("entry_point", ["shim", "plugin"])
 @pytest.mark.parametrize(
     ("options", "callers"),
     [
@@ -59,15 +59,15 @@ def variables(outcome: Outcome) -> dict[str, str]:
     ids=["unset", "the caller's", "handed in", "by --env", "cleaned", "the image's", "the image's and the caller's"],
 )
 def test_apptainer(
-    site: Site, mpich: Mpi, profile: Path, door: str, options: list[str], callers: dict[str, str]
+    site: Site, mpich: Mpi, profile: Path, entry_point: str, options: list[str], callers: dict[str, str]
 ) -> None:
-    runtime = plugin.runtime(site.prefix) if door == "plugin" else site.prefix / "shim" / "apptainer"
+    runtime = plugin.runtime(site.prefix) if entry_point == "plugin" else site.prefix / "shim" / "apptainer"
     images = profile.with_name("env")
     images.mkdir()
     for name, text in IMAGES.items():
         (images / name).write_text(text)
     options = [word.replace("IMAGES:", f"{images}:") for word in options]
-    environment = site.environment(Cell(door, "sandbox", "user", "hybrid", "mpich"), mpich)
+    environment = site.environment(Cell(entry_point, "sandbox", "user", "hybrid", "mpich"), mpich)
     environment.pop("TERM", None)
 
     def inside(*flags: str) -> dict[str, str]:

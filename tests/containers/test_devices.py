@@ -1,4 +1,4 @@
-"""Device nodes that a profile names can be used in containers, through every door."""
+"""Device nodes that a profile names can be used in containers, through every entry point."""
 
 import os
 import stat
@@ -10,8 +10,8 @@ import pytest
 
 from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import IDENTITIES, Cell, Site
-from tests.containers.doors import cdi, plugin, podman
-from tests.containers.doors.oci_hook import hooks
+from tests.containers.entry_points import cdi, plugin, podman
+from tests.containers.entry_points.oci_hook import hooks
 
 # One of those that `cray-mpich` names.
 DEVICE = Path("/dev/cxi-mpiimport-test")
@@ -38,12 +38,12 @@ def _start(site: Site, mpi: Mpi, identity: str, words: list[str | Path], **envir
 
 
 @pytest.mark.parametrize("options", [[], ["--contain"], ["--containall"], ["APPTAINER_CONTAIN=1"]], ids=str)
-@pytest.mark.parametrize("door", ["shim", "plugin"])
+@pytest.mark.parametrize("entry_point", ["shim", "plugin"])
 @pytest.mark.parametrize("identity", IDENTITIES)
 def test_apptainer_shows_the_devices_of_a_profile(
-    site: Site, mpich: Mpi, identity: str, door: str, options: list[str]
+    site: Site, mpich: Mpi, identity: str, entry_point: str, options: list[str]
 ) -> None:
-    runtime = plugin.runtime(site.prefix) if door == "plugin" else site.prefix / "shim" / "apptainer"
+    runtime = plugin.runtime(site.prefix) if entry_point == "plugin" else site.prefix / "shim" / "apptainer"
     variables = dict(option.split("=") for option in options if "=" in option)
     words = [option for option in options if "=" not in option]
     line: list[str | Path] = [runtime, "exec", "--mpiimport=cray-mpich", *words, site.images / "py", *USE]
@@ -52,13 +52,15 @@ def test_apptainer_shows_the_devices_of_a_profile(
 
 @pytest.mark.parametrize("runtime", ["runc", "crun"])
 @pytest.mark.parametrize("identity", IDENTITIES)
-@pytest.mark.parametrize("door", ["hook", "device"])
-def test_podman_gives_the_devices_of_a_profile(site: Site, mpich: Mpi, door: str, identity: str, runtime: str) -> None:
+@pytest.mark.parametrize("entry_point", ["hook", "device"])
+def test_podman_gives_the_devices_of_a_profile(
+    site: Site, mpich: Mpi, entry_point: str, identity: str, runtime: str
+) -> None:
     cdi.write(site.prefix, "private")
     wish = {
         "hook": ["--annotation", "org.mpiimport.profile=cray-mpich"],
         "device": ["--device", "mpiimport.org/profile=cray-mpich"],
-    }[door]
+    }[entry_point]
     line = ["podman", "--runtime", runtime, "--hooks-dir", str(hooks(site.prefix)), "run", *podman.RUN_OPTIONS]
     settings = podman.environment(site, Cell("any", "oci", identity, "contained", "mpich"), mpich)
     assert _start(site, mpich, identity, [*line, podman.IMAGE, *USE], **settings).status != 0

@@ -1,4 +1,4 @@
-"""`mpiimport doctor IMAGE` asks the image's own Python, through the door that jobs take."""
+"""`mpiimport doctor IMAGE` asks the image's own Python, through the entry point that jobs take."""
 
 from collections.abc import Callable
 from pathlib import Path

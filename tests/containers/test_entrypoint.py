@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.containers.cells import Site
-from tests.containers.doors.entrypoint import SERVED, make_docker_images
+from tests.containers.entry_points.entrypoint import SERVED, make_docker_images
 
 Start = Callable[..., Any]
 # Says that it is there, then what it gets.
@@ -102,7 +102,7 @@ def test_the_process_that_is_named_as_the_rank_is_the_command(start: Start) -> N
     (line,) = output(container)
     named, _, own, path = line.split(" ")
     assert named == own != "1"
-    assert path == "/.mpiimport/lib/mpiimport/door"
+    assert path == "/.mpiimport/lib/mpiimport/pythonpath"
 
 
 def test_the_command_reads_standard_input(start: Start, site: Site) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from lab.ranks import Mpi, Outcome, clean_environment, run
 from tests.containers.cells import Cell, Site
-from tests.containers.doors.entrypoint import PLAIN, make_docker_images
+from tests.containers.entry_points.entrypoint import PLAIN, make_docker_images
 
 PROGRAM = """
 import xml.dom.minidom, os

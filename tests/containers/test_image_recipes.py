@@ -11,7 +11,7 @@ import pytest
 from lab.ranks import Mpi, run
 from tests.conftest import ROOT, provision
 from tests.containers.cells import Cell, Site
-from tests.containers.doors.entrypoint import COPIED, make_docker_images
+from tests.containers.entry_points.entrypoint import COPIED, make_docker_images
 
 RECIPES = ROOT / "containers"
 PROGRAM = "import numpy\nfrom mpi4py import MPI\nprint('done', MPI.COMM_WORLD.rank, type(numpy.__loader__).__name__)"

@@ -19,7 +19,7 @@ from lab.ranks import Mpi, Outcome, run
 from mpiimport.runtime.store.place import Place
 from tests.conftest import provision, settle, wait_for
 from tests.containers.cells import IDENTITIES, Cell, Site
-from tests.containers.doors import plugin
+from tests.containers.entry_points import plugin
 
 SECONDS = 120
 SHOW = """
@@ -42,17 +42,19 @@ class Tasks:
     script: Path
     store: Path
 
-    def run(self, image: Path, *options: str, door: str = "shim", **variables: str) -> Outcome:
-        return self._run([], image, *options, door=door, **variables)
+    def run(self, image: Path, *options: str, entry_point: str = "shim", **variables: str) -> Outcome:
+        return self._run([], image, *options, entry_point=entry_point, **variables)
 
-    def run_ranks(self, image: Path, door: str, **variables: str) -> Outcome:
+    def run_ranks(self, image: Path, entry_point: str, **variables: str) -> Outcome:
         """Run two ranks whose launcher does not say how many are on this node: it may have started some elsewhere."""
         ranks = [*self.mpi.command(2), "env", "-u", "MPI_LOCALNRANKS"]
         # What UCX tries otherwise, containers of a user refuse.
-        return self._run(ranks, image, door=door, UCX_POSIX_USE_PROC_LINK="n", **variables)
+        return self._run(ranks, image, entry_point=entry_point, UCX_POSIX_USE_PROC_LINK="n", **variables)
 
-    def _run(self, before: list[str], image: Path, *options: str, door: str, **variables: str) -> Outcome:
-        runtime = plugin.runtime(self.site.prefix) if door == "plugin" else self.site.prefix / "shim" / "apptainer"
+    def _run(self, before: list[str], image: Path, *options: str, entry_point: str, **variables: str) -> Outcome:
+        runtime = (
+            plugin.runtime(self.site.prefix) if entry_point == "plugin" else self.site.prefix / "shim" / "apptainer"
+        )
         line = [*before, runtime, "exec", "--mpiimport", *options, image, "python3", self.script]
         cell = Cell("shim", "sandbox", self.identity, "hybrid", "mpich")
         words = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(self.store), **variables}
@@ -92,23 +94,23 @@ def tasks(site: Site, mpich: Mpi) -> Iterator[Tasks]:
         yield found
 
 
-@pytest.mark.parametrize("door", ["shim", "plugin"])
+@pytest.mark.parametrize("entry_point", ["shim", "plugin"])
 @pytest.mark.parametrize("tree", ["sandbox", "sif"])
 @pytest.mark.parametrize("identity", IDENTITIES)
 def test_a_task_imports_from_what_an_earlier_one_left(
-    site: Site, mpich: Mpi, identity: str, tree: str, door: str
+    site: Site, mpich: Mpi, identity: str, tree: str, entry_point: str
 ) -> None:
     image = site.image(tree)[1]
     with tasks_of(site, mpich, identity, "numpy") as tasks:
-        first = tasks.first(image, door=door)
+        first = tasks.first(image, entry_point=entry_point)
         assert (first.status, first.lines(), first.ours()) == (0, [PLAIN], []), first.stderr
-        second = tasks.run(image, door=door)
+        second = tasks.run(image, entry_point=entry_point)
         assert (second.status, second.lines(), second.ours()) == (0, [KEPT], []), second.stderr
         assert not list(tasks.store.glob("*/wanted/*"))
 
 
 @pytest.mark.parametrize(
-    ("identity", "tree", "door"),
+    ("identity", "tree", "entry_point"),
     [
         ("root", "sandbox", "plugin"),
         ("user", "sif", "shim"),
@@ -117,14 +119,14 @@ def test_a_task_imports_from_what_an_earlier_one_left(
     ],
 )
 def test_jobs_attach_to_what_a_session_of_nodes_has_kept(
-    site: Site, mpich: Mpi, identity: str, tree: str, door: str
+    site: Site, mpich: Mpi, identity: str, tree: str, entry_point: str
 ) -> None:
     image = site.image(tree)[1]
     with tasks_of(site, mpich, identity, "numpy") as tasks:
-        started = tasks.run_ranks(image, door, MPIIMPORT_FILL="1")
+        started = tasks.run_ranks(image, entry_point, MPIIMPORT_FILL="1")
         assert (started.status, started.stdout) == (0, ""), started.stderr
         assert len(tasks.stores()) == 1
-        later = tasks.run_ranks(image, door, MPIIMPORT_KEEP="session")
+        later = tasks.run_ranks(image, entry_point, MPIIMPORT_KEEP="session")
         assert (later.status, later.lines(), later.ours()) == (0, [KEPT] * 2, []), later.stderr
 
 

@@ -12,10 +12,10 @@ import pytest
 from lab.ranks import Mpi
 from tests.conftest import settle, wait_for
 from tests.containers.cells import Site
-from tests.containers.doors import cdi, podman
-from tests.containers.doors.entrypoint import PLAIN as DOCKER_IMAGE
-from tests.containers.doors.entrypoint import make_docker_images
-from tests.containers.doors.oci_hook import hooks
+from tests.containers.entry_points import cdi, podman
+from tests.containers.entry_points.entrypoint import PLAIN as DOCKER_IMAGE
+from tests.containers.entry_points.entrypoint import make_docker_images
+from tests.containers.entry_points.oci_hook import hooks
 from tests.containers.keeping import Containers
 
 CHILDREN = """

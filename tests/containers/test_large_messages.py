@@ -8,7 +8,7 @@ import pytest
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import provision
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import plugin
+from tests.containers.entry_points import plugin
 
 # MPIs copy messages of this size from the memory of another process, which another user namespace refuses.
 PROGRAM = """

@@ -9,7 +9,7 @@ import pytest
 from lab.ranks import Mpi, run
 from lab.syscalls import Call, calls_of, tracer
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import plugin
+from tests.containers.entry_points import plugin
 
 # The kernel's own: the Go runtime reads the size of huge pages and the control group's share of processors.
 PSEUDO = ("/proc/", "/sys/")

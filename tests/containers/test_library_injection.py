@@ -11,8 +11,8 @@ import pytest
 
 from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import podman
-from tests.containers.doors.oci_hook import hooks
+from tests.containers.entry_points import podman
+from tests.containers.entry_points.oci_hook import hooks
 
 OLD, NEW = "8.1.9", "8.1.29"
 INSIDE = "/.mpiimport-mpi"

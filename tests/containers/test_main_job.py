@@ -1,4 +1,4 @@
-"""The main job through every door: a container's ranks import numpy and scipy from what root read."""
+"""The main job through every entry point: a container's ranks import numpy and scipy from what root read."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import pytest
 from lab.ranks import Mpi, run
 from lab.syscalls import MARK, on_tree, rank_traces, tracer
 from tests.containers.cells import IDENTITIES, MODES, MPIS, Cell, Site
-from tests.containers.doors import DOORS
+from tests.containers.entry_points import ENTRY_POINTS
 
 PROGRAM = f"""
 import numpy; import scipy.interpolate
@@ -26,9 +26,11 @@ SERVED = [f"done {rank} {RANKS} StoreSourceLoader" for rank in range(RANKS)]
 
 CELLS = [
     cell
-    for door in DOORS.values()
-    for cell in itertools.starmap(Cell, itertools.product([door.name], door.trees, IDENTITIES, MODES, MPIS))
-    if not door.void(cell)
+    for entry_point in ENTRY_POINTS.values()
+    for cell in itertools.starmap(
+        Cell, itertools.product([entry_point.name], entry_point.trees, IDENTITIES, MODES, MPIS)
+    )
+    if not entry_point.void(cell)
 ]
 
 
@@ -37,12 +39,12 @@ CELLS = [
     [pytest.param(cell, id=str(cell), marks=() if cell.is_representative else pytest.mark.full) for cell in CELLS],
 )
 def test_other_ranks_leave_the_tree_alone_in_containers(site: Site, mpis: dict[str, Mpi], cell: Cell) -> None:
-    mpi, door = mpis[cell.mpi], DOORS[cell.door]
+    mpi, entry_point = mpis[cell.mpi], ENTRY_POINTS[cell.entry_point]
     workspace = site.workspace(cell.identity)
     script = workspace / "app.py"
     script.write_text(PROGRAM)
-    command = door.command(site, cell, mpi, RANKS, script, tracer(workspace))
-    environment = door.environment(site, cell, mpi) | {"MPIIMPORT": "force"}
+    command = entry_point.command(site, cell, mpi, RANKS, script, tracer(workspace))
+    environment = entry_point.environment(site, cell, mpi) | {"MPIIMPORT": "force"}
     outcome = run(site.as_identity(cell.identity, command), environment, 300, workspace)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == SERVED, outcome.stderr
@@ -65,20 +67,20 @@ def pairs(cells: list[Cell]) -> set[tuple[str, str]]:
 
 
 def test_every_pair_of_values_is_tried_every_day() -> None:
-    for door in DOORS.values():
-        cells = [cell for cell in CELLS if cell.door == door.name]
+    for entry_point in ENTRY_POINTS.values():
+        cells = [cell for cell in CELLS if cell.entry_point == entry_point.name]
         if {cell.mode for cell in cells} == {*MODES}:
             assert pairs([cell for cell in cells if cell.is_representative]) == pairs(cells)
 
 
 @pytest.mark.parametrize(("name", "tree"), [("shim", "sandbox"), ("shim", "sif"), ("oci_hook", "oci"), ("cdi", "oci")])
 def test_the_same_command_without_the_flag_is_plain(site: Site, mpich: Mpi, name: str, tree: str) -> None:
-    cell, door = Cell(name, tree, "root", "hybrid", "mpich"), DOORS[name]
+    cell, entry_point = Cell(name, tree, "root", "hybrid", "mpich"), ENTRY_POINTS[name]
     workspace = site.workspace("root")
     script = workspace / "app.py"
     script.write_text(PROGRAM)
-    command = door.command(site, cell, mpich, RANKS, script, [], accelerated=False)
-    outcome = run(command, door.environment(site, cell, mpich), directory=workspace)
+    command = entry_point.command(site, cell, mpich, RANKS, script, [], accelerated=False)
+    outcome = run(command, entry_point.environment(site, cell, mpich), directory=workspace)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == [line.replace("StoreSource", "SourceFile") for line in SERVED]
 
@@ -97,16 +99,16 @@ os.execlp("sh", "sh", "-c", f"sleep {rank}; echo ended {rank}")
     [
         pytest.param(cell, id=str(cell), marks=() if cell.identity == "user" else pytest.mark.full)
         for cell in CELLS
-        if (cell.tree, cell.mode, cell.mpi) == (DOORS[cell.door].trees[-1], "hybrid", "mpich")
+        if (cell.tree, cell.mode, cell.mpi) == (ENTRY_POINTS[cell.entry_point].trees[-1], "hybrid", "mpich")
     ],
 )
 def test_ranks_in_containers_become_programs_that_end_at_different_times(site: Site, mpich: Mpi, cell: Cell) -> None:
-    door = DOORS[cell.door]
+    entry_point = ENTRY_POINTS[cell.entry_point]
     workspace = site.workspace(cell.identity)
     script = workspace / "app.py"
     script.write_text(BECOMES)
-    command = door.command(site, cell, mpich, RANKS, script, [])
-    environment = door.environment(site, cell, mpich) | {"MPIIMPORT": "force"}
+    command = entry_point.command(site, cell, mpich, RANKS, script, [])
+    environment = entry_point.environment(site, cell, mpich) | {"MPIIMPORT": "force"}
     outcome = run(site.as_identity(cell.identity, command), environment, 60, workspace)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == ["StoreSourceLoader"] * RANKS + [f"ended {rank}" for rank in range(RANKS)], outcome.stderr

@@ -13,8 +13,8 @@ from lab.ranks import Mpi, Outcome, clean_environment, run
 from tests.conftest import provision
 from tests.containers.cells import Cell, Site
 from tests.containers.dockerd import Dockerd
-from tests.containers.doors import podman
-from tests.containers.doors.oci_hook import hooks
+from tests.containers.entry_points import podman
+from tests.containers.entry_points.oci_hook import hooks
 
 BEFORE = ".before-mpiimport"
 Configure = Callable[..., Outcome]

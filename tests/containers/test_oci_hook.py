@@ -11,8 +11,8 @@ from lab.ranks import Mpi, Outcome, run
 from lab.syscalls import PATH
 from tests.conftest import ROOT
 from tests.containers.cells import IDENTITIES, Cell, Site
-from tests.containers.doors import podman
-from tests.containers.doors.oci_hook import hooks
+from tests.containers.entry_points import podman
+from tests.containers.entry_points.oci_hook import hooks
 
 ANNOTATION = "org.mpiimport.profile"
 SERVED = "print(type(__import__('numpy').__loader__).__name__)"
@@ -20,7 +20,7 @@ SERVED = "print(type(__import__('numpy').__loader__).__name__)"
 BY_HAND = {
     "MPIIMPORT": "force",
     "MPIIMPORT_STORE": "/.mpiimport-store",
-    "PYTHONPATH": "/.mpiimport/lib/mpiimport/door",
+    "PYTHONPATH": "/.mpiimport/lib/mpiimport/pythonpath",
 }
 RUNTIMES = [(runtime, identity) for runtime in ("runc", "crun") for identity in IDENTITIES]
 
@@ -271,7 +271,7 @@ def test_a_profile_of_the_users_own_is_not_taken(engine: Podman, site: Site) -> 
 def test_the_command_is_the_first_process_as_it_is_without_us(engine: Podman) -> None:
     for options in ({}, {"MPIIMPORT_REPORT": "/tmp"}):
         outcome = engine.run("sh", "-c", "echo $$ $_MPIIMPORT_PID $PYTHONPATH", PMI_RANK="0", **options)
-        assert outcome.stdout.split() == ["1", "1", "/.mpiimport/lib/mpiimport/door"]
+        assert outcome.stdout.split() == ["1", "1", "/.mpiimport/lib/mpiimport/pythonpath"]
 
 
 def test_an_init_of_podmans_keeps_its_place(engine: Podman) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from lab.ranks import Mpi, run
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import podman
-from tests.containers.doors.oci_hook import hooks
+from tests.containers.entry_points import podman
+from tests.containers.entry_points.oci_hook import hooks
 
 PROGRAM = """
 from mpi4py import MPI

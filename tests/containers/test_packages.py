@@ -13,7 +13,7 @@ import pytest
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import ROOT, provision
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import DOORS
+from tests.containers.entry_points import ENTRY_POINTS
 
 PROGRAM = """
 import sys, colorsys
@@ -146,7 +146,7 @@ def test_no_file_of_a_wheel_is_left_when_it_is_removed(clean: Clean, tmp_path: P
     assert left == []
 
 
-def test_the_doors_of_a_wheel_start_the_main_job_in_the_real_runtime(
+def test_the_entry_points_of_a_wheel_start_the_main_job_in_the_real_runtime(
     site: Site, machine: Path, wheel: Path, mpich: Mpi
 ) -> None:
     cell = Cell("shim", "sandbox", "user", "hybrid", "mpich")
@@ -164,16 +164,18 @@ def test_the_doors_of_a_wheel_start_the_main_job_in_the_real_runtime(
     (prefix,) = (workspace / "venv").glob("lib/*/site-packages/mpiimport.prefix")
     from_wheel = copy.copy(site)
     from_wheel.prefix = prefix
-    door = DOORS["shim"]
+    entry_point = ENTRY_POINTS["shim"]
     person = str(python.with_name("mpiimport"))
     image = [str(site.images / "py"), "/usr/bin/python3", str(script)]
     for command in (
-        door.command(from_wheel, cell, mpich, 2, script, []),
+        entry_point.command(from_wheel, cell, mpich, 2, script, []),
         [*mpich.command(2), person, "exec", "--profile", "mpich", *image],
         [person, "run", "--profile", "mpich", "--", *mpich.command(2), "apptainer", "exec", *image],
     ):
         served = run(
-            site.as_identity("user", command), door.environment(from_wheel, cell, mpich) | {"MPIIMPORT": "force"}, 120
+            site.as_identity("user", command),
+            entry_point.environment(from_wheel, cell, mpich) | {"MPIIMPORT": "force"},
+            120,
         )
         assert (served.status, served.lines()) == (0, SERVED), served.stderr
 

@@ -8,7 +8,7 @@ import pytest
 
 from lab.ranks import Outcome, run
 from tests.containers.cells import Site
-from tests.containers.doors import plugin
+from tests.containers.entry_points import plugin
 
 ACTIONS = ("exec", "run", "shell", "test", "instance start", "instance run")
 # The beginning of an ELF file; a plugin without it does not load, like one for another build.
@@ -53,7 +53,7 @@ def test_the_doctor_sees_it_and_that_an_upgrade_broke_it(site: Site, runtime: Pa
     line = [str(site.prefix / "bin" / "mpiimport"), "doctor"]
     sound = words(run(line, path, 120))
     assert f"containers apptainer version 1.4.5, {runtime}" in sound and "plugin check" not in sound
-    assert "door --mpiimport by the plugin" in sound
+    assert "entry point --mpiimport by the plugin" in sound
     spoil(runtime)
     broken = run(line, path, 120)
     assert broken.status == 1

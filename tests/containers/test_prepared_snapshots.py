@@ -10,7 +10,7 @@ import pytest
 from lab.ranks import Mpi, Outcome
 from tests.conftest import settle
 from tests.containers.cells import Site
-from tests.containers.doors.plugin import runtime
+from tests.containers.entry_points.plugin import runtime
 from tests.containers.prepared import TEXT, Prepared, prepared_of
 from tests.containers.test_kept_stores_in_containers import PACKAGES, put_module
 

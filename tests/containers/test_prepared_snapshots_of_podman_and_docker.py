@@ -8,12 +8,12 @@ import pytest
 from lab.ranks import Mpi, Outcome
 from tests.conftest import settle
 from tests.containers.cells import Site
-from tests.containers.doors import podman
-from tests.containers.doors.entrypoint import PLAIN as DOCKER_IMAGE
-from tests.containers.doors.entrypoint import make_docker_images
+from tests.containers.entry_points import podman
+from tests.containers.entry_points.entrypoint import PLAIN as DOCKER_IMAGE
+from tests.containers.entry_points.entrypoint import make_docker_images
 from tests.containers.keeping import Containers
 from tests.containers.prepared import TEXT
-from tests.warm.conftest import CONFINED
+from tests.snapshots.conftest import CONFINED
 
 PYTHON_MPI = "/.mpiimport/bin/python-mpi"
 

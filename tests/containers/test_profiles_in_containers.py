@@ -6,7 +6,7 @@ import pytest
 
 from lab.ranks import Mpi, run
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import plugin
+from tests.containers.entry_points import plugin
 
 PROFILE = """
 schema_version: 1
@@ -66,15 +66,17 @@ NAMES = "import os, sys; print(*(f'{k}={v}' for k, v in sorted(os.environ.items(
 
 
 @pytest.mark.parametrize("mode", ["force", "1"], ids=["served", "stepped aside"])
-@pytest.mark.parametrize("door", ["early start", "through a shell", "report", "run"])
-def test_a_rank_sees_the_switch_and_the_options_alone(site: Site, mpich: Mpi, door: str, mode: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early start", "through a shell", "report", "run"])
+def test_a_rank_sees_the_switch_and_the_options_alone(site: Site, mpich: Mpi, entry_point: str, mode: str) -> None:
     cell = Cell("shim", "sandbox", "root", "hybrid", "mpich")
     workspace = site.workspace("root")
-    report = {"MPIIMPORT_REPORT": str(workspace / "report.json")} if door == "report" else {}
+    report = {"MPIIMPORT_REPORT": str(workspace / "report.json")} if entry_point == "report" else {}
     environment = site.environment(cell, mpich, MPIIMPORT=mode, MPIIMPORT_READERS="3", **report)
-    python = ["sh", "-c", 'exec python3 -c "$0"', NAMES] if door == "through a shell" else ["python3", "-c", NAMES]
+    python = (
+        ["sh", "-c", 'exec python3 -c "$0"', NAMES] if entry_point == "through a shell" else ["python3", "-c", NAMES]
+    )
     program = [str(site.images / "py"), *python]
-    if door == "run":
+    if entry_point == "run":
         job = [str(site.prefix / "bin" / "mpiimport"), "run", "--profile", "mpich", "--"]
         command = [*job, *mpich.command(2), "apptainer", "exec", *program]
     else:
@@ -95,14 +97,14 @@ environment:
 
 
 @pytest.mark.parametrize("given", [{}, {"APPTAINERENV_APPEND_PATH": "/own/bin"}], ids=["", "the caller's own"])
-@pytest.mark.parametrize("door", ["shim", "plugin"])
+@pytest.mark.parametrize("entry_point", ["shim", "plugin"])
 def test_what_a_profile_appends_follows_what_the_caller_has(
-    site: Site, mpich: Mpi, door: str, given: dict[str, str]
+    site: Site, mpich: Mpi, entry_point: str, given: dict[str, str]
 ) -> None:
-    runtime = plugin.runtime(site.prefix) if door == "plugin" else site.prefix / "shim" / "apptainer"
+    runtime = plugin.runtime(site.prefix) if entry_point == "plugin" else site.prefix / "shim" / "apptainer"
     file = site.workspace("root") / "lists.yaml"
     file.write_text(LISTS)
-    cell = Cell(door, "sandbox", "user", "hybrid", "mpich")
+    cell = Cell(entry_point, "sandbox", "user", "hybrid", "mpich")
     # Whatever has a meaning to a shell.
     odd = "/caller/${a}b}`c`\"d\" 'e' \\$f\\\\ ~*?[g]{h,i}!#;&|<>"
     callers = {"LIST": odd, "MANPATH": "/caller/man", **given}

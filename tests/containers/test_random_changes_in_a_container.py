@@ -6,7 +6,7 @@ import random
 import pytest
 
 from tests.conftest import wait_for
-from tests.containers.doors import podman
+from tests.containers.entry_points import podman
 from tests.containers.keeping import Containers
 
 TREE, DIRECTORIES, MODULES = "/opt/tree", ("one", "two", "three"), ("a", "b", "c")

@@ -7,7 +7,7 @@ import pytest
 
 from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import IDENTITIES, Cell, Site
-from tests.containers.doors import plugin
+from tests.containers.entry_points import plugin
 
 
 def start(site: Site, mpi: Mpi, identity: str, words: list[str | Path], **environment: str) -> Outcome:
@@ -16,12 +16,12 @@ def start(site: Site, mpi: Mpi, identity: str, words: list[str | Path], **enviro
     return run(line, site.environment(cell, mpi, **environment), 60, Path("/"))
 
 
-@pytest.mark.parametrize("door", ["shim", "plugin"])
+@pytest.mark.parametrize("entry_point", ["shim", "plugin"])
 @pytest.mark.parametrize("identity", IDENTITIES)
 def test_where_the_site_lets_nothing_be_mounted_a_start_is_plain(
-    site: Site, mpich: Mpi, identity: str, door: str
+    site: Site, mpich: Mpi, identity: str, entry_point: str
 ) -> None:
-    runtime = plugin.runtime(site.prefix) if door == "plugin" else site.prefix / "shim" / "apptainer"
+    runtime = plugin.runtime(site.prefix) if entry_point == "plugin" else site.prefix / "shim" / "apptainer"
     configuration = site.workspace("root") / "apptainer.conf"
     text = (site.runtime.parent.parent / "etc" / "apptainer" / "apptainer.conf").read_text()
     configuration.write_text(re.sub("(?m)^enable (over|under)lay = .*", r"enable \1lay = no", text))

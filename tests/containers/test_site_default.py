@@ -1,4 +1,4 @@
-"""Where no profile is named, every door takes the site's default.yaml if there is one."""
+"""Where no profile is named, every entry point takes the site's default.yaml if there is one."""
 
 import json
 import os
@@ -8,8 +8,8 @@ import pytest
 
 from lab.ranks import Mpi, Outcome, run
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import plugin
-from tests.containers.doors.entrypoint import PLAIN, SERVED, make_docker_images
+from tests.containers.entry_points import plugin
+from tests.containers.entry_points.entrypoint import PLAIN, SERVED, make_docker_images
 
 DEFAULT = "/etc/mpiimport/profiles.d/default.yaml"
 TEXT = """\
@@ -88,7 +88,7 @@ def seen(outcome: Outcome) -> dict[str, str]:
 APPLIED = {"SITE": "default", "LIST": "/site", "MPIIMPORT_PROFILE": "default", "MPIIMPORT_STORE_SIZE": "1GiB"}
 
 
-@pytest.mark.parametrize("door", ["shim", "plugin"])
+@pytest.mark.parametrize("entry_point", ["shim", "plugin"])
 @pytest.mark.parametrize(
     ("flags", "variables", "expected"),
     [
@@ -104,9 +104,9 @@ APPLIED = {"SITE": "default", "LIST": "/site", "MPIIMPORT_PROFILE": "default", "
     ids=["flag", "truth value", "variable", "by name", "another", "another by variable", "off", "not asked"],
 )
 def test_apptainer(
-    machine: Machine, door: str, flags: list[str], variables: dict[str, str], expected: dict[str, str]
+    machine: Machine, entry_point: str, flags: list[str], variables: dict[str, str], expected: dict[str, str]
 ) -> None:
-    runtime = machine.shim if door == "shim" else str(plugin.runtime(machine.site.prefix))
+    runtime = machine.shim if entry_point == "shim" else str(plugin.runtime(machine.site.prefix))
     assert seen(machine.run(runtime, "exec", *flags, machine.image, "env", **variables)) == expected
 
 
@@ -184,8 +184,8 @@ def test_a_mistake_in_it_ends_only_a_launch_that_names_it(machine: Machine) -> N
     ],
     ids=["no profile", "extends nothing", "contradicts itself", "not for this host"],
 )
-@pytest.mark.parametrize("door", ["shim", "plugin", "run", "exec", "entry"])
-def test_a_broken_file_of_the_sites_ends_no_launch(root: Machine, door: str, broken: str, why: str) -> None:
+@pytest.mark.parametrize("entry_point", ["shim", "plugin", "run", "exec", "entry"])
+def test_a_broken_file_of_the_sites_ends_no_launch(root: Machine, entry_point: str, broken: str, why: str) -> None:
     mounts = "mounts" in broken
     root.others_are(a_gpu=broken, b_one="environment: {set: {A: '1'}}", b_two="environment: {set: {A: '2'}}")
     command = {
@@ -194,9 +194,9 @@ def test_a_broken_file_of_the_sites_ends_no_launch(root: Machine, door: str, bro
         "run": [root.program("mpiimport"), "run", "--", "apptainer", "exec", root.image, "env"],
         "exec": [root.program("mpiimport"), "exec", root.image, "env"],
         "entry": [root.program("mpiimport-entry"), "env"],
-    }[door]
-    outcome = root.run(*command, **({"MPIIMPORT": "1"} if door == "entry" else {}))
-    if door == "entry" and mounts:
+    }[entry_point]
+    outcome = root.run(*command, **({"MPIIMPORT": "1"} if entry_point == "entry" else {}))
+    if entry_point == "entry" and mounts:
         # Mounts are for those who start containers.
         assert (outcome.status, outcome.stderr) == (0, "")
         return
@@ -263,7 +263,7 @@ HOST = "when: {hosts: ['HOST']}\nenvironment: {set: {SITE: host}}"
 KIND = "when: {variables: {KIND: big}}\nenvironment: {set: {SITE: kind}}"
 
 
-@pytest.mark.parametrize("door", ["shim", "plugin"])
+@pytest.mark.parametrize("entry_point", ["shim", "plugin"])
 @pytest.mark.parametrize(
     ("flag", "variables", "taken", "value"),
     [
@@ -275,15 +275,15 @@ KIND = "when: {variables: {KIND: big}}\nenvironment: {set: {SITE: kind}}"
     ],
 )
 def test_the_first_of_the_sites_profiles_that_fits_is_taken(
-    machine: Machine, door: str, flag: str, variables: dict[str, str], taken: str, value: str
+    machine: Machine, entry_point: str, flag: str, variables: dict[str, str], taken: str, value: str
 ) -> None:
     machine.others_are(a_gpu=GPU, b_host=HOST, c_kind=KIND, d_plain="")
-    runtime = machine.shim if door == "shim" else str(plugin.runtime(machine.site.prefix))
+    runtime = machine.shim if entry_point == "shim" else str(plugin.runtime(machine.site.prefix))
     found = seen(machine.run(runtime, "exec", flag, machine.image, "env", **variables))
     assert (found["MPIIMPORT_PROFILE"], found["SITE"]) == (taken, value)
 
 
-def test_other_doors_take_the_one_that_fits_too(machine: Machine, root: Machine, tmp_path: Path) -> None:
+def test_other_entry_points_take_the_one_that_fits_too(machine: Machine, root: Machine, tmp_path: Path) -> None:
     machine.others_are(b_host=HOST.replace("HOST", os.uname().nodename))
     root.others = machine.others
     command = [machine.program("mpiimport"), "exec", machine.image, "env"]

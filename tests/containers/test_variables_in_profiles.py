@@ -7,9 +7,9 @@ import pytest
 
 from lab.ranks import Mpi, Outcome, clean_environment, run
 from tests.containers.cells import Cell, Site
-from tests.containers.doors import plugin, podman
-from tests.containers.doors.entrypoint import PLAIN, SERVED, make_docker_images
-from tests.containers.doors.oci_hook import hooks
+from tests.containers.entry_points import plugin, podman
+from tests.containers.entry_points.entrypoint import PLAIN, SERVED, make_docker_images
+from tests.containers.entry_points.oci_hook import hooks
 
 # Whatever has a meaning to a shell, or to us.
 ODD = "a ${OWNER} $${OWNER}}`id`\"e\" 'f' \\$(id)\\\\ ~*?[h]{i,j}!#;&|<>"
@@ -65,11 +65,11 @@ def said(outcome: Outcome) -> list[str]:
     return [line for line in outcome.stderr.splitlines() if line.startswith("mpiimport")]
 
 
-@pytest.mark.parametrize("door", ["shim", "plugin"])
+@pytest.mark.parametrize("entry_point", ["shim", "plugin"])
 @pytest.mark.parametrize("option", ["--no-home", "--cleanenv", "--contain"])
-def test_apptainer(caller: Caller, door: str, option: str) -> None:
+def test_apptainer(caller: Caller, entry_point: str, option: str) -> None:
     prefix = caller.site.prefix
-    runtime = str(plugin.runtime(prefix) if door == "plugin" else prefix / "shim" / "apptainer")
+    runtime = str(plugin.runtime(prefix) if entry_point == "plugin" else prefix / "shim" / "apptainer")
     outcome = caller.start(
         runtime, "exec", f"--mpiimport={caller.profile}", option, str(caller.site.images / "py"), *SHOW
     )
@@ -126,8 +126,8 @@ def test_run_leaves_to_each_start_what_only_the_launcher_sets(caller: Caller) ->
     assert (seen(outcome), said(outcome)) == ({"TEXT": "7"}, [])
 
 
-@pytest.mark.parametrize("door", ["shim", "plugin", "run"])
-def test_what_is_not_utf8_is_left_out_for_runtimes_would_change_it(caller: Caller, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["shim", "plugin", "run"])
+def test_what_is_not_utf8_is_left_out_for_runtimes_would_change_it(caller: Caller, entry_point: str) -> None:
     # What Latin-1 calls an e with an accent.
     latin = "caf\udce9"
     prefix, image = caller.site.prefix, str(caller.site.images / "py")
@@ -149,7 +149,7 @@ def test_what_is_not_utf8_is_left_out_for_runtimes_would_change_it(caller: Calle
             "exec",
             image,
         ],
-    }[door]
+    }[entry_point]
     outcome = caller.start(*start, "sh", "-c", 'echo "TEXT=${TEXT-unset}"', ODD=latin)
     assert seen(outcome) == {"TEXT": "unset"}
     mount, text = said(outcome)

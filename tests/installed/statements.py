@@ -21,7 +21,7 @@ def main() -> None:
     """
     directory, snippets, step = json.load(sys.stdin)
     sys.path.append(directory)
-    from mpiimport.runtime.root.bytecode import import_statements
+    from mpiimport.runtime.payload.bytecode import import_statements
 
     def by_bytecode(code: CodeType) -> Found:
         return {(found.name, found.level, tuple(found.names)) for found in import_statements(code)}

@@ -24,7 +24,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 RUNTIME = """#!/usr/bin/awk -f
 BEGIN { while ((getline line < "/proc/self/status") > 0) if (line ~ /SigIgn/) print line }
 """
-DOORS = {
+ENTRY_POINTS = {
     "run": ["bin/mpiimport", "run", "--"],
     "session": ["bin/mpiimport", "run", "--session", "--"],
     "exec": ["bin/mpiimport", "exec", "--"],
@@ -38,8 +38,10 @@ DOORS = {
 
 @pytest.mark.parametrize("mode", ["1", "0"])
 @pytest.mark.parametrize("signals", SETS)
-@pytest.mark.parametrize("door", DOORS)
-def test_what_was_ignored_stays_ignored(prefix: Path, tmp_path: Path, door: str, signals: str, mode: str) -> None:
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_what_was_ignored_stays_ignored(
+    prefix: Path, tmp_path: Path, entry_point: str, signals: str, mode: str
+) -> None:
     runtime = tmp_path / "apptainer"
     runtime.write_text(RUNTIME)
     # Its options are not awk's.
@@ -48,9 +50,9 @@ def test_what_was_ignored_stays_ignored(prefix: Path, tmp_path: Path, door: str,
         script.chmod(0o755)
     (tmp_path / "image").touch()
     environment = clean_environment(PATH=f"{tmp_path}:/usr/bin:/bin", MPIIMPORT=mode)
-    program, *words = DOORS[door]
+    program, *words = ENTRY_POINTS[entry_point]
     line = [str(prefix / program), *words]
-    line += [str(tmp_path / "image")] if door == "exec" else []
+    line += [str(tmp_path / "image")] if entry_point == "exec" else []
     status = ["/usr/bin/grep", "SigIgn", "/proc/self/status"]
     ignoring = [sys.executable, "-c", IGNORING, " ".join(map(str, SETS[signals]))]
     plain, ours = (run([*ignoring, *command], environment, 60, tmp_path) for command in (status, line + status))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from mpiimport.runtime.root.bytecode import words
+from mpiimport.runtime.payload.bytecode import words
 from tests.conftest import ROOT, RUNNING
 
 Imports = set[tuple[str, int, tuple[str, ...]]]

@@ -15,7 +15,7 @@ OLDEST = (2, 17)
 OF_PYTHON = re.compile("_?Py")
 # What others have built.
 OTHERS = ("mpi4py/", "host/", "wheels/")
-PROGRAMS = {"mpiimport", "mpiimport-entry", "mpiimport-warm", "warm-recorder"}
+PROGRAMS = {"mpiimport", "mpiimport-entry", "mpiimport-restore", "snapshot-recorder"}
 LIBRARIES = {"freeze.so", "variables.so"}
 SYMBOL = re.compile(r" (GLOBAL|WEAK) +DEFAULT +(\S+) (\w+)(?:@+(\S+))?", re.MULTILINE)
 

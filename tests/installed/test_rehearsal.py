@@ -24,8 +24,8 @@ EARLY = f"""
 import builtins, json, os, sys
 import site
 sys.path.insert(0, {str(ROOT)!r})
-from mpiimport.runtime.serving.site_answers import Answers
-from mpiimport.runtime.root.rehearsal import Rehearsal
+from mpiimport.runtime.importing.site_answers import Answers
+from mpiimport.runtime.payload.rehearsal import Rehearsal
 del sys.path[0]
 kept = sys.path[:], sys.prefix, set(sys.modules), dict(vars(builtins)), dict(vars(site)), dict(vars(sys))
 answers = Answers()

@@ -43,15 +43,15 @@ def reporting(job: Job, text: str) -> str:
 
 
 def launch(
-    job: Job, mpi: Mpi, door: str, *words: str | Path, setting: Setting = DEFAULT, **environment: str
+    job: Job, mpi: Mpi, entry_point: str, *words: str | Path, setting: Setting = DEFAULT, **environment: str
 ) -> tuple[Outcome, list[dict[str, Any]]]:
-    """Run a program through a door; one process is enough where it runs plainly. Return also what each rank saw."""
-    variables = job.environment(mpi, **{**environment, **job.switches(door)})
-    path = [job.switches(door).get("PYTHONPATH"), environment.get("PYTHONPATH")]
+    """Run a program through an entry point; one process is enough where it runs plainly. Return also what each rank saw."""
+    variables = job.environment(mpi, **{**environment, **job.switches(entry_point)})
+    path = [job.switches(entry_point).get("PYTHONPATH"), environment.get("PYTHONPATH")]
     if any(path):
         variables["PYTHONPATH"] = ":".join(filter(None, path))
-    ours = job.python(door)[1:]
-    launcher = [] if door == "plain" else mpi.command(RANKS)
+    ours = job.python(entry_point)[1:]
+    launcher = [] if entry_point == "plain" else mpi.command(RANKS)
     given = f"< {setting.stdin}" if setting.stdin else ""
     # A file for each rank: what `site` says it writes in parts of lines, which mingle in a pipe that ranks share.
     with TemporaryDirectory() as errors:
@@ -71,7 +71,7 @@ def differences(
     job: Job,
     mpi: Mpi,
     *words: str | Path,
-    doors: tuple[str, ...] = ("early",),
+    entry_points: tuple[str, ...] = ("early",),
     setting: Setting = DEFAULT,
     **environment: str,
 ) -> dict[str, Any]:
@@ -80,21 +80,24 @@ def differences(
     assert len(reports) == 1, plain.stderr
     (expected,) = reports
     found = {}
-    for door in doors:
-        served, ranks = launch(job, mpi, door, *words, setting=setting, **environment)
-        package = job.switches(door).get("PYTHONPATH")
+    for entry_point in entry_points:
+        served, ranks = launch(job, mpi, entry_point, *words, setting=setting, **environment)
+        package = job.switches(entry_point).get("PYTHONPATH")
         for rank in ranks:
-            # The module door's own place stays on the path that it was given.
+            # The module entry point's own place stays on the path that it was given.
             if "sys.path" in rank:
                 rank["sys.path"] = [entry for entry in rank["sys.path"] if entry != package]
             for key in {*expected, *rank}:
                 if expected.get(key) != rank.get(key):
-                    found[f"{door}: {key}"] = {"plain": expected.get(key), "served": rank.get(key)}
+                    found[f"{entry_point}: {key}"] = {"plain": expected.get(key), "served": rank.get(key)}
         for stream in ("stdout", "stderr"):
             once, all_ranks = (Counter(getattr(outcome, stream).splitlines()) for outcome in (plain, served))
             wanted = Counter({line: times * RANKS for line, times in once.items()})
             if all_ranks != wanted:
-                found[f"{door}: {stream}"] = {"missing": [*(wanted - all_ranks)], "extra": [*(all_ranks - wanted)]}
+                found[f"{entry_point}: {stream}"] = {
+                    "missing": [*(wanted - all_ranks)],
+                    "extra": [*(all_ranks - wanted)],
+                }
         if served.status != plain.status or len(ranks) != RANKS:
-            found[f"{door}: status"] = {"plain": plain.status, "served": served.status, "reports": len(ranks)}
+            found[f"{entry_point}: status"] = {"plain": plain.status, "served": served.status, "reports": len(ranks)}
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi, Outcome, clean_environment, run
-from mpiimport.runtime.root.learned_manifest import BAKED
+from mpiimport.runtime.payload.learned_manifest import BAKED
 from tests.conftest import Job
 
 SCRIPT = """

@@ -43,14 +43,14 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_children_see_plain_python(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_children_see_plain_python(job: Job, mpich: Mpi, entry_point: str) -> None:
     child = job.script(CHILD, "child.py")
     parent = job.script(PARENT.replace("CHILD", repr(str(child))), "parent.py")
     plain: list[object] = []
     served: list[object] = []
-    for seen, start in (plain, "plain"), (served, door):
-        outcome = job.run(mpich, 2, parent, door=start)
+    for seen, start in (plain, "plain"), (served, entry_point):
+        outcome = job.run(mpich, 2, parent, entry_point=start)
         assert outcome.status == 0, outcome.stderr
         assert outcome.ours() == []
         files = sorted(job.directory.glob("seen-*.json"))
@@ -58,9 +58,9 @@ def test_children_see_plain_python(job: Job, mpich: Mpi, door: str) -> None:
         for file in files:
             seen.append(json.loads(file.read_text()))
             file.unlink()
-    package = job.switches(door).get("PYTHONPATH")
+    package = job.switches(entry_point).get("PYTHONPATH")
     text = json.dumps(served)
-    if door == "module":
+    if entry_point == "module":
         # The test put our package on PYTHONPATH itself; it stays there, as anything else does.
         text = text.replace(f'"{package}", ', "").replace(f'"pythonpath": "{package}"', '"pythonpath": null')
     assert json.loads(text) == plain
@@ -115,13 +115,13 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("door", ["early", "sitecustomize"])
-def test_processes_that_mpi_spawns_are_plain(job: Job, mpi: Mpi, door: str) -> None:
-    outcome = job.run(mpi, 2, job.script(POOL), door=door)
+@pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
+def test_processes_that_mpi_spawns_are_plain(job: Job, mpi: Mpi, entry_point: str) -> None:
+    outcome = job.run(mpi, 2, job.script(POOL), entry_point=entry_point)
     assert (outcome.status, outcome.lines(), outcome.ours()) == (0, ["3 2"] * 2, []), outcome.stderr
 
 
-@pytest.mark.parametrize("door", ["early", "sitecustomize"])
-def test_mpi4py_futures_uses_the_ranks_of_the_job(job: Job, mpich: Mpi, door: str) -> None:
-    outcome = job.run(mpich, 2, "-m", "mpi4py.futures", job.script(POOL), door=door)
+@pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
+def test_mpi4py_futures_uses_the_ranks_of_the_job(job: Job, mpich: Mpi, entry_point: str) -> None:
+    outcome = job.run(mpich, 2, "-m", "mpi4py.futures", job.script(POOL), entry_point=entry_point)
     assert (outcome.status, outcome.lines(), outcome.ours()) == (0, ["3 2"], []), outcome.stderr

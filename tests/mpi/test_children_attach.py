@@ -90,7 +90,7 @@ return json.dumps([
 ])
 """
     script = program(job, method, work)
-    plain = job.run(mpich, 2, script, door="plain", **job.switches("early"))
+    plain = job.run(mpich, 2, script, entry_point="plain", **job.switches("early"))
     outcome = served(job, mpich, script)
     assert plain.status == 0, plain.stderr
     assert outcome.lines() == plain.lines(), outcome.stderr

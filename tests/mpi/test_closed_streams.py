@@ -24,11 +24,11 @@ json.dump(seen, open(f"seen.{os.environ['PMI_RANK']}", "w"))
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">&- 2>&-"])
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize", "snapshot"])
-def test_streams_that_are_closed_at_the_start_stay_closed(job: Job, mpich: Mpi, door: str, closed: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize", "snapshot"])
+def test_streams_that_are_closed_at_the_start_stay_closed(job: Job, mpich: Mpi, entry_point: str, closed: str) -> None:
     script = job.script(SHOW)
     found = []
-    for start in ("plain", door):
+    for start in ("plain", entry_point):
         variables = job.environment(mpich, **job.switches(start))
         if start == "snapshot":
             settle(script)
@@ -37,7 +37,7 @@ def test_streams_that_are_closed_at_the_start_stay_closed(job: Job, mpich: Mpi, 
         outcome = run([*mpich.command(2), *shell, *job.python(start), str(script)], variables, 60, job.directory)
         assert outcome.status == 0, outcome.stderr
         found.append([json.loads((job.directory / f"seen.{rank}").read_text()) for rank in range(2)])
-    assert (door == "snapshot") == job.has_read_a_snapshot()
+    assert (entry_point == "snapshot") == job.has_read_a_snapshot()
     plain, served = found
     assert served == plain
     assert [None, None] in plain[0]

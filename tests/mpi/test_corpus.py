@@ -14,7 +14,7 @@ import pytest
 
 from lab.modules import CLOSED_LIST, REPORT, Seen, collect
 from lab.ranks import Mpi
-from mpiimport.runtime.root.learning import OWN_LOADER
+from mpiimport.runtime.payload.learning import OWN_LOADER
 from tests.conftest import ROOT, Job, but_everyday, environment_with, settle
 from tests.support.corpus.programs import PROGRAMS, REPRESENTATIVE, packages_for
 
@@ -69,11 +69,11 @@ def share(runs: Iterator[Run]) -> float:
     return sum(served for served, _ in counts) / sum(served + missed for served, missed in counts)
 
 
-def run(job: Job, mpi: Mpi, door: str, script: Path, ranks: int = 2) -> list[Seen]:
+def run(job: Job, mpi: Mpi, entry_point: str, script: Path, ranks: int = 2) -> list[Seen]:
     environment = {"HOME": str(job.directory), "MPIIMPORT_REPORT": "report.json", "MPIIMPORT_BREADTH": "closure"}
     # Some leave directories behind.
     environment["TMPDIR"] = str(job.directory)
-    outcome = job.run(mpi, ranks, script, "an argument", door=door, seconds=240, **environment)
+    outcome = job.run(mpi, ranks, script, "an argument", entry_point=entry_point, seconds=240, **environment)
     assert outcome.status == 0, outcome.stderr
     assert outcome.ours() == []
     reports = collect(job.directory)
@@ -85,7 +85,7 @@ def keep(job: Job, script: Path) -> None:
     """Fill the kept store of a program."""
     settle(script, script.parent)
     environment = {"HOME": str(job.directory), "MPIIMPORT_BREADTH": "closure"}
-    filled = job.keep(script, "an argument", door="kept", **environment)
+    filled = job.keep(script, "an argument", entry_point="kept", **environment)
     assert (filled.status, filled.stdout, filled.ours()) == (0, "", []), filled.stderr
 
 

@@ -18,9 +18,9 @@ hooks = [(hook.__name__, hook.__qualname__, hook.__module__, type(hook).__name__
 print(hooks, all(isinstance(finder, FileFinder) for finder in finders))
 """
     script = job.script(text)
-    plain = job.run(mpich, 2, script, door="plain").lines()
-    for door in ("early", "module", "sitecustomize"):
-        assert job.run(mpich, 2, script, door=door).lines() == plain
+    plain = job.run(mpich, 2, script, entry_point="plain").lines()
+    for entry_point in ("early", "module", "sitecustomize"):
+        assert job.run(mpich, 2, script, entry_point=entry_point).lines() == plain
 
 
 def test_archives_of_the_standard_library_are_opened_by_a_wrapper(job: Job, mpich: Mpi) -> None:
@@ -34,7 +34,7 @@ for path in os.path.dirname(json.__file__), os.path.dirname(__file__), "/no/such
         print(exc, exc.path)
 """
     script = job.script(text)
-    plain, served = (job.run(mpich, 2, script, door=door).lines() for door in ("plain", "early"))
+    plain, served = (job.run(mpich, 2, script, entry_point=entry_point).lines() for entry_point in ("plain", "early"))
     assert [line for line in plain if line != "__init__"] == [line for line in served if "unless" not in line]
     assert served.count("open_unless_directory") == 2
 
@@ -91,7 +91,7 @@ import os
 print(*[type(getattr(os, name)).__name__ for name in ("_exit", "execv", "execve", "abort")], os.execve in os.supports_fd)
 """
     script = job.script(text)
-    plain = job.run(mpich, 2, script, door="plain").lines()
+    plain = job.run(mpich, 2, script, entry_point="plain").lines()
     assert plain == ["builtin_function_or_method " * 4 + "True"] * 2
     assert job.run(mpich, 2, script).lines() == ["function " * 3 + "builtin_function_or_method True"] * 2
 
@@ -144,6 +144,8 @@ except OSError as exc:
     print([frame.filename.rpartition("/")[2] for frame in traceback.extract_tb(exc.__traceback__)], exc)
 """
     script = job.script(text)
-    (plain, _), served = (job.run(mpich, 2, script, door=door).lines() for door in ("plain", "early"))
-    ours = "', '<frozen importlib.mpiimport.runtime.serving.libraries>'] "
+    (plain, _), served = (
+        job.run(mpich, 2, script, entry_point=entry_point).lines() for entry_point in ("plain", "early")
+    )
+    ours = "', '<frozen importlib.mpiimport.runtime.importing.libraries>'] "
     assert served == [plain.replace("'] ", ours, 1)] * 2

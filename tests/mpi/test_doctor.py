@@ -193,10 +193,10 @@ def test_the_shim_is_found_and_told_from_the_runtime(doctor: Doctor, prefix: Pat
     path = f"{runtime.parent}:{mpich.prefix / 'bin'}:/usr/bin:/bin"
     without = facts(doctor(PATH=path))
     assert f"apptainer version 9.9, {runtime}" in without["containers"]
-    assert without["door"].startswith(f"no --mpiimport yet: export PATH={prefix / 'shim'}:$PATH")
+    assert without["entry point"].startswith(f"no --mpiimport yet: export PATH={prefix / 'shim'}:$PATH")
     shimmed = facts(doctor(PATH=f"{prefix / 'shim'}:{path}"))
     assert shimmed["containers"] == without["containers"]
-    assert shimmed["door"] == f"--mpiimport by the shim in {prefix / 'shim'}"
+    assert shimmed["entry point"] == f"--mpiimport by the shim in {prefix / 'shim'}"
 
 
 # What Apptainer 1.3 to 1.5 and SingularityCE 4 print: `plugin_list_linux.go` is the same in all of them.
@@ -218,19 +218,19 @@ OURS = "mpiimport.org/plugin"
 @pytest.mark.parametrize(
     ("name", "version"), [("apptainer", "apptainer version 1.3.6"), ("singularity", "singularity-ce version 4.3.7")]
 )
-def test_the_plugin_is_a_door_where_it_is_enabled(
+def test_the_plugin_is_an_entry_point_where_it_is_enabled(
     doctor: Doctor, tmp_path: Path, mpich: Mpi, name: str, version: str, lines: list[str], has_it: bool
 ) -> None:
     listed = "; ".join(f"echo '{line}'" for line in lines)
     runtime = a_runtime(tmp_path, name, f"echo {version}", listed)
     found = facts(doctor(PATH=f"{runtime.parent}:{mpich.prefix / 'bin'}:/usr/bin:/bin"))
     assert f"{version}, {runtime}" in found["containers"]
-    assert found["door"].startswith("--mpiimport by the plugin" if has_it else "no --mpiimport yet")
+    assert found["entry point"].startswith("--mpiimport by the plugin" if has_it else "no --mpiimport yet")
 
 
 def test_a_runtime_built_without_plugins_has_none(doctor: Doctor, tmp_path: Path, mpich: Mpi) -> None:
     refusal = "echo 'FATAL:   unknown command' >&2; exit 255"
     runtime = a_runtime(tmp_path, "apptainer", "echo apptainer version 1.5.0-1.el9", refusal)
     outcome = doctor(PATH=f"{runtime.parent}:{mpich.prefix / 'bin'}:/usr/bin:/bin")
-    assert facts(outcome)["door"].startswith("no --mpiimport yet")
+    assert facts(outcome)["entry point"].startswith("no --mpiimport yet")
     assert outcome.status == 0, outcome.stdout

@@ -135,8 +135,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("door", ["early", "sitecustomize"])
-def test_editable_installs_are_imported_from_their_sources(job: Job, mpich: Mpi, installed: Path, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
+def test_editable_installs_are_imported_from_their_sources(
+    job: Job, mpich: Mpi, installed: Path, entry_point: str
+) -> None:
     script = job.script(reporting(job, PROGRAM))
     python = installed / "venv" / "bin" / "python"
     for value in range(2):
@@ -146,6 +148,6 @@ def test_editable_installs_are_imported_from_their_sources(job: Job, mpich: Mpi,
         setting = Setting(str(python), seconds=300)
         # meson-python builds what changed at import, with the ninja it finds.
         path = f"{python.parent}:/usr/local/bin:/usr/bin:/bin"
-        assert differences(job, mpich, script, doors=(door,), setting=setting, PATH=path) == {}
+        assert differences(job, mpich, script, entry_points=(entry_point,), setting=setting, PATH=path) == {}
         _, (seen,) = launch(job, mpich, "plain", script, setting=setting, PATH=path)
         assert [seen[name][0] for name in PROJECTS] == [value] * len(PROJECTS)

@@ -55,27 +55,27 @@ print("of the program", sys.stdout is sys.__stdout__)
 
 
 def run(
-    job: Job, door: str, flags: tuple[str, ...], *words: str | Path, **options: Any
+    job: Job, entry_point: str, flags: tuple[str, ...], *words: str | Path, **options: Any
 ) -> subprocess.CompletedProcess[str]:
     """Run a program that is no rank. ``flags``: of the interpreter; ``options``: of ``subprocess.run``."""
-    python, *ours = job.python(door)
-    # The same package for all doors, which shows in no program's path.
+    python, *ours = job.python(entry_point)
+    # The same package for all entry points, which shows in no program's path.
     variables = {"PATH": os.environ["PATH"], "PYTHONPATH": str(job.prefix / "lib"), "TERM": "dumb"}
     command = [python, *flags, *ours, *map(str, words)]
     options |= {"stdout": subprocess.PIPE, "text": True, "timeout": 60}
     return subprocess.run(command, env=variables, cwd=job.directory, check=False, **options)
 
 
-def ended(job: Job, door: str, *words: str | Path, flags: tuple[str, ...] = ()) -> tuple[int, str, str]:
+def ended(job: Job, entry_point: str, *words: str | Path, flags: tuple[str, ...] = ()) -> tuple[int, str, str]:
     """How a program ends that is no rank: its status, negative for a signal, and what it prints."""
     asked = "print('asked', 1 + 1, '__file__' in globals())\n"
-    done = run(job, door, flags, *words, input=asked, stderr=subprocess.PIPE)
+    done = run(job, entry_point, flags, *words, input=asked, stderr=subprocess.PIPE)
     return done.returncode, done.stdout, done.stderr
 
 
-def in_order(job: Job, door: str, text: str, *words: str | Path) -> str:
+def in_order(job: Job, entry_point: str, text: str, *words: str | Path) -> str:
     """What a program writes to both streams, which are one pipe."""
-    return run(job, door, (), *words, input=text, stderr=subprocess.STDOUT).stdout
+    return run(job, entry_point, (), *words, input=text, stderr=subprocess.STDOUT).stdout
 
 
 @pytest.fixture(
@@ -87,15 +87,15 @@ def any_job(request: pytest.FixtureRequest, prefix: Path, tmp_path: Path) -> Job
 
 @pytest.mark.parametrize("flags", [(), ("-i",)], ids=["", "interactive"])
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("door", SERVED_BY_COMMAND)
-def test_ends_are_the_interpreters_own(any_job: Job, door: str, end: str, flags: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("entry_point", SERVED_BY_COMMAND)
+def test_ends_are_the_interpreters_own(any_job: Job, entry_point: str, end: str, flags: tuple[str, ...]) -> None:
     script = any_job.script("import sys\n" + ENDS[end])
-    assert ended(any_job, door, script, flags=flags) == ended(any_job, "plain", script, flags=flags)
+    assert ended(any_job, entry_point, script, flags=flags) == ended(any_job, "plain", script, flags=flags)
 
 
 @pytest.mark.parametrize("kind", ["script", "module", "code", "broken", "missing"])
-@pytest.mark.parametrize("door", SERVED_BY_COMMAND)
-def test_tracebacks_are_the_interpreters_own(any_job: Job, door: str, kind: str) -> None:
+@pytest.mark.parametrize("entry_point", SERVED_BY_COMMAND)
+def test_tracebacks_are_the_interpreters_own(any_job: Job, entry_point: str, kind: str) -> None:
     any_job.script("def fail():\n    raise ValueError('last')", "helper.py")
     script = any_job.script("import helper\nhelper.fail()")
     broken = any_job.script(BROKEN, "broken.py")
@@ -106,24 +106,24 @@ def test_tracebacks_are_the_interpreters_own(any_job: Job, door: str, kind: str)
         "broken": [broken],
         "missing": ["missing.py"],
     }
-    assert ended(any_job, door, *starts[kind]) == ended(any_job, "plain", *starts[kind])
+    assert ended(any_job, entry_point, *starts[kind]) == ended(any_job, "plain", *starts[kind])
 
 
 @pytest.mark.parametrize("end", ["", "raise ValueError('last')", "sys.exit('status')", "sys.stdout.close()"])
-@pytest.mark.parametrize("door", SERVED_BY_COMMAND)
-def test_what_waits_in_a_buffer_is_written_when_it_is_plainly(any_job: Job, door: str, end: str) -> None:
+@pytest.mark.parametrize("entry_point", SERVED_BY_COMMAND)
+def test_what_waits_in_a_buffer_is_written_when_it_is_plainly(any_job: Job, entry_point: str, end: str) -> None:
     """Behind the last line of a script; behind tracebacks, threads and exit handlers of all other programs."""
     script = any_job.script(WAITING + end)
     container = any_job.script(WAITING + end, "container/__main__.py").parent
     archive = Path(shutil.make_archive(str(any_job.directory / "packed"), "zip", container))
     for words in ([script], ["-m", "app"], ["-c", WAITING + end], [container], [archive], ["-"]):
-        plain, served = (in_order(any_job, each, WAITING + end, *words) for each in ("plain", door))
+        plain, served = (in_order(any_job, each, WAITING + end, *words) for each in ("plain", entry_point))
         assert served == plain, words
         assert "of a thread" in plain and "of a handler" in plain
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_a_rank_whose_hook_fails_ends_the_job(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_a_rank_whose_hook_fails_ends_the_job(job: Job, mpich: Mpi, entry_point: str) -> None:
     text = """
 import sys
 from mpi4py import MPI
@@ -133,14 +133,14 @@ if MPI.COMM_WORLD.rank == 1:
     1 / 0
 MPI.COMM_WORLD.Barrier()
 """
-    for how in ("sys.excepthook = hook", "del sys.excepthook") if door != "sitecustomize" else ("pass",):
-        outcome = job.run(mpich, 2, job.script(text.format(how=how)), door=door, seconds=30)
+    for how in ("sys.excepthook = hook", "del sys.excepthook") if entry_point != "sitecustomize" else ("pass",):
+        outcome = job.run(mpich, 2, job.script(text.format(how=how)), entry_point=entry_point, seconds=30)
         assert outcome.status not in (0, None), outcome.stderr
         assert "ZeroDivisionError: division by zero" in outcome.stderr
         assert "mpiimport/" not in outcome.stderr
 
 
-@pytest.mark.parametrize("door", SERVED_BY_COMMAND)
-def test_an_interrupt_ends_by_the_signal(job: Job, door: str) -> None:
+@pytest.mark.parametrize("entry_point", SERVED_BY_COMMAND)
+def test_an_interrupt_ends_by_the_signal(job: Job, entry_point: str) -> None:
     script = job.script(ENDS["a signal of an interrupt"].replace("import os", "import sys, os"))
-    assert ended(job, door, script)[0] == -signal.SIGINT
+    assert ended(job, entry_point, script)[0] == -signal.SIGINT

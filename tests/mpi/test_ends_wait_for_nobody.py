@@ -22,10 +22,10 @@ else:
 """
 
 
-@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
+@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
 @pytest.mark.parametrize("use", ["", "from mpi4py import MPI"], ids=["without MPI", "with MPI"])
-def test_a_file_left_open_is_complete_when_its_rank_has_ended(job: Job, mpich: Mpi, use: str, door: str) -> None:
-    outcome = job.run(mpich, 2, job.script(WAIT.format(use=use)), door=door)
+def test_a_file_left_open_is_complete_when_its_rank_has_ended(job: Job, mpich: Mpi, use: str, entry_point: str) -> None:
+    outcome = job.run(mpich, 2, job.script(WAIT.format(use=use)), entry_point=entry_point)
     assert (outcome.status, outcome.lines()) == (0, ["seen"]), outcome.stderr
 
 
@@ -59,9 +59,9 @@ else:
 @pytest.mark.parametrize("kind", KINDS)
 def test_whatever_kind_of_file_is_left_open(job: Job, mpich: Mpi, kind: str) -> None:
     file, text = KINDS[kind]
-    for door in ("plain", "early"):
+    for entry_point in ("plain", "early"):
         script = job.script(LEFT.format(file=file, text=text, end="", tries=100))
-        outcome = job.run(mpich, 2, script, door=door)
+        outcome = job.run(mpich, 2, script, entry_point=entry_point)
         assert (outcome.status, outcome.lines()) == (0, ["seen"]), outcome.stderr
         (job.directory / "done").unlink()
 
@@ -77,8 +77,8 @@ if child:
     os.waitpid(child, 0)
 """
     found = []
-    for door in ("plain", "early"):
-        outcome = job.run(mpich, 2, job.script(text), door=door)
+    for entry_point in ("plain", "early"):
+        outcome = job.run(mpich, 2, job.script(text), entry_point=entry_point)
         assert outcome.status == 0, outcome.stderr
         found.append([(job.directory / f"held.{rank}").read_text() for rank in range(2)])
     assert found[0] == found[1]
@@ -101,7 +101,7 @@ else:
 
 
 def test_what_is_written_where_objects_are_deleted_comes_when_all_ranks_end(job: Job, mpich: Mpi) -> None:
-    plain = job.run(mpich, 2, job.script(DELETED), door="plain")
+    plain = job.run(mpich, 2, job.script(DELETED), entry_point="plain")
     assert (plain.status, plain.lines()) == (0, ["seen"]), plain.stderr
     (job.directory / "done").unlink()
     served = job.run(mpich, 2, job.script(DELETED))
@@ -125,23 +125,25 @@ else:
 """
 
 
-@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
+@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
 @pytest.mark.parametrize("function", ["_run_exitfuncs", "_clear"])
 @pytest.mark.parametrize("uses", [False, True], ids=["without MPI", "with MPI"])
 def test_a_rank_that_runs_its_exit_handlers_early_goes_on(
-    job: Job, mpich: Mpi, uses: bool, function: str, door: str
+    job: Job, mpich: Mpi, uses: bool, function: str, entry_point: str
 ) -> None:
     use, then = ("from mpi4py import MPI", "print(MPI.COMM_WORLD.allreduce(1))") if uses else ("", "print(2)")
-    outcome = job.run(mpich, 2, job.script(EARLY.format(use=use, function=function, then=then)), door=door, seconds=30)
+    outcome = job.run(
+        mpich, 2, job.script(EARLY.format(use=use, function=function, then=then)), entry_point=entry_point, seconds=30
+    )
     expected = ["2", "2", "goes on", "mine"] + (["mine"] if function == "_run_exitfuncs" else [])
     assert (outcome.status, outcome.lines()) == (0, expected), outcome.stderr
     assert outcome.ours() == []
 
 
-@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
-def test_a_program_counts_its_own_exit_handlers_alone(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
+def test_a_program_counts_its_own_exit_handlers_alone(job: Job, mpich: Mpi, entry_point: str) -> None:
     text = "import atexit; atexit.register(int); print(atexit._ncallbacks()); atexit._run_exitfuncs()"
-    outcome = job.run(mpich, 2, job.script(f"{text}; print(atexit._ncallbacks())"), door=door)
+    outcome = job.run(mpich, 2, job.script(f"{text}; print(atexit._ncallbacks())"), entry_point=entry_point)
     assert (outcome.status, outcome.lines()) == (0, ["0", "0", "1", "1"]), outcome.stderr
 
 
@@ -160,16 +162,18 @@ print("part", rank, "done", flush=True)
 """
 
 
-@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
-def test_a_signal_after_the_end_of_a_program_is_nobodys(job: Job, mpich: Mpi, door: str) -> None:
-    outcome = job.run(mpich, 2, job.script(LATE_ALARM.format(use="")), door=door, seconds=30)
+@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
+def test_a_signal_after_the_end_of_a_program_is_nobodys(job: Job, mpich: Mpi, entry_point: str) -> None:
+    outcome = job.run(mpich, 2, job.script(LATE_ALARM.format(use="")), entry_point=entry_point, seconds=30)
     assert (outcome.status, outcome.lines()) == (0, ["part 0 done", "part 1 done"]), outcome.stderr
     assert outcome.ours() == []
 
 
-@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
-def test_a_signal_that_finds_a_rank_in_finalize_ends_it(job: Job, mpich: Mpi, door: str) -> None:
-    outcome = job.run(mpich, 2, job.script(LATE_ALARM.format(use="from mpi4py import MPI")), door=door, seconds=30)
+@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
+def test_a_signal_that_finds_a_rank_in_finalize_ends_it(job: Job, mpich: Mpi, entry_point: str) -> None:
+    outcome = job.run(
+        mpich, 2, job.script(LATE_ALARM.format(use="from mpi4py import MPI")), entry_point=entry_point, seconds=30
+    )
     assert outcome.status == 14, outcome.stderr
 
 
@@ -184,9 +188,9 @@ import sys; sys.exit(3)
 """
 
 
-@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
-def test_an_object_that_finalizes_mpi_when_it_dies_does_so_once(job: Job, mpi: Mpi, door: str) -> None:
-    outcome = job.run(mpi, 2, job.script(FINALIZES), door=door, seconds=30)
+@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
+def test_an_object_that_finalizes_mpi_when_it_dies_does_so_once(job: Job, mpi: Mpi, entry_point: str) -> None:
+    outcome = job.run(mpi, 2, job.script(FINALIZES), entry_point=entry_point, seconds=30)
     assert outcome.status == 3, outcome.stderr
     assert "True" in outcome.stdout
     assert "finaliz" not in outcome.stderr.lower()

@@ -44,9 +44,9 @@ def prints_settings(stdout: str) -> bool:
 def test_root_says_which_variables_for_mpi_are_set_too_late(job: Job, mpich: Mpi, setting: str) -> None:
     job.script(f"import os\nos.environ['{NAME}'] = '1'", "beside.py")
     script = job.script(PROGRAM.format(setting=SETTINGS[setting]))
-    assert prints_settings(job.run(mpich, 2, script, door="plain").stdout)
-    for door in ("early", "module"):
-        served = job.run(mpich, 2, script, door=door)
+    assert prints_settings(job.run(mpich, 2, script, entry_point="plain").stdout)
+    for entry_point in ("early", "module"):
+        served = job.run(mpich, 2, script, entry_point=entry_point)
         assert served.status == 0, served.stderr
         assert not prints_settings(served.stdout)
         (line,) = served.ours()

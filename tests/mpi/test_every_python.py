@@ -88,13 +88,15 @@ def test_the_core_of_these_tests_passes(version: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_where_all_imports_are_lazy_the_service_starts_and_user_code_is_lazy(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_where_all_imports_are_lazy_the_service_starts_and_user_code_is_lazy(
+    job: Job, mpich: Mpi, entry_point: str
+) -> None:
     text = "import sys, numpy, xml.dom.minidom\nprint(sys.get_lazy_imports(), 'numpy' in sys.modules, end=' ')\n"
     text += "print(type(numpy.__loader__).__name__, type(xml.dom.minidom.__loader__).__name__)"
-    words = [*job.python(door)[1:], str(job.script(text))]
+    words = [*job.python(entry_point)[1:], str(job.script(text))]
     command = [*mpich.command(2), str(environment("3.15")), "-X", "lazy_imports=all", *words]
-    outcome = run(command, job.environment(mpich, **job.switches(door)))
+    outcome = run(command, job.environment(mpich, **job.switches(entry_point)))
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == ["all False StoreSourceLoader StoreSourceLoader"] * 2
     assert outcome.ours() == []
@@ -112,12 +114,12 @@ def test_lazy_imports_are_served_at_first_use_in_the_order_of_each_rank(job: Job
 
 @pytest.mark.full
 @pytest.mark.parametrize("option", ["gil=0", "gil=1"])
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_the_free_threaded_build_steps_aside(job: Job, mpich: Mpi, door: str, option: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_the_free_threaded_build_steps_aside(job: Job, mpich: Mpi, entry_point: str, option: str) -> None:
     text = "import json, sys; print(type(json.__loader__).__name__, 'site' in sys.modules, sys.flags.no_site)"
-    words = [*job.python(door)[1:], str(job.script(text))]
+    words = [*job.python(entry_point)[1:], str(job.script(text))]
     command = [*mpich.command(2), str(provision("python.sh", FREE_THREADED)), "-X", option, *words]
-    outcome = run(command, job.environment(mpich, **job.switches(door)))
+    outcome = run(command, job.environment(mpich, **job.switches(entry_point)))
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == ["SourceFileLoader True 0"] * 2
     (line,) = outcome.ours()

@@ -9,7 +9,7 @@ from tests.conftest import ROOT, Job
 
 
 def test_import_time(job: Job, mpi: Mpi) -> None:
-    outcome = job.run(mpi, 2, ROOT / "examples" / "import_time.py", door="module")
+    outcome = job.run(mpi, 2, ROOT / "examples" / "import_time.py", entry_point="module")
     assert outcome.status == 0, outcome.stderr
     assert len(outcome.lines()) == 2
     assert all("modules from the store" in line and " 0 modules" not in line for line in outcome.lines())

@@ -151,7 +151,7 @@ def seen(outcome: Outcome) -> tuple[list[object], list[dict[str, list[bool]]]]:
 @pytest.mark.parametrize("change", CHANGES)
 def test_they_are_as_they_are_when_they_are_imported(job: Job, mpich: Mpi, change: str, soname: bool) -> None:
     text, module, library = CHANGES[change]
-    plain, _ = seen(job.run(mpich, 2, lay_out(job, text, soname), door="plain"))
+    plain, _ = seen(job.run(mpich, 2, lay_out(job, text, soname), entry_point="plain"))
     results, places = seen(job.run(mpich, 2, lay_out(job, text, soname)))
     assert results == plain
     mapped = {} if "ImportError" in str(plain) else {MODULE: [module], "libneeded.so": [library]}
@@ -163,11 +163,11 @@ def test_they_are_as_they_are_when_they_are_imported(job: Job, mpich: Mpi, chang
 def test_ctypes_opens_what_is_there(job: Job, mpich: Mpi, statements: str, soname: bool) -> None:
     """How many files are mapped is printed, too: no library is there twice."""
 
-    def said(door: str) -> list[str]:
+    def said(entry_point: str) -> list[str]:
         script = lay_out(job, "", soname)
         script.write_text(OPENING.replace("STATEMENTS", statements))
         settle(script)
-        outcome = job.run(mpich, 2, script, door=door)
+        outcome = job.run(mpich, 2, script, entry_point=entry_point)
         assert outcome.status == 0, outcome.stderr
         return sorted(outcome.lines())
 

@@ -185,9 +185,9 @@ def test_exception_under_open_mpi_becomes_plain_python(job: Job, mpis: dict[str,
     assert outcome.lines() == [f"done {rank} 4 SourceFileLoader" for rank in range(4)]
 
 
-@pytest.mark.parametrize("doors", [("module", "module"), ("early", "early"), ("sitecustomize", "sitecustomize")])
-def test_two_programs_in_one_launch_step_aside(job: Job, mpi: Mpi, doors: tuple[str, str]) -> None:
-    outcome = _two_programs(job, mpi, doors)
+@pytest.mark.parametrize("entry_points", [("module", "module"), ("early", "early"), ("sitecustomize", "sitecustomize")])
+def test_two_programs_in_one_launch_step_aside(job: Job, mpi: Mpi, entry_points: tuple[str, str]) -> None:
+    outcome = _two_programs(job, mpi, entry_points)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == ["a 2 SourceFileLoader", "b 2 SourceFileLoader"]
     (line,) = outcome.ours()
@@ -200,9 +200,16 @@ def test_one_of_two_programs_served_alone_ends_before_the_deadline(job: Job, mpi
     assert "MPIIMPORT=0" in outcome.stderr
 
 
-def _two_programs(job: Job, mpi: Mpi, doors: tuple[str, str], deadline: int = DEADLINE) -> Outcome:
+def _two_programs(job: Job, mpi: Mpi, entry_points: tuple[str, str], deadline: int = DEADLINE) -> Outcome:
     text = "import numpy\nfrom mpi4py import MPI\nprint('{0}', MPI.COMM_WORLD.allreduce(1), type(numpy.__loader__).__name__)"
     scripts = [job.script(text.format(name), f"{name}.py") for name in "ab"]
-    command = [*job.command(mpi, 1, doors[0], scripts[0]), ":", "-n", "1", *job.python(doors[1]), str(scripts[1])]
-    switches = {**job.switches(doors[0]), "MPIIMPORT_DEADLINE": str(deadline)}
+    command = [
+        *job.command(mpi, 1, entry_points[0], scripts[0]),
+        ":",
+        "-n",
+        "1",
+        *job.python(entry_points[1]),
+        str(scripts[1]),
+    ]
+    switches = {**job.switches(entry_points[0]), "MPIIMPORT_DEADLINE": str(deadline)}
     return run(command, job.environment(mpi, **switches), seconds=90)

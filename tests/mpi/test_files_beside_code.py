@@ -70,7 +70,7 @@ def test_a_library_opened_by_its_path_is_mapped_once(job: Job, mpich: Mpi) -> No
     (kit / extension.name).symlink_to("queue.so")
     script = job.script(reporting(job, LIBRARIES))
     path = str(job.directory / "library")
-    assert differences(job, mpich, script, doors=("early", "sitecustomize"), PYTHONPATH=path) == {}
+    assert differences(job, mpich, script, entry_points=("early", "sitecustomize"), PYTHONPATH=path) == {}
     _, (seen, _) = launch(job, mpich, "early", script, PYTHONPATH=path)
     assert len(seen["mapped"]) == 3
 
@@ -110,6 +110,6 @@ def test_packages_find_their_data_and_numba_its_cache(job: Job, mpich: Mpi) -> N
     # The cache is made by a served job, then used by a plain process and another served job.
     outcome, made = launch(job, mpich, "early", script, setting=setting, **variables)
     assert len(made) == 2, outcome.stderr
-    assert differences(job, mpich, script, doors=("early",), setting=setting, **variables) == {}
+    assert differences(job, mpich, script, entry_points=("early",), setting=setting, **variables) == {}
     _, (seen,) = launch(job, mpich, "plain", script, setting=setting, **variables)
     assert seen["hits"] == 1 and len(seen["cache"]) == 2

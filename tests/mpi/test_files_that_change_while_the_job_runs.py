@@ -69,18 +69,20 @@ CHANGES = {
 }
 
 
-def run(job: Job, mpi: Mpi, door: str, place: str, change: str) -> list[str]:
+def run(job: Job, mpi: Mpi, entry_point: str, place: str, change: str) -> list[str]:
     names, body = CHANGES[change]
     here = "os.path.dirname(os.path.abspath(__file__))" if place == "beside the script" else "os.getcwd()"
     text = FRAME.format(here=here, change=f"{LATER}def change():\n    {body}", names=names)
-    directory = job.directory / door
+    directory = job.directory / entry_point
     for name, content in FILES.items():
-        job.script(content, f"{door}/{name}")
+        job.script(content, f"{entry_point}/{name}")
     if place == "beside the script":
-        outcome = job.run(mpi, 2, job.script(text, f"{door}/app.py"), door=door, PYTHONDONTWRITEBYTECODE="1")
+        outcome = job.run(
+            mpi, 2, job.script(text, f"{entry_point}/app.py"), entry_point=entry_point, PYTHONDONTWRITEBYTECODE="1"
+        )
     else:
         there = Job(job.prefix, directory)
-        outcome = there.run(mpi, 2, "-c", text, door=door, PYTHONDONTWRITEBYTECODE="1")
+        outcome = there.run(mpi, 2, "-c", text, entry_point=entry_point, PYTHONDONTWRITEBYTECODE="1")
     assert outcome.status == 0, outcome.stderr
     assert outcome.ours() == []
     return outcome.lines()
@@ -91,8 +93,8 @@ def run(job: Job, mpi: Mpi, door: str, place: str, change: str) -> list[str]:
 def test_what_a_job_writes_is_imported_as_plainly(job: Job, mpich: Mpi, change: str, place: str) -> None:
     plain = run(job, mpich, "plain", place, change)
     assert len(plain) == 2
-    for door in ("early", "module"):
-        assert run(job, mpich, door, place, change) == plain
+    for entry_point in ("early", "module"):
+        assert run(job, mpich, entry_point, place, change) == plain
 
 
 def test_what_nobody_changed_comes_from_the_store(job: Job, mpich: Mpi) -> None:
@@ -129,26 +131,28 @@ for name in "part.made", "part.sub.inner", "beside":
 """
 
 
-def lines_with(library: Path, job: Job, mpi: Mpi, door: str, *words: str | Path, **environment: str) -> list[str]:
+def lines_with(
+    library: Path, job: Job, mpi: Mpi, entry_point: str, *words: str | Path, **environment: str
+) -> list[str]:
     """Run a program that ends well with ``library`` on PYTHONPATH; return what it prints."""
-    path = ":".join(filter(None, [job.switches(door).get("PYTHONPATH"), str(library)]))
-    outcome = job.run(mpi, 2, *words, door=door, PYTHONPATH=path, **environment)
+    path = ":".join(filter(None, [job.switches(entry_point).get("PYTHONPATH"), str(library)]))
+    outcome = job.run(mpi, 2, *words, entry_point=entry_point, PYTHONPATH=path, **environment)
     assert outcome.status == 0, outcome.stderr
     return outcome.lines()
 
 
 @pytest.mark.parametrize("words", [(), ("invalidate",)], ids=["alone", "with invalidate_caches"])
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 def test_who_clears_the_cache_of_finders_has_directories_looked_at_again(
-    job: Job, mpich: Mpi, door: str, words: tuple[str, ...]
+    job: Job, mpich: Mpi, entry_point: str, words: tuple[str, ...]
 ) -> None:
     script = job.script(CLEARED)
     seen = {}
-    for each in ("plain", door):
+    for each in ("plain", entry_point):
         library = job.directory / f"library-{each}"
         job.script("", f"library-{each}/part/__init__.py")
         seen[each] = lines_with(library, job, mpich, each, script, *words, PYTHONDONTWRITEBYTECODE="1")
-    assert seen[door] == seen["plain"]
+    assert seen[entry_point] == seen["plain"]
 
 
 REMOVED = """
@@ -171,18 +175,18 @@ print(seen(lambda: __import__("opt" + "ional")), seen(lambda: __import__("pack" 
 """
 
 
-@pytest.mark.parametrize("door", ["early", "module"])
-def test_a_module_that_is_removed_before_anyone_reads_it_is_not_found(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module"])
+def test_a_module_that_is_removed_before_anyone_reads_it_is_not_found(job: Job, mpich: Mpi, entry_point: str) -> None:
     script = job.script(REMOVED, "programs/app.py")
     seen = {}
-    for each in ("plain", door):
+    for each in ("plain", entry_point):
         library = job.directory / f"library-{each}"
         for name in ("kept", "optional"):
             job.script("", f"library-{each}/{name}.py")
         settings = {"PYTHONDONTWRITEBYTECODE": "1", "MPIIMPORT_MANIFESTS": "-"}
         seen[each] = lines_with(library, job, mpich, each, script, str(library), **settings)
     assert "ModuleNotFoundError" in seen["plain"][0]
-    assert seen[door] == seen["plain"]
+    assert seen[entry_point] == seen["plain"]
 
 
 BUILT_ANEW = """
@@ -215,13 +219,15 @@ def build(path: Path, answer: int) -> None:
     subprocess.run(["gcc", "-shared", "-fPIC", f"-DANSWER={answer}", f"-I{include}", source, "-o", path], check=True)
 
 
-@pytest.mark.parametrize("door", ["early", "module"])
-def test_an_extension_module_built_anew_is_loaded_after_invalidate_caches(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module"])
+def test_an_extension_module_built_anew_is_loaded_after_invalidate_caches(
+    job: Job, mpich: Mpi, entry_point: str
+) -> None:
     script = job.script(BUILT_ANEW, "programs/app.py")
     seen = {}
-    for each in ("plain", door):
+    for each in ("plain", entry_point):
         library = job.directory / f"library-{each}"
         build(library / "native.so", 1)
         build(library / "new" / "native.so", 2)
         seen[each] = lines_with(library, job, mpich, each, script, str(library), MPIIMPORT_LIBRARIES="stage")
-    assert seen[door] == seen["plain"] == ["2 True"] * 2
+    assert seen[entry_point] == seen["plain"] == ["2 True"] * 2

@@ -66,28 +66,30 @@ def test_what_is_imported_is_what_plain_python_imports(job: Job, mpich: Mpi, pro
     job.script("", "library/part/__init__.py")
     job.script("", "library/extra/only_in_extra.py")
     seen: dict[str, list[list[str]]] = {}
-    for door in ("plain", "early", "sitecustomize"):
-        path = ":".join(filter(None, [job.switches(door).get("PYTHONPATH"), str(job.directory / "library")]))
-        seen[door] = []
+    for entry_point in ("plain", "early", "sitecustomize"):
+        path = ":".join(filter(None, [job.switches(entry_point).get("PYTHONPATH"), str(job.directory / "library")]))
+        seen[entry_point] = []
         for run in range(2):
             job.script(f"value = {run}\n" + "#" * run, "library/part/one.py")
-            outcome = job.run(mpich, 2, script, door=door, PYTHONPATH=path)
+            outcome = job.run(mpich, 2, script, entry_point=entry_point, PYTHONPATH=path)
             assert outcome.status == 0, outcome.stderr
             assert outcome.ours() == []
-            seen[door].append(outcome.lines())
+            seen[entry_point].append(outcome.lines())
     assert seen["early"] == seen["plain"]
     assert seen["sitecustomize"] == seen["plain"]
 
 
 def test_pycs_are_left_where_plain_python_leaves_them(job: Job, mpich: Mpi) -> None:
     script = job.script("import part.one")
-    for door in ("plain", "early"):
-        library = job.directory / door
-        job.script("", f"{door}/part/__init__.py")
-        job.script("value = 1", f"{door}/part/one.py")
-        job.script("value = 2", f"{door}/part/never.py")
-        assert job.run(mpich, 2, script, door=door, PYTHONPATH=str(library)).status == 0
-    found = [sorted(path.name for path in (job.directory / door).rglob("*.pyc")) for door in ("plain", "early")]
+    for entry_point in ("plain", "early"):
+        library = job.directory / entry_point
+        job.script("", f"{entry_point}/part/__init__.py")
+        job.script("value = 1", f"{entry_point}/part/one.py")
+        job.script("value = 2", f"{entry_point}/part/never.py")
+        assert job.run(mpich, 2, script, entry_point=entry_point, PYTHONPATH=str(library)).status == 0
+    found = [
+        sorted(path.name for path in (job.directory / entry_point).rglob("*.pyc")) for entry_point in ("plain", "early")
+    ]
     assert found[0] == found[1]
     assert len(found[0]) == 2
 
@@ -97,11 +99,11 @@ def test_pycs_that_are_kept_elsewhere_are_those_of_plain_python_and_of_what_we_i
     job.script("value = 2", "part/never.py")
     script = job.script("import part, tabnanny")
     found = {}
-    for door in ("plain", "early"):
-        place = job.directory / f"{door}-pycs"
-        outcome = job.run(mpich, 2, script, door=door, PYTHONPYCACHEPREFIX=str(place))
+    for entry_point in ("plain", "early"):
+        place = job.directory / f"{entry_point}-pycs"
+        outcome = job.run(mpich, 2, script, entry_point=entry_point, PYTHONPYCACHEPREFIX=str(place))
         assert outcome.status == 0, outcome.stderr
-        found[door] = {path.relative_to(place) for path in place.rglob("*.pyc")}
+        found[entry_point] = {path.relative_to(place) for path in place.rglob("*.pyc")}
     own = Path(*job.directory.parts[1:])
     assert [len([path for path in paths if path.is_relative_to(own)]) for paths in found.values()] == [1, 1]
     assert found["early"] >= found["plain"]
@@ -118,11 +120,18 @@ if MPI.COMM_WORLD.rank == 1:
 """
     script = job.script(text)
     found = {}
-    for door in ("plain", "early"):
+    for entry_point in ("plain", "early"):
         for name in ("__init__", "one", "two", "never"):
-            job.script("value = 1", f"{door}/part/{name}.py")
-        place = job.directory / f"{door}-prefix"
-        assert job.run(mpich, 2, script, place, door=door, PYTHONPATH=str(job.directory / door)).status == 0
-        found[door] = [sorted(path.name for path in top.rglob("*.pyc")) for top in (job.directory / door, place)]
+            job.script("value = 1", f"{entry_point}/part/{name}.py")
+        place = job.directory / f"{entry_point}-prefix"
+        assert (
+            job.run(
+                mpich, 2, script, place, entry_point=entry_point, PYTHONPATH=str(job.directory / entry_point)
+            ).status
+            == 0
+        )
+        found[entry_point] = [
+            sorted(path.name for path in top.rglob("*.pyc")) for top in (job.directory / entry_point, place)
+        ]
     assert found["early"] == found["plain"]
     assert [len(names) for names in found["plain"]] == [2, 1]

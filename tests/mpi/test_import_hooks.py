@@ -11,7 +11,7 @@ import pytest
 from lab.ranks import Mpi
 from tests.conftest import Job, environment_with
 
-DOORS = ("early", "module", "sitecustomize")
+ENTRY_POINTS = ("early", "module", "sitecustomize")
 PLACES = ("beside the script", "in PYTHONPATH")
 PACKAGE = {
     "mypkg/__init__.py": "",
@@ -313,10 +313,12 @@ print("imported")
 """
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_an_audit_hook_may_refuse_what_the_program_does_not_open(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_an_audit_hook_may_refuse_what_the_program_does_not_open(job: Job, mpich: Mpi, entry_point: str) -> None:
     # The names of the modules come as arguments, where root cannot foresee them.
-    plain, served = (job.run(mpich, 2, job.script(REFUSE), "wave", "colorsys", door=start) for start in ("plain", door))
+    plain, served = (
+        job.run(mpich, 2, job.script(REFUSE), "wave", "colorsys", entry_point=start) for start in ("plain", entry_point)
+    )
     assert (plain.status, plain.lines()) == (0, ["imported"] * 2), plain.stderr
     assert (served.status, served.lines()) == (0, ["imported"] * 2), served.stderr
 
@@ -328,21 +330,23 @@ def test_a_hook_may_be_a_collective(job: Job, mpich: Mpi, hook: str) -> None:
     for name in ("mypkg/__init__.py", "mypkg/typed.py"):
         py_compile.compile(str(job.script(PACKAGE[name], f"library/{name}")), doraise=True)
     script = job.script(text)
-    for door in ("plain", *DOORS):
-        path = [job.switches(door).get("PYTHONPATH"), str(job.directory / "library")]
+    for entry_point in ("plain", *ENTRY_POINTS):
+        path = [job.switches(entry_point).get("PYTHONPATH"), str(job.directory / "library")]
         words = (script, "mypkg.typed")
-        outcome = job.run(mpich, 2, *words, door=door, seconds=30, PYTHONPATH=":".join(filter(None, path)))
-        assert (outcome.status, outcome.lines()) == (0, ["imported"] * 2), f"{door}: {outcome.stderr}"
+        outcome = job.run(
+            mpich, 2, *words, entry_point=entry_point, seconds=30, PYTHONPATH=":".join(filter(None, path))
+        )
+        assert (outcome.status, outcome.lines()) == (0, ["imported"] * 2), f"{entry_point}: {outcome.stderr}"
 
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("way", WAYS)
 def test_mpi_is_the_same_whichever_way_mpi4py_is_imported(job: Job, mpich: Mpi, way: str, use: str) -> None:
     script = job.script(WAYS[way] + "\n" + USES[use])
-    plain, *served = (job.run(mpich, 2, script, door=door) for door in ("plain", *DOORS))
+    plain, *served = (job.run(mpich, 2, script, entry_point=entry_point) for entry_point in ("plain", *ENTRY_POINTS))
     assert plain.status == 0 and len(plain.lines()) in (2, 6), plain.stderr
-    for door, outcome in zip(DOORS, served, strict=True):
-        assert (outcome.status, outcome.lines()) == (0, plain.lines()), f"{door}: {outcome.stderr}"
+    for entry_point, outcome in zip(ENTRY_POINTS, served, strict=True):
+        assert (outcome.status, outcome.lines()) == (0, plain.lines()), f"{entry_point}: {outcome.stderr}"
 
 
 @pytest.fixture(scope="module")
@@ -374,17 +378,17 @@ def compare(job: Job, mpi: Mpi, place: str, text: str, expected: str, files: dic
     for name, content in files.items():
         (job.directory if name in ("profiled.py", "coveragerc") else package).mkdir(exist_ok=True)
         job.script(content, str((package if "/" in name or name == "fast.pyx" else job.directory) / name))
-    seen = {door: launch(job, mpi, door, script, package) for door in ("plain", *DOORS)}
+    seen = {entry_point: launch(job, mpi, entry_point, script, package) for entry_point in ("plain", *ENTRY_POINTS)}
     assert expected.replace("{package}", str(package)) in seen["plain"]
-    assert {door: lines for door, lines in seen.items() if lines != seen["plain"]} == {}
+    assert {entry_point: lines for entry_point, lines in seen.items() if lines != seen["plain"]} == {}
 
 
-def launch(job: Job, mpi: Mpi, door: str, script: Path, package: Path) -> list[str]:
+def launch(job: Job, mpi: Mpi, entry_point: str, script: Path, package: Path) -> list[str]:
     """The lines that both ranks print, without what an earlier run has left."""
     for left in (package / "made.py", package / "__pycache__" / "made.cpython-311.pyc"):
         left.unlink(missing_ok=True)
     # The place of `-m mpiimport` last: what is found before is looked for as often as plainly.
-    path = [str(package), job.switches(door).get("PYTHONPATH")]
-    outcome = job.run(mpi, 2, script, door=door, seconds=120, PYTHONPATH=":".join(filter(None, path)))
-    assert outcome.status == 0, f"{door}: {outcome.stderr}"
+    path = [str(package), job.switches(entry_point).get("PYTHONPATH")]
+    outcome = job.run(mpi, 2, script, entry_point=entry_point, seconds=120, PYTHONPATH=":".join(filter(None, path)))
+    assert outcome.status == 0, f"{entry_point}: {outcome.stderr}"
     return outcome.lines()

@@ -43,13 +43,13 @@ print("frames of an import", deep.depth - depth)
 """
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_tracebacks_and_places_of_warnings(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_tracebacks_and_places_of_warnings(job: Job, mpich: Mpi, entry_point: str) -> None:
     for name, text in MODULES.items():
         job.script(text, "library/" + name)
     script = job.script(PROGRAM)
-    path = ":".join(filter(None, [job.switches(door).get("PYTHONPATH"), str(job.directory / "library")]))
-    plain, served = (job.run(mpich, 2, script, door=start, PYTHONPATH=path) for start in ("plain", door))
+    path = ":".join(filter(None, [job.switches(entry_point).get("PYTHONPATH"), str(job.directory / "library")]))
+    plain, served = (job.run(mpich, 2, script, entry_point=start, PYTHONPATH=path) for start in ("plain", entry_point))
     assert plain.status == served.status == 0, served.stderr
     assert "ZeroDivisionError" in plain.stdout and "('old', " in plain.stdout
     assert served.lines() == plain.lines()

@@ -19,7 +19,7 @@ from mpiimport.runtime.store.kept_store import uses
 from tests.conftest import Job, settle, wait_for
 from tests.mpi.test_programs_without_mpi4py import ENDS, FAILING, GUARDED_PROGRAMS, RANK, UNGUARDED, WAITS
 
-DOORS = ["early", "module", "sitecustomize"]
+ENTRY_POINTS = ["early", "module", "sitecustomize"]
 # Whether a module came from a store, and what this process has mapped.
 SHOW = """
 import numpy, sys
@@ -52,34 +52,36 @@ def store(tmp_path: Path) -> str:
     return str(path)
 
 
-def kept(job: Job, mpi: Mpi, ranks: int, script: Path, store: str, door: str = "early", **variables: str) -> Outcome:
+def kept(
+    job: Job, mpi: Mpi, ranks: int, script: Path, store: str, entry_point: str = "early", **variables: str
+) -> Outcome:
     """Fill the store for a script, and run that from it."""
     words = {"MPIIMPORT_STORE": store, **variables}
     # In a batch job it is that job's.
-    filled = job.keep(script, door=door, **{**mpi.environment, **words})
+    filled = job.keep(script, entry_point=entry_point, **{**mpi.environment, **words})
     assert (filled.status, filled.stdout, filled.ours()) == (0, "", []), filled.stderr
-    return job.run(mpi, ranks, script, door=door, MPIIMPORT_KEEP="auto", **words)
+    return job.run(mpi, ranks, script, entry_point=entry_point, MPIIMPORT_KEEP="auto", **words)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_ranks_import_from_a_kept_store_without_mpi(job: Job, mpich: Mpi, store: str, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_ranks_import_from_a_kept_store_without_mpi(job: Job, mpich: Mpi, store: str, entry_point: str) -> None:
     script = job.script(SHOW)
-    outcome = kept(job, mpich, 2, script, store, door)
+    outcome = kept(job, mpich, 2, script, store, entry_point)
     assert (outcome.status, outcome.lines(), outcome.stderr) == (0, ["served no MPI"] * 2, "")
     # It has all that the program imports.
     assert not list(Path(store).glob("*/wanted/*"))
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 def test_the_first_process_is_plain_and_has_a_store_filled_for_the_next(
-    job: Job, mpich: Mpi, store: str, door: str
+    job: Job, mpich: Mpi, store: str, entry_point: str
 ) -> None:
     script = job.script(SHOW)
     variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_KEEP": "auto"}
-    first = job.run(mpich, 1, script, door=door, **variables)
+    first = job.run(mpich, 1, script, entry_point=entry_point, **variables)
     assert (first.status, first.lines(), first.stderr) == (0, ["plain no MPI"], "")
     wait_for(lambda: list(Path(store).glob("*/programs/*")))
-    second = job.run(mpich, 2, script, door=door, **variables)
+    second = job.run(mpich, 2, script, entry_point=entry_point, **variables)
     assert (second.status, second.lines(), second.stderr) == (0, ["served no MPI"] * 2, "")
 
 
@@ -96,7 +98,7 @@ def test_a_store_is_filled_for_tasks_whose_directory_is_gone(job: Job, mpich: Mp
 
 def test_a_program_starts_its_own_mpi_as_plainly(job: Job, mpi: Mpi, store: str) -> None:
     script = job.script(USES_MPI)
-    plain = job.run(mpi, 2, script, door="plain")
+    plain = job.run(mpi, 2, script, entry_point="plain")
     outcome = kept(job, mpi, 2, script, store)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == [line.replace("plain", "served") for line in plain.lines()]
@@ -134,7 +136,7 @@ with open(f"came-{rank}", "w") as told, open("/proc/self/maps") as maps:
 
 def assert_as_plain(job: Job, mpi: Mpi, text: str, store: str) -> None:
     script = job.script(RANK + CAME + text)
-    plain = job.run(mpi, 2, script, door="plain")
+    plain = job.run(mpi, 2, script, entry_point="plain")
     for left in [*job.directory.glob("pid-*"), *job.directory.glob("came-*")]:
         left.unlink()
     served = kept(job, mpi, 2, script, store)
@@ -173,7 +175,7 @@ def test_what_has_changed_since_is_imported_as_it_is(job: Job, mpich: Mpi, store
     before = kept(job, mpich, 1, script, store, **path)
     assert before.lines() == ["old"], before.stderr
     CHANGES[change](package)
-    plain = job.run(mpich, 1, script, door="plain", **path)
+    plain = job.run(mpich, 1, script, entry_point="plain", **path)
     after = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto", **path)
     assert (after.status, after.lines()) == (0, plain.lines()), after.stderr
 
@@ -366,7 +368,7 @@ def test_a_session_is_started_shown_and_stopped(job: Job, mpich: Mpi, store: str
     shown = run([command, "session", "status"], environment, 60)
     assert shown.status == 0 and f"script {script}: " in shown.stdout, shown.stderr
     assert shown.stdout.endswith(", no process so far\n")
-    outcome = job.run(mpich, 2, script, door="module", MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto")
+    outcome = job.run(mpich, 2, script, entry_point="module", MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto")
     assert outcome.lines() == ["served no MPI"] * 2, outcome.stderr
     shown = run([command, "session", "status"], environment, 60)
     assert ", 2 processes so far, the last " in shown.stdout and shown.stdout.endswith(", 0 now\n")
@@ -492,9 +494,9 @@ def test_a_program_that_cannot_run_has_no_store(job: Job, store: str, program: s
 
 
 @pytest.mark.parametrize("name", ["nosuchmod", "json.nosuchmod", "nosuch.mod"])
-@pytest.mark.parametrize("door", ["early", "module"])
-def test_a_module_that_is_nowhere_has_no_store(job: Job, store: str, name: str, door: str) -> None:
-    filled = job.keep("-m", name, door=door, MPIIMPORT_STORE=store)
+@pytest.mark.parametrize("entry_point", ["early", "module"])
+def test_a_module_that_is_nowhere_has_no_store(job: Job, store: str, name: str, entry_point: str) -> None:
+    filled = job.keep("-m", name, entry_point=entry_point, MPIIMPORT_STORE=store)
     assert filled.status == 1 and f"no module {name} is found" in filled.stderr, filled
     assert not list(Path(store).glob("*/programs/*"))
 
@@ -518,10 +520,10 @@ NEVER_FILLED = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 @pytest.mark.parametrize("case", NEVER_FILLED)
-def test_a_filling_never_runs_the_program(job: Job, store: str, case: str, door: str) -> None:
-    filled = job.keep(job.script("print('ran')"), door=door, MPIIMPORT_STORE=store, **NEVER_FILLED[case])
+def test_a_filling_never_runs_the_program(job: Job, store: str, case: str, entry_point: str) -> None:
+    filled = job.keep(job.script("print('ran')"), entry_point=entry_point, MPIIMPORT_STORE=store, **NEVER_FILLED[case])
     assert (filled.status, filled.stdout) == (1, "")
     (said,) = filled.ours()
     assert said.startswith("mpiimport: no store is kept: ")
@@ -567,6 +569,6 @@ def test_a_process_that_has_threads_already_is_not_forked(job: Job, mpich: Mpi, 
     script = job.script(SHOW)
     path = f"{job.prefix / 'lib'}:{job.directory / 'site'}"
     variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_KEEP": "auto", "PYTHONPATH": path, "PYTHONWARNINGS": "error"}
-    outcome = job.run(mpich, 1, script, door="module", **variables)
+    outcome = job.run(mpich, 1, script, entry_point="module", **variables)
     assert (outcome.lines(), outcome.stderr) == (["plain no MPI"], "")
     assert not list(Path(store).glob("*/filling/*"))

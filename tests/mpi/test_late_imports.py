@@ -40,11 +40,11 @@ def library(job: Job, files: dict[str, str], compiled: bool = True) -> Path:
     return job.directory / "library"
 
 
-def run(job: Job, mpi: Mpi, *words: str | Path, door: str = "early", **environment: str) -> Outcome:
+def run(job: Job, mpi: Mpi, *words: str | Path, entry_point: str = "early", **environment: str) -> Outcome:
     place = job.directory / "place"
     place.mkdir(exist_ok=True)
     own = {"PYTHONPATH": str(job.directory / "library"), "MPIIMPORT_STORE": str(place)}
-    outcome = job.run(mpi, RANKS, *words, door=door, **{**own, **environment})
+    outcome = job.run(mpi, RANKS, *words, entry_point=entry_point, **{**own, **environment})
     assert list(place.iterdir()) == []
     return outcome
 
@@ -80,7 +80,7 @@ def test_a_late_import_is_read_once_per_node(job: Job, mpi: Mpi) -> None:
 def test_late_modules_look_the_same(job: Job, mpich: Mpi) -> None:
     library(job, FILES)
     script = job.script(PROGRAM)
-    plain, served = (run(job, mpich, script, *LATE, door=door) for door in ("plain", "early"))
+    plain, served = (run(job, mpich, script, *LATE, entry_point=entry_point) for entry_point in ("plain", "early"))
     assert served.status == plain.status == 0, served.stderr
     assert served.ours() == []
     assert served.lines() == plain.lines()
@@ -103,7 +103,8 @@ with warnings.catch_warnings(record=True) as caught:
 print([(str(warning.message), warning.filename, warning.lineno) for warning in caught])
 """)
     plain, served = (
-        run(job, mpich, script, name, door=door, PYTHONDONTWRITEBYTECODE="1") for door in ("plain", "early")
+        run(job, mpich, script, name, entry_point=entry_point, PYTHONDONTWRITEBYTECODE="1")
+        for entry_point in ("plain", "early")
     )
     assert served.status == plain.status == 0, served.stderr
     assert "part" in plain.stdout
@@ -130,9 +131,9 @@ if world.rank == 0:
 
 
 def test_a_late_module_that_changed_is_seen_after_invalidate_caches_and_at_a_reload(job: Job, mpich: Mpi) -> None:
-    for door in ("plain", "early"):
+    for entry_point in ("plain", "early"):
         library(job, FILES)
-        outcome = run(job, mpich, job.script(CHANGED), "late", door=door)
+        outcome = run(job, mpich, job.script(CHANGED), "late", entry_point=entry_point)
         assert outcome.status == 0, outcome.stderr
         assert outcome.lines() == ["changed", "changed", "late"]
 
@@ -191,7 +192,7 @@ MPI.COMM_WORLD.Barrier()
 
 def test_a_store_that_takes_nothing_more_is_gone_round(job: Job, mpich: Mpi) -> None:
     library(job, FILES)
-    plain = run(job, mpich, job.script(PROGRAM), *LATE, door="plain")
+    plain = run(job, mpich, job.script(PROGRAM), *LATE, entry_point="plain")
     served = run(job, mpich, job.script(NO_PLACE + PROGRAM), *LATE, job.directory / "place")
     assert served.status == plain.status == 0, served.stderr
     assert served.ours() == []

@@ -108,11 +108,11 @@ seen["outside"] = [colorsys.__file__, many.m2.value]
 """
 
 
-def compared(job: Job, mpi: Mpi, text: str, *doors: str) -> dict[str, object]:
+def compared(job: Job, mpi: Mpi, text: str, *entry_points: str) -> dict[str, object]:
     for name, content in TREE.items():
         job.script(content, f"library/{name}")
     script = job.script(reporting(job, text))
-    return differences(job, mpi, script, doors=doors, PYTHONPATH=str(job.directory / "library"))
+    return differences(job, mpi, script, entry_points=entry_points, PYTHONPATH=str(job.directory / "library"))
 
 
 def test_lazy_loaders_module_getattr_and_circles(job: Job, mpich: Mpi) -> None:
@@ -127,8 +127,8 @@ def test_threads_map_extension_modules_at_once(job: Job, mpich: Mpi) -> None:
     assert compared(job, mpich, EXTENSIONS_IN_THREADS, "early") == {}
 
 
-@pytest.mark.parametrize("door", ["early", "sitecustomize"])
-def test_another_interpreter_in_the_process_imports_the_ordinary_way(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
+def test_another_interpreter_in_the_process_imports_the_ordinary_way(job: Job, mpich: Mpi, entry_point: str) -> None:
     text = INTERPRETERS.replace("{directory!r}", repr(str(job.directory)))
     # It takes the -S of the early start for its own, as docs/behaviour.md says.
-    assert compared(job, mpich, text.replace("{with_site!r}", str(door != "early")), door) == {}
+    assert compared(job, mpich, text.replace("{with_site!r}", str(entry_point != "early")), entry_point) == {}

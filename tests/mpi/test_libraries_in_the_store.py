@@ -66,7 +66,7 @@ class Seen:
 
 
 def test_no_library_is_copied_where_all_are_direct(job: Job, mpi: Mpi) -> None:
-    plain = job.run(mpi, 2, job.script(PROGRAM), door="plain")
+    plain = job.run(mpi, 2, job.script(PROGRAM), entry_point="plain")
     assert plain.status == 0, plain.stderr
     expected = [json.loads((job.directory / f"seen-{rank}.json").read_text()) for rank in range(2)]
     for _ in ("first", "later"):

@@ -13,7 +13,7 @@ import pytest
 from lab.ranks import Mpi
 from tests.conftest import Job
 
-DOORS = ["early", "module", "sitecustomize"]
+ENTRY_POINTS = ["early", "module", "sitecustomize"]
 # In front of all C code here: a module NAME with one function, call(text), which returns what answer(text) does.
 MODULE = """
 #define PY_SSIZE_T_CLEAN
@@ -103,23 +103,23 @@ def kit(job: Job) -> Kit:
     return Kit(job.directory / "library")
 
 
-def printed(job: Job, mpi: Mpi, door: str, text: str, **environment: str) -> list[str]:
+def printed(job: Job, mpi: Mpi, entry_point: str, text: str, **environment: str) -> list[str]:
     variables = {"PYTHONPATH": str(job.directory / "library"), **environment}
-    if door != "plain":
-        own = job.switches(door).get("PYTHONPATH")
+    if entry_point != "plain":
+        own = job.switches(entry_point).get("PYTHONPATH")
         variables["PYTHONPATH"] = ":".join(filter(None, [own, variables["PYTHONPATH"]]))
-    outcome = job.run(mpi, 2, job.script(PROGRAM + text), door=door, **variables)
+    outcome = job.run(mpi, 2, job.script(PROGRAM + text), entry_point=entry_point, **variables)
     assert outcome.status == 0, outcome.stderr
     assert outcome.ours() == []
     return outcome.lines()
 
 
-def same(job: Job, mpi: Mpi, text: str, *doors: str, **environment: str) -> list[str]:
+def same(job: Job, mpi: Mpi, text: str, *entry_points: str, **environment: str) -> list[str]:
     """What the ranks print, which is the same plainly and served, in a first run and a later one."""
     plain = printed(job, mpi, "plain", text, **environment)
-    for door in doors or DOORS:
+    for entry_point in entry_points or ENTRY_POINTS:
         for _ in ("first", "later"):
-            assert printed(job, mpi, door, text, **environment) == plain
+            assert printed(job, mpi, entry_point, text, **environment) == plain
     return plain
 
 

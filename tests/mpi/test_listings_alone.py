@@ -31,7 +31,10 @@ seen["sum"] = float(scipy.interpolate.interp1d([0, 1], [1, 2])(0.5))
 
 def test_programs_see_what_they_see_plainly(job: Job, mpich: Mpi) -> None:
     script = job.script(reporting(job, SEES))
-    assert differences(job, mpich, script, doors=("early", "module", "sitecustomize"), MPIIMPORT_SERVE="listings") == {}
+    assert (
+        differences(job, mpich, script, entry_points=("early", "module", "sitecustomize"), MPIIMPORT_SERVE="listings")
+        == {}
+    )
 
 
 def test_other_ranks_search_nothing_and_read_each_file_themselves(job: Job, mpi: Mpi, tree: list[Path]) -> None:

@@ -65,10 +65,10 @@ def laid_out(job: Job) -> str:
     return str(job.directory / "library")
 
 
-@pytest.mark.parametrize("door", ["early", "sitecustomize"])
-def test_distributions_are_those_of_plain_python(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
+def test_distributions_are_those_of_plain_python(job: Job, mpich: Mpi, entry_point: str) -> None:
     script = job.script(reporting(job, PROGRAM))
-    assert differences(job, mpich, script, doors=(door,), PYTHONPATH=laid_out(job)) == {}
+    assert differences(job, mpich, script, entry_points=(entry_point,), PYTHONPATH=laid_out(job)) == {}
 
 
 def test_no_rank_but_root_looks_at_distributions(job: Job, mpich: Mpi) -> None:

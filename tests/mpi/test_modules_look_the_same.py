@@ -41,30 +41,34 @@ PROGRAMS = {
 }
 
 
-def seen(job: Job, mpi: Mpi, door: str, text: str, library: Path) -> list[Seen]:
+def seen(job: Job, mpi: Mpi, entry_point: str, text: str, library: Path) -> list[Seen]:
     script = job.script(text + REPORT)
-    outcome = job.run(mpi, 2, script, "an argument", door=door, PYTHONPATH=_path(job, door, library))
+    outcome = job.run(
+        mpi, 2, script, "an argument", entry_point=entry_point, PYTHONPATH=_path(job, entry_point, library)
+    )
     assert outcome.status == 0, outcome.stderr
     assert outcome.ours() == []
     return collect(job.directory)
 
 
-def _path(job: Job, door: str, library: Path) -> str:
-    return ":".join(filter(None, [job.switches(door).get("PYTHONPATH"), str(library)]))
+def _path(job: Job, entry_point: str, library: Path) -> str:
+    return ":".join(filter(None, [job.switches(entry_point).get("PYTHONPATH"), str(library)]))
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_modules_and_their_attributes_are_those_of_plain_python(job: Job, mpich: Mpi, door: str, program: str) -> None:
+def test_modules_and_their_attributes_are_those_of_plain_python(
+    job: Job, mpich: Mpi, entry_point: str, program: str
+) -> None:
     library = job.directory / "library"
     for name, text in TREE.items():
         path = library / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="latin-1" if "latin" in name else "utf-8")
     (plain, _) = seen(job, mpich, "plain", PROGRAMS[program], library)
-    package = job.switches(door).get("PYTHONPATH", "")
-    for served in seen(job, mpich, door, PROGRAMS[program], library):
-        if door == "module":
+    package = job.switches(entry_point).get("PYTHONPATH", "")
+    for served in seen(job, mpich, entry_point, PROGRAMS[program], library):
+        if entry_point == "module":
             path = served.modules["sys"]["path"]
             served.modules["sys"]["path"] = [entry for entry in path if entry != package]
         assert served.extras(plain) == set()
@@ -78,11 +82,11 @@ print(sorted(path for path, finder in sys.path_importer_cache.items() if path.en
 """
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_of_files_the_script_alone_was_asked_for_modules(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_of_files_the_script_alone_was_asked_for_modules(job: Job, mpich: Mpi, entry_point: str) -> None:
     script = job.script(FINDERS_OF_FILES)
     for name in (script, Path(script.name)):
-        plain = job.run(mpich, 2, name, door="plain")
-        outcome = job.run(mpich, 2, name, door=door)
+        plain = job.run(mpich, 2, name, entry_point="plain")
+        outcome = job.run(mpich, 2, name, entry_point=entry_point)
         assert outcome.lines() == plain.lines() == [str([str(script)])] * 2, outcome.stderr
-    assert job.run(mpich, 2, "-c", FINDERS_OF_FILES, door=door).lines() == ["[]"] * 2
+    assert job.run(mpich, 2, "-c", FINDERS_OF_FILES, entry_point=entry_point).lines() == ["[]"] * 2

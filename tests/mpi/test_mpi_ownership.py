@@ -206,10 +206,10 @@ def test_mpi_calls_see_what_they_see_without_us(
     job: Job, mpis: dict[str, Mpi], library: str, policy: str, program: str
 ) -> None:
     script = job.script(PROGRAMS[program] + REPORT)
-    plain = job.run(mpis[library], 2, script, door="plain")
+    plain = job.run(mpis[library], 2, script, entry_point="plain")
     assert plain.status == (3 if "exit(3)" in PROGRAMS[program] else 0), plain.stderr
-    for door in ("early", "sitecustomize") if policy == "world" else ("early",):
-        served = job.run(mpis[library], 2, script, door=door, MPIIMPORT_INIT=policy)
+    for entry_point in ("early", "sitecustomize") if policy == "world" else ("early",):
+        served = job.run(mpis[library], 2, script, entry_point=entry_point, MPIIMPORT_INIT=policy)
         assert (served.status, served.lines()) == (plain.status, plain.lines()), served.stderr
         assert served.ours() == []
 
@@ -232,7 +232,7 @@ world = World()
 """
 
 
-@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
+@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
 @pytest.mark.parametrize("cycle", ["", "world.itself = world"], ids=["held", "in a cycle"])
 @pytest.mark.parametrize(
     ("import_", "finalize"),
@@ -244,10 +244,10 @@ world = World()
     ids=["C", "C and mpi4py", "mpi4py"],
 )
 def test_a_destructor_that_finalises_mpi_is_the_only_one_that_does(
-    job: Job, mpich: Mpi, import_: str, finalize: str, cycle: str, door: str
+    job: Job, mpich: Mpi, import_: str, finalize: str, cycle: str, entry_point: str
 ) -> None:
     script = job.script(DESTRUCTORS.format(import_=import_, finalize=finalize, cycle=cycle))
-    outcome = job.run(mpich, 2, script, door=door)
+    outcome = job.run(mpich, 2, script, entry_point=entry_point)
     assert (outcome.status, outcome.lines(), outcome.stderr) == (0, ["finalised 0"] * 2, "")
 
 
@@ -266,7 +266,7 @@ print(MPI.COMM_WORLD.allreduce(1), flush=True)
     if library == "mpich":
         # Otherwise the rank that ends first may cost the other its life, plainly too.
         mpi = dataclasses.replace(mpi, options=(*mpi.options, "-disable-auto-cleanup"))
-    plain = job.run(mpi, 2, script, door="plain")
+    plain = job.run(mpi, 2, script, entry_point="plain")
     served = job.run(mpi, 2, script, MPIIMPORT_INIT=policy)
     assert (served.status, served.lines(), served.ours()) == (plain.status, plain.lines(), []), served.stderr
     assert ("finalize" in served.stderr) == ("finalize" in plain.stderr)
@@ -293,7 +293,7 @@ if not MPI.Is_initialized():
 print(MPI.COMM_WORLD.allreduce(1), MPI.Query_thread())
 """
     script = job.script(text)
-    plain = job.run(mpis[library], 2, script, door="plain", **variables)
+    plain = job.run(mpis[library], 2, script, entry_point="plain", **variables)
     served = job.run(mpis[library], 2, script, MPIIMPORT_INIT=policy, **variables)
     assert plain.status == 0, plain.stderr
     assert (served.status, served.lines(), served.ours()) == (0, plain.lines(), []), served.stderr

@@ -18,9 +18,9 @@ print(MPI.Is_initialized(), MPI.Is_finalized(), MPI.Is_initialized is MPI.__dict
 """
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_off_is_plain_python_with_one_line(job: Job, mpi: Mpi, door: str) -> None:
-    served = job.run(mpi, 2, job.script(LOADERS), door=door, MPIIMPORT_INIT=OFF)
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_off_is_plain_python_with_one_line(job: Job, mpi: Mpi, entry_point: str) -> None:
+    served = job.run(mpi, 2, job.script(LOADERS), entry_point=entry_point, MPIIMPORT_INIT=OFF)
     assert (served.status, served.lines()) == (0, ["SourceFileLoader False"] * 2), served.stderr
     (line,) = served.ours()
     assert "MPIIMPORT_INIT=off" in line
@@ -119,7 +119,7 @@ def test_a_library_without_threads_serves_programs_that_ask_for_none(job: Job, m
         (["-m", "mpi4py", "-rc", "threads=False", str(script)], {}),
     ]
     for words, variables in forms:
-        plain = job.run(mpi, 2, *words, door="plain", **variables)
+        plain = job.run(mpi, 2, *words, entry_point="plain", **variables)
         served = job.run(mpi, 2, *words, **variables)
         assert plain.status == 0, plain.stderr
         said = [line for line in plain.lines() if "Loader" not in line]

@@ -37,11 +37,11 @@ def laid_out(job: Job) -> str:
     return str(place)
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_a_script_and_what_it_imports_from_such_a_directory(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_a_script_and_what_it_imports_from_such_a_directory(job: Job, mpich: Mpi, entry_point: str) -> None:
     path = laid_out(job)
     script = job.script(reporting(job, PROGRAM), f"{LATIN}/{LATIN}.py")
-    assert differences(job, mpich, script, doors=(door,), PYTHONPATH=path) == {}
+    assert differences(job, mpich, script, entry_points=(entry_point,), PYTHONPATH=path) == {}
 
 
 def test_what_lies_in_such_a_directory_is_served(job: Job, mpich: Mpi) -> None:

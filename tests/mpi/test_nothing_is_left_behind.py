@@ -102,11 +102,11 @@ for store in Path("/dev/shm").glob(f"mpiimport-{os.geteuid()}.*"):
 
 def test_switched_off_there_is_no_trace_of_us(job: Job, mpich: Mpi, prefix: Path) -> None:
     script = job.script(f"import json, os; os.path.exists('{MARK}end')")
-    for door, switch in (("sitecustomize", "0"), ("sitecustomize", "")):
-        directory = job.directory / f"{door}{switch}"
+    for entry_point, switch in (("sitecustomize", "0"), ("sitecustomize", "")):
+        directory = job.directory / f"{entry_point}{switch}"
         directory.mkdir()
-        environment = job.environment(mpich, **{**job.switches(door), "MPIIMPORT": switch})
-        outcome, traces = trace(job.command(mpich, 2, door, script), environment, directory)
+        environment = job.environment(mpich, **{**job.switches(entry_point), "MPIIMPORT": switch})
+        outcome, traces = trace(job.command(mpich, 2, entry_point, script), environment, directory)
         assert outcome.status == 0 and len(traces) == 2
         for found in traces:
             ours = {
@@ -114,15 +114,17 @@ def test_switched_off_there_is_no_trace_of_us(job: Job, mpich: Mpi, prefix: Path
                 for call in found.calls
                 if call.path.startswith(str(prefix)) or "mpiimport-" in call.path
             }
-            assert not {name for name in ours if "sitecustomize" not in name and name not in ("door", "__pycache__")}
+            assert not {
+                name for name in ours if "sitecustomize" not in name and name not in ("pythonpath", "__pycache__")
+            }
             assert not [call for call in found.calls if "libmpi" in call.path]
 
 
 def test_nothing_happens_without_a_rank(job: Job) -> None:
     text = "import sys; print(sorted(name for name in sys.modules if 'mpi' in name))"
-    for door in ("sitecustomize", "module", "early"):
-        command = [*job.python(door), str(job.script(text))]
-        outcome = run(command, clean_environment(**job.switches(door)))
+    for entry_point in ("sitecustomize", "module", "early"):
+        command = [*job.python(entry_point), str(job.script(text))]
+        outcome = run(command, clean_environment(**job.switches(entry_point)))
         assert outcome.status == 0, outcome.stderr
         assert "mpi4py" not in outcome.stdout
         assert outcome.stderr == ""

@@ -9,17 +9,19 @@ from tests.conftest import Job
 PROGRAM = f"import os; os.path.exists('{MARK}begin'); import numpy, uuid, platform, ctypes.util"
 
 
-def started(job: Job, mpi: Mpi, ranks: int, door: str, text: str, **environment: str) -> list[list[str]]:
+def started(job: Job, mpi: Mpi, ranks: int, entry_point: str, text: str, **environment: str) -> list[list[str]]:
     """By rank, what started a process between the loading of MPI's library and the first line of PROGRAM."""
-    command = job.command(mpi, ranks, door, job.script(text))
-    outcome, _ = trace(command, job.environment(mpi, **job.switches(door), **environment), job.directory)
+    command = job.command(mpi, ranks, entry_point, job.script(text))
+    outcome, _ = trace(command, job.environment(mpi, **job.switches(entry_point), **environment), job.directory)
     assert outcome.status == 0, outcome.stderr
     return new_processes(job.directory, since="libmpi", until="begin")
 
 
-@pytest.mark.parametrize(("door", "policy"), [("early", "world"), ("sitecustomize", "world"), ("early", "session")])
-def test_no_rank_starts_a_process_before_user_code(job: Job, mpich: Mpi, door: str, policy: str) -> None:
-    assert started(job, mpich, 2, door, PROGRAM, MPIIMPORT_INIT=policy) == [[]] * 2
+@pytest.mark.parametrize(
+    ("entry_point", "policy"), [("early", "world"), ("sitecustomize", "world"), ("early", "session")]
+)
+def test_no_rank_starts_a_process_before_user_code(job: Job, mpich: Mpi, entry_point: str, policy: str) -> None:
+    assert started(job, mpich, 2, entry_point, PROGRAM, MPIIMPORT_INIT=policy) == [[]] * 2
 
 
 def test_a_process_that_is_started_is_seen(job: Job, mpich: Mpi) -> None:

@@ -1,4 +1,4 @@
-"""A Python that is too old to be served runs the program plainly, through each door; rank 0 says so, once."""
+"""A Python that is too old to be served runs the program plainly, through each entry point; rank 0 says so, once."""
 
 import json
 from pathlib import Path
@@ -24,11 +24,11 @@ WORDS: dict[str, list[str]] = {
     "flags": ["-B", "-W", "ignore", "app.py"],
     "no site": ["-S", "app.py"],
 }
-DOORS = ("early", "sitecustomize", "module", "entry")
+ENTRY_POINTS = ("early", "sitecustomize", "module", "entry")
 
 
 class Old:
-    """Starts an old Python by the doors; a ``sitecustomize`` is the user's own."""
+    """Starts an old Python by the entry points; a ``sitecustomize`` is the user's own."""
 
     def __init__(self, job: Job, mpich: Mpi, version: str) -> None:
         self._job, self._mpich = job, mpich
@@ -37,18 +37,18 @@ class Old:
         own = job.script("import sys; sys.customised = True", "own/sitecustomize.py")
         self._environment = job.environment(mpich, PYTHONPATH=str(own.parent), PYTHONDONTWRITEBYTECODE="1")
 
-    def run(self, door: str, words: list[str]) -> Outcome:
+    def run(self, entry_point: str, words: list[str]) -> Outcome:
         package = self._job.prefix / "lib" / "mpiimport"
-        at = {"sitecustomize": package / "door", "module": package.parent}.get(door)
-        environment = self._environment | ({} if door == "plain" else {"MPIIMPORT": "force"})
+        at = {"sitecustomize": package / "pythonpath", "module": package.parent}.get(entry_point)
+        environment = self._environment | ({} if entry_point == "plain" else {"MPIIMPORT": "force"})
         if at:
             environment["PYTHONPATH"] = f"{at}:{environment['PYTHONPATH']}"
         line = [self._python, *words]
-        if door == "entry":
+        if entry_point == "entry":
             line = [str(self._job.prefix / "bin" / "mpiimport-entry"), *line]
-        elif door in ("early", "module"):
+        elif entry_point in ("early", "module"):
             flags = next(i for i, word in enumerate(words) if word in ("app.py", "-m", "-c"))
-            ours = ["-S", str(package / "start.py")] if door == "early" else ["-m", "mpiimport"]
+            ours = ["-S", str(package / "start.py")] if entry_point == "early" else ["-m", "mpiimport"]
             line = [self._python, *words[:flags], *ours, *words[flags:]]
         return run([*self._mpich.command(2), *line], environment, 60, self._job.directory)
 
@@ -61,17 +61,17 @@ def test_an_old_python_runs_the_program_as_plainly(job: Job, mpich: Mpi, version
     assert plain.status == 0, plain.stderr
     expected = [json.loads(line) for line in plain.lines()]
     assert len(expected) == 2
-    for door in DOORS:
+    for entry_point in ENTRY_POINTS:
         # Without site nobody runs a sitecustomize, by which the entry starts what the name python2 says to be old.
-        if kind == "no site" and (door == "sitecustomize" or (door, version) == ("entry", "2.7")):
+        if kind == "no site" and (entry_point == "sitecustomize" or (entry_point, version) == ("entry", "2.7")):
             continue
-        outcome = old.run(door, WORDS[kind])
+        outcome = old.run(entry_point, WORDS[kind])
         seen = [json.loads(line) for line in outcome.lines()]
-        for paths in (facts[-2:] for facts in seen if door == "module"):
+        for paths in (facts[-2:] for facts in seen if entry_point == "module"):
             # The place of the package, which is on PYTHONPATH there, stays.
             for path in paths:
                 path[:] = [entry for entry in path if entry != str(job.prefix / "lib")]
-        assert (door, outcome.status, seen) == (door, 0, expected), outcome.stderr
+        assert (entry_point, outcome.status, seen) == (entry_point, 0, expected), outcome.stderr
         (line,) = outcome.ours()
         assert line.endswith(f"plain Python: only CPython 3.10 and newer is served, and this is {version}"), line
         assert outcome.stderr.strip() == line

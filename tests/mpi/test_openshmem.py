@@ -159,12 +159,12 @@ def shmem_job(prefix: Path, tmp_path: Path, openshmem: OpenShmem) -> Job:
     return Job(prefix, tmp_path, openshmem.python)
 
 
-@pytest.mark.parametrize("door", ["early", pytest.param("module", marks=pytest.mark.full)])
+@pytest.mark.parametrize("entry_point", ["early", pytest.param("module", marks=pytest.mark.full)])
 @pytest.mark.parametrize("program", but_everyday(PROGRAMS, EVERYDAY))
-def test_programs_end_as_without_us(shmem_job: Job, openshmem: OpenShmem, program: str, door: str) -> None:
+def test_programs_end_as_without_us(shmem_job: Job, openshmem: OpenShmem, program: str, entry_point: str) -> None:
     script = shmem_job.script(PROGRAMS[program])
-    plain = shmem_job.run(openshmem.mpi, PES, script, door="plain")
-    served = shmem_job.run(openshmem.mpi, PES, script, door=door, MPIIMPORT_REPORT="report.json")
+    plain = shmem_job.run(openshmem.mpi, PES, script, entry_point="plain")
+    served = shmem_job.run(openshmem.mpi, PES, script, entry_point=entry_point, MPIIMPORT_REPORT="report.json")
     assert plain.status is not None and served.status == plain.status, served.stderr
     assert served.lines() == plain.lines(), served.stderr
     assert served.ours() == []
@@ -174,7 +174,7 @@ def test_programs_end_as_without_us(shmem_job: Job, openshmem: OpenShmem, progra
 @pytest.mark.parametrize("program", but_everyday(ENDINGS, {"one PE that leaves", "one PE that is killed"}))
 def test_jobs_that_end_badly_end_as_without_us(shmem_job: Job, openshmem: OpenShmem, program: str) -> None:
     script = shmem_job.script(ENDINGS[program])
-    plain = shmem_job.run(openshmem.mpi, 2, script, door="plain")
+    plain = shmem_job.run(openshmem.mpi, 2, script, entry_point="plain")
     served = shmem_job.run(openshmem.mpi, 2, script)
     assert plain.status and served.status == plain.status, served.stderr
     assert "not here" not in plain.stdout + served.stdout
@@ -195,10 +195,10 @@ print("not here", flush=True)
 )
 
 
-@pytest.mark.parametrize("door", but_everyday(["early", "module", "sitecustomize"], {"early", "sitecustomize"}))
-def test_an_exception_on_one_pe_ends_the_job(shmem_job: Job, openshmem: OpenShmem, door: str) -> None:
+@pytest.mark.parametrize("entry_point", but_everyday(["early", "module", "sitecustomize"], {"early", "sitecustomize"}))
+def test_an_exception_on_one_pe_ends_the_job(shmem_job: Job, openshmem: OpenShmem, entry_point: str) -> None:
     """Plainly the job hangs."""
-    served = shmem_job.run(openshmem.mpi, PES, shmem_job.script(RAISES), door=door)
+    served = shmem_job.run(openshmem.mpi, PES, shmem_job.script(RAISES), entry_point=entry_point)
     assert served.status == 1, served.stderr
     assert served.lines() == ["at exit 1"]
     assert served.stderr.count("RuntimeError: on one") == 1

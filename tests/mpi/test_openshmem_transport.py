@@ -24,7 +24,7 @@ def shmem_job(prefix: Path, tmp_path: Path, openshmem: OpenShmem) -> Job:
 @pytest.mark.parametrize("program", but_everyday(sorted(PROGRAMS.keys() - OF_MPI), EVERYDAY - OF_MPI))
 def test_programs_end_as_without_us(shmem_job: Job, openshmem: OpenShmem, program: str) -> None:
     script = shmem_job.script(PROGRAMS[program])
-    plain = shmem_job.run(openshmem.mpi, PES, script, door="plain")
+    plain = shmem_job.run(openshmem.mpi, PES, script, entry_point="plain")
     served = shmem_job.run(openshmem.mpi, PES, script, MPIIMPORT_REPORT="report.json", **SHMEM)
     assert plain.status is not None and served.status == plain.status, served.stderr
     assert served.lines() == plain.lines(), served.stderr

@@ -39,13 +39,13 @@ BARE = f"import os; os.path.exists('{MARK}imported')"
 PLAIN = f"import numpy; import scipy.interpolate; import os; os.path.exists('{MARK}imported')"
 
 
-def traced(job: Job, mpi: Mpi, door: str, program: str = PROGRAM, named: bool = True) -> list[Trace]:
+def traced(job: Job, mpi: Mpi, entry_point: str, program: str = PROGRAM, named: bool = True) -> list[Trace]:
     """Traces of a served job. ``named``: MPI4PY_LIBMPI names the library."""
     # As much is read as for many nodes; for one, root leaves more to imports as they come.
-    environment = job.environment(mpi, **job.switches(door), MPIIMPORT_BREADTH="closure")
+    environment = job.environment(mpi, **job.switches(entry_point), MPIIMPORT_BREADTH="closure")
     if not named:
         del environment["MPI4PY_LIBMPI"]
-    outcome, traces = trace(job.command(mpi, 4, door, job.script(program)), environment, job.directory)
+    outcome, traces = trace(job.command(mpi, 4, entry_point, job.script(program)), environment, job.directory)
     assert outcome.status == 0, outcome.stderr
     assert len(traces) == 4
     return traces

@@ -1,4 +1,4 @@
-"""Every kind of program runs through every door as it runs plainly."""
+"""Every kind of program runs through every entry point as it runs plainly."""
 
 import json
 import zipfile
@@ -18,21 +18,23 @@ print(json.dumps({
     "loader": type(main.__loader__).__name__, "cached": globals().get("__cached__"),
 }))
 """
-DOORS = ["early", "module", "sitecustomize"]
+ENTRY_POINTS = ["early", "module", "sitecustomize"]
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 @pytest.mark.parametrize(
     "kind", ["script", "relative script", "link", "module", "package", "code", "directory", "archive"]
 )
-def test_a_program_sees_itself_as_without_us(job: Job, mpich: Mpi, kind: str, door: str) -> None:
+def test_a_program_sees_itself_as_without_us(job: Job, mpich: Mpi, kind: str, entry_point: str) -> None:
     words = program(job, kind)
-    plain, served = (job.run(mpich, 2, *words, "an argument", "-v", door=start) for start in ("plain", door))
+    plain, served = (
+        job.run(mpich, 2, *words, "an argument", "-v", entry_point=start) for start in ("plain", entry_point)
+    )
     assert plain.status == served.status == 0, served.stderr
     (expected, _), (seen, again) = ([json.loads(line) for line in outcome.lines()] for outcome in (plain, served))
-    package = job.switches(door).get("PYTHONPATH")
+    package = job.switches(entry_point).get("PYTHONPATH")
     for found in (seen, again):
-        if door == "module":
+        if entry_point == "module":
             found["path0"] = expected["path0"] if package in found["path0"] else found["path0"]
         # The ordinary loader's subclass stands for it.
         found["loader"] = found["loader"].replace("StoreSourceLoader", "SourceFileLoader")
@@ -66,18 +68,18 @@ def program(job: Job, kind: str) -> list[str]:
     return [str(script)]
 
 
-@pytest.mark.parametrize("door", ["early", "module"])
-def test_standard_input_is_a_program_too(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module"])
+def test_standard_input_is_a_program_too(job: Job, mpich: Mpi, entry_point: str) -> None:
     program = job.script("import numpy; print(__name__, numpy.__name__, type(numpy.__loader__).__name__)")
     from_file = ["bash", "-c", f'exec "$@" < {program}', "bash"]
-    command = [*mpich.command(2), *from_file, *job.python(door), "-"]
-    outcome = run(command, job.environment(mpich, **job.switches(door)))
+    command = [*mpich.command(2), *from_file, *job.python(entry_point), "-"]
+    outcome = run(command, job.environment(mpich, **job.switches(entry_point)))
     assert outcome.lines() == ["__main__ numpy StoreSourceLoader"] * 2, outcome.stderr
 
 
-@pytest.mark.parametrize("door", ["early", "module"])
-def test_a_missing_script_is_pythons_own_error(job: Job, mpich: Mpi, door: str) -> None:
-    plain, served = (job.run(mpich, 2, "no-such.py", door=start) for start in ("plain", door))
+@pytest.mark.parametrize("entry_point", ["early", "module"])
+def test_a_missing_script_is_pythons_own_error(job: Job, mpich: Mpi, entry_point: str) -> None:
+    plain, served = (job.run(mpich, 2, "no-such.py", entry_point=start) for start in ("plain", entry_point))
     assert served.ends_as(plain), (served, plain)
     assert "can't open file" in served.stderr and "no-such.py" in served.stderr
 
@@ -87,13 +89,13 @@ def test_a_missing_script_is_pythons_own_error(job: Job, mpich: Mpi, door: str) 
     [(["--nonsense", "x"], "unknown option --nonsense"), ([], "nothing to run"), (["-T"], "needs a value")],
 )
 def test_a_command_line_that_makes_no_sense_is_refused(job: Job, mpich: Mpi, words: list[str], said: str) -> None:
-    outcome = job.run(mpich, 2, *words, door="module")
+    outcome = job.run(mpich, 2, *words, entry_point="module")
     assert outcome.status not in (0, None)
     assert said in outcome.stderr
 
 
 def test_verbose_says_how_each_module_was_imported(job: Job, mpich: Mpi) -> None:
-    outcome = job.run(mpich, 2, "-v", "-c", "import json.decoder, numpy", door="module")
+    outcome = job.run(mpich, 2, "-v", "-c", "import json.decoder, numpy", entry_point="module")
     for rank in range(2):
         assert f"mpiimport[{rank}]: json.decoder from the store" in outcome.stderr
         assert f"mpiimport[{rank}]: numpy._core._multiarray_umath from the store" in outcome.stderr
@@ -101,4 +103,4 @@ def test_verbose_says_how_each_module_was_imported(job: Job, mpich: Mpi) -> None
 
 def test_debug_imports_locally(job: Job, mpich: Mpi) -> None:
     text = "import json, sys; print(type(json.__loader__).__name__, 'mpi4py' in sys.modules)"
-    assert job.run(mpich, 2, "-d", "-c", text, door="module").lines() == ["SourceFileLoader False"] * 2
+    assert job.run(mpich, 2, "-d", "-c", text, entry_point="module").lines() == ["SourceFileLoader False"] * 2

@@ -64,9 +64,9 @@ def laid_out(job: Job) -> str:
     return str(job.directory / "library")
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 @pytest.mark.parametrize("kind", ["script", "module", "package", "namespace package", "code", "input"])
-def test_main_is_what_it_is_plainly(job: Job, mpich: Mpi, kind: str, door: str) -> None:
+def test_main_is_what_it_is_plainly(job: Job, mpich: Mpi, kind: str, entry_point: str) -> None:
     path = laid_out(job)
     text = reporting(job, MAIN)
     words = {
@@ -78,7 +78,10 @@ def test_main_is_what_it_is_plainly(job: Job, mpich: Mpi, kind: str, door: str) 
         "input": ["-"],
     }[kind]
     setting = Setting(stdin=job.script(text, "input.txt") if kind == "input" else None)
-    assert differences(job, mpich, *words, "-x", "word", doors=(door,), setting=setting, PYTHONPATH=path) == {}
+    assert (
+        differences(job, mpich, *words, "-x", "word", entry_points=(entry_point,), setting=setting, PYTHONPATH=path)
+        == {}
+    )
 
 
 def test_modules_run_by_runpy(job: Job, mpich: Mpi) -> None:
@@ -88,7 +91,7 @@ def test_modules_run_by_runpy(job: Job, mpich: Mpi) -> None:
 
 def test_functions_travel_by_the_name_of_their_module(job: Job, mpich: Mpi) -> None:
     script = job.script(reporting(job, PICKLING))
-    assert differences(job, mpich, script, doors=("early", "module"), PYTHONPATH=laid_out(job)) == {}
+    assert differences(job, mpich, script, entry_points=("early", "module"), PYTHONPATH=laid_out(job)) == {}
 
 
 @pytest.mark.parametrize(
@@ -97,6 +100,6 @@ def test_functions_travel_by_the_name_of_their_module(job: Job, mpich: Mpi) -> N
 def test_a_program_that_cannot_start_says_what_python_says(job: Job, mpich: Mpi, words: list[str]) -> None:
     job.script("x = 1\nif x\n", "bad.py")
     path = laid_out(job)
-    plain, served = (launch(job, mpich, door, *words, PYTHONPATH=path)[0] for door in ("plain", "early"))
+    plain, served = (launch(job, mpich, entry_point, *words, PYTHONPATH=path)[0] for entry_point in ("plain", "early"))
     assert served.ends_as(plain), (served, plain)
     assert set(served.stderr.splitlines()) >= set(plain.stderr.splitlines())

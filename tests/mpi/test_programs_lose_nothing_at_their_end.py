@@ -11,7 +11,7 @@ import pytest
 from lab.ranks import Mpi, run
 from tests.conftest import RUNNING, SERVED, Job, interpreter
 
-DOORS = ["early", "module", "sitecustomize"]
+ENTRY_POINTS = ["early", "module", "sitecustomize"]
 ROWS = 1000
 LEAVING = f"""
 import csv, os, sys
@@ -53,10 +53,10 @@ def left_behind(job: Job) -> list[str]:
 
 @pytest.mark.parametrize("switch", ["force", "", "0"])
 @pytest.mark.parametrize("kind", ["script", "code", "module"])
-@pytest.mark.parametrize("door", DOORS)
-def test_files_left_open_are_complete(job: Job, mpich: Mpi, door: str, kind: str, switch: str) -> None:
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_files_left_open_are_complete(job: Job, mpich: Mpi, entry_point: str, kind: str, switch: str) -> None:
     words = kinds(job, LEAVING)[kind]
-    served = job.run(mpich, 2, *words, door=door, MPIIMPORT=switch)
+    served = job.run(mpich, 2, *words, entry_point=entry_point, MPIIMPORT=switch)
     assert served.status == 0, served.stderr
     assert served.lines() == ["deleted an object"] * 2 + ["deleted an object of its class"] * 2
     rows, _, short, _ = left_behind(job)
@@ -65,13 +65,13 @@ def test_files_left_open_are_complete(job: Job, mpich: Mpi, door: str, kind: str
 
 @pytest.mark.parametrize("switch", ["force", "0"])
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("door", DOORS)
-def test_however_a_program_ends(job: Job, mpich: Mpi, door: str, end: str, switch: str) -> None:
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_however_a_program_ends(job: Job, mpich: Mpi, entry_point: str, end: str, switch: str) -> None:
     script = job.script(LEAVING + ENDS[end])
-    plain = job.run(mpich, 2, script, door="plain")
+    plain = job.run(mpich, 2, script, entry_point="plain")
     expected = left_behind(job)
     assert len(expected) == 4 and len(plain.lines()) >= 4
-    served = job.run(mpich, 2, script, door=door, MPIIMPORT=switch)
+    served = job.run(mpich, 2, script, entry_point=entry_point, MPIIMPORT=switch)
     left = left_behind(job)
     if (end, switch) == ("an exception", "force"):
         # The first rank to end so ends the job, and what the others do in that moment is up to the launcher.
@@ -94,8 +94,8 @@ del sys.stdout
 def test_what_two_writers_of_one_file_hold_comes_in_the_order_of_plain_python(job: Job, mpich: Mpi) -> None:
     script = job.script(TWO_WRITERS)
     found = []
-    for door in ("plain", *DOORS):
-        outcome = job.run(mpich, 2, script, door=door)
+    for entry_point in ("plain", *ENTRY_POINTS):
+        outcome = job.run(mpich, 2, script, entry_point=entry_point)
         assert outcome.status == 0, outcome.stderr
         found.append([(job.directory / f"both.{rank}.txt").read_text() for rank in range(2)])
     assert found == [["wrapped printed "] * 2] * 4
@@ -145,14 +145,14 @@ def any_python(request: pytest.FixtureRequest, prefix: Path, tmp_path_factory: p
 
 @pytest.mark.parametrize("switch", ["force", "0"])
 @pytest.mark.parametrize("kind", ["script", "module", "code"])
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 def test_nothing_of_ours_refers_to_main(
-    any_python: list[Path], tmp_path: Path, mpich: Mpi, door: str, kind: str, switch: str
+    any_python: list[Path], tmp_path: Path, mpich: Mpi, entry_point: str, kind: str, switch: str
 ) -> None:
     python, prefix = any_python
     job = Job(prefix, tmp_path, python)
     words = kinds(job, HELD)[kind]
-    plain, served = (job.run(mpich, 2, *words, door=start, MPIIMPORT=switch) for start in ("plain", door))
+    plain, served = (job.run(mpich, 2, *words, entry_point=start, MPIIMPORT=switch) for start in ("plain", entry_point))
     assert plain.status == served.status == 0, served.stderr
     assert served.lines() == plain.lines()
     assert Counter(line.split()[0] for line in plain.lines()) == {"runs": 2, "ends": 2}

@@ -111,8 +111,10 @@ GUARDED_PROGRAMS = {"guarded": GUARDED, "guarded, then mpi4py": THEN_MPI4PY}
 
 def assert_as_plain(job: Job, mpi: Mpi, text: str, policy: str) -> None:
     script = job.script(RANK + text)
-    plain = job.run(mpi, 2, script, door="plain")
-    served = job.run(mpi, 2, script, door="sitecustomize", MPIIMPORT_INIT=policy, MPIIMPORT_STORE=str(job.directory))
+    plain = job.run(mpi, 2, script, entry_point="plain")
+    served = job.run(
+        mpi, 2, script, entry_point="sitecustomize", MPIIMPORT_INIT=policy, MPIIMPORT_STORE=str(job.directory)
+    )
     assert served.ends_as(plain), (served, plain)
     # A launcher that sees a status other than 0 ends the other ranks, at whatever line they are.
     assert plain.status or served.lines() == plain.lines(), served.stderr
@@ -146,7 +148,7 @@ print("not here")
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_program_that_ranks_have_become_ends_the_job_where_it_crashes(job: Job, mpich: Mpi, policy: str) -> None:
     script = job.script(f"import os, sys\nos.execv(sys.executable, [sys.executable, '-c', {CRASHING!r}])")
-    plain = job.run(mpich, 2, script, door="plain")
+    plain = job.run(mpich, 2, script, entry_point="plain")
     served = job.run(mpich, 2, script, MPIIMPORT_INIT=policy)
     assert plain.status and served.status == 1, served.stderr
     assert "not here" not in plain.stdout + served.stdout
@@ -199,7 +201,7 @@ print("returned", lib.MPI_Send(ctypes.create_string_buffer(1), 1, byte, 99, 1, w
 
 def test_an_error_in_a_library_ends_the_job(job: Job, mpi: Mpi) -> None:
     script = job.script(RANK + FAILING)
-    plain = job.run(mpi, 2, script, door="plain")
+    plain = job.run(mpi, 2, script, entry_point="plain")
     served = job.run(mpi, 2, script)
     assert plain.status and served.ends_as(plain), (served, plain)
     assert "returned" not in served.stdout + plain.stdout
@@ -280,7 +282,7 @@ def test_a_fork_warns_of_the_threads_of_mpi(prefix: Path, tmp_path: Path, mpich:
     """CPython warns since 3.12. After a session MPI has no threads left."""
     job = Job(prefix, tmp_path, interpreter("3.13"))
     script = job.script(FORK)
-    plain = job.run(mpich, 2, script, door="plain")
+    plain = job.run(mpich, 2, script, entry_point="plain")
     assert (plain.lines(), plain.stderr) == (["forked"] * 2, "")
     served = job.run(mpich, 2, script, MPIIMPORT_INIT=policy)
     assert served.lines() == ["forked"] * 2

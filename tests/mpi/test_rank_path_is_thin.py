@@ -14,11 +14,11 @@ import sys
 before = set(sys.modules)
 package = sys.argv.pop(1)
 sys.path.insert(0, package)
-import mpiimport.runtime.serving.imports as importing
+import mpiimport.runtime.importing.imports as importing
 original = importing.Imports.install
 def install(self):
     import _imp
-    new = [name for name in set(sys.modules) - before if not name.startswith("mpiimport.runtime.root")]
+    new = [name for name in set(sys.modules) - before if not name.startswith("mpiimport.runtime.payload")]
     self._loaded_then = [name for name in new if not _imp.is_builtin(name) and not _imp.is_frozen(name)]
     original(self)
     import json, os

@@ -8,7 +8,7 @@ import pytest
 from lab.ranks import Mpi, Outcome
 from tests.conftest import Job
 
-DOORS = ["early", "sitecustomize"]
+ENTRY_POINTS = ["early", "sitecustomize"]
 # What it replaces tells of the callers that are ours at once, for some come when Python is all but gone.
 REPLACE = """
 import builtins, os, sys, time
@@ -107,13 +107,13 @@ FILES = {
 LATE = ["part.late", "part.later"]
 
 
-def run(job: Job, mpi: Mpi, text: str, door: str, **environment: str) -> Outcome:
+def run(job: Job, mpi: Mpi, text: str, entry_point: str, **environment: str) -> Outcome:
     for name, content in FILES.items():
         job.script(content, "library/" + name)
     path = str(job.directory / "library")
-    beside = job.switches(door).get("PYTHONPATH")
+    beside = job.switches(entry_point).get("PYTHONPATH")
     search = f"{beside}:{path}" if beside else path
-    return job.run(mpi, 2, job.script(text), *LATE, door=door, PYTHONPATH=search, **environment)
+    return job.run(mpi, 2, job.script(text), *LATE, entry_point=entry_point, PYTHONPATH=search, **environment)
 
 
 def calls_of_ours(outcome: Outcome) -> list[str]:
@@ -121,39 +121,39 @@ def calls_of_ours(outcome: Outcome) -> list[str]:
 
 
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("door", DOORS)
-def test_no_replaced_function_is_called_by_us(job: Job, mpich: Mpi, door: str, end: str) -> None:
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_no_replaced_function_is_called_by_us(job: Job, mpich: Mpi, entry_point: str, end: str) -> None:
     own = {"MPIIMPORT_REPORT": str(job.directory / "report.json")} if end == "return" else {}
-    outcome = run(job, mpich, REPLACE + IMPORTS + MPI + ENDS[end], door, **own)
+    outcome = run(job, mpich, REPLACE + IMPORTS + MPI + ENDS[end], entry_point, **own)
     assert "later" in outcome.stdout.splitlines(), outcome.stderr
     assert calls_of_ours(outcome) == []
 
 
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("door", DOORS)
-def test_none_is_called_where_the_program_uses_no_mpi(job: Job, mpich: Mpi, door: str, end: str) -> None:
-    outcome = run(job, mpich, REPLACE + IMPORTS + ENDS[end], door)
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_none_is_called_where_the_program_uses_no_mpi(job: Job, mpich: Mpi, entry_point: str, end: str) -> None:
+    outcome = run(job, mpich, REPLACE + IMPORTS + ENDS[end], entry_point)
     assert "later" in outcome.stdout.splitlines(), outcome.stderr
     assert calls_of_ours(outcome) == []
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_none_is_called_by_us_in_a_spawned_child(job: Job, mpich: Mpi, door: str) -> None:
-    outcome = run(job, mpich, REPLACE + SPAWN, door)
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_none_is_called_by_us_in_a_spawned_child(job: Job, mpich: Mpi, entry_point: str) -> None:
+    outcome = run(job, mpich, REPLACE + SPAWN, entry_point)
     assert outcome.stdout.count("late known") == 2, outcome.stderr
     assert calls_of_ours(outcome) == []
 
 
 @pytest.mark.parametrize("end", ["return", "uncaught"])
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 def test_imports_go_on_where_the_replaced_functions_fail(
-    job: Job, mpich: Mpi, stores: Callable[[], list[Path]], door: str, end: str
+    job: Job, mpich: Mpi, stores: Callable[[], list[Path]], entry_point: str, end: str
 ) -> None:
     text = FAIL + ("sys.excepthook = lambda *raised: print(raised[1])\n" if end == "uncaught" else "") + ENDS[end]
     plain = run(job, mpich, text, "plain")
     assert "later" in plain.stdout.splitlines(), plain.stderr
     before = set(stores())
-    served = run(job, mpich, text, door)
+    served = run(job, mpich, text, entry_point)
     # The rank that fails first may be the only one.
     assert set(served.stdout.splitlines()) == set(plain.stdout.splitlines()), served.stderr
     assert served.ours() == []

@@ -18,7 +18,7 @@ from mpiimport.host.report.file import SCHEMA
 from tests.conftest import Job
 from tests.mpi.test_imports_show_no_frame_of_ours import MODULES, PROGRAM
 
-DOORS = ["early", "module", "sitecustomize"]
+ENTRY_POINTS = ["early", "module", "sitecustomize"]
 TICK = 0.011
 AGE = """
 import os, time
@@ -35,12 +35,12 @@ while time.thread_time() < end:
 
 
 def reported(
-    job: Job, mpi: Mpi, ranks: int, script: Path, door: str = "early", **environment: str
+    job: Job, mpi: Mpi, ranks: int, script: Path, entry_point: str = "early", **environment: str
 ) -> tuple[Outcome, dict[str, Any]]:
     """Run ``script``; return how it ended, and its report, which the schema allows."""
     path = job.directory / "report.json"
     path.unlink(missing_ok=True)
-    outcome = job.run(mpi, ranks, script, door=door, MPIIMPORT_REPORT=str(path), **environment)
+    outcome = job.run(mpi, ranks, script, entry_point=entry_point, MPIIMPORT_REPORT=str(path), **environment)
     assert outcome.status is not None, outcome.stderr
     report: dict[str, Any] = json.loads(path.read_text())
     jsonschema.validate(report, json.loads(SCHEMA.read_text()))
@@ -52,10 +52,10 @@ def of_ranks(report: dict[str, Any], clock: str) -> list[float]:
     return [sum(column) for column in zip(*report["time_line"][clock].values(), strict=True)]
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_phases_add_up_to_the_life_of_each_rank(job: Job, mpi: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_phases_add_up_to_the_life_of_each_rank(job: Job, mpi: Mpi, entry_point: str) -> None:
     started = time.monotonic()
-    outcome, report = reported(job, mpi, 3, job.script(AGE), door)
+    outcome, report = reported(job, mpi, 3, job.script(AGE), entry_point)
     took = time.monotonic() - started
     ages = sorted(tuple(map(float, line.split()[1:])) for line in outcome.lines() if line.startswith("age"))
     assert len(ages) == 3, outcome.stderr
@@ -68,7 +68,7 @@ def test_phases_add_up_to_the_life_of_each_rank(job: Job, mpi: Mpi, door: str) -
         spread = report["total"][clock]
         assert [spread["min"], spread["max"]] == pytest.approx([min(sums), max(sums)], abs=0.001)
     wanted = ["interpreter", "load", "mpi_init", "handshake", "root_read", "broadcast", "store", "imports", "main"]
-    if door == "early":
+    if entry_point == "early":
         wanted.insert(-2, "site")
     # What the program imports is there already where `site` has run before.
     assert [phase for phase in report["phases"] if phase != "imports"] == [name for name in wanted if name != "imports"]
@@ -262,7 +262,7 @@ def test_measuring_shows_in_no_traceback_warning_or_stack(
         job.script(text + BURN.format(0.05) * (name == "deep.py"), "library/" + name)
     script = job.script(PROGRAM)
     path = str(job.directory / "library")
-    plain = job.run(mpich, 2, script, door="plain", PYTHONPATH=path)
+    plain = job.run(mpich, 2, script, entry_point="plain", PYTHONPATH=path)
     served, report = reported(job, mpich, 2, script, PYTHONPATH=path)
     assert "ZeroDivisionError" in plain.stdout and served.lines() == plain.lines()
     assert "deep" in {module["name"] for module in report["modules"]}

@@ -52,9 +52,9 @@ except ImportError as exc:
 """
 
 
-@pytest.mark.parametrize("door", ["early", "sitecustomize"])
-def test_resources_are_files_of_the_tree(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
+def test_resources_are_files_of_the_tree(job: Job, mpich: Mpi, entry_point: str) -> None:
     for name, text in TREE.items():
         job.script(text, f"library/{name}")
     script = job.script(reporting(job, PROGRAM))
-    assert differences(job, mpich, script, doors=(door,), PYTHONPATH=str(job.directory / "library")) == {}
+    assert differences(job, mpich, script, entry_points=(entry_point,), PYTHONPATH=str(job.directory / "library")) == {}

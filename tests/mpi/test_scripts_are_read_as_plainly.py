@@ -38,47 +38,49 @@ UNUSUAL = {
 }
 
 
-def compare(job: Job, mpi: Mpi, door: str, *words: str | Path) -> None:
-    plain, served = (job.run(mpi, 2, *words, door=each) for each in ("plain", door))
+def compare(job: Job, mpi: Mpi, entry_point: str, *words: str | Path) -> None:
+    plain, served = (job.run(mpi, 2, *words, entry_point=each) for each in ("plain", entry_point))
     assert (served.status, served.lines()) == (plain.status, plain.lines()), served.stderr
     # Ranks share the stream, into which the interpreter writes parts of lines.
     assert Counter(served.stderr.split()) == Counter(plain.stderr.split())
 
 
 @pytest.mark.parametrize("path", PLACES)
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_the_script_is_the_one_that_is_asked_for(job: Job, mpich: Mpi, door: str, path: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_the_script_is_the_one_that_is_asked_for(job: Job, mpich: Mpi, entry_point: str, path: str) -> None:
     for place in set(PLACES.values()):
         job.script(SHOW.replace("asked for", place), place)
     (job.directory / "w" / "project" / "link").symlink_to("../real/bin")
-    compare(Job(job.prefix, job.directory / "w" / "project"), mpich, door, path)
+    compare(Job(job.prefix, job.directory / "w" / "project"), mpich, entry_point, path)
 
 
 @pytest.mark.parametrize("text", UNUSUAL)
-@pytest.mark.parametrize("door", ["early", "module"])
-def test_text_is_decoded_as_the_interpreter_decodes_it(job: Job, mpich: Mpi, door: str, text: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module"])
+def test_text_is_decoded_as_the_interpreter_decodes_it(job: Job, mpich: Mpi, entry_point: str, text: str) -> None:
     script = job.directory / "app.py"
     script.write_bytes(UNUSUAL[text])
-    compare(job, mpich, door, script)
+    compare(job, mpich, entry_point, script)
 
 
 @pytest.mark.parametrize("name", ["app.pyc", "app.odd", "damaged.pyc", "text.pyc"])
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_bytecode_can_be_the_program(job: Job, mpich: Mpi, door: str, name: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_bytecode_can_be_the_program(job: Job, mpich: Mpi, entry_point: str, name: str) -> None:
     source = job.script("import sys\nprint(__file__, type(__loader__).__name__, __cached__)")
     py_compile.compile(str(source), str(job.directory / name))
     if name == "damaged.pyc":
         (job.directory / name).write_bytes((job.directory / name).read_bytes()[:40])
     elif name == "text.pyc":
         (job.directory / name).write_text("print(1)")
-    compare(job, mpich, door, name)
+    compare(job, mpich, entry_point, name)
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_every_rank_is_warned_of_the_program_once(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_every_rank_is_warned_of_the_program_once(job: Job, mpich: Mpi, entry_point: str) -> None:
     other = Job(job.prefix, job.directory, interpreter("3.12"))
     script = other.script("import os\nos.environ['UCX_X'] = '1'\nprint(1 is 1, '\\d')")
-    outcomes = [other.run(mpich, 2, script, door=each, MPIIMPORT_INIT="world") for each in ("plain", door)]
+    outcomes = [
+        other.run(mpich, 2, script, entry_point=each, MPIIMPORT_INIT="world") for each in ("plain", entry_point)
+    ]
     plain, served = ([line for line in outcome.stderr.splitlines() if "Warning" in line] for outcome in outcomes)
     assert len(plain) == 4
     assert sorted(served) == sorted(plain)

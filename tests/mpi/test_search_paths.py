@@ -171,11 +171,11 @@ def laid_out(job: Job) -> str:
 FAILING = "value = 2\ndef fail():\n    raise ValueError('bare')\n"
 
 
-@pytest.mark.parametrize("door", ["early", "sitecustomize"])
-def test_what_changes_while_the_program_runs_takes_effect(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
+def test_what_changes_while_the_program_runs_takes_effect(job: Job, mpich: Mpi, entry_point: str) -> None:
     path = laid_out(job)
     script = job.script(reporting(job, CHANGES))
-    assert differences(job, mpich, script, doors=(door,), PYTHONPATH=path) == {}
+    assert differences(job, mpich, script, entry_points=(entry_point,), PYTHONPATH=path) == {}
 
 
 def test_archives_on_the_path_from_the_start(job: Job, mpich: Mpi) -> None:
@@ -200,7 +200,7 @@ def test_a_relative_import_in_a_script_fails_and_leaves_nothing(job: Job, mpich:
     path = laid_out(job)
     job.script("thing = 1\n", "second.py")
     script = job.script(reporting(job, RELATIVE))
-    assert differences(job, mpich, script, doors=("early", "module"), PYTHONPATH=path) == {}
+    assert differences(job, mpich, script, entry_points=("early", "module"), PYTHONPATH=path) == {}
 
 
 def test_modules_that_appear_are_found(job: Job, mpich: Mpi) -> None:
@@ -216,4 +216,4 @@ def test_a_customised_path_hook_keeps_its_place(job: Job, mpich: Mpi) -> None:
     text += "seen['first'] = sys.path_hooks[0].__name__\n"
     script = job.script(reporting(job, text))
     path = str(job.directory / "library")
-    assert differences(job, mpich, script, doors=("early", "sitecustomize"), PYTHONPATH=path) == {}
+    assert differences(job, mpich, script, entry_points=("early", "sitecustomize"), PYTHONPATH=path) == {}

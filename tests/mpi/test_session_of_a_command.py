@@ -66,7 +66,7 @@ def assert_gone(store: Path) -> None:
 
 def test_a_command_has_its_stores_until_it_ends(session: Session, store: Path) -> None:
     outcome = session(f"$TASK; {UNTIL_KEPT}; $TASK; ls $MPIIMPORT_STORE/*/filling | wc -l; exit 7")
-    # By two doors at once, of which one serves.
+    # By two entry points at once, of which one serves.
     assert (outcome.status, outcome.lines()) == (7, ["1", "old False", "old True"]), outcome.stderr
     assert_gone(store)
 

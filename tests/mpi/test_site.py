@@ -125,18 +125,18 @@ def test_flags_mean_what_they_mean_plainly(job: Job, mpich: Mpi, layered: Instal
     setting = Setting(layered.interpreter, FLAGS[flags])
     # The container entry's word for a -S that is the program's own.
     start = {"_MPIIMPORT_START": "early-nosite"} if "-S" in setting.flags else {}
-    assert differences(job, mpich, script, doors=("early",), setting=setting, **layered.variables, **start) == {}
+    assert differences(job, mpich, script, entry_points=("early",), setting=setting, **layered.variables, **start) == {}
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_start_up_code_runs_once_in_each_rank(job: Job, mpich: Mpi, layered: Installation, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_start_up_code_runs_once_in_each_rank(job: Job, mpich: Mpi, layered: Installation, entry_point: str) -> None:
     script = job.script(reporting(job, STATE))
     layered.traced()
     setting = Setting(layered.interpreter)
     launch(job, mpich, "plain", script, setting=setting, **layered.variables)
     plain = layered.traced()
     assert [what for what, _ in plain] == ["pth", "site", "user"]
-    assert differences(job, mpich, script, doors=(door,), setting=setting, **layered.variables) == {}
+    assert differences(job, mpich, script, entry_points=(entry_point,), setting=setting, **layered.variables) == {}
     assert layered.traced() == sorted(plain + 2 * plain)
 
 
@@ -145,7 +145,7 @@ def test_a_separate_environment_sees_neither_system_nor_user(job: Job, mpich: Mp
     setting = Setting(separate.interpreter)
     _, (seen,) = launch(job, mpich, "plain", script, setting=setting, **separate.variables)
     assert seen["user"][0] is False and ["numpy", "No module named 'numpy'"] in seen["imported"]
-    assert differences(job, mpich, script, doors=("early",), setting=setting, **separate.variables) == {}
+    assert differences(job, mpich, script, entry_points=("early",), setting=setting, **separate.variables) == {}
 
 
 def test_the_interpreters_home_can_be_named(job: Job, mpich: Mpi) -> None:
@@ -158,18 +158,18 @@ def test_every_python_finds_its_site(job: Job, mpich: Mpi, tmp_path: Path, pytho
     environment = Installation(tmp_path, "--system-site-packages", python=str(python))
     script = job.script(reporting(job, STATE))
     setting = Setting(environment.interpreter)
-    assert differences(job, mpich, script, doors=("early",), setting=setting, **environment.variables) == {}
+    assert differences(job, mpich, script, entry_points=("early",), setting=setting, **environment.variables) == {}
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_entries_relative_to_where_the_job_starts(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_entries_relative_to_where_the_job_starts(job: Job, mpich: Mpi, entry_point: str) -> None:
     job.script("", "below/on_pythonpath.py")
     job.script("", "other/elsewhere.py")
     job.script("", "late.py")
     leaving = "os.chdir('other')\nfor name in 'elsewhere', 'late':\n    try:\n        seen[name] = __import__(name).__file__\n    except ImportError as exc:\n        seen[name] = str(exc)\n"
     text = reporting(job, STATE + leaving)
     for words in (["-c", text], [job.script(text)]):
-        assert differences(job, mpich, *words, doors=(door,), PYTHONPATH="below::none:./below") == {}
+        assert differences(job, mpich, *words, entry_points=(entry_point,), PYTHONPATH="below::none:./below") == {}
 
 
 def test_import_times_are_told(job: Job, mpich: Mpi) -> None:
@@ -181,8 +181,8 @@ def test_import_times_are_told(job: Job, mpich: Mpi) -> None:
 def test_customisation_that_ends_python_ends_the_job(job: Job, mpich: Mpi) -> None:
     job.script("raise SystemExit(3)", "path/sitecustomize.py")
     outcomes = [
-        launch(job, mpich, door, "-c", "print('reached')", PYTHONPATH=str(job.directory / "path"))[0]
-        for door in ("plain", "early")
+        launch(job, mpich, entry_point, "-c", "print('reached')", PYTHONPATH=str(job.directory / "path"))[0]
+        for entry_point in ("plain", "early")
     ]
     for outcome in outcomes:
         assert (outcome.status, outcome.stdout) == (1, "")
@@ -297,4 +297,4 @@ seen["told"] = [sysconfig.get_config_var("srcdir"), sysconfig.get_paths(), sysco
 
 def test_only_sysconfig_sees_what_it_is_answered(job: Job, mpich: Mpi) -> None:
     script = job.script(reporting(job, NOBODY_ELSE))
-    assert differences(job, mpich, script, doors=("early", "module")) == {}
+    assert differences(job, mpich, script, entry_points=("early", "module")) == {}

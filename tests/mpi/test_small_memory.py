@@ -23,9 +23,9 @@ window.Free()
 """
 
 
-def on_a_small_node(job: Job, mpi: Mpi, script: Path, door: str) -> Outcome:
-    command = [*SMALL, *job.command(mpi, 2, door, script)]
-    return run(command, job.environment(mpi, **job.switches(door)), seconds=100, directory=job.directory)
+def on_a_small_node(job: Job, mpi: Mpi, script: Path, entry_point: str) -> Outcome:
+    command = [*SMALL, *job.command(mpi, 2, entry_point, script)]
+    return run(command, job.environment(mpi, **job.switches(entry_point)), seconds=100, directory=job.directory)
 
 
 @pytest.mark.parametrize("size", [30, 50])

@@ -77,10 +77,10 @@ def laid_out(job: Job) -> str:
     return str(job.directory / "library")
 
 
-@pytest.mark.parametrize("door", ["early", "sitecustomize"])
-def test_source_is_found_where_it_lies(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
+def test_source_is_found_where_it_lies(job: Job, mpich: Mpi, entry_point: str) -> None:
     script = job.script(reporting(job, PROGRAM), "reporting.py")
-    assert differences(job, mpich, script, doors=(door,), PYTHONPATH=laid_out(job)) == {}
+    assert differences(job, mpich, script, entry_points=(entry_point,), PYTHONPATH=laid_out(job)) == {}
 
 
 @pytest.mark.parametrize("kind", but_everyday(ENDS, [*ENDS][:1]))
@@ -88,8 +88,8 @@ def test_the_traceback_of_an_uncaught_exception_is_pythons_own(job: Job, mpich: 
     path = laid_out(job)
     plain, _ = launch(job, mpich, "plain", *ENDS[kind], PYTHONPATH=path)
     assert 'raise ValueError("deep") from KeyError("cause")' in plain.stderr
-    for door in ("early", "module", "sitecustomize"):
-        served, _ = launch(job, mpich, door, *ENDS[kind], PYTHONPATH=path)
+    for entry_point in ("early", "module", "sitecustomize"):
+        served, _ = launch(job, mpich, entry_point, *ENDS[kind], PYTHONPATH=path)
         assert served.ends_as(plain), (served, plain)
         lines = [line for line in served.stderr.splitlines() if not line.startswith("Abort")]
         assert lines == plain.stderr.splitlines()
@@ -100,7 +100,9 @@ def test_newer_pythons_show_the_lines_of_a_program_without_file(job: Job, mpich:
     setting = Setting(str(interpreter(version)))
     words = ["-c", reporting(job, "seen['linecache'] = 'linecache' in __import__('sys').modules\n") + ENDING]
     path = laid_out(job)
-    plain, served = (launch(job, mpich, door, *words, setting=setting, PYTHONPATH=path) for door in ("plain", "early"))
+    plain, served = (
+        launch(job, mpich, entry_point, *words, setting=setting, PYTHONPATH=path) for entry_point in ("plain", "early")
+    )
     assert "    kit.decorated()()" in plain[0].stderr
     assert [line for line in served[0].stderr.splitlines() if line[:5] != "Abort"] == plain[0].stderr.splitlines()
     assert served[1] == 2 * plain[1]
@@ -134,11 +136,13 @@ for name in "outer", "inner", "wrong", "lacking", "half", "uses_old", "loud", "b
 """
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_faults_and_warnings_of_imported_modules_name_the_same_lines(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_faults_and_warnings_of_imported_modules_name_the_same_lines(job: Job, mpich: Mpi, entry_point: str) -> None:
     path = laid_out(job)
     for name, text in FAULTS.items():
         job.script(text, f"library/{name}")
     script = job.script(reporting(job, FAULTY), "reporting.py")
     # With a pyc left behind the second run would not compile, and not warn.
-    assert differences(job, mpich, script, doors=(door,), PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1") == {}
+    assert (
+        differences(job, mpich, script, entry_points=(entry_point,), PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1") == {}
+    )

@@ -51,7 +51,7 @@ def manifests(job: Job) -> list[Path]:
 def test_a_job_on_such_a_tree_runs_as_plainly(job: Job, mpich: Mpi, kind: Callable[[Path], None]) -> None:
     settings = {"PYTHONPATH": str(tree(job, kind)), "MPIIMPORT_BREADTH": "closure", "MPIIMPORT_DEADLINE": "20"}
     script = job.script(PROGRAM)
-    plain = job.run(mpich, 2, script, door="plain", **settings)
+    plain = job.run(mpich, 2, script, entry_point="plain", **settings)
     assert plain.lines() == ["1 1.0"] * 2
     for _ in range(2):
         outcome = job.run(mpich, 2, script, **settings)

@@ -32,10 +32,10 @@ print(colorsys.__loader__.get_code(None).co_filename)
 """
 
 
-@pytest.mark.parametrize("door", ["early", "sitecustomize"])
-def test_specs_and_loaders_are_copied_pickled_and_sent_as_plainly(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
+def test_specs_and_loaders_are_copied_pickled_and_sent_as_plainly(job: Job, mpich: Mpi, entry_point: str) -> None:
     script = job.script(PROGRAM)
-    plain, served = (job.run(mpich, 2, script, door=each) for each in ("plain", door))
+    plain, served = (job.run(mpich, 2, script, entry_point=each) for each in ("plain", entry_point))
     assert plain.status == 0, plain.stderr
     assert served.status == 0, served.stderr
     assert served.lines() == plain.lines()

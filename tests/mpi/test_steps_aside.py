@@ -184,22 +184,22 @@ def test_a_rank_path_that_was_cut_short(job: Job, mpich: Mpi, prefix: Path, tmp_
     assert all("does not load" in line for line in outcome.ours())
 
 
-@pytest.mark.parametrize("door", ["early", "sitecustomize"])
-def test_an_installation_that_is_broken(job: Job, mpich: Mpi, prefix: Path, tmp_path: Path, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
+def test_an_installation_that_is_broken(job: Job, mpich: Mpi, prefix: Path, tmp_path: Path, entry_point: str) -> None:
     shutil.copytree(prefix / "lib", tmp_path / "lib")
     broken = Job(tmp_path, tmp_path)
     (tmp_path / "lib" / "mpiimport" / "runtime" / "startup" / "service.py").write_text("raise OSError('broken')")
     for bundle in (tmp_path / "lib" / "mpiimport").glob("rank_path.*"):
         bundle.unlink()
     shutil.rmtree(tmp_path / "lib" / "mpiimport" / "runtime" / "startup" / "__pycache__")
-    outcome = broken.run(mpich, 2, job.script(PROGRAM), door=door)
+    outcome = broken.run(mpich, 2, job.script(PROGRAM), entry_point=entry_point)
     assert outcome.status == 0, outcome.stderr
     assert outcome.lines() == [PLAIN] * 2
     assert all("does not load" in line and "broken" in line for line in outcome.ours())
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_a_variable_that_makes_no_sense_fails_no_job(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_a_variable_that_makes_no_sense_fails_no_job(job: Job, mpich: Mpi, entry_point: str) -> None:
     child = "\nimport subprocess; subprocess.run([sys.executable, '-c', 'pass'], check=True)"
-    outcome = job.run(mpich, 2, job.script(PROGRAM + child), door=door, MPIIMPORT_DEADLINE="soon")
+    outcome = job.run(mpich, 2, job.script(PROGRAM + child), entry_point=entry_point, MPIIMPORT_DEADLINE="soon")
     assert_plain(outcome, 2, "MPIIMPORT_DEADLINE takes a number above 0, not 'soon'")

@@ -7,7 +7,7 @@ import pytest
 from lab.ranks import Mpi, run
 from tests.conftest import Job, environment_with
 
-DOORS = ["early", "module", "sitecustomize"]
+ENTRY_POINTS = ["early", "module", "sitecustomize"]
 # Under coverage's rules: a module's own file counts, whatever its code says, and else what is no name in brackets.
 TRACED = """
 import os, sys, threading
@@ -49,26 +49,26 @@ print(MPI.COMM_WORLD.allreduce(work(2)), type(json.__loader__).__name__)
 OWN = "def double(number):\n    return 2 * number\n"
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_trace_function_sees_none(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_a_trace_function_sees_none(job: Job, mpich: Mpi, entry_point: str) -> None:
     job.script(OWN, "own.py")
-    served = job.run(mpich, 2, job.script(TRACED), "calendar", door=door)
+    served = job.run(mpich, 2, job.script(TRACED), "calendar", entry_point=entry_point)
     assert served.status == 0, served.stderr
     assert served.lines() == ["StoreSourceLoader [] True"] * 2, served.stderr
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_coverage_measures_what_it_measures_plainly(prefix: Path, tmp_path: Path, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_coverage_measures_what_it_measures_plainly(prefix: Path, tmp_path: Path, mpich: Mpi, entry_point: str) -> None:
     python = environment_with("hooks")
     job = Job(prefix, tmp_path, python)
     job.script(OWN, "own.py")
     script = job.script(PROGRAM)
     measured = {}
-    for start in ("plain", door):
+    for start in ("plain", entry_point):
         data = tmp_path / start
         data.mkdir()
         words = ["-m", "coverage", "run", "-p", f"--data-file={data}/measured", str(script)]
-        outcome = job.run(mpich, 2, *words, door=start)
+        outcome = job.run(mpich, 2, *words, entry_point=start)
         loader = "SourceFileLoader" if start == "plain" else "StoreSourceLoader"
         assert (outcome.status, outcome.lines()) == (0, [f"8 {loader}"] * 2), outcome.stderr
         environment = job.environment(mpich)
@@ -76,4 +76,4 @@ def test_coverage_measures_what_it_measures_plainly(prefix: Path, tmp_path: Path
         run([*coverage, "combine", "-q", f"--data-file={data}/measured", str(data)], environment, 60, tmp_path)
         measured[start] = run([*coverage, "report", f"--data-file={data}/measured"], environment, 60, tmp_path).stdout
     assert "100%" in measured["plain"]
-    assert measured[door] == measured["plain"]
+    assert measured[entry_point] == measured["plain"]

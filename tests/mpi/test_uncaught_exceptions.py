@@ -28,11 +28,11 @@ def traceback_of(stderr: str) -> list[str]:
     return lines[start : end + 1]
 
 
-@pytest.mark.parametrize("door", but_everyday(["early", "module", "sitecustomize"], {"early", "module"}))
-def test_an_uncaught_exception_ends_the_job_with_its_traceback(job: Job, mpi: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", but_everyday(["early", "module", "sitecustomize"], {"early", "module"}))
+def test_an_uncaught_exception_ends_the_job_with_its_traceback(job: Job, mpi: Mpi, entry_point: str) -> None:
     job.script(HELPER, "helper.py")
     script = job.script(PROGRAM)
-    served = job.run(mpi, 3, script, door=door, seconds=60)
+    served = job.run(mpi, 3, script, entry_point=entry_point, seconds=60)
     assert served.status not in (0, None)
     shown = traceback_of(served.stderr)
     assert f'  File "{script}", line 5, in <module>' in shown
@@ -51,7 +51,7 @@ MPI.COMM_WORLD.Barrier()
 """
 
 
-@pytest.mark.parametrize("door", ["plain", "early", "module", "sitecustomize"])
+@pytest.mark.parametrize("entry_point", ["plain", "early", "module", "sitecustomize"])
 @pytest.mark.parametrize(
     ("words", "end"),
     [
@@ -64,9 +64,9 @@ MPI.COMM_WORLD.Barrier()
     ids=["status", "message", "exception", "by hand", "no error"],
 )
 def test_a_program_that_has_mpi4py_end_the_job_ends_it(
-    job: Job, mpich: Mpi, words: list[str], end: str, door: str
+    job: Job, mpich: Mpi, words: list[str], end: str, entry_point: str
 ) -> None:
-    outcome = job.run(mpich, 3, *words, job.script(TOLD.format(end=end)), door=door, seconds=30)
+    outcome = job.run(mpich, 3, *words, job.script(TOLD.format(end=end)), entry_point=entry_point, seconds=30)
     status = {"sys.exit(5)": 5, "set_abort_status(7); sys.exit(7)": 7}.get(end, 0 if "Barrier" in end else 1)
     assert outcome.status == status, outcome.stderr
 
@@ -79,21 +79,24 @@ ONE_RANK = "import os\nif os.environ['PMI_RANK'] == '1':\n    "
 def test_the_traceback_is_that_of_plain_python(job: Job, mpich: Mpi, words: list[str]) -> None:
     job.script("import helper\n" + ONE_RANK + "helper.fail()", "failing.py")
     job.script(HELPER, "helper.py")
-    shown = [traceback_of(job.run(mpich, 2, *words, door=door, seconds=60).stderr) for door in ("plain", "early")]
+    shown = [
+        traceback_of(job.run(mpich, 2, *words, entry_point=entry_point, seconds=60).stderr)
+        for entry_point in ("plain", "early")
+    ]
     assert shown[0] == shown[1]
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
 @pytest.mark.parametrize("end", ["sys.exit(3)", "sys.exit('a message')", "sys.exit(None)", "raise SystemExit(4)"])
-def test_exit_statuses_are_those_of_plain_python(job: Job, mpich: Mpi, door: str, end: str) -> None:
+def test_exit_statuses_are_those_of_plain_python(job: Job, mpich: Mpi, entry_point: str, end: str) -> None:
     script = job.script(f"import sys\nfrom mpi4py import MPI\n{end}")
-    plain, served = job.run(mpich, 2, script, door="plain"), job.run(mpich, 2, script, door=door)
+    plain, served = job.run(mpich, 2, script, entry_point="plain"), job.run(mpich, 2, script, entry_point=entry_point)
     assert served.ends_as(plain), (served, plain)
     assert ("a message" in served.stderr) == ("a message" in plain.stderr)
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_printing_a_caught_exception_by_the_hook_ends_nothing(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_printing_a_caught_exception_by_the_hook_ends_nothing(job: Job, mpich: Mpi, entry_point: str) -> None:
     text = """
 import sys
 try:
@@ -105,12 +108,14 @@ from mpi4py import MPI
 MPI.COMM_WORLD.Barrier()
 print("went on")
 """
-    outcome = job.run(mpich, 2, job.script(text), door=door)
+    outcome = job.run(mpich, 2, job.script(text), entry_point=entry_point)
     assert (outcome.status, outcome.lines()) == (0, ["went on"] * 2), outcome.stderr
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_a_hook_of_the_programs_own_that_calls_the_former_one_ends_the_job(job: Job, mpich: Mpi, door: str) -> None:
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_a_hook_of_the_programs_own_that_calls_the_former_one_ends_the_job(
+    job: Job, mpich: Mpi, entry_point: str
+) -> None:
     text = """
 import sys
 former = sys.excepthook
@@ -123,7 +128,7 @@ if MPI.COMM_WORLD.rank == 1:
     1 / 0
 MPI.COMM_WORLD.Barrier()
 """
-    outcome = job.run(mpich, 2, job.script(text), door=door)
+    outcome = job.run(mpich, 2, job.script(text), entry_point=entry_point)
     assert outcome.status not in (0, None), outcome.stderr
     assert outcome.lines() == ["the program's hook"]
 
@@ -149,7 +154,7 @@ def own_place(job: Job) -> Path:
 
 def test_nothing_is_lost_or_left_where_every_rank_fails(job: Job, mpi: Mpi) -> None:
     script, place = job.script(ON_EVERY_RANK), own_place(job)
-    plain = job.run(mpi, RANKS, script, door="plain")
+    plain = job.run(mpi, RANKS, script, entry_point="plain")
     for _ in range(4):
         served = job.run(mpi, RANKS, script, MPIIMPORT_STORE=str(place))
         assert served.status == plain.status == 1, served.stderr

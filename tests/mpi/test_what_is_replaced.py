@@ -43,14 +43,14 @@ def listed() -> set[str]:
     return {name for row in rows for name in re.findall("`([^`]+)`", row)}
 
 
-@pytest.mark.parametrize("door", ["early", "module", "sitecustomize"])
-def test_nothing_is_replaced_that_is_not_listed(job: Job, mpich: Mpi, door: str) -> None:
-    outcome = job.run(mpich, 2, job.script(LOOK), door=door)
+@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize"])
+def test_nothing_is_replaced_that_is_not_listed(job: Job, mpich: Mpi, entry_point: str) -> None:
+    outcome = job.run(mpich, 2, job.script(LOOK), entry_point=entry_point)
     assert outcome.status == 0, outcome.stderr
-    of_this_door = listed() if door == "sitecustomize" else listed() - {"sys.excepthook"}
-    assert set(outcome.stdout.split()) == of_this_door
+    of_this_entry_point = listed() if entry_point == "sitecustomize" else listed() - {"sys.excepthook"}
+    assert set(outcome.stdout.split()) == of_this_entry_point
 
 
 def test_a_plain_program_finds_nothing_replaced(job: Job, mpich: Mpi) -> None:
-    outcome = job.run(mpich, 2, job.script(LOOK), door="plain")
+    outcome = job.run(mpich, 2, job.script(LOOK), entry_point="plain")
     assert outcome.stdout.split() == []

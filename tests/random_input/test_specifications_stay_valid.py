@@ -23,7 +23,7 @@ def test_an_edited_configuration_is_as_valid_as_it_was(cases: Cases, go: str) ->
         {**files["config-schema.json"], "id": "config-schema.json"}, registry=registry
     )
     valid = 0
-    for case in cases("./internal/doors/ocihook", "FuzzDamagedConfigurations", "configurations"):
+    for case in cases("./internal/entrypoints/ocihook", "FuzzDamagedConfigurations", "configurations"):
         if validator.is_valid(json.loads(content(case["before"]))):
             valid += 1
             assert list(validator.iter_errors(json.loads(content(case["after"])))) == [], case
@@ -34,7 +34,7 @@ def test_the_library_of_cdi_takes_every_device(cases: Cases, go: str, tmp_path: 
     library = tmp_path / "library"
     subprocess.run([go, "build", "-o", library, "."], cwd=CDI_LIBRARY, check=True)
     specifications = [
-        content(case["specification"]) for case in cases("./internal/doors/cdi", "FuzzDevices", "devices")
+        content(case["specification"]) for case in cases("./internal/entrypoints/cdi", "FuzzDevices", "devices")
     ]
     assert len(specifications) > 50
     lines = b"".join(json.dumps(json.loads(text)).encode() + b"\n" for text in specifications)

@@ -1,4 +1,4 @@
-"""Run random programs by hand: ``python -m tests.random_programs SEED ... [--door early] [--blocks NAME ...]``.
+"""Run random programs by hand: ``python -m tests.random_programs SEED ... [--python-mpi early] [--blocks NAME ...]``.
 
 The directories stay: see the last line.
 """
@@ -16,7 +16,7 @@ from lab.slurm import Slurm, by_srun
 from tests.conftest import ROOT, Job
 from tests.random_programs.begins import BEGINS
 from tests.random_programs.blocks import BLOCKS
-from tests.random_programs.comparison import DOORS, RANKS, SNAPSHOT, Bench
+from tests.random_programs.comparison import ENTRY_POINTS, RANKS, SNAPSHOT, Bench
 from tests.random_programs.generator import program
 
 SLURM = "slurm"
@@ -27,7 +27,9 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seeds", nargs="*", default=["0"], help="seeds, or ranges of them: 3 10-20")
-    parser.add_argument("--door", action="append", choices=(*DOORS, SNAPSHOT), help="all but snapshot by default")
+    parser.add_argument(
+        "--python-mpi", action="append", choices=(*ENTRY_POINTS, SNAPSHOT), help="all but snapshot by default"
+    )
     parser.add_argument("--image", action="store_true", help="programs of which a snapshot may hold something")
     parser.add_argument("--blocks", nargs="+", default=[], help="a program of these blocks alone")
     parser.add_argument(
@@ -97,15 +99,15 @@ def _same(bench: Bench, seed: int, arguments: argparse.Namespace) -> bool:
         print("  hangs plainly")
         return True
     same = True
-    for door in arguments.door or DOORS:
-        served = bench.run(door, door)
+    for entry_point in arguments.entry_point or ENTRY_POINTS:
+        served = bench.run(entry_point, entry_point)
         if served.refused:
-            print(f"  --- {door} refused: {served.refused}", flush=True)
+            print(f"  --- {entry_point} refused: {served.refused}", flush=True)
             continue
-        found = bench.unlike(plain, door, served)
+        found = bench.unlike(plain, entry_point, served)
         if found:
             same = False
-            print(f"  --- {door}", *found, sep="\n  ", flush=True)
+            print(f"  --- {entry_point}", *found, sep="\n  ", flush=True)
     return same
 
 

@@ -17,7 +17,7 @@ from tests.random_programs.generator import Program
 RANKS = 2
 # Plain runs after which what they do not agree upon is known.
 REPEATED = 10
-DOORS = ("early", "module", "sitecustomize")
+ENTRY_POINTS = ("early", "module", "sitecustomize")
 SECONDS = 40
 # Plain Python with mpi4py loaded, which keeps some modules past the end of the interpreter.
 WITH_MPI4PY = "with mpi4py"
@@ -71,7 +71,7 @@ class Bench:
 
     ``temporary``: for its temporary files, which a program that is ended leaves; a short path, for sockets lie there.
     ``otherwise``: what came of it plainly in each of the ways of CUSTOMIZED; ``again``: in further plain runs.
-    ``laid``: when the copy of a door was laid out that is to be at rest.
+    ``laid``: when the copy of an entry point was laid out that is to be at rest.
     """
 
     job: Job
@@ -83,32 +83,32 @@ class Bench:
     again: list[Result] = field(default_factory=list)
     laid: dict[str, float] = field(default_factory=dict)
 
-    def lay_out(self, door: str) -> None:
-        """Write a door's copy of the directory now, so that it comes to rest while other doors are tried."""
-        self._copy(door).mkdir()
-        self.program.write(self._copy(door))
-        self.laid[door] = time.monotonic()
+    def lay_out(self, entry_point: str) -> None:
+        """Write an entry point's copy of the directory now: it comes to rest while other entry points are tried."""
+        self._copy(entry_point).mkdir()
+        self.program.write(self._copy(entry_point))
+        self.laid[entry_point] = time.monotonic()
 
-    def _copy(self, door: str) -> Path:
-        parent = self.job.directory / f"{door}.laid"
+    def _copy(self, entry_point: str) -> Path:
+        parent = self.job.directory / f"{entry_point}.laid"
         parent.mkdir(exist_ok=True)
         return parent / "work"
 
-    def run(self, door: str, keep: str) -> Result:
-        """Run the program through a door; its directory is then ``keep``, and its output in ``keep``.streams."""
+    def run(self, entry_point: str, keep: str) -> Result:
+        """Run the program through an entry point; its directory is then ``keep``, its output in ``keep``.streams."""
         base = self.job.directory
-        if door not in self.laid:
-            self.lay_out(door)
+        if entry_point not in self.laid:
+            self.lay_out(entry_point)
         # By the name of the directory above it, since what is renamed itself is not at rest.
-        place = self._copy(door).parent.rename(base / "place")
+        place = self._copy(entry_point).parent.rename(base / "place")
         work = place / "work"
         output = base / f"{keep}.streams"
         output.mkdir()
-        variables = self._variables(door, work)
-        interpreter, *ours = self.job.python("plain" if door in CUSTOMIZED else door)
+        variables = self._variables(entry_point, work)
+        interpreter, *ours = self.job.python("plain" if entry_point in CUSTOMIZED else entry_point)
         words = [word.replace("{HERE}", str(work)) for word in self.program.words]
         program = [interpreter, *self.program.flags, *ours, *words]
-        refused = self._prepare(door, program, variables, work)
+        refused = self._prepare(entry_point, program, variables, work)
         self.program.edit(work)
         outcome = Outcome(None, "", refused)
         if not refused:
@@ -119,7 +119,7 @@ class Bench:
             with orphans_ended():
                 outcome = run(command, {**variables, "STREAMS": str(output)}, SECONDS, work)
         streams = {path.name: path.read_bytes().decode(errors="backslashreplace") for path in sorted(output.iterdir())}
-        if door == SNAPSHOT and not refused:
+        if entry_point == SNAPSHOT and not refused:
             refused = self._not_restored(streams)
         if self.program.edits:
             streams = {name: re.sub(NOT_USED, "", text) for name, text in streams.items()}
@@ -127,13 +127,17 @@ class Bench:
         kept = base / keep
         work.rename(kept)
         place.rmdir()
-        del self.laid[door]
+        del self.laid[entry_point]
         takes_part = any("replaced" in block or "hook" in block for block in self.program.blocks)
-        ends, leaves_mpi = ENDS.get(door, IN_CYCLES), self.program.leaves_mpi
+        ends, leaves_mpi = ENDS.get(entry_point, IN_CYCLES), self.program.leaves_mpi
         return Result(outcome.status, streams, dict(_left(kept)), takes_part, ends, refused, leaves_mpi)
 
-    def _variables(self, door: str, work: Path) -> dict[str, str]:
-        switches = {"PYTHONPATH": str(self._customizes(door))} if door in CUSTOMIZED else self.job.switches(door)
+    def _variables(self, entry_point: str, work: Path) -> dict[str, str]:
+        switches = (
+            {"PYTHONPATH": str(self._customizes(entry_point))}
+            if entry_point in CUSTOMIZED
+            else self.job.switches(entry_point)
+        )
         path = [switches.get("PYTHONPATH"), str(work / "lib")]
         own = {
             "HERE": str(work),
@@ -144,12 +148,12 @@ class Bench:
         same = {**self.job.first_on_path(), **self.program.environment}
         return self.job.environment(self.mpi, **{**switches, **same, **own})
 
-    def _prepare(self, door: str, program: list[str], variables: dict[str, str], work: Path) -> str:
-        """Keep what a door starts from. Return why there is no snapshot."""
-        if door not in (KEPT, SNAPSHOT):
+    def _prepare(self, entry_point: str, program: list[str], variables: dict[str, str], work: Path) -> str:
+        """Keep what an entry point starts from. Return why there is no snapshot."""
+        if entry_point not in (KEPT, SNAPSHOT):
             return ""
-        time.sleep(max(0, self.laid[door] + SETTLED - time.monotonic()))
-        if door == SNAPSHOT:
+        time.sleep(max(0, self.laid[entry_point] + SETTLED - time.monotonic()))
+        if entry_point == SNAPSHOT:
             makers = self.ranks if self.mpi.divides else 1
             return self.job.prepare([*self.mpi.command(makers), *program], variables, work)
         filled = run(program, {**variables, "MPIIMPORT_FILL": "1"}, SECONDS, work)
@@ -167,13 +171,15 @@ class Bench:
         (directory / "sitecustomize.py").write_text(CUSTOMIZED[way])
         return directory
 
-    def unlike(self, plain: Result, door: str, served: Result) -> list[str]:
-        """In what the run through a door differs from all plain runs that it may be like.
+    def unlike(self, plain: Result, entry_point: str, served: Result) -> list[str]:
+        """In what the run through an entry point differs from all plain runs that it may be like.
 
         Those must agree upon it: in doubt there are more of them.
         """
         found = differences(plain, served)
-        ways = (COLLECTED, COLLECTED_LAST) if door == SNAPSHOT else () if self.program.uses_mpi else (WITH_MPI4PY,)
+        ways = (
+            (COLLECTED, COLLECTED_LAST) if entry_point == SNAPSHOT else () if self.program.uses_mpi else (WITH_MPI4PY,)
+        )
         for way in ways:
             if found:
                 if way not in self.otherwise:

@@ -62,7 +62,7 @@ DOCUMENTED: tuple[tuple[str, str, str], ...] = (
         "",
         "The collector has counted less when the program begins",
     ),
-    (r"(?m)^ (mpiimport-warm|python3\.\d+)$", " EXECUTABLE", "`/proc/self/exe` is `mpiimport-warm`"),
+    (r"(?m)^ (mpiimport-restore|python3\.\d+)$", " EXECUTABLE", "`/proc/self/exe` is `mpiimport-restore`"),
     (r"(?m)^mpiimport: running as plain Python: .*\n", "", "Where the service steps aside ... one line from root"),
 )
 

@@ -1,6 +1,6 @@
 """Programs made at random from what users' programs do come out served as they come out plainly.
 
-What differs is shown again by ``python -m tests.random_programs SEED --door DOOR``, which keeps the directories.
+What differs is shown again by ``python -m tests.random_programs SEED --python-mpi DOOR``, which keeps the directories.
 """
 
 import re
@@ -15,7 +15,7 @@ from lab.slurm import Slurm, by_srun
 from tests.conftest import ROOT, Job, but_everyday
 from tests.random_programs.begins import BEGINS
 from tests.random_programs.blocks import BLOCKS
-from tests.random_programs.comparison import DOORS, KEPT, RANKS, SNAPSHOT, Bench
+from tests.random_programs.comparison import ENTRY_POINTS, KEPT, RANKS, SNAPSHOT, Bench
 from tests.random_programs.generator import Program, program
 
 SEEDS = range(500)
@@ -41,22 +41,28 @@ def sample() -> list[int]:
     return chosen
 
 
-def compare(job: Job, mpi: Mpi, made: Program, doors: tuple[str, ...], ranks: int = RANKS) -> dict[str, str]:
-    """Compare what comes of a program through doors. Return why it did not start from an image, by door."""
+def compare(job: Job, mpi: Mpi, made: Program, entry_points: tuple[str, ...], ranks: int = RANKS) -> dict[str, str]:
+    """Compare what comes of a program through entry points. Return why it did not start from a snapshot, by these."""
     # What a program has started may still be writing there.
     with TemporaryDirectory(prefix="random-", ignore_cleanup_errors=True) as temporary:
         bench = Bench(job, mpi, made, Path(temporary), ranks)
-        for door in {*doors} & {KEPT, SNAPSHOT}:
-            bench.lay_out(door)
+        for entry_point in {*entry_points} & {KEPT, SNAPSHOT}:
+            bench.lay_out(entry_point)
         plain = bench.run("plain", "plain")
         if plain.status is None:
             pytest.skip("hangs plainly")
-        served = {door: bench.run(door, door) for door in doors}
-        found = {door: bench.unlike(plain, door, served[door]) for door in doors if not served[door].refused}
-        found = {door: lines for door, lines in found.items() if lines}
+        served = {entry_point: bench.run(entry_point, entry_point) for entry_point in entry_points}
+        found = {
+            entry_point: bench.unlike(plain, entry_point, served[entry_point])
+            for entry_point in entry_points
+            if not served[entry_point].refused
+        }
+        found = {entry_point: lines for entry_point, lines in found.items() if lines}
         bench.clear()
-    assert not found, "\n".join(["", *made.blocks, *(line for door in found for line in (f"--- {door}", *found[door]))])
-    return {door: result.refused for door, result in served.items()}
+    assert not found, "\n".join(
+        ["", *made.blocks, *(line for entry_point in found for line in (f"--- {entry_point}", *found[entry_point]))]
+    )
+    return {entry_point: result.refused for entry_point, result in served.items()}
 
 
 # What has come out differently once, in its smallest form: seed and blocks.
@@ -91,25 +97,25 @@ REGRESSIONS = {
 @pytest.mark.parametrize("name", REGRESSIONS)
 def test_what_differed_once_comes_out_as_plainly(job: Job, mpich: Mpi, name: str) -> None:
     seed, blocks = REGRESSIONS[name]
-    compare(job, mpich, program(seed, blocks), DOORS)
+    compare(job, mpich, program(seed, blocks), ENTRY_POINTS)
 
 
-SAMPLE = [(seed, DOORS[place % 3]) for place, seed in enumerate(sample())]
+SAMPLE = [(seed, ENTRY_POINTS[place % 3]) for place, seed in enumerate(sample())]
 
 
-@pytest.mark.parametrize(("seed", "door"), SAMPLE[1::2])
-def test_a_program_of_the_sample_comes_out_as_plainly(job: Job, mpich: Mpi, seed: int, door: str) -> None:
-    compare(job, mpich, program(seed), (door,))
+@pytest.mark.parametrize(("seed", "entry_point"), SAMPLE[1::2])
+def test_a_program_of_the_sample_comes_out_as_plainly(job: Job, mpich: Mpi, seed: int, entry_point: str) -> None:
+    compare(job, mpich, program(seed), (entry_point,))
 
 
 @pytest.mark.parametrize(
-    ("seed", "door"),
+    ("seed", "entry_point"),
     [pytest.param(*each, marks=pytest.mark.full if n % 2 else ()) for n, each in enumerate(SAMPLE[::2])],
 )
 def test_a_program_of_the_sample_comes_out_plainly_from_a_kept_store_too(
-    job: Job, mpich: Mpi, seed: int, door: str
+    job: Job, mpich: Mpi, seed: int, entry_point: str
 ) -> None:
-    compare(job, mpich, program(seed), (door, KEPT))
+    compare(job, mpich, program(seed), (entry_point, KEPT))
 
 
 @pytest.mark.full
@@ -127,7 +133,7 @@ def refusals() -> Iterator[Refusals]:
     found: Refusals = {}
     yield found
     lines = [f"{launch} {seed}: {reason or 'restored'}" for (launch, seed), reason in sorted(found.items())]
-    (ROOT / "build" / "warm_random_programs.txt").write_text("\n".join([*lines, ""]))
+    (ROOT / "build" / "snapshot_random_programs.txt").write_text("\n".join([*lines, ""]))
 
 
 @pytest.mark.parametrize("seed", but_everyday(SEEDS, SAMPLE_OF_SNAPSHOTS))
@@ -180,7 +186,7 @@ def test_most_random_programs_have_a_snapshot(refusals: Refusals) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_random_program_comes_out_as_plainly(job: Job, mpich: Mpi, seed: int) -> None:
-    compare(job, mpich, program(seed), DOORS)
+    compare(job, mpich, program(seed), ENTRY_POINTS)
 
 
 def test_the_seeds_use_every_block() -> None:

@@ -45,29 +45,31 @@ def pytest_suite_with_imports(job: Job, python: Path, imports: tuple[str, ...], 
     return Suite((str(job.script(f"{text}sys.exit(pytest.main({arguments}))\n")),), (PROGRAMS,), python)
 
 
-def run_suite(job: Job, mpi: Mpi, suite: Suite, door: str, package: str, seconds: float, ranks: int) -> list[Outcomes]:
-    """Run a suite through a door; return how its tests ended on each rank."""
+def run_suite(
+    job: Job, mpi: Mpi, suite: Suite, entry_point: str, package: str, seconds: float, ranks: int
+) -> list[Outcomes]:
+    """Run a suite through an entry point; return how its tests ended on each rank."""
     # A name that no test imports: the program's directory is on sys.path.
-    directory = job.directory / f"{door}-ranks"
+    directory = job.directory / f"{entry_point}-ranks"
     path = ":".join([*filter(None, [package]), *map(str, suite.path)])
-    environment = job.environment(mpi, **{**job.switches(door), **suite.environment, "PYTHONPATH": path})
-    interpreter = job.python(door)[0] if door == "snapshot" else str(suite.python)
-    start = [str(PROGRAMS / "rank.sh"), str(directory), interpreter, *job.python(door)[1:]]
-    if door == "kept":
+    environment = job.environment(mpi, **{**job.switches(entry_point), **suite.environment, "PYTHONPATH": path})
+    interpreter = job.python(entry_point)[0] if entry_point == "snapshot" else str(suite.python)
+    start = [str(PROGRAMS / "rank.sh"), str(directory), interpreter, *job.python(entry_point)[1:]]
+    if entry_point == "kept":
         fill(job, suite, environment, seconds)
-    if door == "snapshot":
+    if entry_point == "snapshot":
         settle(*job.directory.glob("*.py"), job.directory)
         assert job.prepare([*mpi.command(1), *start, *suite.words], environment) == ""
     outcome = run([*mpi.command(ranks), *start, *suite.words], environment, seconds, job.directory)
-    assert outcome.status is not None, f"{door}: not done after {seconds} s"
+    assert outcome.status is not None, f"{entry_point}: not done after {seconds} s"
     assert outcome.ours() == []
-    assert door != "snapshot" or job.has_read_a_snapshot()
+    assert entry_point != "snapshot" or job.has_read_a_snapshot()
     ended = []
     for rank in range(ranks):
         file = directory / str(rank) / "outcomes.json"
-        assert file.exists(), f"{door}: rank {rank} ended before its tests did\n{outcome.stderr[-3000:]}"
+        assert file.exists(), f"{entry_point}: rank {rank} ended before its tests did\n{outcome.stderr[-3000:]}"
         report = json.loads(file.read_text())
-        assert report["loader"].startswith("mpiimport") == (door not in ("plain", "snapshot"))
+        assert report["loader"].startswith("mpiimport") == (entry_point not in ("plain", "snapshot"))
         ended.append(report["outcomes"])
     return ended
 
@@ -80,16 +82,18 @@ def fill(job: Job, suite: Suite, environment: dict[str, str], seconds: float) ->
     assert filled.status == 0, filled.stderr
 
 
-def compare(job: Job, mpi: Mpi, suite: Suite, door: str, least: int, seconds: float = 1200, ranks: int = RANKS) -> None:
+def compare(
+    job: Job, mpi: Mpi, suite: Suite, entry_point: str, least: int, seconds: float = 1200, ranks: int = RANKS
+) -> None:
     """Fail where a test ends otherwise when served, unless it is known; and where fewer than ``least`` tests pass."""
     # The variable is the same in all runs: tests look at it, and start pythons with it.
-    package = job.switches(door).get("PYTHONPATH", "")
-    if door == "snapshot":
+    package = job.switches(entry_point).get("PYTHONPATH", "")
+    if entry_point == "snapshot":
         home = {"SUITE_HOME": str(job.directory / "home"), "PATH": f"{suite.python.parent}:{os.environ['PATH']}"}
         suite = replace(suite, environment={**suite.environment, **home})
     plain = run_suite(job, mpi, suite, "plain", package, seconds, ranks)
-    served = run_suite(job, mpi, suite, door, package, seconds, ranks)
-    known = {**DIFFERENT, **{"kept": {}, "snapshot": FROM_A_SNAPSHOT}.get(door, MPI_STARTED)}
+    served = run_suite(job, mpi, suite, entry_point, package, seconds, ranks)
+    known = {**DIFFERENT, **{"kept": {}, "snapshot": FROM_A_SNAPSHOT}.get(entry_point, MPI_STARTED)}
     first, *others = plain
     unstable = {
         name: ends for other in others for name, ends in differing(first, other).items() if name not in UNSTABLE

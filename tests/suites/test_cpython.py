@@ -80,14 +80,14 @@ print(*[name for name, top in tops.items() if top not in ("test", "__future__") 
 """
 
 
-def run(job: Job, mpi: Mpi, python: Path, module: str, door: str, least: int) -> None:
+def run(job: Job, mpi: Mpi, python: Path, module: str, entry_point: str, least: int) -> None:
     provision("cpython_tests.sh", str(python))
     first: list[str] = []
-    if door == "snapshot":
+    if entry_point == "snapshot":
         # What comes behind the tests' own support is in no image: that asks for the current directory.
         command = [str(python), "-c", TESTED, f"test.{module}"]
         first = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.split()
-    compare(job, mpi, unittest_suite(job, [f"test.{module}"], python, first=first), door, least)
+    compare(job, mpi, unittest_suite(job, [f"test.{module}"], python, first=first), entry_point, least)
 
 
 @pytest.mark.parametrize("module", [*IMPORTS, *NEIGHBOURS])
@@ -96,17 +96,17 @@ def test_as_without_mpiimport(job: Job, mpich: Mpi, module: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("door", ["early", "kept"])
+@pytest.mark.parametrize("entry_point", ["early", "kept"])
 @pytest.mark.parametrize("module", LONG)
-def test_more_as_without_mpiimport(job: Job, mpich: Mpi, module: str, door: str) -> None:
-    run(job, mpich, Path(sys.executable), module, door, LONG[module])
+def test_more_as_without_mpiimport(job: Job, mpich: Mpi, module: str, entry_point: str) -> None:
+    run(job, mpich, Path(sys.executable), module, entry_point, LONG[module])
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("door", ["module", "sitecustomize", "kept"])
+@pytest.mark.parametrize("entry_point", ["module", "sitecustomize", "kept"])
 @pytest.mark.parametrize("module", [*IMPORTS, *NEIGHBOURS])
-def test_as_without_mpiimport_through_other_doors(job: Job, mpich: Mpi, module: str, door: str) -> None:
-    run(job, mpich, Path(sys.executable), module, door, {**IMPORTS, **NEIGHBOURS}[module])
+def test_as_without_mpiimport_through_other_entry_points(job: Job, mpich: Mpi, module: str, entry_point: str) -> None:
+    run(job, mpich, Path(sys.executable), module, entry_point, {**IMPORTS, **NEIGHBOURS}[module])
 
 
 @pytest.mark.full

@@ -27,10 +27,11 @@ REPRESENTATIVE = [
 
 
 @pytest.mark.parametrize(
-    "door", ["early", "module", *(pytest.param(door, marks=pytest.mark.full) for door in ("kept", "snapshot"))]
+    "entry_point",
+    ["early", "module", *(pytest.param(entry_point, marks=pytest.mark.full) for entry_point in ("kept", "snapshot"))],
 )
-def test_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, door: str) -> None:
-    compare(job, mpich, suite(job, packages, REPRESENTATIVE), door, least=300)
+def test_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, entry_point: str) -> None:
+    compare(job, mpich, suite(job, packages, REPRESENTATIVE), entry_point, least=300)
 
 
 @pytest.mark.full
@@ -39,9 +40,9 @@ def test_as_without_mpiimport_on_each_mpi(job: Job, mpi: Mpi, packages: Packages
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("door", ["early", "kept"])
-def test_all_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, door: str) -> None:
-    compare(job, mpich, suite(job, packages, every_module(packages)), door, least=1500)
+@pytest.mark.parametrize("entry_point", ["early", "kept"])
+def test_all_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, entry_point: str) -> None:
+    compare(job, mpich, suite(job, packages, every_module(packages)), entry_point, least=1500)
 
 
 @pytest.mark.full

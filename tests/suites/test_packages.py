@@ -73,9 +73,9 @@ IMPORTS = {
 }
 
 
-def run(job: Job, mpi: Mpi, packages: Packages, selection: Selection, door: str) -> None:
+def run(job: Job, mpi: Mpi, packages: Packages, selection: Selection, entry_point: str) -> None:
     path = (packages.sources / selection.source,) if selection.source else ()
-    compare(job, mpi, pytest_suite(packages.python, *selection.modules, path=path), door, selection.least)
+    compare(job, mpi, pytest_suite(packages.python, *selection.modules, path=path), entry_point, selection.least)
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -84,19 +84,19 @@ def test_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, name: st
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("door", ["module", "kept"])
+@pytest.mark.parametrize("entry_point", ["module", "kept"])
 @pytest.mark.parametrize("name", LONG)
-def test_more_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, name: str, door: str) -> None:
-    run(job, mpich, packages, LONG[name], door)
+def test_more_as_without_mpiimport(job: Job, mpich: Mpi, packages: Packages, name: str, entry_point: str) -> None:
+    run(job, mpich, packages, LONG[name], entry_point)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("door", ["early", "kept"])
+@pytest.mark.parametrize("entry_point", ["early", "kept"])
 @pytest.mark.parametrize("name", QUICK)
-def test_as_without_mpiimport_through_other_doors(
-    job: Job, mpich: Mpi, packages: Packages, name: str, door: str
+def test_as_without_mpiimport_through_other_entry_points(
+    job: Job, mpich: Mpi, packages: Packages, name: str, entry_point: str
 ) -> None:
-    run(job, mpich, packages, QUICK[name], door)
+    run(job, mpich, packages, QUICK[name], entry_point)
 
 
 @pytest.mark.full

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mpiimport.snapshot.audit import Audit, Verdict
-from mpiimport.snapshot.maker import verdicts
-from mpiimport.snapshot.program_text import Piece, ProgramText
+from mpiimport.snapshot.audit.audit import Audit, Verdict
+from mpiimport.snapshot.image.maker import verdicts
+from mpiimport.snapshot.text.program_text import Piece, ProgramText
 
 # Its base ends before the loop, by its text.
 PROGRAM = """\

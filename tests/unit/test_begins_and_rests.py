@@ -32,9 +32,9 @@ DRIVER = f"""
 import os, sys
 sys.path.insert(0, {str(ROOT)!r})
 from mpiimport.runtime.program import Program
-from mpiimport.snapshot.begin import Begin
-from mpiimport.snapshot.program_text import ProgramText
-from mpiimport.snapshot.reading import Reading
+from mpiimport.snapshot.restore.begin import Begin
+from mpiimport.snapshot.text.program_text import ProgramText
+from mpiimport.snapshot.text.reading import Reading
 del sys.path[0]
 words = sys.argv[1:]
 program, path = Program.parse(words), list(sys.path)

@@ -1,4 +1,4 @@
-"""`mpiimport bench bcast` proposes what is fastest for a snapshot, and MPI's own broadcast where that is in doubt."""
+"""`mpiimport bench bcast` proposes what is fastest for a payload, and MPI's own broadcast where that is in doubt."""
 
 import jsonschema
 import pytest

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from mpiimport.runtime.program import Program
-from mpiimport.snapshot.begin import Begin
 from mpiimport.snapshot.memory_map import Refused
-from mpiimport.snapshot.program_text import Piece, ProgramText
+from mpiimport.snapshot.restore.begin import Begin
+from mpiimport.snapshot.text.program_text import Piece, ProgramText
 
 INSTALLED = ("a", "b", "c", "d")
 # The script, own modules, and what is imported ahead. Without a base there is nothing ahead.

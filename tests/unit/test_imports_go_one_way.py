@@ -12,7 +12,8 @@ from tests.conftest import ROOT
 PACKAGE = ROOT / "mpiimport"
 # Each folder may import what stands before it, and nothing that stands after it. A package's own files are its ground.
 FLOORS = {
-    "runtime": ("ground", "mpi", "shmem", "store", "serving", "root", "report", "startup"),
+    "runtime": ("ground", "mpi", "shmem", "store", "importing", "payload", "report", "startup"),
+    "snapshot": ("ground", "restore", "text", "audit", "image"),
     "host": ("ground", "probe", "machine", "abi", "report", "commands"),
 }
 # Where a command line begins leads to everything.
@@ -56,7 +57,7 @@ def test_the_runtime_stands_on_itself(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", sorted((PACKAGE / "snapshot").rglob("*.py")), ids=lambda file: file.stem)
-def test_warm_images_stand_on_the_runtime(file: Path) -> None:
+def test_snapshots_stand_on_the_runtime(file: Path) -> None:
     assert [name for name in imported(file) if name.startswith(("mpiimport.host", "mpiimport.workflows"))] == []
 
 
@@ -83,7 +84,7 @@ GO_FLOORS = (
     "profile",
     "launch",
     "containerstart",
-    "internal/doors",
+    "internal/entrypoints",
     "plugin",
     "cmd",
 )

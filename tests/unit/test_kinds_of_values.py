@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import clean_environment
-from mpiimport.snapshot.program_text import ProgramText
+from mpiimport.snapshot.audit.twins import Differences, compare
+from mpiimport.snapshot.text.program_text import ProgramText
 from mpiimport.snapshot.trials import Trials
-from mpiimport.snapshot.twins import Differences, compare
 
 # CHOSEN is FIRST, and NUMBER is 1, but for another rank.
 BEGIN = """

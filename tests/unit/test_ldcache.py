@@ -5,7 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from mpiimport.runtime.root.ldcache import cached_libraries
+from mpiimport.runtime.payload.ldcache import cached_libraries
 
 
 def test_the_cache_is_what_ldconfig_prints() -> None:

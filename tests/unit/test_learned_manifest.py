@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from mpiimport.runtime.payload import learning
+from mpiimport.runtime.payload.learned_manifest import Learned, Malformed, file_name, user_directory
+from mpiimport.runtime.payload.learning import NONE, Learning
 from mpiimport.runtime.program import COMMAND, INPUT, MODULE, SCRIPT, Program
-from mpiimport.runtime.root import learning
-from mpiimport.runtime.root.learned_manifest import Learned, Malformed, file_name, user_directory
-from mpiimport.runtime.root.learning import NONE, Learning
 
 
 def example() -> Learned:

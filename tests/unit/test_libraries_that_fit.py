@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mpiimport.runtime.root.library_needs import Libraries
-from mpiimport.runtime.root.staging import MOST_OF_ROOM, make_fit
+from mpiimport.runtime.payload.library_needs import Libraries
+from mpiimport.runtime.payload.staging import MOST_OF_ROOM, make_fit
 from mpiimport.runtime.size import Size
 from mpiimport.runtime.store.memory import room
 from tests.unit.test_library_needs import Library

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import clean_environment
-from mpiimport.runtime.root.elf import read_shared_object
-from mpiimport.runtime.root.library_needs import Libraries
+from mpiimport.runtime.payload.elf import read_shared_object
+from mpiimport.runtime.payload.library_needs import Libraries
 from tests.conftest import ROOT
 
 RESOLVED = re.compile(r"\t(\S+) (?:=> (/\S+) )?\(0x")
@@ -331,7 +331,7 @@ def test_what_this_process_has_mapped_is_left_alone_under_any_name(tmp_path: Pat
 # Run apart from the test's own process, which may have these libraries mapped already.
 NUMPY = """
 import ctypes, importlib.util, json, sys
-from mpiimport.runtime.root.library_needs import Libraries, mapped_files
+from mpiimport.runtime.payload.library_needs import Libraries, mapped_files
 package = importlib.util.find_spec("numpy").submodule_search_locations[0]
 path = importlib.util.spec_from_file_location("umath", sys.argv[1]).origin
 before = mapped_files()

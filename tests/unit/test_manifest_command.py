@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mpiimport.host.cli import main
-from mpiimport.runtime.root.learned_manifest import Learned
+from mpiimport.runtime.payload.learned_manifest import Learned
 
 
 @pytest.fixture(autouse=True)

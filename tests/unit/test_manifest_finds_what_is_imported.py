@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from lab.ranks import clean_environment
-from mpiimport.runtime.root.parallel import Readers
-from mpiimport.runtime.root.static_manifest import Manifest
-from mpiimport.runtime.root.tree import NAMESPACE, Tree
+from mpiimport.runtime.payload.parallel import Readers
+from mpiimport.runtime.payload.static_manifest import Manifest
+from mpiimport.runtime.payload.tree import NAMESPACE, Tree
 
 # Prints what was on sys.path, what was loaded before the program, and the files of what it loaded.
 LOOK = """

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from mpiimport.runtime.root import mpi_libraries
-from mpiimport.runtime.root.library_needs import Libraries
-from mpiimport.runtime.root.mpi_libraries import MpiLibraries
+from mpiimport.runtime.payload import mpi_libraries
+from mpiimport.runtime.payload.library_needs import Libraries
+from mpiimport.runtime.payload.mpi_libraries import MpiLibraries
 from mpiimport.runtime.store.links import link_beside, pack
 from mpiimport.runtime.store.store import library_name
 
@@ -78,9 +78,9 @@ def prefix(tmp_path: Path) -> Path:
 READ = """
 import ctypes, json, sys
 from mpiimport.runtime.options import from_environment
-from mpiimport.runtime.root import mpi_libraries
-from mpiimport.runtime.root.library_needs import Libraries
-from mpiimport.runtime.serving.libraries import mapped_files
+from mpiimport.runtime.payload import mpi_libraries
+from mpiimport.runtime.payload.library_needs import Libraries
+from mpiimport.runtime.importing.libraries import mapped_files
 before = mapped_files()
 assert ctypes.CDLL(sys.argv[1]).top() == 42
 mpi_libraries.are_local = lambda paths: "/lib/x86_64" in paths[0] or "ffi" in paths[0]
@@ -93,7 +93,7 @@ print(json.dumps([libraries.of_mpi(mpi.also()), list(libraries.staged), mpi.besi
 USED = """
 import ctypes, json, os, sys
 from types import SimpleNamespace
-from mpiimport.runtime.serving.libraries import StagedLibraries
+from mpiimport.runtime.importing.libraries import StagedLibraries
 from mpiimport.runtime.store.store import library_name
 directory, mpi, staged, prefix = json.loads(sys.argv[1])
 from mpiimport.runtime.listing import stamp_of

@@ -15,7 +15,7 @@ from mpiimport.runtime.store.parents import who_may_rename
 from mpiimport.runtime.store.place import STORES, Place
 from mpiimport.runtime.store.place_removal import NotOurs, remove_place
 from mpiimport.runtime.store.store import NoRoom, Store
-from mpiimport.snapshot.temporary_place import temporary_place
+from mpiimport.snapshot.image.temporary_place import temporary_place
 from tests.conftest import ROOT
 from tests.support.enemy import ENEMY, OPEN, SAFE, VICTIM, as_user, exchange, owned, reachable, shared_group
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mpiimport.host.commands.doctor_recorded import recorded_starts
+from mpiimport.runtime.payload.plain_start import PlainStart, parse
 from mpiimport.runtime.program import Program
-from mpiimport.runtime.root.plain_start import PlainStart, parse
 
 
 def test_what_was_recorded_is_read_again_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from mpiimport import runtime
-from mpiimport.runtime.root import parallel
-from mpiimport.runtime.root.parallel import Readers
+from mpiimport.runtime.payload import parallel
+from mpiimport.runtime.payload.parallel import Readers
 
 ITEMS = list(range(200))
 

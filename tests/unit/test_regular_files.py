@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from mpiimport.host.machine.images import Sandbox
+from mpiimport.runtime.payload import witnesses
+from mpiimport.runtime.payload.constants import read_module_constants
+from mpiimport.runtime.payload.elf import shared_object_at
+from mpiimport.runtime.payload.ldcache import cached_libraries
+from mpiimport.runtime.payload.learned_manifest import Learned
+from mpiimport.runtime.payload.reading import read_bytecode, read_code, read_file, read_into
 from mpiimport.runtime.regular_file import LARGEST, open_regular, read_regular
-from mpiimport.runtime.root import witnesses
-from mpiimport.runtime.root.constants import read_module_constants
-from mpiimport.runtime.root.elf import shared_object_at
-from mpiimport.runtime.root.ldcache import cached_libraries
-from mpiimport.runtime.root.learned_manifest import Learned
-from mpiimport.runtime.root.reading import read_bytecode, read_code, read_file, read_into
 from mpiimport.runtime.store.late_records import LateRecords
 from mpiimport.runtime.store.locked_file import LockedFile
 from mpiimport.runtime.store.place import WANTED, Place

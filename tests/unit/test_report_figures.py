@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from mpiimport.host.report.file import SCHEMA
 from mpiimport.runtime.clock import CLOCKS, PHASES, SECOND
+from mpiimport.runtime.importing.imports import ANSWERED
 from mpiimport.runtime.report import summary
 from mpiimport.runtime.report.costs import Cost
 from mpiimport.runtime.report.document import as_json
 from mpiimport.runtime.report.import_tree import IMPORTS_SHOWN, imports
 from mpiimport.runtime.report.measured import WIDTH
 from mpiimport.runtime.report.table import table
-from mpiimport.runtime.serving.imports import ANSWERED
 
 MANY = 20_000
 Ended = tuple[int, int, str, str, int, int, int]

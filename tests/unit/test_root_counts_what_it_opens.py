@@ -9,11 +9,11 @@ from tests.conftest import ROOT
 PROBE = """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
-from mpiimport.runtime.serving.site_answers import Answers
+from mpiimport.runtime.importing.site_answers import Answers
 from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.program import Program
-from mpiimport.runtime.root.learning import Learning
-from mpiimport.runtime.root.snapshot import take_snapshot
+from mpiimport.runtime.payload.learning import Learning
+from mpiimport.runtime.payload.payload import read_payload
 
 seen = []
 sys.addaudithook(lambda event, words: event == "open" and words[1] is None and seen.append(words[0]))
@@ -25,10 +25,10 @@ def taken():
 before = taken()
 loaded = set(sys.modules)
 program = Program.parse(["-c", "import decimal, numpy"])
-snapshot = take_snapshot(program, from_environment(), Learning.of(program, ""), loaded, Answers())
-for name, size in snapshot.sizes.items():
-    snapshot.fill(name, 0, memoryview(bytearray(size)))
-found = snapshot.effort()
+payload = read_payload(program, from_environment(), Learning.of(program, ""), loaded, Answers())
+for name, size in payload.sizes.items():
+    payload.fill(name, 0, memoryview(bytearray(size)))
+found = payload.effort()
 # A clock that threads are decided by, no part of any tree.
 files = [path for path in seen if os.path.isfile(path) and path != "/proc/self/schedstat"]
 print(json.dumps([found, files, taken() - before]))

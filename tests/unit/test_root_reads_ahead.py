@@ -12,8 +12,8 @@ import pytest
 
 from mpiimport.runtime.broadcast_tree import MPI_OWN
 from mpiimport.runtime.mpi.transport import Transport
-from mpiimport.runtime.root.parallel import map_ahead
-from mpiimport.runtime.root.read_ahead import AHEAD, read_ahead
+from mpiimport.runtime.payload.parallel import map_ahead
+from mpiimport.runtime.payload.read_ahead import AHEAD, read_ahead
 from mpiimport.runtime.store import broadcast as streaming
 from mpiimport.runtime.store.store import Store
 

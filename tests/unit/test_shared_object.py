@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiimport.runtime.root.elf import NotElf, SharedObject, read_constants, read_shared_object
+from mpiimport.runtime.payload.elf import NotElf, SharedObject, read_constants, read_shared_object
 
 ENTRY = re.compile(r"\((NEEDED|RPATH|RUNPATH)\).*\[(.*)\]$")
 NUMBER_OF_LIBRARIES = 20

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.workloads.generators import linked_modules
-from mpiimport.runtime.serving.libraries import StagedLibraries, mapped_files
+from mpiimport.runtime.importing.libraries import StagedLibraries, mapped_files
 from mpiimport.runtime.store.store import library_name
 
 
@@ -50,7 +50,7 @@ def test_what_is_mapped_is_read_once(tmp_path: Path) -> None:
 BOUND = """
 import os, sys
 from types import SimpleNamespace
-from mpiimport.runtime.serving.libraries import StagedLibraries, bind_functions
+from mpiimport.runtime.importing.libraries import StagedLibraries, bind_functions
 bind_functions(sys.argv[1])
 needs = sys.argv[2:]
 staged = {path: path for path in ("module", *needs)}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from mpiimport.snapshot import twins
-from mpiimport.snapshot.addresses import are_alike
-from mpiimport.snapshot.contents import told
-from mpiimport.snapshot.graph import GENERATOR
+from mpiimport.snapshot.audit import twins
+from mpiimport.snapshot.audit.addresses import are_alike
+from mpiimport.snapshot.audit.contents import told
+from mpiimport.snapshot.audit.graph import GENERATOR
 from mpiimport.snapshot.trials import Trial
 
 

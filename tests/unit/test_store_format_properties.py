@@ -25,18 +25,18 @@ from hypothesis import strategies as st
 from mpiimport.runtime import digest as digest_module
 from mpiimport.runtime.broadcast_tree import MPI_OWN
 from mpiimport.runtime.digest import Damaged
+from mpiimport.runtime.importing.account import Account
+from mpiimport.runtime.importing.finder import Source, StoreLoader
+from mpiimport.runtime.importing.imports import Imports
+from mpiimport.runtime.importing.libraries import mapped_files
+from mpiimport.runtime.importing.path_hook import ask_before_importlib
+from mpiimport.runtime.importing.site_answers import Answers
 from mpiimport.runtime.mpi.transport import Transport
 from mpiimport.runtime.options import from_environment
+from mpiimport.runtime.payload.learning import Learning
+from mpiimport.runtime.payload.payload import Payload, read_payload
+from mpiimport.runtime.payload.read_ahead import read_ahead
 from mpiimport.runtime.program import COMMAND, Program
-from mpiimport.runtime.root.learning import Learning
-from mpiimport.runtime.root.read_ahead import read_ahead
-from mpiimport.runtime.root.snapshot import Snapshot, take_snapshot
-from mpiimport.runtime.serving.account import Account
-from mpiimport.runtime.serving.finder import Source, StoreLoader
-from mpiimport.runtime.serving.imports import Imports
-from mpiimport.runtime.serving.libraries import mapped_files
-from mpiimport.runtime.serving.path_hook import ask_before_importlib
-from mpiimport.runtime.serving.site_answers import Answers
 from mpiimport.runtime.store.broadcast import Cargo
 from mpiimport.runtime.store.index import Index
 from mpiimport.runtime.store.store import Store
@@ -162,20 +162,20 @@ class Wire:
         return values
 
 
-def read(tree: Path, modules: list[str]) -> Snapshot:
-    """Take the snapshot that root takes for a program that imports all ``modules``."""
+def read(tree: Path, modules: list[str]) -> Payload:
+    """Take the payload that root takes for a program that imports all ``modules``."""
     program = Program(COMMAND, "".join(f"import {name}\n" for name in modules), [])
     with (
         mock.patch.object(sys, "path", [str(tree)]),
         mock.patch("mpiimport.runtime.os.getcwd", return_value="/nowhere"),
     ):
         loaded = set(sys.modules) - set(modules)
-        return take_snapshot(program, from_environment(), Learning.of(program, "-"), loaded, Answers())
+        return read_payload(program, from_environment(), Learning.of(program, "-"), loaded, Answers())
 
 
-def fill(parent: Path, snapshot: Snapshot, leaders: Any = Alone) -> Store:
-    store = Store.create([str(parent)], snapshot.sizes)
-    cargo = Cargo(snapshot.sizes, store, MPI_OWN, read_ahead(snapshot.sizes, snapshot.fill))
+def fill(parent: Path, payload: Payload, leaders: Any = Alone) -> Store:
+    store = Store.create([str(parent)], payload.sizes)
+    cargo = Cargo(payload.sizes, store, MPI_OWN, read_ahead(payload.sizes, payload.fill))
     cargo.travel(cast(Transport, leaders))
     cargo.check()
     return store
@@ -374,15 +374,15 @@ def test_a_whole_store_serves_library_and_code_without_a_word() -> None:
 def test_what_travels_between_nodes_fills_and_seals_every_file() -> None:
     with tree_and_place() as (tree, place):
         write(tree, SAMPLE)
-        snapshot = read(tree, SAMPLE_MODULES)
+        payload = read(tree, SAMPLE_MODULES)
         wire = Wire()
-        there = fill(place, snapshot, wire)
+        there = fill(place, payload, wire)
         wire.receiving = True
-        store = Store.create([str(place)], snapshot.sizes)
-        cargo = Cargo(snapshot.sizes, store, MPI_OWN)
+        store = Store.create([str(place)], payload.sizes)
+        cargo = Cargo(payload.sizes, store, MPI_OWN)
         cargo.travel(cast(Transport, wire))
         cargo.check()
-        for name in snapshot.sizes:
+        for name in payload.sizes:
             assert store.is_sealed(name)
             assert Path(store.path(name)).read_bytes() == Path(there.path(name)).read_bytes()
         store.leave()
@@ -403,8 +403,8 @@ def test_an_index_of_another_format_is_refused(other: int) -> None:
 def test_a_library_that_was_not_filled_to_its_end_is_not_mapped() -> None:
     with tree_and_place() as (tree, place):
         write(tree, SAMPLE)
-        snapshot = read(tree, SAMPLE_MODULES)
-        store = Store.create([str(place)], snapshot.sizes)
-        name = next(name for name in snapshot.sizes if name.startswith("lib/"))
+        payload = read(tree, SAMPLE_MODULES)
+        store = Store.create([str(place)], payload.sizes)
+        name = next(name for name in payload.sizes if name.startswith("lib/"))
         assert not store.is_sealed(name)
         store.leave()

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from mpiimport.snapshot.begin import Head
 from mpiimport.snapshot.memory_map import Refused
-from mpiimport.snapshot.statements import SourceFile
-from mpiimport.snapshot.static_cut import COMPUTATIONS, base_count, does, may_lie_elsewhere, static_cut
+from mpiimport.snapshot.restore.begin import Head
+from mpiimport.snapshot.text.statements import SourceFile
+from mpiimport.snapshot.text.static_cut import COMPUTATIONS, base_count, does, may_lie_elsewhere, static_cut
 
 # Scripts. A line "# cut: REASON" is where the begin ends; without one it holds all. A line that ends with "# waits" is
 # executed by each process.

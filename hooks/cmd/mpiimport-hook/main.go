@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 
-	"mpiimport.org/hooks/internal/doors/ocihook"
+	"mpiimport.org/hooks/internal/entrypoints/ocihook"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
 	"mpiimport.org/hooks/internal/leaves/version"
 )

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mpiimport.org/hooks/internal/doors/nodecontainer"
+	"mpiimport.org/hooks/internal/entrypoints/nodecontainer"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
 	"mpiimport.org/hooks/internal/leaves/version"
 )

@@ -8,7 +8,7 @@ import (
 
 	specs "tags.cncf.io/container-device-interface/specs-go"
 
-	"mpiimport.org/hooks/internal/doors/cdi"
+	"mpiimport.org/hooks/internal/entrypoints/cdi"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/publish"

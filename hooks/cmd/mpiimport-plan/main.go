@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mpiimport.org/hooks/internal/doors/imageprofile"
-	"mpiimport.org/hooks/internal/doors/runtimes"
+	"mpiimport.org/hooks/internal/entrypoints/imageprofile"
+	"mpiimport.org/hooks/internal/entrypoints/runtimes"
 	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/inside/fitting"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"

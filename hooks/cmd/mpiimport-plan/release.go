@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"mpiimport.org/hooks/internal/doors/released"
+	"mpiimport.org/hooks/internal/entrypoints/released"
 	"mpiimport.org/hooks/profile"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"mpiimport.org/hooks/internal/chance/fuzzing"
-	"mpiimport.org/hooks/internal/doors/runtimes"
+	"mpiimport.org/hooks/internal/entrypoints/runtimes"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/launch"
 )

@@ -10,8 +10,8 @@ import (
 	"syscall"
 
 	"mpiimport.org/hooks/containerstart"
-	"mpiimport.org/hooks/internal/doors/runtimes"
-	"mpiimport.org/hooks/internal/doors/shim"
+	"mpiimport.org/hooks/internal/entrypoints/runtimes"
+	"mpiimport.org/hooks/internal/entrypoints/shim"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
 	"mpiimport.org/hooks/internal/leaves/jobnotes"
 	"mpiimport.org/hooks/internal/leaves/prefix"

@@ -158,7 +158,7 @@ func TestTheEntryBecomesTheCommand(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"MPIIMPORT=1", "PMI_RANK=0"}, []string{"sh", "-c", `test "$_MPIIMPORT_PID" = $$ && echo $PYTHONPATH`}, 0, s.prefix + "/lib/mpiimport/door\n"},
+		{[]string{"MPIIMPORT=1", "PMI_RANK=0"}, []string{"sh", "-c", `test "$_MPIIMPORT_PID" = $$ && echo $PYTHONPATH`}, 0, s.prefix + "/lib/mpiimport/pythonpath\n"},
 		{[]string{"PMI_RANK=0"}, []string{"sh", "-c", `echo "$_MPIIMPORT_PID$PYTHONPATH"; exit 4`}, 4, "\n"},
 		{[]string{"MPIIMPORT=1"}, []string{"no-such-command"}, 127, ""},
 		{[]string{"MPIIMPORT=1"}, []string{"/etc/passwd"}, 126, ""},

@@ -9,8 +9,8 @@ import (
 	"runtime"
 	"slices"
 
-	"mpiimport.org/hooks/internal/doors/commands"
-	"mpiimport.org/hooks/internal/doors/jobend"
+	"mpiimport.org/hooks/internal/entrypoints/commands"
+	"mpiimport.org/hooks/internal/entrypoints/jobend"
 	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/inside/firstprocess"
 	"mpiimport.org/hooks/internal/leaves/environ"

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"mpiimport.org/hooks/internal/inside/entry"
-	"mpiimport.org/hooks/internal/inside/warmstart"
+	"mpiimport.org/hooks/internal/inside/snapshotstart"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
 	"mpiimport.org/hooks/internal/leaves/jobnotes"
@@ -37,7 +37,7 @@ func main() {
 		tellKey(words[1], words[2:])
 		return
 	}
-	fresh := len(words) > 0 && words[0] == warmstart.Fresh
+	fresh := len(words) > 0 && words[0] == snapshotstart.Fresh
 	if fresh {
 		words = words[1:]
 		jobnotes.ComeBack(os.Environ())
@@ -47,15 +47,15 @@ func main() {
 		words = words[1:]
 	}
 	env := os.Environ()
-	python := warmstart.Usual
-	if len(words) > 1 && words[0] == warmstart.Python {
+	python := snapshotstart.Usual
+	if len(words) > 1 && words[0] == snapshotstart.Python {
 		python, words = words[1], words[2:]
 		if isAbsolute {
 			python = entry.Named([]string{python}, env)[0]
 		}
 	}
 	options, words := pythonsOptions(words)
-	if python == warmstart.Usual {
+	if python == snapshotstart.Usual {
 		python, options, words = commandOnPath(python, options, words, env)
 	}
 	start := options
@@ -67,7 +67,7 @@ func main() {
 	} else {
 		fmt.Fprintf(os.Stderr, "mpiimport: running as plain Python: %v\n", err)
 	}
-	if python != warmstart.Usual {
+	if python != snapshotstart.Usual {
 		pythons = []string{python}
 	}
 	if rest := start[len(options):]; len(rest) > 0 && len(words) > 1 && slices.Equal(words[:2], rest) {
@@ -80,10 +80,10 @@ func main() {
 // pythonsOptions returns those of Python, of which people give -u alone, and the words behind them.
 func pythonsOptions(words []string) ([]string, []string) {
 	var options []string
-	for len(words) > 2 && words[0] == warmstart.Option {
+	for len(words) > 2 && words[0] == snapshotstart.Option {
 		options, words = append(options, words[1]), words[2:]
 	}
-	if len(words) > 1 && words[0] == warmstart.Unbuffered {
+	if len(words) > 1 && words[0] == snapshotstart.Unbuffered {
 		options, words = append(options, words[0]), words[1:]
 	}
 	return options, words
@@ -132,13 +132,13 @@ func commandOnPath(python string, options, words, env []string) (string, []strin
 // withoutSnapshot returns only where the program does not start from a snapshot, or is to have one made: then with the words and the
 // environment of a start by Python. fresh: the starter has come back.
 func withoutSnapshot(installed, python string, fresh bool, options, words, env []string) ([]string, []string) {
-	rest, handed := warmstart.Options(words, env)
-	if warmstart.Makes(handed) {
-		key, _, _ := warmstart.Key(installed, python, options, rest, handed)
+	rest, handed := snapshotstart.Options(words, env)
+	if snapshotstart.Makes(handed) {
+		key, _, _ := snapshotstart.Key(installed, python, options, rest, handed)
 		return rest, environ.Set(environ.Set(handed, ourvars.Asked, key), ourvars.Python, python)
 	}
 	if !fresh {
-		prepared, early := warmstart.FindPrepared(installed, python, options, rest, handed)
+		prepared, early := snapshotstart.FindPrepared(installed, python, options, rest, handed)
 		if prepared == nil {
 			if rankenv.SpeaksForJob(env) {
 				sayNone(early, installed, python, options, rest, handed)
@@ -160,7 +160,7 @@ func sayNone(early error, installed, python string, options, words, env []string
 	if !ourvars.IsOn(env, ourvars.Verbose) {
 		return
 	}
-	if why := warmstart.WhyNone(installed, python, options, words, env); why != "" {
+	if why := snapshotstart.WhyNone(installed, python, options, words, env); why != "" {
 		fmt.Fprintf(os.Stderr, "mpiimport: no snapshot is used: %s; mpiimport snapshot list shows what is prepared\n", why)
 	}
 }
@@ -178,17 +178,17 @@ func startPrepared(command, env []string) {
 func tellKey(python string, program []string) {
 	installed, err := prefix.Of()
 	options, words := pythonsOptions(program)
-	key, facts := "", []warmstart.Fact{}
+	key, facts := "", []snapshotstart.Fact{}
 	if err == nil {
-		key, facts, err = warmstart.Key(installed, python, options, words, os.Environ())
+		key, facts, err = snapshotstart.Key(installed, python, options, words, os.Environ())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	fmt.Println(key)
-	fmt.Println(warmstart.Begin(facts, words))
-	fmt.Println(warmstart.Facts(facts))
+	fmt.Println(snapshotstart.Begin(facts, words))
+	fmt.Println(snapshotstart.Facts(facts))
 }
 
 // become returns only if there is no Python to start.

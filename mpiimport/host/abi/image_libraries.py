@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from mpiimport.runtime.root.ldcache import CACHE, cached_libraries
+from mpiimport.runtime.payload.ldcache import CACHE, cached_libraries
 
 from ..complaint import Complaint
 from ..machine.containers import answer, exec_line, last_words

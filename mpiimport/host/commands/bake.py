@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from mpiimport.runtime import PACKAGE_DIRECTORY
-from mpiimport.runtime.root.learned_manifest import BAKED, SUFFIX, Learned
+from mpiimport.runtime.payload.learned_manifest import BAKED, SUFFIX, Learned
+from mpiimport.snapshot.image.temporary_place import temporary_place
 from mpiimport.snapshot.memory_map import Refused
-from mpiimport.snapshot.temporary_place import temporary_place
 
 from ..complaint import Complaint
 from ..machine.images import open_image
@@ -31,27 +31,27 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = commands.add_parser(
         "bake",
         usage="mpiimport bake [--output FILE] [IMAGE] -- COMMAND...\n"
-        "       mpiimport bake --warm FILE -- COMMAND...\n       mpiimport bake --warm FILE --check",
+        "       mpiimport bake --snapshot FILE -- COMMAND...\n       mpiimport bake --snapshot FILE --check",
         description="Run COMMAND once, in IMAGE (an image file or a sandbox directory) or, without one, right here, as "
         "in %%post or a Dockerfile, and leave the names of the modules it imports in its Python tree.",
     )
     parser.add_argument("image", nargs="?", metavar="IMAGE")
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the image file to FILE, not over IMAGE")
-    parser.add_argument("--warm", type=Path, metavar="FILE", help="write an image of the memory, imports done")
-    parser.add_argument("--check", action="store_true", help="with --warm: look at every byte of FILE")
+    parser.add_argument("--snapshot", type=Path, metavar="FILE", help="write an image of the memory, imports done")
+    parser.add_argument("--check", action="store_true", help="with --snapshot: look at every byte of FILE")
     # For tests of remedies.
     parser.add_argument("--without", action="append", default=[], help=argparse.SUPPRESS)
     parser.set_defaults(takes_command=False, may_take_command=True, run=partial(_run, parser))
 
 
 def _run(parser: argparse.ArgumentParser, given: argparse.Namespace, command: list[str]) -> int:
-    if given.warm:
+    if given.snapshot:
         # A Python in an image may lack what this needs.
-        from .bake_warm import bake_warm, check_warm
+        from .bake_snapshot import bake_snapshot, check_snapshot
 
         if given.check:
-            return check_warm(given.warm)
-        return bake_warm(given.warm, command, tuple(given.without))
+            return check_snapshot(given.snapshot)
+        return bake_snapshot(given.snapshot, command, tuple(given.without))
     if not command:
         parser.error("give the command to run after --: mpiimport bake [IMAGE] -- COMMAND")
     return bake(given.image, given.output, command)
@@ -90,7 +90,7 @@ def bake(image: str | None, output: Path | None, command: list[str]) -> int:
 
 def _run_here(command: list[str], package: Path, records: Path) -> int:
     others = os.environ.get("PYTHONPATH")
-    path = f"{package / 'door'}:{others}" if others else str(package / "door")
+    path = f"{package / 'pythonpath'}:{others}" if others else str(package / "pythonpath")
     recording = {"MPIIMPORT": "1", "MPIIMPORT_RECORD": str(records), "PYTHONPATH": path}
     try:
         return subprocess.run(command, env={**os.environ, **recording}).returncode

@@ -1,4 +1,4 @@
-"""``mpiimport bench bcast``: which way of bringing a snapshot to the nodes is the best on a machine."""
+"""``mpiimport bench bcast``: which way of bringing a payload to the nodes is the best on a machine."""
 
 import argparse
 import os

@@ -10,7 +10,7 @@ from mpiimport.runtime.size import in_words
 from ..abi.pmi import SLURM, fitting_ways, library_speech, offer, remedy
 from ..abi.trial import Trial, trial
 from ..complaint import Complaint
-from ..machine.doors import FLAGGED, FUSE, SHIM, Runtime, image_files_can_be_mounted, runtimes, shim_is_first
+from ..machine.entry_points import FLAGGED, FUSE, SHIM, Runtime, image_files_can_be_mounted, runtimes, shim_is_first
 from ..machine.launchers import Launcher, family, launchers
 from ..machine.trees import Place, Tree, ask_here, ask_image, usual_python
 from ..planner import wrong
@@ -198,11 +198,11 @@ def _describe_containers(report: Report, image: str | None) -> None:
     found = runtimes()
     report.fact("containers", "; ".join(map(_runtime, found)) or "no runtime is on PATH")
     if shim_is_first():
-        report.fact("door", f"--mpiimport by the shim in {SHIM}")
+        report.fact("entry point", f"--mpiimport by the shim in {SHIM}")
     elif any(runtime.plugin for runtime in found):
-        report.fact("door", "--mpiimport by the plugin")
+        report.fact("entry point", "--mpiimport by the plugin")
     elif any(runtime.name in FLAGGED for runtime in found):
-        report.fact("door", f"no --mpiimport yet: export PATH={SHIM}:$PATH, or load the module mpiimport")
+        report.fact("entry point", f"no --mpiimport yet: export PATH={SHIM}:$PATH, or load the module mpiimport")
     for runtime in found:
         # A plugin that does not load makes all commands fail, but not `plugin list`.
         if runtime.plugin and not runtime.version:

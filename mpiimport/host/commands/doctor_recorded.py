@@ -4,9 +4,9 @@ import time
 from pathlib import Path
 
 from mpiimport.runtime.options import OptionError, from_environment
+from mpiimport.runtime.payload.learned_manifest import user_directory
+from mpiimport.runtime.payload.plain_start import LONGEST, SUFFIX, parse
 from mpiimport.runtime.regular_file import read_regular
-from mpiimport.runtime.root.learned_manifest import user_directory
-from mpiimport.runtime.root.plain_start import LONGEST, SUFFIX, parse
 
 SHOWN = 3
 

@@ -29,10 +29,10 @@ DROPS = re.compile(
     r"unset\b[^;&|]*\bPYTHONPATH\b|\bPYTHONPATH=(?!\S*\$\{?PYTHONPATH)|\benv +(?:-i\b|-u *PYTHONPATH)|--export=NONE"
     r"|-g?env(?:none|list)?\b +(?:PYTHONPATH|MPIIMPORT)\b|\bMPIIMPORT=0"
 )
-DOOR = Path(PREFIX) / "lib" / "mpiimport" / "door"
+PYTHONPATH_ENTRY = Path(PREFIX) / "lib" / "mpiimport" / "pythonpath"
 
 
-def with_door(line: list[str], environment: dict[str, str]) -> dict[str, str]:
+def with_entry_point(line: list[str], environment: dict[str, str]) -> dict[str, str]:
     """Return the environment in which the program of a line fills a store. Raises Complaint where it would run."""
     path = environment.get("PATH")
     words = [part for word in line for part in (word.split() or [word])]
@@ -54,7 +54,10 @@ def with_door(line: list[str], environment: dict[str, str]) -> dict[str, str]:
         if changing:
             reason = f"this line takes away the PYTHONPATH that mpiimport needs: {ascii(changing)[1:-1]}"
             raise Complaint(_refusal(reason, "put python-mpi in the place of python there"))
-    return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, [str(DOOR), environment.get("PYTHONPATH")]))}
+    return {
+        **environment,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(PYTHONPATH_ENTRY), environment.get("PYTHONPATH")])),
+    }
 
 
 def _refusal(reason: str, remedy: str) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpiimport.runtime.root.learned_manifest import SUFFIX, Learned, Malformed, user_directory
+from mpiimport.runtime.payload.learned_manifest import SUFFIX, Learned, Malformed, user_directory
 
 from ..complaint import Complaint
 

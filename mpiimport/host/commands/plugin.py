@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 from ..complaint import Complaint
-from ..machine.doors import PLUGIN
+from ..machine.entry_points import PLUGIN
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

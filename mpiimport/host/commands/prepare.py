@@ -10,12 +10,12 @@ from rich.console import Console
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.parents import refusals
 from mpiimport.runtime.store.store import PROGRAM
-from mpiimport.snapshot.library import SINCE, Entry, directory, entries
+from mpiimport.snapshot.image.library import SINCE, Entry, directory, entries
 from mpiimport.snapshot.memory_map import Refused
 
 from ..complaint import Complaint
 from .child import run_child
-from .filling_line import with_door
+from .filling_line import with_entry_point
 from .session import asking_to_fill
 
 # Seconds: see hooks/internal/leaves/snapshotlibrary.
@@ -37,7 +37,7 @@ def prepare(command: list[str]) -> int:
     """Have the process that a command starts put its snapshot into the library. Raises Complaint."""
     library = library_for_writing()
     asking = {**asking_to_fill("nothing would be prepared"), "MPIIMPORT_PREPARE": "1"}
-    environment = with_door(command, {**asking, "MPIIMPORT_SNAPSHOTS": str(library)})
+    environment = with_entry_point(command, {**asking, "MPIIMPORT_SNAPSHOTS": str(library)})
     before = _seen(library)
     with Console(stderr=True).status("the begin of the program is executed, several times"):
         status = run_child(command, environment)

@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 from mpiimport.runtime.options import OptionError, from_environment
-from mpiimport.runtime.root.learned_manifest import user_directory
-from mpiimport.runtime.root.learning import NONE
-from mpiimport.runtime.root.plain_start import SUFFIX
+from mpiimport.runtime.payload.learned_manifest import user_directory
+from mpiimport.runtime.payload.learning import NONE
+from mpiimport.runtime.payload.plain_start import SUFFIX
 
 from ..complaint import Complaint
 from .child import run_child

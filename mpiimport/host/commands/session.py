@@ -21,7 +21,7 @@ from mpiimport.runtime.store.store import PROGRAM
 
 from ..complaint import Complaint
 from . import session_look, session_run
-from .filling_line import with_door
+from .filling_line import with_entry_point
 from .session_command import Command, command_of
 
 LOCKS = Path("/proc/locks")
@@ -54,7 +54,7 @@ def _run(given: argparse.Namespace, command: list[str]) -> int:
 
 def start(words: list[str]) -> int:
     """Start a command so that its program has its store filled, and is not run. Raises Complaint."""
-    environment = with_door(words, asking_to_fill("no store would be filled"))
+    environment = with_entry_point(words, asking_to_fill("no store would be filled"))
     place = kept_place()
     if place is not None:
         _forget_changed(place)
@@ -76,7 +76,7 @@ def _forget_changed(place: Place) -> None:
     changed = [one for one in session_look.look(place) if one.changed]
     for one in changed:
         place.forget(str(one.store))
-    # What has just changed is not kept: see root/witnesses.py.
+    # What has just changed is not kept: see payload/witnesses.py.
     stamps = {path: stamp_of(path) for one in changed for path in one.changed}
     wait_for_rest({path: stamp[1] for path, stamp in stamps.items() if stamp is not None})
 

@@ -2,7 +2,7 @@
 
 import argparse
 
-from ..machine.doors import SHIM
+from ..machine.entry_points import SHIM
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.store import PROGRAM
-from mpiimport.snapshot.checking import check, tables_of
+from mpiimport.snapshot.image.checking import check, tables_of
+from mpiimport.snapshot.image.library import A_DAY, REACH, Entry, directory, entries
 from mpiimport.snapshot.image_format import ABSENT, FREE, Damaged, Tables
-from mpiimport.snapshot.library import A_DAY, REACH, Entry, directory, entries
 from mpiimport.snapshot.memory_map import Refused
 
 from ..complaint import Complaint

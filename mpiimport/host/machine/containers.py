@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..complaint import Complaint
-from .doors import FLAGGED, SHIM, path_without_shim
+from .entry_points import FLAGGED, SHIM, path_without_shim
 
 SECONDS = 120
 

@@ -13,7 +13,7 @@ from .containers import build_line, exec_line
 # Where the container sees what is bound for a recording.
 PACKAGE_IN_IMAGE, RECORDS_IN_IMAGE = "/mpiimport-bake/lib/mpiimport", "/mpiimport-bake/records"
 # Apptainer sets both names; the values keep what the image itself puts on the path.
-PYTHONPATH = f"{PACKAGE_IN_IMAGE}/door${{PYTHONPATH:+:$PYTHONPATH}}"
+PYTHONPATH = f"{PACKAGE_IN_IMAGE}/pythonpath${{PYTHONPATH:+:$PYTHONPATH}}"
 
 
 class Image(Protocol):

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from mpiimport.host.probe.answer import MESSAGE_SIZE
 from mpiimport.runtime.file_systems import file_system
+from mpiimport.runtime.importing.libraries import mapped_files
 from mpiimport.runtime.mpi.launcher import Launch, launch
 from mpiimport.runtime.mpi.loading import NoMpi, import_privately, own_packages
 from mpiimport.runtime.options import OptionError, Options, from_environment
-from mpiimport.runtime.root.witnesses import Mounts
-from mpiimport.runtime.serving.libraries import mapped_files
+from mpiimport.runtime.payload.witnesses import Mounts
 from mpiimport.runtime.startup.decision import unserved_interpreter, why_not
 from mpiimport.runtime.store.memory import memory_left
 from mpiimport.runtime.store.no_place import why_no_place

@@ -7,9 +7,9 @@ from _thread import get_ident
 
 from .. import time
 from ..clock import IMPORTS, INIT, MAIN, phases
+from ..importing.finder import StoreExtensionLoader, StoreLoader
 from ..machinery import as_importlib, call_with_frames_removed, replace_find_and_load
 from ..mpi.handover import MPI_MODULE
-from ..serving.finder import StoreExtensionLoader, StoreLoader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,17 +8,17 @@ ranks before MPI's does: there root knows of itself alone.
 import sys
 
 from .. import os
+from ..importing.account import file_of
 from ..messages import say
 from ..mpi.openshmem import has_been_open
-from ..serving.account import file_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..importing.imports import Imports
     from ..mpi.ownership import Ownership
     from ..mpi.transport import Transport
-    from ..serving.imports import Imports
     from .measured import Report
 
 # Bytes of names that root takes from one rank, beyond those that root itself knows, and from all together.

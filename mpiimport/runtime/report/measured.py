@@ -4,9 +4,9 @@ import sys
 
 from .. import open, os, time
 from ..clock import CLOCKS, PHASES, phases
+from ..importing.imports import ANSWERED
 from ..messages import say
-from ..root.plain_start import PlainStart
-from ..serving.imports import ANSWERED
+from ..payload.plain_start import PlainStart
 from ..whole_file import replace_text
 from .costs import measure_imports, tell_imports
 from .tree_kind import tree_kind
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
+    from ..importing.account import Account
+    from ..importing.imports import Imports
     from ..mpi.transport import Transport
     from ..options import Options
     from ..program import Program
-    from ..serving.account import Account
-    from ..serving.imports import Imports
     from .costs import Cost, Ended
     from .document import Value
 

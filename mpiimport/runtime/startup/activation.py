@@ -6,6 +6,8 @@ from ...rank_variables import speaks_for_job
 from .. import PREFIX, os
 from ..clock import NAMED, STARTED
 from ..file_systems import IMAGE
+from ..importing.path_hook import ask_before_importlib
+from ..importing.site_answers import Answers
 from ..messages import say
 from ..mpi.abrupt_ends import before_abrupt_ends
 from ..mpi.launcher import Launch, is_on_one_node, is_rank_process, launch
@@ -14,8 +16,6 @@ from ..options import Options, is_looking
 from ..program import Program
 from ..report.job_notes import notes
 from ..report.outcome import PLAIN, SERVED, Outcome
-from ..serving.path_hook import ask_before_importlib
-from ..serving.site_answers import Answers
 from .closed_streams import ClosedStreamsKept
 from .decision import IMAGE_ON, unserved_interpreter, why_not
 from .exit_handlers import ExitHandlers
@@ -62,7 +62,7 @@ def activate(
         _import_from_kept(here, invocation, at_exit)
         return None
     if options.switch != "0" and options.record and (here is None or here.rank == 0):
-        from ..root.baking import record_to_bake
+        from ..payload.baking import record_to_bake
 
         at_exit.add(record_to_bake(program, options, answers, before_site).finish)
     if options.switch == "0" or options.record:

@@ -1,4 +1,4 @@
-"""The command line ``[-v] [-d] [-I PROFILE] [-T DIR] [--report FILE] program``, as every door runs it."""
+"""The command line ``[-v] [-d] [-I PROFILE] [-T DIR] [--report FILE] program``, as every entry point runs it."""
 
 import builtins
 import sys
@@ -9,6 +9,7 @@ from ...rank_variables import speaks_for_job
 from .. import PACKAGE_DIRECTORY, os, restore_lazy_imports
 from ..clock import MAIN, SITE, phases
 from ..configuration import agree_with_program
+from ..importing.site_answers import Answers
 from ..messages import say, say_as_interpreter
 from ..options import (
     OptionError,
@@ -23,7 +24,6 @@ from ..own_files import OURS
 from ..program import NoProgram, Program
 from ..report.job_notes import notes
 from ..report.outcome import PLAIN, Outcome
-from ..serving.site_answers import Answers
 from ..standard_streams import flush, leave_unflushed
 from .activation import abort_at_exit, abort_on_uncaught, activate, refuse_to_fill
 

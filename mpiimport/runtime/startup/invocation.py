@@ -2,9 +2,9 @@
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..importing.site_answers import Answers
     from ..options import Options
     from ..program import Program
-    from ..serving.site_answers import Answers
 
 
 class Invocation:

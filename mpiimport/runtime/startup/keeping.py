@@ -42,7 +42,7 @@ class Keeping:
         """Fill the store. Raises what reading may raise, and Unsettled."""
         # Before root's own modules need more, which those that come later have not.
         loaded = set(sys.modules)
-        from ..root.filling import fill
+        from ..payload.filling import fill
         from ..store.nearest import keep_facts
 
         self.place.sweep(LEASE)
@@ -55,7 +55,7 @@ class Keeping:
 
         One that ``sitecustomize`` has given threads is not to be forked.
         """
-        from ..root.witnesses import Mounts
+        from ..payload.witnesses import Mounts
         from .left_behind import beginning_of, end_first, give_way, keep_only, leave_behind, let_go, wait_for_end
 
         doubt = Mounts(self._invocation.options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
@@ -114,7 +114,7 @@ def fill_now(invocation: "Invocation") -> None:
     except Exception as exc:
         say(f"mpiimport: no store is kept: {exc or type(exc).__name__}")
         status = 1
-    # The program is not to be run, by whichever door this process came.
+    # The program is not to be run, by whichever entry point this process came.
     os._exit(status)
 
 

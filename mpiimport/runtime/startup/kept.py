@@ -9,6 +9,8 @@ import sys
 from .. import os, time
 from ..digest import Damaged
 from ..file_systems import IMAGE_LAYERS, image, image_on
+from ..importing.account import Account, file_of
+from ..importing.imports import Imports
 from ..messages import say
 from ..mpi.launcher import is_rank_process
 from ..option_table import SESSION
@@ -16,8 +18,6 @@ from ..program import working_directory
 from ..report.job_notes import notes
 from ..report.outcome import KEPT, PLAIN, Outcome
 from ..report.outcome import SESSION as FROM_SESSION
-from ..serving.account import Account, file_of
-from ..serving.imports import Imports
 from ..store.index import Index, generation, linker_settings
 from ..store.kept_key import NO_NAME
 from ..store.kept_store import uses
@@ -32,10 +32,10 @@ from .other_start import become_where_kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..importing.site_answers import Answers
     from ..mpi.launcher import Launch
     from ..options import Options
     from ..report.measured import Report
-    from ..serving.site_answers import Answers
     from ..store.store import Store
     from .invocation import Invocation
 

@@ -12,10 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .invocation import Invocation
 
-MAKER = os.path.join(PACKAGE_DIRECTORY, "snapshot", "into_library.py")
+MAKER = os.path.join(PACKAGE_DIRECTORY, "snapshot", "image", "into_library.py")
 # Set by python-mpi where a snapshot is to be made: its key.
 ASKED = "_MPIIMPORT_ASKED"
-NO_DOOR = "start the program by PREFIX/bin/python-mpi, or in a container by python, as the job does"
+NO_ENTRY_POINT = "start the program by PREFIX/bin/python-mpi, or in a container by python, as the job does"
 NO_PROGRAM = "only a script has one, and a module (-m); give the program a file of its own"
 
 
@@ -38,7 +38,7 @@ def prepare_now(invocation: "Invocation") -> None:
 def _command(invocation: "Invocation") -> list[str]:
     """Return what starts the maker. Raises OSError where no snapshot can be of use."""
     if not invocation.python:
-        raise OSError(NO_DOOR)
+        raise OSError(NO_ENTRY_POINT)
     if invocation.program.kind not in (SCRIPT, MODULE):
         raise OSError(NO_PROGRAM)
     # What the site changes, each interpreter that the maker starts changes by itself. Options stand there, too.

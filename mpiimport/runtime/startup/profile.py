@@ -5,7 +5,7 @@ from ..options import OptionError
 
 
 def apply_profile(name: str) -> None:
-    """Change ``os.environ`` as the profile ``name`` says, by the resolver that all doors use.
+    """Change ``os.environ`` as the profile ``name`` says, by the resolver that all entry points use.
 
     Raises OptionError with the resolver's own words where the profile is unknown or malformed.
     """

@@ -6,8 +6,8 @@ It is the start-up that serves a job, up to where the ranks would import: there 
 import sys
 
 from .. import os
+from ..importing.libraries import mapped_files
 from ..messages import say
-from ..serving.libraries import mapped_files
 from ..size import in_words
 from ..store.broadcast import pack_sizes
 from ..store.kept_key import NO_NAME, facts_of, key_of, not_there
@@ -21,12 +21,12 @@ from .starting import load_mpi
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..importing.imports import Imports
     from ..mpi.launcher import Launch
     from ..mpi.ownership import Ownership
     from ..mpi.transport import Transport
+    from ..payload.payload import Payload
     from ..report.gathering import Gathering
-    from ..root.snapshot import Snapshot
-    from ..serving.imports import Imports
     from ..store.broadcast import Cargo
     from ..store.store import Store
     from .invocation import Invocation
@@ -56,7 +56,7 @@ class Publishing(Service):
 
     def read_tree(
         self, transport: "Transport", nodes: list[int] | None, rooms: tuple[list[int], list[int]]
-    ) -> "tuple[Snapshot | None, bytes]":
+    ) -> "tuple[Payload | None, bytes]":
         """On root, read what the program will import, in whatever run of it."""
         if nodes is None:
             return None, b""
@@ -64,13 +64,13 @@ class Publishing(Service):
         if reason:
             raise SteppedAside(reason)
         (least, _), _ = rooms
-        from ..root.filling import NoModule, read_to_keep
-        from ..root.mpi_libraries import MpiLibraries
+        from ..payload.filling import NoModule, read_to_keep
+        from ..payload.mpi_libraries import MpiLibraries
 
         # A program without an mpi4py of its own does not use the one that we bring.
         mpi = self.ownership.path if self.ownership.of_the_tree else ""
         try:
-            snapshot = read_to_keep(
+            payload = read_to_keep(
                 self._program,
                 self.options,
                 self._loaded,
@@ -83,16 +83,16 @@ class Publishing(Service):
             )
         except NoModule as exc:
             raise SteppedAside(str(exc)) from None
-        for complaint in snapshot.complaints:
+        for complaint in payload.complaints:
             say(f"mpiimport: {complaint}")
-        return snapshot, pack_sizes(snapshot.sizes)
+        return payload, pack_sizes(payload.sizes)
 
     def end_broadcast(
-        self, leaders: "Transport | None", cargo: "Cargo", copies: int | None, snapshot: "Snapshot | None"
+        self, leaders: "Transport | None", cargo: "Cargo", copies: int | None, payload: "Payload | None"
     ) -> None:
-        super().end_broadcast(leaders, cargo, copies, snapshot)
-        if snapshot is not None:
-            size = in_words(sum(snapshot.sizes.values()))
+        super().end_broadcast(leaders, cargo, copies, payload)
+        if payload is not None:
+            size = in_words(sum(payload.sizes.values()))
             self.kept = f"the modules of {self._program.label()} are kept on {copies} nodes, {size} on each"
 
     def attach_store(
@@ -100,7 +100,7 @@ class Publishing(Service):
         transport: "Transport",
         gathers: "Transport | None",
         store: "Store",
-        snapshot: "Snapshot | None",
+        payload: "Payload | None",
     ) -> "tuple[Imports, Gathering]":
         """Check what the store holds, and let later processes come to it."""
         checked = super().attach_store(transport, None, store, None)
@@ -150,5 +150,5 @@ def publish_now(here: "Launch", invocation: "Invocation") -> None:
         if finish is not None:
             finish(status == 0)
     finally:
-        # The program is not to be run, by whichever door this process came.
+        # The program is not to be run, by whichever entry point this process came.
         os._exit(status)

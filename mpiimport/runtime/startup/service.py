@@ -9,14 +9,14 @@ import sys
 
 from .. import time
 from ..clock import BROADCAST, HANDSHAKE, READ, STORE
+from ..importing.account import Account
+from ..importing.imports import Imports
+from ..importing.libraries import bind_functions
 from ..messages import say
 from ..mpi.transport import Transport
 from ..option_table import ALL
 from ..report.gathering import Gathering
 from ..report.job_notes import notes
-from ..serving.account import Account
-from ..serving.imports import Imports
-from ..serving.libraries import bind_functions
 from ..store.broadcast import Cargo, pack_sizes, unpack_sizes
 from ..store.index import Index
 from ..store.placement import Placement
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..mpi.ownership import Ownership
+    from ..payload.payload import Payload
+    from ..payload.recording import Recording
     from ..report.measured import Report
-    from ..root.recording import Recording
-    from ..root.snapshot import Snapshot
     from ..store.store import Store
     from .invocation import Invocation
 
@@ -138,16 +138,16 @@ class Service:
         room, first = phase("survey", STORE, self.survey_node, transport, neighbours, facts, extremes)
         rooms = transport.extremes(room)
         nodes = transport.totals(first)
-        snapshot, listed = phase("read", READ, self.read_tree, transport, nodes, rooms)
+        payload, listed = phase("read", READ, self.read_tree, transport, nodes, rooms)
         listed = transport.broadcast(listed)
         sizes, own, place = phase("reserve", STORE, self.reserve_store, neighbours, listed)
         place = neighbours.broadcast(place)
         store, leads = phase("join", STORE, self.join_store, own, place, sizes)
         leaders = transport.among(leads)
-        cargo = phase("load", BROADCAST, self.load_cargo, leaders, store, sizes, snapshot)
+        cargo = phase("load", BROADCAST, self.load_cargo, leaders, store, sizes, payload)
         copies = cargo.travel(leaders)
-        phase("broadcast", BROADCAST, self.end_broadcast, leaders, cargo, copies, snapshot)
-        return phase("attach", STORE, self.attach_store, transport, gathers, store, snapshot)
+        phase("broadcast", BROADCAST, self.end_broadcast, leaders, cargo, copies, payload)
+        return phase("attach", STORE, self.attach_store, transport, gathers, store, payload)
 
     def init_mpi(self) -> "tuple[Transport, Any]":
         """Initialise MPI, or OpenSHMEM. Return what to communicate by, and the session if MPI was started so.
@@ -180,7 +180,7 @@ class Service:
 
     def read_tree(
         self, transport: Transport, nodes: list[int] | None, rooms: tuple[list[int], list[int]]
-    ) -> "tuple[Snapshot | None, bytes]":
+    ) -> "tuple[Payload | None, bytes]":
         """On root, which alone is told the number of nodes, read what the program will import.
 
         Return that, and the files of a store for it.
@@ -191,22 +191,22 @@ class Service:
         if nodes == [1] and held and self.options.switch != "force":
             raise SteppedAside(nothing_gained(own_file_system()))
         loaded = set(sys.modules)
-        from ..root.learning import Learning
-        from ..root.rehearsal import Rehearsal
+        from ..payload.learning import Learning
+        from ..payload.rehearsal import Rehearsal
 
         # What is known of a program goes by sys.prefix, which site sets.
         with Rehearsal(self._answers, self._before_site) as site:
             learning = Learning.of(self._program, self.options.manifests)
             if transport.size < SERVED_AT_ONCE and self.options.switch != "force" and learning.begin():
-                from ..root.reading import hide_modules
-                from ..root.recording import Recording
+                from ..payload.reading import hide_modules
+                from ..payload.recording import Recording
 
                 self.recording = Recording(learning.add)
                 hide_modules(loaded)
                 raise SteppedAside(learned_first(transport.size))
-            from ..root.snapshot import take_snapshot
+            from ..payload.payload import read_payload
 
-            snapshot = take_snapshot(
+            payload = read_payload(
                 self._program,
                 self.options,
                 learning,
@@ -216,9 +216,9 @@ class Service:
                 room=lambda: self._placement.room(least),
                 site=site,
             )
-        for complaint in snapshot.complaints:
+        for complaint in payload.complaints:
             say(f"mpiimport: {complaint}")
-        return snapshot, pack_sizes(snapshot.sizes)
+        return payload, pack_sizes(payload.sizes)
 
     def reserve_store(self, neighbours: Transport, listed: bytes) -> "tuple[dict[str, int], Store | None, bytes]":
         """Return the sizes of the files of the store and, on the first rank of a node, the store and where that is."""
@@ -226,41 +226,41 @@ class Service:
         return sizes, *self._placement.reserve(neighbours.rank == 0, sizes)
 
     def join_store(self, own: "Store | None", place: bytes, sizes: dict[str, int]) -> "tuple[Store, bool]":
-        """Return this rank's store, and whether root is to send the snapshot to this rank."""
+        """Return this rank's store, and whether root is to send the payload to this rank."""
         return self._placement.join(own, place, sizes)
 
     def load_cargo(
-        self, leaders: Transport | None, store: "Store", sizes: dict[str, int], snapshot: "Snapshot | None"
+        self, leaders: Transport | None, store: "Store", sizes: dict[str, int], payload: "Payload | None"
     ) -> Cargo:
         """Make ready for the files of the store, on the ranks that lead one."""
         sizes = sizes if leaders else {}
-        if snapshot is None:
+        if payload is None:
             return Cargo(sizes, store, self.options.broadcast)
-        from ..root.read_ahead import read_ahead
+        from ..payload.read_ahead import read_ahead
 
-        return Cargo(sizes, store, self.options.broadcast, read_ahead(sizes, snapshot.fill))
+        return Cargo(sizes, store, self.options.broadcast, read_ahead(sizes, payload.fill))
 
     def end_broadcast(
-        self, leaders: Transport | None, cargo: Cargo, copies: int | None, snapshot: "Snapshot | None"
+        self, leaders: Transport | None, cargo: Cargo, copies: int | None, payload: "Payload | None"
     ) -> None:
         """See whether all of it has come."""
         cargo.check()
-        if leaders is not None and snapshot is not None:
-            total = sum(snapshot.sizes.values())
+        if leaders is not None and payload is not None:
+            total = sum(payload.sizes.values())
             self._facts.update(copies=copies, bytes_stored=total, bytes_broadcast=total if leaders.size > 1 else 0)
-            self._facts.update(root_read=snapshot.effort())
+            self._facts.update(root_read=payload.effort())
 
     def attach_store(
-        self, transport: Transport, gathers: Transport | None, store: "Store", snapshot: "Snapshot | None"
+        self, transport: Transport, gathers: Transport | None, store: "Store", payload: "Payload | None"
     ) -> tuple[Imports, Gathering]:
         """Check what the store holds, and make ready to import from it and to gather at the end what was imported."""
         index = Index.unpack(store.read("index"))
         store.open_code()
         self._facts.update(modules_stored=len(index.code) + len(index.needs))
-        uncached = snapshot.uncached if snapshot else frozenset()
+        uncached = payload.uncached if payload else frozenset()
         account = Account(set(sys.modules), transport.rank, self.options.verbose)
         imports = Imports(index, store, self.ownership, self._answers, uncached, account)
-        finish = (lambda served, missed: self._learn(snapshot, imports, served, missed)) if snapshot else None
+        finish = (lambda served, missed: self._learn(payload, imports, served, missed)) if payload else None
         return imports, Gathering(gathers, self.ownership, imports, self._report, finish)
 
     def serve(self, imports: Imports) -> None:
@@ -272,14 +272,14 @@ class Service:
             self._report.measure(imports)
             self._report.write_startup()
 
-    def _learn(self, snapshot: "Snapshot", imports: Imports, served: dict[str, int], missed: dict[str, int]) -> None:
+    def _learn(self, payload: "Payload", imports: Imports, served: dict[str, int], missed: dict[str, int]) -> None:
         """On root, save what was imported for the next run, and say what this one missed where that was asked for."""
-        misses = snapshot.learning.finish(served, missed)
+        misses = payload.learning.finish(served, missed)
         if self.options.serve != ALL:
             # All modules are.
             misses = []
         notes.tell_modules(sum(map(bool, served.values())), len(missed))
-        imports.leave_pycs([path for path in snapshot.uncached if served.get(path)])
+        imports.leave_pycs([path for path in payload.uncached if served.get(path)])
         self._facts.update(
             modules_served=sum(1 for ranks in served.values() if ranks),
             missed=[{"name": miss.name, "ranks": miss.ranks, "why": miss.why} for miss in misses],

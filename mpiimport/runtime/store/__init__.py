@@ -1,1 +1,1 @@
-"""The snapshot on one node: where it lies, how it gets there, and what the ranks of the node add."""
+"""The payload on one node: where it lies, how it gets there, and what the ranks of the node add."""

@@ -1,4 +1,4 @@
-"""The snapshot on its way from root's memory and files into the store of each node.
+"""The payload on its way from root's memory and files into the store of each node.
 
 Between nodes it travels in pieces, for whose integrity MPI answers (MPI-4.1, 2.8). Pieces are written into the store,
 not received into a mapping of it: making a page accessible costs more than copying it.

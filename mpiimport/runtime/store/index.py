@@ -1,4 +1,4 @@
-"""What a store holds: the part of the snapshot that every rank keeps in memory.
+"""What a store holds: the part of the payload that every rank keeps in memory.
 
 Packed as a digest and the marshalled table; ranks of one job run the same Python, so marshal's format is common ground.
 """

@@ -1,4 +1,4 @@
-"""Where the snapshot comes to lie that outlives the job: among the kept stores of this user, on each node."""
+"""Where the payload comes to lie that outlives the job: among the kept stores of this user, on each node."""
 
 from .links import link_beside
 from .nearest import keep_facts

@@ -1,4 +1,4 @@
-"""What the snapshot lacks, read by the first rank of a node that needs it and left in the store for its neighbours.
+"""What the payload lacks, read by the first rank of a node that needs it and left in the store for its neighbours.
 
 A record is a file: a digest, and the marshalled (kind, path, value). An empty one says that each rank is to see for
 itself. The reader has locked the file that becomes the record meanwhile, which ends where it is killed, and looks at

@@ -2,7 +2,7 @@
 
 Elsewhere another user's directory could come into the place of a store between two looks at it, and one of this user's
 could get the name of a store (renameat2(2), RENAME_EXCHANGE). In Go: hooks/internal/leaves/keptplace; in C:
-warm/regular.c.
+restorer/regular.c.
 """
 
 from errno import ELOOP, ENODATA, EOPNOTSUPP

@@ -1,4 +1,4 @@
-"""Where the snapshot comes to lie: what room each node has, and the store that its ranks share. All of it is local."""
+"""Where the payload comes to lie: what room each node has, and the store that its ranks share. All of it is local."""
 
 from .. import os
 from ..messages import say

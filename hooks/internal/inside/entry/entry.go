@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mpiimport.org/hooks/internal/inside/warmstart"
+	"mpiimport.org/hooks/internal/inside/snapshotstart"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
@@ -43,9 +43,9 @@ func Start(command []string, p Process) ([]string, []string) {
 	if isPython(filepath.Base(command[0])) && !inspects(p.Env) {
 		script := prefix.StartScript(p.Prefix)
 		line := pythoncli.Parse(command[1:])
-		makes := warmstart.Makes(p.Env)
+		makes := snapshotstart.Makes(p.Env)
 		startsEarly := isRank || makes
-		mayLead := warmstart.Fits(line.Options) && (makes || isRank && p.IsAhead)
+		mayLead := snapshotstart.Fits(line.Options) && (makes || isRank && p.IsAhead)
 		leads := !line.Plain && (mayLead || isPrepared(command[0], line, p))
 		switch {
 		case line.Plain, !startsEarly && !leads:
@@ -64,9 +64,9 @@ func Start(command []string, p Process) ([]string, []string) {
 			}
 			if leads {
 				// It goes on as below where there is no snapshot.
-				words := []string{prefix.Door(p.Prefix), warmstart.Python, command[0]}
+				words := []string{prefix.PythonMPI(p.Prefix), snapshotstart.Python, command[0]}
 				for _, option := range line.Options {
-					words = append(words, warmstart.Option, option)
+					words = append(words, snapshotstart.Option, option)
 				}
 				return append(append(words, line.Target...), line.Args...), environ.Set(env, ourvars.Start, how)
 			}
@@ -80,7 +80,7 @@ func Start(command []string, p Process) ([]string, []string) {
 // isPrepared says whether a library has something for the program, used already or not yet.
 func isPrepared(python string, line pythoncli.Line, p Process) bool {
 	words := append(line.Target[:len(line.Target):len(line.Target)], line.Args...)
-	found, early := warmstart.FindPrepared(p.Prefix, python, line.Options, words, p.Env)
+	found, early := snapshotstart.FindPrepared(p.Prefix, python, line.Options, words, p.Env)
 	return found != nil || early != nil
 }
 

@@ -38,13 +38,15 @@ func Plan(prefix string) string { return filepath.Join(prefix, "bin", "mpiimport
 func StartScript(prefix string) string { return filepath.Join(prefix, "lib", "mpiimport", "start.py") }
 
 // SiteDirectory holds the sitecustomize that activates where the command line is not ours.
-func SiteDirectory(prefix string) string { return filepath.Join(prefix, "lib", "mpiimport", "door") }
+func SiteDirectory(prefix string) string {
+	return filepath.Join(prefix, "lib", "mpiimport", "pythonpath")
+}
 
-// Door is python through mpiimport.
-func Door(prefix string) string { return filepath.Join(prefix, "bin", "python-mpi") }
+// PythonMPI is python through mpiimport.
+func PythonMPI(prefix string) string { return filepath.Join(prefix, "bin", "python-mpi") }
 
 // Starter is the program that becomes an interpreter of which there is an image.
-func Starter(prefix string) string { return filepath.Join(prefix, "bin", "mpiimport-warm") }
+func Starter(prefix string) string { return filepath.Join(prefix, "bin", "mpiimport-restore") }
 
 // Keeper is the program that starts and ends the container which the ranks of a node share.
 func Keeper(prefix string) string { return filepath.Join(prefix, "bin", "mpiimport-keeper") }

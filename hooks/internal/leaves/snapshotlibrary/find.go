@@ -1,5 +1,5 @@
 // Package snapshotlibrary finds what people have prepared: snapshots in a directory that nodes share. The layout is that of
-// mpiimport/snapshot/library.py, which fills it.
+// mpiimport/snapshot/image/library.py, which fills it.
 package snapshotlibrary
 
 import (

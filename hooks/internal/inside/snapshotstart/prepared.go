@@ -1,0 +1,103 @@
+package snapshotstart
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
+	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/snapshotlibrary"
+)
+
+// immutable is a word of the starter: what lies in the image file cannot have changed.
+const immutable = "--immutable"
+
+// Prepared is a snapshot in a library: of this program, or, as its base, of one that begins alike.
+type Prepared struct {
+	entry  *snapshotlibrary.Entry
+	isBase bool
+}
+
+// FindPrepared looks in the library for what a program, as it is started now, may start from. It returns nil where there is nothing,
+// and an error that says why what is there is not used yet.
+func FindPrepared(installed, python string, options, words, env []string) (*Prepared, error) {
+	library := libraryOf(installed, env)
+	if library == "" || !Fits(options) || !isSwitchedOn(env) || !isStartedUsually(words, env) {
+		return nil, nil
+	}
+	if _, err := os.Lstat(library); err != nil {
+		return nil, nil
+	}
+	name, facts, err := Key(installed, python, options, words, env)
+	if err != nil {
+		return nil, nil
+	}
+	found := &Prepared{entry: snapshotlibrary.Find(library, name)}
+	if found.entry == nil {
+		found.entry, found.isBase = begunAlikeIn(library, Begin(facts, words), words), true
+	}
+	if found.entry == nil {
+		return nil, nil
+	}
+	if rest := found.entry.Remaining(env); rest > 0 {
+		return nil, fmt.Errorf("it was prepared just now; ranks use it in %d s, when each node sees it", (rest+time.Second-1)/time.Second)
+	}
+	return found, nil
+}
+
+// WhyNone says why a program starts from no snapshot though there is a library; it is empty where no snapshot would be looked for.
+func WhyNone(installed, python string, options, words, env []string) string {
+	library := libraryOf(installed, env)
+	info, err := os.Lstat(library)
+	if err != nil || !info.IsDir() || !Fits(options) || !isSwitchedOn(env) || !isStartedUsually(words, env) {
+		return ""
+	}
+	_, facts, err := Key(installed, python, options, words, env)
+	if err != nil {
+		return err.Error()
+	}
+	return "none is prepared for this program, as it is started now" + nearest(library, facts)
+}
+
+// Command returns what starts the program from it. The starter comes back to python-mpi where it turns out not to fit.
+func (p *Prepared) Command(installed, python string, options, words, env []string) []string {
+	command := append(starter(installed, python, options, env), key, filepath.Base(p.entry.Path))
+	if p.isBase {
+		command = append(command, base)
+	}
+	if image, _ := environ.Get(env, ourvars.Image); strings.HasPrefix(image, ourvars.ImageFile+":") {
+		command = append(command, immutable)
+	}
+	return append(append(command, p.entry.Path), words...)
+}
+
+// libraryOf returns the library that this process sees. A container sees one where a launch plan has brought it.
+func libraryOf(installed string, env []string) string {
+	if named, _ := environ.Get(env, ourvars.Snapshots); named == "" && installed == prefix.InContainer {
+		return ""
+	}
+	return snapshotlibrary.Directory(env)
+}
+
+// begunAlikeIn returns the entry of a library with the longest base with which the script begins, or nothing. An empty file for each
+// lies in the directory of this name.
+func begunAlikeIn(library, name string, words []string) *snapshotlibrary.Entry {
+	if name == "" {
+		return nil
+	}
+	names, _ := os.ReadDir(filepath.Join(library, name))
+	found, paths := map[string]*snapshotlibrary.Entry{}, []string{}
+	for _, each := range names {
+		if entry := snapshotlibrary.Find(library, each.Name()); entry != nil {
+			found[entry.Path], paths = entry, append(paths, entry.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	return found[longestBegin(program(words)[0], paths)]
+}

@@ -1,0 +1,1 @@
+"""What only root executes: resolving the manifest and reading the payload."""

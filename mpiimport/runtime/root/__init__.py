@@ -1,1 +1,0 @@
-"""What only root executes: resolving the manifest and reading the snapshot."""

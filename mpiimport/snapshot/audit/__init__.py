@@ -1,0 +1,1 @@
+"""What a begin asks for, and what of it no snapshot may have."""

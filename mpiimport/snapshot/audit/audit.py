@@ -1,0 +1,230 @@
+"""How far a program's begin may be in a snapshot: up to the first statement of which something has no answer."""
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..memory_map import Refused
+from ..restore.remedies import SEEDED_ANEW, UNLESS_SET
+from ..text.program_text import Piece, ProgramText
+from ..trials import HERE, Ended, Trials
+from . import causes, hazards, registry
+from .blockers import Blockers, Observation
+from .key_files import key_files
+from .leftovers import is_leftover
+from .twins import Differences, compare, two_processors
+from .witness import BEFORE, FORK, SCRIPT
+
+# Seconds that a statement may take which is no import, where the user does not say that the begin ends behind it.
+SECONDS = 20
+
+
+@dataclass
+class Verdict:
+    """``piece``: what is executed; ``modules``: what is there then; ``later``: of others that the program's text
+    leads to, the statement of each; ``variables``, ``files``: of the key; ``generators``: (module, name in it);
+    ``settled``: paths of what the program has set, and no remedy makes new; ``threads``: modules that start threads,
+    and end them in a fork; ``looked_for``: top-level modules; ``whole``: whether they look at all variables;
+    ``cores``: whether they ask which processors are of one core; ``absent``: names that the current directory must not
+    have, and files of devices' drivers; ``entries``: of the search path, which the script's directory must not be;
+    ``relative``: directories that entries of it are by the current one, which is to be
+    the same; ``has_arguments``: modules look at the arguments; ``signals``: those of which modules have said what is
+    done; ``has_handlers``: own code has exit handlers.
+    """
+
+    piece: Piece
+    modules: list[str]
+    later: list[int] = field(default_factory=list)
+    variables: set[str] = field(default_factory=set)
+    files: set[tuple[str, int]] = field(default_factory=set)
+    generators: list[tuple[str, str]] = field(default_factory=list)
+    settled: list[str] = field(default_factory=list)
+    threads: set[str] = field(default_factory=set)
+    looked_for: list[str] = field(default_factory=list)
+    whole: bool = False
+    cores: bool = False
+    absent: set[str] = field(default_factory=set)
+    entries: list[str] = field(default_factory=list)
+    relative: list[str] = field(default_factory=list)
+    has_arguments: bool = False
+    signals: set[int] = field(default_factory=set)
+    has_handlers: bool = False
+
+
+class Audit:
+    """What one program does before a snapshot is made. ``words``: the interpreter and its options; ``directory``: for
+    what is written."""
+
+    def __init__(self, words: list[str], directory: Path, environment: dict[str, str], text: ProgramText) -> None:
+        self._directory = directory
+        self._text = text
+        self._processors = two_processors()
+        # Whether no process may have the hash seeds of another one.
+        self._is_fresh = environment.get(registry.HASH_SEEDS) == "fresh"
+        seed = environment.get("PYTHONHASHSEED", "")
+        self._environment = {**environment, "PYTHONHASHSEED": "0" if seed in ("", "random") else seed}
+        self._trials = Trials(words, directory, self._environment, text.own)
+
+    def verdict(self, piece: Piece, is_bound: bool = False) -> Verdict:
+        """Cut a begin before what has no answer, until all that is left has one. Raises Refused.
+
+        ``is_bound``: it is for the arguments alone with which it is made, if modules look at them.
+        """
+        reached: dict[str, int] = {}
+        while piece.steps:
+            try:
+                seen = self._observe(piece)
+            except Ended as exc:
+                asked = causes.read(self._trials.log)
+                why = asked.linked_with_mpi() or str(exc) or f"it asks for {asked.stopped}"
+                piece = self._cut(piece, {asked.statement: why})
+                continue
+            if piece.is_shared and seen.goes_by_place():
+                piece = piece.bound()
+                continue
+            reached = {**seen.seen["begun"], **reached}
+            differing = Differences()
+            blockers = seen.blockers(piece.behind, len(self._processors) > 1, self._is_fresh, is_bound)
+            # What looks behind an import that waits sees nothing where nothing is executed behind it.
+            blockers = {number: why for number, why in blockers.items() if number < piece.steps}
+            if not blockers:
+                differing = self._compare(piece, seen.seen["relative"])
+                blockers = self._by_fork(piece, seen.asked) | seen.entropy(differing, self._is_fresh)
+                blockers = {**self._by_differences(piece, differing, seen.seen), **blockers}
+            if not blockers:
+                return self._verdict(piece, seen, differing, reached)
+            piece = self._cut(piece, blockers)
+        raise Refused(f"no statement can be in a snapshot: {piece.places[0]}: {piece.reason}")
+
+    def _cut(self, piece: Piece, blockers: Blockers) -> Piece:
+        first = min(blockers)
+        if first == BEFORE:
+            raise Refused(
+                "what Python runs before each program (.pth files, sitecustomize, packages of -m) cannot be in a "
+                f"snapshot: {blockers[first]}"
+            )
+        return self._text.shorter(piece, first, blockers[first])
+
+    def _observe(self, piece: Piece) -> Observation:
+        """Execute a begin below the recorder. Raises Ended."""
+        seconds = 0 if self._text.is_asked else SECONDS
+        seen = self._trials.causes(piece.begin, seconds, piece.behind, piece.is_shared)
+        return Observation(causes.read(self._trials.log), seen, self._text.own)
+
+    def _compare(self, piece: Piece, relative: Collection[str]) -> Differences:
+        begin = partial(self._trials.begin, piece.begin)
+        # Own code that -m names is found by the current directory, and so is what relative entries have.
+        place = None if relative or (self._text.is_module and self._text.own) else "/"
+        try:
+            return compare(begin, self._processors, self._environment, place)
+        except Ended as exc:
+            return Differences(failure=str(exc))
+
+    def _by_differences(self, piece: Piece, differing: Differences, seen: dict[str, Any]) -> Blockers:
+        if differing.failure:
+            return {self._first_where(piece, differing, seen, lambda each: bool(each.failure))[0]: differing.failure}
+        found = self._unanswered(differing, seen)
+        # A module that the last statement has imported has no earlier state.
+        last = piece.steps - 1
+        earlier = [path for path in found if seen["begun"].get(path.partition(":")[0], BEFORE) < last]
+        if not earlier:
+            return {last: found[min(found)]} if found else {}
+        where, then = self._first_where(piece, differing, seen, lambda each: not each.own.isdisjoint(earlier))
+        return {where: found[min(path for path in earlier if path in then.own)]}
+
+    def _unanswered(self, differing: Differences, seen: dict[str, Any]) -> dict[str, str]:
+        """Return the paths of differences without an answer, each with what it says of the statement."""
+        renewed = {(module, name) for module, name in seen["renewed"]}
+        found = {}
+        for path in differing.own:
+            name, _, key = path.partition(":")
+            is_answered = registry.is_made_new(path, differing.holder_of(path)) or (name, first_name(key)) in renewed
+            if is_answered or (name, key) in differing.generators_of(name):
+                continue
+            source = str(self._text.file) if name == SCRIPT else seen["sources"].get(name, "")
+            if not (is_leftover(source, first_name(key)) and differing.is_chance(path)):
+                found[path] = f"{key}{'' if name == SCRIPT else f' of {name}'} differs between processes"
+        for path in differing.own.intersection(SEEDED_ANEW) - differing.drawn:
+            found[path] = f"it seeds the generator of {path.partition(':')[0]} by what is another in each process"
+        return found
+
+    def _first_where(
+        self, piece: Piece, differing: Differences, seen: dict[str, Any], holds: Callable[[Differences], bool]
+    ) -> tuple[int, Differences]:
+        """Return the first statement behind which something holds of the differences, and these.
+
+        ``differing``: those behind the last statement, of which it holds.
+        """
+        found = {piece.steps: differing}
+
+        def holds_of(each: Piece) -> bool:
+            found[each.steps] = self._compare(each, seen["relative"])
+            return holds(found[each.steps])
+
+        first = self._first_step(piece, holds_of)
+        return first, found[first + 1]
+
+    def _first_step(self, piece: Piece, holds: Callable[[Piece], bool]) -> int:
+        """Return the first statement behind which something holds of a begin, as it does of the whole."""
+        low, high = 0, piece.steps - 1
+        while low < high:
+            middle = (low + high) // 2
+            if holds(self._text.shorter(piece, middle + 1, "")):
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def _by_fork(self, piece: Piece, asked: causes.Causes) -> Blockers:
+        """A library that makes state anew in a forked process: starts are no forks."""
+        wanted = sorted(cause for name, cause in asked.asked if name == FORK)
+        if not wanted:
+            return {}
+
+        def asks(each: Piece) -> bool:
+            self._trials.causes(each.begin)
+            return any(name == FORK for name, _ in causes.read(self._trials.log).asked)
+
+        return {self._first_step(piece, asks): f"a fork handler of a library asks for {', '.join(wanted)}"}
+
+    def _verdict(self, piece: Piece, observed: Observation, differing: Differences, reached: dict[str, int]) -> Verdict:
+        asked, seen = observed.asked, observed.seen
+        later = [number for number in reached.values() if number > piece.steps]
+        verdict = Verdict(piece, sorted({*seen["there"]} - {SCRIPT}), later)
+        verdict.settled = [path for path in UNLESS_SET if _is_settled(path, differing)]
+        names = sorted({path.partition(":")[0] for path in differing.drawn})
+        drawn = [each for name in names for each in differing.generators_of(name)]
+        verdict.generators = [each for each in drawn if ":".join(each) not in SEEDED_ANEW]
+        verdict.threads, verdict.looked_for, verdict.entries = asked.starting, seen["looked_for"], seen["entries"]
+        verdict.whole, verdict.signals = bool(observed.whole), asked.signals
+        verdict.has_handlers, verdict.relative = seen["has_handlers"], seen["relative"]
+        verdict.has_arguments = observed.goes_by_arguments()
+        verdict.cores = any(cause == hazards.CORES for _, cause in asked.asked)
+        verdict.absent = asked.drivers.union(*(names for name, names in asked.beside.items() if name))
+        verdict.variables = asked.variables | observed.variables() | set(registry.ALWAYS)
+        ours = (str(self._directory), str(HERE))
+        # Of the first entry of the search path, and of those that go by the current directory, where a job may write,
+        # names are compared, if nobody has listed them but to import; of the program's file, the text.
+        file = self._text.file
+        first = (Path.cwd(),) if self._text.is_module else (file.parent, file.resolve().parent)
+        of_jobs = {str(file), *map(str, first), *seen["relative"]}
+        compared = of_jobs - asked.measured
+        found = key_files(asked, compared)
+        heads = {path for _, path, *_ in piece.begin[4]}
+        verdict.files = {
+            (path, how) for path, how in found if not path.startswith(ours) and path not in compared | heads
+        }
+        return verdict
+
+
+def _is_settled(path: str, differing: Differences) -> bool:
+    """Tell whether at a path there is the same in each process."""
+    return path in differing.values and path not in differing.drawn
+
+
+def first_name(key: str) -> str:
+    """Return the module's attribute with which a path begins."""
+    return re.split(r"[^\w]", key, maxsplit=1)[0]

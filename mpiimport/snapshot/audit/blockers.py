@@ -1,0 +1,145 @@
+"""What a begin asked for that has no answer: at which statement, and why."""
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from ..hooks import NEVER
+from ..trials import PACKAGES
+from . import hazards, registry
+from .causes import Causes
+from .twins import Differences
+from .witness import AFTER, ARGUMENTS, BEFORE, FORK, LOOKS, PROGRAM, SCRIPT, SEARCH, SITE, WHOLE, WORDS
+
+# Statement -> why it can be in no snapshot.
+Blockers = dict[int, str]
+Found = Iterable[tuple[int, str]]
+# What of a program follows from where it lies: then it has a snapshot of its own.
+OF_PLACE = {PROGRAM, SEARCH}
+
+
+class Observation:
+    """``asked``: of the kernel and the C library; ``seen``: what observing.py has written; ``own``: directories of own
+    code."""
+
+    def __init__(self, asked: Causes, seen: dict[str, Any], own: Iterable[str]) -> None:
+        self.asked = asked
+        self.seen = seen
+        self._own = tuple(os.path.join(directory, "") for directory in own)
+        self._renewing = {module for module, _ in seen["renewed"]}
+        # Modules that go through all variables.
+        self.whole = {module for module, name, _ in seen["reads"] if name == WHOLE}
+
+    def blockers(self, behind: int | None, compares_processors: bool, is_fresh: bool, is_bound: bool) -> Blockers:
+        """Return what has no answer, whatever variation runs tell.
+
+        ``behind``: the first statement behind an import of mpi4py that waits; ``compares_processors``: they tell what
+        follows from processors; ``is_fresh``: no process may have the hash seeds of another one; ``is_bound``: the
+        snapshot is for these arguments alone.
+        """
+        found: Blockers = {}
+        by_causes = self._by_causes(compares_processors, is_fresh)
+        # What a statement asks for says more than how it fails for want of an answer.
+        for each in (by_causes, self._by_mpi(), self._by_reads(behind, is_bound), self._by_place(), self._by_failure()):
+            for number, why in each:
+                found.setdefault(number, why)
+        return found
+
+    def entropy(self, differing: Differences, is_fresh: bool) -> Blockers:
+        """Return what is drawn for anything but seeds of hash tables, or of generators, which each start seeds anew."""
+        return {
+            self.asked.where[name, cause]: f"{named(name)} asks for {cause}"
+            for (name, cause), times in self.asked.asked.items()
+            if cause == hazards.ENTROPY
+            and not self._is_answered(name, cause, is_fresh)
+            and times != len(differing.generators_of(name))
+        }
+
+    def goes_by_arguments(self) -> bool:
+        """Tell whether modules look at the program's arguments."""
+        return any(what == ARGUMENTS for _, what, _ in self._looks())
+
+    def goes_by_place(self) -> bool:
+        """Tell whether the begin goes by where the program lies."""
+        return any(what in OF_PLACE for _, what, _ in self._looks())
+
+    def variables(self) -> set[str]:
+        """Return the variables that Python code has read, and whose values count."""
+        reads, of_site = self.seen["reads"], self.seen["of_site"]
+        found = {name for module, name, _ in reads if module not in self.whole or not registry.is_free(name)}
+        # What installs mpiimport may ask whether it is switched on.
+        found -= {name for module, name, _ in reads if module in of_site and name.startswith(registry.OURS)}
+        return found - LOOKS - {WHOLE}
+
+    def _is_answered(self, name: str, cause: str, is_fresh: bool) -> bool:
+        if name in (FORK, "") or name.startswith(AFTER) or registry.answer(name, cause):
+            return True
+        if name in self._renewing and (AFTER + name, cause) in self.asked.asked:
+            return True
+        return not is_fresh and registry.are_seeds(name, cause, self.asked.draws.get(name, ()))
+
+    def _by_causes(self, compares_processors: bool, is_fresh: bool) -> Found:
+        for (name, cause), number in self.asked.where.items():
+            # What is drawn may be the seed of a generator: the differences tell.
+            if cause == hazards.ENTROPY or self._is_answered(name, cause, is_fresh):
+                continue
+            if cause in (hazards.PROCESSORS, hazards.CORES) and compares_processors:
+                # Their number and their cores are in the key.
+                continue
+            if cause == hazards.FORKS and name in self.asked.starting:
+                # It ends its threads there, and makes them anew when they are used.
+                continue
+            yield number, f"{named(name)} asks for {cause}"
+
+    def _by_mpi(self) -> Found:
+        for name, number in self.seen["wants_mpi"].items():
+            yield number, f"{named(name)} imports {NEVER}, which each process does itself"
+        for name, number in self.seen["asks_for_mpi"].items():
+            yield number, f"{name} may look whether {NEVER} is imported"
+
+    def _by_reads(self, behind: int | None, is_bound: bool) -> Found:
+        for name, what, number in self._looks():
+            if what == ARGUMENTS:
+                # What the script makes of them is the begin of what it does. Before it, they are none of its own.
+                if name == SCRIPT or number == BEFORE or not is_bound:
+                    yield number, f"{named(name)} looks at {WORDS}"
+                continue
+            # What waits for each process is not there yet.
+            lacks = what == PROGRAM and behind is not None and number >= behind
+            if what not in OF_PLACE or lacks:
+                yield number, f"{named(name)} looks at {what}"
+        for name, what, number in self.seen["reads"]:
+            if registry.is_free(what) and name not in self.whole and self._is_own(name):
+                yield number, f"{named(name)} looks at the variable {what}, which is another one in each process or job"
+
+    def _is_own(self, name: str) -> bool:
+        return name == SCRIPT or self.seen["sources"].get(name, "").startswith(self._own or "\0")
+
+    def _looks(self) -> list[tuple[str, str, int]]:
+        """Return what was looked at, and has no answer: (module, what, statement)."""
+        return [
+            (name, what, number)
+            for name, what, number in self.seen["reads"]
+            if what in LOOKS and name and not name.startswith(AFTER) and not registry.answer(name, what)
+        ]
+
+    def _by_place(self) -> Found:
+        """What is looked for in the current directory and not there is in the key, if the name is free."""
+        for name, beside in self.asked.beside.items():
+            if name and any(map(os.path.lexists, beside)):
+                yield self.asked.beside_at[name], f"{named(name)} asks for {hazards.PLACE}"
+        for (name, cause), number in self.asked.where.items():
+            if cause == hazards.CORES and self.seen["bound"]:
+                yield number, f"{named(name)} binds the process to processors"
+
+    def _by_failure(self) -> Found:
+        if self.seen["failure"] is not None:
+            number, why = self.seen["failure"]
+            lacks = "No module named 'mpiimport'" in why
+            hint = f"; install mpiimport's wheel in this Python, or begin with PYTHONPATH={PACKAGES}"
+            yield number, f"{why}{hint if lacks else ''}"
+
+
+def named(name: str) -> str:
+    """Return what stands for a module, for a person."""
+    return "it" if name == SCRIPT else "Python" if name in ("", SITE) else name

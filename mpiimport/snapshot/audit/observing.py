@@ -1,0 +1,176 @@
+"""Executes a program's begin below the recorder, to see what it asks for: ``python [options] -S observing.py PLAN``.
+
+PLAN is a file that marshal reads: ``begin``: what Begin takes, or nothing; ``seconds``: that a statement may take, or
+0; ``own``: directories of own code; ``watches_path``: it is noted who looks at the search path; ``behind``: the first
+statement behind an import of mpi4py that waits, or None; ``freeze``: the extension module; ``output``: gets what
+marshal writes, see ``observe``.
+"""
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .witness import Witness
+
+PACKAGES = __file__.rsplit("/", 4)[0]
+
+
+def execute(begin: "Any", witness: "Witness", seconds: int) -> "tuple[int, str] | None":
+    """Execute its statements; return at which one it failed, and why, or None."""
+    import _signal  # type: ignore[import-not-found]
+
+    def set_timer(left: int) -> None:
+        if seconds:
+            witness.executing("mpiimport", lambda: _signal.setitimer(_signal.ITIMER_REAL, left))
+
+    for number, is_import, step in begin.steps():
+        set_timer(0 if is_import else seconds)
+        failure = witness.execute(number, step, not is_import)
+        if failure:
+            return number, f"it raises {failure}"
+    set_timer(0)
+    return None
+
+
+def call_hooks(witness: "Witness") -> "tuple[list[tuple[str, str]], Callable[[], None]]":
+    """Call functions for before a snapshot. Return what is renewed, and what calls functions for after it."""
+    hooks: Any = sys.modules.get("mpiimport.snapshot.hooks")
+    if hooks is None:
+        return [], lambda: None
+    for function in reversed(hooks._before):
+        witness.executing(function.__module__, function)
+
+    def call() -> None:
+        for function in hooks._after:
+            witness.executing("register_after_restore of " + function.__module__, function)
+
+    return sorted(hooks._renewed), call
+
+
+def run_site(witness: "Witness", name: str) -> None:
+    """Do what the interpreter was told to leave (-S): see the module site. The witness is the first finder again."""
+
+    def run() -> None:
+        import site
+
+        site.main()
+
+    witness.executing(name, run)
+    sys.meta_path.remove(witness)
+    sys.meta_path.insert(0, witness)
+
+
+def asks_for(name: str, wanted: str) -> bool:
+    """Tell whether code of a module has a text that is the name of another one, or of one in that."""
+    module = sys.modules.get(name)
+    try:
+        spec: Any = object.__getattribute__(module, "__spec__")
+        code = spec.loader.get_code(name)
+    except Exception:
+        return False
+    waiting = [code] if code is not None else []
+    while waiting:
+        for each in waiting.pop().co_consts:
+            if isinstance(each, type(code)):
+                waiting.append(each)
+            elif any(_is_name(part, wanted) for part in (each if isinstance(each, (tuple, frozenset)) else (each,))):
+                return True
+    return False
+
+
+def source_of(name: str) -> str:
+    """Return the file with the source of a module; nothing of one without."""
+    try:
+        origin = object.__getattribute__(sys.modules.get(name), "__spec__").origin
+    except AttributeError:
+        return ""
+    return origin if isinstance(origin, str) and origin.endswith(".py") else ""
+
+
+def _is_name(text: object, wanted: str) -> bool:
+    return isinstance(text, str) and (text == wanted or (text.startswith(wanted + ".") and " " not in text))
+
+
+def observe() -> None:
+    """Execute the begin, and write what was seen: ``failure``: (statement, why), None; ``begun``: module -> statement;
+    ``of_site``, ``there``: modules; ``reads``: (module, what, statement); ``wants_mpi``, ``asks_for_mpi``: module ->
+    statement; ``bound``: whether the process was bound to processors; ``renewed``, ``entries``, ``relative``,
+    ``looked_for``; ``sources``: module -> its file.
+    """
+    import marshal
+    import posix
+
+    before = set(sys.modules)
+    sys.path.insert(0, PACKAGES)
+    from mpiimport.snapshot.loading import forget, load, load_extension, take_plan
+
+    forget(PACKAGES, before)
+    plan: dict[str, Any] = take_plan()
+    own: Any = load(PACKAGES, "mpiimport.snapshot.audit.witness")
+    witness: Witness = own.Witness()
+    sys.meta_path.insert(0, witness)
+    freeze: Any = witness.executing(own.OWN, lambda: load_extension(plan["freeze"]))
+    witness.own = tuple(f"{directory}/" for directory in plan["own"])
+    witness.install()
+    parts: dict[str, Any] = {
+        name.rpartition(".")[2]: load(PACKAGES, f"mpiimport.snapshot.{name}")
+        for name in (
+            *("audit.questions", "audit.directories", "audit.search_path", "audit.drawing", "audit.frames"),
+            *("restore.undone", "restore.begin"),
+        )
+    }
+    parts["questions"].Questions(witness).watch()
+    parts["directories"].watch()
+    parts["search_path"].note_names(witness)
+    parts["search_path"].note_relative(witness)
+    run_site(witness, own.SITE)
+    of_site = set(sys.modules)
+    if plan["watches_path"]:
+        parts["search_path"].SearchPath(witness).watch()
+    parts["drawing"].Drawing(witness).watch()
+    parts["frames"].Frames(witness).watch(freeze)
+    witness.why_not = lambda has_threads: parts["undone"].why_not(has_threads, False)
+    mask = posix.sched_getaffinity(0)
+    failure = None
+    if plan["begin"]:
+        begin = parts["begin"].Begin(*plan["begin"])
+        witness.executing(own.OWN, begin.prepare)
+        failure = execute(begin, witness, plan["seconds"])
+    there = set(sys.modules)
+    renewed, call_after = call_hooks(witness)
+    undone = witness.undone if witness.executing(own.OWN, lambda: witness.why_not(True)) else None
+    sys.meta_path.remove(witness)
+    # The recorder sees what pthread_atfork(3) has registered: a snapshot is of a forked process.
+    witness.executing(own.FORK, freeze.fork_alone)
+    call_after()
+    # Functions of modules that were there before may look behind what waits, too.
+    begun = {name: max(number, plan["behind"]) for name, number in witness.begun.items() if plan["behind"] is not None}
+    found = {
+        "asks_for_mpi": witness.executing(
+            own.OWN, lambda: {name: number for name, number in begun.items() if asks_for(name, own.NEVER)}
+        ),
+        "failure": failure or undone,
+        "begun": witness.begun,
+        "of_site": sorted(of_site),
+        "there": [name for name in sys.modules if name in there],
+        "reads": [(*read, number) for read, number in witness.reads.items()],
+        "wants_mpi": witness.wants_mpi,
+        "bound": posix.sched_getaffinity(0) != mask,
+        "renewed": renewed,
+        "entries": sorted(witness.entries),
+        "relative": sorted(witness.relative),
+        "sources": {name: source_of(name) for name in there},
+        "looked_for": sorted(witness.looked_for),
+        "has_handlers": witness.has_handlers,
+    }
+    with open(plan["output"], "wb") as stream:
+        marshal.dump(found, stream)
+    # What the program would do at its end, nobody has asked for.
+    posix._exit(0)
+
+
+if __name__ == "__main__":
+    observe()

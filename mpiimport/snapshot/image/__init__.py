@@ -1,0 +1,1 @@
+"""How a snapshot is made and written, and the library in which it lies."""

@@ -1,0 +1,165 @@
+"""A library of snapshots: a directory, shared by nodes, in which entry points find what a person has prepared.
+
+    KEY/MACHINE/image, image.base    KEY names a program as it is started, MACHINE the kind of machine
+    KEY/since                        made when the first snapshot came; processes look at nothing that lacks it
+    KEY/facts, reach, program        what the key is made of, and lines for people
+    KEY/head, head_directory         how scripts begin that may start from the base
+    BEGIN/KEY                        an empty file: scripts that are started alike may begin as that program does
+    names/NAME                       an empty file: a program of this name was prepared
+
+Entry points find it by hooks/internal/leaves/snapshotlibrary, the starter a machine by restorer/key.c.
+"""
+
+import fcntl
+import os
+import shutil
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpiimport.runtime.options import SNAPSHOTS, user_cache
+from mpiimport.runtime.store.kept_store import size_of
+from mpiimport.runtime.whole_file import replace_text
+
+from ..image_format import CORES
+from ..memory_map import Refused
+from .checking import digest_of, tables_of
+
+IMAGE, SINCE, FACTS, REACH, HEAD, HEAD_DIRECTORY = "image", "since", "facts", "reach", "head", "head_directory"
+LOCK, NEW = "lock", "new-"
+DIGITS = 16
+# Bytes that a library may have: what was used longest ago goes first.
+LARGEST = 20 << 30
+A_DAY = 86400
+
+
+def directory() -> Path:
+    """Return this user's library, which need not be there. Raises Refused where nothing says where it is."""
+    named = os.environ.get("MPIIMPORT_SNAPSHOTS", "")
+    if named:
+        if not os.path.isabs(named):
+            raise Refused(f"MPIIMPORT_SNAPSHOTS is no absolute path: {named}")
+        return Path(named)
+    cache = user_cache(os.environ.get("HOME", ""))
+    if not cache:
+        raise Refused("there is no home directory (HOME); name a directory that nodes share with MPIIMPORT_SNAPSHOTS")
+    return Path(cache, SNAPSHOTS)
+
+
+def machine_of(image: Path) -> str:
+    """Return the name of the kind of machine that an image is for. Raises OSError and Damaged."""
+    numbers = list(tables_of(image).machine)
+    # Only images of packages that ask for them have these.
+    numbers[CORES] = 0
+    return f"{digest_of()(struct.pack(f'<{len(numbers)}Q', *numbers)):0{DIGITS}x}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a library has for one program."""
+
+    path: Path
+
+    @property
+    def images(self) -> list[Path]:
+        """The snapshots, one for each kind of machine."""
+        return sorted(self.path.glob(f"{'?' * DIGITS}/{IMAGE}"))
+
+    @property
+    def images_and_bases(self) -> list[Path]:
+        return sorted(self.path.glob(f"{'?' * DIGITS}/{IMAGE}*"))
+
+    def text(self, name: str) -> str:
+        """Return what is said in a file of it; empty where that is missing."""
+        try:
+            return (self.path / name).read_text(errors="surrogateescape")
+        except OSError:
+            return ""
+
+    def used(self) -> float:
+        """Return when a process last started from it, or when it was made, as far as the file system says (s)."""
+        times = [(status.st_atime, status.st_mtime) for status in (image.stat() for image in self.images)]
+        return max((max(pair) for pair in times), default=0.0)
+
+    def size(self) -> int:
+        """Return the bytes that its files take."""
+        return size_of(str(self.path))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Let one process at a time put something in."""
+        self.path.mkdir(0o700, parents=True, exist_ok=True)
+        with open(self.path / LOCK, "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # What a killed process has left.
+            for left in self.path.glob(f"{NEW}*"):
+                shutil.rmtree(left, ignore_errors=True)
+            try:
+                yield
+            finally:
+                if not (self.path / SINCE).exists():
+                    shutil.rmtree(self.path, ignore_errors=True)
+
+    def publish(self, new: Path) -> None:
+        """Give the snapshots of a directory to processes of this kind of machine. Raises OSError and Damaged."""
+        place = self.path / machine_of(new / IMAGE)
+        place.mkdir(0o700, exist_ok=True)
+        for left in [*place.iterdir()]:
+            if not (new / left.name).exists():
+                left.unlink()
+        for file in [*new.iterdir()]:
+            file.rename(place / file.name)
+        if not (self.path / SINCE).exists():
+            (self.path / SINCE).touch(0o600)
+
+    def describe(self, texts: dict[str, str]) -> None:
+        """Put files beside the snapshots; a name without a text is removed. Raises OSError."""
+        for name, text in texts.items():
+            if text:
+                replace_text(str(self.path / name), text)
+            else:
+                (self.path / name).unlink(missing_ok=True)
+
+    def be_found_by(self, directory: str, name: str) -> None:
+        """Leave word in a directory of the library where processes look for this name."""
+        place = self.path.parent / directory
+        place.mkdir(0o700, exist_ok=True)
+        (place / name).touch(0o600)
+
+    def remove(self) -> int:
+        """Remove its snapshots; return how many bytes that gives. Processes that have one mapped keep it.
+
+        The entry stays, empty, for a day: ranks of a job that starts now must all find it, or none.
+        """
+        size = self.size()
+        for image in self.images:
+            shutil.rmtree(image.parent, ignore_errors=True)
+        for name in (FACTS, HEAD, HEAD_DIRECTORY, REACH):
+            (self.path / name).unlink(missing_ok=True)
+        return size
+
+
+def entries(library: Path) -> list[Entry]:
+    """Return the entries of a library, the one used last first. Those of removed snapshots go when a day old."""
+    found = []
+    for since in library.glob(f"*/{SINCE}"):
+        entry = Entry(since.parent)
+        if entry.images:
+            found.append(entry)
+        elif time.time() - entry.path.stat().st_mtime > A_DAY:
+            shutil.rmtree(entry.path, ignore_errors=True)
+    return sorted(found, key=Entry.used, reverse=True)
+
+
+def make_room(library: Path, keep: Entry, largest: int = LARGEST) -> list[Entry]:
+    """Remove what was used longest ago where a library has more than so many bytes; return what has gone."""
+    total, gone = 0, []
+    for entry in entries(library):
+        total += entry.size()
+        if total > largest and entry != keep:
+            total -= entry.remove()
+            gone.append(entry)
+    return gone

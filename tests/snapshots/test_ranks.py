@@ -1,0 +1,166 @@
+"""Ranks of an MPI job that start from one image are as different as plain ranks are."""
+
+from pathlib import Path
+
+import pytest
+
+from lab.ranks import Mpi, run
+from lab.slurm import Slurm, by_srun
+
+from .conftest import NOT_USED, Warm
+from .prepared import Prepared
+
+TEXT = """
+import os, random, numpy, scipy.interpolate
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+mine = (world.rank, os.getpid(), random.random(), numpy.random.rand(), numpy.random.default_rng().random())
+everybody = world.gather(mine)
+if world.rank == 0:
+    print(world.size, [len(set(column)) for column in zip(*everybody)], world.allreduce is not None)
+total = world.allreduce(numpy.arange(10.0) * (world.rank + 1))
+if world.rank == 0:
+    print(total)
+"""
+ENDS = "it ends before line 4, `world = MPI.COMM_WORLD`: it uses MPI, which each process imports itself"
+COUNT = """
+programs = [os.readlink(f"/proc/{row[1]}/exe") for row in everybody or ()]
+if world.rank == 0:
+    print(sum(program.endswith("bin/mpiimport-restore") for program in programs))
+"""
+
+
+@pytest.mark.full
+def test_two_ranks_of_mpich(warm: Warm, mpich: Mpi) -> None:
+    script = warm.script(TEXT)
+    # The second is what its launcher gives to ranks, and what libgfortran reads when it is loaded.
+    library = {"MPI4PY_LIBMPI": str(mpich.library), "GFORTRAN_UNBUFFERED_PRECONNECTED": "y"}
+    said = warm.bake(script, **library)
+    assert ENDS in said
+    environment = warm.environment(**library)
+    plain = run([*mpich.command(2), warm.python, script], environment, 120)
+    started = run([*mpich.command(2), warm.starter, str(warm.image), script], environment, 120)
+    assert NOT_USED not in started.stderr, started
+    assert started == plain
+    assert started.stdout.splitlines()[0] == "2 [2, 2, 2, 2, 2] True"
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("'mpi4py' in sys.modules", "solver may look whether mpi4py is imported"),
+        ("importlib.util.find_spec('mpi4py') is not None", "solver imports mpi4py, which each process does itself"),
+    ],
+)
+def test_a_module_that_looks_for_mpi4py_finds_it(warm: Warm, mpich: Mpi, question: str, reason: str) -> None:
+    library = {"MPI4PY_LIBMPI": str(mpich.library)}
+    warm.module("solver", f"import sys, importlib.util\nIS_PARALLEL = {question}")
+    script = warm.script("import csv\nfrom mpi4py import MPI\nimport solver, colorsys\nprint(solver.IS_PARALLEL)")
+    assert f"ends before line 3, `import solver, colorsys`: {reason}" in warm.bake(script, **library)
+    assert warm.start_warm(script, **library).stdout == "True\n"
+
+
+def test_a_module_that_needs_mpi_is_left_to_the_ranks(warm: Warm, mpich: Mpi) -> None:
+    library = {"MPI4PY_LIBMPI": str(mpich.library)}
+    warm.module("solver", "from mpi4py import MPI\nRANK = MPI.COMM_WORLD.rank\n")
+    script = warm.script("import decimal\nimport solver\nprint(solver.RANK, decimal.Decimal(1))")
+    assert "ends before line 2, `import solver`: solver imports mpi4py" in warm.bake(script, **library)
+    assert warm.start_warm(script, **library).stdout == "0 1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks"),
+    [
+        ("mpich", 2),
+        *(pytest.param(name, ranks, marks=pytest.mark.full) for name, ranks in [("openmpi", 2), ("openmpi", 4)]),
+        pytest.param("mpich", 4, marks=pytest.mark.full),
+    ],
+)
+def test_ranks_start_from_what_one_rank_has_prepared(
+    warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str, ranks: int
+) -> None:
+    """The maker has the variables that ranks have, for it is one."""
+    ranks_start_warm(Prepared(prefix, warm), mpis[name], ranks)
+
+
+@pytest.mark.full
+def test_ranks_of_intel_mpi(warm: Warm, prefix: Path, tmp_path: Path, intel: Mpi) -> None:
+    """Its launcher shares the processors out among the ranks, so as many prepare."""
+    ranks_start_warm(Prepared(prefix, warm), intel, 2, prepared_by=2)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["pmi2", "pmix"])
+def test_ranks_of_slurm(
+    warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], slurm: Slurm, kind: str
+) -> None:
+    """In an allocation."""
+    with slurm.allocation() as variables:
+        mpi = by_srun(mpis["mpich" if kind == "pmi2" else "openmpi"], kind, variables)
+        ranks_start_warm(Prepared(prefix, warm), mpi, 2)
+
+
+def ranks_start_warm(prepared: Prepared, mpi: Mpi, ranks: int, prepared_by: int = 1) -> None:
+    """Some ranks prepare a program; all start from the snapshot, and are as different as plainly."""
+    warm = prepared.warm
+    environment = {**mpi.environment, "MPI4PY_LIBMPI": str(mpi.library)}
+    script = warm.script(TEXT)
+    said = prepared.prepare(script, *mpi.command(prepared_by), **environment)
+    assert ENDS in said
+    plain = run([*mpi.command(ranks), warm.python, script], prepared.environment(**environment), 120)
+    warm.script(TEXT + COUNT)
+    started = run([*mpi.command(ranks), prepared.entry_point, script], prepared.environment(**environment), 120)
+    assert (started.status, started.stderr) == (0, plain.stderr)
+    assert started.stdout == f"{plain.stdout}{ranks}\n"
+    assert started.stdout.splitlines()[0] == f"{ranks} [{ranks}, {ranks}, {ranks}, {ranks}, {ranks}] True"
+
+
+def test_a_rank_without_an_image_waits_for_no_other(warm: Warm, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+    """The one that starts from it takes no part in a start-up of all ranks."""
+    prepared = Prepared(prefix, warm)
+    environment = {"MPI4PY_LIBMPI": str(mpich.library), "MPIIMPORT": "force"}
+    script = warm.script("import json\nfrom mpi4py import MPI\nprint(MPI.COMM_WORLD.allreduce(1), json.dumps(None))")
+    prepared.prepare(script, *mpich.command(1), **environment)
+    launcher, *one = mpich.command(1)
+    program = [prepared.entry_point, script]
+    command = [launcher, *one, "-env", "OMP_NUM_THREADS", "1", *program, ":", *one, *program]
+    for keep in ("never", "auto", "session"):
+        outcome = run(command, prepared.environment(**environment, MPIIMPORT_KEEP=keep), 60)
+        assert (outcome.status, outcome.stdout) == (0, "2 null\n2 null\n"), outcome
+        assert "the snapshot is not used: it was made without such a variable: OMP_*" in outcome.stderr
+
+
+@pytest.mark.full
+def test_ranks_that_run_a_module(warm: Warm, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+    """Its package, which imports MPI, is left to the ranks; what that imports besides is not."""
+    prepared = Prepared(prefix, warm)
+    environment = {"MPI4PY_LIBMPI": str(mpich.library)}
+    package = warm.modules / "parallel"
+    package.mkdir()
+    (package / "__init__.py").write_text("import numpy\nfrom mpi4py import MPI\n")
+    (package / "__main__.py").write_text(TEXT + COUNT)
+    module = ["-m", "parallel"]
+    made = prepared.try_to_prepare(*mpich.command(1), prepared.entry_point, *module, **environment)
+    assert made.status == 0 and "module parallel is prepared" in made.stdout, made
+    plain = run([*mpich.command(2), warm.python, *module], prepared.environment(**environment), 120, tmp_path)
+    started = run(
+        [*mpich.command(2), prepared.entry_point, *module], prepared.environment(**environment), 120, tmp_path
+    )
+    assert (started.status, started.stderr) == (0, plain.stderr)
+    lines, expected = started.stdout.splitlines(), plain.stdout.splitlines()
+    assert lines[:-1] == expected[:-1]
+    assert (lines[-1], expected[-1]) == ("2", "0")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["mpich", "openmpi"])
+def test_a_program_that_looks_at_all_variables_starts_warm_on_more_ranks(
+    warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str
+) -> None:
+    """Launchers give each rank variables of its own."""
+    mpi, prepared = mpis[name], Prepared(prefix, warm)
+    warm.module("plant", "import os\nVALUE = [name for name, _ in os.environ.items() if name.startswith('PLANTED_')]")
+    script = warm.script("import plant\nimport os\nprint(plant.VALUE, os.readlink('/proc/self/exe')[-14:])")
+    prepared.prepare(script, *mpi.command(1), **mpi.environment)
+    outcome = run([*mpi.command(2), prepared.entry_point, script], prepared.environment(**mpi.environment), 60)
+    assert outcome.stdout == "[] mpiimport-restore\n" * 2, outcome

@@ -1,0 +1,233 @@
+"""A snapshot with a base beside it: in doubt a program starts from that, and only then without one."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lab.ranks import Mpi, Outcome, run
+from tests.conftest import settle
+
+from .conftest import NOT_USED, SECONDS, Warm
+from .prepared import Prepared
+
+HEAD, OWN = "import os, sys\nimport plant\n", "import extra\n"
+REST = """
+stream = open("/proc/self/maps")
+mapped = {line.split()[-1].rpartition("/")[2] for line in stream}
+warm = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
+kind = "base" if "image.base" in mapped else "full" if warm else "fresh"
+print(kind, stream.fileno(), sys.argv[1:])
+"""
+FULL = HEAD + OWN + REST
+EDITED = HEAD + "VALUE = 1\n" + OWN + REST
+WORDS = ("a b", "", "--base")
+TRIED = "mpiimport: the full snapshot is not used: "
+
+
+def modules_of(warm: Warm) -> Path:
+    """Install a module, and put one of the script's own beside it, which is returned."""
+    (warm.modules / "plant-1.dist-info").mkdir()
+    extra = Path(warm.script("def value(): return 1\n", "extra.py"))
+    settle(warm.module("plant", ""), warm.modules, extra)
+    return extra
+
+
+class Pair:
+    """A snapshot and its base, in a file each. ``entry_point``: they are prepared, and python-mpi leads to them;
+    ``launcher``: words in front of it."""
+
+    def __init__(self, prefix: Path, warm: Warm, entry_point: bool, launcher: tuple[str, ...] = ()) -> None:
+        self.warm = warm
+        self._launcher = launcher
+        self.entry_point = [str(prefix / "bin" / "python-mpi")] if entry_point else []
+        library = warm.image.with_name("snapshots")
+        path = f"{Path(warm.python).parent}:{os.environ['PATH']}"
+        self._variables = {"PATH": path, "MPIIMPORT_SNAPSHOTS": str(library)} if entry_point else {}
+        self.extra = modules_of(warm)
+        script, mpiimport = warm.script(FULL), warm.bake_command("")[0]
+        words = (
+            ["prepare", "--", *launcher, *self.entry_point]
+            if entry_point
+            else ["bake", "--snapshot", str(warm.image), "--", warm.python]
+        )
+        made = self.run([mpiimport, *words, script])
+        (self.image,) = library.glob("*/*/image") if entry_point else [warm.image]
+        self.base = self.image.with_name(f"{self.image.name}.base")
+        assert made.status == 0 and self.base.exists(), made
+
+    def run(self, command: list[str], **environment: str) -> Outcome:
+        variables = self.warm.environment(**{**self._variables, **environment})
+        return run(command, variables, SECONDS, self.warm.image.parent / "work")
+
+    def start(self, text: str = FULL, words: tuple[str, ...] = WORDS, **environment: str) -> Outcome:
+        """Start a script of this text."""
+        begin = self.entry_point or [self.warm.starter, str(self.warm.image)]
+        return self.run([*self._launcher, *begin, self.warm.script(text), *words], **environment)
+
+    def call(self, *options: str) -> Outcome:
+        """Call the starter with options of its own."""
+        return self.run([self.warm.starter, *options, str(self.warm.image), self.warm.script(FULL), *WORDS])
+
+    def check(self, kind: str, text: str = FULL) -> None:
+        """Check from which of them a script starts, and that nothing is said of it."""
+        outcome = self.start(text)
+        assert (outcome.stdout, outcome.stderr, outcome.status) == (f"{kind} 3 {[*WORDS]}\n", "", 0)
+
+
+@pytest.fixture(params=["entry_point", "starter"])
+def pair(prefix: Path, warm: Warm, request: pytest.FixtureRequest) -> Pair:
+    return Pair(prefix, warm, request.param == "entry_point")
+
+
+def test_the_longest_that_is_true_is_used(pair: Pair) -> None:
+    pair.check("full")
+    pair.check("base", EDITED)
+    pair.extra.write_text("def value(): return 2\n")
+    pair.check("base")
+    pair.check("base", EDITED)
+    outcome = pair.start("import plant\n" + FULL)
+    assert outcome.stdout.startswith("fresh 3 ") and len(outcome.ours()) == 1
+    assert outcome.stderr.startswith(NOT_USED) and "begins with other statements" in outcome.stderr
+    pair.warm.module("plant", "VALUE = 1\n")
+    outcome = pair.start()
+    assert outcome.stdout == f"fresh 3 {[*WORDS]}\n" and outcome.status == 0
+    assert outcome.stderr.startswith(NOT_USED) and "plant.py" in outcome.stderr and len(outcome.ours()) == 1
+
+
+def test_all_words_are_handed_on(pair: Pair) -> None:
+    words = tuple(f"file{number}.h5" for number in range(5000))
+    for text, kind in ((FULL, "full"), (EDITED, "base"), ("import plant\n" + FULL, "fresh")):
+        assert pair.start(text, words).stdout == f"{kind} 3 {[*words]}\n"
+    pair.warm.module("plant", "VALUE = 1\n")
+    assert pair.start(FULL, words).stdout == f"fresh 3 {[*words]}\n"
+
+
+def test_a_verbose_start_says_why_the_full_one_is_not_used(pair: Pair) -> None:
+    pair.extra.write_text("def value(): return 2\n")
+    said = f"{TRIED}this has changed since, or cannot be opened: {pair.extra}; the base is tried"
+    for value, lines in (("1", [said]), ("0", []), ("", [])):
+        outcome = pair.start(MPIIMPORT_VERBOSE=value)
+        assert outcome.stdout.startswith("base "), outcome
+        assert [line for line in outcome.ours() if " not used" in line] == lines
+    pair.warm.module("plant", "VALUE = 1\n")
+    outcome = pair.start(MPIIMPORT_VERBOSE="1")
+    assert outcome.stdout.startswith("fresh "), outcome
+    first, second = outcome.ours()[:2]
+    assert first.startswith(TRIED) and second.startswith(NOT_USED) and "plant.py" in second
+
+
+def test_a_doubt_of_the_started_process_is_said_where_more_is_asked_for(pair: Pair) -> None:
+    for value, count in (("1", 1), ("0", 0)):
+        outcome = pair.start(EDITED, MPIIMPORT_VERBOSE=value)
+        assert outcome.stdout == f"base 3 {[*WORDS]}\n", outcome
+        assert sum("begins with other statements" in line for line in outcome.ours()) == count
+
+
+def _remove(image: Path) -> None:
+    image.unlink()
+
+
+def _shorten(image: Path) -> None:
+    os.truncate(image, 100)
+
+
+def _damage(image: Path) -> None:
+    with image.open("r+b") as stream:
+        stream.seek(1000)
+        stream.write(b"damage")
+
+
+def _open_to_all(image: Path) -> None:
+    image.chmod(0o666)
+
+
+def _pipe(image: Path) -> None:
+    image.unlink()
+    os.mkfifo(image)
+
+
+@pytest.mark.parametrize("harm", [_remove, _shorten, _damage, _open_to_all, _pipe])
+def test_a_full_one_that_cannot_be_read(pair: Pair, harm: Callable[[Path], None]) -> None:
+    harm(pair.image)
+    pair.check("base")
+    harm(pair.base)
+    outcome = pair.start()
+    (line,) = outcome.ours()
+    assert line.startswith(NOT_USED)
+    # Without python-mpi it is in the file beside the image which Python to start.
+    assert outcome.stdout == f"fresh 3 {[*WORDS]}\n", outcome
+
+
+def test_a_base_that_is_no_file_of_ours(pair: Pair) -> None:
+    pair.base.rename(pair.base.with_name("elsewhere"))
+    pair.base.symlink_to("elsewhere")
+    pair.check("full")
+    outcome = pair.start(EDITED)
+    assert outcome.stdout.startswith("fresh ") and len(outcome.ours()) == 1, outcome
+    assert f"it is a link, no file, or cannot be opened: {pair.base}" in outcome.stderr
+    pair.base.unlink()
+    outcome = pair.start(EDITED)
+    assert outcome.stdout.startswith("fresh ") and "begins with other statements" in outcome.stderr, outcome
+
+
+def test_a_doubt_when_memory_is_laid_out_already(prefix: Path, warm: Warm) -> None:
+    pair = Pair(prefix, warm, entry_point=False)
+    limited = ["bash", "-c", 'ulimit -v 8000; exec "$@"', "bash", warm.starter, str(warm.image), warm.script(FULL)]
+    outcome = pair.run(limited, MPIIMPORT_VERBOSE="1")
+    first, second = outcome.ours()
+    assert first == f"{TRIED}it cannot be mapped; the base is tried" and second.startswith(NOT_USED), outcome
+    assert "it cannot be mapped" in second and (outcome.status or 0) > 0
+
+
+def test_the_base_is_what_was_asked_for(prefix: Path, warm: Warm) -> None:
+    pair = Pair(prefix, warm, entry_point=False)
+    assert pair.call("--base").stdout.startswith("base ")
+    pair.base.unlink()
+    assert pair.call("--base").stdout.startswith("full ")
+    warm.module("plant", "VALUE = 1\n")
+    outcome = pair.call("--base")
+    assert outcome.stdout.startswith("fresh ") and len(outcome.ours()) == 1, outcome
+
+
+def test_a_look_is_at_the_one_that_was_named(prefix: Path, warm: Warm) -> None:
+    pair = Pair(prefix, warm, entry_point=True)
+    script = warm.script(FULL)
+    key, *_ = pair.run([*pair.entry_point, "--image", "-", script]).stdout.splitlines()
+    entry_point = ("--python-mpi", *pair.entry_point, "--key", key, "--look", str(pair.image.parents[1]))
+
+    def look(*options: str) -> tuple[int | None, str, str]:
+        seen = pair.run([warm.starter, *options, *entry_point, script, *WORDS])
+        return seen.status, seen.stdout, seen.stderr
+
+    assert look() == look("--base") == (0, "", "")
+    pair.extra.write_text("def value(): return 2\n")
+    changed = "this has changed since, or cannot be opened: "
+    assert (look(), look("--base")) == ((1, "", f"{changed}{pair.extra}"), (0, "", ""))
+    changes = warm.module("plant", "VALUE = 1\n")
+    assert look("--base") == (1, "", f"{changed}{changes}")
+    pair.image.unlink()
+    assert look() == (1, "", f"it is a link, no file, or cannot be opened: {pair.image}")
+
+
+def test_one_rank_speaks_for_the_job(prefix: Path, warm: Warm, mpich: Mpi) -> None:
+    pair = Pair(prefix, warm, True, tuple(mpich.command(2)))
+    pair.extra.write_text("def value(): return 2\n")
+    for value, count in (("1", 1), ("0", 0)):
+        outcome = pair.start(MPIIMPORT_VERBOSE=value)
+        assert [line.split()[0] for line in outcome.lines()] == ["base"] * 2, outcome
+        assert sum(TRIED in line for line in outcome.ours()) == count
+
+
+def test_scripts_that_begin_alike_start_from_one_base(prefix: Path, warm: Warm, tmp_path: Path) -> None:
+    prepared = Prepared(prefix, warm)
+    modules_of(warm)
+    prepared.prepare(warm.script(HEAD + "def value(): return 1\nimport json\n" + REST))
+    (tmp_path / "elsewhere").mkdir()
+    other = tmp_path / "elsewhere" / "other.py"
+    other.write_text(HEAD + "print(VALUE := 1)\n" + REST)
+    outcome = prepared.start(str(other), "a")
+    assert (outcome.stdout, outcome.stderr) == ("1\nbase 3 ['a']\n", ""), outcome
+    other.write_text("import this\n" + HEAD)
+    prepared.start_plainly(str(other))
