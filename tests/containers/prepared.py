@@ -13,8 +13,8 @@ SECONDS = 120
 TEXT = """
 import numpy, random
 import os, sys
-warm = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
-print("warm" if warm else "fresh", numpy.arange(4).sum(), sys.argv[1:], numpy.random.rand(), random.random())
+restored = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
+print("restored" if restored else "fresh", numpy.arange(4).sum(), sys.argv[1:], numpy.random.rand(), random.random())
 """
 
 
@@ -63,7 +63,7 @@ class Prepared:
         return self.run([*self.mpi.command(count), *line], **variables)
 
     def kinds(self, outcome: Outcome) -> list[str]:
-        """Of each rank that has computed the right thing: whether it started warm or fresh."""
+        """Of each rank that has computed the right thing: whether it started restored or fresh."""
         lines = [line.split() for line in outcome.lines()]
         assert outcome.status == 0 and [line[1:3] for line in lines] == [["6", "['a']"]] * len(lines), outcome
         assert len({number for line in lines for number in line[3:]}) == 2 * len(lines)

@@ -13,8 +13,8 @@ import numpy
 import mpi4py.MPI
 import os, sys
 comm = mpi4py.MPI.COMM_WORLD
-warm = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
-way = "snapshot" if warm else type(numpy.__spec__.loader).__module__.partition(".")[0]
+restored = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
+way = "snapshot" if restored else type(numpy.__spec__.loader).__module__.partition(".")[0]
 found = comm.gather((way, comm.rank, int(numpy.arange(4).sum()), sys.argv[1:], numpy.__spec__.origin))
 if comm.rank == 0:
     print({each[0] for each in found}, [each[1:] for each in found], sep="\\n")

@@ -51,7 +51,7 @@ def test_ranks_start_from_what_their_container_has_prepared(site: Site, mpich: M
         assert made.stdout.startswith("made image: ") and f"script {prepared.script} is prepared: " in made.stdout
         assert [image.stat().st_mode & 0o777 for image in prepared.images] == [0o600]
         started = prepared.ranks(prepared.line())
-        assert (prepared.kinds(started), started.stderr) == (["warm", "warm"], "")
+        assert (prepared.kinds(started), started.stderr) == (["restored", "restored"], "")
         unwanted = prepared.ranks(prepared.line(), MPIIMPORT_SNAPSHOT="0")
         assert (prepared.kinds(unwanted), said(unwanted)) == (["fresh", "fresh"], [])
 
@@ -69,7 +69,7 @@ def test_the_ranks_of_a_shared_container(prepared: Prepared) -> None:
     line = prepared.line(flag=f"--mpiimport={profile}")
     assert prepared.prepare_rank(line).status == 0
     started = prepared.ranks(line)
-    assert (prepared.kinds(started), started.ours()) == (["warm", "warm"], [])
+    assert (prepared.kinds(started), started.ours()) == (["restored", "restored"], [])
 
 
 @pytest.mark.full
@@ -83,7 +83,7 @@ def test_a_container_that_sees_nothing_of_the_host(prepared: Prepared) -> None:
     settle(script)
     assert prepared.prepare(line).status == 0
     started = prepared.run(line)
-    assert (prepared.kinds(started), started.ours()) == (["warm"], [])
+    assert (prepared.kinds(started), started.ours()) == (["restored"], [])
 
 
 @pytest.mark.full
@@ -91,7 +91,7 @@ def test_python_with_options(prepared: Prepared) -> None:
     """With -u it starts from a snapshot that was made so, with others as without mpiimport."""
     script = str(prepared.script)
     assert prepared.prepare_rank(prepared.line("python3", "-u", script, "a")).status == 0
-    for options, kind in ((("-u",), "warm"), ((), "fresh"), (("-u", "-W", "error"), "fresh")):
+    for options, kind in ((("-u",), "restored"), ((), "fresh"), (("-u", "-W", "error"), "fresh")):
         started = prepared.ranks(prepared.line("python3", *options, script, "a"))
         assert (prepared.kinds(started), said(started)) == ([kind] * 2, []), options
 
@@ -105,9 +105,9 @@ def test_every_entry_point_finds_what_one_has_prepared(prepared: Prepared) -> No
     without_flag = [word for word in by_shim if word != "--mpiimport"]
     assert prepared.prepare_rank(by_shim).status == 0
     for line in (by_shim, by_plugin):
-        assert prepared.kinds(prepared.ranks(line)) == ["warm", "warm"], line
+        assert prepared.kinds(prepared.ranks(line)) == ["restored", "restored"], line
     started = prepared.run([*run, *prepared.mpi.command(2), *without_flag])
-    assert prepared.kinds(started) == ["warm", "warm"], started
+    assert prepared.kinds(started) == ["restored", "restored"], started
 
 
 @pytest.mark.full
@@ -163,7 +163,7 @@ def test_tasks_start_from_what_one_has_prepared(site: Site, mpich: Mpi, identity
         started = [prepared.run(prepared.line()) for _ in range(2)]
         plain = prepared.run(prepared.line(), MPIIMPORT="0")
         assert [(outcome.status, outcome.stderr) for outcome in started] == [(plain.status, plain.stderr)] * 2
-        assert [prepared.kinds(outcome) for outcome in (*started, plain)] == [["warm"], ["warm"], ["fresh"]]
+        assert [prepared.kinds(outcome) for outcome in (*started, plain)] == [["restored"], ["restored"], ["fresh"]]
 
 
 @pytest.mark.full
@@ -173,7 +173,7 @@ def test_options_of_the_runtime(prepared: Prepared, option: str) -> None:
     line = prepared.line(options=(option,))
     assert prepared.prepare(line).status == 0
     started = prepared.run(line)
-    assert (prepared.kinds(started), started.stderr) == (["warm"], "")
+    assert (prepared.kinds(started), started.stderr) == (["restored"], "")
 
 
 @pytest.mark.full
@@ -184,7 +184,7 @@ def test_a_module_in_a_container(prepared: Prepared) -> None:
     line = prepared.line("python3", "-m", "work", "a")
     assert "module work is prepared" in prepared.prepare(line).stdout
     started, plain = prepared.run(line), prepared.run(line, MPIIMPORT="0")
-    assert started.stdout.split()[:3] == ["warm", "6", "['a']"], started
+    assert started.stdout.split()[:3] == ["restored", "6", "['a']"], started
     assert (started.lines()[-1], started.stderr) == (plain.lines()[-1], "")
 
 
@@ -202,7 +202,7 @@ def own(site: Site, mpich: Mpi) -> Iterator[Prepared]:
 def test_what_has_changed_in_a_sandbox(own: Prepared) -> None:
     """Each task looks at the tree, which each container mounts anew."""
     assert own.prepare(own.line()).status == 0
-    assert own.run(own.line()).stdout.split()[:2] == ["warm", "old"]
+    assert own.run(own.line()).stdout.split()[:2] == ["restored", "old"]
     module = own.image / PACKAGES / "part.py"
     before = module.stat()
     module.write_text("value = 'new'\n")
@@ -223,7 +223,7 @@ def test_what_is_mounted_over_the_tree_is_not_taken_for_it(own: Prepared) -> Non
     bound = own.line(options=("--bind", f"{other / 'part.py'}:/{PACKAGES}/part.py"))
     assert own.run(bound).stdout.split()[:2] == ["fresh", "other"]
     assert own.prepare(bound).status == 0
-    assert own.run(bound).stdout.split()[:2] == ["warm", "other"]
+    assert own.run(bound).stdout.split()[:2] == ["restored", "other"]
     (other / "part.py").write_text("value = 'third'\n")
     assert own.run(bound).stdout.split()[:2] == ["fresh", "third"]
-    assert own.run(own.line()).stdout.split()[:2] == ["warm", "old"]
+    assert own.run(own.line()).stdout.split()[:2] == ["restored", "old"]

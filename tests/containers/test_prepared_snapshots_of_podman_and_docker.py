@@ -49,7 +49,7 @@ class Programs:
         outcomes = [self.run(task) for _ in range(2)]
         lines = [line.split() for outcome in outcomes for line in outcome.lines()]
         assert [(outcome.status, outcome.stderr) for outcome in outcomes] == [(0, "")] * 2, outcomes
-        assert [line[:3] for line in lines] == [["warm", "6", "['a']"]] * 2, outcomes
+        assert [line[:3] for line in lines] == [["restored", "6", "['a']"]] * 2, outcomes
         assert len({number for line in lines for number in line[3:]}) == 4
 
     def fresh(self, reason: str, task: Path, *command: str, options: tuple[str, ...] = ()) -> None:

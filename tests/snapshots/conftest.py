@@ -22,7 +22,7 @@ def reach(said: str) -> str:
     return said.splitlines()[1]
 
 
-class Warm:
+class Baked:
     """Programs in ``directory``; modules in ``modules`` are on their search path, as packages of a tree are."""
 
     def __init__(self, prefix: Path, directory: Path, python: str = sys.executable) -> None:
@@ -90,7 +90,7 @@ class Warm:
         command = [*before, self.starter, str(self.image), *words]
         return run(command, self.environment(**environment), SECONDS, self._directory / "work")
 
-    def start_warm(self, *words: str, **environment: str) -> Outcome:
+    def start_restored(self, *words: str, **environment: str) -> Outcome:
         """Start from the image, which must be used."""
         outcome = self.start(*words, before=(), **environment)
         assert NOT_USED not in outcome.stderr, outcome
@@ -105,38 +105,38 @@ class Warm:
 
 
 @pytest.fixture
-def warm(prefix: Path, tmp_path: Path) -> Warm:
-    return Warm(prefix, tmp_path)
+def baked(prefix: Path, tmp_path: Path) -> Baked:
+    return Baked(prefix, tmp_path)
 
 
 @pytest.fixture
 def installed(tmp_path: Path) -> None:
-    """Modules of ``warm`` are those of an installed package, and not the user's own."""
+    """Modules of ``baked`` are those of an installed package, and not the user's own."""
     metadata = tmp_path / "modules" / "modules-1.dist-info" / "METADATA"
     metadata.parent.mkdir(parents=True)
     metadata.write_text("Metadata-Version: 2.1\nName: modules\nVersion: 1\n")
 
 
 @pytest.fixture
-def warm_with(prefix: Path, tmp_path: Path) -> Callable[[str], Warm]:
+def baked_with(prefix: Path, tmp_path: Path) -> Callable[[str], Baked]:
     """Makes a place for programs of another interpreter."""
-    return lambda python: Warm(prefix, tmp_path, python)
+    return lambda python: Baked(prefix, tmp_path, python)
 
 
 @pytest.fixture
-def warm_with_packages(warm_with: Callable[[str], Warm]) -> Warm:
+def baked_with_packages(baked_with: Callable[[str], Baked]) -> Baked:
     """Those of snapshot_packages.txt are importable."""
-    return warm_with(str(environment_with("snapshot_packages")))
+    return baked_with(str(environment_with("snapshot_packages")))
 
 
 @pytest.fixture
-def warm_with_corpus(warm_with: Callable[[str], Warm]) -> Warm:
-    return warm_with(str(environment_with("corpus")))
+def baked_with_corpus(baked_with: Callable[[str], Baked]) -> Baked:
+    return baked_with(str(environment_with("corpus")))
 
 
 @pytest.fixture
-def warm_with_torch(warm_with: Callable[[str], Warm]) -> Warm:
-    return warm_with(str(environment_with("torch_packages")))
+def baked_with_torch(baked_with: Callable[[str], Baked]) -> Baked:
+    return baked_with(str(environment_with("torch_packages")))
 
 
 def interpreters() -> list[str]:

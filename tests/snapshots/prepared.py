@@ -8,7 +8,7 @@ from lab.ranks import Outcome, run
 from mpiimport.snapshot.image.library import IMAGE, REACH
 from tests.conftest import settle
 
-from .conftest import NOT_USED, SECONDS, Warm
+from .conftest import NOT_USED, SECONDS, Baked
 
 # Text, too: a dictionary of variables may hold any name, as type checkers see it.
 Words = tuple[str, ...] | str
@@ -17,23 +17,23 @@ Words = tuple[str, ...] | str
 class Prepared:
     """``library``: the directory; ``directory``: the current one of what is started."""
 
-    def __init__(self, prefix: Path, warm: Warm) -> None:
-        self.warm = warm
-        self.directory = warm.image.with_name("work")
-        self.library = warm.image.with_name("snapshots")
+    def __init__(self, prefix: Path, baked: Baked) -> None:
+        self.baked = baked
+        self.directory = baked.image.with_name("work")
+        self.library = baked.image.with_name("snapshots")
         self.entry_point = str(prefix / "bin" / "python-mpi")
         self.mpiimport = str(prefix / "bin" / "mpiimport")
 
     def environment(self, **changes: str) -> dict[str, str]:
-        path = f"{Path(self.warm.python).parent}:{os.environ['PATH']}"
-        return self.warm.environment(**{"MPIIMPORT_SNAPSHOTS": str(self.library), "PATH": path, **changes})
+        path = f"{Path(self.baked.python).parent}:{os.environ['PATH']}"
+        return self.baked.environment(**{"MPIIMPORT_SNAPSHOTS": str(self.library), "PATH": path, **changes})
 
     def run(self, command: list[str], **environment: str) -> Outcome:
         return run(command, self.environment(**environment), SECONDS, self.directory)
 
     def command(self, *command: str) -> list[str]:
         """What prepares the program of a command, once its modules are at rest."""
-        settle(self.warm.modules, *self.warm.modules.rglob("*"))
+        settle(self.baked.modules, *self.baked.modules.rglob("*"))
         return [self.mpiimport, "prepare", "--", *command]
 
     def try_to_prepare(self, *command: str, **environment: str) -> Outcome:
@@ -64,7 +64,7 @@ class Prepared:
         """Start a program by python-mpi. ``before``: words in front of that."""
         return self.run([*before, self.entry_point, *words], **environment)
 
-    def start_warm(self, *words: str, before: Words = (), **environment: str) -> Outcome:
+    def start_restored(self, *words: str, before: Words = (), **environment: str) -> Outcome:
         """Start from a snapshot, which must be used: it is read, and nothing is said of it."""
         for image in self.files():
             os.utime(image, ns=(0, image.stat().st_mtime_ns))

@@ -12,7 +12,7 @@ from pathlib import Path
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import environment_with, settle
 
-from .conftest import Warm
+from .conftest import Baked
 
 SCRIPTS = Path(__file__).with_name("scripts")
 RANKS = 2
@@ -156,22 +156,22 @@ class Place:
     def __init__(self, name: str, prefix: Path, directory: Path, mpi: Mpi) -> None:
         self.published = PUBLISHED[name]
         self._mpi = mpi
-        self._warm = Warm(prefix, directory, str(environment_with(self.published.packages)))
+        self._baked = Baked(prefix, directory, str(environment_with(self.published.packages)))
         self._bin = prefix / "bin"
         self._work, self._probe = directory / name, directory / "probe"
         shutil.copytree(SCRIPTS / name, self._work)
         main = self._work / self.published.main
         if main.suffix != ".py":
             # As pip writes it.
-            main.write_text(f"#!{self._warm.python}\n{main.read_text()}")
+            main.write_text(f"#!{self._baked.python}\n{main.read_text()}")
             main.chmod(0o755)
         with socket.create_server(("127.0.0.1", 0)) as server:
             self._port = str(server.getsockname()[1])
 
     def _variables(self, **more: str) -> dict[str, str]:
-        return self._warm.environment(
+        return self._baked.environment(
             MPI4PY_LIBMPI=str(self._mpi.library),
-            PATH=f"{Path(self._warm.python).parent}:{os.environ['PATH']}",
+            PATH=f"{Path(self._baked.python).parent}:{os.environ['PATH']}",
             PYTHONPATH=str(self._work / "lib"),
             HOME=str(self._work.parent),
             PROBE=str(self._probe),
@@ -181,7 +181,7 @@ class Place:
         )
 
     def plain(self, *options: str) -> Ended:
-        command = (self._warm.python, *options, *self.published.words)
+        command = (self._baked.python, *options, *self.published.words)
         return run_ranks(self._mpi, RANKS, command, self._variables(), self._work)
 
     def prepare(self) -> Outcome:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import SERVED, but_everyday, interpreter
 
-from .conftest import Warm, reach
+from .conftest import Baked, reach
 
 # More than one page of callbacks has.
 SCRIPT = """
@@ -24,9 +24,9 @@ print([link for link in links if "files" in sys.argv and os.path.islink(link) an
 
 @pytest.mark.parametrize("version", but_everyday(SERVED, ("3.10", "3.14", "3.15")))
 def test_an_image_holds_ctypes(version: str, prefix: Path, tmp_path: Path) -> None:
-    warm = Warm(prefix, tmp_path, str(interpreter(version)))
-    script = warm.script(SCRIPT)
+    baked = Baked(prefix, tmp_path, str(interpreter(version)))
+    script = baked.script(SCRIPT)
     # libffi of some versions asks for the machine when it makes the first callback.
-    assert reach(warm.bake(script)).startswith(("it ends before line 7", "it ends before line 8"))
-    assert warm.start_warm(script) == warm.plain(script)
-    assert warm.start_warm(script, "files").stdout.endswith("\n[]\n")
+    assert reach(baked.bake(script)).startswith(("it ends before line 7", "it ends before line 8"))
+    assert baked.start_restored(script) == baked.plain(script)
+    assert baked.start_restored(script, "files").stdout.endswith("\n[]\n")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import but_everyday
 
-from .conftest import Warm
+from .conftest import Baked
 
 
 @dataclass(frozen=True)
@@ -122,56 +122,56 @@ CASES = {
 }
 
 
-def planted(warm: Warm, look: str, data: Path) -> str:
-    warm.install()
-    warm.module("plant", f"import os\nDATA = {str(data)!r}\nVALUE = {look}")
-    return warm.script("import plant\nprint(plant.VALUE)")
+def planted(baked: Baked, look: str, data: Path) -> str:
+    baked.install()
+    baked.module("plant", f"import os\nDATA = {str(data)!r}\nVALUE = {look}")
+    return baked.script("import plant\nprint(plant.VALUE)")
 
 
 EVERYDAY = {"where a link on the way leads", "a link to nothing", "a directory that goes", "the time of a directory"}
 
 
 @pytest.mark.parametrize("name", but_everyday(CASES, EVERYDAY))
-def test_what_imports_have_looked_at(warm: Warm, tmp_path: Path, name: str) -> None:
+def test_what_imports_have_looked_at(baked: Baked, tmp_path: Path, name: str) -> None:
     case = CASES[name]
     data = tmp_path / "data"
     data.mkdir()
     case.prepare(data)
-    script = planted(warm, case.look, data)
-    warm.bake(script)
-    first = warm.start_warm(script).stdout
-    assert first == warm.plain(script).stdout
+    script = planted(baked, case.look, data)
+    baked.bake(script)
+    first = baked.start_restored(script).stdout
+    assert first == baked.plain(script).stdout
     case.change(data)
-    plain = warm.plain(script).stdout
+    plain = baked.plain(script).stdout
     assert plain != first
-    assert warm.start_fresh("this has changed since", script).stdout == plain
+    assert baked.start_fresh("this has changed since", script).stdout == plain
 
 
-def test_what_comes_into_a_directory_of_which_imports_know_that_it_is_one(warm: Warm, tmp_path: Path) -> None:
+def test_what_comes_into_a_directory_of_which_imports_know_that_it_is_one(baked: Baked, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
     pathlib = "__import__('pathlib').Path(DATA).is_dir()"
-    script = planted(warm, f"os.path.isdir(DATA), os.path.exists(DATA), os.path.realpath(DATA), {pathlib}", data)
-    warm.bake(script)
+    script = planted(baked, f"os.path.isdir(DATA), os.path.exists(DATA), os.path.realpath(DATA), {pathlib}", data)
+    baked.bake(script)
     (data / "below").mkdir()
-    assert warm.start_warm(script) == warm.plain(script)
+    assert baked.start_restored(script) == baked.plain(script)
 
 
-def test_bytecode_that_was_put_in_the_place_of_other(warm: Warm, tmp_path: Path) -> None:
-    warm.install()
-    source = warm.module("plant", "VALUE = 1")
-    script = warm.script("import plant\nprint(plant.VALUE)")
-    assert warm.plain(script).stdout == "1\n"
-    warm.bake(script)
+def test_bytecode_that_was_put_in_the_place_of_other(baked: Baked, tmp_path: Path) -> None:
+    baked.install()
+    source = baked.module("plant", "VALUE = 1")
+    script = baked.script("import plant\nprint(plant.VALUE)")
+    assert baked.plain(script).stdout == "1\n"
+    baked.bake(script)
     # As another Python writes it.
-    (warm.modules / "__pycache__" / "plant.cpython-200.pyc").touch()
-    assert warm.start_warm(script).stdout == "1\n"
+    (baked.modules / "__pycache__" / "plant.cpython-200.pyc").touch()
+    assert baked.start_restored(script).stdout == "1\n"
     other = tmp_path / "other.py"
     other.write_text("VALUE = 2")
     os.utime(other, ns=(0, source.stat().st_mtime_ns))
-    py_compile.compile(str(other), cfile=next((warm.modules / "__pycache__").glob("plant.*")).as_posix())
-    assert warm.plain(script).stdout == "2\n"
-    assert warm.start_fresh("plant.cpython", script).stdout == "2\n"
+    py_compile.compile(str(other), cfile=next((baked.modules / "__pycache__").glob("plant.*")).as_posix())
+    assert baked.plain(script).stdout == "2\n"
+    assert baked.start_fresh("plant.cpython", script).stdout == "2\n"
 
 
 @pytest.mark.parametrize(
@@ -182,13 +182,13 @@ def test_bytecode_that_was_put_in_the_place_of_other(warm: Warm, tmp_path: Path)
         "exec('try: os.mkdir(DATA)\\nexcept FileExistsError: pass')",
     ],
 )
-def test_a_directory_that_imports_make_where_there_is_none(warm: Warm, tmp_path: Path, look: str) -> None:
+def test_a_directory_that_imports_make_where_there_is_none(baked: Baked, tmp_path: Path, look: str) -> None:
     """Where it is there they change nothing."""
     data = tmp_path / "data"
     data.mkdir()
-    script = planted(warm, look, data)
-    warm.bake(script)
-    assert warm.start_warm(script).stdout == "None\n"
+    script = planted(baked, look, data)
+    baked.bake(script)
+    assert baked.start_restored(script).stdout == "None\n"
     data.rmdir()
-    assert warm.start_fresh("this has changed since", script).stdout == "None\n"
+    assert baked.start_fresh("this has changed since", script).stdout == "None\n"
     assert data.is_dir()

@@ -12,7 +12,7 @@ import pytest
 from lab.ranks import Mpi, run
 from tests.conftest import settle
 
-from .conftest import Warm
+from .conftest import Baked
 from .edited import OWN, SCRIPT, TOOL, Editor
 from .edits import EDITS, EDITS_OF_TOOL, Edit
 from .published import RANKS, Ended, new_modules, run_ranks, share, unlike
@@ -23,18 +23,18 @@ SECONDS, ENOUGH = 300, 0.9
 class Jobs:
     """Jobs of one program, and the library of its snapshots. ``place``: its directory, and their own."""
 
-    def __init__(self, prefix: Path, warm: Warm, directory: Path, mpi: Mpi, *program: str) -> None:
+    def __init__(self, prefix: Path, baked: Baked, directory: Path, mpi: Mpi, *program: str) -> None:
         """``program``: the words by which python starts it."""
         self.place = directory / "program"
         self._library = directory / "snapshots"
-        self._warm, self._mpi, self._bin = warm, mpi, prefix / "bin"
+        self._baked, self._mpi, self._bin = baked, mpi, prefix / "bin"
         self._probe = directory / "probe"
         self._program = program or (str(self.place / "app.py"),)
 
     def _variables(self, **more: str) -> dict[str, str]:
-        return self._warm.environment(
+        return self._baked.environment(
             MPI4PY_LIBMPI=str(self._mpi.library),
-            PATH=f"{Path(self._warm.python).parent}:{os.environ['PATH']}",
+            PATH=f"{Path(self._baked.python).parent}:{os.environ['PATH']}",
             MPIIMPORT_SNAPSHOTS=str(self._library),
             PROBE=str(self._probe),
             **more,
@@ -51,7 +51,7 @@ class Jobs:
         return self._ranks(str(self._bin / "python-mpi"), words, **changes)
 
     def plain(self, *words: str, **changes: Any) -> Ended:
-        return self._ranks(self._warm.python, words, **changes)
+        return self._ranks(self._baked.python, words, **changes)
 
     def _ranks(
         self,
@@ -99,20 +99,20 @@ def failures(jobs: Jobs, editor: Editor, edits: list[Edit]) -> str:
     "renames",
     [pytest.param(False, id="in place"), pytest.param(True, id="renamed", marks=pytest.mark.full)],
 )
-def test_edits_between_jobs(prefix: Path, warm: Warm, tmp_path: Path, mpich: Mpi, renames: bool) -> None:
-    jobs = Jobs(prefix, warm, tmp_path, mpich)
+def test_edits_between_jobs(prefix: Path, baked: Baked, tmp_path: Path, mpich: Mpi, renames: bool) -> None:
+    jobs = Jobs(prefix, baked, tmp_path, mpich)
     assert failures(jobs, Editor(jobs.place, SCRIPT, renames), EDITS) == ""
 
 
-def test_edits_of_a_package_that_is_run(prefix: Path, warm: Warm, tmp_path: Path, mpich: Mpi) -> None:
-    jobs = Jobs(prefix, warm, tmp_path, mpich, "-m", "tool")
+def test_edits_of_a_package_that_is_run(prefix: Path, baked: Baked, tmp_path: Path, mpich: Mpi) -> None:
+    jobs = Jobs(prefix, baked, tmp_path, mpich, "-m", "tool")
     assert failures(jobs, Editor(jobs.place, TOOL), EDITS_OF_TOOL) == ""
 
 
 def test_before_the_first_edit_the_program_itself_is_in_the_snapshot(
-    prefix: Path, warm: Warm, tmp_path: Path, mpich: Mpi
+    prefix: Path, baked: Baked, tmp_path: Path, mpich: Mpi
 ) -> None:
-    jobs = Jobs(prefix, warm, tmp_path, mpich)
+    jobs = Jobs(prefix, baked, tmp_path, mpich)
     Editor(jobs.place, SCRIPT)
     times = jobs.times()
     jobs.prepare()
@@ -131,13 +131,13 @@ OWN_DEFINITIONS = "SIZE = 8\n\n\ndef relax(field):\n    return field / 2\n\n\ncl
 
 @pytest.mark.parametrize("own", ["own modules", "none"])
 def test_scripts_with_one_head_and_their_tasks_share_a_base(
-    prefix: Path, warm: Warm, tmp_path: Path, mpich: Mpi, own: str
+    prefix: Path, baked: Baked, tmp_path: Path, mpich: Mpi, own: str
 ) -> None:
     """Tasks have directories, arguments, variables, limits and hosts of their own.
 
     So do scripts that begin alike with what is installed; those with own modules lie beside these.
     """
-    jobs = Jobs(prefix, warm, tmp_path, mpich)
+    jobs = Jobs(prefix, baked, tmp_path, mpich)
     editor = Editor(jobs.place, SCRIPT)
     if own == "none":
         editor.replace("app.py", OWN_IMPORTS, OWN_DEFINITIONS)

@@ -8,7 +8,7 @@ import pytest
 
 import mpiimport
 
-from .conftest import Warm, reach
+from .conftest import Baked, reach
 from .test_hidden_state_of_c import compiled
 
 # Only the garbage collector ends it, when the interpreter ends.
@@ -21,18 +21,18 @@ one.own = one
 """
 
 
-def test_what_acts_at_its_end_acts_in_each_process(warm: Warm, tmp_path: Path) -> None:
-    (warm.modules / "mpiimport").symlink_to(Path(mpiimport.__file__).parent)
-    script = warm.script(f"from mpiimport import snapshot\n{CYCLE}\nsnapshot.here()\nprint('on', flush=True)")
-    warm.bake(script)
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "on\nended\n"
+def test_what_acts_at_its_end_acts_in_each_process(baked: Baked, tmp_path: Path) -> None:
+    (baked.modules / "mpiimport").symlink_to(Path(mpiimport.__file__).parent)
+    script = baked.script(f"from mpiimport import snapshot\n{CYCLE}\nsnapshot.here()\nprint('on', flush=True)")
+    baked.bake(script)
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout == "on\nended\n"
 
 
-def test_a_module_whose_objects_act_at_their_end_is_as_plainly(warm: Warm) -> None:
-    warm.module("plant", CYCLE)
-    script = warm.script("import plant\nprint('on', flush=True)")
-    warm.bake(script)
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "on\nended\n"
+def test_a_module_whose_objects_act_at_their_end_is_as_plainly(baked: Baked) -> None:
+    baked.module("plant", CYCLE)
+    script = baked.script("import plant\nprint('on', flush=True)")
+    baked.bake(script)
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout == "on\nended\n"
 
 
 # What a program leaves to its end, in an object of the image: a class is a cycle, and so is what refers to it.
@@ -56,11 +56,11 @@ next(json.JSONDecoder.generator)
 """
 
 
-def test_what_a_program_leaves_in_an_object_of_the_image_ends_as_plainly(warm: Warm, tmp_path: Path) -> None:
-    script = warm.script(LEFT)
-    warm.bake(script)
+def test_what_a_program_leaves_in_an_object_of_the_image_ends_as_plainly(baked: Baked, tmp_path: Path) -> None:
+    script = baked.script(LEFT)
+    baked.bake(script)
     log, seen = tmp_path / "work" / "log", []
-    for run in (warm.plain, warm.start_warm):
+    for run in (baked.plain, baked.start_restored):
         log.unlink(missing_ok=True)
         outcome = run(script)
         seen.append((outcome.status, outcome.stderr, sorted(outcome.stdout.splitlines()), log.read_text()))
@@ -92,11 +92,11 @@ importlib.machinery.SourceFileLoader.exec_module = function
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_what_a_program_leaves_open_is_written_however_it_ends(warm: Warm, tmp_path: Path, ending: str) -> None:
-    script = warm.script(OPEN + ENDINGS[ending])
-    warm.bake(script)
+def test_what_a_program_leaves_open_is_written_however_it_ends(baked: Baked, tmp_path: Path, ending: str) -> None:
+    script = baked.script(OPEN + ENDINGS[ending])
+    baked.bake(script)
     log, seen = tmp_path / "work" / "log", []
-    for run in (warm.plain, warm.start_warm):
+    for run in (baked.plain, baked.start_restored):
         log.unlink(missing_ok=True)
         seen.append((run(script), log.read_text()))
     assert seen[0] == seen[1]
@@ -117,19 +117,19 @@ holds.capsule = new(1, None, ctypes.cast(ctypes.CDLL(None).abort, ctypes.c_void_
 """
 
 
-def test_variables_that_an_image_holds_end_as_plainly(warm: Warm) -> None:
-    script = warm.script(CAPSULE)
-    warm.bake(script)
-    assert warm.start_warm(script).status == warm.plain(script).status == -signal.SIGABRT
+def test_variables_that_an_image_holds_end_as_plainly(baked: Baked) -> None:
+    script = baked.script(CAPSULE)
+    baked.bake(script)
+    assert baked.start_restored(script).status == baked.plain(script).status == -signal.SIGABRT
 
 
 @pytest.mark.parametrize("module", ["email.message", "numpy"])
-def test_collections_pass_over_what_is_in_the_image(warm: Warm, module: str) -> None:
-    script = warm.script(
+def test_collections_pass_over_what_is_in_the_image(baked: Baked, module: str) -> None:
+    script = baked.script(
         f"import {module}\nimport gc\nprint(gc.get_freeze_count() > 1000, len(gc.get_objects()) < 5000)"
     )
-    warm.bake(script)
-    assert warm.start_warm(script).stdout == "True True\n"
+    baked.bake(script)
+    assert baked.start_restored(script).stdout == "True True\n"
 
 
 # It tells at the end how many of its objects are still there, as nanobind does. A forked process may abort there.
@@ -177,49 +177,49 @@ class Holds:
 PASSED_OVER = "print(gc.get_freeze_count() > 1000, len(gc.get_objects()) < 5000)"
 
 
-def counting(warm: Warm, name: str, *words: str) -> None:
+def counting(baked: Baked, name: str, *words: str) -> None:
     """Make ``plant``, whose metaclass is of a module of this name, and ``held``, of which a class has an object.
 
     ``words``: more for the compiler.
     """
-    source = warm.modules / "plant.c"
+    source = baked.modules / "plant.c"
     source.write_text(COUNTS % name)
-    compiled(source, warm, "gcc", *words)
-    warm.module("held", HELD)
+    compiled(source, baked, "gcc", *words)
+    baked.module("held", HELD)
 
 
 @pytest.mark.parametrize("name, are_passed_over", {"nanobind": True, "another": False}.items())
 def test_what_tells_at_the_end_what_has_not_ended_tells_it_as_plainly(
-    warm: Warm, name: str, are_passed_over: bool
+    baked: Baked, name: str, are_passed_over: bool
 ) -> None:
-    counting(warm, name)
-    script = warm.script(f"import held\nimport gc\n{PASSED_OVER}")
-    assert "it prints" in reach(warm.bake(script))
-    started = warm.start_warm(script)
-    assert started.stderr == warm.plain(script).stderr == ""
+    counting(baked, name)
+    script = baked.script(f"import held\nimport gc\n{PASSED_OVER}")
+    assert "it prints" in reach(baked.bake(script))
+    started = baked.start_restored(script)
+    assert started.stderr == baked.plain(script).stderr == ""
     assert started.stdout == f"{are_passed_over} {are_passed_over}\n"
-    script = warm.script("import held\nimport gc, json.decoder\njson.decoder.JSONDecoder.another = held.Counted()")
-    warm.bake(script)
-    assert warm.start_warm(script) == warm.plain(script)
-    assert warm.plain(script).stderr == ""
+    script = baked.script("import held\nimport gc, json.decoder\njson.decoder.JSONDecoder.another = held.Counted()")
+    baked.bake(script)
+    assert baked.start_restored(script) == baked.plain(script)
+    assert baked.plain(script).stderr == ""
 
 
 @pytest.mark.full
-def test_collections_pass_over_triton(warm_with_torch: Warm) -> None:
+def test_collections_pass_over_triton(baked_with_torch: Baked) -> None:
     """It is written in nanobind, and a method has objects of its classes among its defaults."""
-    script = warm_with_torch.script(f"import torch, triton\nimport gc\n{PASSED_OVER}")
-    assert "it prints" in reach(warm_with_torch.bake(script))
-    started = warm_with_torch.start_warm(script)
+    script = baked_with_torch.script(f"import torch, triton\nimport gc\n{PASSED_OVER}")
+    assert "it prints" in reach(baked_with_torch.bake(script))
+    started = baked_with_torch.start_restored(script)
     assert (started.status, started.stdout, started.stderr) == (0, "True True\n", "")
-    assert warm_with_torch.plain(script).stderr == ""
+    assert baked_with_torch.plain(script).stderr == ""
 
 
-def test_where_a_forked_process_cannot_end_there_is_no_image(warm: Warm, tmp_path: Path) -> None:
+def test_where_a_forked_process_cannot_end_there_is_no_image(baked: Baked, tmp_path: Path) -> None:
     source, library = tmp_path / "openblas.c", tmp_path / "libopenblas.so"
     source.write_text(OPENBLAS)
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
-    counting(warm, "another", "-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{tmp_path}")
-    script = warm.script("import held")
-    assert warm.plain(script).status == 0
-    outcome = warm.try_to_bake(script)
+    counting(baked, "another", "-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{tmp_path}")
+    script = baked.script("import held")
+    assert baked.plain(script).status == 0
+    outcome = baked.try_to_bake(script)
     assert outcome.status and f"ended by signal {signal.SIGABRT:d} at its end" in outcome.stderr, outcome

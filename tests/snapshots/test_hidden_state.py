@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import but_everyday
 
-from .conftest import Warm, reach
+from .conftest import Baked, reach
 
 pytestmark = pytest.mark.usefixtures("installed")
 
@@ -120,31 +120,31 @@ EVERYDAY |= {
 
 
 @pytest.mark.parametrize("name", but_everyday(BLOCKERS, EVERYDAY))
-def test_a_module_that_keeps_what_is_its_processs_own_ends_the_begin(warm: Warm, name: str) -> None:
-    warm.module("plant", BLOCKERS[name])
-    said = warm.bake(warm.script(SHOWN))
+def test_a_module_that_keeps_what_is_its_processs_own_ends_the_begin(baked: Baked, name: str) -> None:
+    baked.module("plant", BLOCKERS[name])
+    said = baked.bake(baked.script(SHOWN))
     assert "it ends before line 2, `import plant`: " in reach(said), said
-    assert warm.start_warm(warm.script(SHOWN)).status == 0
+    assert baked.start_restored(baked.script(SHOWN)).status == 0
 
 
 @pytest.mark.parametrize("name", LEFT_UNDONE)
-def test_what_no_other_process_can_have_ends_the_begin(warm: Warm, name: str) -> None:
+def test_what_no_other_process_can_have_ends_the_begin(baked: Baked, name: str) -> None:
     text, why = LEFT_UNDONE[name]
-    warm.module("plant", text)
-    said = reach(warm.bake(warm.script("import json\nimport plant")))
+    baked.module("plant", text)
+    said = reach(baked.bake(baked.script("import json\nimport plant")))
     assert "it ends before line 2, `import plant`: " in said and why in said
 
 
 @pytest.mark.parametrize("module", ["random", "numpy.random"])
-def test_a_seed_that_is_that_of_each_process_stays(warm: Warm, module: str) -> None:
-    warm.module("plant", f"import {module}\n{module}.seed(3)")
-    script = warm.script(f"import json\nimport plant, {module}\nprint({module}.random())")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script) == warm.plain(script)
+def test_a_seed_that_is_that_of_each_process_stays(baked: Baked, module: str) -> None:
+    baked.module("plant", f"import {module}\n{module}.seed(3)")
+    script = baked.script(f"import json\nimport plant, {module}\nprint({module}.random())")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script) == baked.plain(script)
 
 
 @pytest.mark.parametrize("module", but_everyday(["random", "numpy.random"], {"random"}))
-def test_a_seed_that_follows_from_the_rank_ends_the_begin(warm: Warm, module: str) -> None:
-    warm.module("plant", f"import os, {module}\n{module}.seed(int(os.environ.get('PMI_RANK', '3')))")
-    said = reach(warm.bake(warm.script("import json\nimport plant")))
+def test_a_seed_that_follows_from_the_rank_ends_the_begin(baked: Baked, module: str) -> None:
+    baked.module("plant", f"import os, {module}\n{module}.seed(int(os.environ.get('PMI_RANK', '3')))")
+    said = reach(baked.bake(baked.script("import json\nimport plant")))
     assert "`import plant`: it seeds the generator of " in said

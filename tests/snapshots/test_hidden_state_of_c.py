@@ -11,7 +11,7 @@ import pytest
 from lab.ranks import run
 from tests.conftest import but_everyday
 
-from .conftest import Warm, reach
+from .conftest import Baked, reach
 
 pytestmark = pytest.mark.usefixtures("installed")
 
@@ -94,28 +94,28 @@ EVERYDAY_OF_C = {"libc's seed by pid", "memory that is wiped", "rdtsc"}
 EVERYDAY_OF_C |= {"a device's driver", "entropy of a thread that is over"}
 
 
-def compiled(source: Path, warm: Warm, compiler: str = "gcc", *options: str) -> None:
-    """Compile a module of the source's name into those of ``warm``. ``options``: of the compiler, and libraries."""
+def compiled(source: Path, baked: Baked, compiler: str = "gcc", *options: str) -> None:
+    """Compile a module of the source's name into those of ``baked``. ``options``: of the compiler, and libraries."""
     include = sysconfig.get_path("include")
-    library = warm.modules / f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    library = baked.modules / f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
     command = [compiler, "-w", "-D_GNU_SOURCE", "-shared", "-fPIC", f"-I{include}", str(source), "-o", str(library)]
     subprocess.run([*command, *options], check=True, timeout=60)
 
 
-def planted(text: str, warm: Warm, directory: Path) -> str:
+def planted(text: str, baked: Baked, directory: Path) -> str:
     """Compile a module that executes ``text`` when it is imported; return a script that prints what it has kept."""
     source = directory / "plant.c"
     source.write_text(C % text)
-    compiled(source, warm)
-    return warm.script("import plant\nprint(plant.value())")
+    compiled(source, baked)
+    return baked.script("import plant\nprint(plant.value())")
 
 
 @pytest.mark.parametrize("name", but_everyday(OF_C, EVERYDAY_OF_C))
-def test_state_that_only_c_keeps(warm: Warm, name: str, tmp_path: Path) -> None:
+def test_state_that_only_c_keeps(baked: Baked, name: str, tmp_path: Path) -> None:
     source = tmp_path / "plant.c"
     source.write_text(C % OF_C[name])
-    compiled(source, warm)
-    said = warm.bake(warm.script("import json\nimport plant\nprint(plant.value())"))
+    compiled(source, baked)
+    said = baked.bake(baked.script("import json\nimport plant\nprint(plant.value())"))
     assert "it ends before line 2, `import plant`: " in reach(said), said
 
 
@@ -135,19 +135,19 @@ __attribute__((constructor)) static void begin(void) {
 """
 
 
-def test_memory_that_is_wiped_in_a_fork_is_wiped_in_a_start(warm: Warm, tmp_path: Path) -> None:
+def test_memory_that_is_wiped_in_a_fork_is_wiped_in_a_start(baked: Baked, tmp_path: Path) -> None:
     """Random numbers of the C library lie there, since glibc 2.41: it sees by the zeros that it is another process."""
     source = tmp_path / "wiped.c"
     source.write_text(WIPED)
-    compiled(source, warm)
-    (library,) = warm.modules.glob("wiped*")
-    script = warm.script(
+    compiled(source, baked)
+    (library,) = baked.modules.glob("wiped*")
+    script = baked.script(
         "import ctypes, os\nkept = ctypes.c_char_p.in_dll(ctypes.CDLL(None), 'kept')\nprint(kept.value, flush=True)\n"
         "ctypes.memmove(kept, b'mine', 4)\npid = os.fork()\nprint(kept.value, flush=True)\n"
         "os.wait() if pid else os._exit(0)\nprint(kept.value)"
     )
-    warm.bake(script, LD_PRELOAD=str(library))
-    started = warm.start_warm(script, LD_PRELOAD=str(library))
+    baked.bake(script, LD_PRELOAD=str(library))
+    started = baked.start_restored(script, LD_PRELOAD=str(library))
     assert sorted(started.stdout.splitlines()) == ["b''", "b''", "b'mine'", "b'mine'"]
 
 
@@ -169,19 +169,19 @@ __attribute__((constructor)) static void begin(void) { %s; }
     ],
 )
 def test_what_a_preloaded_library_asks_for_before_python_begins(
-    warm: Warm, tmp_path: Path, text: str, why: str
+    baked: Baked, tmp_path: Path, text: str, why: str
 ) -> None:
     source = tmp_path / "preloaded.c"
     source.write_text(PRELOADED % text)
-    compiled(source, warm)
-    (library,) = warm.modules.glob("preloaded*")
-    script = warm.script("import json\nprint(1)")
-    outcome = warm.try_to_bake(script, LD_PRELOAD=str(library))
+    compiled(source, baked)
+    (library,) = baked.modules.glob("preloaded*")
+    script = baked.script("import json\nprint(1)")
+    outcome = baked.try_to_bake(script, LD_PRELOAD=str(library))
     if why:
         assert outcome.status == 1 and f"({library}) asks for {why}" in outcome.stderr
     else:
         assert outcome.status == 0
-        assert warm.start_warm(script, LD_PRELOAD=str(library)).stdout == "1\n"
+        assert baked.start_restored(script, LD_PRELOAD=str(library)).stdout == "1\n"
 
 
 # What is the kernel's, or is as it was: plain and from an image the same. `kept` is what plant.value() gives.
@@ -195,33 +195,33 @@ STAYS = {
 
 
 @pytest.mark.parametrize("name", but_everyday(STAYS, {"exit handler"}))
-def test_what_c_keeps_that_is_no_processs_own(warm: Warm, name: str, tmp_path: Path) -> None:
+def test_what_c_keeps_that_is_no_processs_own(baked: Baked, name: str, tmp_path: Path) -> None:
     text, shown = STAYS[name]
     source = tmp_path / "plant.c"
     source.write_text(C % text)
-    compiled(source, warm)
-    script = warm.script(f"import plant\n{shown}")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script) == warm.plain(script)
+    compiled(source, baked)
+    script = baked.script(f"import plant\n{shown}")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script) == baked.plain(script)
 
 
 @pytest.mark.parametrize("name", ["ends in a fork", "stays"])
-def test_a_thread_may_be_in_an_image_if_its_library_ends_it_in_a_fork(warm: Warm, tmp_path: Path, name: str) -> None:
+def test_a_thread_may_be_in_an_image_if_its_library_ends_it_in_a_fork(baked: Baked, tmp_path: Path, name: str) -> None:
     """As that of OpenBLAS does: it is made anew when it is used."""
     source = tmp_path / "plant.c"
     handler = "; pthread_atfork(end, 0, 0)" if name == "ends in a fork" else ""
     source.write_text(C % f"pthread_create(&thread, 0, sleeping, 0){handler}")
-    compiled(source, warm)
-    script = warm.script("import os\nimport plant\nprint(len(os.listdir('/proc/self/task')))")
-    assert ("`import plant`: plant asks for a thread" in reach(warm.bake(script))) == (name == "stays")
-    assert warm.start_warm(script).stdout == ("2\n" if name == "stays" else "1\n")
+    compiled(source, baked)
+    script = baked.script("import os\nimport plant\nprint(len(os.listdir('/proc/self/task')))")
+    assert ("`import plant`: plant asks for a thread" in reach(baked.bake(script))) == (name == "stays")
+    assert baked.start_restored(script).stdout == ("2\n" if name == "stays" else "1\n")
 
 
-def test_a_descriptor_that_c_opens_ends_the_begin(warm: Warm, tmp_path: Path) -> None:
+def test_a_descriptor_that_c_opens_ends_the_begin(baked: Baked, tmp_path: Path) -> None:
     source = tmp_path / "plant.c"
     source.write_text(C % 'kept = open("/etc/hostname", 0)')
-    compiled(source, warm)
-    said = reach(warm.bake(warm.script("import json\nimport plant")))
+    compiled(source, baked)
+    said = reach(baked.bake(baked.script("import json\nimport plant")))
     assert "`import plant`: " in said and "a file was left open: /etc/hostname" in said
 
 
@@ -238,11 +238,11 @@ PyMODINIT_FUNC PyInit_plant(void) { (void)kept; return PyModule_Create(&definiti
 
 @pytest.mark.full
 @pytest.mark.skipif(shutil.which("g++") is None, reason="there is no C++ compiler")
-def test_the_processors_random_bits_by_the_library_of_cplusplus(warm: Warm, tmp_path: Path) -> None:
+def test_the_processors_random_bits_by_the_library_of_cplusplus(baked: Baked, tmp_path: Path) -> None:
     source = tmp_path / "plant.cc"
     source.write_text(CPLUSPLUS)
-    compiled(source, warm, "g++")
-    said = warm.bake(warm.script("import json\nimport plant"))
+    compiled(source, baked, "g++")
+    said = baked.bake(baked.script("import json\nimport plant"))
     assert "`import plant`: plant asks for entropy" in reach(said), said
 
 
@@ -257,71 +257,71 @@ def with_fork_handler(name: str, text: str, directory: Path) -> Path:
     return source
 
 
-def test_a_library_that_seeds_itself_anew_in_a_fork_ends_the_begin(warm: Warm, tmp_path: Path) -> None:
+def test_a_library_that_seeds_itself_anew_in_a_fork_ends_the_begin(baked: Baked, tmp_path: Path) -> None:
     """The image is of a forked process, and starts are no forks: the seed of the making would be that of all ranks."""
-    compiled(with_fork_handler("plant", SEEDS, tmp_path), warm)
-    script = warm.script(
+    compiled(with_fork_handler("plant", SEEDS, tmp_path), baked)
+    script = baked.script(
         "import os\nimport plant\nprint(plant.value(), flush=True)\nif os.fork():\n    os.wait()\n"
         "else:\n    print(plant.value() != 0, flush=True)\n    os._exit(0)"
     )
-    assert "`import plant`: plant asks for calls in a fork" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "0\nTrue\n"
+    assert "`import plant`: plant asks for calls in a fork" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout == "0\nTrue\n"
 
 
-def test_a_variable_that_c_reads_is_in_the_key(warm: Warm, tmp_path: Path) -> None:
-    script = planted('kept = getenv("ONLY_C_ASKS") != 0', warm, tmp_path)
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == "0\n"
-    assert warm.start_fresh("ONLY_C_ASKS", script, ONLY_C_ASKS="").stdout == "1\n"
+def test_a_variable_that_c_reads_is_in_the_key(baked: Baked, tmp_path: Path) -> None:
+    script = planted('kept = getenv("ONLY_C_ASKS") != 0', baked, tmp_path)
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == "0\n"
+    assert baked.start_fresh("ONLY_C_ASKS", script, ONLY_C_ASKS="").stdout == "1\n"
 
 
 @pytest.mark.parametrize("name", ["beside", "sub/beside"])
-def test_what_is_not_in_the_current_directory_must_not_be_there(warm: Warm, tmp_path: Path, name: str) -> None:
+def test_what_is_not_in_the_current_directory_must_not_be_there(baked: Baked, tmp_path: Path, name: str) -> None:
     """As ld.so looks for libraries there, by an empty entry of a search path."""
-    script = planted(f'int f = open("{name}", 0); kept = f >= 0; if (kept) close(f)', warm, tmp_path)
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == "0\n"
+    script = planted(f'int f = open("{name}", 0); kept = f >= 0; if (kept) close(f)', baked, tmp_path)
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == "0\n"
     found = tmp_path / "work" / name
     found.parent.mkdir(exist_ok=True)
     found.touch()
-    assert warm.start_fresh(f"imports would find {name.split('/')[0]}", script).stdout == "1\n"
+    assert baked.start_fresh(f"imports would find {name.split('/')[0]}", script).stdout == "1\n"
 
 
-def test_which_processors_are_of_one_core_is_in_the_key(warm: Warm, tmp_path: Path) -> None:
+def test_which_processors_are_of_one_core_is_in_the_key(baked: Baked, tmp_path: Path) -> None:
     if os.geteuid() or len(os.sched_getaffinity(0)) < 2:
         pytest.skip("there is one processor, or nobody who can show another")
-    script = planted("visit(); sched_setaffinity(0, sizeof mask, &mask)", warm, tmp_path)
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == "0\n"
+    script = planted("visit(); sched_setaffinity(0, sizeof mask, &mask)", baked, tmp_path)
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == "0\n"
     siblings = tmp_path / "siblings"
     siblings.write_text("0-1\n")
     show = f'for file in /sys/devices/system/cpu/cpu*/topology/{{}}; do mount --bind {siblings} $file; done; exec "$@"'
     for name in ("thread_siblings_list", "core_siblings_list"):
         shell = ("unshare", "-m", "sh", "-c", show.format(name), "sh")
-        shown = warm.start(script, before=shell).stderr
+        shown = baked.start(script, before=shell).stderr
         alike = Path("/sys/devices/system/cpu/cpu0/topology", name).read_text() == siblings.read_text()
         assert shown == "" if alike else "it was made for processors of other cores" in shown
 
 
-def test_a_processor_is_as_good_as_another(warm: Warm, tmp_path: Path) -> None:
+def test_a_processor_is_as_good_as_another(baked: Baked, tmp_path: Path) -> None:
     """A rank that is bound to one starts from the image of a rank that was bound to another one."""
-    script = planted("visit(); sched_setaffinity(0, sizeof mask, &mask); kept = CPU_COUNT(&mask)", warm, tmp_path)
+    script = planted("visit(); sched_setaffinity(0, sizeof mask, &mask); kept = CPU_COUNT(&mask)", baked, tmp_path)
     processors = sorted(os.sched_getaffinity(0))
-    command = ["taskset", "-c", str(processors[0]), *warm.bake_command(script)]
-    assert run(command, warm.environment(), 120).status == 0
-    outcome = warm.start(script, before=("taskset", "-c", str(processors[-1])))
+    command = ["taskset", "-c", str(processors[0]), *baked.bake_command(script)]
+    assert run(command, baked.environment(), 120).status == 0
+    outcome = baked.start(script, before=("taskset", "-c", str(processors[-1])))
     assert (outcome.stdout, outcome.stderr) == ("1\n", "")
 
 
-def test_a_device_that_has_come_since_is_seen(warm: Warm, tmp_path: Path) -> None:
+def test_a_device_that_has_come_since_is_seen(baked: Baked, tmp_path: Path) -> None:
     """Where a library of a device's driver was not there, the driver must not be there."""
     if os.geteuid() or Path("/dev/nvidiactl").exists():
         pytest.skip("it takes root to show a device that is not there")
-    script = planted('kept = dlopen("libcuda.so.1", 2) != 0', warm, tmp_path)
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == "0\n"
+    script = planted('kept = dlopen("libcuda.so.1", 2) != 0', baked, tmp_path)
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == "0\n"
     devices = tmp_path / "dev"
     devices.mkdir()
     (devices / "nvidiactl").touch()
     shell = ("unshare", "-m", "sh", "-c", f'mount --bind {devices} /dev; exec "$@"', "sh")
-    assert warm.start_fresh("imports would find /dev/nvidiactl", script, before=shell).stdout == "0\n"
+    assert baked.start_fresh("imports would find /dev/nvidiactl", script, before=shell).stdout == "0\n"

@@ -9,7 +9,7 @@ import mpiimport
 from lab.ranks import run
 from tests.conftest import but_everyday
 
-from .conftest import Warm, interpreters, reach
+from .conftest import Baked, interpreters, reach
 
 USING = "from mpiimport import snapshot\n"
 
@@ -21,15 +21,15 @@ def importable(tmp_path: Path, installed: None) -> None:
     (modules / "mpiimport").symlink_to(Path(mpiimport.__file__).parent)
 
 
-def test_plainly_they_do_nothing(warm: Warm) -> None:
+def test_plainly_they_do_nothing(baked: Baked) -> None:
     before = "@snapshot.register_before_snapshot\ndef b(): print('before')\n"
     text = f"{before}@snapshot.register_after_restore\ndef a(): print('after')\nsnapshot.here()"
-    assert warm.plain(warm.script(USING + text + "\nprint('on')")).stdout == "on\n"
+    assert baked.plain(baked.script(USING + text + "\nprint('on')")).stdout == "on\n"
 
 
-def test_a_module_closes_and_opens_what_no_image_can_hold(warm: Warm) -> None:
+def test_a_module_closes_and_opens_what_no_image_can_hold(baked: Baked) -> None:
     """Those for the image are called last first, those for starts in their order, once in each."""
-    warm.module(
+    baked.module(
         "plant",
         f"{USING}FILE = open('/dev/null')\nCALLS = []\n"
         "def close():\n    FILE.close()\n    CALLS.append('close')\n"
@@ -37,21 +37,21 @@ def test_a_module_closes_and_opens_what_no_image_can_hold(warm: Warm) -> None:
         "snapshot.register_before_snapshot(close)\nsnapshot.register_before_snapshot(lambda: CALLS.append('first'))\n"
         "snapshot.register_after_restore(reopen)\nsnapshot.register_after_restore(lambda: CALLS.append('last'))",
     )
-    script = warm.script("import plant\nprint(plant.FILE.closed, plant.CALLS)")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == "False ['first', 'close', 'open', 'last']\n"
-    assert warm.plain(script).stdout == "False []\n"
+    script = baked.script("import plant\nprint(plant.FILE.closed, plant.CALLS)")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == "False ['first', 'close', 'open', 'last']\n"
+    assert baked.plain(script).stdout == "False []\n"
 
 
 TOKEN = f"import os\n{USING}"
 TOKEN += "def draw():\n    global TOKEN\n    TOKEN = os.urandom(8).hex()\ndraw()\n"
 
 
-def test_what_a_module_renews_is_new(warm: Warm) -> None:
-    warm.module("plant", TOKEN + "snapshot.register_after_restore(draw, renews=['TOKEN'])")
-    script = warm.script("import plant\nprint(plant.TOKEN)")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout != warm.start_warm(script).stdout
+def test_what_a_module_renews_is_new(baked: Baked) -> None:
+    baked.module("plant", TOKEN + "snapshot.register_after_restore(draw, renews=['TOKEN'])")
+    script = baked.script("import plant\nprint(plant.TOKEN)")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout != baked.start_restored(script).stdout
 
 
 SAID_ONLY = "snapshot.register_after_restore(lambda: None, renews=['TOKEN'])"
@@ -70,33 +70,33 @@ SAID_ONLY = "snapshot.register_after_restore(lambda: None, renews=['TOKEN'])"
         {SAID_ONLY},
     ),
 )
-def test_what_a_module_only_says_to_renew_ends_the_begin(warm: Warm, text: str) -> None:
-    warm.module("plant", TOKEN + text)
-    said = warm.bake(warm.script("import json\nimport plant\nprint(plant.TOKEN)"))
+def test_what_a_module_only_says_to_renew_ends_the_begin(baked: Baked, text: str) -> None:
+    baked.module("plant", TOKEN + text)
+    said = baked.bake(baked.script("import json\nimport plant\nprint(plant.TOKEN)"))
     assert "it ends before line 2, `import plant`: " in reach(said)
 
 
 @pytest.mark.full
-def test_what_is_done_for_the_image_is_looked_at_too(warm: Warm) -> None:
-    warm.module("plant", f"import os\n{USING}V = []\nsnapshot.register_before_snapshot(lambda: V.append(os.getpid()))")
-    assert "`import plant`: " in reach(warm.bake(warm.script("import json\nimport plant")))
+def test_what_is_done_for_the_image_is_looked_at_too(baked: Baked) -> None:
+    baked.module("plant", f"import os\n{USING}V = []\nsnapshot.register_before_snapshot(lambda: V.append(os.getpid()))")
+    assert "`import plant`: " in reach(baked.bake(baked.script("import json\nimport plant")))
 
 
 @pytest.mark.full
-def test_a_function_that_fails_before_the_image_refuses_it(warm: Warm) -> None:
-    warm.module("plant", f"{USING}snapshot.register_before_snapshot(lambda: 1 / 0)")
-    outcome = warm.try_to_bake(warm.script("import plant, json"))
-    assert outcome.status == 1 and "ZeroDivisionError" in outcome.stderr and not warm.image.exists()
+def test_a_function_that_fails_before_the_image_refuses_it(baked: Baked) -> None:
+    baked.module("plant", f"{USING}snapshot.register_before_snapshot(lambda: 1 / 0)")
+    outcome = baked.try_to_bake(baked.script("import plant, json"))
+    assert outcome.status == 1 and "ZeroDivisionError" in outcome.stderr and not baked.image.exists()
 
 
 @pytest.mark.full
-def test_a_function_that_fails_after_a_start_starts_plainly(warm: Warm) -> None:
-    warm.module("plant", f"import os\n{USING}snapshot.register_after_restore(lambda: os.stat('x'))")
-    script = warm.script("import plant, json\nprint('on')")
+def test_a_function_that_fails_after_a_start_starts_plainly(baked: Baked) -> None:
+    baked.module("plant", f"import os\n{USING}snapshot.register_after_restore(lambda: os.stat('x'))")
+    script = baked.script("import plant, json\nprint('on')")
     (Path(script).parent.parent / "work" / "x").touch()
-    warm.bake(script)
+    baked.bake(script)
     (Path(script).parent.parent / "work" / "x").unlink()
-    assert warm.start_fresh("No such file", script).stdout == "on\n"
+    assert baked.start_fresh("No such file", script).stdout == "on\n"
 
 
 BEGIN = (
@@ -114,68 +114,68 @@ REST = (
 )
 
 
-def with_data(warm: Warm, text: str) -> str:
-    warm.module("plant", "import os\nPID = os.getpid()")
-    script = warm.script(text)
-    warm.script("VALUE = 3", "beside.py")
-    warm.script("read", "data")
+def with_data(baked: Baked, text: str) -> str:
+    baked.module("plant", "import os\nPID = os.getpid()")
+    script = baked.script(text)
+    baked.script("VALUE = 3", "beside.py")
+    baked.script("read", "data")
     return script
 
 
-def test_a_script_goes_on_from_here(warm: Warm) -> None:
-    script = with_data(warm, BEGIN + REST)
-    warm.bake(script)
-    started = warm.start_warm(script, "one")
-    assert started == warm.plain(script, "one")
+def test_a_script_goes_on_from_here(baked: Baked) -> None:
+    script = with_data(baked, BEGIN + REST)
+    baked.bake(script)
+    started = baked.start_restored(script, "one")
+    assert started == baked.plain(script, "one")
     assert started.stdout.startswith("49 read 1 __main__ Its docstring. __main__ ")
 
 
 @pytest.mark.full
-def test_the_begin_is_not_run_again(warm: Warm) -> None:
+def test_the_begin_is_not_run_again(baked: Baked) -> None:
     slow = "import json\nfrom mpiimport import snapshot\nfor n in range(10 ** 6):\n    pass\nsnapshot.here()\n"
-    script = warm.script(slow + "print(n)\nimport resource\nprint(resource.getrusage(0).ru_utime)")
-    warm.bake(script)
-    first, seconds = warm.start_warm(script).stdout.split()
+    script = baked.script(slow + "print(n)\nimport resource\nprint(resource.getrusage(0).ru_utime)")
+    baked.bake(script)
+    first, seconds = baked.start_restored(script).stdout.split()
     assert first == "999999"
-    assert float(seconds) < float(warm.plain(script).stdout.split()[1])
+    assert float(seconds) < float(baked.plain(script).stdout.split()[1])
 
 
 @pytest.mark.full
-def test_errors_behind_here_have_their_lines(warm: Warm) -> None:
-    script = with_data(warm, BEGIN + "def f():\n    raise ValueError(data)\nf()")
-    warm.bake(script)
-    assert warm.start_warm(script) == warm.plain(script)
+def test_errors_behind_here_have_their_lines(baked: Baked) -> None:
+    script = with_data(baked, BEGIN + "def f():\n    raise ValueError(data)\nf()")
+    baked.bake(script)
+    assert baked.start_restored(script) == baked.plain(script)
 
 
 @pytest.mark.parametrize("question", ["os.path.exists(FILE)", "configparser.ConfigParser().read(FILE)"])
-def test_a_file_that_comes_beside_the_script_starts_plainly(warm: Warm, question: str) -> None:
+def test_a_file_that_comes_beside_the_script_starts_plainly(baked: Baked, question: str) -> None:
     file = "FILE = os.path.dirname(os.path.abspath(__file__)) + '/settings.ini'"
-    script = warm.script(f"import os, configparser\n{USING}{file}\nx = {question}\nsnapshot.here()\nprint(bool(x))")
-    warm.bake(script)
-    assert warm.start_warm(script).stdout == "False\n"
-    warm.script("", "settings.ini")
-    assert warm.start_fresh("has changed", script).stdout == "True\n"
+    script = baked.script(f"import os, configparser\n{USING}{file}\nx = {question}\nsnapshot.here()\nprint(bool(x))")
+    baked.bake(script)
+    assert baked.start_restored(script).stdout == "False\n"
+    baked.script("", "settings.ini")
+    assert baked.start_fresh("has changed", script).stdout == "True\n"
 
 
-def test_another_begin_file_or_place_starts_plainly(warm: Warm) -> None:
-    script = with_data(warm, BEGIN + REST)
-    warm.bake(script)
-    assert warm.start_warm(warm.script(BEGIN + "print(table[3])")).stdout == "9\n"
+def test_another_begin_file_or_place_starts_plainly(baked: Baked) -> None:
+    script = with_data(baked, BEGIN + REST)
+    baked.bake(script)
+    assert baked.start_restored(baked.script(BEGIN + "print(table[3])")).stdout == "9\n"
     directory = Path(script).parent
     (directory / "out").touch()
-    assert warm.start_warm(script).stdout == "9\n"
+    assert baked.start_restored(script).stdout == "9\n"
     (directory / "json.py").write_text("raise SystemExit('hidden')")
-    assert warm.start_fresh("has another json", script).status == 1
+    assert baked.start_fresh("has another json", script).status == 1
     (directory / "json.py").unlink()
     copy = directory.parent / "work" / "app.py"
     for name in ("app.py", "data", "beside.py"):
         copy.with_name(name).write_text((directory / name).read_text())
-    assert warm.start_fresh("which has run to its cut", str(copy)).stdout == "9\n"
-    warm.script(BEGIN.replace("1000", "2000") + "print(len(table))")
-    assert warm.start_fresh("begins with other statements", script).stdout == "2000\n"
-    warm.script(BEGIN + "print(data)")
+    assert baked.start_fresh("which has run to its cut", str(copy)).stdout == "9\n"
+    baked.script(BEGIN.replace("1000", "2000") + "print(len(table))")
+    assert baked.start_fresh("begins with other statements", script).stdout == "2000\n"
+    baked.script(BEGIN + "print(data)")
     (directory / "data").write_text("changed")
-    assert warm.start_fresh("has changed", script).stdout == "changed\n"
+    assert baked.start_fresh("has changed", script).stdout == "changed\n"
 
 
 # What a script does, and why its begin ends before that.
@@ -206,59 +206,59 @@ EVERYDAY |= {"f = open('/dev/null')", "1 / 0"}
 
 
 @pytest.mark.parametrize("text", but_everyday(BLOCKERS, EVERYDAY))
-def test_what_ends_the_begin_before_here(warm: Warm, text: str) -> None:
-    said = reach(warm.bake(with_data(warm, f"import os, sys\n{USING}{text}\nsnapshot.here()\nprint(1)")))
+def test_what_ends_the_begin_before_here(baked: Baked, text: str) -> None:
+    said = reach(baked.bake(with_data(baked, f"import os, sys\n{USING}{text}\nsnapshot.here()\nprint(1)")))
     assert f", `{text.splitlines()[-1]}`: " in said and BLOCKERS[text] in said
 
 
 @pytest.mark.full
-def test_generators_of_the_script_are_its_processs_own(warm: Warm) -> None:
+def test_generators_of_the_script_are_its_processs_own(baked: Baked) -> None:
     """One with a seed goes on where it was."""
-    script = warm.script(
+    script = baked.script(
         f"import numpy, random\n{USING}own = numpy.random.default_rng()\nseeded = random.Random(3)\nseeded.random()\n"
         "a = numpy.ones((200, 200)) @ numpy.ones((200, 200))\nsnapshot.here()\n"
         "print(own.random())\nprint(seeded.random(), a.sum(), (a @ a).sum())"
     )
-    warm.bake(script)
+    baked.bake(script)
     first, second, plain = (
-        each.stdout.splitlines() for each in (*map(warm.start_warm, [script] * 2), warm.plain(script))
+        each.stdout.splitlines() for each in (*map(baked.start_restored, [script] * 2), baked.plain(script))
     )
     assert first[1] == second[1] == plain[1]
     assert len({first[0], second[0], plain[0]}) == 3
 
 
 @pytest.mark.full
-def test_a_variable_that_the_script_reads_is_in_the_key(warm: Warm) -> None:
-    script = warm.script(f"import os\n{USING}size = os.environ.get('SIZE', '1')\nsnapshot.here()\nprint(size)")
-    warm.bake(script)
-    assert warm.start_warm(script).stdout == "1\n"
-    assert warm.start_fresh("SIZE", script, SIZE="2").stdout == "2\n"
+def test_a_variable_that_the_script_reads_is_in_the_key(baked: Baked) -> None:
+    script = baked.script(f"import os\n{USING}size = os.environ.get('SIZE', '1')\nsnapshot.here()\nprint(size)")
+    baked.bake(script)
+    assert baked.start_restored(script).stdout == "1\n"
+    assert baked.start_fresh("SIZE", script, SIZE="2").stdout == "2\n"
 
 
 @pytest.mark.full
-def test_children_that_spawn_do_as_plainly(warm: Warm) -> None:
-    script = warm.script(
+def test_children_that_spawn_do_as_plainly(baked: Baked) -> None:
+    script = baked.script(
         f"import multiprocessing\n{USING}def double(x): return 2 * x\nsnapshot.here()\n"
         "if __name__ == '__main__':\n    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
         "        print(pool.map(double, [1, 2]))"
     )
-    warm.bake(script)
-    assert warm.start_warm(script) == warm.plain(script)
+    baked.bake(script)
+    assert baked.start_restored(script) == baked.plain(script)
 
 
 @pytest.mark.full
-def test_it_is_the_same_from_another_directory(warm: Warm) -> None:
-    script = warm.script(f"import json, os\n{USING}snapshot.here()\nprint(os.path.basename(os.getcwd()), __file__)")
-    warm.bake(script)
+def test_it_is_the_same_from_another_directory(baked: Baked) -> None:
+    script = baked.script(f"import json, os\n{USING}snapshot.here()\nprint(os.path.basename(os.getcwd()), __file__)")
+    baked.bake(script)
     command = ["sh", "-c", 'cd "$1"; shift; exec "$@"', "sh", str(Path(script).parent)]
-    started = run([*command, warm.starter, str(warm.image), "app.py"], warm.environment(), 60)
-    assert started.stdout == run([*command, warm.python, "app.py"], warm.environment(), 60).stdout
+    started = run([*command, baked.starter, str(baked.image), "app.py"], baked.environment(), 60)
+    assert started.stdout == run([*command, baked.python, "app.py"], baked.environment(), 60).stdout
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("python", interpreters())
-def test_every_python_of_this_machine(warm_with: Callable[[str], Warm], python: str) -> None:
-    warm = warm_with(python)
-    script = with_data(warm, BEGIN + REST)
-    warm.bake(script)
-    assert warm.start_warm(script, "one") == warm.plain(script, "one")
+def test_every_python_of_this_machine(baked_with: Callable[[str], Baked], python: str) -> None:
+    baked = baked_with(python)
+    script = with_data(baked, BEGIN + REST)
+    baked.bake(script)
+    assert baked.start_restored(script, "one") == baked.plain(script, "one")

@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from .conftest import Warm
+from .conftest import Baked
 from .prepared import Prepared
 
 
-def test_what_a_snapshot_was_made_for(warm: Warm, prefix: Path) -> None:
-    prepared = Prepared(prefix, warm)
+def test_what_a_snapshot_was_made_for(baked: Baked, prefix: Path) -> None:
+    prepared = Prepared(prefix, baked)
     assert prepared.snapshot("show", "--key", "app.py").status == 1
-    warm.install()
-    warm.module("plant", "import os\nVALUE = os.environ.get('PLANTED')")
-    prepared.prepare(warm.script("import plant\nprint(plant.VALUE)"), PLANTED="a\nb")
+    baked.install()
+    baked.module("plant", "import os\nVALUE = os.environ.get('PLANTED')")
+    prepared.prepare(baked.script("import plant\nprint(plant.VALUE)"), PLANTED="a\nb")
     shown = prepared.snapshot("show", "--key", "app.py")
     assert (shown.status, shown.stderr) == (0, "")
     assert {"    PLANTED=a\\nb", "    no PYTHONHOME", "    no other LD_*"} <= {*shown.stdout.splitlines()}

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import but_everyday
 
-from .conftest import Warm
+from .conftest import Baked
 
 pytestmark = pytest.mark.usefixtures("installed")
 
@@ -138,27 +138,27 @@ EVERYDAY = (
 
 
 @pytest.mark.parametrize("name", but_everyday(PROGRAMS, EVERYDAY))
-def test_imports_are_found_as_plainly(warm: Warm, name: str) -> None:
-    script = warm.script(BEGIN + PROGRAMS[name])
+def test_imports_are_found_as_plainly(baked: Baked, name: str) -> None:
+    script = baked.script(BEGIN + PROGRAMS[name])
 
     def lay_out() -> None:
-        (warm.modules / "written.py").unlink(missing_ok=True)
+        (baked.modules / "written.py").unlink(missing_ok=True)
         for module, value in (("early", 1), ("late", "late")):
             # Else bytecode may have the time of what the program writes.
-            os.utime(warm.module(module, f"value = {value!r}\n"), (1, 1))
+            os.utime(baked.module(module, f"value = {value!r}\n"), (1, 1))
 
     lay_out()
-    plain = warm.plain(script)
+    plain = baked.plain(script)
     assert plain.status == 0, plain
     lay_out()
-    warm.bake(script)
-    assert warm.start_warm(script) == plain
+    baked.bake(script)
+    assert baked.start_restored(script) == plain
 
 
-def test_what_replaces_the_function_of_imports_sees_none_of_ours(warm: Warm) -> None:
+def test_what_replaces_the_function_of_imports_sees_none_of_ours(baked: Baked) -> None:
     """It sees imports of the script that plainly came before it, for the script begins again."""
-    warm.module("noting", REPLACES)
-    warm.module("late", "value = 'late'\n")
-    script = warm.script("import noting\nimport sys, late\nprint(*sorted({*noting.NAMES} - {'noting'}))\n")
-    warm.bake(script)
-    assert warm.start_warm(script) == warm.plain(script)
+    baked.module("noting", REPLACES)
+    baked.module("late", "value = 'late'\n")
+    script = baked.script("import noting\nimport sys, late\nprint(*sorted({*noting.NAMES} - {'noting'}))\n")
+    baked.bake(script)
+    assert baked.start_restored(script) == baked.plain(script)

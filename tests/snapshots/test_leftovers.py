@@ -6,7 +6,7 @@ import pytest
 
 from mpiimport.snapshot.audit.leftovers import is_leftover
 
-from .conftest import Warm
+from .conftest import Baked
 
 LOOP = "for kind in {int, str}:\n    print(kind)\n"
 # A module that binds `kind` in a loop -> whether that is read by nothing else.
@@ -45,16 +45,16 @@ def test_what_is_left_is_read_by_nothing(tmp_path: Path, text: str) -> None:
     assert is_leftover(str(path), "kind") == MODULES[text]
 
 
-def test_what_a_loop_leaves_keeps_no_module_out(warm: Warm) -> None:
+def test_what_a_loop_leaves_keeps_no_module_out(baked: Baked) -> None:
     """Which of the classes it is may follow from their addresses, and from nothing that a process is told."""
-    warm.install()
-    warm.module("kinds", "for number in range(997):\n    globals()[f'Kind{number}'] = type(f'Kind{number}', (), {})")
+    baked.install()
+    baked.module("kinds", "for number in range(997):\n    globals()[f'Kind{number}'] = type(f'Kind{number}', (), {})")
     # As a set of them is ordered that is larger than a page.
     loop = "import kinds, os\nfor kind in [vars(kinds)[f'Kind{(id(kinds) >> 12) % 997}']]:\n"
-    warm.module("left", loop + "    pass\n")
-    warm.module("read", loop + "    pass\ndef ask():\n    return kind\n")
+    baked.module("left", loop + "    pass\n")
+    baked.module("read", loop + "    pass\ndef ask():\n    return kind\n")
     rank = "import kinds, os\nfor kind in [vars(kinds)['Kind' + os.environ.get('SLURM_PROCID', '0')]]:\n    pass\n"
-    warm.module("told", rank)
+    baked.module("told", rank)
     for last in ("read", "told"):
-        said = warm.bake(warm.script(f"import left\nimport {last}\nprint(left.kind.__name__[:4])"))
+        said = baked.bake(baked.script(f"import left\nimport {last}\nprint(left.kind.__name__[:4])"))
         assert f"ends before line 2, `import {last}`: kind of {last} differs between processes" in said

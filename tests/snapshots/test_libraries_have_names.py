@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import environment_with
 
-from .conftest import Warm
+from .conftest import Baked
 from .prepared import Prepared
 
 FIND = """
@@ -34,23 +34,23 @@ print(json.dumps([kinds, before, within]))
 """
 
 
-def test_a_library_is_found_and_opened_by_its_name(warm: Warm, prefix: Path) -> None:
-    prepared = Prepared(prefix, warm)
-    script = warm.script(FIND)
+def test_a_library_is_found_and_opened_by_its_name(baked: Baked, prefix: Path) -> None:
+    prepared = Prepared(prefix, baked)
+    script = baked.script(FIND)
     prepared.prepare(script)
-    started = prepared.start_warm(script)
-    assert started == warm.plain(script)
+    started = prepared.start_restored(script)
+    assert started == baked.plain(script)
     assert json.loads(started.stdout)[1]
 
 
 @pytest.mark.full
-def test_threadpoolctl_limits_the_threads_of_libraries(warm_with: Callable[[str], Warm], prefix: Path) -> None:
-    warm = warm_with(str(environment_with("snapshot_packages")))
-    prepared = Prepared(prefix, warm)
-    script = warm.script(LIMIT)
+def test_threadpoolctl_limits_the_threads_of_libraries(baked_with: Callable[[str], Baked], prefix: Path) -> None:
+    baked = baked_with(str(environment_with("snapshot_packages")))
+    prepared = Prepared(prefix, baked)
+    script = baked.script(LIMIT)
     prepared.prepare(script)
-    started = prepared.start_warm(script)
-    assert started == warm.plain(script)
+    started = prepared.start_restored(script)
+    assert started == baked.plain(script)
     kinds, _, within = json.loads(started.stdout)
     assert {"blas", "openmp"} <= set(kinds)
     assert set(within) == {1}

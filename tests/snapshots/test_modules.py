@@ -11,7 +11,7 @@ from lab.ranks import Outcome, run
 from lab.syscalls import calls_of, on_tree, trace
 from tests.conftest import SERVED, but_everyday, interpreter, settle
 
-from .conftest import SECONDS, Warm
+from .conftest import SECONDS, Baked
 from .prepared import Prepared
 
 pytestmark = pytest.mark.usefixtures("installed")
@@ -33,7 +33,7 @@ if "fail" in sys.argv:
     raise ValueError("no")
 sys.exit(7 if "status" in sys.argv else 0)
 """
-IS_WARM = "\nimport os; print(os.readlink('/proc/self/exe').endswith('mpiimport-restore'))"
+IS_RESTORED = "\nimport os; print(os.readlink('/proc/self/exe').endswith('mpiimport-restore'))"
 # Module -> (its file below a directory, the import of a module that lies in the tree).
 IN_THE_TREE = {
     "tool": ("tool/__main__.py", "from . import part"),
@@ -48,23 +48,23 @@ BESIDE = {
 
 
 @pytest.fixture
-def tree(warm: Warm) -> Warm:
-    return with_tool(warm)
+def tree(baked: Baked) -> Baked:
+    return with_tool(baked)
 
 
-def with_tool(warm: Warm) -> Warm:
+def with_tool(baked: Baked) -> Baked:
     """The package ``tool`` is in the tree."""
-    tool = warm.modules / "tool"
+    tool = baked.modules / "tool"
     (tool / "sub").mkdir(parents=True)
     (tool / "__init__.py").write_text("import re\n")
     (tool / "sub" / "__init__.py").write_text("from .. import part\n")
     (tool / "part.py").write_text("value = 'of the tree'\n")
-    return warm
+    return baked
 
 
-def work(warm: Warm) -> Path:
+def work(baked: Baked) -> Path:
     """The current directory of programs."""
-    return warm.image.parent / "work"
+    return baked.image.parent / "work"
 
 
 def put(directory: Path, name: str, text: str) -> Path:
@@ -79,28 +79,28 @@ def put(directory: Path, name: str, text: str) -> Path:
     return path
 
 
-def bake(warm: Warm, *words: str, **environment: str) -> Outcome:
-    return run([*warm.bake_command("-m"), *words], warm.environment(**environment), SECONDS, work(warm))
+def bake(baked: Baked, *words: str, **environment: str) -> Outcome:
+    return run([*baked.bake_command("-m"), *words], baked.environment(**environment), SECONDS, work(baked))
 
 
-def same(warm: Warm, name: str) -> None:
+def same(baked: Baked, name: str) -> None:
     for word in ("one", "fail", "status"):
-        plain = warm.plain("-m", name, word)
+        plain = baked.plain("-m", name, word)
         assert plain.stdout.count("\n") == 3, plain
-        assert warm.start_warm("-m", name, word) == plain
+        assert baked.start_restored("-m", name, word) == plain
 
 
 @pytest.mark.parametrize("name", but_everyday(IN_THE_TREE, set()))
-def test_modules_of_the_tree(tree: Warm, name: str) -> None:
+def test_modules_of_the_tree(tree: Baked, name: str) -> None:
     file, line = IN_THE_TREE[name]
     put(tree.modules, file, TEXT.replace("IMPORT", line))
     assert bake(tree, name).status == 0
     same(tree, name)
-    assert tree.start_warm(f"-m{name}") == tree.plain(f"-m{name}")
+    assert tree.start_restored(f"-m{name}") == tree.plain(f"-m{name}")
 
 
 @pytest.mark.parametrize("name", but_everyday(BESIDE, {"own.sub.run"}))
-def test_modules_of_the_current_directory(tree: Warm, name: str) -> None:
+def test_modules_of_the_current_directory(tree: Baked, name: str) -> None:
     file, line = BESIDE[name]
     put(work(tree), file, TEXT.replace("IMPORT", line))
     assert bake(tree, name).status == 0
@@ -111,16 +111,16 @@ def test_modules_of_the_current_directory(tree: Warm, name: str) -> None:
 @pytest.mark.parametrize("version", SERVED)
 def test_versions_of_python(version: str, prefix: Path, tmp_path: Path) -> None:
     subprocess.run([interpreter(version), "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    warm = with_tool(Warm(prefix, tmp_path, str(tmp_path / "venv" / "bin" / "python")))
-    for directory, (file, line) in ((warm.modules, IN_THE_TREE["tool"]), (work(warm), BESIDE["own.sub.run"])):
+    baked = with_tool(Baked(prefix, tmp_path, str(tmp_path / "venv" / "bin" / "python")))
+    for directory, (file, line) in ((baked.modules, IN_THE_TREE["tool"]), (work(baked), BESIDE["own.sub.run"])):
         put(directory, file, TEXT.replace("IMPORT", line))
     for name in ("tool", "own.sub.run"):
-        assert bake(warm, name).status == 0
-        same(warm, name)
+        assert bake(baked, name).status == 0
+        same(baked, name)
 
 
 @pytest.mark.parametrize("end", ["", "raise ValueError('last')"])
-def test_what_waits_in_a_buffer_is_written_when_it_is_plainly(tree: Warm, end: str) -> None:
+def test_what_waits_in_a_buffer_is_written_when_it_is_plainly(tree: Baked, end: str) -> None:
     put(
         work(tree),
         "own/run.py",
@@ -129,28 +129,28 @@ def test_what_waits_in_a_buffer_is_written_when_it_is_plainly(tree: Warm, end: s
     assert bake(tree, "own.run").status == 0
     plain = tree.plain("-m", "own.run")
     assert plain.stdout == "handler\n1\n"
-    assert tree.start_warm("-m", "own.run") == plain
+    assert tree.start_restored("-m", "own.run") == plain
 
 
 @pytest.mark.full
-def test_a_package_beside_is_imported_when_its_turn_comes(tree: Warm) -> None:
+def test_a_package_beside_is_imported_when_its_turn_comes(tree: Baked) -> None:
     text = "import sys\nfirst = 'tool' in sys.modules\nfrom . import own_part\n"
     put(work(tree), "own/own_part.py", "")
-    put(work(tree), "own/run.py", "import own, tool\nprint(own.first, tool.__name__)" + IS_WARM)
+    put(work(tree), "own/run.py", "import own, tool\nprint(own.first, tool.__name__)" + IS_RESTORED)
     (work(tree) / "own" / "__init__.py").write_text(text)
     settle(work(tree) / "own")
     assert bake(tree, "own.run").status == 0
-    assert tree.start_warm("-m", "own.run").stdout == "False tool\nTrue\n"
+    assert tree.start_restored("-m", "own.run").stdout == "False tool\nTrue\n"
 
 
-def test_what_is_changed_beside_is_seen(tree: Warm) -> None:
-    path = put(work(tree), "own/run.py", "import json, tool\nprint('first')" + IS_WARM)
+def test_what_is_changed_beside_is_seen(tree: Baked) -> None:
+    path = put(work(tree), "own/run.py", "import json, tool\nprint('first')" + IS_RESTORED)
     assert bake(tree, "own.run").status == 0
-    path.write_text("import json, tool\nprint('second')" + IS_WARM)
-    assert tree.start_warm("-m", "own.run").stdout == "second\nTrue\n"
-    path.write_text("import json, re, tool\nprint('third')" + IS_WARM)
+    path.write_text("import json, tool\nprint('second')" + IS_RESTORED)
+    assert tree.start_restored("-m", "own.run").stdout == "second\nTrue\n"
+    path.write_text("import json, re, tool\nprint('third')" + IS_RESTORED)
     assert tree.start_fresh("begins with other statements", "-m", "own.run").stdout == "third\nFalse\n"
-    path.write_text("import json, tool\nprint('second')" + IS_WARM)
+    path.write_text("import json, tool\nprint('second')" + IS_RESTORED)
     package = path.with_name("__init__.py")
     package.write_text("print('package')\n")
     assert tree.start_fresh("begins with other statements", "-m", "own.run").stdout == "package\nsecond\nFalse\n"
@@ -162,23 +162,23 @@ def test_what_is_changed_beside_is_seen(tree: Warm) -> None:
     compiled.touch()
     assert tree.start("-m", "own.run") == tree.plain("-m", "own.run")
     compiled.unlink()
-    assert tree.start_warm("-m", "own.run").stdout == "second\nTrue\n"
+    assert tree.start_restored("-m", "own.run").stdout == "second\nTrue\n"
 
 
 @pytest.mark.full
-def test_what_is_changed_in_the_tree_is_seen(tree: Warm) -> None:
-    path = put(tree.modules, "tool/__main__.py", "from . import part\nprint(part.value)" + IS_WARM)
+def test_what_is_changed_in_the_tree_is_seen(tree: Baked) -> None:
+    path = put(tree.modules, "tool/__main__.py", "from . import part\nprint(part.value)" + IS_RESTORED)
     assert bake(tree, "tool").status == 0
-    path.write_text("from . import part\nprint('mine,', part.value)" + IS_WARM)
-    assert tree.start_warm("-m", "tool").stdout == "mine, of the tree\nTrue\n"
+    path.write_text("from . import part\nprint('mine,', part.value)" + IS_RESTORED)
+    assert tree.start_restored("-m", "tool").stdout == "mine, of the tree\nTrue\n"
     (tree.modules / "tool" / "part.py").write_text("value = 'changed'")
     assert tree.start_fresh("has changed since", "-m", "tool").stdout == "mine, changed\nFalse\n"
 
 
 @pytest.mark.full
-def test_another_program_does_not_start_from_it(tree: Warm) -> None:
-    put(tree.modules, "tool/__main__.py", "import json\nprint('tool')" + IS_WARM)
-    script = put(work(tree), "app.py", "import json\nprint('app')" + IS_WARM)
+def test_another_program_does_not_start_from_it(tree: Baked) -> None:
+    put(tree.modules, "tool/__main__.py", "import json\nprint('tool')" + IS_RESTORED)
+    script = put(work(tree), "app.py", "import json\nprint('app')" + IS_RESTORED)
     assert bake(tree, "tool").status == 0
     for words in (("-m", "app"), (str(script),)):
         assert tree.start_fresh("another program, -m tool", *words).stdout == "app\nFalse\n"
@@ -187,7 +187,7 @@ def test_another_program_does_not_start_from_it(tree: Warm) -> None:
 
 
 @pytest.mark.full
-def test_modules_that_have_no_image(tree: Warm) -> None:
+def test_modules_that_have_no_image(tree: Baked) -> None:
     namespace = work(tree) / "space"
     namespace.mkdir()
     (namespace / "run.py").write_text("import json\n")
@@ -220,25 +220,25 @@ def test_modules_that_have_no_image(tree: Warm) -> None:
 @pytest.mark.parametrize(
     "line", but_everyday(["timeit -n 1 -r 1 1", "json.tool --help", "unittest -h"], {"unittest -h"})
 )
-def test_modules_of_the_standard_library(warm: Warm, line: str) -> None:
+def test_modules_of_the_standard_library(baked: Baked, line: str) -> None:
     words = line.split()
-    assert bake(warm, words[0]).status == 0
-    started, plain = (start("-m", *words) for start in (warm.start_warm, warm.plain))
+    assert bake(baked, words[0]).status == 0
+    started, plain = (start("-m", *words) for start in (baked.start_restored, baked.plain))
     assert (started.status, started.stderr) == (plain.status, plain.stderr)
     assert started.stdout == plain.stdout or words[0] == "timeit"
 
 
 @pytest.fixture
-def prepared(prefix: Path, tree: Warm) -> Prepared:
+def prepared(prefix: Path, tree: Baked) -> Prepared:
     return Prepared(prefix, tree)
 
 
 def test_a_module_is_prepared_by_its_name(prepared: Prepared) -> None:
-    put(prepared.warm.modules, "tool/__main__.py", TEXT.replace("IMPORT", "from . import part"))
+    put(prepared.baked.modules, "tool/__main__.py", TEXT.replace("IMPORT", "from . import part"))
     made = prepared.try_to_prepare(prepared.entry_point, "-m", "tool")
     assert made.status == 0 and "module tool is prepared" in made.stdout, made
     for word in ("one", "fail", "status"):
-        assert prepared.start_warm("-m", "tool", word) == prepared.warm.plain("-m", "tool", word)
+        assert prepared.start_restored("-m", "tool", word) == prepared.baked.plain("-m", "tool", word)
     # Tasks may have directories of their own, but for one that has such a module itself.
     elsewhere = prepared.directory.parent / "elsewhere"
     elsewhere.mkdir()
@@ -247,18 +247,18 @@ def test_a_module_is_prepared_by_its_name(prepared: Prepared) -> None:
     (elsewhere / "tool.py").write_text("print('another')\n")
     outcome = run([prepared.entry_point, "-m", "tool"], prepared.environment(), SECONDS, elsewhere)
     assert (outcome.stdout, outcome.ours()) == ("another\n", []), outcome
-    assert prepared.start_fresh("variable PYTHONPATH", "-m", "tool", PYTHONPATH=f"{prepared.warm.modules}:/nowhere")
-    part = prepared.warm.modules / "tool" / "part.py"
+    assert prepared.start_fresh("variable PYTHONPATH", "-m", "tool", PYTHONPATH=f"{prepared.baked.modules}:/nowhere")
+    part = prepared.baked.modules / "tool" / "part.py"
     part.write_text("value = 'changed'\n")
     assert prepared.start_fresh("part.py", "-m", "tool").stdout.endswith("changed\n")
 
 
 @pytest.mark.full
-def test_pytest(prefix: Path, warm: Warm, tmp_path: Path) -> None:
-    put(work(warm), "test_it.py", "import json\ndef test_it(): assert json.loads('1') == 1\n")
-    assert bake(warm, "pytest").status == 0
+def test_pytest(prefix: Path, baked: Baked, tmp_path: Path) -> None:
+    put(work(baked), "test_it.py", "import json\ndef test_it(): assert json.loads('1') == 1\n")
+    assert bake(baked, "pytest").status == 0
     words = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
-    started, plain = (start(*words) for start in (warm.start_warm, warm.plain))
+    started, plain = (start(*words) for start in (baked.start_restored, baked.plain))
     assert "1 passed" in started.stdout, started
     assert (started.status, started.stderr) == (plain.status, plain.stderr)
 

@@ -6,7 +6,7 @@ import pytest
 
 from lab.ranks import Mpi, run
 
-from .conftest import Warm
+from .conftest import Baked
 from .prepared import Prepared
 from .test_hidden_state_of_c import SEEDS, compiled, with_fork_handler
 
@@ -40,49 +40,49 @@ if world.rank == 0:
     print(everybody)
 """
 NEEDS = "plant asks for MPI's library"
-WHERE = "print(os.readlink('/proc/self/exe')[-14:])\n"
+WHERE = "print(os.readlink('/proc/self/exe')[-17:])\n"
 
 
-def linked(warm: Warm, mpi: Mpi, directory: Path, start: str = "") -> None:
+def linked(baked: Baked, mpi: Mpi, directory: Path, start: str = "") -> None:
     """Compile the module that is linked with MPI. ``start``: what it does when it is imported."""
     source = directory / "plant.c"
     source.write_text(C.replace("AT_START", start))
-    compiled(source, warm, "gcc", str(mpi.library), f"-Wl,-rpath,{mpi.library.parent}")
+    compiled(source, baked, "gcc", str(mpi.library), f"-Wl,-rpath,{mpi.library.parent}")
 
 
 @pytest.mark.parametrize(
     ("name", "start"),
     [("mpich", ""), ("openmpi", STARTS), *(pytest.param(*each, marks=pytest.mark.full) for each in FURTHER)],
 )
-def test_ranks_start_warm_beside_a_module_that_is_linked_with_mpi(
-    warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str, start: str
+def test_ranks_start_restored_beside_a_module_that_is_linked_with_mpi(
+    baked: Baked, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str, start: str
 ) -> None:
     """Loaded, MPICH's library registers a fork handler that asks for the process number. Some modules start MPI."""
-    mpi, prepared = mpis[name], Prepared(prefix, warm)
-    linked(warm, mpi, tmp_path, start)
-    warm.module("user", "import plant\nVALUE = plant.value()\n")
+    mpi, prepared = mpis[name], Prepared(prefix, baked)
+    linked(baked, mpi, tmp_path, start)
+    baked.module("user", "import plant\nVALUE = plant.value()\n")
     environment = {**mpi.environment, "MPI4PY_LIBMPI": str(mpi.library)}
-    script = warm.script(TEXT)
+    script = baked.script(TEXT)
     said = prepared.prepare(script, *mpi.command(1), **environment)
     assert f"it ends before line 3, `import user, plant`: {NEEDS}" in said
-    plain = run([*mpi.command(2), warm.python, script], prepared.environment(**environment), 120)
-    warm.script(TEXT + WHERE)
+    plain = run([*mpi.command(2), baked.python, script], prepared.environment(**environment), 120)
+    baked.script(TEXT + WHERE)
     started = run([*mpi.command(2), prepared.entry_point, script], prepared.environment(**environment), 120)
     assert (started.status, started.stderr) == (0, plain.stderr)
     assert started.lines() == sorted([*plain.lines(), *["mpiimport-restore"] * 2])
 
 
 @pytest.mark.parametrize("handler", ["kept = 1", SEEDS], ids=["quiet", "seeds"])
-def test_what_is_called_in_a_fork_is_left_to_the_ranks(warm: Warm, tmp_path: Path, handler: str) -> None:
+def test_what_is_called_in_a_fork_is_left_to_the_ranks(baked: Baked, tmp_path: Path, handler: str) -> None:
     """A handler may note that it is another process, as in CUDA's and verbs' idiom."""
-    compiled(with_fork_handler("handling", handler, tmp_path), warm)
-    said = warm.bake(warm.script("import json\nimport handling"))
+    compiled(with_fork_handler("handling", handler, tmp_path), baked)
+    said = baked.bake(baked.script("import json\nimport handling"))
     assert "it ends before line 2, `import handling`: handling asks for calls in a fork" in said, said
 
 
-def test_a_program_that_begins_with_such_a_module_has_none(warm: Warm, tmp_path: Path, mpich: Mpi) -> None:
-    linked(warm, mpich, tmp_path)
-    refused = warm.try_to_bake(warm.script("import plant\nimport json"), MPI4PY_LIBMPI=str(mpich.library))
+def test_a_program_that_begins_with_such_a_module_has_none(baked: Baked, tmp_path: Path, mpich: Mpi) -> None:
+    linked(baked, mpich, tmp_path)
+    refused = baked.try_to_bake(baked.script("import plant\nimport json"), MPI4PY_LIBMPI=str(mpich.library))
     assert (
         refused.status == 1 and f"no statement can be in a snapshot: line 1, `import plant`: {NEEDS}" in refused.stderr
     )

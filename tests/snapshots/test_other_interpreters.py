@@ -7,7 +7,7 @@ import pytest
 from lab.ranks import Outcome, run
 from tests.conftest import SERVED, but_everyday, interpreter
 
-from .conftest import Warm
+from .conftest import Baked
 from .prepared import Prepared
 
 # What it sees, less our entry point's option; and a module beside the script, that Python 3.12 and newer find.
@@ -36,15 +36,15 @@ interpreters.destroy(other)
 """
 
 
-def with_script(prefix: Path, directory: Path, version: str, here: str = "") -> tuple[Warm, str]:
-    warm = Warm(prefix, directory, str(interpreter(version)))
-    warm.script("", "graph.py")
-    return warm, warm.script(SCRIPT.replace("HERE", here))
+def with_script(prefix: Path, directory: Path, version: str, here: str = "") -> tuple[Baked, str]:
+    baked = Baked(prefix, directory, str(interpreter(version)))
+    baked.script("", "graph.py")
+    return baked, baked.script(SCRIPT.replace("HERE", here))
 
 
-def in_a_package(warm: Warm) -> None:
+def in_a_package(baked: Baked) -> None:
     """The script is a module of the tree as well."""
-    package = warm.modules / "package"
+    package = baked.modules / "package"
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "app.py").write_text(SCRIPT.replace("HERE", ""))
@@ -57,42 +57,42 @@ def same(outcome: Outcome, plain: Outcome) -> None:
 
 @pytest.mark.parametrize("here", ["", "def here(): pass\nhere()"], ids=["imports", "a begin that was run"])
 @pytest.mark.parametrize("version", but_everyday(SERVED, ("3.10", "3.12", "3.13", "3.15")))
-def test_one_of_a_warm_process(version: str, here: str, prefix: Path, tmp_path: Path) -> None:
-    warm, script = with_script(prefix, tmp_path, version, here)
-    warm.bake(script)
-    same(warm.start_warm(script, "a", "--b"), warm.plain(script, "a", "--b"))
+def test_one_of_a_restored_process(version: str, here: str, prefix: Path, tmp_path: Path) -> None:
+    baked, script = with_script(prefix, tmp_path, version, here)
+    baked.bake(script)
+    same(baked.start_restored(script, "a", "--b"), baked.plain(script, "a", "--b"))
 
 
 @pytest.mark.parametrize("version", but_everyday(SERVED, ("3.10", "3.12", "3.14")))
-def test_one_of_a_warm_module(version: str, prefix: Path, tmp_path: Path) -> None:
-    warm, _ = with_script(prefix, tmp_path, version)
-    in_a_package(warm)
+def test_one_of_a_restored_module(version: str, prefix: Path, tmp_path: Path) -> None:
+    baked, _ = with_script(prefix, tmp_path, version)
+    in_a_package(baked)
     words = ("-m", "package.app")
-    bake = [*warm.bake_command(words[0]), *words[1:]]
-    assert run(bake, warm.environment(), 120, tmp_path / "work").status == 0
-    outcome, plain = warm.start_warm(*words, "a"), warm.plain(*words, "a")
+    bake = [*baked.bake_command(words[0]), *words[1:]]
+    assert run(bake, baked.environment(), 120, tmp_path / "work").status == 0
+    outcome, plain = baked.start_restored(*words, "a"), baked.plain(*words, "a")
     assert (outcome.stdout, outcome.stderr) == (plain.stdout, plain.stderr)
 
 
 @pytest.mark.parametrize("memory", ["", "debug"])
 @pytest.mark.parametrize("version", SERVED)
 def test_the_process_ends_whatever_gives_it_memory(version: str, memory: str, prefix: Path, tmp_path: Path) -> None:
-    warm = Warm(prefix, tmp_path, str(interpreter(version)))
-    prepared = Prepared(prefix, warm)
-    script = warm.script("import json\nprint(json.dumps(1))")
+    baked = Baked(prefix, tmp_path, str(interpreter(version)))
+    prepared = Prepared(prefix, baked)
+    script = baked.script("import json\nprint(json.dumps(1))")
     named = {"PYTHONMALLOC": memory} if memory else {}
-    entry_point = ("--python", warm.python, script)
-    assert prepared.start(*entry_point, **named) == warm.plain(script, **named)
-    warm.bake(script, **named)
-    assert warm.start_warm(script, **named) == warm.plain(script, **named)
+    entry_point = ("--python", baked.python, script)
+    assert prepared.start(*entry_point, **named) == baked.plain(script, **named)
+    baked.bake(script, **named)
+    assert baked.start_restored(script, **named) == baked.plain(script, **named)
 
 
 @pytest.mark.parametrize("how", ["script", "module"])
 @pytest.mark.parametrize("version", but_everyday(SERVED, ("3.11", "3.12", "3.14")))
 def test_one_of_a_process_behind_the_entry_point(version: str, how: str, prefix: Path, tmp_path: Path) -> None:
     """No snapshot, and no other rank: it steps aside."""
-    warm, script = with_script(prefix, tmp_path, version)
-    prepared = Prepared(prefix, warm)
+    baked, script = with_script(prefix, tmp_path, version)
+    prepared = Prepared(prefix, baked)
     words = [script] if how == "script" else ["-m", "app"]
     named = {"PYTHONPATH": str(Path(script).parent)} if how == "module" else {}
-    same(prepared.start("--python", warm.python, *words, "a", **named), warm.plain(*words, "a", **named))
+    same(prepared.start("--python", baked.python, *words, "a", **named), baked.plain(*words, "a", **named))

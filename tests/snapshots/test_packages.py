@@ -11,7 +11,7 @@ import pytest
 from lab.ranks import Outcome
 from tests.conftest import but_everyday, interpreter
 
-from .conftest import Warm, reach
+from .conftest import Baked, reach
 
 # Imports, what is the same in every process, and what is another in each.
 PACKAGES = {
@@ -123,10 +123,10 @@ OF_CORPUS = (
 @pytest.mark.parametrize("name", but_everyday(PACKAGES, {"standard library"}))
 def test_what_is_a_processs_own_is_its_own(request: pytest.FixtureRequest, name: str) -> None:
     """In process number namespaces, too, where all ranks may have the same number."""
-    lists = {"standard library": "warm", "torch": "warm_with_torch"}
-    lists |= dict.fromkeys(OF_CORPUS, "warm_with_corpus")
-    warm: Warm = request.getfixturevalue(lists.get(name, "warm_with_packages"))
-    expect_own(warm, name)
+    lists = {"standard library": "restored", "torch": "baked_with_torch"}
+    lists |= dict.fromkeys(OF_CORPUS, "baked_with_corpus")
+    baked: Baked = request.getfixturevalue(lists.get(name, "baked_with_packages"))
+    expect_own(baked, name)
 
 
 DRAW = """
@@ -146,29 +146,29 @@ print(*(frame.f_locals["start"].numbers if frame else ()))
 
 
 @pytest.mark.full
-def test_a_library_of_openssl_that_has_a_seed_takes_another_one(warm_with_corpus: Warm) -> None:
+def test_a_library_of_openssl_that_has_a_seed_takes_another_one(baked_with_corpus: Baked) -> None:
     """Where the number of the process is another one. Where it is the maker's, there would be the same numbers."""
     if os.geteuid():
         pytest.skip("a process with a given number needs a namespace of its own")
-    warm = warm_with_corpus
-    (library,) = Path(warm.python).parent.parent.glob("lib/*/site-packages/pyarrow/libarrow.so.*")
+    baked = baked_with_corpus
+    (library,) = Path(baked.python).parent.parent.glob("lib/*/site-packages/pyarrow/libarrow.so.*")
     symbols = subprocess.run(["nm", library], capture_output=True, text=True, check=True, timeout=60).stdout
     (address,) = (line.split()[0] for line in symbols.splitlines() if line.endswith(" RAND_bytes"))
-    script = warm.script(DRAW)
+    script = baked.script(DRAW)
 
     def draw(number: int) -> Outcome:
         shell = f'echo {number - 1} >/proc/sys/kernel/ns_last_pid; "$@"; :'
         apart = ("unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", shell, "sh")
-        return warm.start(script, address, before=apart, MPIIMPORT_VERBOSE="1")
+        return baked.start(script, address, before=apart, MPIIMPORT_VERBOSE="1")
 
-    warm.bake(script)
-    first, numbers = warm.start_warm(script, address).stdout.splitlines()
+    baked.bake(script)
+    first, numbers = baked.start_restored(script, address).stdout.splitlines()
     own = [draw(99), draw(99), draw(999)]
     assert not any("is not used" in outcome.stderr for outcome in own)
     assert len({first, *(outcome.stdout.partition("\n")[0] for outcome in own)}) == len(own) + 1
     assert all("as the maker had" in draw(int(number)).stderr for number in numbers.split())
-    warm.bake(script, "--without", "another_number")
-    numbers = warm.start_warm(script, address).stdout.splitlines()[1]
+    baked.bake(script, "--without", "another_number")
+    numbers = baked.start_restored(script, address).stdout.splitlines()[1]
     same = [draw(int(number)).stdout for number in numbers.split()[:1] for _ in range(2)]
     assert same[0] == same[1]
 
@@ -213,32 +213,32 @@ if __name__ == "__main__":
 
 
 @pytest.mark.full
-def test_torch_computes_what_it_computes_plainly(warm_with_torch: Warm) -> None:
+def test_torch_computes_what_it_computes_plainly(baked_with_torch: Baked) -> None:
     """With children, threads, and on as many processors as it may use."""
-    script = warm_with_torch.script(TORCH)
-    assert "it prints" in reach(warm_with_torch.bake(script))
-    plain, started = warm_with_torch.plain(script), warm_with_torch.start_warm(script)
+    script = baked_with_torch.script(TORCH)
+    assert "it prints" in reach(baked_with_torch.bake(script))
+    plain, started = baked_with_torch.plain(script), baked_with_torch.start_restored(script)
     assert plain.status == 0 and started == plain
     one = str(min(os.sched_getaffinity(0)))
-    bound = warm_with_torch.start_fresh("number of processors", script, before=("taskset", "-c", one))
+    bound = baked_with_torch.start_fresh("number of processors", script, before=("taskset", "-c", one))
     assert "[(1, 27000000.0), (1, 27000000.0)]" in bound.stdout
 
 
 @pytest.mark.full
-def test_keys_and_random_numbers_with_a_newer_c_library(warm_with: Callable[[str], Warm]) -> None:
+def test_keys_and_random_numbers_with_a_newer_c_library(baked_with: Callable[[str], Baked]) -> None:
     """That of this Python takes random numbers without a system call."""
-    expect_own(warm_with(str(interpreter("3.14"))), "standard library")
+    expect_own(baked_with(str(interpreter("3.14"))), "standard library")
 
 
-def expect_own(warm: Warm, name: str) -> None:
+def expect_own(baked: Baked, name: str) -> None:
     """Expect that what is the same is the same, and that nothing else is, plainly and in three starts."""
     imports, alike, own = PACKAGES[name]
-    script = warm.script(f"{imports}\nprint(({alike},))\nprint(({own},))")
-    said = warm.bake(script)
+    script = baked.script(f"{imports}\nprint(({alike},))\nprint(({own},))")
+    said = baked.bake(script)
     last = imports.count("\n") + 2
     assert f"ends before line {last}, " in said, said
     before = ("unshare", "--pid", "--fork") if os.geteuid() == 0 else ()
-    outcomes = [warm.plain(script), *(warm.start(script, before=before) for _ in range(3))]
+    outcomes = [baked.plain(script), *(baked.start(script, before=before) for _ in range(3))]
     assert all(not outcome.stderr and outcome.status == 0 for outcome in outcomes), outcomes
     lines = [outcome.stdout.splitlines() for outcome in outcomes]
     assert len({line[0] for line in lines}) == 1

@@ -13,33 +13,33 @@ from lab.ranks import Mpi
 from mpiimport.snapshot.image.describing import MEGABYTE
 from tests.conftest import settle, wait_for
 
-from .conftest import NOT_USED, SECONDS, Warm
+from .conftest import NOT_USED, SECONDS, Baked
 from .prepared import Prepared
 
 TEXT = """
 import json, plant, random
 import os, sys
-warm = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
-print("warm" if warm else "fresh", plant.VALUE, sys.argv[1:], random.random())
+restored = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
+print("restored" if restored else "fresh", plant.VALUE, sys.argv[1:], random.random())
 """
 
 
 def kind(prepared: Prepared, *command: str, **environment: str) -> str:
-    """How a process has started: warm or fresh."""
+    """How a process has started: restored or fresh."""
     started = prepared.run([*command], **environment)
     assert started.status == 0, started
     return started.stdout.split()[0]
 
 
 @pytest.fixture
-def prepared(prefix: Path, warm: Warm) -> Prepared:
-    warm.install()
-    warm.module("plant", "VALUE = 'old'\n")
-    return Prepared(prefix, warm)
+def prepared(prefix: Path, baked: Baked) -> Prepared:
+    baked.install()
+    baked.module("plant", "VALUE = 'old'\n")
+    return Prepared(prefix, baked)
 
 
 def test_ranks_start_from_what_one_of_them_has_made(prepared: Prepared, mpich: Mpi) -> None:
-    program = (prepared.entry_point, prepared.warm.script(TEXT), "a")
+    program = (prepared.entry_point, prepared.baked.script(TEXT), "a")
     made = prepared.try_to_prepare(*mpich.command(2), *program)
     assert made.status == 0 and made.ours() == [] and made.stdout.startswith("made image: "), made
     (image,) = prepared.images
@@ -47,7 +47,7 @@ def test_ranks_start_from_what_one_of_them_has_made(prepared: Prepared, mpich: M
     assert f" {status.st_size / MEGABYTE:.1f} MB" in made.stdout and status.st_mode & 0o777 == 0o600
     started = prepared.run([*mpich.command(2), *program])
     lines = [line.split() for line in started.lines()]
-    assert (started.stderr, [line[:3] for line in lines]) == ("", [["warm", "old", "['a']"]] * 2), started
+    assert (started.stderr, [line[:3] for line in lines]) == ("", [["restored", "old", "['a']"]] * 2), started
     assert lines[0][3] != lines[1][3]
 
 
@@ -56,8 +56,8 @@ def preparing(prepared: Prepared, places: Path) -> "Iterator[subprocess.Popen[st
     """The command while a module that takes long is imported; it leads a group of its own. ``places``: its TMPDIR."""
     begun = places.with_name("begun")
     places.mkdir()
-    prepared.warm.module("slow", f"import time\nopen({str(begun)!r}, 'w').close()\ntime.sleep(60)\n")
-    command = [prepared.mpiimport, "prepare", "--", prepared.entry_point, prepared.warm.script("import slow")]
+    prepared.baked.module("slow", f"import time\nopen({str(begun)!r}, 'w').close()\ntime.sleep(60)\n")
+    command = [prepared.mpiimport, "prepare", "--", prepared.entry_point, prepared.baked.script("import slow")]
     variables = prepared.environment(TMPDIR=str(places))
     with subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         try:
@@ -88,9 +88,9 @@ def test_a_batch_system_ends_all_of_it(prepared: Prepared, tmp_path: Path, numbe
 
 
 def test_what_does_not_fit_starts_fresh_with_one_line_for_the_job(prepared: Prepared, mpich: Mpi) -> None:
-    program = (*mpich.command(2), prepared.entry_point, prepared.warm.script(TEXT), "a")
+    program = (*mpich.command(2), prepared.entry_point, prepared.baked.script(TEXT), "a")
     assert prepared.try_to_prepare(*program).status == 0
-    prepared.warm.module("plant", "VALUE = 'newer'\n")
+    prepared.baked.module("plant", "VALUE = 'newer'\n")
     outcome = prepared.run([*program])
     assert [line.split()[:2] for line in outcome.lines()] == [["fresh", "newer"]] * 2, outcome
     (line,) = (line for line in outcome.ours() if "snapshot" in line)
@@ -98,47 +98,47 @@ def test_what_does_not_fit_starts_fresh_with_one_line_for_the_job(prepared: Prep
 
 
 def test_another_program_is_not_started_from_it(prepared: Prepared) -> None:
-    script = prepared.warm.script(TEXT)
+    script = prepared.baked.script(TEXT)
     assert prepared.try_to_prepare(prepared.entry_point, "-u", script).status == 0
-    assert kind(prepared, prepared.entry_point, "-u", script, "b") == "warm"
-    other = prepared.warm.script(f"import array\n{TEXT}", "other.py")
-    directory = f"{Path(prepared.warm.python).parent}:/usr/bin:/bin"
+    assert kind(prepared, prepared.entry_point, "-u", script, "b") == "restored"
+    other = prepared.baked.script(f"import array\n{TEXT}", "other.py")
+    directory = f"{Path(prepared.baked.python).parent}:/usr/bin:/bin"
     for words, variables in (
         ((prepared.entry_point, script), {}),
         ((prepared.entry_point, "-u", other), {}),
         ((prepared.entry_point, "-u", script), {"PATH": directory}),
         ((prepared.entry_point, "-u", script), {"MPIIMPORT_SNAPSHOT": "0"}),
         ((prepared.entry_point, "-u", script), {"MPIIMPORT": "0"}),
-        ((prepared.warm.python, "-u", script), {}),
+        ((prepared.baked.python, "-u", script), {}),
     ):
         started = prepared.run([*words], **variables)
         assert (started.stdout.split()[0], started.ours()) == ("fresh", []), (words, variables, started)
 
 
 def test_an_unchanged_python_behind_run_starts_from_it(prepared: Prepared, mpich: Mpi) -> None:
-    script = prepared.warm.script(TEXT)
-    program = (prepared.warm.python, script, "a")
+    script = prepared.baked.script(TEXT)
+    program = (prepared.baked.python, script, "a")
     assert prepared.try_to_prepare(*mpich.command(1), *program).status == 0
     started = prepared.run([prepared.mpiimport, "run", "--", *mpich.command(2), *program])
-    assert [line.split()[0] for line in started.lines()] == ["warm"] * 2, started
+    assert [line.split()[0] for line in started.lines()] == ["restored"] * 2, started
     unwanted = prepared.run([prepared.mpiimport, "run", "--", *mpich.command(2), *program], MPIIMPORT_SNAPSHOT="0")
     assert [line.split()[0] for line in unwanted.lines()] == ["fresh"] * 2, unwanted
 
 
 def test_an_unbuffered_program_is_as_plainly(prepared: Prepared) -> None:
     shown = "print(sys.orig_argv[1:], hasattr(sys.stdout.buffer, 'raw'), sys.stdout.write_through)\n"
-    script = prepared.warm.script(TEXT + shown)
+    script = prepared.baked.script(TEXT + shown)
     for words in (("-u",), ()):
         assert prepared.try_to_prepare(prepared.entry_point, *words, script, "a").status == 0
         started = prepared.run([prepared.entry_point, *words, script, "a"])
-        plain = prepared.run([prepared.warm.python, *words, script, "a"])
-        assert started.stdout.split()[0] == "warm", started
+        plain = prepared.run([prepared.baked.python, *words, script, "a"])
+        assert started.stdout.split()[0] == "restored", started
         assert started.stdout.splitlines()[1] == plain.stdout.splitlines()[1], started
 
 
 def test_each_kind_of_machine_has_its_own(prepared: Prepared) -> None:
     """A limit of the stack stands for a processor: a snapshot is for one."""
-    script = prepared.warm.script(TEXT)
+    script = prepared.baked.script(TEXT)
     for limit in (4096, 8192):
         limited = ("sh", "-c", f'ulimit -s {limit} && exec "$@"', "sh", prepared.entry_point, script)
         before = prepared.run([*limited])
@@ -149,7 +149,7 @@ def test_each_kind_of_machine_has_its_own(prepared: Prepared) -> None:
     for limit in (4096, 8192):
         limited = ("sh", "-c", f'ulimit -s {limit} && exec "$@"', "sh", prepared.entry_point, script)
         started = prepared.run([*limited])
-        assert (started.stdout.split()[0], started.stderr) == ("warm", ""), started
+        assert (started.stdout.split()[0], started.stderr) == ("restored", ""), started
     listed = prepared.run([prepared.mpiimport, "snapshot", "list"])
     assert "2 kinds of machines" in listed.stdout, listed
 
@@ -157,21 +157,21 @@ def test_each_kind_of_machine_has_its_own(prepared: Prepared) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make the view of another node")
 def test_other_nodes_start_from_it(prepared: Prepared, tmp_path: Path) -> None:
     """They have another name, and settings in files of their own, with the same bytes."""
-    script = prepared.warm.script(f"import time\ntime.localtime()\n{TEXT}")
+    script = prepared.baked.script(f"import time\ntime.localtime()\n{TEXT}")
     assert prepared.try_to_prepare(prepared.entry_point, script).status == 0
     of_node = tmp_path / "localtime"
     view = f'hostname other && mount --bind {of_node} "$(readlink -f /etc/localtime)" && exec "$@"'
     node = ("unshare", "-m", "-u", "sh", "-c", view, "sh", prepared.entry_point, script)
     of_node.write_bytes(Path("/etc/localtime").read_bytes())
     started = prepared.run([*node])
-    assert (started.stdout.split()[0], started.stderr) == ("warm", ""), started
+    assert (started.stdout.split()[0], started.stderr) == ("restored", ""), started
     of_node.write_bytes(Path("/usr/share/zoneinfo/Asia/Tokyo").read_bytes())
     other = prepared.run([*node])
     assert other.stdout.split()[0] == "fresh" and "cannot be opened: /etc/localtime; " in other.stderr, other
 
 
 def test_what_is_prepared_can_be_looked_at_and_removed(prepared: Prepared) -> None:
-    script = prepared.warm.script(TEXT)
+    script = prepared.baked.script(TEXT)
     none = prepared.run([prepared.mpiimport, "snapshot", "list"])
     assert none.status == 1 and "nothing is prepared" in none.stdout
     assert prepared.try_to_prepare(prepared.entry_point, script).status == 0
@@ -193,11 +193,11 @@ def test_what_is_prepared_can_be_looked_at_and_removed(prepared: Prepared) -> No
     started = prepared.run([prepared.entry_point, script])
     assert (started.stdout.split()[0], started.ours()) == ("fresh", []), started
     assert prepared.try_to_prepare(prepared.entry_point, script).status == 0
-    assert kind(prepared, prepared.entry_point, script) == "warm"
+    assert kind(prepared, prepared.entry_point, script) == "restored"
 
 
 def test_a_library_that_others_can_write_to_is_not_believed(prepared: Prepared) -> None:
-    script = prepared.warm.script(TEXT)
+    script = prepared.baked.script(TEXT)
     assert prepared.try_to_prepare(prepared.entry_point, script).status == 0
     prepared.library.chmod(0o777)
     started = prepared.run([prepared.entry_point, script], MPIIMPORT_VERBOSE="1")
@@ -207,11 +207,11 @@ def test_a_library_that_others_can_write_to_is_not_believed(prepared: Prepared) 
 
 
 def test_two_preparations_at_once(prepared: Prepared) -> None:
-    script = prepared.warm.script(TEXT)
-    settle(*prepared.warm.modules.iterdir())
+    script = prepared.baked.script(TEXT)
+    settle(*prepared.baked.modules.iterdir())
     line = f"for n in 1 2; do {prepared.mpiimport} prepare -- {prepared.entry_point} {script} & done; wait"
     assert prepared.run(["sh", "-c", line]).ours() == []
-    assert len(prepared.images) == 1 and kind(prepared, prepared.entry_point, script) == "warm"
+    assert len(prepared.images) == 1 and kind(prepared, prepared.entry_point, script) == "restored"
 
 
 def test_a_command_that_makes_none_says_so(prepared: Prepared) -> None:
@@ -228,16 +228,16 @@ def test_a_command_that_makes_none_says_so(prepared: Prepared) -> None:
 
 def test_where_there_is_no_room_that_is_said(prepared: Prepared) -> None:
     limited = ["bash", "-c", 'ulimit -f 2000; exec "$@"', "bash"]
-    outcome = prepared.try_to_prepare(*limited, prepared.entry_point, prepared.warm.script(TEXT))
+    outcome = prepared.try_to_prepare(*limited, prepared.entry_point, prepared.baked.script(TEXT))
     assert outcome.status == 1 and "cannot be written: File too large" in outcome.stderr, outcome
     assert [*prepared.library.iterdir()] == []
 
 
 def test_own_code_that_can_be_in_no_image_leaves_its_imports_in_one(prepared: Prepared) -> None:
     """The first statement imports it, so nothing of the program itself has been executed."""
-    (prepared.warm.modules / "modules-1.dist-info").rmdir()
-    prepared.warm.module("plant", "import decimal\nimport os\nVALUE = os.urandom(4).hex()\n")
-    script = prepared.warm.script("import plant, os\nprint(os.readlink('/proc/self/exe')[-14:], plant.VALUE)\n")
+    (prepared.baked.modules / "modules-1.dist-info").rmdir()
+    prepared.baked.module("plant", "import decimal\nimport os\nVALUE = os.urandom(4).hex()\n")
+    script = prepared.baked.script("import plant, os\nprint(os.readlink('/proc/self/exe')[-17:], plant.VALUE)\n")
     made = prepared.try_to_prepare(prepared.entry_point, script)
     assert made.status == 0 and "it ends before line 1, `import plant, os`: it is own code" in made.stdout, made
     started = [prepared.run([prepared.entry_point, script]) for _ in range(2)]
@@ -246,10 +246,10 @@ def test_own_code_that_can_be_in_no_image_leaves_its_imports_in_one(prepared: Pr
 
 
 def test_own_code_changes_nothing_before_a_job_does(prepared: Prepared) -> None:
-    (prepared.warm.modules / "modules-1.dist-info").rmdir()
-    made = prepared.warm.modules / "made"
-    prepared.warm.module("plant", f"import os\nos.mkdir({str(made)!r})\n")
-    script = prepared.warm.script("import json\nimport plant\nprint('done')\n")
+    (prepared.baked.modules / "modules-1.dist-info").rmdir()
+    made = prepared.baked.modules / "made"
+    prepared.baked.module("plant", f"import os\nos.mkdir({str(made)!r})\n")
+    script = prepared.baked.script("import json\nimport plant\nprint('done')\n")
     baked = prepared.try_to_prepare(prepared.entry_point, script)
     assert baked.status == 0 and "it ends before line 2, `import plant`: " in baked.stdout and not made.exists(), baked
     started = prepared.run([prepared.entry_point, script])

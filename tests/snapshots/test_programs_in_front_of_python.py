@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Warm
+from .conftest import Baked
 from .prepared import Prepared
 
 SHOWN = "import json, os, sys\nprint(os.environ.get('SITE'), sys.prefix)"
@@ -29,13 +29,13 @@ LINES = {
 
 
 @pytest.fixture
-def prepared(warm: Warm, prefix: Path) -> Prepared:
-    return Prepared(prefix, warm)
+def prepared(baked: Baked, prefix: Path) -> Prepared:
+    return Prepared(prefix, baked)
 
 
 def is_refused(prepared: Prepared, first: Path) -> None:
-    path = f"{first}:{Path(prepared.warm.python).parent}:{os.environ['PATH']}"
-    script = prepared.warm.script(SHOWN)
+    path = f"{first}:{Path(prepared.baked.python).parent}:{os.environ['PATH']}"
+    script = prepared.baked.script(SHOWN)
     made = prepared.try_to_prepare(prepared.entry_point, script, PATH=path)
     assert made.status == 1 and f"{first}/python is a program in front of " in made.stderr, made
     plain = prepared.start(script, PATH=path, MPIIMPORT_SNAPSHOT="0", SITE="given")
@@ -46,7 +46,7 @@ def is_refused(prepared: Prepared, first: Path) -> None:
 def test_a_script_in_front_of_python(prepared: Prepared, line: str, tmp_path: Path) -> None:
     program = tmp_path / "first" / "python"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\n{LINES[line]}\nexec {prepared.warm.python} "$@"\n')
+    program.write_text(f'#!/bin/sh\n{LINES[line]}\nexec {prepared.baked.python} "$@"\n')
     program.chmod(0o755)
     is_refused(prepared, program.parent)
 
@@ -56,7 +56,7 @@ def test_a_compiled_program_in_front_of_python(prepared: Prepared, tmp_path: Pat
     program = tmp_path / "first" / "python"
     program.parent.mkdir()
     source = tmp_path / "front.c"
-    source.write_text(COMPILED % (program, prepared.warm.python))
+    source.write_text(COMPILED % (program, prepared.baked.python))
     subprocess.run(["gcc", "-w", "-o", program, source], check=True, timeout=60)
     is_refused(prepared, program.parent)
 
@@ -66,24 +66,24 @@ def test_one_that_changes_path(prepared: Prepared, place: str, tmp_path: Path) -
     """Behind it another Python comes first, as behind pyenv's."""
     program = tmp_path / "first" / "python"
     program.parent.mkdir()
-    directory = Path(prepared.warm.python).parent
+    directory = Path(prepared.baked.python).parent
     changed = f"{directory}:$PATH" if place == "in front" else f"$PATH:{directory}"
-    program.write_text(f'#!/bin/sh\nexport PATH="{changed}"\nexec {prepared.warm.python} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexport PATH="{changed}"\nexec {prepared.baked.python} "$@"\n')
     program.chmod(0o755)
     path = f"{program.parent}:{os.environ['PATH']}"
-    made = prepared.try_to_prepare(prepared.entry_point, prepared.warm.script(SHOWN), PATH=path)
+    made = prepared.try_to_prepare(prepared.entry_point, prepared.baked.script(SHOWN), PATH=path)
     assert made.status == 1 and "a program in front of" in made.stderr, made
 
 
 def test_a_link_is_none(prepared: Prepared, tmp_path: Path) -> None:
     (tmp_path / "first").mkdir()
-    python = shutil.which("python3", path="/usr/bin") or prepared.warm.python
+    python = shutil.which("python3", path="/usr/bin") or prepared.baked.python
     (tmp_path / "first" / "python").symlink_to(python)
-    script = prepared.warm.script(SHOWN)
+    script = prepared.baked.script(SHOWN)
     path = f"{tmp_path}/first:{os.environ['PATH']}"
     prepared.prepare(script, PATH=path)
     plain = prepared.start(script, PATH=path, MPIIMPORT_SNAPSHOT="0")
-    assert prepared.start_warm(script, PATH=path) == plain
+    assert prepared.start_restored(script, PATH=path) == plain
 
 
 def test_the_maker_of_a_snapshot_is_given_its_key(prepared: Prepared, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_the_maker_of_a_snapshot_is_given_its_key(prepared: Prepared, tmp_path: 
     program.parent.mkdir()
     program.write_text('#!/bin/sh\necho "$_MPIIMPORT_ASKED"\n')
     program.chmod(0o755)
-    script = prepared.warm.script(SHOWN)
+    script = prepared.baked.script(SHOWN)
     variables = {"PATH": f"{program.parent}:{os.environ['PATH']}"}
     key, *_ = prepared.start("--image", "-", script, **variables).stdout.splitlines()
     asked = prepared.start(script, **variables, MPIIMPORT_FILL="1", MPIIMPORT_PREPARE="1")

@@ -7,7 +7,7 @@ import pytest
 from lab.ranks import Mpi, run
 from lab.slurm import Slurm, by_srun
 
-from .conftest import NOT_USED, Warm
+from .conftest import NOT_USED, Baked
 from .prepared import Prepared
 
 TEXT = """
@@ -31,15 +31,15 @@ if world.rank == 0:
 
 
 @pytest.mark.full
-def test_two_ranks_of_mpich(warm: Warm, mpich: Mpi) -> None:
-    script = warm.script(TEXT)
+def test_two_ranks_of_mpich(baked: Baked, mpich: Mpi) -> None:
+    script = baked.script(TEXT)
     # The second is what its launcher gives to ranks, and what libgfortran reads when it is loaded.
     library = {"MPI4PY_LIBMPI": str(mpich.library), "GFORTRAN_UNBUFFERED_PRECONNECTED": "y"}
-    said = warm.bake(script, **library)
+    said = baked.bake(script, **library)
     assert ENDS in said
-    environment = warm.environment(**library)
-    plain = run([*mpich.command(2), warm.python, script], environment, 120)
-    started = run([*mpich.command(2), warm.starter, str(warm.image), script], environment, 120)
+    environment = baked.environment(**library)
+    plain = run([*mpich.command(2), baked.python, script], environment, 120)
+    started = run([*mpich.command(2), baked.starter, str(baked.image), script], environment, 120)
     assert NOT_USED not in started.stderr, started
     assert started == plain
     assert started.stdout.splitlines()[0] == "2 [2, 2, 2, 2, 2] True"
@@ -52,20 +52,20 @@ def test_two_ranks_of_mpich(warm: Warm, mpich: Mpi) -> None:
         ("importlib.util.find_spec('mpi4py') is not None", "solver imports mpi4py, which each process does itself"),
     ],
 )
-def test_a_module_that_looks_for_mpi4py_finds_it(warm: Warm, mpich: Mpi, question: str, reason: str) -> None:
+def test_a_module_that_looks_for_mpi4py_finds_it(baked: Baked, mpich: Mpi, question: str, reason: str) -> None:
     library = {"MPI4PY_LIBMPI": str(mpich.library)}
-    warm.module("solver", f"import sys, importlib.util\nIS_PARALLEL = {question}")
-    script = warm.script("import csv\nfrom mpi4py import MPI\nimport solver, colorsys\nprint(solver.IS_PARALLEL)")
-    assert f"ends before line 3, `import solver, colorsys`: {reason}" in warm.bake(script, **library)
-    assert warm.start_warm(script, **library).stdout == "True\n"
+    baked.module("solver", f"import sys, importlib.util\nIS_PARALLEL = {question}")
+    script = baked.script("import csv\nfrom mpi4py import MPI\nimport solver, colorsys\nprint(solver.IS_PARALLEL)")
+    assert f"ends before line 3, `import solver, colorsys`: {reason}" in baked.bake(script, **library)
+    assert baked.start_restored(script, **library).stdout == "True\n"
 
 
-def test_a_module_that_needs_mpi_is_left_to_the_ranks(warm: Warm, mpich: Mpi) -> None:
+def test_a_module_that_needs_mpi_is_left_to_the_ranks(baked: Baked, mpich: Mpi) -> None:
     library = {"MPI4PY_LIBMPI": str(mpich.library)}
-    warm.module("solver", "from mpi4py import MPI\nRANK = MPI.COMM_WORLD.rank\n")
-    script = warm.script("import decimal\nimport solver\nprint(solver.RANK, decimal.Decimal(1))")
-    assert "ends before line 2, `import solver`: solver imports mpi4py" in warm.bake(script, **library)
-    assert warm.start_warm(script, **library).stdout == "0 1\n"
+    baked.module("solver", "from mpi4py import MPI\nRANK = MPI.COMM_WORLD.rank\n")
+    script = baked.script("import decimal\nimport solver\nprint(solver.RANK, decimal.Decimal(1))")
+    assert "ends before line 2, `import solver`: solver imports mpi4py" in baked.bake(script, **library)
+    assert baked.start_restored(script, **library).stdout == "0 1\n"
 
 
 @pytest.mark.parametrize(
@@ -77,49 +77,49 @@ def test_a_module_that_needs_mpi_is_left_to_the_ranks(warm: Warm, mpich: Mpi) ->
     ],
 )
 def test_ranks_start_from_what_one_rank_has_prepared(
-    warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str, ranks: int
+    baked: Baked, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str, ranks: int
 ) -> None:
     """The maker has the variables that ranks have, for it is one."""
-    ranks_start_warm(Prepared(prefix, warm), mpis[name], ranks)
+    ranks_start_restored(Prepared(prefix, baked), mpis[name], ranks)
 
 
 @pytest.mark.full
-def test_ranks_of_intel_mpi(warm: Warm, prefix: Path, tmp_path: Path, intel: Mpi) -> None:
+def test_ranks_of_intel_mpi(baked: Baked, prefix: Path, tmp_path: Path, intel: Mpi) -> None:
     """Its launcher shares the processors out among the ranks, so as many prepare."""
-    ranks_start_warm(Prepared(prefix, warm), intel, 2, prepared_by=2)
+    ranks_start_restored(Prepared(prefix, baked), intel, 2, prepared_by=2)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", ["pmi2", "pmix"])
 def test_ranks_of_slurm(
-    warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], slurm: Slurm, kind: str
+    baked: Baked, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], slurm: Slurm, kind: str
 ) -> None:
     """In an allocation."""
     with slurm.allocation() as variables:
         mpi = by_srun(mpis["mpich" if kind == "pmi2" else "openmpi"], kind, variables)
-        ranks_start_warm(Prepared(prefix, warm), mpi, 2)
+        ranks_start_restored(Prepared(prefix, baked), mpi, 2)
 
 
-def ranks_start_warm(prepared: Prepared, mpi: Mpi, ranks: int, prepared_by: int = 1) -> None:
+def ranks_start_restored(prepared: Prepared, mpi: Mpi, ranks: int, prepared_by: int = 1) -> None:
     """Some ranks prepare a program; all start from the snapshot, and are as different as plainly."""
-    warm = prepared.warm
+    baked = prepared.baked
     environment = {**mpi.environment, "MPI4PY_LIBMPI": str(mpi.library)}
-    script = warm.script(TEXT)
+    script = baked.script(TEXT)
     said = prepared.prepare(script, *mpi.command(prepared_by), **environment)
     assert ENDS in said
-    plain = run([*mpi.command(ranks), warm.python, script], prepared.environment(**environment), 120)
-    warm.script(TEXT + COUNT)
+    plain = run([*mpi.command(ranks), baked.python, script], prepared.environment(**environment), 120)
+    baked.script(TEXT + COUNT)
     started = run([*mpi.command(ranks), prepared.entry_point, script], prepared.environment(**environment), 120)
     assert (started.status, started.stderr) == (0, plain.stderr)
     assert started.stdout == f"{plain.stdout}{ranks}\n"
     assert started.stdout.splitlines()[0] == f"{ranks} [{ranks}, {ranks}, {ranks}, {ranks}, {ranks}] True"
 
 
-def test_a_rank_without_an_image_waits_for_no_other(warm: Warm, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+def test_a_rank_without_an_image_waits_for_no_other(baked: Baked, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
     """The one that starts from it takes no part in a start-up of all ranks."""
-    prepared = Prepared(prefix, warm)
+    prepared = Prepared(prefix, baked)
     environment = {"MPI4PY_LIBMPI": str(mpich.library), "MPIIMPORT": "force"}
-    script = warm.script("import json\nfrom mpi4py import MPI\nprint(MPI.COMM_WORLD.allreduce(1), json.dumps(None))")
+    script = baked.script("import json\nfrom mpi4py import MPI\nprint(MPI.COMM_WORLD.allreduce(1), json.dumps(None))")
     prepared.prepare(script, *mpich.command(1), **environment)
     launcher, *one = mpich.command(1)
     program = [prepared.entry_point, script]
@@ -131,18 +131,18 @@ def test_a_rank_without_an_image_waits_for_no_other(warm: Warm, prefix: Path, tm
 
 
 @pytest.mark.full
-def test_ranks_that_run_a_module(warm: Warm, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+def test_ranks_that_run_a_module(baked: Baked, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
     """Its package, which imports MPI, is left to the ranks; what that imports besides is not."""
-    prepared = Prepared(prefix, warm)
+    prepared = Prepared(prefix, baked)
     environment = {"MPI4PY_LIBMPI": str(mpich.library)}
-    package = warm.modules / "parallel"
+    package = baked.modules / "parallel"
     package.mkdir()
     (package / "__init__.py").write_text("import numpy\nfrom mpi4py import MPI\n")
     (package / "__main__.py").write_text(TEXT + COUNT)
     module = ["-m", "parallel"]
     made = prepared.try_to_prepare(*mpich.command(1), prepared.entry_point, *module, **environment)
     assert made.status == 0 and "module parallel is prepared" in made.stdout, made
-    plain = run([*mpich.command(2), warm.python, *module], prepared.environment(**environment), 120, tmp_path)
+    plain = run([*mpich.command(2), baked.python, *module], prepared.environment(**environment), 120, tmp_path)
     started = run(
         [*mpich.command(2), prepared.entry_point, *module], prepared.environment(**environment), 120, tmp_path
     )
@@ -154,13 +154,13 @@ def test_ranks_that_run_a_module(warm: Warm, prefix: Path, tmp_path: Path, mpich
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["mpich", "openmpi"])
-def test_a_program_that_looks_at_all_variables_starts_warm_on_more_ranks(
-    warm: Warm, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str
+def test_a_program_that_looks_at_all_variables_starts_restored_on_more_ranks(
+    baked: Baked, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str
 ) -> None:
     """Launchers give each rank variables of its own."""
-    mpi, prepared = mpis[name], Prepared(prefix, warm)
-    warm.module("plant", "import os\nVALUE = [name for name, _ in os.environ.items() if name.startswith('PLANTED_')]")
-    script = warm.script("import plant\nimport os\nprint(plant.VALUE, os.readlink('/proc/self/exe')[-14:])")
+    mpi, prepared = mpis[name], Prepared(prefix, baked)
+    baked.module("plant", "import os\nVALUE = [name for name, _ in os.environ.items() if name.startswith('PLANTED_')]")
+    script = baked.script("import plant\nimport os\nprint(plant.VALUE, os.readlink('/proc/self/exe')[-17:])")
     prepared.prepare(script, *mpi.command(1), **mpi.environment)
     outcome = run([*mpi.command(2), prepared.entry_point, script], prepared.environment(**mpi.environment), 60)
     assert outcome.stdout == "[] mpiimport-restore\n" * 2, outcome

@@ -12,18 +12,18 @@ from lab.ranks import run
 from mpiimport.snapshot.restore.remedies import REMEDIES
 from tests.conftest import but_everyday
 
-from .conftest import Warm, reach
+from .conftest import Baked, reach
 
 pytestmark = pytest.mark.usefixtures("installed")
 
 Bake = Callable[..., str]
-Observe = Callable[[Warm, Bake], bool]
+Observe = Callable[[Baked, Bake], bool]
 
 
 def differs_between_starts(text: str) -> Observe:
-    def observe(warm: Warm, bake: Bake) -> bool:
+    def observe(baked: Baked, bake: Bake) -> bool:
         script = bake(text)
-        return warm.start_warm(script).stdout != warm.start_warm(script).stdout
+        return baked.start_restored(script).stdout != baked.start_restored(script).stdout
 
     return observe
 
@@ -35,12 +35,12 @@ def says_true(
     ``later``: seconds after the image was made.
     """
 
-    def observe(warm: Warm, bake: Bake) -> bool:
+    def observe(baked: Baked, bake: Bake) -> bool:
         script = bake(text)
         if later:
             time.sleep(3)
         shell = ("unshare", apart, "sh", "-c", f'{before}; exec "$@"', "sh") if before else ()
-        outcome = warm.start(script, *words, before=shell, **environment)
+        outcome = baked.start(script, *words, before=shell, **environment)
         assert outcome.status == 0
         assert "the snapshot is not used" not in outcome.stderr or REMEDY_REFUSES in outcome.stderr, outcome
         return outcome.stdout == "True\n"
@@ -51,10 +51,10 @@ def says_true(
 def says_true_in_another_year(text: str) -> Observe:
     """The image is made in 2012, by the clock of CLOCK_OF_2012, and started now."""
 
-    def observe(warm: Warm, bake: Bake) -> bool:
-        library = compiled_clock(warm.modules.parent)
+    def observe(baked: Baked, bake: Bake) -> bool:
+        library = compiled_clock(baked.modules.parent)
         script = bake(text, LD_PRELOAD=str(library), TZ="Europe/Moscow")
-        outcome = warm.start(script, before=("nice", "-n", "5"), LD_PRELOAD=str(library), TZ="Europe/Moscow")
+        outcome = baked.start(script, before=("nice", "-n", "5"), LD_PRELOAD=str(library), TZ="Europe/Moscow")
         assert outcome.status == 0 and "the snapshot is not used" not in outcome.stderr, outcome
         return outcome.stdout == "True\n"
 
@@ -98,15 +98,15 @@ def compiled_clock(directory: Path) -> Path:
 def with_module(module: str, text: str, observe: Observe) -> Observe:
     """A module is written that is in the place of a package's own."""
 
-    def observe_with(warm: Warm, bake: Bake) -> bool:
+    def observe_with(baked: Baked, bake: Bake) -> bool:
         *packages, name = module.split(".")
-        directory = warm.modules
+        directory = baked.modules
         for package in packages:
             directory /= package
             directory.mkdir(exist_ok=True)
             (directory / "__init__.py").touch()
         (directory / f"{name}.py").write_text(text)
-        return observe(warm, bake)
+        return observe(baked, bake)
 
     return observe_with
 
@@ -114,10 +114,10 @@ def with_module(module: str, text: str, observe: Observe) -> Observe:
 def refuses(text: str, reason: str, before: str) -> Observe:
     """``before``: what a shell does before it becomes the starter."""
 
-    def observe(warm: Warm, bake: Bake) -> bool:
+    def observe(baked: Baked, bake: Bake) -> bool:
         script = bake(text)
         shell = ("sh", "-c", f'{before}; exec "$@"', "sh")
-        return reason in warm.start(script, before=shell, MPIIMPORT_VERBOSE="1").stderr
+        return reason in baked.start(script, before=shell, MPIIMPORT_VERBOSE="1").stderr
 
     return observe
 
@@ -131,14 +131,14 @@ print(*frame.f_locals["start"].numbers)
 """
 
 
-def refuses_the_numbers_of_the_maker(warm: Warm, bake: Bake) -> bool:
+def refuses_the_numbers_of_the_maker(baked: Baked, bake: Bake) -> bool:
     """In a namespace of process numbers, where any number is free."""
     script = bake(NUMBERS)
     refused = []
-    for number in map(int, warm.start_warm(script).stdout.split()):
+    for number in map(int, baked.start_restored(script).stdout.split()):
         shell = f'echo {number - 1} >/proc/sys/kernel/ns_last_pid; "$@"; :'
         apart = ("unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", shell, "sh")
-        start = warm.start(script, before=apart, MPIIMPORT_VERBOSE="1")
+        start = baked.start(script, before=apart, MPIIMPORT_VERBOSE="1")
         refused.append(f"has the number {number}" in start.stderr)
     return all(refused)
 
@@ -261,8 +261,8 @@ def calls_in_child():
 # Those with `before`, which is done in a namespace of host names of its own.
 NEEDS_ROOT = {"platform", "signals", "streams", "urllib3", "dask", "numba", "another_number", "rich", "jax"}
 PACKAGES = {
-    **dict.fromkeys(("temporary_names", "sympy", "dateutil", "psutil"), "warm_with_packages"),
-    **dict.fromkeys(("urllib3", "dask", "numba"), "warm_with_corpus"),
+    **dict.fromkeys(("temporary_names", "sympy", "dateutil", "psutil"), "baked_with_packages"),
+    **dict.fromkeys(("urllib3", "dask", "numba"), "baked_with_corpus"),
 }
 
 
@@ -272,91 +272,91 @@ def test_every_remedy_is_observed() -> None:
 
 @pytest.mark.parametrize("name", but_everyday(OBSERVED, {*OBSERVED} - {*PACKAGES}))
 def test_what_a_remedy_makes_new_is_old_without_it(request: pytest.FixtureRequest, name: str) -> None:
-    warm: Warm = request.getfixturevalue(PACKAGES.get(name, "warm"))
+    baked: Baked = request.getfixturevalue(PACKAGES.get(name, "restored"))
     if name in NEEDS_ROOT and os.geteuid():
         pytest.skip("a shell in a namespace of its own needs root")
-    warm.module("plant", "import random, numpy\nGENERATOR = random.Random()\nARRAYS = numpy.random.default_rng()")
-    warm.module("asker", "import inspect, sys\nASKED = inspect.getmodule(sys._getframe())")
-    warm.module("forking", FORKING)
+    baked.module("plant", "import random, numpy\nGENERATOR = random.Random()\nARRAYS = numpy.random.default_rng()")
+    baked.module("asker", "import inspect, sys\nASKED = inspect.getmodule(sys._getframe())")
+    baked.module("forking", FORKING)
     observe = OBSERVED[name]
 
     def bake(*options: str) -> Bake:
         def make(text: str, **environment: str) -> str:
-            script = warm.script(text)
-            warm.bake(script, *options, **environment)
+            script = baked.script(text)
+            baked.bake(script, *options, **environment)
             return script
 
         return make
 
-    assert observe(warm, bake())
-    assert not observe(warm, bake("--without", name))
+    assert observe(baked, bake())
+    assert not observe(baked, bake("--without", name))
 
 
 @pytest.mark.full
-def test_children_close_as_many_files_as_may_be_open(warm: Warm) -> None:
-    script = warm.script("import multiprocessing.util\nprint(multiprocessing.util.MAXFD)")
-    warm.bake(script)
+def test_children_close_as_many_files_as_may_be_open(baked: Baked) -> None:
+    script = baked.script("import multiprocessing.util\nprint(multiprocessing.util.MAXFD)")
+    baked.bake(script)
     limit = ("sh", "-c", 'ulimit -n 99; exec "$@"', "sh")
-    assert warm.start(script, before=limit).stdout == "99\n"
+    assert baked.start(script, before=limit).stdout == "99\n"
 
 
-def test_generators_of_classes_are_seeded(warm: Warm) -> None:
+def test_generators_of_classes_are_seeded(baked: Baked) -> None:
     text = "class A:\n    own = random.Random()\nkept = {'one': random.Random()}\n"
-    warm.module(
+    baked.module(
         "plant",
         f"import random, types\n{text}shown = types.MappingProxyType({{'two': random.Random()}})\n"
         "def given(own=random.Random(), *, other=random.Random()): return own.random(), other.random()",
     )
-    warm.module("address", "import random\nSEEDED = random.Random(id(random.Random(1)))")
+    baked.module("address", "import random\nSEEDED = random.Random(id(random.Random(1)))")
     numbers = "plant.A.own.random(), plant.kept['one'].random(), plant.shown['two'].random(), *plant.given(), "
     numbers += "address.SEEDED.random()"
-    script = warm.script(f"import plant, address\nprint({numbers})")
-    assert "it prints" in reach(warm.bake(script))
-    assert not {*warm.start_warm(script).stdout.split()} & {*warm.start_warm(script).stdout.split()}
+    script = baked.script(f"import plant, address\nprint({numbers})")
+    assert "it prints" in reach(baked.bake(script))
+    assert not {*baked.start_restored(script).stdout.split()} & {*baked.start_restored(script).stdout.split()}
 
 
 @pytest.mark.full
-def test_a_seed_that_a_generator_was_given_stays(warm: Warm) -> None:
-    warm.module("plant", "import random, numpy\nA = random.Random(1)\nB = numpy.random.default_rng(1)")
-    script = warm.script("import plant\nprint(plant.A.random(), plant.B.random())")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script) == warm.plain(script)
+def test_a_seed_that_a_generator_was_given_stays(baked: Baked) -> None:
+    baked.module("plant", "import random, numpy\nA = random.Random(1)\nB = numpy.random.default_rng(1)")
+    script = baked.script("import plant\nprint(plant.A.random(), plant.B.random())")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script) == baked.plain(script)
 
 
-def test_a_signal_that_the_maker_ignores_is_none_of_the_image(warm: Warm) -> None:
-    script = warm.script("import signal\nprint(int(signal.getsignal(10)))")
-    command = ["sh", "-c", "trap '' USR1; exec \"$@\"", "sh", *warm.bake_command(script)]
-    assert run(command, warm.environment(), 120).status == 0
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "0\n"
+def test_a_signal_that_the_maker_ignores_is_none_of_the_image(baked: Baked) -> None:
+    script = baked.script("import signal\nprint(int(signal.getsignal(10)))")
+    command = ["sh", "-c", "trap '' USR1; exec \"$@\"", "sh", *baked.bake_command(script)]
+    assert run(command, baked.environment(), 120).status == 0
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout == "0\n"
 
 
-def test_what_modules_register_for_forks_runs_in_forks_of_the_program_alone(warm: Warm) -> None:
+def test_what_modules_register_for_forks_runs_in_forks_of_the_program_alone(baked: Baked) -> None:
     register = "import os\nCALLS = []\nfor when in ('before', 'after_in_child', 'after_in_parent'):\n"
-    warm.module("plant", f"{register}    os.register_at_fork(**{{when: lambda when=when: CALLS.append(when)}})")
+    baked.module("plant", f"{register}    os.register_at_fork(**{{when: lambda when=when: CALLS.append(when)}})")
     fork = "pid = os.fork()\nif not pid:\n    print(plant.CALLS, flush=True)\n    os._exit(0)\nos.waitpid(pid, 0)\n"
-    script = warm.script(f"import plant\nimport os\nprint(plant.CALLS, flush=True)\n{fork}print(plant.CALLS)")
-    warm.bake(script)
-    plain = warm.plain(script)
+    script = baked.script(f"import plant\nimport os\nprint(plant.CALLS, flush=True)\n{fork}print(plant.CALLS)")
+    baked.bake(script)
+    plain = baked.plain(script)
     assert plain.stdout.splitlines() == ["[]", "['before', 'after_in_child']", "['before', 'after_in_parent']"]
-    assert warm.start_warm(script).stdout == plain.stdout
+    assert baked.start_restored(script).stdout == plain.stdout
 
 
-def test_an_import_says_how_a_stream_is_buffered(warm: Warm) -> None:
-    warm.module("plant", "import sys\nsys.stdout.reconfigure(line_buffering=True)")
-    script = warm.script("import plant\nimport os, sys\nprint(sys.stdout.line_buffering)\nos._exit(0)")
-    warm.bake(script)
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "True\n"
+def test_an_import_says_how_a_stream_is_buffered(baked: Baked) -> None:
+    baked.module("plant", "import sys\nsys.stdout.reconfigure(line_buffering=True)")
+    script = baked.script("import plant\nimport os, sys\nprint(sys.stdout.line_buffering)\nos._exit(0)")
+    baked.bake(script)
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout == "True\n"
 
 
-def test_seeds_of_hash_tables_are_those_of_the_image_unless_they_are_to_be_fresh(warm: Warm) -> None:
+def test_seeds_of_hash_tables_are_those_of_the_image_unless_they_are_to_be_fresh(baked: Baked) -> None:
     """As Rust's library asks for them. Other sizes, and other flags, are no such seeds."""
     for draw in ("os.getrandom(32, 4)", "os.getrandom(16)", "os.urandom(16)"):
-        said = warm.bake(warm.script(f"import os\n{draw}\nprint(1)"))
+        said = baked.bake(baked.script(f"import os\n{draw}\nprint(1)"))
         assert f"ends before line 2, `{draw}`: it asks for entropy" in said
-    script = warm.script("import os\nos.getrandom(16, 4)\nprint(1)")
-    assert "ends before line 3" in warm.bake(script)
-    assert warm.start_warm(script).stdout == "1\n"
-    start = warm.start_fresh("MPIIMPORT_SNAPSHOT_HASH_SEEDS", script, MPIIMPORT_SNAPSHOT_HASH_SEEDS="fresh")
+    script = baked.script("import os\nos.getrandom(16, 4)\nprint(1)")
+    assert "ends before line 3" in baked.bake(script)
+    assert baked.start_restored(script).stdout == "1\n"
+    start = baked.start_fresh("MPIIMPORT_SNAPSHOT_HASH_SEEDS", script, MPIIMPORT_SNAPSHOT_HASH_SEEDS="fresh")
     assert start.stdout == "1\n"
-    said = warm.bake(script, MPIIMPORT_SNAPSHOT_HASH_SEEDS="fresh")
+    said = baked.bake(script, MPIIMPORT_SNAPSHOT_HASH_SEEDS="fresh")
     assert "ends before line 2, `os.getrandom(16, 4)`: it asks for seeds of hash tables" in said

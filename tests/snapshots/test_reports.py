@@ -10,7 +10,7 @@ import pytest
 from lab.ranks import Mpi, run
 from mpiimport.host.report.file import SCHEMA
 
-from .conftest import Warm
+from .conftest import Baked
 from .prepared import Prepared
 
 OURS = "[name for name in sys.modules if name.startswith('mpiimport')]"
@@ -19,18 +19,18 @@ HEAVY = "import decimal, statistics\nfor number in range(3_000_000): pass\n"
 
 
 @pytest.fixture
-def prepared(prefix: Path, warm: Warm) -> Prepared:
-    return Prepared(prefix, warm)
+def prepared(prefix: Path, baked: Baked) -> Prepared:
+    return Prepared(prefix, baked)
 
 
 def test_the_report_of_a_start_has_its_gain(prepared: Prepared, tmp_path: Path) -> None:
-    prepared.warm.module("heavy", HEAVY)
-    script = prepared.warm.script(TEXT + "\nimport wave\nif len(sys.argv) > 1: 1 / 0")
+    prepared.baked.module("heavy", HEAVY)
+    script = prepared.baked.script(TEXT + "\nimport wave\nif len(sys.argv) > 1: 1 / 0")
     prepared.prepare(script)
     path = tmp_path / "report.json"
     for words in ([script], [script, "fail"]):
-        plain = prepared.start_warm(*words)
-        asked = prepared.start_warm(*words, MPIIMPORT_REPORT=str(path))
+        plain = prepared.start_restored(*words)
+        asked = prepared.start_restored(*words, MPIIMPORT_REPORT=str(path))
         assert (asked.status, asked.stdout, asked.stderr) == (plain.status, plain.stdout, plain.stderr)
         report = json.loads(path.read_text())
         jsonschema.validate(report, json.loads(SCHEMA.read_text()))
@@ -46,7 +46,7 @@ def test_the_report_of_a_start_has_its_gain(prepared: Prepared, tmp_path: Path) 
 @pytest.mark.parametrize("way", ["flag", "variable"])
 def test_one_line_says_that_a_rank_has_started_from_a_snapshot(prepared: Prepared, mpich: Mpi, way: str) -> None:
     variables = {**mpich.environment, "MPI4PY_LIBMPI": str(mpich.library)}
-    script = prepared.warm.script("import json, statistics\nprint('done')")
+    script = prepared.baked.script("import json, statistics\nprint('done')")
     prepared.prepare(script, *mpich.command(1), **variables)
     words = [prepared.entry_point, *["-v"] * (way == "flag"), script]
     asked = prepared.environment(**variables, **({"MPIIMPORT_VERBOSE": "1"} if way == "variable" else {}))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import SERVED, but_everyday, interpreter
 
-from .conftest import Warm, interpreters
+from .conftest import Baked, interpreters
 
 IMPORTS = "import json, re, subprocess, threading, random, logging, argparse, os, sys, tempfile, decimal\n"
 LIBRARY = (
@@ -61,81 +61,83 @@ NUMPY = (
 )
 
 
-def same(warm: Warm, script: str, *words: str) -> None:
+def same(baked: Baked, script: str, *words: str) -> None:
     work = Path(script).parent.parent / "work"
-    plain = warm.plain(script, *words, GIVEN="this")
+    plain = baked.plain(script, *words, GIVEN="this")
     files = {path.name: path.read_text() for path in work.iterdir()}
     for path in work.iterdir():
         path.unlink()
-    started = warm.start_warm(script, *words, GIVEN="this")
+    started = baked.start_restored(script, *words, GIVEN="this")
     assert started == plain
     assert {path.name: path.read_text() for path in work.iterdir()} == files
 
 
 @pytest.mark.parametrize("name", but_everyday(PROGRAMS, EVERYDAY))
-def test_programs_of_the_standard_library(warm: Warm, name: str) -> None:
-    warm.bake(warm.script(IMPORTS))
+def test_programs_of_the_standard_library(baked: Baked, name: str) -> None:
+    baked.bake(baked.script(IMPORTS))
     program = PROGRAMS[name]
     if name == "bad syntax":
-        script = warm.script(program)
-        assert warm.start(script).status == warm.plain(script).status == 1
-        assert warm.start(script).stderr.endswith(warm.plain(script).stderr)
+        script = baked.script(program)
+        assert baked.start(script).status == baked.plain(script).status == 1
+        assert baked.start(script).stderr.endswith(baked.plain(script).stderr)
     else:
-        same(warm, warm.script(IMPORTS + program), "one", "two")
+        same(baked, baked.script(IMPORTS + program), "one", "two")
 
 
 @pytest.mark.parametrize("python", but_everyday(interpreters(), {DEBIANS}.intersection(interpreters())))
-def test_every_python_of_this_machine(warm_with: Callable[[str], Warm], python: str) -> None:
-    warm = warm_with(python)
-    warm.bake(warm.script(IMPORTS))
+def test_every_python_of_this_machine(baked_with: Callable[[str], Baked], python: str) -> None:
+    baked = baked_with(python)
+    baked.bake(baked.script(IMPORTS))
     for name in ("output", "exception", "thread", "fork", "flags", "main", "interrupted"):
-        same(warm, warm.script(IMPORTS + PROGRAMS[name]))
+        same(baked, baked.script(IMPORTS + PROGRAMS[name]))
 
 
 @pytest.mark.parametrize("version", but_everyday(SERVED, ("3.15",)))
 def test_the_standard_library_is_in_images(version: str, prefix: Path, tmp_path: Path) -> None:
-    warm = Warm(prefix, tmp_path, str(interpreter(version)))
-    said = warm.bake(warm.script(LIBRARY))
+    baked = Baked(prefix, tmp_path, str(interpreter(version)))
+    said = baked.bake(baked.script(LIBRARY))
     # Some versions have readline for pdb.
     assert "holds all statements" in said or "before line 3, `import pdb`: readline asks for the time" in said, said
-    same(warm, warm.script(LIBRARY + "print(asyncio.run(asyncio.sleep(0, 7)), sqlite3.sqlite_version)"))
+    same(baked, baked.script(LIBRARY + "print(asyncio.run(asyncio.sleep(0, 7)), sqlite3.sqlite_version)"))
 
 
 @pytest.mark.parametrize("version", but_everyday(SERVED, ("3.14",)))
 def test_annotations_before_the_cut_and_behind_it(version: str, prefix: Path, tmp_path: Path) -> None:
-    warm = Warm(prefix, tmp_path, str(interpreter(version)))
+    baked = Baked(prefix, tmp_path, str(interpreter(version)))
     begin = "import json, sys\nfirst: int = 1\nprint(first)\n"
-    script = warm.script(begin + "second: str = ''\nprint(sys.modules['__main__'].__annotations__)")
-    warm.bake(script)
-    same(warm, script)
+    script = baked.script(begin + "second: str = ''\nprint(sys.modules['__main__'].__annotations__)")
+    baked.bake(script)
+    same(baked, script)
 
 
 @pytest.mark.parametrize(
     "options", but_everyday(["-u", "-I", "-E -s", "-OO -X utf8", "-W error", "-B -bb"], {"-I", "-OO -X utf8"})
 )
-def test_options_of_the_interpreter(warm: Warm, options: str) -> None:
-    warm.options = tuple(options.split())
-    warm.bake(warm.script(IMPORTS))
+def test_options_of_the_interpreter(baked: Baked, options: str) -> None:
+    baked.options = tuple(options.split())
+    baked.bake(baked.script(IMPORTS))
     for name in ("output", "exception", "streams", "flags", "main", "modules"):
-        same(warm, warm.script(IMPORTS + PROGRAMS[name]))
+        same(baked, baked.script(IMPORTS + PROGRAMS[name]))
 
 
-def test_numpy_and_scipy(warm: Warm) -> None:
-    assert "ends before line 4, `print(y, " in warm.bake(warm.script(NUMPY))
-    same(warm, warm.script(NUMPY))
+def test_numpy_and_scipy(baked: Baked) -> None:
+    assert "ends before line 4, `print(y, " in baked.bake(baked.script(NUMPY))
+    same(baked, baked.script(NUMPY))
 
 
-def test_numpy_has_threads_where_it_has_them_plainly(warm: Warm) -> None:
+def test_numpy_has_threads_where_it_has_them_plainly(baked: Baked) -> None:
     """OpenBLAS makes them when they are first used, as in any process that was forked."""
-    script = warm.script(NUMPY + "\nimport os; print(len(os.listdir('/proc/self/task')))")
-    warm.bake(script)
-    plain, started = (int(outcome.stdout.split()[-1]) for outcome in (warm.plain(script), warm.start_warm(script)))
+    script = baked.script(NUMPY + "\nimport os; print(len(os.listdir('/proc/self/task')))")
+    baked.bake(script)
+    plain, started = (
+        int(outcome.stdout.split()[-1]) for outcome in (baked.plain(script), baked.start_restored(script))
+    )
     assert min(plain, 2) <= started <= plain
 
 
-def test_the_break_goes_on_where_the_image_left_it(warm: Warm) -> None:
+def test_the_break_goes_on_where_the_image_left_it(baked: Baked) -> None:
     """Otherwise malloc ends the process, or loses the heap: "break adjusted to free malloc space"."""
-    warm.bake(warm.script("import json"))
+    baked.bake(baked.script("import json"))
     heap = "[line for line in open('/proc/self/maps') if '[heap]' in line]"
     size = "sum(int(line.split('-')[1].split()[0], 16) - int(line.split('-')[0], 16) for line in HEAP)"
     text = (
@@ -143,24 +145,24 @@ def test_the_break_goes_on_where_the_image_left_it(warm: Warm) -> None:
         "kept = [bytes(900) for _ in range(200000)]\nprint(size() - before > 100_000_000, before > 0)\n"
         "del kept\nkept = [bytes(900) for _ in range(300000)]\nprint(len(kept))\n"
     )
-    started = warm.start_warm(warm.script(text))
+    started = baked.start_restored(baked.script(text))
     assert (started.status, started.stdout) == (0, "True True\n300000\n")
 
 
-def test_modules_are_as_plainly(warm: Warm) -> None:
+def test_modules_are_as_plainly(baked: Baked) -> None:
     """One that a module only looks for is not imported; that of multiprocessing's other name is the program."""
-    warm.module("other", "")
-    warm.module("asks", "import importlib.util\nfound = importlib.util.find_spec('other')")
+    baked.module("other", "")
+    baked.module("asks", "import importlib.util\nfound = importlib.util.find_spec('other')")
     looks = "'other' in sys.modules, asks.found is not None, sys.modules['__mp_main__'] is sys.modules['__main__']"
-    script = warm.script(f"import asks, multiprocessing, sys\nprint({looks}, sorted(sys.modules))")
-    warm.bake(script)
-    same(warm, script)
-    assert warm.plain(script).stdout.startswith("False True True")
+    script = baked.script(f"import asks, multiprocessing, sys\nprint({looks}, sorted(sys.modules))")
+    baked.bake(script)
+    same(baked, script)
+    assert baked.plain(script).stdout.startswith("False True True")
 
 
-def test_what_others_see_of_the_process(warm: Warm) -> None:
+def test_what_others_see_of_the_process(baked: Baked) -> None:
     text = "import json\nprint(open('/proc/self/cmdline').read().split(chr(0)), open('/proc/self/comm').read())"
-    script = warm.script(text)
-    warm.bake(script)
-    same(warm, script, "one")
-    assert os.path.basename(warm.python) in warm.start_warm(script).stdout  # noqa: PTH119
+    script = baked.script(text)
+    baked.bake(script)
+    same(baked, script, "one")
+    assert os.path.basename(baked.python) in baked.start_restored(script).stdout  # noqa: PTH119

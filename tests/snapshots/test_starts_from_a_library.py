@@ -14,7 +14,7 @@ import mpiimport
 from mpiimport.runtime.store.store import SEAL
 from tests.conftest import SERVED, but_everyday, interpreter, settle, wait_for
 
-from .conftest import Warm
+from .conftest import Baked
 from .prepared import Prepared
 from .test_hooks import USING
 from .test_same_outcome import EVERYDAY, IMPORTS, PROGRAMS
@@ -22,22 +22,22 @@ from .test_same_outcome import EVERYDAY, IMPORTS, PROGRAMS
 PLANT = "import os\nVALUE = os.environ.get('PLANTED', 'none')\n"
 LEFT = "LEFT = os.open('/etc/passwd', os.O_RDONLY)\n"
 TEXT = "import json, plant\nprint(plant.VALUE)"
-IS_WARM = "os.readlink('/proc/self/exe').endswith('mpiimport-restore')"
+IS_RESTORED = "os.readlink('/proc/self/exe').endswith('mpiimport-restore')"
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
 @pytest.fixture
-def prepared(prefix: Path, warm: Warm) -> Prepared:
-    return Prepared(prefix, warm)
+def prepared(prefix: Path, baked: Baked) -> Prepared:
+    return Prepared(prefix, baked)
 
 
 @pytest.fixture(scope="module")
 def once(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     """A library that tests share, with the snapshot of a program."""
-    prepared = Prepared(prefix, Warm(prefix, tmp_path_factory.mktemp("library")))
-    prepared.warm.install()
-    prepared.warm.module("plant", PLANT)
-    prepared.prepare(prepared.warm.script(TEXT))
+    prepared = Prepared(prefix, Baked(prefix, tmp_path_factory.mktemp("library")))
+    prepared.baked.install()
+    prepared.baked.module("plant", PLANT)
+    prepared.prepare(prepared.baked.script(TEXT))
     return prepared
 
 
@@ -59,7 +59,7 @@ def shared(once: Prepared) -> Iterator[Prepared]:
 
 def write(prepared: Prepared, text: str = TEXT) -> str:
     """Change a program behind its imports. Return its path."""
-    return prepared.warm.script(text)
+    return prepared.baked.script(text)
 
 
 def files_of(directory: Path) -> dict[str, str]:
@@ -70,13 +70,13 @@ def files_of(directory: Path) -> dict[str, str]:
 
 
 def test_programs_do_what_they_do_plainly(prepared: Prepared) -> None:
-    script = prepared.warm.script(IMPORTS)
+    script = prepared.baked.script(IMPORTS)
     prepared.prepare(script)
     for name in sorted(EVERYDAY - {"bad syntax"}):
         write(prepared, IMPORTS + PROGRAMS[name])
-        plain = prepared.warm.plain(script, "one", "two", GIVEN="this")
+        plain = prepared.baked.plain(script, "one", "two", GIVEN="this")
         files = files_of(prepared.directory)
-        started = prepared.start_warm(script, "one", "two", GIVEN="this")
+        started = prepared.start_restored(script, "one", "two", GIVEN="this")
         assert started == plain, name
         assert files_of(prepared.directory) == files
 
@@ -88,33 +88,33 @@ RANDOM = IMPORTS + "pid = os.fork()\nprint(os.urandom(8).hex(), random.random(),
 def test_versions_of_python(version: str, prefix: Path, tmp_path: Path) -> None:
     """A C library since 2.41 keeps a state of random numbers in memory that a fork must not inherit."""
     subprocess.run([interpreter(version), "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    prepared = Prepared(prefix, Warm(prefix, tmp_path, str(tmp_path / "venv" / "bin" / "python")))
+    prepared = Prepared(prefix, Baked(prefix, tmp_path, str(tmp_path / "venv" / "bin" / "python")))
     settle(*(tmp_path / "venv").rglob("site-packages"))
-    script = prepared.warm.script(IMPORTS)
+    script = prepared.baked.script(IMPORTS)
     prepared.prepare(script)
     for name in ("output", "exception", "thread", "child", "fork", "streams", "main", "interrupted"):
         write(prepared, IMPORTS + PROGRAMS[name])
-        assert prepared.start_warm(script, "one") == prepared.warm.plain(script, "one"), name
+        assert prepared.start_restored(script, "one") == prepared.baked.plain(script, "one"), name
     write(prepared, RANDOM)
-    drawn = [number for _ in range(2) for number in prepared.start_warm(script).stdout.split()]
+    drawn = [number for _ in range(2) for number in prepared.start_restored(script).stdout.split()]
     assert len(set(drawn)) == len(drawn) == 8
 
 
 def test_what_imports_print_each_process_prints_and_nothing_that_prepares(prepared: Prepared) -> None:
-    prepared.warm.module("loud", "print('imported')")
-    script = prepared.warm.script("import json\nimport loud")
+    prepared.baked.module("loud", "print('imported')")
+    script = prepared.baked.script("import json\nimport loud")
     assert "imported" not in prepared.prepare(script).splitlines()
-    assert prepared.start_warm(script).stdout == "imported\n"
+    assert prepared.start_restored(script).stdout == "imported\n"
 
 
 @pytest.mark.full
 def test_another_python_that_comes_first_on_path_is_seen(prepared: Prepared, tmp_path: Path) -> None:
     first = tmp_path / "first"
     first.mkdir()
-    path = f"{first}:{Path(prepared.warm.python).parent}:{os.environ['PATH']}"
-    script = prepared.warm.script("import json, sys\nprint(sys.executable)")
+    path = f"{first}:{Path(prepared.baked.python).parent}:{os.environ['PATH']}"
+    script = prepared.baked.script("import json, sys\nprint(sys.executable)")
     prepared.prepare(script, PATH=path)
-    assert prepared.start_warm(script, PATH=path).stdout == f"{prepared.warm.python}\n"
+    assert prepared.start_restored(script, PATH=path).stdout == f"{prepared.baked.python}\n"
     (first / "python").symlink_to("/usr/bin/python3")
     fresh = prepared.start_fresh("has changed since", script, PATH=path)
     assert str(first) in fresh.stdout
@@ -127,14 +127,14 @@ def test_the_rest_of_the_key_is_compared(shared: Prepared) -> None:
     write(shared, "import json, re, plant\nprint(plant.VALUE)")
     assert shared.start_fresh("begins with other statements", script).stdout == "none\n"
     write(shared)
-    beside = Path(shared.warm.script("VALUE = 'beside'", "plant.py"))
+    beside = Path(shared.baked.script("VALUE = 'beside'", "plant.py"))
     assert shared.start_fresh("has another plant", script).stdout == "beside\n"
     beside.unlink()
-    assert shared.start_warm(script).stdout == "none\n"
+    assert shared.start_restored(script).stdout == "none\n"
 
 
 def test_why_there_is_none_is_said_where_more_is_asked_for(shared: Prepared) -> None:
-    script, other = write(shared), shared.warm.script("print('other')", "other.py")
+    script, other = write(shared), shared.baked.script("print('other')", "other.py")
     relative = f"bin:{shared.environment()['PATH']}"
     for words, variables, why in (
         ([other], {}, f'the nearest one has the program "{script}", not "{other}"'),
@@ -150,7 +150,7 @@ def test_why_there_is_none_is_said_where_more_is_asked_for(shared: Prepared) -> 
 @pytest.mark.parametrize("switch", ["MPIIMPORT=0", "MPIIMPORT_DEBUG=1", "MPIIMPORT_RECORD={}", "MPIIMPORT_SNAPSHOT=0"])
 def test_what_asks_for_another_start_wins(shared: Prepared, switch: str, tmp_path: Path) -> None:
     name, _, value = switch.partition("=")
-    script = write(shared, f"import json, plant\nimport os\nprint({IS_WARM})")
+    script = write(shared, f"import json, plant\nimport os\nprint({IS_RESTORED})")
     assert shared.start(script).stdout == "True\n"
     outcome = shared.start(script, **{name: value.format(tmp_path / "record")})
     assert (outcome.status, outcome.stdout) == (0, "False\n")
@@ -159,16 +159,16 @@ def test_what_asks_for_another_start_wins(shared: Prepared, switch: str, tmp_pat
 
 def test_an_unbuffered_program_keeps_its_option_where_a_start_turns_back(prepared: Prepared) -> None:
     """The snapshot is of a program with -u; a function of its own fails when the memory is mapped already."""
-    prepared.warm.install()
-    prepared.warm.module("plant", f"import os\n{USING}snapshot.register_after_restore(lambda: os.stat('there'))")
-    (prepared.warm.modules / "mpiimport").symlink_to(Path(mpiimport.__file__).parent)
+    prepared.baked.install()
+    prepared.baked.module("plant", f"import os\n{USING}snapshot.register_after_restore(lambda: os.stat('there'))")
+    (prepared.baked.modules / "mpiimport").symlink_to(Path(mpiimport.__file__).parent)
     (prepared.directory / "there").touch()
-    shown = f"print({IS_WARM}, sys.stdout.write_through, sys.orig_argv[1:])"
+    shown = f"print({IS_RESTORED}, sys.stdout.write_through, sys.orig_argv[1:])"
     script = write(prepared, f"import json, plant\nimport os, sys\n{shown}")
     made = prepared.try_to_prepare(prepared.entry_point, "-u", script)
     assert made.status == 0, made
     expected = f"True {['-u', script]}\n"
-    assert prepared.start_warm("-u", script).stdout == f"True {expected}"
+    assert prepared.start_restored("-u", script).stdout == f"True {expected}"
     assert prepared.start_plainly(script).stdout == f"False False {[script]}\n"
     (prepared.directory / "there").unlink()
     assert prepared.start_fresh("No such file", "-u", script).stdout == f"False {expected}"
@@ -193,7 +193,7 @@ def test_a_snapshot_that_somebody_has_written_to(shared: Prepared, at: float) ->
 
 
 def test_a_process_that_may_write_no_file_starts(shared: Prepared) -> None:
-    script = write(shared, f"import json, plant\nimport os\nprint({IS_WARM})")
+    script = write(shared, f"import json, plant\nimport os\nprint({IS_RESTORED})")
     assert shared.start(script, before=("sh", "-c", '(ulimit -f 0 && "$@") | cat', "sh")).stdout == "True\n"
 
 
@@ -223,7 +223,7 @@ def test_a_killed_maker_leaves_nothing_that_the_next_does_not_remove(shared: Pre
         time.sleep(seconds)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        assert shared.start_warm(script).stdout == "none\n"
+        assert shared.start_restored(script).stdout == "none\n"
     wait_for(lambda: not working_for(shared.library))
     for left in tmp_path.iterdir():
         # As if it had been a while.
@@ -249,8 +249,8 @@ def command_line(process: Path) -> bytes:
 
 
 def test_why_there_is_no_snapshot(prepared: Prepared) -> None:
-    prepared.warm.install()
-    prepared.warm.module("plant", PLANT + LEFT)
+    prepared.baked.install()
+    prepared.baked.module("plant", PLANT + LEFT)
     script = write(prepared, "import plant, json\nprint(1)")
     refused = prepared.try_to_prepare(prepared.entry_point, script)
     assert refused.status == 1, refused
@@ -258,20 +258,20 @@ def test_why_there_is_no_snapshot(prepared: Prepared) -> None:
     assert "a file was left open: /etc/passwd" in refused.stderr and prepared.images == []
     assert prepared.start_plainly(script).stdout == "1\n"
     for name in ("first", "second"):
-        prepared.warm.module(name, "")
+        prepared.baked.module(name, "")
     write(prepared, "import json\nimport plant\nimport first, second\nprint(1)")
     ends = (
         "it ends before line 2, `import plant`: a file was left open: /etc/passwd; 2 more modules would be in it "
         "if that statement came behind their imports"
     )
     assert ends in prepared.prepare(script)
-    assert prepared.start_warm(script).stdout == "1\n"
+    assert prepared.start_restored(script).stdout == "1\n"
 
 
 @as_root
 def test_a_library_where_nothing_can_be_executed_is_used(shared: Prepared) -> None:
     """What is executed lies in the files of libraries."""
-    script, at = write(shared, f"import json, plant\nimport os\nprint({IS_WARM})"), shared.library
+    script, at = write(shared, f"import json, plant\nimport os\nprint({IS_RESTORED})"), shared.library
     mount = f'mount --bind {at} {at} && mount -o remount,bind,noexec {at} && exec "$@"'
     assert shared.start(script, before=("unshare", "-m", "sh", "-c", mount, "sh")).stdout == "True\n"
 
@@ -289,8 +289,8 @@ def test_a_library_that_is_read_only_is_used_and_said_to_be_so(shared: Prepared)
 
 def test_without_a_locale(prepared: Prepared) -> None:
     """Python sets LC_CTYPE then (PEP 538), for its children, too."""
-    script = prepared.warm.script("import json, os\nprint(os.environ.get('LC_CTYPE'), os.getenv('LANG'))")
+    script = prepared.baked.script("import json, os\nprint(os.environ.get('LC_CTYPE'), os.getenv('LANG'))")
     prepared.prepare(script, LANG="", LC_ALL="")
-    started = prepared.start_warm(script, LANG="", LC_ALL="")
-    assert started == prepared.warm.plain(script, LANG="", LC_ALL="")
+    started = prepared.start_restored(script, LANG="", LC_ALL="")
+    assert started == prepared.baked.plain(script, LANG="", LC_ALL="")
     assert started.stdout == "C.UTF-8 \n"

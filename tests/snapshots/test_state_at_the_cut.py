@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import but_everyday
 
-from .conftest import Warm
+from .conftest import Baked
 
 # Text of a script up to its main part, and its main part.
 SCRIPTS = {
@@ -64,11 +64,11 @@ SCRIPTS = {
 
 
 @pytest.mark.parametrize("name", but_everyday(SCRIPTS, {"objects", "settings"}))
-def test_a_program_goes_on_with_what_it_had(warm: Warm, name: str) -> None:
+def test_a_program_goes_on_with_what_it_had(baked: Baked, name: str) -> None:
     begin, main = SCRIPTS[name]
-    script = warm.script(f'{begin}if __name__ == "__main__":\n{main}')
-    said = warm.bake(script)
+    script = baked.script(f'{begin}if __name__ == "__main__":\n{main}')
+    said = baked.bake(script)
     # What is to be done at the end is not done when the snapshot is made.
     assert 'if __name__ == "__main__":' in said and "bye" not in said
-    plain, started = warm.plain(script), warm.start_warm(script)
+    plain, started = baked.plain(script), baked.start_restored(script)
     assert (started.stdout, started.stderr, started.status) == (plain.stdout, plain.stderr, plain.status)

@@ -9,15 +9,15 @@ import pytest
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import settle
 
-from .conftest import NOT_USED, SECONDS, Warm
+from .conftest import NOT_USED, SECONDS, Baked
 from .prepared import Prepared
 
 HEAD, OWN = "import os, sys\nimport plant\n", "import extra\n"
 REST = """
 stream = open("/proc/self/maps")
 mapped = {line.split()[-1].rpartition("/")[2] for line in stream}
-warm = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
-kind = "base" if "image.base" in mapped else "full" if warm else "fresh"
+restored = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
+kind = "base" if "image.base" in mapped else "full" if restored else "fresh"
 print(kind, stream.fileno(), sys.argv[1:])
 """
 FULL = HEAD + OWN + REST
@@ -26,11 +26,11 @@ WORDS = ("a b", "", "--base")
 TRIED = "mpiimport: the full snapshot is not used: "
 
 
-def modules_of(warm: Warm) -> Path:
+def modules_of(baked: Baked) -> Path:
     """Install a module, and put one of the script's own beside it, which is returned."""
-    (warm.modules / "plant-1.dist-info").mkdir()
-    extra = Path(warm.script("def value(): return 1\n", "extra.py"))
-    settle(warm.module("plant", ""), warm.modules, extra)
+    (baked.modules / "plant-1.dist-info").mkdir()
+    extra = Path(baked.script("def value(): return 1\n", "extra.py"))
+    settle(baked.module("plant", ""), baked.modules, extra)
     return extra
 
 
@@ -38,37 +38,37 @@ class Pair:
     """A snapshot and its base, in a file each. ``entry_point``: they are prepared, and python-mpi leads to them;
     ``launcher``: words in front of it."""
 
-    def __init__(self, prefix: Path, warm: Warm, entry_point: bool, launcher: tuple[str, ...] = ()) -> None:
-        self.warm = warm
+    def __init__(self, prefix: Path, baked: Baked, entry_point: bool, launcher: tuple[str, ...] = ()) -> None:
+        self.baked = baked
         self._launcher = launcher
         self.entry_point = [str(prefix / "bin" / "python-mpi")] if entry_point else []
-        library = warm.image.with_name("snapshots")
-        path = f"{Path(warm.python).parent}:{os.environ['PATH']}"
+        library = baked.image.with_name("snapshots")
+        path = f"{Path(baked.python).parent}:{os.environ['PATH']}"
         self._variables = {"PATH": path, "MPIIMPORT_SNAPSHOTS": str(library)} if entry_point else {}
-        self.extra = modules_of(warm)
-        script, mpiimport = warm.script(FULL), warm.bake_command("")[0]
+        self.extra = modules_of(baked)
+        script, mpiimport = baked.script(FULL), baked.bake_command("")[0]
         words = (
             ["prepare", "--", *launcher, *self.entry_point]
             if entry_point
-            else ["bake", "--snapshot", str(warm.image), "--", warm.python]
+            else ["bake", "--snapshot", str(baked.image), "--", baked.python]
         )
         made = self.run([mpiimport, *words, script])
-        (self.image,) = library.glob("*/*/image") if entry_point else [warm.image]
+        (self.image,) = library.glob("*/*/image") if entry_point else [baked.image]
         self.base = self.image.with_name(f"{self.image.name}.base")
         assert made.status == 0 and self.base.exists(), made
 
     def run(self, command: list[str], **environment: str) -> Outcome:
-        variables = self.warm.environment(**{**self._variables, **environment})
-        return run(command, variables, SECONDS, self.warm.image.parent / "work")
+        variables = self.baked.environment(**{**self._variables, **environment})
+        return run(command, variables, SECONDS, self.baked.image.parent / "work")
 
     def start(self, text: str = FULL, words: tuple[str, ...] = WORDS, **environment: str) -> Outcome:
         """Start a script of this text."""
-        begin = self.entry_point or [self.warm.starter, str(self.warm.image)]
-        return self.run([*self._launcher, *begin, self.warm.script(text), *words], **environment)
+        begin = self.entry_point or [self.baked.starter, str(self.baked.image)]
+        return self.run([*self._launcher, *begin, self.baked.script(text), *words], **environment)
 
     def call(self, *options: str) -> Outcome:
         """Call the starter with options of its own."""
-        return self.run([self.warm.starter, *options, str(self.warm.image), self.warm.script(FULL), *WORDS])
+        return self.run([self.baked.starter, *options, str(self.baked.image), self.baked.script(FULL), *WORDS])
 
     def check(self, kind: str, text: str = FULL) -> None:
         """Check from which of them a script starts, and that nothing is said of it."""
@@ -77,8 +77,8 @@ class Pair:
 
 
 @pytest.fixture(params=["entry_point", "starter"])
-def pair(prefix: Path, warm: Warm, request: pytest.FixtureRequest) -> Pair:
-    return Pair(prefix, warm, request.param == "entry_point")
+def pair(prefix: Path, baked: Baked, request: pytest.FixtureRequest) -> Pair:
+    return Pair(prefix, baked, request.param == "entry_point")
 
 
 def test_the_longest_that_is_true_is_used(pair: Pair) -> None:
@@ -90,7 +90,7 @@ def test_the_longest_that_is_true_is_used(pair: Pair) -> None:
     outcome = pair.start("import plant\n" + FULL)
     assert outcome.stdout.startswith("fresh 3 ") and len(outcome.ours()) == 1
     assert outcome.stderr.startswith(NOT_USED) and "begins with other statements" in outcome.stderr
-    pair.warm.module("plant", "VALUE = 1\n")
+    pair.baked.module("plant", "VALUE = 1\n")
     outcome = pair.start()
     assert outcome.stdout == f"fresh 3 {[*WORDS]}\n" and outcome.status == 0
     assert outcome.stderr.startswith(NOT_USED) and "plant.py" in outcome.stderr and len(outcome.ours()) == 1
@@ -100,7 +100,7 @@ def test_all_words_are_handed_on(pair: Pair) -> None:
     words = tuple(f"file{number}.h5" for number in range(5000))
     for text, kind in ((FULL, "full"), (EDITED, "base"), ("import plant\n" + FULL, "fresh")):
         assert pair.start(text, words).stdout == f"{kind} 3 {[*words]}\n"
-    pair.warm.module("plant", "VALUE = 1\n")
+    pair.baked.module("plant", "VALUE = 1\n")
     assert pair.start(FULL, words).stdout == f"fresh 3 {[*words]}\n"
 
 
@@ -111,7 +111,7 @@ def test_a_verbose_start_says_why_the_full_one_is_not_used(pair: Pair) -> None:
         outcome = pair.start(MPIIMPORT_VERBOSE=value)
         assert outcome.stdout.startswith("base "), outcome
         assert [line for line in outcome.ours() if " not used" in line] == lines
-    pair.warm.module("plant", "VALUE = 1\n")
+    pair.baked.module("plant", "VALUE = 1\n")
     outcome = pair.start(MPIIMPORT_VERBOSE="1")
     assert outcome.stdout.startswith("fresh "), outcome
     first, second = outcome.ours()[:2]
@@ -172,47 +172,47 @@ def test_a_base_that_is_no_file_of_ours(pair: Pair) -> None:
     assert outcome.stdout.startswith("fresh ") and "begins with other statements" in outcome.stderr, outcome
 
 
-def test_a_doubt_when_memory_is_laid_out_already(prefix: Path, warm: Warm) -> None:
-    pair = Pair(prefix, warm, entry_point=False)
-    limited = ["bash", "-c", 'ulimit -v 8000; exec "$@"', "bash", warm.starter, str(warm.image), warm.script(FULL)]
+def test_a_doubt_when_memory_is_laid_out_already(prefix: Path, baked: Baked) -> None:
+    pair = Pair(prefix, baked, entry_point=False)
+    limited = ["bash", "-c", 'ulimit -v 8000; exec "$@"', "bash", baked.starter, str(baked.image), baked.script(FULL)]
     outcome = pair.run(limited, MPIIMPORT_VERBOSE="1")
     first, second = outcome.ours()
     assert first == f"{TRIED}it cannot be mapped; the base is tried" and second.startswith(NOT_USED), outcome
     assert "it cannot be mapped" in second and (outcome.status or 0) > 0
 
 
-def test_the_base_is_what_was_asked_for(prefix: Path, warm: Warm) -> None:
-    pair = Pair(prefix, warm, entry_point=False)
+def test_the_base_is_what_was_asked_for(prefix: Path, baked: Baked) -> None:
+    pair = Pair(prefix, baked, entry_point=False)
     assert pair.call("--base").stdout.startswith("base ")
     pair.base.unlink()
     assert pair.call("--base").stdout.startswith("full ")
-    warm.module("plant", "VALUE = 1\n")
+    baked.module("plant", "VALUE = 1\n")
     outcome = pair.call("--base")
     assert outcome.stdout.startswith("fresh ") and len(outcome.ours()) == 1, outcome
 
 
-def test_a_look_is_at_the_one_that_was_named(prefix: Path, warm: Warm) -> None:
-    pair = Pair(prefix, warm, entry_point=True)
-    script = warm.script(FULL)
+def test_a_look_is_at_the_one_that_was_named(prefix: Path, baked: Baked) -> None:
+    pair = Pair(prefix, baked, entry_point=True)
+    script = baked.script(FULL)
     key, *_ = pair.run([*pair.entry_point, "--image", "-", script]).stdout.splitlines()
     entry_point = ("--python-mpi", *pair.entry_point, "--key", key, "--look", str(pair.image.parents[1]))
 
     def look(*options: str) -> tuple[int | None, str, str]:
-        seen = pair.run([warm.starter, *options, *entry_point, script, *WORDS])
+        seen = pair.run([baked.starter, *options, *entry_point, script, *WORDS])
         return seen.status, seen.stdout, seen.stderr
 
     assert look() == look("--base") == (0, "", "")
     pair.extra.write_text("def value(): return 2\n")
     changed = "this has changed since, or cannot be opened: "
     assert (look(), look("--base")) == ((1, "", f"{changed}{pair.extra}"), (0, "", ""))
-    changes = warm.module("plant", "VALUE = 1\n")
+    changes = baked.module("plant", "VALUE = 1\n")
     assert look("--base") == (1, "", f"{changed}{changes}")
     pair.image.unlink()
     assert look() == (1, "", f"it is a link, no file, or cannot be opened: {pair.image}")
 
 
-def test_one_rank_speaks_for_the_job(prefix: Path, warm: Warm, mpich: Mpi) -> None:
-    pair = Pair(prefix, warm, True, tuple(mpich.command(2)))
+def test_one_rank_speaks_for_the_job(prefix: Path, baked: Baked, mpich: Mpi) -> None:
+    pair = Pair(prefix, baked, True, tuple(mpich.command(2)))
     pair.extra.write_text("def value(): return 2\n")
     for value, count in (("1", 1), ("0", 0)):
         outcome = pair.start(MPIIMPORT_VERBOSE=value)
@@ -220,10 +220,10 @@ def test_one_rank_speaks_for_the_job(prefix: Path, warm: Warm, mpich: Mpi) -> No
         assert sum(TRIED in line for line in outcome.ours()) == count
 
 
-def test_scripts_that_begin_alike_start_from_one_base(prefix: Path, warm: Warm, tmp_path: Path) -> None:
-    prepared = Prepared(prefix, warm)
-    modules_of(warm)
-    prepared.prepare(warm.script(HEAD + "def value(): return 1\nimport json\n" + REST))
+def test_scripts_that_begin_alike_start_from_one_base(prefix: Path, baked: Baked, tmp_path: Path) -> None:
+    prepared = Prepared(prefix, baked)
+    modules_of(baked)
+    prepared.prepare(baked.script(HEAD + "def value(): return 1\nimport json\n" + REST))
     (tmp_path / "elsewhere").mkdir()
     other = tmp_path / "elsewhere" / "other.py"
     other.write_text(HEAD + "print(VALUE := 1)\n" + REST)

@@ -8,7 +8,7 @@ import pytest
 
 from lab.ranks import run
 
-from .conftest import Warm, reach
+from .conftest import Baked, reach
 
 pytestmark = pytest.mark.usefixtures("installed")
 
@@ -31,15 +31,15 @@ BEFORE = {
 
 
 @pytest.mark.parametrize("name", BEFORE)
-def test_what_a_program_does_before_an_import_counts(warm: Warm, name: str) -> None:
+def test_what_a_program_does_before_an_import_counts(baked: Baked, name: str) -> None:
     before, module = BEFORE[name]
-    warm.module("plant", module)
-    script = warm.script(f"import json\n{before}\nimport plant\nprint(plant.VALUE)")
+    baked.module("plant", module)
+    script = baked.script(f"import json\n{before}\nimport plant\nprint(plant.VALUE)")
     # Its pyc is written.
-    warm.plain(script)
-    warm.bake(script)
+    baked.plain(script)
+    baked.bake(script)
     for words in ([], ["word"]):
-        assert warm.start_warm(script, *words).stdout == warm.plain(script, *words).stdout
+        assert baked.start_restored(script, *words).stdout == baked.plain(script, *words).stdout
 
 
 @pytest.mark.parametrize(
@@ -55,11 +55,11 @@ def test_what_a_program_does_before_an_import_counts(warm: Warm, name: str) -> N
         "import os\nVALUE = os.getuid()",
     ],
 )
-def test_a_module_that_looks_at_the_program_or_its_user_ends_the_begin(warm: Warm, text: str) -> None:
-    warm.module("plant", text)
-    script = warm.script("import json\nimport plant\nprint(plant.VALUE)")
-    assert "it ends before line 2, `import plant`: " in reach(warm.bake(script))
-    assert warm.start_warm(script, "--fast").stdout == warm.plain(script, "--fast").stdout
+def test_a_module_that_looks_at_the_program_or_its_user_ends_the_begin(baked: Baked, text: str) -> None:
+    baked.module("plant", text)
+    script = baked.script("import json\nimport plant\nprint(plant.VALUE)")
+    assert "it ends before line 2, `import plant`: " in reach(baked.bake(script))
+    assert baked.start_restored(script, "--fast").stdout == baked.plain(script, "--fast").stdout
 
 
 # What yt does, and others that share their options with each program.
@@ -74,128 +74,128 @@ VALUE = parser.parse_known_args(), parser.prog
 @pytest.mark.parametrize(
     "text", [PARSES, "import sys\nVALUE = len(sys.argv) > 1 and sys.argv[1]", "import sys\nVALUE = sys.argv[1:]"]
 )
-def test_a_module_that_looks_at_arguments_is_in_a_snapshot_for_those_alone(warm: Warm, text: str) -> None:
-    warm.module("plant", text)
-    script = warm.script("import json\nimport plant\nprint(plant.VALUE)")
-    bake = warm.bake_command(script)
-    outcome = run([*bake, "--fast", "x"], warm.environment(), 120, warm.modules)
+def test_a_module_that_looks_at_arguments_is_in_a_snapshot_for_those_alone(baked: Baked, text: str) -> None:
+    baked.module("plant", text)
+    script = baked.script("import json\nimport plant\nprint(plant.VALUE)")
+    bake = baked.bake_command(script)
+    outcome = run([*bake, "--fast", "x"], baked.environment(), 120, baked.modules)
     assert "it prints" in reach(outcome.stdout), outcome
     for words, says in ((["--fast", "x"], "from a snapshot"), ([], "these are others; the base is tried")):
-        started = warm.start_warm(script, *words, MPIIMPORT_VERBOSE="1")
-        assert says in started.stderr and started.stdout == warm.plain(script, *words).stdout
+        started = baked.start_restored(script, *words, MPIIMPORT_VERBOSE="1")
+        assert says in started.stderr and started.stdout == baked.plain(script, *words).stdout
 
 
-def test_a_script_that_looks_at_its_arguments_ends_its_begin(warm: Warm) -> None:
-    script = warm.script("import json, sys\nVALUE = len(sys.argv)\nprint(VALUE)")
-    assert "it ends before line 2, `VALUE = len(sys.argv)`: it looks at the command line" in reach(warm.bake(script))
-    assert warm.start_warm(script, "word").stdout == "2\n"
+def test_a_script_that_looks_at_its_arguments_ends_its_begin(baked: Baked) -> None:
+    script = baked.script("import json, sys\nVALUE = len(sys.argv)\nprint(VALUE)")
+    assert "it ends before line 2, `VALUE = len(sys.argv)`: it looks at the command line" in reach(baked.bake(script))
+    assert baked.start_restored(script, "word").stdout == "2\n"
 
 
 AWAY = ("sh", "-c", 'cd /; exec "$@"', "sh")
 
 
 @pytest.mark.parametrize("entry", ["..", ".", "../extra"])
-def test_relative_entries_of_the_search_path_are_searched_where_a_program_is_started(warm: Warm, entry: str) -> None:
+def test_relative_entries_of_the_search_path_are_searched_where_a_program_is_started(baked: Baked, entry: str) -> None:
     """What is looked for beside what is there is found when it comes, and so is what is changed there."""
-    warm.module("plant", "try: import fastjson as json\nexcept ImportError: import json\nVALUE = json.__name__")
-    script = warm.script(f"import sys\nsys.path.append('{entry}')\nimport plant\nprint(plant.VALUE)")
-    directory = warm.image.parent / "work" / entry
+    baked.module("plant", "try: import fastjson as json\nexcept ImportError: import json\nVALUE = json.__name__")
+    script = baked.script(f"import sys\nsys.path.append('{entry}')\nimport plant\nprint(plant.VALUE)")
+    directory = baked.image.parent / "work" / entry
     if entry != "../extra":
         (directory / "other.py").touch()
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == "json\n"
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == "json\n"
     if directory.exists():
         (directory / "more.py").touch()
-        assert warm.start_warm(script).stdout == "json\n"
-    assert warm.start_fresh("this is another directory", script, before=AWAY).stdout == "json\n"
+        assert baked.start_restored(script).stdout == "json\n"
+    assert baked.start_fresh("this is another directory", script, before=AWAY).stdout == "json\n"
     directory.mkdir(exist_ok=True)
     (directory / "fastjson.py").touch()
-    assert warm.start_fresh("", script).stdout == warm.plain(script).stdout == "fastjson\n"
+    assert baked.start_fresh("", script).stdout == baked.plain(script).stdout == "fastjson\n"
 
 
-def test_a_module_that_a_relative_entry_has_is_that_of_the_current_directory(warm: Warm) -> None:
-    own = warm.image.parent / "work" / "own.py"
+def test_a_module_that_a_relative_entry_has_is_that_of_the_current_directory(baked: Baked) -> None:
+    own = baked.image.parent / "work" / "own.py"
     own.write_text("VALUE = 1")
-    script = warm.script("import sys\nsys.path.append('.')\nimport json, own\nprint(own.VALUE, own.__file__)")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+    script = baked.script("import sys\nsys.path.append('.')\nimport json, own\nprint(own.VALUE, own.__file__)")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout
     own.write_text("VALUE = 20")
-    assert warm.start(script).stdout == warm.plain(script).stdout
+    assert baked.start(script).stdout == baked.plain(script).stdout
 
 
 @pytest.mark.parametrize("text", ["sys.modules['__main__'].__file__", "getattr(__import__('__main__'), 'word', None)"])
-def test_a_module_that_looks_at_the_script_is_in_a_snapshot_of_that_alone(warm: Warm, text: str) -> None:
-    warm.module("plant", f"import sys\nVALUE = {text}")
-    script = warm.script("word = 1\nimport plant\nprint(plant.VALUE)")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+def test_a_module_that_looks_at_the_script_is_in_a_snapshot_of_that_alone(baked: Baked, text: str) -> None:
+    baked.module("plant", f"import sys\nVALUE = {text}")
+    script = baked.script("word = 1\nimport plant\nprint(plant.VALUE)")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout
     other = Path(script).with_name("other.py")
     other.write_text(Path(script).read_text())
-    assert warm.start_fresh("which has run to its cut", str(other)).stdout == warm.plain(str(other)).stdout
+    assert baked.start_fresh("which has run to its cut", str(other)).stdout == baked.plain(str(other)).stdout
 
 
-def test_the_command_line_that_a_module_keeps_is_that_of_the_program(warm: Warm) -> None:
-    warm.module("plant", "import sys\nWORDS = sys.argv")
-    script = warm.script("import plant\nprint(plant.WORDS[1:])")
-    warm.bake(script)
-    assert warm.start_warm(script, "word").stdout == "['word']\n"
+def test_the_command_line_that_a_module_keeps_is_that_of_the_program(baked: Baked) -> None:
+    baked.module("plant", "import sys\nWORDS = sys.argv")
+    script = baked.script("import plant\nprint(plant.WORDS[1:])")
+    baked.bake(script)
+    assert baked.start_restored(script, "word").stdout == "['word']\n"
 
 
 @pytest.mark.parametrize("there", ["fastjson.py", "fastjson", "myproj.egg-info"])
-def test_what_appears_beside_the_script_is_found(warm: Warm, there: str) -> None:
-    warm.module("plant", "try: import fastjson as json\nexcept ImportError: import json\nVALUE = json.__name__")
-    script = warm.script("import plant\nprint(plant.VALUE)")
-    warm.bake(script)
-    assert warm.start_warm(script).stdout == "json\n"
+def test_what_appears_beside_the_script_is_found(baked: Baked, there: str) -> None:
+    baked.module("plant", "try: import fastjson as json\nexcept ImportError: import json\nVALUE = json.__name__")
+    script = baked.script("import plant\nprint(plant.VALUE)")
+    baked.bake(script)
+    assert baked.start_restored(script).stdout == "json\n"
     beside = Path(script).parent / there
     if beside.suffix == ".py":
         beside.touch()
     else:
         beside.mkdir()
         (beside / "__init__.py").touch()
-    assert warm.start_fresh(str(beside.parent), script).stdout == warm.plain(script).stdout
+    assert baked.start_fresh(str(beside.parent), script).stdout == baked.plain(script).stdout
 
 
 @pytest.mark.parametrize("there", ["own/__init__.py", f"own{EXTENSION_SUFFIXES[0]}"])
-def test_what_hides_an_own_module_is_found(warm: Warm, there: str) -> None:
+def test_what_hides_an_own_module_is_found(baked: Baked, there: str) -> None:
     """It has the same name, and comes before."""
-    warm.script("VALUE = 1", "own.py")
-    script = warm.script("import json\nimport own\nLIST = [own.VALUE for _ in range(2)]\nprint(LIST)")
-    warm.bake(script)
-    assert warm.start_warm(script).stdout == "[1, 1]\n"
+    baked.script("VALUE = 1", "own.py")
+    script = baked.script("import json\nimport own\nLIST = [own.VALUE for _ in range(2)]\nprint(LIST)")
+    baked.bake(script)
+    assert baked.start_restored(script).stdout == "[1, 1]\n"
     (Path(script).parent / "own").mkdir()
-    assert "has another" not in warm.start_warm(script, MPIIMPORT_VERBOSE="1").stderr
+    assert "has another" not in baked.start_restored(script, MPIIMPORT_VERBOSE="1").stderr
     (Path(script).parent / there).write_text("VALUE = 2")
-    started = warm.start(script, MPIIMPORT_VERBOSE="1")
+    started = baked.start(script, MPIIMPORT_VERBOSE="1")
     assert "has another own; the base is tried" in started.stderr
-    assert started.stdout == warm.plain(script).stdout
+    assert started.stdout == baked.plain(script).stdout
 
 
 @pytest.mark.parametrize("text", ["1", "__import__('importlib.metadata').metadata.version('modules')"])
-def test_data_beside_the_script_hides_nothing(warm: Warm, text: str) -> None:
+def test_data_beside_the_script_hides_nothing(baked: Baked, text: str) -> None:
     """Nor for what asks for versions, which looks for metadata in each directory of the search path."""
-    warm.module("plant", f"VALUE = {text}")
-    script = warm.script("import json, plant\nprint(plant.VALUE)")
+    baked.module("plant", f"VALUE = {text}")
+    script = baked.script("import json, plant\nprint(plant.VALUE)")
     (Path(script).parent / "json.txt").touch()
-    assert "it prints" in reach(warm.bake(script))
+    assert "it prints" in reach(baked.bake(script))
     (Path(script).parent / "plant.txt").touch()
-    assert warm.start_warm(script).stdout == "1\n"
+    assert baked.start_restored(script).stdout == "1\n"
 
 
-def test_warnings_of_the_compiler_are_printed_as_plainly(warm: Warm) -> None:
+def test_warnings_of_the_compiler_are_printed_as_plainly(baked: Baked) -> None:
     """Those of statements, too, that are not executed again."""
-    script = warm.script("x = 1 is 1\nimport json\ny = 2 is 2\nprint(x)\nz = 3 is 3")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script) == warm.plain(script)
+    script = baked.script("x = 1 is 1\nimport json\ny = 2 is 2\nprint(x)\nz = 3 is 3")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script) == baked.plain(script)
 
 
-def test_a_script_that_begins_otherwise_starts_plainly(warm: Warm) -> None:
-    script = warm.script("import json\nprint(1)")
-    warm.bake(script)
-    warm.script("import json\nprint(2)")
-    assert warm.start_warm(script).stdout == "2\n"
-    warm.script("print(3)\nimport json")
-    assert warm.start_fresh("begins with other statements", script).stdout == "3\n"
+def test_a_script_that_begins_otherwise_starts_plainly(baked: Baked) -> None:
+    script = baked.script("import json\nprint(1)")
+    baked.bake(script)
+    baked.script("import json\nprint(2)")
+    assert baked.start_restored(script).stdout == "2\n"
+    baked.script("print(3)\nimport json")
+    assert baked.start_fresh("begins with other statements", script).stdout == "3\n"
 
 
 @pytest.mark.parametrize(
@@ -206,34 +206,34 @@ def test_a_script_that_begins_otherwise_starts_plainly(warm: Warm) -> None:
         ("def (", "app.py cannot be read: invalid syntax"),
     ],
 )
-def test_a_script_that_begins_with_a_blocker_has_no_image(warm: Warm, text: str, why: str) -> None:
-    outcome = warm.try_to_bake(warm.script(text))
+def test_a_script_that_begins_with_a_blocker_has_no_image(baked: Baked, text: str, why: str) -> None:
+    outcome = baked.try_to_bake(baked.script(text))
     assert outcome.status == 1 and why in outcome.stderr, outcome
-    assert not warm.image.exists()
+    assert not baked.image.exists()
 
 
-def test_only_a_file_is_an_image(warm: Warm) -> None:
-    script = warm.script("import json")
-    os.mkfifo(warm.image)
-    assert "is no name for a file" in warm.try_to_bake(script).stderr
-    assert warm.image.is_fifo()
-    assert warm.check().status == 1
-    assert "it is a link, no file," in warm.start(script).stderr
+def test_only_a_file_is_an_image(baked: Baked) -> None:
+    script = baked.script("import json")
+    os.mkfifo(baked.image)
+    assert "is no name for a file" in baked.try_to_bake(script).stderr
+    assert baked.image.is_fifo()
+    assert baked.check().status == 1
+    assert "it is a link, no file," in baked.start(script).stderr
 
 
-def test_without_a_known_python_nothing_is_started(warm: Warm) -> None:
-    script = warm.script("import json\nprint(1)")
-    outcome = run([warm.starter, str(warm.image), script], warm.environment(), 30)
+def test_without_a_known_python_nothing_is_started(baked: Baked) -> None:
+    script = baked.script("import json\nprint(1)")
+    outcome = run([baked.starter, str(baked.image), script], baked.environment(), 30)
     assert (outcome.status, outcome.stdout) == (127, "")
     assert "nor is it known which Python to start" in outcome.stderr
 
 
-def test_a_copy_knows_its_python(warm: Warm) -> None:
-    script = warm.script("import json, sys\nprint(sys.executable)")
-    warm.bake(script)
-    warm.image.with_name("image.plain").unlink()
-    outcome = warm.start_fresh("TZ", script, TZ="Asia/Tokyo")
-    assert outcome.stdout == warm.plain(script).stdout
+def test_a_copy_knows_its_python(baked: Baked) -> None:
+    script = baked.script("import json, sys\nprint(sys.executable)")
+    baked.bake(script)
+    baked.image.with_name("image.plain").unlink()
+    outcome = baked.start_fresh("TZ", script, TZ="Asia/Tokyo")
+    assert outcome.stdout == baked.plain(script).stdout
 
 
 # A module that others come after; and what one of them does with a variable that a third one keeps.
@@ -243,26 +243,26 @@ SHOWS = "import json, early\nimport late\nprint(early.part.VALUE, late.VALUE, os
 
 
 @pytest.fixture
-def parts(warm: Warm) -> Warm:
+def parts(baked: Baked) -> Baked:
     for name in ("part", "late"):
-        warm.module(name, KEEPS)
-    return warm
+        baked.module(name, KEEPS)
+    return baked
 
 
-def test_what_a_module_changes_while_it_is_imported_ends_no_image(parts: Warm) -> None:
+def test_what_a_module_changes_while_it_is_imported_ends_no_image(parts: Baked) -> None:
     """NumPy has done so with OPENBLAS_MAIN_FREE."""
     parts.module("early", WITHIN + "del os.environ['FOR_A_WHILE']")
     script = parts.script(f"import os\n{SHOWS}")
     parts.bake(script)
-    assert parts.start_warm(script) == parts.plain(script)
+    assert parts.start_restored(script) == parts.plain(script)
     parts.module("late", "VALUE = 'another'")
     assert parts.start_fresh("late.py", script).stdout == "1 another None\n"
 
 
 @pytest.mark.parametrize("undone", ["", "del os.environ['FOR_A_WHILE']"])
-def test_what_a_module_leaves_changed_counts(parts: Warm, undone: str) -> None:
+def test_what_a_module_leaves_changed_counts(parts: Baked, undone: str) -> None:
     parts.module("early", WITHIN)
     parts.module("undo", f"import os\n{undone}")
     script = parts.script(f"import os\n{SHOWS.replace('import late', 'import undo, late')}")
     parts.bake(script)
-    assert parts.start_warm(script) == parts.plain(script)
+    assert parts.start_restored(script) == parts.plain(script)

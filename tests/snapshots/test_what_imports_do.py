@@ -10,7 +10,7 @@ import pytest
 from lab.ranks import run
 from tests.conftest import but_everyday
 
-from .conftest import Warm, reach
+from .conftest import Baked, reach
 
 pytestmark = pytest.mark.usefixtures("installed")
 
@@ -31,48 +31,48 @@ print(given, sorted(vars(plant.found[0])))
 """
 
 
-def test_the_programs_module_is_the_one_that_imports_have_kept(warm: Warm) -> None:
-    warm.module("plant", KEEPS)
-    script = warm.script(LOOKS_AT_MAIN)
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+def test_the_programs_module_is_the_one_that_imports_have_kept(baked: Baked) -> None:
+    baked.module("plant", KEEPS)
+    script = baked.script(LOOKS_AT_MAIN)
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout
 
 
-def test_who_looks_no_further_than_at_who_imports_it_is_in_the_image(warm: Warm) -> None:
-    warm.module(
+def test_who_looks_no_further_than_at_who_imports_it_is_in_the_image(baked: Baked) -> None:
+    baked.module(
         "part",
         "import sys\nframe = sys._getframe()\nwhile frame.f_globals['__name__'] != 'plant':\n"
         "    frame = frame.f_back\nNAME = frame.f_code.co_filename\ndel frame",
     )
-    warm.module("plant", "import part")
-    script = warm.script("import plant\nprint(plant.part.NAME)")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+    baked.module("plant", "import part")
+    script = baked.script("import plant\nprint(plant.part.NAME)")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout
 
 
-def test_a_warning_that_a_module_lets_nobody_see_is_none_in_the_audit(warm: Warm) -> None:
-    warm.module("part", "import warnings\ndef old(): warnings.warn('old', FutureWarning, stacklevel=2)")
-    warm.module(
+def test_a_warning_that_a_module_lets_nobody_see_is_none_in_the_audit(baked: Baked) -> None:
+    baked.module("part", "import warnings\ndef old(): warnings.warn('old', FutureWarning, stacklevel=2)")
+    baked.module(
         "plant",
         "import part, warnings\nwith warnings.catch_warnings():\n"
         "    warnings.filterwarnings('ignore', category=FutureWarning, module='plant')\n    part.old()\nVALUE = 1",
     )
-    script = warm.script(SHOWN)
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script) == warm.plain(script)
+    script = baked.script(SHOWN)
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script) == baked.plain(script)
 
 
-def test_what_is_found_by_a_search_path_that_is_another_for_a_while(warm: Warm, tmp_path: Path) -> None:
+def test_what_is_found_by_a_search_path_that_is_another_for_a_while(baked: Baked, tmp_path: Path) -> None:
     """OpenCV's package is such a one."""
     (tmp_path / "other").mkdir()
     part = tmp_path / "other" / "part.py"
     part.write_text("VALUE = 'other'")
-    warm.module("plant", f"import sys\nsys.path.insert(0, '{tmp_path}/other')\nimport part\nsys.path.pop(0)")
-    script = warm.script("import plant\nprint(plant.part.VALUE)")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script) == warm.plain(script)
+    baked.module("plant", f"import sys\nsys.path.insert(0, '{tmp_path}/other')\nimport part\nsys.path.pop(0)")
+    script = baked.script("import plant\nprint(plant.part.VALUE)")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script) == baked.plain(script)
     part.write_text("VALUE = 'changed'")
-    assert warm.start_fresh("has changed since", script).stdout == "changed\n"
+    assert baked.start_fresh("has changed since", script).stdout == "changed\n"
 
 
 # Ways to what lies beside the script: a module plug_a, a directory plug_d.
@@ -91,60 +91,60 @@ FINDS = {
 
 
 @pytest.mark.parametrize("name", but_everyday(FINDS, ("modules", "finder")))
-def test_what_lies_beside_the_script_is_found(warm: Warm, name: str) -> None:
-    warm.module("plant", FINDS[name])
-    script = warm.script(SHOWN)
-    warm.script("", "plug_a.py")
+def test_what_lies_beside_the_script_is_found(baked: Baked, name: str) -> None:
+    baked.module("plant", FINDS[name])
+    script = baked.script(SHOWN)
+    baked.script("", "plug_a.py")
     (Path(script).parent / "plug_d").mkdir()
-    warm.bake(script)
-    assert warm.start_warm(script) == warm.plain(script)
-    warm.script("", "plug_b.py")
+    baked.bake(script)
+    assert baked.start_restored(script) == baked.plain(script)
+    baked.script("", "plug_b.py")
     (Path(script).parent / "plug_d" / "__init__.py").touch()
-    assert warm.start(script).stdout == warm.plain(script).stdout
+    assert baked.start(script).stdout == baked.plain(script).stdout
 
 
-def test_a_copy_of_what_reads_times_is_in_a_snapshot(warm: Warm) -> None:
+def test_a_copy_of_what_reads_times_is_in_a_snapshot(baked: Baked) -> None:
     """astropy's knows the names of the time zone, and compares them before it reads a time."""
-    package = warm.modules / "astropy" / "extern"
+    package = baked.modules / "astropy" / "extern"
     package.mkdir(parents=True)
     shutil.copy(Path(os.__file__).with_name("_strptime.py"), package)
-    script = warm.script("import astropy.extern._strptime as s\nprint(s._strptime_time('12 UTC', '%H %Z')[:4])")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script) == warm.plain(script)
+    script = baked.script("import astropy.extern._strptime as s\nprint(s._strptime_time('12 UTC', '%H %Z')[:4])")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script) == baked.plain(script)
 
 
-def test_variables_that_imports_set_are_set(warm: Warm) -> None:
-    warm.module("plant", "import os\nos.environ['PLANTED'] = 'by an import'\nos.environ.pop('GONE', None)")
-    script = warm.script("import plant, os, subprocess\nprint(os.environ.get('PLANTED'), os.environ.get('GONE'))")
-    warm.bake(script, GONE="1")
-    assert warm.start(script, GONE="1").stdout == warm.plain(script, GONE="1").stdout
+def test_variables_that_imports_set_are_set(baked: Baked) -> None:
+    baked.module("plant", "import os\nos.environ['PLANTED'] = 'by an import'\nos.environ.pop('GONE', None)")
+    script = baked.script("import plant, os, subprocess\nprint(os.environ.get('PLANTED'), os.environ.get('GONE'))")
+    baked.bake(script, GONE="1")
+    assert baked.start(script, GONE="1").stdout == baked.plain(script, GONE="1").stdout
 
 
-def test_entries_that_imports_put_at_the_end_of_the_search_path_are_there(warm: Warm) -> None:
-    warm.module("plant", "import sys\nif '/usr/share' not in sys.path: sys.path.append('/usr/share')")
-    script = warm.script("import plant, sys\nprint(sys.path)")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+def test_entries_that_imports_put_at_the_end_of_the_search_path_are_there(baked: Baked) -> None:
+    baked.module("plant", "import sys\nif '/usr/share' not in sys.path: sys.path.append('/usr/share')")
+    script = baked.script("import plant, sys\nprint(sys.path)")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout
 
 
 def test_an_import_that_asks_whether_the_search_path_has_an_entry_is_answered_for_each_script(
-    warm: Warm, tmp_path: Path
+    baked: Baked, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    warm.module("plant", f"import sys\nVALUE = {str(other)!r} in sys.path")
-    script = warm.script("import plant\nprint(plant.VALUE)")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == "False\n"
+    baked.module("plant", f"import sys\nVALUE = {str(other)!r} in sys.path")
+    script = baked.script("import plant\nprint(plant.VALUE)")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == "False\n"
     moved = str(shutil.copy(script, other))
-    assert warm.start_fresh(f"imports looked whether the search path has {other}", moved).stdout == "True\n"
+    assert baked.start_fresh(f"imports looked whether the search path has {other}", moved).stdout == "True\n"
 
 
-def test_signal_handlers_of_imports_are_there(warm: Warm) -> None:
-    warm.module("plant", "import signal\nsignal.signal(10, lambda *given: print('handled'))")
-    script = warm.script("import plant, os, signal\nos.kill(os.getpid(), 10)\nsignal.raise_signal(10)")
-    warm.bake(script)
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "handled\nhandled\n"
+def test_signal_handlers_of_imports_are_there(baked: Baked) -> None:
+    baked.module("plant", "import signal\nsignal.signal(10, lambda *given: print('handled'))")
+    script = baked.script("import plant, os, signal\nos.kill(os.getpid(), 10)\nsignal.raise_signal(10)")
+    baked.bake(script)
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout == "handled\nhandled\n"
 
 
 HANDLES = "import faulthandler, signal\nsignal.signal(1, lambda *given: print('handled'))\nfaulthandler.register(12)\n"
@@ -160,12 +160,12 @@ print("not ended")
 
 
 @pytest.mark.parametrize("ignored", but_everyday(["", "HUP USR1 USR2 TERM"], {"HUP USR1 USR2 TERM"}))
-def test_what_imports_have_said_of_signals_counts_whatever_the_launcher_has_said(warm: Warm, ignored: str) -> None:
-    warm.module("plant", HANDLES)
-    script = warm.script(SIGNALLED)
-    assert "`os.kill(os.getpid(), 1)`: " in reach(warm.bake(script))
+def test_what_imports_have_said_of_signals_counts_whatever_the_launcher_has_said(baked: Baked, ignored: str) -> None:
+    baked.module("plant", HANDLES)
+    script = baked.script(SIGNALLED)
+    assert "`os.kill(os.getpid(), 1)`: " in reach(baked.bake(script))
     before = ("bash", "-c", f"trap '' {ignored}; exec \"$@\"", "bash") if ignored else ()
-    outcome, plain = warm.start(script, before=before), run([*before, warm.python, script], warm.environment(), 60)
+    outcome, plain = baked.start(script, before=before), run([*before, baked.python, script], baked.environment(), 60)
     assert (outcome.status, outcome.stdout) == (plain.status, plain.stdout)
     assert plain.status == -10 and ("True True" in plain.stdout) == bool(ignored), plain
 
@@ -181,18 +181,18 @@ loader.exec_module(waiting)
 """
 
 
-def test_a_module_that_waits_for_its_first_use_is_executed_then(warm: Warm) -> None:
-    warm.module("waiting", "import os\nVALUE = os.environ['SET_BY_THE_PROGRAM']")
-    warm.module("plant", LAZY)
-    script = warm.script(
+def test_a_module_that_waits_for_its_first_use_is_executed_then(baked: Baked) -> None:
+    baked.module("waiting", "import os\nVALUE = os.environ['SET_BY_THE_PROGRAM']")
+    baked.module("plant", LAZY)
+    script = baked.script(
         "import plant, json\nimport os\nprint(type(plant.waiting).__name__)\n"
         "os.environ['SET_BY_THE_PROGRAM'] = '1'\nprint(plant.waiting.VALUE)"
     )
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "_LazyModule\n1\n"
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout == "_LazyModule\n1\n"
 
 
-def test_a_proxy_is_not_asked_by_the_audit(warm: Warm) -> None:
+def test_a_proxy_is_not_asked_by_the_audit(baked: Baked) -> None:
     """It imports when it is asked for anything: importlib_metadata has such."""
     text = """
         class Proxy:
@@ -204,76 +204,76 @@ def test_a_proxy_is_not_asked_by_the_audit(warm: Warm) -> None:
         value = 1
         proxies = [Proxy(), {Proxy()}, Proxy]
         """
-    warm.module("plant", textwrap.dedent(text))
-    script = warm.script("import plant\nprint(plant.value, len(plant.proxies[0].urandom(2)), plant.value == 1)")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout == "1 2 False\n"
+    baked.module("plant", textwrap.dedent(text))
+    script = baked.script("import plant\nprint(plant.value, len(plant.proxies[0].urandom(2)), plant.value == 1)")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout == "1 2 False\n"
 
 
-def test_imports_behind_which_the_maker_fails_are_said(warm: Warm) -> None:
-    warm.module("plant", "import dataclasses\ndataclasses.dataclass = lambda kind: kind")
-    outcome = warm.try_to_bake(warm.script("import plant"))
+def test_imports_behind_which_the_maker_fails_are_said(baked: Baked) -> None:
+    baked.module("plant", "import dataclasses\ndataclasses.dataclass = lambda kind: kind")
+    outcome = baked.try_to_bake(baked.script("import plant"))
     assert outcome.status == 1 and "ours fail behind them: TypeError" in outcome.stderr, outcome
     assert "Traceback" not in outcome.stderr
 
 
-def test_exit_handlers_of_imports_run(warm: Warm) -> None:
-    warm.module("plant", "import atexit\natexit.register(print, 'end')")
-    script = warm.script("import plant\nprint('begin')")
-    warm.bake(script)
-    assert warm.start_warm(script).stdout == "begin\nend\n"
+def test_exit_handlers_of_imports_run(baked: Baked) -> None:
+    baked.module("plant", "import atexit\natexit.register(print, 'end')")
+    script = baked.script("import plant\nprint('begin')")
+    baked.bake(script)
+    assert baked.start_restored(script).stdout == "begin\nend\n"
 
 
 NUMBERS = ["len(os.sched_getaffinity(0))", "os.cpu_count()"]
 
 
 @pytest.mark.parametrize("text", but_everyday(NUMBERS, {NUMBERS[0]}))
-def test_the_number_of_processors_is_in_the_key(warm: Warm, text: str) -> None:
+def test_the_number_of_processors_is_in_the_key(baked: Baked, text: str) -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("there is one processor")
-    warm.module("plant", f"import os\nVALUE = {text}")
-    script = warm.script("import plant\nprint(plant.VALUE)")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+    baked.module("plant", f"import os\nVALUE = {text}")
+    script = baked.script("import plant\nprint(plant.VALUE)")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout
     one = str(min(os.sched_getaffinity(0)))
-    warm.start_fresh("another number of processors", script, before=("taskset", "-c", one))
+    baked.start_fresh("another number of processors", script, before=("taskset", "-c", one))
 
 
-def test_all_variables_are_in_the_key_where_an_import_looks_at_all(warm: Warm) -> None:
+def test_all_variables_are_in_the_key_where_an_import_looks_at_all(baked: Baked) -> None:
     """But those that launchers and shells give to each process, of which it keeps nothing."""
-    warm.module("plant", "import os\nVALUE = [name for name, _ in os.environ.items() if name.startswith('PLANTED_')]")
-    script = warm.script("import plant\nprint(plant.VALUE)")
-    assert "it prints" in reach(warm.bake(script, PLANTED_A="1"))
+    baked.module("plant", "import os\nVALUE = [name for name, _ in os.environ.items() if name.startswith('PLANTED_')]")
+    script = baked.script("import plant\nprint(plant.VALUE)")
+    assert "it prints" in reach(baked.bake(script, PLANTED_A="1"))
     of_a_rank = {"PMI_RANK": "3", "MPI_LOCALNRANKS": "4", "SLURM_NODEID": "7", "OLDPWD": "/x", "MPIIMPORT_KEEP": "auto"}
-    assert warm.start_warm(script, PLANTED_A="1", **of_a_rank).stdout == "['PLANTED_A']\n"
-    another = warm.start_fresh("made without such a variable: PLANTED_B", script, PLANTED_A="1", PLANTED_B="2")
+    assert baked.start_restored(script, PLANTED_A="1", **of_a_rank).stdout == "['PLANTED_A']\n"
+    another = baked.start_fresh("made without such a variable: PLANTED_B", script, PLANTED_A="1", PLANTED_B="2")
     assert another.stdout == "['PLANTED_A', 'PLANTED_B']\n"
-    warm.start_fresh("another value of the variable PLANTED_A", script, PLANTED_A="2")
-    assert warm.start_fresh("another value of the variable PLANTED_A", script).stdout == "[]\n"
+    baked.start_fresh("another value of the variable PLANTED_A", script, PLANTED_A="2")
+    assert baked.start_fresh("another value of the variable PLANTED_A", script).stdout == "[]\n"
 
 
-def test_a_name_in_the_current_directory_is_in_the_key(warm: Warm, tmp_path: Path) -> None:
-    warm.module("plant", "import os\nVALUE = os.path.exists('not_made')")
-    script = warm.script(SHOWN)
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == "False\n"
+def test_a_name_in_the_current_directory_is_in_the_key(baked: Baked, tmp_path: Path) -> None:
+    baked.module("plant", "import os\nVALUE = os.path.exists('not_made')")
+    script = baked.script(SHOWN)
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == "False\n"
     (tmp_path / "work" / "not_made").touch()
-    assert warm.start_fresh("imports would find not_made", script).stdout == "True\n"
-    assert "plant asks for the current directory" in reach(warm.bake(script))
+    assert baked.start_fresh("imports would find not_made", script).stdout == "True\n"
+    assert "plant asks for the current directory" in reach(baked.bake(script))
 
 
-def test_a_library_that_is_looked_for_is_in_an_image(warm: Warm) -> None:
+def test_a_library_that_is_looked_for_is_in_an_image(baked: Baked) -> None:
     """`ctypes.util.find_library` starts ldconfig, which prints a file that is in the key."""
-    warm.module("plant", "import ctypes.util\nVALUE = ctypes.util.find_library('dl')")
-    script = warm.script("import plant\nprint(plant.VALUE)")
-    assert "it prints" in reach(warm.bake(script))
-    assert b"/etc/ld.so.cache" in warm.image.read_bytes()
-    assert warm.start_warm(script) == warm.plain(script)
+    baked.module("plant", "import ctypes.util\nVALUE = ctypes.util.find_library('dl')")
+    script = baked.script("import plant\nprint(plant.VALUE)")
+    assert "it prints" in reach(baked.bake(script))
+    assert b"/etc/ld.so.cache" in baked.image.read_bytes()
+    assert baked.start_restored(script) == baked.plain(script)
 
 
-def test_an_order_that_follows_addresses_is_any_order(warm: Warm) -> None:
+def test_an_order_that_follows_addresses_is_any_order(baked: Baked) -> None:
     """Plainly each process has another one: that of a set of classes."""
-    warm.module("plant", "VALUE = [kind.__name__ for kind in {type(f'K{n}', (), {}) for n in range(99)}]")
-    script = warm.script("import plant\nprint(sorted(plant.VALUE))")
-    assert "it prints" in reach(warm.bake(script))
-    assert warm.start_warm(script).stdout == warm.plain(script).stdout
+    baked.module("plant", "VALUE = [kind.__name__ for kind in {type(f'K{n}', (), {}) for n in range(99)}]")
+    script = baked.script("import plant\nprint(sorted(plant.VALUE))")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script).stdout == baked.plain(script).stdout

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Warm
+from .conftest import Baked
 
 SHOWN = (
     "import json, os, sys\nprint(getattr(sys, 'kept', None), os.environ.get('SITE'), sys.path[-1])\n"
@@ -14,12 +14,12 @@ SHOWN = (
 )
 
 
-def test_a_variable_that_sitecustomize_reads_is_in_the_key(warm: Warm) -> None:
-    warm.module("sitecustomize", "import os, sys\nsys.kept = os.environ.get('JOB')")
-    script = warm.script(SHOWN)
-    warm.bake(script, JOB="1")
-    assert warm.start_warm(script, JOB="1") == warm.plain(script, JOB="1")
-    assert warm.start_fresh("JOB", script, JOB="2").stdout == warm.plain(script, JOB="2").stdout
+def test_a_variable_that_sitecustomize_reads_is_in_the_key(baked: Baked) -> None:
+    baked.module("sitecustomize", "import os, sys\nsys.kept = os.environ.get('JOB')")
+    script = baked.script(SHOWN)
+    baked.bake(script, JOB="1")
+    assert baked.start_restored(script, JOB="1") == baked.plain(script, JOB="1")
+    assert baked.start_fresh("JOB", script, JOB="2").stdout == baked.plain(script, JOB="2").stdout
 
 
 @pytest.mark.parametrize(
@@ -38,40 +38,40 @@ def test_a_variable_that_sitecustomize_reads_is_in_the_key(warm: Warm) -> None:
     ],
 )
 @pytest.mark.parametrize("given", [{}, {"JOB": "1"}], ids=["unset", "set"])
-def test_each_way_to_a_variable_comes_out_as_plainly(warm: Warm, text: str, given: dict[str, str]) -> None:
-    warm.module("sitecustomize", f"import os, posix, sys\n{text}")
-    script = warm.script(SHOWN + "\nprint(os.environ.get('JOB'), flush=True)\nos.system('echo $JOB')")
-    warm.bake(script, **given)
-    assert warm.start_warm(script, **given) == warm.plain(script, **given)
+def test_each_way_to_a_variable_comes_out_as_plainly(baked: Baked, text: str, given: dict[str, str]) -> None:
+    baked.module("sitecustomize", f"import os, posix, sys\n{text}")
+    script = baked.script(SHOWN + "\nprint(os.environ.get('JOB'), flush=True)\nos.system('echo $JOB')")
+    baked.bake(script, **given)
+    assert baked.start_restored(script, **given) == baked.plain(script, **given)
     for other in ({"JOB": "1"}, {"JOB": "2"}, {}):
-        assert warm.start(script, before=(), **other).stdout == warm.plain(script, **other).stdout
+        assert baked.start(script, before=(), **other).stdout == baked.plain(script, **other).stdout
 
 
-def test_what_is_printed_at_the_end_is_printed(warm: Warm) -> None:
-    warm.module("sitecustomize", "import atexit\natexit.register(print, 'bye')")
-    script = warm.script(SHOWN)
-    warm.bake(script)
-    started = warm.start_warm(script)
-    assert started == warm.plain(script) and started.stdout.endswith("bye\n")
+def test_what_is_printed_at_the_end_is_printed(baked: Baked) -> None:
+    baked.module("sitecustomize", "import atexit\natexit.register(print, 'bye')")
+    script = baked.script(SHOWN)
+    baked.bake(script)
+    started = baked.start_restored(script)
+    assert started == baked.plain(script) and started.stdout.endswith("bye\n")
 
 
-def test_what_sitecustomize_changes_is_changed_in_each_start(warm: Warm) -> None:
+def test_what_sitecustomize_changes_is_changed_in_each_start(baked: Baked) -> None:
     text = "import os, sys\nos.environ['SITE'] = 'here'\nsys.path.append('/somewhere')\nsys.kept = 'kept'"
-    warm.module("sitecustomize", text)
-    script = warm.script(SHOWN)
-    warm.bake(script)
-    started = warm.start_warm(script)
-    assert started == warm.plain(script) and "here\n" in started.stdout
+    baked.module("sitecustomize", text)
+    script = baked.script(SHOWN)
+    baked.bake(script)
+    started = baked.start_restored(script)
+    assert started == baked.plain(script) and "here\n" in started.stdout
 
 
-def test_a_file_that_sitecustomize_reads_is_looked_at(warm: Warm, tmp_path: Path) -> None:
+def test_a_file_that_sitecustomize_reads_is_looked_at(baked: Baked, tmp_path: Path) -> None:
     (tmp_path / "settings").write_text("one")
-    warm.module("sitecustomize", f"import sys\nwith open('{tmp_path}/settings') as file:\n    sys.kept = file.read()")
-    script = warm.script(SHOWN)
-    warm.bake(script)
-    assert warm.start_warm(script) == warm.plain(script)
+    baked.module("sitecustomize", f"import sys\nwith open('{tmp_path}/settings') as file:\n    sys.kept = file.read()")
+    script = baked.script(SHOWN)
+    baked.bake(script)
+    assert baked.start_restored(script) == baked.plain(script)
     (tmp_path / "settings").write_text("two")
-    assert warm.start_fresh("settings", script).stdout.startswith("two")
+    assert baked.start_fresh("settings", script).stdout.startswith("two")
 
 
 @pytest.mark.parametrize(
@@ -86,20 +86,20 @@ def test_a_file_that_sitecustomize_reads_is_looked_at(warm: Warm, tmp_path: Path
         ("print('hello')", "output"),
     ],
 )
-def test_where_the_site_asks_for_what_belongs_to_a_process_there_is_no_image(warm: Warm, text: str, why: str) -> None:
-    warm.module("sitecustomize", f"import os, resource, sys\n{text}")
-    outcome = warm.try_to_bake(warm.script(SHOWN))
+def test_where_the_site_asks_for_what_belongs_to_a_process_there_is_no_image(baked: Baked, text: str, why: str) -> None:
+    baked.module("sitecustomize", f"import os, resource, sys\n{text}")
+    outcome = baked.try_to_bake(baked.script(SHOWN))
     assert outcome.status == 1 and "what Python runs before each program" in outcome.stderr
     assert outcome.stderr.endswith(f" {why}\n")
 
 
-def test_a_line_of_a_pth_file_is_the_sites(warm: Warm, tmp_path: Path) -> None:
+def test_a_line_of_a_pth_file_is_the_sites(baked: Baked, tmp_path: Path) -> None:
     """setuptools, coverage and editable installs have such lines."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     (packages,) = (tmp_path / "venv").rglob("site-packages")
     (packages / "line.pth").write_text("import os, sys; sys.path.append(os.environ.get('EXTRA', '/nowhere'))\n")
-    warm.python = str(tmp_path / "venv" / "bin" / "python")
-    script = warm.script(SHOWN)
-    warm.bake(script)
-    assert warm.start_warm(script) == warm.plain(script)
-    assert warm.start_fresh("EXTRA", script, EXTRA="/there").stdout == warm.plain(script, EXTRA="/there").stdout
+    baked.python = str(tmp_path / "venv" / "bin" / "python")
+    script = baked.script(SHOWN)
+    baked.bake(script)
+    assert baked.start_restored(script) == baked.plain(script)
+    assert baked.start_fresh("EXTRA", script, EXTRA="/there").stdout == baked.plain(script, EXTRA="/there").stdout
