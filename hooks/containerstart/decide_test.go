@@ -95,8 +95,8 @@ func TestATaskStartsAsRanksDoWhereItsSnapshotIsMade(t *testing.T) {
 		env        []string
 		makes, pid bool
 	}{
-		"a task":                    {[]string{"MPIIMPORT_PREPARE=1", "MPIIMPORT_FILL=1"}, true, false},
-		"a rank":                    {[]string{"MPIIMPORT_PREPARE=1", "MPIIMPORT_FILL=1", "PMI_RANK=0"}, true, true},
+		"a task":                    {[]string{"MPIIMPORT_FILL=snapshot"}, true, false},
+		"a rank":                    {[]string{"MPIIMPORT_FILL=snapshot", "PMI_RANK=0"}, true, true},
 		"a task that fills a store": {[]string{"MPIIMPORT_FILL=1"}, false, false},
 		"a task that runs":          {[]string{"MPIIMPORT_KEEP=session"}, false, false},
 	} {

@@ -18,13 +18,17 @@ func (p Plan) BringsLibrary() bool { return slices.Contains(p.Environment, libra
 // BringingLibrary mounts the library of snapshots that people have prepared. Containers see few directories of the host, so it gets
 // a name of its own there. The environment is the caller's.
 func (p Plan) BringingLibrary(env []string) Plan {
-	library := snapshotlibrary.Directory(withSet(p.Environment, env))
+	env = withSet(p.Environment, env)
+	library := snapshotlibrary.Directory(env)
+	if library != "" && ourvars.PreparesItself(env) {
+		_ = os.MkdirAll(library, 0o700)
+	}
 	// The runtimes' options for mounts have meanings for these.
 	if info, err := os.Stat(library); library == "" || err != nil || !info.IsDir() || strings.ContainsAny(library, `:,\`) {
 		return p
 	}
 	mount := Mount{Source: library, Target: snapshotlibrary.InContainer, Options: "ro"}
-	if ourvars.IsFilling(env) {
+	if ourvars.IsFilling(env) || ourvars.PreparesItself(env) {
 		mount.Options = "rw"
 	}
 	p.Mounts = append(p.Mounts[:len(p.Mounts):len(p.Mounts)], mount)

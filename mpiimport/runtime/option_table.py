@@ -130,10 +130,12 @@ OPTIONS = (
     Option(
         "prepare",
         None,
-        None,
-        bool,
-        False,
-        "make the snapshot of the program for the library, where a store would be filled, as `mpiimport prepare` does",
+        "WHEN",
+        str,
+        NEVER,
+        "have the snapshot of a program made beside a job that finds none, or one that no longer fits, for later jobs "
+        "(`auto`); or by `mpiimport prepare` alone (`never`)",
+        (NEVER, AUTO),
     ),
     Option(
         "snapshot_hash_seeds",

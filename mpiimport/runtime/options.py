@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 # Of the kinds whose values are more than words.
 PARSERS: "dict[type, Callable[[str], object]]" = {Size: Size.parse, Algorithm: Algorithm.parse}
 
+# What has MPIIMPORT_FILL where the snapshot is to be made, and where that is done beside a job.
+FILL_SNAPSHOT, FILL_BESIDE = "snapshot", "snapshot beside a job"
 # What `mpiimport session status` and `refresh` have in MPIIMPORT_FILL; `session start` has the time when it began.
 LOOK = "look"
 
@@ -52,7 +54,7 @@ class Options:
     session: str
     snapshot: bool
     snapshots: str
-    prepare: bool
+    prepare: str
     snapshot_hash_seeds: str
     fill: bool
     serve: str
@@ -120,6 +122,11 @@ def is_filling() -> bool:
 def is_looking() -> bool:
     """Tell whether a process that is asked to fill is only to look whether what is kept is still true."""
     return os.environ.get("MPIIMPORT_FILL") == LOOK
+
+
+def makes_snapshot() -> bool:
+    """Tell whether a process that is asked to fill is to make the snapshot of its program, and no store."""
+    return os.environ.get("MPIIMPORT_FILL") in (FILL_SNAPSHOT, FILL_BESIDE)
 
 
 def asked_at() -> int:

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from lab.ranks import Mpi, Outcome
-from tests.conftest import settle
+from tests.conftest import settle, wait_for
 from tests.containers.cells import Site
 from tests.containers.entry_points.plugin import runtime
-from tests.containers.prepared import TEXT, Prepared, prepared_of
+from tests.containers.prepared import SECONDS, TEXT, Prepared, prepared_of
 from tests.containers.test_kept_stores_in_containers import PACKAGES, put_module
 
 PER_NODE = """
@@ -227,3 +227,17 @@ def test_what_is_mounted_over_the_tree_is_not_taken_for_it(own: Prepared) -> Non
     (other / "part.py").write_text("value = 'third'\n")
     assert own.run(bound).stdout.split()[:2] == ["fresh", "third"]
     assert own.run(own.line()).stdout.split()[:2] == ["restored", "old"]
+
+
+@pytest.mark.parametrize(
+    ("identity", "tree"), [("root", "sandbox"), pytest.param("user", "sandbox", marks=pytest.mark.full)]
+)
+def test_a_task_has_it_made_for_the_next(site: Site, mpich: Mpi, identity: str, tree: str) -> None:
+    """No library is there before. A sandbox stays when the task has ended."""
+    with prepared_of(site, mpich, identity, site.image(tree)[1]) as prepared:
+        settle(prepared.script)
+        first = prepared.run(prepared.line(), MPIIMPORT_PREPARE="auto")
+        assert (prepared.kinds(first), first.stderr) == (["fresh"], "")
+        wait_for(lambda: prepared.images, SECONDS)
+        second = prepared.run(prepared.line(), MPIIMPORT_PREPARE="auto")
+        assert (prepared.kinds(second), second.stderr) == (["restored"], "")

@@ -26,7 +26,8 @@ def prepared(prefix: Path, baked: Baked) -> Prepared:
 def test_the_report_of_a_start_has_its_gain(prepared: Prepared, tmp_path: Path) -> None:
     prepared.baked.module("heavy", HEAVY)
     script = prepared.baked.script(TEXT + "\nimport wave\nif len(sys.argv) > 1: 1 / 0")
-    prepared.prepare(script)
+    spared = re.search(r"each start is spared (\d+\.\d) s on a core", prepared.prepare(script))
+    assert spared and float(spared[1]) > 0.0
     path = tmp_path / "report.json"
     for words in ([script], [script, "fail"]):
         plain = prepared.start_restored(*words)

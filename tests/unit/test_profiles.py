@@ -34,6 +34,7 @@ SAMPLES: dict[str, tuple[str, str, object]] = {
     "keep": ("service", "keep: auto", "auto"),
     "keep_on": ("service", "keep_on: [panfs, fuse.dfuse]", ("panfs", "fuse.dfuse")),
     "snapshot": ("service", "snapshot: false", False),
+    "prepare": ("service", "prepare: auto", "auto"),
     "snapshot_hash_seeds": ("service", "snapshot_hash_seeds: fresh", "fresh"),
     "breadth": ("service", "breadth: package", "package"),
     "leave_alone": ("service", "leave_alone: [torch, scipy.io]", ("torch", "scipy.io")),

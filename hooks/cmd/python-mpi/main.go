@@ -37,6 +37,9 @@ func main() {
 		tellKey(words[1], words[2:])
 		return
 	}
+	if len(words) > 1 && words[0] == snapshotstart.Beside {
+		goOnBeside(words[1:])
+	}
 	fresh := len(words) > 0 && words[0] == snapshotstart.Fresh
 	if fresh {
 		words = words[1:]
@@ -140,6 +143,9 @@ func withoutSnapshot(installed, python string, fresh bool, options, words, env [
 	if !fresh {
 		prepared, early := snapshotstart.FindPrepared(installed, python, options, rest, handed)
 		if prepared == nil {
+			if early == nil {
+				snapshotstart.Prepare(installed, python, options, rest, handed)
+			}
 			if rankenv.SpeaksForJob(env) {
 				sayNone(early, installed, python, options, rest, handed)
 			}
@@ -147,8 +153,22 @@ func withoutSnapshot(installed, python string, fresh bool, options, words, env [
 		}
 		startPrepared(prepared.Command(installed, python, options, rest, handed), handed)
 	}
+	// It fits no more.
+	snapshotstart.Prepare(installed, python, options, rest, handed)
 	// Other ranks may have started from it, and wait for nobody.
 	return rest, environ.Set(handed, ourvars.Python, python)
+}
+
+// goOnBeside does not return.
+func goOnBeside(words []string) {
+	installed, err := prefix.Of()
+	if err == nil {
+		err = snapshotstart.GoOnBeside(installed, words)
+	}
+	if err != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 // sayNone says why no snapshot is used yet, or, where people want to know, that none is there.

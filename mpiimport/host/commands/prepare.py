@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from mpiimport.runtime.options import FILL_SNAPSHOT
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.parents import refusals
 from mpiimport.runtime.store.store import PROGRAM
@@ -36,7 +37,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def prepare(command: list[str]) -> int:
     """Have the process that a command starts put its snapshot into the library. Raises Complaint."""
     library = library_for_writing()
-    asking = {**asking_to_fill("nothing would be prepared"), "MPIIMPORT_PREPARE": "1"}
+    asking = {**asking_to_fill("nothing would be prepared"), "MPIIMPORT_FILL": FILL_SNAPSHOT}
     environment = with_entry_point(command, {**asking, "MPIIMPORT_SNAPSHOTS": str(library)})
     before = _seen(library)
     with Console(stderr=True).status("the begin of the program is executed, several times"):

@@ -12,7 +12,7 @@ from ..messages import say
 from ..mpi.abrupt_ends import before_abrupt_ends
 from ..mpi.launcher import Launch, is_on_one_node, is_rank_process, launch
 from ..option_table import NEVER, SESSION
-from ..options import Options, is_looking
+from ..options import Options, is_looking, makes_snapshot
 from ..program import Program
 from ..report.job_notes import notes
 from ..report.outcome import PLAIN, SERVED, Outcome
@@ -140,7 +140,7 @@ def _fill(here: Launch | None, invocation: Invocation) -> None:
         from .looking import look_now
 
         look_now(invocation)
-    if invocation.options.prepare:
+    if makes_snapshot():
         from .preparing import prepare_now
 
         prepare_now(invocation)

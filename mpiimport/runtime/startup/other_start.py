@@ -7,7 +7,8 @@ those of a session, too. Nothing of the program has run yet, and MPI takes no pa
 import sys
 
 from .. import PREFIX, os
-from ..options import SNAPSHOTS, user_cache
+from ..option_table import AUTO
+from ..options import SNAPSHOTS, makes_snapshot, user_cache
 from ..program import MODULE, SCRIPT
 from ..regular_file import read_regular
 from ..report.job_notes import notes
@@ -30,7 +31,9 @@ COMMAND = os.path.join(PREFIX, "bin", "python-mpi")
 
 def wants_snapshot(options: "Options", program: "Program") -> bool:
     """Tell whether the program is to start from a snapshot, or make it."""
-    return options.prepare if options.fill else options.snapshot and _may_be_prepared(options, program)
+    if options.fill:
+        return makes_snapshot()
+    return options.snapshot and (options.prepare == AUTO or _may_be_prepared(options, program))
 
 
 def _may_be_prepared(options: "Options", program: "Program") -> bool:

@@ -6,6 +6,7 @@ from ...rank_variables import speaks_for_job
 from .. import PACKAGE_DIRECTORY, os
 from ..coerced_locale import forget_coerced_locale
 from ..messages import say
+from ..options import FILL_BESIDE
 from ..program import MODULE, SCRIPT
 
 TYPE_CHECKING = False
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 MAKER = os.path.join(PACKAGE_DIRECTORY, "snapshot", "image", "into_library.py")
 # Set by python-mpi where a snapshot is to be made: its key.
 ASKED = "_MPIIMPORT_ASKED"
+# When the maker works: while a person waits, or beside a job.
+NOW, BESIDE = "now", "beside"
 NO_ENTRY_POINT = "start the program by PREFIX/bin/python-mpi, or in a container by python, as the job does"
 NO_PROGRAM = "only a script has one, and a module (-m); give the program a file of its own"
 
@@ -42,7 +45,8 @@ def _command(invocation: "Invocation") -> list[str]:
     if invocation.program.kind not in (SCRIPT, MODULE):
         raise OSError(NO_PROGRAM)
     # What the site changes, each interpreter that the maker starts changes by itself. Options stand there, too.
-    own = [sys.executable, "-I", "-S", MAKER, invocation.options.snapshots]
+    beside = BESIDE if os.environ["MPIIMPORT_FILL"] == FILL_BESIDE else NOW
+    own = [sys.executable, "-I", "-S", MAKER, invocation.options.snapshots, beside]
     return [*own, invocation.python, *sys.orig_argv[1:]]
 
 

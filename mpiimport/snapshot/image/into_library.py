@@ -1,10 +1,11 @@
 """A snapshot for the library, as `mpiimport prepare` wants it.
 
-    into_library.py LIBRARY PYTHON OPTIONS... PROGRAM [ARGUMENTS]
+    into_library.py LIBRARY WHEN PYTHON OPTIONS... PROGRAM [ARGUMENTS]
 
 A process becomes this that python-mpi has started as the job would, in a container say, to make the snapshot in the
-place of running its program. PYTHON is the name by which python-mpi starts Python, - for its usual ones; OPTIONS are
-the interpreter's, and PROGRAM is a script, or -m and a module.
+place of running its program. WHEN is `now`, while a person waits, or `beside`, while a job runs. PYTHON is the name by
+which python-mpi starts Python, - for its usual ones; OPTIONS are the interpreter's, and PROGRAM is a script, or -m and
+a module.
 """
 
 import os
@@ -16,18 +17,29 @@ if __name__ == "__main__":
 
 from mpiimport.runtime.program import Program
 from mpiimport.runtime.startup.other_start import NAMES, name_in_library
+from mpiimport.runtime.startup.preparing import ASKED, NOW
 from mpiimport.runtime.store.store import PROGRAM
 from mpiimport.snapshot.image.describing import described
-from mpiimport.snapshot.image.library import FACTS, HEAD, HEAD_DIRECTORY, IMAGE, NEW, REACH, Entry, make_room
+from mpiimport.snapshot.image.library import (
+    FACTS,
+    HEAD,
+    HEAD_DIRECTORY,
+    IMAGE,
+    NEW,
+    REACH,
+    Entry,
+    leave_word,
+    make_room,
+)
 from mpiimport.snapshot.image.maker import make
 from mpiimport.snapshot.image.python_mpi import command_of, key_of, program_of
 from mpiimport.snapshot.memory_map import Refused
 
 
-def prepare(library: Path, name: str, words: list[str]) -> list[str]:
+def prepare(library: Path, waits: bool, name: str, words: list[str]) -> list[str]:
     """Make the snapshot of a program, put it into a library, and return lines that say what is in it.
 
-    ``name``, ``words``: as above. Raises Refused, OSError and Damaged.
+    ``waits``: while another process prepares it; ``name``, ``words``: as above. Raises Refused, OSError and Damaged.
     """
     if not os.access(library, os.W_OK | os.X_OK):
         raise Refused(f"{library} is not there, or cannot be written to")
@@ -35,7 +47,7 @@ def prepare(library: Path, name: str, words: list[str]) -> list[str]:
     known = key_of(name, command[1:])
     entry = Entry(library / known.program)
     program = Program.parse(program_of(command))
-    with entry.locked():
+    with entry.locked(waits):
         new = entry.path / f"{NEW}{os.getpid()}"
         new.mkdir(0o700)
         made = make(new / IMAGE, command, files=looked_at, key=known.program)
@@ -54,15 +66,18 @@ def prepare(library: Path, name: str, words: list[str]) -> list[str]:
     return lines
 
 
-def main(library: str, name: str, *words: str) -> int:
+def main(library: str, when: str, name: str, *words: str) -> int:
     """Say what came of it, and return the exit status."""
     try:
         # The directory may be seen under another name in a container.
-        lines = prepare(Path(library), name, [*words])
+        lines = prepare(Path(library), when == NOW, name, [*words])
     except KeyboardInterrupt:
         return 1
     except Exception as exc:
-        print(f"mpiimport: nothing is prepared: {exc or type(exc).__name__}", file=sys.stderr)
+        if when == NOW:
+            print(f"mpiimport: nothing is prepared: {exc or type(exc).__name__}", file=sys.stderr)
+        else:
+            leave_word(Path(library), os.environ.get(ASKED, ""), str(exc) or type(exc).__name__)
         return 1
     print("\n".join(lines))
     return 0

@@ -6,6 +6,7 @@
     KEY/head, head_directory         how scripts begin that may start from the base
     BEGIN/KEY                        an empty file: scripts that are started alike may begin as that program does
     names/NAME                       an empty file: a program of this name was prepared
+    tried/KEY                        a job had its snapshot made when this file was written; or why there is none
 
 Entry points find it by hooks/internal/leaves/snapshotlibrary, the starter a machine by restorer/key.c.
 """
@@ -16,7 +17,7 @@ import shutil
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from ..memory_map import Refused
 from .checking import digest_of, tables_of
 
 IMAGE, SINCE, FACTS, REACH, HEAD, HEAD_DIRECTORY = "image", "since", "facts", "reach", "head", "head_directory"
-LOCK, NEW = "lock", "new-"
+LOCK, NEW, TRIED = "lock", "new-", "tried"
 DIGITS = 16
 # Bytes that a library may have: what was used longest ago goes first.
 LARGEST = 20 << 30
@@ -89,11 +90,11 @@ class Entry:
         return size_of(str(self.path))
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Let one process at a time put something in."""
+    def locked(self, waits: bool) -> Iterator[None]:
+        """Let one process at a time put something in; ``waits``: for another. Raises BlockingIOError if it does not."""
         self.path.mkdir(0o700, parents=True, exist_ok=True)
         with open(self.path / LOCK, "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
             # What a killed process has left.
             for left in self.path.glob(f"{NEW}*"):
                 shutil.rmtree(left, ignore_errors=True)
@@ -142,9 +143,18 @@ class Entry:
         return size
 
 
+def leave_word(library: Path, key: str, why: str) -> None:
+    """Say why a job that had a snapshot made got none."""
+    with suppress(OSError):
+        replace_text(str(library / TRIED / key), why)
+
+
 def entries(library: Path) -> list[Entry]:
-    """Return the entries of a library, the one used last first. Those of removed snapshots go when a day old."""
+    """Return the entries of a library, the one used last first. What is left of others goes when a day old."""
     found = []
+    for tried in (library / TRIED).glob("*"):
+        if time.time() - tried.stat().st_mtime > A_DAY:
+            tried.unlink(missing_ok=True)
     for since in library.glob(f"*/{SINCE}"):
         entry = Entry(since.parent)
         if entry.images:

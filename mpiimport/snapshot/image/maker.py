@@ -35,11 +35,12 @@ PLAIN_WORDS = b"mpiimport plain words 1"
 
 @dataclass(frozen=True)
 class Cut:
-    """A snapshot that was written, up to its cut: ``size`` of the file and of its ``body``, in bytes."""
+    """A snapshot that was written, up to its cut: ``size``: of the file (bytes); ``took``: how long the begin kept a
+    core (s), which each start is spared."""
 
     verdict: Verdict
     size: int
-    body: int
+    took: float
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,8 @@ def _write(image: Path, asked: Request, verdict: Verdict, entries: list[str], di
     if kind != "written":
         sys.stderr.write(outcome.stderr.decode(errors="replace"))
         raise Refused(rest or f"the maker ended with status {outcome.returncode}")
-    return Cut(verdict, *map(int, rest.split()))
+    size, took = rest.split()
+    return Cut(verdict, int(size), float(took))
 
 
 def _importable(entries: Iterable[str]) -> list[str]:

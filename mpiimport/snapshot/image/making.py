@@ -136,7 +136,7 @@ class Making:
         except Exception as exc:
             kill(pid, signal.SIGKILL)
             return f"refused: the imports change Python's library so that ours fail behind them: {exc!r}"
-        said: str = writing.write(pid, self.plan, self.freeze)
+        said: str = writing.write(pid, self.plan, self.freeze, self._own.reporting.took)
         return said
 
     def resume(self) -> int:

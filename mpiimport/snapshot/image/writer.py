@@ -93,10 +93,8 @@ class Writer:
         for pattern in patterns:
             self._image.tables["variables"].append((self._image.add_text(pattern), FREE))
 
-    def write(
-        self, path: str, words: list[bytes], variables: "dict[bytes, bytes | None]", files: list[File]
-    ) -> tuple[int, int]:
-        """Write the image, and return its size and that of its body, in bytes.
+    def write(self, path: str, words: list[bytes], variables: "dict[bytes, bytes | None]", files: list[File]) -> int:
+        """Write the image, and return its size in bytes.
 
         ``words``: the interpreter and its options; ``variables``: name -> value, None where not set; ``files``: what
         must be as it is, beside what is mapped: path, and how. Raises Refused.
@@ -230,7 +228,7 @@ class Writer:
             return False
         return True
 
-    def _write(self, path: str, runs: list[tuple[int, int]]) -> tuple[int, int]:
+    def _write(self, path: str, runs: list[tuple[int, int]]) -> int:
         """Write a new file and give it the name at once, so that no start ever sees half of one."""
         image = self._image
         body = sum(size for _, size in runs)
@@ -268,4 +266,4 @@ class Writer:
             raise
         finally:
             os.close(file)
-        return body_at + body, body
+        return body_at + body

@@ -9,8 +9,11 @@ from .plan import Plan
 from .writer import Writer
 
 
-def write(pid: int, plan: Plan, freeze: Any) -> str:
-    """Write the memory of the child, which is stopped; end it, and return what to say."""
+def write(pid: int, plan: Plan, freeze: Any, took: float) -> str:
+    """Write the memory of the child, which is stopped; end it, and return what to say.
+
+    ``took``: how long the begin kept a core (s).
+    """
     _, status = os.waitpid(pid, os.WUNTRACED)
     try:
         if not os.WIFSTOPPED(status):
@@ -19,7 +22,7 @@ def write(pid: int, plan: Plan, freeze: Any) -> str:
         place = int.from_bytes(notes[:8], "little"), int.from_bytes(notes[8:], "little")
         writer = Writer(pid, place, freeze.digest, plan.key)
         writer.free(plan.free)
-        size, body = writer.write(plan.image, plan.words, plan.variables, plan.files)
+        size = writer.write(plan.image, plan.words, plan.variables, plan.files)
     except Refused as exc:
         return f"refused: {exc}"
     except OSError as exc:
@@ -27,4 +30,4 @@ def write(pid: int, plan: Plan, freeze: Any) -> str:
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-    return f"written: {size} {body}"
+    return f"written: {size} {took:.6f}"

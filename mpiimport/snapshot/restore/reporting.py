@@ -26,19 +26,20 @@ VARIABLES = "MPIIMPORT_REPORT", "MPIIMPORT_VERBOSE"
 
 
 class Reporting:
-    """``ours``: mpiimport's modules in the snapshot, by name; it is made before the imports of the program."""
+    """``ours``: mpiimport's modules in the snapshot, by name; it is made before the imports of the program. ``took``:
+    how long these kept a core (s)."""
 
     def __init__(self, ours: "dict[str, ModuleType]") -> None:
         self._ours = ours
         self._modules = frozenset[str]()
         self._since = time.process_time()
-        self._took = 0.0
+        self.took = 0.0
         self._is_base = False
 
     def end_imports(self, is_base: bool) -> None:
         """Take note of what the snapshot holds, and what it took on a core. ``is_base``: own code is not in it."""
         self._is_base = is_base
-        self._took = time.process_time() - self._since
+        self.took = time.process_time() - self._since
         self._modules = frozenset(filter(_has_file, sys.modules))
 
     def begin(self, words: list[str]) -> None:
@@ -66,7 +67,7 @@ class Reporting:
 
         phases.begin_life(RESTORE)
         report = Report(options, Program.parse(words), 0, here.size if here is not None else None)
-        took = round(self._took, 6)
+        took = round(self.took, 6)
         report.facts["snapshot"] = {"modules": len(self._modules), "imports": took, "base": self._is_base}
         report.count_imported = self._imported
         tell_imports()

@@ -26,7 +26,7 @@ type Prepared struct {
 // and an error that says why what is there is not used yet.
 func FindPrepared(installed, python string, options, words, env []string) (*Prepared, error) {
 	library := libraryOf(installed, env)
-	if library == "" || !Fits(options) || !isSwitchedOn(env) || !isStartedUsually(words, env) {
+	if library == "" || !maySearch(options, words, env) {
 		return nil, nil
 	}
 	if _, err := os.Lstat(library); err != nil {
@@ -49,16 +49,24 @@ func FindPrepared(installed, python string, options, words, env []string) (*Prep
 	return found, nil
 }
 
+// maySearch says whether a program that is started so may have a snapshot.
+func maySearch(options, words, env []string) bool {
+	return Fits(options) && isSwitchedOn(env) && isStartedUsually(words, env)
+}
+
 // WhyNone says why a program starts from no snapshot though there is a library; it is empty where no snapshot would be looked for.
 func WhyNone(installed, python string, options, words, env []string) string {
 	library := libraryOf(installed, env)
 	info, err := os.Lstat(library)
-	if err != nil || !info.IsDir() || !Fits(options) || !isSwitchedOn(env) || !isStartedUsually(words, env) {
+	if err != nil || !info.IsDir() || !maySearch(options, words, env) {
 		return ""
 	}
-	_, facts, err := Key(installed, python, options, words, env)
+	key, facts, err := Key(installed, python, options, words, env)
 	if err != nil {
 		return err.Error()
+	}
+	if why := WhyTried(library, key); why != "" {
+		return why
 	}
 	return "none is prepared for this program, as it is started now" + nearest(library, facts)
 }

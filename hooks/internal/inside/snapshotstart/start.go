@@ -99,7 +99,7 @@ const module = "-m"
 
 // Makes says whether the snapshot of the program is to be made.
 func Makes(env []string) bool {
-	return isSwitchedOn(env) && ourvars.IsFilling(env) && ourvars.IsOn(env, ourvars.Prepare)
+	return isSwitchedOn(env) && ourvars.MakesSnapshot(env)
 }
 
 func isSwitchedOn(env []string) bool {

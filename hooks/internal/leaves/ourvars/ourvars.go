@@ -62,12 +62,30 @@ func IsOn(env []string, name string) bool {
 }
 
 // Snapshot and Snapshots are options: whether a program starts from the snapshot that was prepared of it, and the library in which
-// such snapshots lie. Prepare is one, too: the snapshot is to be made, and the program not to be run.
+// such snapshots lie. Prepare is one, too: whether a job that finds none has it made beside it.
 const (
 	Snapshot  = OptionPrefix + "SNAPSHOT"
 	Snapshots = OptionPrefix + "SNAPSHOTS"
 	Prepare   = OptionPrefix + "PREPARE"
 )
+
+// Values of Fill: the snapshot is to be made, and no store filled; and the same by a process beside a job.
+const (
+	FillSnapshot = "snapshot"
+	FillBeside   = "snapshot beside a job"
+)
+
+// MakesSnapshot says whether the snapshot of the program is to be made, and the program not to be run.
+func MakesSnapshot(env []string) bool {
+	value, _ := environ.Get(env, Fill)
+	return value == FillSnapshot || value == FillBeside
+}
+
+// PreparesItself says whether a job that finds no snapshot has one made.
+func PreparesItself(env []string) bool {
+	value, _ := environ.Get(env, Prepare)
+	return value == "auto"
+}
 
 // Layers begins Image in containers of podman and docker.
 const Layers = "layers:"

@@ -1,0 +1,117 @@
+package snapshotstart
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mpiimport.org/hooks/internal/leaves/environ"
+	"mpiimport.org/hooks/internal/leaves/keptplace"
+	"mpiimport.org/hooks/internal/leaves/ourvars"
+	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/rankenv"
+	"mpiimport.org/hooks/internal/leaves/regularfile"
+)
+
+// Beside is python-mpi's word for: what follows is started, and goes on beside a job when this process has ended.
+const Beside = "--beside"
+
+// tried has, by key, an empty file for each program of which a job has had a snapshot made; or why there is none.
+const tried = "tried"
+
+// rest is how long nothing is tried again. Whatever came of it, the next job would do the same.
+const rest = time.Hour
+
+// Prepare has the snapshot of a program made by a process beside this one, for later jobs, where the site or the user wants that, and
+// nobody has tried within an hour. It says whether that has begun. Of a job one rank does it.
+func Prepare(installed, python string, options, words, env []string) bool {
+	if !ourvars.PreparesItself(env) || !rankenv.SpeaksForJob(env) || !maySearch(options, words, env) || isFull(env) || os.Getpid() == 1 {
+		return false
+	}
+	library := libraryOf(installed, env)
+	key, _, err := Key(installed, python, options, words, env)
+	if library == "" || err != nil || os.MkdirAll(filepath.Join(library, tried), 0o700) != nil || !keptplace.IsOwn(library) {
+		return false
+	}
+	mark := filepath.Join(library, tried, key)
+	if info, err := os.Lstat(mark); err == nil && time.Since(info.ModTime()) < rest {
+		return false
+	}
+	if os.Remove(mark); os.WriteFile(mark, nil, 0o600) != nil {
+		return false
+	}
+	line := []string{Beside, Python, python}
+	if python == Usual {
+		line = line[:1]
+	}
+	for _, option := range options {
+		line = append(line, Option, option)
+	}
+	beside := exec.Command(prefix.PythonMPI(installed), slices.Concat(line, words)...)
+	beside.Env = environ.Set(environ.Set(env, ourvars.Fill, ourvars.FillBeside), ourvars.Snapshots, library)
+	// Another process may activate there.
+	beside.Env = environ.Unset(environ.Set(beside.Env, ourvars.Mode, "1"), ourvars.Pid)
+	return beside.Run() == nil
+}
+
+// WhyTried returns why a job that has had a snapshot made got none; it is empty where there is one, or none was tried.
+func WhyTried(library, key string) string {
+	text, _ := regularfile.Read(filepath.Join(library, tried, key))
+	return strings.TrimSpace(string(text))
+}
+
+// GoOnBeside starts python-mpi with words, in a session of its own, by which it leaves the processors to the job. This process, whose
+// child it is, is to end.
+func GoOnBeside(installed string, words []string) error {
+	// What follows concerns one thread, and what that starts.
+	runtime.LockOSThread()
+	_, _ = syscall.Setsid()
+	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, lowest)
+	// sched(7), "The autogroup feature"; proc(5).
+	_ = os.WriteFile("/proc/self/autogroup", []byte("19"), 0)
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+	return exec.Command(prefix.PythonMPI(installed), words...).Start()
+}
+
+const lowest = 19
+
+// isFull says whether the ranks of this node are bound to all of its processors: then none is free.
+func isFull(env []string) bool {
+	var own unix.CPUSet
+	all := processors("/sys/devices/system/cpu/online")
+	if unix.SchedGetaffinity(0, &own) != nil || all == 0 || own.Count() >= all {
+		return false
+	}
+	return rankenv.IsRank(env) && (rankenv.LocalRanks(env) == 0 || own.Count()*rankenv.LocalRanks(env) >= all)
+}
+
+// processors returns how many a list of the kernel's has, such as 0-3,8; 0 where it cannot be read.
+func processors(file string) int {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0
+	}
+	count := 0
+	for _, part := range strings.Split(strings.TrimSpace(string(text)), ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		begin, err := strconv.Atoi(first)
+		end, wrong := strconv.Atoi(last)
+		if err != nil || wrong != nil || end < begin {
+			return 0
+		}
+		count += end - begin + 1
+	}
+	return count
+}

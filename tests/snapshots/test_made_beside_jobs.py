@@ -1,0 +1,117 @@
+"""With MPIIMPORT_PREPARE=auto a job that finds no snapshot has one made beside it, for later jobs."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.ranks import Mpi
+from tests.conftest import settle, wait_for
+
+from .conftest import SECONDS, Baked
+from .prepared import Prepared
+
+TEXT = """
+import json, plant
+import os, sys
+restored = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
+children = open(f"/proc/self/task/{os.getpid()}/children").read().split()
+print("restored" if restored else "fresh", plant.VALUE, children)
+"""
+AUTO = {"MPIIMPORT_PREPARE": "auto"}
+LEFT = "import os\nLEFT = os.open('/etc/passwd', os.O_RDONLY)\n"
+
+
+@pytest.fixture
+def prepared(prefix: Path, baked: Baked) -> Iterator[Prepared]:
+    """Nothing of it goes on when a test has ended."""
+    baked.install()
+    settle(baked.module("plant", "VALUE = 'old'\n"), baked.modules)
+    prepared = Prepared(prefix, baked)
+    yield prepared
+    wait_for(lambda: not makers(prepared), SECONDS)
+
+
+def makers(prepared: Prepared) -> list[int]:
+    """The processes that work for the library."""
+    word = str(prepared.library).encode()
+    return [int(each.name) for each in Path("/proc").glob("[0-9]*") if word in of_process(each, "cmdline")]
+
+
+def of_process(process: Path, file: str) -> bytes:
+    try:
+        return (process / file).read_bytes()
+    except OSError:
+        return b""
+
+
+def rest(prepared: Prepared) -> None:
+    """Let an hour go by."""
+    for mark in (prepared.library / "tried").iterdir():
+        os.utime(mark, (time.time() - 3600, time.time() - 3600))
+
+
+def test_the_next_job_starts_from_it_and_after_a_change_the_one_after(prepared: Prepared) -> None:
+    script = prepared.baked.script(TEXT)
+    first = prepared.start(script, **AUTO)
+    assert (first.stdout, first.stderr) == ("fresh old []\n", "")
+    wait_for(lambda: prepared.images, SECONDS)
+    wait_for(lambda: not makers(prepared), SECONDS)
+    assert prepared.start(script, **AUTO).stdout == "restored old []\n"
+    settle(prepared.baked.module("plant", "VALUE = 'newer'\n"))
+    for _ in range(2):
+        assert prepared.start_fresh("has changed since", script, **AUTO).stdout == "fresh newer []\n"
+    assert not makers(prepared), "it was tried within an hour"
+    rest(prepared)
+    assert prepared.start_fresh("has changed since", script, **AUTO).stdout == "fresh newer []\n"
+    wait_for(lambda: prepared.start(script).stdout == "restored newer []\n", SECONDS)
+
+
+def test_who_makes_it_takes_what_nobody_wants(prepared: Prepared) -> None:
+    prepared.baked.module("plant", "import time\nVALUE = 'old'\ntime.sleep(2)\n")
+    script = prepared.baked.script(TEXT)
+    prepared.start(script, **AUTO)
+    wait_for(lambda: makers(prepared), SECONDS)
+    (maker, *_) = makers(prepared)
+    assert os.sched_getscheduler(maker) == os.SCHED_IDLE and os.getsid(maker) != os.getsid(0)
+    assert of_process(Path("/proc", str(maker)), "oom_score_adj") == b"1000\n"
+    assert os.readlink(f"/proc/{maker}/fd/0") == os.readlink(f"/proc/{maker}/fd/2") == os.devnull  # noqa: PTH115
+
+
+def test_why_there_is_none_is_said_where_more_is_asked_for_and_nothing_is_tried_again(prepared: Prepared) -> None:
+    prepared.baked.module("plant", LEFT + "VALUE = 'old'\n")
+    script = prepared.baked.script("import plant\n" + TEXT)
+    assert prepared.start(script, **AUTO).ours() == []
+    wait_for(lambda: any(mark.stat().st_size for mark in (prepared.library / "tried").iterdir()), SECONDS)
+    wait_for(lambda: not makers(prepared), SECONDS)
+    again = prepared.start(script, **AUTO, MPIIMPORT_VERBOSE="1")
+    assert "no snapshot is used: no statement can be in a snapshot: line 1, " in again.ours()[0], again
+    assert not makers(prepared) and not prepared.images
+
+
+@pytest.mark.parametrize("switch", ["MPIIMPORT_PREPARE=never", "MPIIMPORT=0", "MPIIMPORT_SNAPSHOT=0", "PMI_RANK=1"])
+def test_nothing_is_made_where_nobody_wants_it(prepared: Prepared, switch: str) -> None:
+    name, _, value = switch.partition("=")
+    prepared.start(prepared.baked.script(TEXT), **{**AUTO, name: value})
+    assert not makers(prepared) and not prepared.library.exists()
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
+def test_nothing_is_made_where_ranks_are_bound_to_all_processors(prepared: Prepared) -> None:
+    count = len(os.sched_getaffinity(0))
+    ranks = {"PMI_RANK": "0", "PMI_SIZE": str(count), "MPI_LOCALNRANKS": str(count)}
+    prepared.start(prepared.baked.script(TEXT), before=("taskset", "-c", "0"), **AUTO, **ranks)
+    assert not makers(prepared) and not prepared.library.exists()
+
+
+def test_of_ranks_with_an_unchanged_python_one_has_it_made(prepared: Prepared, mpich: Mpi) -> None:
+    script = prepared.baked.script(TEXT)
+    line = [prepared.mpiimport, "run", "--", *mpich.command(2), prepared.baked.python, script]
+    settle(prepared.baked.modules)
+    first = prepared.run(line, **AUTO)
+    assert first.lines() == ["fresh old []"] * 2, first
+    wait_for(lambda: prepared.images, SECONDS)
+    wait_for(lambda: prepared.run(line, **AUTO).lines() == ["restored old []"] * 2, SECONDS)
+    assert len(prepared.images) == 1
