@@ -18,6 +18,7 @@ ENTRANCES = {
         "docs/kept-stores",
         "docs/snapshots",
         "docs/published-scripts",
+        "docs/commands",
         "docs/wrappers",
         "docs/behaviour",
         "docs/messages",
