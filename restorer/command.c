@@ -2,7 +2,7 @@
 #include "text.h"
 
 char *python_mpi, *python, *option, *key, *image_path, **given, **variables, **in_doubt;
-int immutable, quiet, looks, wants_base;
+int immutable, quiet, wants_base;
 struct command plain, with_base;
 static char **words;
 
@@ -23,7 +23,7 @@ static void prepare_python_mpi(void) {
     plain = (struct command){command, count};
 }
 
-/* [--base] [--python-mpi PROGRAM [--base] [--python PYTHON] [--option OPTION] [--key KEY] [--immutable] [--quiet] [--look]] IMAGE SCRIPT [ARGUMENTS];
+/* [--base] [--python-mpi PROGRAM [--base] [--python PYTHON] [--option OPTION] [--key KEY] [--immutable] [--quiet]] IMAGE SCRIPT [ARGUMENTS];
  * IMAGE is a file; with a key the entry of a library, where a variant for this machine is looked for. */
 void read_command(word count, char **arguments) {
     static char none[] = "", *nothing[] = {0};
@@ -40,8 +40,6 @@ void read_command(word count, char **arguments) {
             immutable = 1;
         else if (same(arguments[at], "--quiet"))
             quiet = 1;
-        else if (same(arguments[at], "--look"))
-            looks = 1;
         else if (same(arguments[at], PYTHON) && at + 1 < count)
             python = arguments[++at];
         else if (same(arguments[at], OPTION) && at + 1 < count)

@@ -12,9 +12,9 @@ extern char *python_mpi, *python, *option, *key;
 #define PYTHON "--python"
 #define OPTION "--option"
 #define KEY "--key"
-/* The image file that has the tree vouches for its files; somebody else says for the job what is to be said; nothing is to start, and the status says
- * whether it could; the shorter of two images is meant, where there are two. */
-extern int immutable, quiet, looks, wants_base;
+/* The image file that has the tree vouches for its files; another process says for the job what is to be said; the base is meant,
+ * if there is one. */
+extern int immutable, quiet, wants_base;
 #define BASE "--base"
 /* The image, or the entry of a library that has it; the script with its arguments; variables. */
 extern char *image_path, **given, **variables;

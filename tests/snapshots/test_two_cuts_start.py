@@ -191,26 +191,6 @@ def test_the_base_is_what_was_asked_for(prefix: Path, baked: Baked) -> None:
     assert outcome.stdout.startswith("fresh ") and len(outcome.ours()) == 1, outcome
 
 
-def test_a_look_is_at_the_one_that_was_named(prefix: Path, baked: Baked) -> None:
-    pair = Pair(prefix, baked, entry_point=True)
-    script = baked.script(FULL)
-    key, *_ = pair.run([*pair.entry_point, "--image", "-", script]).stdout.splitlines()
-    entry_point = ("--python-mpi", *pair.entry_point, "--key", key, "--look", str(pair.image.parents[1]))
-
-    def look(*options: str) -> tuple[int | None, str, str]:
-        seen = pair.run([baked.starter, *options, *entry_point, script, *WORDS])
-        return seen.status, seen.stdout, seen.stderr
-
-    assert look() == look("--base") == (0, "", "")
-    pair.extra.write_text("def value(): return 2\n")
-    changed = "this has changed since, or cannot be opened: "
-    assert (look(), look("--base")) == ((1, "", f"{changed}{pair.extra}"), (0, "", ""))
-    changes = baked.module("plant", "VALUE = 1\n")
-    assert look("--base") == (1, "", f"{changed}{changes}")
-    pair.image.unlink()
-    assert look() == (1, "", f"it is a link, no file, or cannot be opened: {pair.image}")
-
-
 def test_one_rank_speaks_for_the_job(prefix: Path, baked: Baked, mpich: Mpi) -> None:
     pair = Pair(prefix, baked, True, tuple(mpich.command(2)))
     pair.extra.write_text("def value(): return 2\n")
