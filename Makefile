@@ -57,12 +57,12 @@ demo: ## the main job on four nodes of a simulated cluster, plainly and served (
 test: $(VENV)/ready $(BINARIES) ## all tests but those that take long (half an hour)
 	@$(MAKE) --no-print-directory -j4 $(BEFORE_TESTS)
 	lab/tools.sh
-	$(VENV)/bin/python -m pytest -m "not full" $(PYTEST)
+	tests/run.sh $(VENV)/bin/python -m "not full" $(PYTEST)
 
 test-full: $(VENV)/ready $(BINARIES) ## all tests (hours)
 	@$(MAKE) --no-print-directory -j4 $(BEFORE_TESTS)
 	lab/tools.sh
-	$(VENV)/bin/python -m pytest $(PYTEST)
+	tests/run.sh $(VENV)/bin/python $(PYTEST)
 
 # Made at the same time, for some wait for the network, and some keep one core busy. What may install Debian's packages
 # without provision's lock, venv.sh and go.sh, has run before.
