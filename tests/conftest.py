@@ -204,7 +204,8 @@ class Job:
 
     def switches(self, entry_point: str) -> dict[str, str]:
         if entry_point == "snapshot":
-            return {"MPIIMPORT_SNAPSHOTS": str(self.library()), **self.first_on_path()}
+            own = {"MPIIMPORT_SNAPSHOTS": str(self.library()), "MPIIMPORT_PREPARE": "never"}
+            return {**own, **self.first_on_path()}
         path = {"module": str(self._package.parent), "sitecustomize": str(self._package / "pythonpath")}
         # The machine's own file system stands for a shared one.
         switches = {} if entry_point == "plain" else {"MPIIMPORT": "force", "MPIIMPORT_LIBRARIES": "stage"}

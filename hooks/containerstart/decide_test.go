@@ -168,14 +168,14 @@ func TestAContainerIsToldItsImageWhereAStoreIsKept(t *testing.T) {
 func TestTheLibraryIsBroughtIntoTheContainer(t *testing.T) {
 	directory := t.TempDir()
 	for name, c := range map[string]struct {
-		library, fill, bind, inside string
+		library, prepare, bind, inside string
 	}{
-		"a start":              {directory, "", directory + ":/.mpiimport-snapshots:ro", "/.mpiimport-snapshots"},
-		"to be filled":         {directory, "1", directory + ":/.mpiimport-snapshots:rw", "/.mpiimport-snapshots"},
+		"a start":              {directory, "never", directory + ":/.mpiimport-snapshots:ro", "/.mpiimport-snapshots"},
+		"it may be filled":     {directory, "", directory + ":/.mpiimport-snapshots:rw", "/.mpiimport-snapshots"},
 		"no such directory":    {directory + "/none", "", "", directory + "/none"},
 		"a colon in its place": {"/a:b", "", "", "/a:b"},
 	} {
-		asked := call(Exec, "MPIIMPORT=1", "MPIIMPORT_SNAPSHOTS="+c.library, "MPIIMPORT_FILL="+c.fill)
+		asked := call(Exec, "MPIIMPORT=1", "MPIIMPORT_SNAPSHOTS="+c.library, "MPIIMPORT_PREPARE="+c.prepare)
 		asked.Image = os.Args[0]
 		out, err := asked.Decide()
 		binds := slices.DeleteFunc(out.Binds, func(bind string) bool { return strings.HasPrefix(bind, "/p:") })

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/snapshotlibrary"
 )
@@ -20,17 +21,24 @@ func (p Plan) BringsLibrary() bool { return slices.Contains(p.Environment, libra
 func (p Plan) BringingLibrary(env []string) Plan {
 	env = withSet(p.Environment, env)
 	library := snapshotlibrary.Directory(env)
-	if library != "" && ourvars.PreparesItself(env) {
+	if library != "" && ourvars.PreparesAlways(env) && hasHome(env) {
 		_ = os.MkdirAll(library, 0o700)
 	}
 	// The runtimes' options for mounts have meanings for these.
 	if info, err := os.Stat(library); library == "" || err != nil || !info.IsDir() || strings.ContainsAny(library, `:,\`) {
 		return p
 	}
-	mount := Mount{Source: library, Target: snapshotlibrary.InContainer, Options: "ro"}
-	if ourvars.IsFilling(env) || ourvars.PreparesItself(env) {
-		mount.Options = "rw"
+	mount := Mount{Source: library, Target: snapshotlibrary.InContainer, Options: "rw"}
+	if !ourvars.IsFilling(env) && ourvars.PreparesNever(env) {
+		mount.Options = "ro"
 	}
 	p.Mounts = append(p.Mounts[:len(p.Mounts):len(p.Mounts)], mount)
 	return p.With(libraryInside)
+}
+
+// hasHome says whether the user's home is a directory. A library is not what makes one.
+func hasHome(env []string) bool {
+	home, _ := environ.Get(env, "HOME")
+	info, err := os.Stat(home)
+	return err == nil && info.IsDir()
 }

@@ -15,6 +15,7 @@ MPI, SHMEM = "mpi", "shmem"
 ALL, LISTINGS = "all", "listings"
 NEVER = "never"
 KEPT, FRESH = "kept", "fresh"
+RENEW = "renew"
 THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
 # In the place of a level: what MPI_Init, which is asked for none, gives.
 MPI_INIT = "MPI_Init"
@@ -132,10 +133,10 @@ OPTIONS = (
         None,
         "WHEN",
         str,
-        NEVER,
-        "have the snapshot of a program made beside a job that finds none, or one that no longer fits, for later jobs "
-        "(`auto`); or by `mpiimport prepare` alone (`never`)",
-        (NEVER, AUTO),
+        RENEW,
+        "have the snapshot of a program made beside a job, for later ones: where what was prepared no longer fits "
+        "(`renew`), also where there is none (`auto`), or not at all (`never`)",
+        (RENEW, AUTO, NEVER),
     ),
     Option(
         "snapshot_hash_seeds",

@@ -47,6 +47,7 @@ class Prepared:
             "UCX_POSIX_USE_PROC_LINK": "n",
             "MPIR_CVAR_CH4_CMA_ENABLE": "0",
             "MPIIMPORT_SNAPSHOTS": str(self.library),
+            "MPIIMPORT_PREPARE": "never",
         }
         environment = self.site.environment(cell, self.mpi, **{**more, **variables})
         return run(self.site.as_identity(self.identity, line), environment, SECONDS, self.script.parent)

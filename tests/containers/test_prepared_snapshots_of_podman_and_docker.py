@@ -37,7 +37,7 @@ class Programs:
         words = command or ("python3", str(task), "a")
         mpiimport = str(self.containers.site.prefix / "bin" / "mpiimport")
         line = ["exec", "--network=none", f"--volume={task.parent}:{task.parent}", *options, self.image, *words]
-        library = {"MPIIMPORT_SNAPSHOTS": str(task.with_name("snapshots"))}
+        library = {"MPIIMPORT_SNAPSHOTS": str(task.with_name("snapshots")), "MPIIMPORT_PREPARE": "never"}
         prepare = [mpiimport, *before] if before else []
         return self.containers.host(*prepare, mpiimport, *line, **self.variables, **library)
 

@@ -158,7 +158,7 @@ def test_what_is_prepared_of_what_lies_in_a_bound_image(site: Site, mpich: Mpi, 
         made = a_bound_image(tasks)
         made.write("one")
         session = Session(tasks, made)
-        library = {"MPIIMPORT_SNAPSHOTS": str(tasks.script.with_name("snapshots"))}
+        library = {"MPIIMPORT_SNAPSHOTS": str(tasks.script.with_name("snapshots")), "MPIIMPORT_PREPARE": "never"}
         tool = str(site.prefix / "bin" / "mpiimport")
         prepared = session.run(tool, "prepare", "--", *session.line, **library)
         assert prepared.status == 0, prepared

@@ -26,7 +26,9 @@ class Prepared:
 
     def environment(self, **changes: str) -> dict[str, str]:
         path = f"{Path(self.baked.python).parent}:{os.environ['PATH']}"
-        return self.baked.environment(**{"MPIIMPORT_SNAPSHOTS": str(self.library), "PATH": path, **changes})
+        # What no longer fits stays so.
+        own = {"MPIIMPORT_SNAPSHOTS": str(self.library), "MPIIMPORT_PREPARE": "never"}
+        return self.baked.environment(**{**own, "PATH": path, **changes})
 
     def run(self, command: list[str], **environment: str) -> Outcome:
         return run(command, self.environment(**environment), SECONDS, self.directory)

@@ -177,6 +177,7 @@ class Place:
             PROBE=str(self._probe),
             MASTER_PORT=self._port,
             MPIIMPORT_SNAPSHOTS=str(self._work.parent / "snapshots"),
+            MPIIMPORT_PREPARE="never",
             **more,
         )
 

@@ -36,6 +36,7 @@ class Jobs:
             MPI4PY_LIBMPI=str(self._mpi.library),
             PATH=f"{Path(self._baked.python).parent}:{os.environ['PATH']}",
             MPIIMPORT_SNAPSHOTS=str(self._library),
+            MPIIMPORT_PREPARE="never",
             PROBE=str(self._probe),
             **more,
         )

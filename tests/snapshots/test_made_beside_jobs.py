@@ -1,4 +1,4 @@
-"""With MPIIMPORT_PREPARE=auto a job that finds no snapshot has one made beside it, for later jobs."""
+"""A job has a snapshot made beside it: where one no longer fits, and with MPIIMPORT_PREPARE=auto any."""
 
 import os
 import time
@@ -88,6 +88,22 @@ def test_why_there_is_none_is_said_where_more_is_asked_for_and_nothing_is_tried_
     wait_for(lambda: not makers(prepared), SECONDS)
     again = prepared.start(script, **AUTO, MPIIMPORT_VERBOSE="1")
     assert "no snapshot is used: no statement can be in a snapshot: line 1, " in again.ours()[0], again
+    assert not makers(prepared) and not prepared.images
+
+
+def test_what_a_person_has_prepared_is_made_anew_and_what_is_removed_is_not(prepared: Prepared) -> None:
+    script = prepared.baked.script(TEXT)
+    renew = {"MPIIMPORT_PREPARE": ""}
+    assert prepared.start(script, **renew).stdout == "fresh old []\n" and not prepared.library.exists()
+    prepared.prepare(script)
+    settle(prepared.baked.module("plant", "VALUE = 'newer'\n"))
+    assert prepared.start_fresh("has changed since", script).stdout == "fresh newer []\n"
+    assert not makers(prepared)
+    assert prepared.start_fresh("has changed since", script, **renew).stdout == "fresh newer []\n"
+    wait_for(lambda: prepared.start(script).stdout == "restored newer []\n", SECONDS)
+    assert prepared.snapshot("remove", "--all").status == 0
+    rest(prepared)
+    assert prepared.start(script, **renew).stdout == "fresh newer []\n"
     assert not makers(prepared) and not prepared.images
 
 

@@ -44,7 +44,9 @@ class Pair:
         self.entry_point = [str(prefix / "bin" / "python-mpi")] if entry_point else []
         library = baked.image.with_name("snapshots")
         path = f"{Path(baked.python).parent}:{os.environ['PATH']}"
-        self._variables = {"PATH": path, "MPIIMPORT_SNAPSHOTS": str(library)} if entry_point else {}
+        self._variables = (
+            {"PATH": path, "MPIIMPORT_SNAPSHOTS": str(library), "MPIIMPORT_PREPARE": "never"} if entry_point else {}
+        )
         self.extra = modules_of(baked)
         script, mpiimport = baked.script(FULL), baked.bake_command("")[0]
         words = (

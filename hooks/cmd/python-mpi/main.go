@@ -143,7 +143,7 @@ func withoutSnapshot(installed, python string, fresh bool, options, words, env [
 	if !fresh {
 		prepared, early := snapshotstart.FindPrepared(installed, python, options, rest, handed)
 		if prepared == nil {
-			if early == nil {
+			if early == nil && ourvars.PreparesAlways(handed) {
 				snapshotstart.Prepare(installed, python, options, rest, handed)
 			}
 			if rankenv.SpeaksForJob(env) {

@@ -45,7 +45,7 @@ func Start(command []string, p Process) ([]string, []string) {
 		line := pythoncli.Parse(command[1:])
 		makes := snapshotstart.Makes(p.Env)
 		startsEarly := isRank || makes
-		mayLead := snapshotstart.Fits(line.Options) && (makes || isRank && p.IsAhead || ourvars.PreparesItself(p.Env))
+		mayLead := snapshotstart.Fits(line.Options) && (makes || isRank && p.IsAhead || ourvars.PreparesAlways(p.Env))
 		leads := !line.Plain && (mayLead || isPrepared(command[0], line, p))
 		switch {
 		case line.Plain, !startsEarly && !leads:

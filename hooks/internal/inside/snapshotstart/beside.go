@@ -30,15 +30,15 @@ const tried = "tried"
 // rest is how long nothing is tried again. Whatever came of it, the next job would do the same.
 const rest = time.Hour
 
-// Prepare has the snapshot of a program made by a process beside this one, for later jobs, where the site or the user wants that, and
-// nobody has tried within an hour. It says whether that has begun. Of a job one rank does it.
+// Prepare has the snapshot of a program made by a process beside this one, for later jobs, if nobody has tried within an hour. It says
+// whether that has begun. Without the site's or user's wish only what a person has prepared is made anew. Of a job one rank does it.
 func Prepare(installed, python string, options, words, env []string) bool {
-	if !ourvars.PreparesItself(env) || !rankenv.SpeaksForJob(env) || !maySearch(options, words, env) || isFull(env) || os.Getpid() == 1 {
+	if ourvars.PreparesNever(env) || !rankenv.SpeaksForJob(env) || !maySearch(options, words, env) || isFull(env) || os.Getpid() == 1 {
 		return false
 	}
 	library := libraryOf(installed, env)
 	key, _, err := Key(installed, python, options, words, env)
-	if library == "" || err != nil || os.MkdirAll(filepath.Join(library, tried), 0o700) != nil || !keptplace.IsOwn(library) {
+	if library == "" || err != nil || !ourvars.PreparesAlways(env) && !hasSnapshot(filepath.Join(library, key)) || os.MkdirAll(filepath.Join(library, tried), 0o700) != nil || !keptplace.IsOwn(library) {
 		return false
 	}
 	mark := filepath.Join(library, tried, key)
@@ -60,6 +60,12 @@ func Prepare(installed, python string, options, words, env []string) bool {
 	// Another process may activate there.
 	beside.Env = environ.Unset(environ.Set(beside.Env, ourvars.Mode, "1"), ourvars.Pid)
 	return beside.Run() == nil
+}
+
+// hasSnapshot says whether an entry has one, of whatever kind of machine. One whose snapshots were removed has none.
+func hasSnapshot(entry string) bool {
+	images, _ := filepath.Glob(filepath.Join(entry, "*", "image"))
+	return len(images) > 0
 }
 
 // WhyTried returns why a job that has had a snapshot made got none; it is empty where there is one, or none was tried.

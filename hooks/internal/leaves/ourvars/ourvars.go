@@ -62,7 +62,7 @@ func IsOn(env []string, name string) bool {
 }
 
 // Snapshot and Snapshots are options: whether a program starts from the snapshot that was prepared of it, and the library in which
-// such snapshots lie. Prepare is one, too: whether a job that finds none has it made beside it.
+// such snapshots lie. Prepare is one, too: whether a job has a snapshot made beside it where it finds none, or one that no longer fits.
 const (
 	Snapshot  = OptionPrefix + "SNAPSHOT"
 	Snapshots = OptionPrefix + "SNAPSHOTS"
@@ -81,10 +81,16 @@ func MakesSnapshot(env []string) bool {
 	return value == FillSnapshot || value == FillBeside
 }
 
-// PreparesItself says whether a job that finds no snapshot has one made.
-func PreparesItself(env []string) bool {
+// PreparesAlways says whether a job has a snapshot made that finds none.
+func PreparesAlways(env []string) bool {
 	value, _ := environ.Get(env, Prepare)
 	return value == "auto"
+}
+
+// PreparesNever says whether no job has a snapshot made, not even one that finds what no longer fits.
+func PreparesNever(env []string) bool {
+	value, _ := environ.Get(env, Prepare)
+	return value == "never"
 }
 
 // Layers begins Image in containers of podman and docker.
