@@ -15,9 +15,9 @@ fi
 
 apart=$(mktemp -d /var/tmp/mpiimport-tests-XXXXXXXX)
 log=build/tests-apart.log
-# The words of the inner shell are expanded there.
+# A shell has what it starts in the background ignore interrupts. The words of the inner shell are expanded there.
 # shellcheck disable=SC2016
-unshare --mount --propagation private bash -euc '
+env --default-signal=INT unshare --mount --propagation private bash -euc '
     chmod 1777 "$0"
     mount -t tmpfs -o mode=1777 none /dev/shm
     mount --bind "$0" /tmp

@@ -10,8 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
+	"unsafe"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/keptplace"
@@ -80,7 +79,8 @@ func GoOnBeside(installed string, words []string) error {
 	// What follows concerns one thread, and what that starts.
 	runtime.LockOSThread()
 	_, _ = syscall.Setsid()
-	_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
+	var unused int32 // struct sched_param
+	_, _, _ = syscall.RawSyscall(syscall.SYS_SCHED_SETSCHEDULER, 0, idle, uintptr(unsafe.Pointer(&unused)))
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, lowest)
 	// sched(7), "The autogroup feature"; proc(5).
 	_ = os.WriteFile("/proc/self/autogroup", []byte("19"), 0)
@@ -88,16 +88,19 @@ func GoOnBeside(installed string, words []string) error {
 	return exec.Command(prefix.PythonMPI(installed), words...).Start()
 }
 
-const lowest = 19
+// idle is SCHED_IDLE of <linux/sched.h>, lowest the last of the nice values.
+const (
+	idle   = 5
+	lowest = 19
+)
 
 // isFull says whether the ranks of this node are bound to all of its processors: then none is free.
 func isFull(env []string) bool {
-	var own unix.CPUSet
-	all := processors("/sys/devices/system/cpu/online")
-	if unix.SchedGetaffinity(0, &own) != nil || all == 0 || own.Count() >= all {
+	own, all := runtime.NumCPU(), processors("/sys/devices/system/cpu/online")
+	if all == 0 || own >= all {
 		return false
 	}
-	return rankenv.IsRank(env) && (rankenv.LocalRanks(env) == 0 || own.Count()*rankenv.LocalRanks(env) >= all)
+	return rankenv.IsRank(env) && (rankenv.LocalRanks(env) == 0 || own*rankenv.LocalRanks(env) >= all)
 }
 
 // processors returns how many a list of the kernel's has, such as 0-3,8; 0 where it cannot be read.
