@@ -69,7 +69,7 @@ def test_the_next_job_starts_from_it_and_after_a_change_the_one_after(prepared: 
     wait_for(lambda: prepared.start(script).stdout == "restored newer []\n", SECONDS)
 
 
-def test_who_makes_it_takes_what_nobody_wants(prepared: Prepared) -> None:
+def test_making_it_takes_what_nothing_else_wants(prepared: Prepared) -> None:
     prepared.baked.module("plant", "import time\nVALUE = 'old'\ntime.sleep(2)\n")
     script = prepared.baked.script(TEXT)
     prepared.start(script, **AUTO)

@@ -37,7 +37,10 @@ func Prepare(installed, python string, options, words, env []string) bool {
 	}
 	library := libraryOf(installed, env)
 	key, _, err := Key(installed, python, options, words, env)
-	if library == "" || err != nil || !ourvars.PreparesAlways(env) && !hasSnapshot(filepath.Join(library, key)) || os.MkdirAll(filepath.Join(library, tried), 0o700) != nil || !keptplace.IsOwn(library) {
+	if library == "" || err != nil || !ourvars.PreparesAlways(env) && !hasSnapshot(filepath.Join(library, key)) {
+		return false
+	}
+	if os.MkdirAll(filepath.Join(library, tried), 0o700) != nil || !keptplace.IsOwn(library) {
 		return false
 	}
 	mark := filepath.Join(library, tried, key)
