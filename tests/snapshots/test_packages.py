@@ -123,7 +123,7 @@ OF_CORPUS = (
 @pytest.mark.parametrize("name", but_everyday(PACKAGES, {"standard library"}))
 def test_what_is_a_processs_own_is_its_own(request: pytest.FixtureRequest, name: str) -> None:
     """In process number namespaces, too, where all ranks may have the same number."""
-    lists = {"standard library": "restored", "torch": "baked_with_torch"}
+    lists = {"standard library": "baked", "torch": "baked_with_torch"}
     lists |= dict.fromkeys(OF_CORPUS, "baked_with_corpus")
     baked: Baked = request.getfixturevalue(lists.get(name, "baked_with_packages"))
     expect_own(baked, name)

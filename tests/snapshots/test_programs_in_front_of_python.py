@@ -95,5 +95,5 @@ def test_the_maker_of_a_snapshot_is_given_its_key(prepared: Prepared, tmp_path: 
     script = prepared.baked.script(SHOWN)
     variables = {"PATH": f"{program.parent}:{os.environ['PATH']}"}
     key, *_ = prepared.start("--image", "-", script, **variables).stdout.splitlines()
-    asked = prepared.start(script, **variables, MPIIMPORT_FILL="1", MPIIMPORT_PREPARE="1")
+    asked = prepared.start(script, **variables, MPIIMPORT_FILL="snapshot")
     assert len(key) > 64 and asked.lines() == [key]

@@ -272,7 +272,7 @@ def test_every_remedy_is_observed() -> None:
 
 @pytest.mark.parametrize("name", but_everyday(OBSERVED, {*OBSERVED} - {*PACKAGES}))
 def test_what_a_remedy_makes_new_is_old_without_it(request: pytest.FixtureRequest, name: str) -> None:
-    baked: Baked = request.getfixturevalue(PACKAGES.get(name, "restored"))
+    baked: Baked = request.getfixturevalue(PACKAGES.get(name, "baked"))
     if name in NEEDS_ROOT and os.geteuid():
         pytest.skip("a shell in a namespace of its own needs root")
     baked.module("plant", "import random, numpy\nGENERATOR = random.Random()\nARRAYS = numpy.random.default_rng()")
