@@ -1,5 +1,8 @@
 """`mpiimport prepare -- mpiimport exec IMAGE ...`: containers of podman and docker start from the snapshot."""
 
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,12 +62,17 @@ class Programs:
         assert [reason in line for line in outcome.ours()] == [True] * bool(reason), outcome
 
 
-def programs_of(site: Site, mpich: Mpi, engine: str, identity: str) -> Programs:
+@contextmanager
+def programs_of(site: Site, mpich: Mpi, engine: str, identity: str) -> Iterator[Programs]:
     containers = Containers(site, mpich, identity)
-    if engine == "podman":
-        return Programs(containers, podman.IMAGE, {})
-    make_docker_images(site)
-    return Programs(containers, DOCKER_IMAGE, {"DOCKER_HOST": site.docker.host})
+    try:
+        if engine == "podman":
+            yield Programs(containers, podman.IMAGE, {})
+        else:
+            make_docker_images(site)
+            yield Programs(containers, DOCKER_IMAGE, {"DOCKER_HOST": site.docker.host})
+    finally:
+        shutil.rmtree(containers.place, ignore_errors=True)
 
 
 @pytest.mark.parametrize(
@@ -76,38 +84,38 @@ def programs_of(site: Site, mpich: Mpi, engine: str, identity: str) -> Programs:
     ],
 )
 def test_containers_start_from_what_one_has_prepared(site: Site, mpich: Mpi, engine: str, identity: str) -> None:
-    programs = programs_of(site, mpich, engine, identity)
-    task = programs.write()
-    # podman copies the image for other user ids first.
-    assert programs.run(task, "true").status == 0
-    made = programs.prepare(task)
-    assert made.status == 0 and made.stdout.startswith("made image: "), made
-    programs.check(task)
-    programs.fresh("", task, options=("--cap-drop=CHOWN",))
+    with programs_of(site, mpich, engine, identity) as programs:
+        task = programs.write()
+        # podman copies the image for other user ids first.
+        assert programs.run(task, "true").status == 0
+        made = programs.prepare(task)
+        assert made.status == 0 and made.stdout.startswith("made image: "), made
+        programs.check(task)
+        programs.fresh("", task, options=("--cap-drop=CHOWN",))
 
 
 @pytest.mark.full
 def test_a_container_that_has_changed_or_covers_its_image_starts_fresh(site: Site, mpich: Mpi) -> None:
-    programs = programs_of(site, mpich, "podman", "root")
-    task = programs.write()
-    assert programs.prepare(task).status == 0
-    changed = "this has changed since, or cannot be opened: "
-    found = programs.run(task, "python3", "-c", "import numpy.version; print(numpy.version.__file__)").stdout.strip()
-    programs.fresh(changed, task, "sh", "-c", f"echo >> {found}; exec {PYTHON_MPI} --python python3 {task} a")
-    other = task.with_name("version.py")
-    other.write_text((site.images / "py" / found.lstrip("/")).read_text())
-    programs.fresh("", task, options=(f"--volume={other}:{found}",))
-    programs.check(task)
+    with programs_of(site, mpich, "podman", "root") as programs:
+        task = programs.write()
+        assert programs.prepare(task).status == 0
+        changed = "this has changed since, or cannot be opened: "
+        found = programs.run(task, "python3", "-c", "import numpy.version; print(numpy.version.__file__)").stdout.strip()
+        programs.fresh(changed, task, "sh", "-c", f"echo >> {found}; exec {PYTHON_MPI} --python python3 {task} a")
+        other = task.with_name("version.py")
+        other.write_text((site.images / "py" / found.lstrip("/")).read_text())
+        programs.fresh("", task, options=(f"--volume={other}:{found}",))
+        programs.check(task)
 
 
 @pytest.mark.full
 def test_other_filters_of_system_calls_start_fresh(site: Site, mpich: Mpi) -> None:
-    programs = programs_of(site, mpich, "podman", "root")
-    task = programs.write()
-    assert programs.prepare(task).status == 0
-    confine = task.with_name("confined.py")
-    confine.write_text(CONFINED.read_text())
-    inside = f"exec python3 -S {confine} {PYTHON_MPI} --python python3 {task} a"
-    programs.fresh("system calls are filtered otherwise", task, "sh", "-c", f"PYTHONPATH= MPIIMPORT=0 {inside}")
-    programs.fresh("", task, options=("--security-opt=seccomp=unconfined",))
-    programs.check(task)
+    with programs_of(site, mpich, "podman", "root") as programs:
+        task = programs.write()
+        assert programs.prepare(task).status == 0
+        confine = task.with_name("confined.py")
+        confine.write_text(CONFINED.read_text())
+        inside = f"exec python3 -S {confine} {PYTHON_MPI} --python python3 {task} a"
+        programs.fresh("system calls are filtered otherwise", task, "sh", "-c", f"PYTHONPATH= MPIIMPORT=0 {inside}")
+        programs.fresh("", task, options=("--security-opt=seccomp=unconfined",))
+        programs.check(task)
