@@ -100,7 +100,9 @@ def test_a_container_that_has_changed_or_covers_its_image_starts_fresh(site: Sit
         task = programs.write()
         assert programs.prepare(task).status == 0
         changed = "this has changed since, or cannot be opened: "
-        found = programs.run(task, "python3", "-c", "import numpy.version; print(numpy.version.__file__)").stdout.strip()
+        found = programs.run(
+            task, "python3", "-c", "import numpy.version; print(numpy.version.__file__)"
+        ).stdout.strip()
         programs.fresh(changed, task, "sh", "-c", f"echo >> {found}; exec {PYTHON_MPI} --python python3 {task} a")
         other = task.with_name("version.py")
         other.write_text((site.images / "py" / found.lstrip("/")).read_text())
