@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/snapshotlibrary"
 )
@@ -21,8 +20,8 @@ func (p Plan) BringsLibrary() bool { return slices.Contains(p.Environment, libra
 func (p Plan) BringingLibrary(env []string) Plan {
 	env = withSet(p.Environment, env)
 	library := snapshotlibrary.Directory(env)
-	if library != "" && ourvars.PreparesAlways(env) && hasHome(env) {
-		_ = os.MkdirAll(library, 0o700)
+	if library != "" && ourvars.PreparesAlways(env) {
+		_ = snapshotlibrary.Make(library, env)
 	}
 	// The runtimes' options for mounts have meanings for these.
 	if info, err := os.Stat(library); library == "" || err != nil || !info.IsDir() || strings.ContainsAny(library, `:,\`) {
@@ -34,11 +33,4 @@ func (p Plan) BringingLibrary(env []string) Plan {
 	}
 	p.Mounts = append(p.Mounts[:len(p.Mounts):len(p.Mounts)], mount)
 	return p.With(libraryInside)
-}
-
-// hasHome says whether the user's home is a directory. A library is not what makes one.
-func hasHome(env []string) bool {
-	home, _ := environ.Get(env, "HOME")
-	info, err := os.Stat(home)
-	return err == nil && info.IsDir()
 }

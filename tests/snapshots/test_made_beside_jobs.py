@@ -1,9 +1,11 @@
 """A job has a snapshot made beside it: where one no longer fits, and with MPIIMPORT_PREPARE=auto any."""
 
+import fcntl
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,23 +63,57 @@ def test_the_next_job_starts_from_it_and_after_a_change_the_one_after(prepared: 
     wait_for(lambda: not makers(prepared), SECONDS)
     assert prepared.start(script, **AUTO).stdout == "restored old []\n"
     settle(prepared.baked.module("plant", "VALUE = 'newer'\n"))
-    for _ in range(2):
-        assert prepared.start_fresh("has changed since", script, **AUTO).stdout == "fresh newer []\n"
+    for more in ({}, {"MPIIMPORT_VERBOSE": "1"}):
+        # What nobody has prepared, nobody misses.
+        outcome = prepared.start(script, **AUTO, **more)
+        assert outcome.stdout == "fresh newer []\n" and ("has changed since" in outcome.stderr) == bool(more), outcome
     assert not makers(prepared), "it was tried within an hour"
     rest(prepared)
-    assert prepared.start_fresh("has changed since", script, **AUTO).stdout == "fresh newer []\n"
+    assert prepared.start(script, **AUTO).stdout == "fresh newer []\n"
     wait_for(lambda: prepared.start(script).stdout == "restored newer []\n", SECONDS)
 
 
 def test_making_it_takes_what_nothing_else_wants(prepared: Prepared) -> None:
-    prepared.baked.module("plant", "import time\nVALUE = 'old'\ntime.sleep(2)\n")
-    script = prepared.baked.script(TEXT)
-    prepared.start(script, **AUTO)
-    wait_for(lambda: makers(prepared), SECONDS)
-    (maker, *_) = makers(prepared)
+    (maker, *_) = made_slowly(prepared)
     assert os.sched_getscheduler(maker) == os.SCHED_IDLE and os.getsid(maker) != os.getsid(0)
     assert of_process(Path("/proc", str(maker)), "oom_score_adj") == b"1000\n"
     assert os.readlink(f"/proc/{maker}/fd/0") == os.readlink(f"/proc/{maker}/fd/2") == os.devnull  # noqa: PTH115
+
+
+def made_slowly(prepared: Prepared, **options: Any) -> list[int]:
+    """Let a job have a snapshot made that takes seconds, and return the processes that make it."""
+    prepared.baked.module("plant", "import time\nVALUE = 'old'\ntime.sleep(1)\n")
+    prepared.start(prepared.baked.script(TEXT), **AUTO, **options)
+    wait_for(lambda: makers(prepared), SECONDS)
+    return makers(prepared)
+
+
+def test_what_the_job_has_open_is_free_when_it_has_ended(prepared: Prepared, tmp_path: Path) -> None:
+    of_job = tmp_path / "lock"
+    with of_job.open("w") as lock:
+        held = ("bash", "-c", f'exec 17>{of_job} 5>&17; exec "$0" "$@"')
+        (maker, *_) = made_slowly(prepared, before=held)
+        opened = [os.readlink(each) for each in Path(f"/proc/{maker}/fd").iterdir()]  # noqa: PTH115
+        assert str(of_job) not in opened and f"{prepared.library}/tried/making" in opened
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_one_at_a_time_is_made(prepared: Prepared) -> None:
+    makers_of_first = made_slowly(prepared)
+    other = prepared.baked.script("import string\n" + TEXT, "other.py")
+    assert prepared.start(other, **AUTO).stdout.startswith("fresh")
+    marks = {each.name for each in (prepared.library / "tried").iterdir()}
+    assert makers_of_first and len(marks) == 2 and "making" in marks
+    wait_for(lambda: not makers(prepared), SECONDS)
+    assert prepared.start(other, **AUTO).stdout.startswith("fresh")
+    wait_for(lambda: prepared.start(other).stdout.startswith("restored"), SECONDS)
+
+
+def test_no_home_is_made(prepared: Prepared, tmp_path: Path) -> None:
+    home = tmp_path / "none"
+    changes = {"HOME": str(home), "XDG_CACHE_HOME": "", "MPIIMPORT_SNAPSHOTS": ""}
+    assert prepared.start(prepared.baked.script(TEXT), **AUTO, **changes).stdout.startswith("fresh")
+    assert not home.exists()
 
 
 def test_why_there_is_none_is_said_where_more_is_asked_for_and_nothing_is_tried_again(prepared: Prepared) -> None:

@@ -9,12 +9,12 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"mpiimport.org/hooks/internal/entrypoints/nodecontainer"
+	"mpiimport.org/hooks/internal/leaves/descriptors"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
 	"mpiimport.org/hooks/internal/leaves/version"
 )
@@ -42,7 +42,8 @@ const detached = "--detached"
 
 func run(words []string) error {
 	if words[0] != detached {
-		closeStrays()
+		// The launcher would take what the rank got from it for still open by the rank.
+		descriptors.CloseInherited(startLock)
 		keeper := exec.Command(os.Args[0], append([]string{detached}, words...)...)
 		keeper.ExtraFiles = []*os.File{os.NewFile(startLock, "start")}
 		return keeper.Start()
@@ -53,20 +54,6 @@ func run(words []string) error {
 	runOnEveryProcessor()
 	k := nodecontainer.Keeper{Place: words[1], Runtime: words[2], Start: words[3:], Env: os.Environ()}
 	return k.Keep(startLock)
-}
-
-// closeStrays closes what the rank got from its launcher, which would take them for still open by the rank.
-func closeStrays() {
-	entries, _ := os.ReadDir("/proc/self/fd")
-	for _, entry := range entries {
-		fd, err := strconv.Atoi(entry.Name())
-		if err != nil || fd <= startLock {
-			continue
-		}
-		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
-			_ = syscall.Close(fd)
-		}
-	}
 }
 
 // runOnEveryProcessor undoes the rank's binding, for what mounts the image serves all ranks. The kernel leaves out

@@ -7,6 +7,7 @@
     BEGIN/KEY                        an empty file: scripts that are started alike may begin as that program does
     names/NAME                       an empty file: a program of this name was prepared
     tried/KEY                        a job had its snapshot made when this file was written; or why there is none
+    tried/making                     locked by the process beside a job that makes one: of a user there is one
 
 Entry points find it by hooks/internal/leaves/snapshotlibrary, the starter a machine by restorer/key.c.
 """

@@ -12,12 +12,14 @@ import (
 	"time"
 	"unsafe"
 
+	"mpiimport.org/hooks/internal/leaves/descriptors"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/keptplace"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/regularfile"
+	"mpiimport.org/hooks/internal/leaves/snapshotlibrary"
 )
 
 // Beside is python-mpi's word for: what follows is started, and goes on beside a job when this process has ended.
@@ -25,6 +27,12 @@ const Beside = "--beside"
 
 // tried has, by key, an empty file for each program of which a job has had a snapshot made; or why there is none.
 const tried = "tried"
+
+// making is a file there that the process has locked that makes a snapshot: one at a time. lockFile is its descriptor.
+const (
+	making   = "making"
+	lockFile = 3
+)
 
 // rest is how long nothing is tried again. Whatever came of it, the next job would do the same.
 const rest = time.Hour
@@ -40,10 +48,19 @@ func Prepare(installed, python string, options, words, env []string) bool {
 	if library == "" || err != nil || !ourvars.PreparesAlways(env) && !hasSnapshot(filepath.Join(library, key)) {
 		return false
 	}
-	if os.MkdirAll(filepath.Join(library, tried), 0o700) != nil || !keptplace.IsOwn(library) {
+	place := filepath.Join(library, tried)
+	if snapshotlibrary.Make(library, env) != nil || !keptplace.IsOwn(library) || os.MkdirAll(place, 0o700) != nil {
 		return false
 	}
-	mark := filepath.Join(library, tried, key)
+	lock, err := os.OpenFile(filepath.Join(place, making), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return false
+	}
+	defer lock.Close()
+	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == syscall.EWOULDBLOCK {
+		return false
+	}
+	mark := filepath.Join(place, key)
 	if info, err := os.Lstat(mark); err == nil && time.Since(info.ModTime()) < rest {
 		return false
 	}
@@ -61,6 +78,7 @@ func Prepare(installed, python string, options, words, env []string) bool {
 	beside.Env = environ.Set(environ.Set(env, ourvars.Fill, ourvars.FillBeside), ourvars.Snapshots, library)
 	// Another process may activate there.
 	beside.Env = environ.Unset(environ.Set(beside.Env, ourvars.Mode, "1"), ourvars.Pid)
+	beside.ExtraFiles = []*os.File{lock}
 	return beside.Run() == nil
 }
 
@@ -88,7 +106,10 @@ func GoOnBeside(installed string, words []string) error {
 	// sched(7), "The autogroup feature"; proc(5).
 	_ = os.WriteFile("/proc/self/autogroup", []byte("19"), 0)
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
-	return exec.Command(prefix.PythonMPI(installed), words...).Start()
+	descriptors.CloseInherited(lockFile)
+	maker := exec.Command(prefix.PythonMPI(installed), words...)
+	maker.ExtraFiles = []*os.File{os.NewFile(lockFile, making)}
+	return maker.Start()
 }
 
 // idle is SCHED_IDLE of <linux/sched.h>, lowest the last of the nice values.

@@ -42,6 +42,17 @@ func Directory(env []string) string {
 	return filepath.Join(cache, "mpiimport", "snapshots")
 }
 
+// Make makes the library where it is named, or where the user's home is: a library is not what makes one.
+func Make(library string, env []string) error {
+	if named, _ := environ.Get(env, ourvars.Snapshots); named == "" {
+		home, _ := environ.Get(env, "HOME")
+		if _, err := os.Stat(home); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(library, 0o700)
+}
+
 // Entry is what was prepared of one program.
 type Entry struct {
 	Path string
