@@ -12,8 +12,8 @@ extern char *python_mpi, *python, *option, *key;
 #define PYTHON "--python"
 #define OPTION "--option"
 #define KEY "--key"
-/* The image file that has the tree vouches for its files; another process says for the job what is to be said; the base is meant,
- * if there is one. */
+/* The image file that has the tree vouches for its files; another process says for the job what is to be said, or nobody prepared
+ * it; the base is meant, if there is one. */
 extern int immutable, quiet, wants_base;
 #define BASE "--base"
 /* The image, or the entry of a library that has it; the script with its arguments; variables. */

@@ -211,5 +211,10 @@ def test_scripts_that_begin_alike_start_from_one_base(prefix: Path, baked: Baked
     other.write_text(HEAD + "print(VALUE := 1)\n" + REST)
     outcome = prepared.start(str(other), "a")
     assert (outcome.stdout, outcome.stderr) == ("1\nbase 3 ['a']\n", ""), outcome
+    baked.module("plant", "VALUE = 1\n")
+    for value in ("", "1"):
+        outcome = prepared.start(str(other), "a", MPIIMPORT_VERBOSE=value)
+        # Nobody has prepared this one.
+        assert outcome.stdout.startswith("1\nfresh ") and sum(NOT_USED in line for line in outcome.ours()) == len(value)
     other.write_text("import this\n" + HEAD)
     prepared.start_plainly(str(other))

@@ -10,6 +10,7 @@ import (
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/snapshotlibrary"
 )
 
@@ -73,7 +74,10 @@ func WhyNone(installed, python string, options, words, env []string) string {
 
 // Command returns what starts the program from it. The starter comes back to python-mpi where it turns out not to fit.
 func (p *Prepared) Command(installed, python string, options, words, env []string) []string {
-	command := append(starter(installed, python, options, env), key, filepath.Base(p.entry.Path))
+	// What nobody has prepared for this program, nobody misses.
+	isMissed := !p.isBase && !ourvars.PreparesAlways(env) || ourvars.IsOn(env, ourvars.Verbose)
+	isQuiet := !isMissed || !rankenv.SpeaksForJob(env)
+	command := append(starter(installed, python, options, isQuiet), key, filepath.Base(p.entry.Path))
 	if p.isBase {
 		command = append(command, base)
 	}

@@ -15,7 +15,6 @@ import (
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
-	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/version"
 )
 
@@ -109,8 +108,8 @@ func isSwitchedOn(env []string) bool {
 
 func on(env []string, option string) bool { return ourvars.IsOn(env, ourvars.OptionPrefix+option) }
 
-// starter returns the begin of the command that starts a program from a snapshot.
-func starter(installed, python string, options, env []string) []string {
+// starter returns the begin of the command that starts a program from a snapshot. isQuiet: without a word where it is not used.
+func starter(installed, python string, options []string, isQuiet bool) []string {
 	command := []string{prefix.Starter(installed), "--python-mpi", prefix.PythonMPI(installed)}
 	if python != Usual {
 		command = append(command, Python, python)
@@ -118,7 +117,7 @@ func starter(installed, python string, options, env []string) []string {
 	for _, option := range options {
 		command = append(command, Option, option)
 	}
-	if !rankenv.SpeaksForJob(env) {
+	if isQuiet {
 		command = append(command, "--quiet")
 	}
 	return command
