@@ -149,6 +149,9 @@ func (c Call) jobEnvironment(name, plan string) []string {
 	if plan != "" {
 		env = environ.Set(env, ourvars.Plan, plan)
 	}
-	env = environ.PrependPath(env, "PATH", prefix.Shims(c.Prefix))
+	// Where there is none the C library has directories of its own.
+	if path, _ := environ.Get(env, "PATH"); path != "" {
+		env = environ.PrependPath(env, "PATH", prefix.Shims(c.Prefix))
+	}
 	return environ.PrependPath(env, "PYTHONPATH", prefix.SiteDirectory(c.Prefix))
 }
