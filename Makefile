@@ -41,7 +41,7 @@ ALONE := -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables -fc
 LOADED := -fPIC -shared -nostdlib
 STARTER := $(addprefix restorer/,start.c command.c fresh.c process.c image.c key.c place.c machine.c regular.c text.c)
 
-.PHONY: help check demo docs provision test test-full bench lint install uninstall tarball packages wheel go-test plugin clean
+.PHONY: help check demo docs provision test test-full bench lint install uninstall tarball packages wheel go-test plugin spank clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @
@@ -130,6 +130,11 @@ go-test: ## the tests in Go
 # The plugin for one build of Apptainer or SingularityCE: see docs/plugin.md.
 plugin: ## the plugin: APPTAINER=PROGRAM APPTAINER_SOURCE=DIR PREFIX=DIR
 	PATH=$$(dirname "$$(hooks/go.sh)"):$$PATH plugin/build.sh "$(APPTAINER)" "$(APPTAINER_SOURCE)" "$(PREFIX)" $(BUILD)/plugin.sif
+
+# For one release of Slurm: see docs/slurm.md.
+spank: ## Slurm's plugin, build/mpiimport-spank.so: PREFIX=DIR, CPPFLAGS=-I/opt/slurm/include
+	mkdir -p $(BUILD)
+	$(CC) -O2 -std=gnu11 -Wall -Wextra -Werror $(CPPFLAGS) -fPIC -shared -DPREFIX='"$(PREFIX)"' -o $(BUILD)/mpiimport-spank.so spank/mpiimport.c
 
 install: $(BINARIES) $(RESTORER) $(WHEELS)/.here.fetched ## one relocatable directory: PREFIX=DIR
 	PARTS=$(BUILD) PYTHON=$(LAYOUT)/bin/python ./install.sh "$(PREFIX)"

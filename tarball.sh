@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 mkdir -p "$output" "$work/$name/hooks"
-cp -RL "$here"/{install.sh,README.md,CHANGELOG.md,LICENSE,docs,mpiimport} "$parts"/{bin,wheels} "$work/$name"
+cp -RL "$here"/{install.sh,README.md,CHANGELOG.md,LICENSE,docs,mpiimport,spank} "$parts"/{bin,wheels} "$work/$name"
 if [[ -d $parts/restorer ]]; then cp -RL "$parts/restorer" "$work/$name"; fi
 cp -R "$here/hooks/hooks.d" "$work/$name/hooks"
 rm -f "$work/$name"/wheels/.*.fetched

@@ -15,6 +15,7 @@ from .ranks import Mpi
 # No accounting, no plugin that changes how a task runs.
 CONFIGURATION = """\
 ClusterName=lab
+FirstJobId={first}
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={controller}
 SlurmdPort={daemon}
@@ -32,6 +33,7 @@ TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SwitchType=switch/none
+PlugStackConfig={directory}/plugstack.conf
 MpiDefault=none
 ReturnToService=2
 NodeName={host} NodeAddr=127.0.0.1 CPUs={processors} RealMemory={memory} State=UNKNOWN
@@ -44,12 +46,14 @@ MEGABYTE = 1 << 20
 class Slurm:
     """The daemons, from ``start`` to ``stop``. ``environment`` is what srun needs to find them.
 
-    ``tracking``: how it finds the processes of a step: linuxproc, by their parents; cgroup, those without one, too.
+    ``tracking``: how it finds the processes of a step: linuxproc, by their parents; cgroup, those without one, too;
+    ``plugin``: a line of plugstack.conf.
     """
 
-    def __init__(self, directory: Path, tracking: str = "linuxproc") -> None:
+    def __init__(self, directory: Path, tracking: str = "linuxproc", plugin: str = "") -> None:
         self.directory = directory
         self._tracking = tracking
+        self._plugin = plugin
         self.configuration = directory / "slurm.conf"
         self.environment = {"SLURM_CONF": str(self.configuration)}
         self._daemons: list[subprocess.Popen[bytes]] = []
@@ -66,12 +70,15 @@ class Slurm:
                 host=socket.gethostname().partition(".")[0],
                 directory=self.directory,
                 tracking=self._tracking,
+                # MPIs name shared memory by it, and a killed job leaves that.
+                first=secrets.randbelow(1 << 24) + 1,
                 controller=controller,
                 daemon=daemon,
                 processors=os.cpu_count(),
                 memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // MEGABYTE,
             )
         )
+        (self.directory / "plugstack.conf").write_text(f"{self._plugin}\n")
         # There need be no systemd to ask for a group.
         (self.directory / "cgroup.conf").write_text("IgnoreSystemd=yes\n")
         files = [f"--{kind}-file={self.directory}/munge.{kind}" for kind in ("key", "pid", "log", "seed")]
@@ -92,6 +99,10 @@ class Slurm:
         finally:
             self._ask("scancel", job)
             self._wait(self._is_idle)
+
+    def jobs(self) -> list[str]:
+        """Return the names of jobs that wait or run."""
+        return self._ask("squeue", "--noheader", "--format=%j").split()
 
     def stop(self) -> None:
         for process in reversed(self._daemons):

@@ -31,6 +31,7 @@ ENTRANCES = {
         "docs/profiles",
         "docs/doctor",
         "docs/plugin",
+        "docs/slurm",
         "docs/oci",
         "docs/other-runtimes",
         "docs/one-container-per-node",

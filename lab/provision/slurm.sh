@@ -9,7 +9,8 @@ main() {
     is_debian || die "$EXIT_CANNOT" "this is not Debian: Slurm comes from its packages"
     [ "$(id -u)" = 0 ] || die "$EXIT_CANNOT" "not root: slurmd starts jobs for other users"
     # The plugin opens libpmix.so without a version, which only the development package has.
-    apt_ensure slurmctld slurmd slurm-client munge libpmix-dev
+    # libslurm-dev is for the plugin.
+    apt_ensure slurmctld slurmd slurm-client munge libpmix-dev libslurm-dev
 }
 
 main "$@"

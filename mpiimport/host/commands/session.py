@@ -1,4 +1,4 @@
-"""``mpiimport session start|run|status|refresh|stop``: the stores that this user keeps on this node."""
+"""``mpiimport session start|run|status|refresh|stop|sweep``: the stores that this user keeps on this node."""
 
 import argparse
 import os
@@ -12,7 +12,7 @@ from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.image_places import IMAGES, places_of_images
 from mpiimport.runtime.store.kept_store import last_use, size_of, uses
-from mpiimport.runtime.store.lock import LOCK
+from mpiimport.runtime.store.lock import LOCK, sweep
 from mpiimport.runtime.store.no_place import why_no_place
 from mpiimport.runtime.store.place import Place
 from mpiimport.runtime.store.place_names import batch_job
@@ -46,10 +46,17 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.set_defaults(run=lambda given, command: refresh())
     parser = kinds.add_parser("stop", help="remove the stores; status 1 where processes still use some")
     parser.set_defaults(run=lambda given, command: stop())
+    parser = kinds.add_parser("sweep", help="remove what processes of yours that were killed have left on this node")
+    parser.set_defaults(run=lambda given, command: _sweep())
 
 
 def _run(given: argparse.Namespace, command: list[str]) -> int:
     return session_run.run(command, _options().store_places(), given.ignoring)
+
+
+def _sweep() -> int:
+    sweep(_options().store_places())
+    return 0
 
 
 def start(words: list[str]) -> int:

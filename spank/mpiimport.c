@@ -1,0 +1,214 @@
+/* Slurm's plugin: `srun --mpiimport[=PROFILE]` does for the tasks of a step what `mpiimport run` does for a launcher's
+ * ranks. See spank(8) and docs/slurm.md. PREFIX is where mpiimport is installed. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <grp.h>
+#include <limits.h>
+#include <signal.h>
+#include <slurm/spank.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+SPANK_PLUGIN(mpiimport, 1)
+
+#define SHIMS PREFIX "/shim"
+/* So much may a variable have: MAX_ARG_STRLEN of <linux/binfmts.h>. SECONDS are for the removal of what is left behind. */
+enum { LONGEST = 131072, SECONDS = 60 };
+
+static int is_wanted;
+static char profile[PATH_MAX];
+
+static int is_either(const char *value, const char *one, const char *other) {
+    return !strcmp(value, one) || !strcmp(value, other);
+}
+
+static int begins_with(const char *list, const char *entry) {
+    size_t size = strlen(entry);
+    return !strncmp(list, entry, size) && (!list[size] || list[size] == ':');
+}
+
+/* srun itself looks for the program of the tasks, and hands its path on: it is to find the shim. */
+static void find_shim_first(void) {
+    const char *path = getenv("PATH");
+    static char changed[LONGEST];
+    if (!path || begins_with(path, SHIMS) || access(SHIMS, X_OK))
+        return;
+    if (snprintf(changed, sizeof changed, "%s:%s", SHIMS, path) < (int)sizeof changed)
+        setenv("PATH", changed, 1);
+}
+
+static void find_shim_no_more(void) {
+    const char *path = getenv("PATH"), *rest = path ? path + strlen(SHIMS) : 0;
+    if (path && begins_with(path, SHIMS) && *rest)
+        setenv("PATH", strdup(rest + 1), 1);
+}
+
+/* The value is a profile, or yes or no: see docs/plugin.md. */
+static int take(const char *value) {
+    profile[0] = 0;
+    is_wanted = 1;
+    if (!value || !*value || is_either(value, "1", "true"))
+        return 0;
+    if (is_either(value, "0", "false")) {
+        is_wanted = 0;
+        return 0;
+    }
+    if (strlen(value) >= sizeof profile) {
+        slurm_error("mpiimport: the profile's path is too long");
+        return -1;
+    }
+    strcpy(profile, value);
+    return 0;
+}
+
+/* Whether a profile can be taken; what is wrong with it is printed. Where mpiimport is not installed, nodes will see. */
+static int can_be_taken(const char *name) {
+    static char program[] = PREFIX "/bin/mpiimport-plan", show[] = "show", option[] = "--profile";
+    char *command[] = {program, show, option, (char *)name, 0};
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int status = 0;
+    if (posix_spawn_file_actions_init(&actions))
+        return 1;
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    int failed = posix_spawn(&child, program, &actions, 0, command, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed || waitpid(child, &status, 0) != child || !WIFEXITED(status) || !WEXITSTATUS(status) ||
+           WEXITSTATUS(status) == 127;
+}
+
+static int take_option(int unused, const char *value, int is_remote) {
+    (void)unused;
+    if (take(value))
+        return -1;
+    if (is_remote)
+        return 0;
+    if (is_wanted)
+        find_shim_first();
+    else
+        find_shim_no_more();
+    return *profile && !can_be_taken(profile) ? -1 : 0;
+}
+
+/* The arguments of the line in plugstack.conf: `default` or `default=PROFILE`, for steps without the option. */
+int slurm_spank_init(spank_t spank, int count, char **arguments) {
+    static char name[] = "mpiimport", placeholder[] = "PROFILE";
+    static char usage[] = "start Python programs and containers through mpiimport (0: do not)";
+    static struct spank_option option = {name, placeholder, usage, 2, 0, take_option};
+    spank_context_t context = spank_context();
+    for (int i = 0; i < count; i++) {
+        if (!strcmp(arguments[i], "default") || !strncmp(arguments[i], "default=", 8))
+            take(arguments[i][7] ? arguments[i] + 8 : 0);
+        else
+            slurm_error("mpiimport: plugstack.conf has an unknown argument: %s", arguments[i]);
+    }
+    if (is_wanted && context == S_CTX_LOCAL)
+        find_shim_first();
+    if (context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR || context == S_CTX_REMOTE)
+        spank_option_register(spank, &option);
+    return 0;
+}
+
+static void prepend(spank_t spank, const char *name, const char *entry) {
+    static char value[LONGEST], changed[LONGEST];
+    spank_err_t found = spank_getenv(spank, name, value, sizeof value);
+    if (found == ESPANK_ENV_NOEXIST)
+        *value = 0;
+    else if (found != ESPANK_SUCCESS || begins_with(value, entry))
+        return;
+    if (snprintf(changed, sizeof changed, "%s%s%s", entry, *value ? ":" : "", value) < (int)sizeof changed)
+        spank_setenv(spank, name, changed, 1);
+}
+
+/* Once on each node of a step, as its user, before there is any task. */
+int slurm_spank_user_init(spank_t spank, int count, char **arguments) {
+    (void)count, (void)arguments;
+    char mode[8] = "";
+    spank_err_t found = spank_getenv(spank, "MPIIMPORT", mode, sizeof mode);
+    if (!is_wanted || (found == ESPANK_SUCCESS && !strcmp(mode, "0")))
+        return 0;
+    if (access(SHIMS, X_OK)) {
+        slurm_spank_log("mpiimport: %s: %s; the tasks of this node run as without --mpiimport", SHIMS, strerror(errno));
+        return 0;
+    }
+    if (found == ESPANK_ENV_NOEXIST || (found == ESPANK_SUCCESS && !*mode))
+        spank_setenv(spank, "MPIIMPORT", "1", 1);
+    if (*profile)
+        spank_setenv(spank, "MPIIMPORT_PROFILE", profile, 1);
+    char first[2];
+    /* Where there is none the C library has directories of its own. */
+    if (spank_getenv(spank, "PATH", first, sizeof first) != ESPANK_ENV_NOEXIST)
+        prepend(spank, "PATH", SHIMS);
+    prepend(spank, "PYTHONPATH", PREFIX "/lib/mpiimport/pythonpath");
+    return 0;
+}
+
+/* Have a user's `mpiimport session ACTION` done. `variable`: what it is to know of the job. */
+static void have_done(uid_t user, gid_t group, const char *action, char *variable) {
+    pid_t child = fork();
+    if (child > 0)
+        waitpid(child, 0, 0);
+    if (child)
+        return;
+    int none = open("/dev/null", O_RDWR);
+    for (int stream = 0; stream < 3; stream++)
+        dup2(none, stream);
+    char *const variables[] = {"PATH=/usr/bin:/bin", variable, 0};
+    if (!setgroups(0, 0) && !setresgid(group, group, group) && !setresuid(user, user, user) && !chdir("/")) {
+        sigset_t nothing;
+        sigemptyset(&nothing);
+        sigprocmask(SIG_SETMASK, &nothing, 0);
+        /* Slurm ends what the job has still, and this with it. */
+        signal(SIGTERM, SIG_IGN);
+        alarm(SECONDS);
+        execle(PREFIX "/bin/mpiimport", "mpiimport", "session", action, (char *)0, variables);
+    }
+    _exit(127);
+}
+
+/* Once on each node of a step, as root, when its tasks have ended: what killed ones have left goes. */
+int slurm_spank_exit(spank_t spank, int count, char **arguments) {
+    (void)count, (void)arguments;
+    uid_t user;
+    gid_t group;
+    char pattern[64];
+    glob_t found;
+    if (spank_remote(spank) != 1 || geteuid() || spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_GID, &group) != ESPANK_SUCCESS)
+        return 0;
+    snprintf(pattern, sizeof pattern, "/dev/shm/mpiimport-%u.*", user);
+    if (!glob(pattern, GLOB_NOSORT, 0, &found)) {
+        have_done(user, group, "sweep", 0);
+        globfree(&found);
+    }
+    return 0;
+}
+
+/* Once on each node of a job, as root, when that has ended: the stores go that it has kept. */
+int slurm_spank_job_epilog(spank_t spank, int count, char **arguments) {
+    (void)count, (void)arguments;
+    uint32_t job;
+    char pattern[64], variable[32];
+    glob_t found;
+    if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
+        return 0;
+    snprintf(pattern, sizeof pattern, "/dev/shm/mpiimport-kept.*.%u", job);
+    snprintf(variable, sizeof variable, "SLURM_JOB_ID=%u", job);
+    if (glob(pattern, GLOB_NOSORT, 0, &found))
+        return 0;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct stat status;
+        if (!lstat(found.gl_pathv[i], &status))
+            have_done(status.st_uid, status.st_gid, "stop", variable);
+    }
+    globfree(&found);
+    return 0;
+}
