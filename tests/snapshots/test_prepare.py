@@ -129,6 +129,18 @@ def test_an_unchanged_python_behind_run_starts_from_it(prepared: Prepared, mpich
     assert [line.split()[0] for line in unwanted.lines()] == ["fresh"] * 2, unwanted
 
 
+def test_what_run_puts_on_path_is_no_other_path(prepared: Prepared, prefix: Path) -> None:
+    script = prepared.baked.script("import os, shutil\nFOUND = shutil.which('true')\n" + TEXT)
+    run, program = [prepared.mpiimport, "run", "--"], [prepared.baked.python, script]
+    by_variable = {"PYTHONPATH": f"{prefix}/lib/mpiimport/pythonpath:{prepared.baked.modules}", "MPIIMPORT": "1"}
+    for before in ([], run):
+        assert prepared.try_to_prepare(*before, *program).status == 0
+        assert kind(prepared, *run, *program) == kind(prepared, *program, **by_variable) == "restored"
+        prepared.snapshot("remove", "--all")
+    assert prepared.try_to_prepare(*program).status == 0
+    assert kind(prepared, *run, *program, PATH=os.environ["PATH"]) == "fresh"
+
+
 def test_an_unbuffered_program_is_as_plainly(prepared: Prepared) -> None:
     shown = "print(sys.orig_argv[1:], hasattr(sys.stdout.buffer, 'raw'), sys.stdout.write_through)\n"
     script = prepared.baked.script(TEXT + shown)
