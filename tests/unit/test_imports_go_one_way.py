@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,13 @@ FILES = sorted({file for package in FLOORS for file in (PACKAGE / package).rglob
 NAMES = [str(file.relative_to(PACKAGE)) for file in FILES]
 
 
-def imported(file: Path) -> Iterator[str]:
-    """Yield the modules, or names in modules, that a file imports anywhere, for its types as well."""
+def imported(file: Path, for_types: bool = True) -> Iterator[str]:
+    """Yield the modules, or names in modules, that a file imports anywhere; ``for_types``: for its types as well."""
     package = list(file.relative_to(ROOT).parts[:-1])
-    for node in ast.walk(ast.parse(file.read_text())):
+    tree = ast.parse(file.read_text())
+    if not for_types:
+        tree.body = [node for node in tree.body if "TYPE_CHECKING" not in ast.unparse(node).partition(":")[0]]
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
@@ -48,6 +52,17 @@ def test_nothing_imports_what_stands_above_it(file: Path) -> None:
     module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
     own = [name for name in imported(file) if name.split(".")[:2] == module.split(".")[:2]]
     assert [name for name in own if floor(name) > floor(module)] == []
+
+
+def test_no_modules_import_each_other() -> None:
+    modules = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in PACKAGE.rglob("*.py")}
+    graph = {
+        module: {each if each in modules else each.rpartition(".")[0] for each in imported(file, for_types=False)}
+        - {module}
+        for module, file in modules.items()
+    }
+    # Raises CycleError.
+    TopologicalSorter(graph).prepare()
 
 
 @pytest.mark.parametrize("file", sorted((PACKAGE / "runtime").rglob("*.py")), ids=lambda file: file.stem)

@@ -28,8 +28,11 @@ def main():  # type: () -> None
     else:
         from mpiimport.host.probe import question
 
-        asked = {RANK: question.rank, MESSAGE: question.message}.get("".join(sys.argv[1:]), question.answers)
-        found.update(asked())
+        word = "".join(sys.argv[1:])
+        if word == MESSAGE:
+            found.update(question.message(MESSAGE_SIZE))
+        else:
+            found.update(question.rank() if word == RANK else question.answers())
     print(MARK + json.dumps(found), flush=True)
     if "failed" in found:
         # The other rank may wait for this one. A launcher ends all where one ends so.

@@ -12,7 +12,6 @@ import types
 from importlib.metadata import distributions
 from pathlib import Path
 
-from mpiimport.host.probe.answer import MESSAGE_SIZE
 from mpiimport.runtime.file_systems import file_system
 from mpiimport.runtime.importing.libraries import mapped_files
 from mpiimport.runtime.mpi.launcher import Launch, launch
@@ -83,20 +82,21 @@ def _not_kept(options: Options) -> str:
     )
 
 
-def message() -> Facts:
-    """Exchange a large message with a neighbour, and return why that fails; end by a signal where it never ends."""
+def message(size: int) -> Facts:
+    """Exchange a message of so many bytes with a neighbour, and return why that fails; end by a signal where it never
+    ends."""
     module, _ = import_privately(before_site=False, preload=from_environment().preload)
     module.Init()
     world = module.COMM_WORLD
     signal.alarm(MESSAGE_SECONDS)
     other = world.rank ^ 1
     if other < world.size:
-        sent, received = bytes([world.rank % 256]) * MESSAGE_SIZE, bytearray(MESSAGE_SIZE)
+        sent, received = bytes([world.rank % 256]) * size, bytearray(size)
         try:
             world.Sendrecv([sent, module.BYTE], other, 0, [received, module.BYTE], other, 0)
         except module.Exception as exc:
             return {"failed": str(exc).splitlines()[-1].strip()}
-        if received != bytes([other % 256]) * MESSAGE_SIZE:
+        if received != bytes([other % 256]) * size:
             return {"failed": "what arrives is not what was sent"}
     module.Finalize()
     return {}

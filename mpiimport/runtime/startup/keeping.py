@@ -6,9 +6,8 @@ from .. import os, time
 from ..file_systems import IMAGE_FILE, IMAGE_LAYERS, image_on
 from ..messages import say
 from ..options import asked_at
-from ..store.kept_key import NO_NAME, not_there
+from ..store.kept_key import FIRST_PROCESS, NO_NAME, NONE_YET, not_there
 from ..store.place import LEASE, Place
-from .kept import FIRST_PROCESS, NONE_YET
 from .left_behind import began_at
 
 TYPE_CHECKING = False

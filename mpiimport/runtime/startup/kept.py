@@ -19,7 +19,7 @@ from ..report.job_notes import notes
 from ..report.outcome import KEPT, PLAIN, Outcome
 from ..report.outcome import SESSION as FROM_SESSION
 from ..store.index import Index, generation, linker_settings
-from ..store.kept_key import NO_NAME
+from ..store.kept_key import FIRST_PROCESS, NO_NAME, NONE_YET
 from ..store.kept_store import uses
 from ..store.launch_look import CHANGED, HOLDS, LOOKED_BY_LAUNCH, told_of
 from ..store.no_place import why_no_place
@@ -42,14 +42,6 @@ if TYPE_CHECKING:
 NONE_IN_SESSION = (
     "no session keeps a store for this program, as it is started now, on this node (MPIIMPORT_KEEP=session); "
     "mpiimport session start fills one on each node"
-)
-NONE_YET = (
-    "no store is kept for this program as it is now; one is being filled for later processes (MPIIMPORT_KEEP), or will "
-    "be; mpiimport session start says what is in the way"
-)
-FIRST_PROCESS = (
-    "this is the first process of its container, and nothing that it leaves behind outlives it; "
-    "mpiimport session start fills the store"
 )
 # All is as it is meant to be, and nothing is said of it.
 COMES_LATER = (NONE_YET, FIRST_PROCESS)

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 # The image that a process runs in, as the runtime was told of it.
 IMAGE_NAMES = ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER")
 OF_PROCESS = "/proc/"
+NONE_YET = (
+    "no store is kept for this program as it is now; one is being filled for later processes (MPIIMPORT_KEEP), or will "
+    "be; mpiimport session start says what is in the way"
+)
+FIRST_PROCESS = (
+    "this is the first process of its container, and nothing that it leaves behind outlives it; "
+    "mpiimport session start fills the store"
+)
 NO_NAME = "the program is read from standard input; give it a file of its own"
 
 
