@@ -2,7 +2,7 @@
 #include "text.h"
 
 char *python_mpi, *python, *option, *key, *image_path, **given, **variables, **in_doubt;
-int immutable, quiet, wants_base;
+int immutable, quiet, renews, wants_base;
 struct command plain, with_base;
 static char **words;
 
@@ -23,7 +23,7 @@ static void prepare_python_mpi(void) {
     plain = (struct command){command, count};
 }
 
-/* [--base] [--python-mpi PROGRAM [--base] [--python PYTHON] [--option OPTION] [--key KEY] [--immutable] [--quiet]] IMAGE SCRIPT [ARGUMENTS];
+/* [--base] [--python-mpi PROGRAM [--base] [--python PYTHON] [--option OPTION] [--key KEY] [--immutable] [--quiet] [--renew]] IMAGE SCRIPT [ARGUMENTS];
  * IMAGE is a file; with a key the entry of a library, where a variant for this machine is looked for. */
 void read_command(word count, char **arguments) {
     static char none[] = "", *nothing[] = {0};
@@ -40,6 +40,8 @@ void read_command(word count, char **arguments) {
             immutable = 1;
         else if (same(arguments[at], "--quiet"))
             quiet = 1;
+        else if (same(arguments[at], RENEW))
+            renews = 1;
         else if (same(arguments[at], PYTHON) && at + 1 < count)
             python = arguments[++at];
         else if (same(arguments[at], OPTION) && at + 1 < count)
@@ -56,7 +58,15 @@ void read_command(word count, char **arguments) {
 }
 
 void turn_to_base(void) {
-    static char self[] = "/proc/self/exe", base[] = BASE;
+    static char self[] = "/proc/self/exe", base[] = BASE, renew[] = RENEW;
+    if (renews) {
+        /* Fewer words than there are in front of the program now. */
+        with_base.words = given - plain.own;
+        with_base.own = plain.own;
+        memcpy(with_base.words, plain.words, plain.own * sizeof(char *));
+        with_base.words[1] = renew;
+        return;
+    }
     /* The place of two more words: the kernel puts their number in front of them, and the first is our own name. */
     with_base.words = words - 1;
     with_base.own = (word)(given - with_base.words);

@@ -7,14 +7,16 @@
 /* The program that leads here and knows how to start without an image, or 0, and the Python that it is to start, or 0; what
  * follows is for python-mpi alone. The option of Python, or 0, is that of the image. By the key python-mpi knows the program; it is 0 for an image that was named as a file. */
 extern char *python_mpi, *python, *option, *key;
-/* Says to python-mpi that there was no image to start from, which Python to start, and with which option. */
+/* Says to python-mpi that there was no image to start from, that the base is left and all else to be made anew, which Python to
+ * start, and with which option. */
 #define FRESH "--fresh"
+#define RENEW "--renew"
 #define PYTHON "--python"
 #define OPTION "--option"
 #define KEY "--key"
 /* The image file that has the tree vouches for its files; another process says for the job what is to be said, or nobody prepared
- * it; the base is meant, if there is one. */
-extern int immutable, quiet, wants_base;
+ * it; python-mpi is to have it made anew, before it comes back for the base; the base is meant, if there is one. */
+extern int immutable, quiet, renews, wants_base;
 #define BASE "--base"
 /* The image, or the entry of a library that has it; the script with its arguments; variables. */
 extern char *image_path, **given, **variables;

@@ -42,7 +42,7 @@ class Steps:
         return run(self.line(*words), self.environment(**changes), SECONDS, self.directory)
 
     def variables(self, *words: str, **changes: str) -> dict[str, str]:
-        """Those of ours that a program has."""
+        """The variables of mpiimport that a program has."""
         outcome = self.run(*words, "/usr/bin/env", **changes)
         assert outcome.status == 0 and not outcome.ours(), outcome
         found = dict(line.partition("=")[::2] for line in outcome.lines())

@@ -22,6 +22,13 @@ restored = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
 children = open(f"/proc/self/task/{os.getpid()}/children").read().split()
 print("restored" if restored else "fresh", plant.VALUE, children)
 """
+BASE_OR_FULL = """
+import os
+import plant
+import own
+kind = "base" if "/image.base" in open("/proc/self/maps").read() else "full"
+print(kind if os.readlink("/proc/self/exe").endswith("mpiimport-restore") else "fresh", own.value())
+"""
 AUTO = {"MPIIMPORT_PREPARE": "auto"}
 LEFT = "import os\nLEFT = os.open('/etc/passwd', os.O_RDONLY)\n"
 
@@ -125,6 +132,21 @@ def test_why_there_is_none_is_said_where_more_is_asked_for_and_nothing_is_tried_
     again = prepared.start(script, **AUTO, MPIIMPORT_VERBOSE="1")
     assert "no snapshot is used: no statement can be in a snapshot: line 1, " in again.ours()[0], again
     assert not makers(prepared) and not prepared.images
+
+
+def test_a_job_that_starts_from_the_base_has_the_rest_made_anew(prepared: Prepared) -> None:
+    own = Path(prepared.baked.script("def value(): return 1\n", "own.py"))
+    script = prepared.baked.script(BASE_OR_FULL)
+    settle(own)
+    prepared.prepare(script)
+    assert prepared.start(script).stdout == "full 1\n"
+    own.write_text("def value(): return 2\n")
+    settle(own)
+    for mode in ("never", ""):
+        assert not makers(prepared)
+        outcome = prepared.start(script, MPIIMPORT_PREPARE=mode)
+        assert (outcome.stdout, outcome.stderr) == ("base 2\n", "")
+    wait_for(lambda: prepared.start(script).stdout == "full 2\n", SECONDS)
 
 
 def test_what_a_person_has_prepared_is_made_anew_and_what_is_removed_is_not(prepared: Prepared) -> None:

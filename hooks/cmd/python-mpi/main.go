@@ -41,7 +41,8 @@ func main() {
 		goOnBeside(words[1:])
 	}
 	fresh := len(words) > 0 && words[0] == snapshotstart.Fresh
-	if fresh {
+	renew := len(words) > 0 && words[0] == snapshotstart.Renew
+	if fresh || renew {
 		words = words[1:]
 		jobnotes.ComeBack(os.Environ())
 	}
@@ -65,7 +66,7 @@ func main() {
 	if installed, err := prefix.Of(); err == nil {
 		// What `mpiimport run` has put there for other starts of Python is no part of this program's variables.
 		env = environ.DropPath(env, "PYTHONPATH", prefix.SiteDirectory(installed))
-		words, env = withoutSnapshot(installed, python, fresh, options, words, env)
+		words, env = withoutSnapshot(installed, python, fresh, renew, options, words, env)
 		start = append(start, "-S", prefix.StartScript(installed))
 	} else {
 		fmt.Fprintf(os.Stderr, "mpiimport: running as plain Python: %v\n", err)
@@ -133,8 +134,8 @@ func commandOnPath(python string, options, words, env []string) (string, []strin
 }
 
 // withoutSnapshot returns only where the program does not start from a snapshot, or is to have one made: then with the words and the
-// environment of a start by Python. fresh: the starter has come back.
-func withoutSnapshot(installed, python string, fresh bool, options, words, env []string) ([]string, []string) {
+// environment of a start by Python. fresh: the starter has come back; renew: for what is left of the snapshot.
+func withoutSnapshot(installed, python string, fresh, renew bool, options, words, env []string) ([]string, []string) {
 	rest, handed := snapshotstart.Options(words, env)
 	if snapshotstart.Makes(handed) {
 		key, _, _ := snapshotstart.Key(installed, python, options, rest, handed)
@@ -150,6 +151,10 @@ func withoutSnapshot(installed, python string, fresh bool, options, words, env [
 				sayNone(early, installed, python, options, rest, handed)
 			}
 			return words, env
+		}
+		if renew {
+			snapshotstart.Prepare(installed, python, options, rest, handed)
+			prepared = prepared.Base()
 		}
 		startPrepared(prepared.Command(installed, python, options, rest, handed), handed)
 	}

@@ -40,7 +40,7 @@ const rest = time.Hour
 // Prepare has the snapshot of a program made by a process beside this one, for later jobs, if nobody has tried within an hour. It says
 // whether that has begun. Without the site's or user's wish only what a person has prepared is made anew. Of a job one rank does it.
 func Prepare(installed, python string, options, words, env []string) bool {
-	if ourvars.PreparesNever(env) || !rankenv.SpeaksForJob(env) || !maySearch(options, words, env) || isFull(env) || os.Getpid() == 1 {
+	if !mayPrepare(env) || !maySearch(options, words, env) || isFull(env) {
 		return false
 	}
 	library := libraryOf(installed, env)
@@ -80,6 +80,11 @@ func Prepare(installed, python string, options, words, env []string) bool {
 	beside.Env = environ.Unset(environ.Set(beside.Env, ourvars.Mode, "1"), ourvars.Pid)
 	beside.ExtraFiles = []*os.File{lock}
 	return beside.Run() == nil
+}
+
+// mayPrepare says whether this process is the one of its job that has snapshots made, where somebody wants it.
+func mayPrepare(env []string) bool {
+	return !ourvars.PreparesNever(env) && rankenv.SpeaksForJob(env) && os.Getpid() != 1
 }
 
 // hasSnapshot says whether an entry has one, of whatever kind of machine. One whose snapshots were removed has none.

@@ -19,8 +19,15 @@ const immutable = "--immutable"
 
 // Prepared is a snapshot in a library: of this program, or, as its base, of one that begins alike.
 type Prepared struct {
-	entry  *snapshotlibrary.Entry
-	isBase bool
+	entry     *snapshotlibrary.Entry
+	isOfOther bool
+	isBase    bool
+}
+
+// Base returns what is left of it when the program, or what it imports, has been edited.
+func (p Prepared) Base() *Prepared {
+	p.isBase = true
+	return &p
 }
 
 // FindPrepared looks in the library for what a program, as it is started now, may start from. It returns nil where there is nothing,
@@ -39,7 +46,8 @@ func FindPrepared(installed, python string, options, words, env []string) (*Prep
 	}
 	found := &Prepared{entry: snapshotlibrary.Find(library, name)}
 	if found.entry == nil {
-		found.entry, found.isBase = begunAlikeIn(library, Begin(facts, words), words), true
+		found.entry = begunAlikeIn(library, Begin(facts, words), words)
+		found.isOfOther, found.isBase = true, true
 	}
 	if found.entry == nil {
 		return nil, nil
@@ -75,11 +83,13 @@ func WhyNone(installed, python string, options, words, env []string) string {
 // Command returns what starts the program from it. The starter comes back to python-mpi where it turns out not to fit.
 func (p *Prepared) Command(installed, python string, options, words, env []string) []string {
 	// What nobody has prepared for this program, nobody misses.
-	isMissed := !p.isBase && !ourvars.PreparesAlways(env) || ourvars.IsOn(env, ourvars.Verbose)
+	isMissed := !p.isOfOther && !ourvars.PreparesAlways(env) || ourvars.IsOn(env, ourvars.Verbose)
 	isQuiet := !isMissed || !rankenv.SpeaksForJob(env)
 	command := append(starter(installed, python, options, isQuiet), key, filepath.Base(p.entry.Path))
 	if p.isBase {
 		command = append(command, base)
+	} else if mayPrepare(env) {
+		command = append(command, Renew)
 	}
 	if image, _ := environ.Get(env, ourvars.Image); strings.HasPrefix(image, ourvars.ImageFile+":") {
 		command = append(command, immutable)

@@ -40,8 +40,8 @@ func prepared(t *testing.T, options, words []string, ago time.Duration) ([]strin
 
 func TestWhatWasPreparedIsStartedFrom(t *testing.T) {
 	for options, want := range map[string]string{
-		"":   "/p/bin/mpiimport-restore --python-mpi /p/bin/python-mpi --python python3 --key KEY ENTRY /app.py a",
-		"-u": "/p/bin/mpiimport-restore --python-mpi /p/bin/python-mpi --python python3 --option -u --key KEY ENTRY /app.py a",
+		"":   "/p/bin/mpiimport-restore --python-mpi /p/bin/python-mpi --python python3 --key KEY --renew ENTRY /app.py a",
+		"-u": "/p/bin/mpiimport-restore --python-mpi /p/bin/python-mpi --python python3 --option -u --key KEY --renew ENTRY /app.py a",
 	} {
 		given, words := strings.Fields(options), []string{"/app.py", "a"}
 		env, entry := prepared(t, given, words, 0)
@@ -51,6 +51,14 @@ func TestWhatWasPreparedIsStartedFrom(t *testing.T) {
 		}
 		got := strings.Join(found.Command("/p", "python3", given, words, env), " ")
 		if got = strings.NewReplacer(entry, "ENTRY", filepath.Base(entry), "KEY").Replace(got); got != want {
+			t.Error(got)
+		}
+		got = strings.Join(found.Base().Command("/p", "python3", given, words, env), " ")
+		if !strings.HasSuffix(got, " --base "+entry+" /app.py a") {
+			t.Error(got)
+		}
+		got = strings.Join(found.Command("/p", "python3", given, words, environ.Set(env, "MPIIMPORT_PREPARE", "never")), " ")
+		if strings.Contains(got, "--renew") {
 			t.Error(got)
 		}
 		got = strings.Join(found.Command("/p", "python3", given, words, environ.Set(env, "_MPIIMPORT_IMAGE", "file:1")), " ")

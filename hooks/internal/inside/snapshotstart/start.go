@@ -21,6 +21,7 @@ import (
 // Words in front of the script that people need not know; the starter of snapshots has them, too: see restorer/command.h.
 const (
 	Fresh  = "--fresh"  // there was no snapshot to start from
+	Renew  = "--renew"  // of the snapshot the base is left
 	Python = "--python" // the name of the Python to start follows, in the place of the usual ones
 	Option = "--option" // an option of Python follows, or its value
 )
