@@ -189,7 +189,7 @@ def test_all_ranks_are_gathered_wherever_mpi_is_finalised(job: Job, mpi: Mpi, te
         last += "time.sleep(0.5)\nif report(): print(report())"
     elif scope == "root":
         # MPICH's launcher ends the ranks that are left as soon as one leaves without having finalised.
-        last += "while MPI.COMM_WORLD.rank and '\"root\"' not in (report() or ''): time.sleep(0.01)"
+        last += "while MPI.COMM_WORLD.rank and '\"scope\": \"root\"' not in (report() or ''): time.sleep(0.01)"
     outcome, report = reported(job, mpi, 2, job.script(text + last))
     assert report["scope"] == scope, outcome.stderr
     assert len(report["time_line"]["ranks"]) == (2 if scope == "all" else 1)
