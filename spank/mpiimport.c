@@ -6,6 +6,7 @@
 #include <glob.h>
 #include <grp.h>
 #include <limits.h>
+#include <pwd.h>
 #include <signal.h>
 #include <slurm/spank.h>
 #include <spawn.h>
@@ -20,53 +21,34 @@
 SPANK_PLUGIN(mpiimport, 1)
 
 #define SHIMS PREFIX "/shim"
-/* So much may a variable have: MAX_ARG_STRLEN of <linux/binfmts.h>. SECONDS are for the removal of what is left behind. */
-enum { LONGEST = 131072, SECONDS = 60 };
+/* So long may NAME=value be: MAX_ARG_STRLEN of <linux/binfmts.h>. SECONDS are for the removal of what is left behind, which has
+ * no more DESCRIPTORS than that. */
+enum { LONGEST = 131072, SECONDS = 60, DESCRIPTORS = 1024 };
 
-static int is_wanted;
+/* As the step's option says, or the site's default. */
+static enum { NOT_SAID, WANTED, UNWANTED } is_wanted;
 static char profile[PATH_MAX];
 
 static int is_either(const char *value, const char *one, const char *other) {
     return !strcmp(value, one) || !strcmp(value, other);
 }
 
-static int begins_with(const char *list, const char *entry) {
+/* Writes ENTRY:LIST, unless the list begins so or a variable of this name cannot hold it. */
+static int put_in_front(const char *name, const char *entry, const char *list, char *into) {
     size_t size = strlen(entry);
-    return !strncmp(list, entry, size) && (!list[size] || list[size] == ':');
+    if (!strncmp(list, entry, size) && (!list[size] || list[size] == ':'))
+        return 0;
+    int most = LONGEST - (int)strlen(name) - 1;
+    return snprintf(into, (size_t)most, "%s%s%s", entry, *list ? ":" : "", list) < most;
 }
 
 /* srun itself looks for the program of the tasks, and hands its path on: it is to find the shim. */
 static void find_shim_first(void) {
-    const char *path = getenv("PATH");
+    const char *path = getenv("PATH"), *mode = getenv("MPIIMPORT");
     static char changed[LONGEST];
-    if (!path || begins_with(path, SHIMS) || access(SHIMS, X_OK))
-        return;
-    if (snprintf(changed, sizeof changed, "%s:%s", SHIMS, path) < (int)sizeof changed)
+    if (path && *path && !(mode && !strcmp(mode, "0")) && !access(SHIMS, X_OK) &&
+        put_in_front("PATH", SHIMS, path, changed))
         setenv("PATH", changed, 1);
-}
-
-static void find_shim_no_more(void) {
-    const char *path = getenv("PATH"), *rest = path ? path + strlen(SHIMS) : 0;
-    if (path && begins_with(path, SHIMS) && *rest)
-        setenv("PATH", strdup(rest + 1), 1);
-}
-
-/* The value is a profile, or yes or no: see docs/plugin.md. */
-static int take(const char *value) {
-    profile[0] = 0;
-    is_wanted = 1;
-    if (!value || !*value || is_either(value, "1", "true"))
-        return 0;
-    if (is_either(value, "0", "false")) {
-        is_wanted = 0;
-        return 0;
-    }
-    if (strlen(value) >= sizeof profile) {
-        slurm_error("mpiimport: the profile's path is too long");
-        return -1;
-    }
-    strcpy(profile, value);
-    return 0;
 }
 
 /* Whether a profile can be taken; what is wrong with it is printed. Where mpiimport is not installed, nodes will see. */
@@ -76,6 +58,10 @@ static int can_be_taken(const char *name) {
     posix_spawn_file_actions_t actions;
     pid_t child;
     int status = 0;
+    if (strchr(name, '/') && *name != '/') {
+        slurm_error("mpiimport: steps may have other directories: name the profile %s by its absolute path", name);
+        return 0;
+    }
     if (posix_spawn_file_actions_init(&actions))
         return 1;
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
@@ -85,33 +71,45 @@ static int can_be_taken(const char *name) {
            WEXITSTATUS(status) == 127;
 }
 
+/* The value is a profile, or yes or no: see docs/plugin.md. Slurm hands none on as (null) from a job to its steps. */
 static int take_option(int unused, const char *value, int is_remote) {
     (void)unused;
-    if (take(value))
-        return -1;
-    if (is_remote)
-        return 0;
-    if (is_wanted)
+    profile[0] = 0;
+    is_wanted = value && is_either(value, "0", "false") ? UNWANTED : WANTED;
+    if (is_wanted == WANTED && !is_remote)
         find_shim_first();
-    else
-        find_shim_no_more();
-    return *profile && !can_be_taken(profile) ? -1 : 0;
+    if (is_wanted == UNWANTED || !value || !*value || is_either(value, "1", "true") || !strcmp(value, "(null)"))
+        return 0;
+    if (strlen(value) >= sizeof profile) {
+        slurm_error("mpiimport: the profile's path is too long");
+        return -1;
+    }
+    strcpy(profile, value);
+    return is_remote || can_be_taken(profile) ? 0 : -1;
 }
 
-/* The arguments of the line in plugstack.conf: `default` or `default=PROFILE`, for steps without the option. */
+static int is_default(int count, char **arguments) {
+    return count > 0 && !strcmp(arguments[0], "default");
+}
+
+/* The only argument of the line in plugstack.conf is `default`: also for steps without the option. */
+int slurm_spank_slurmd_init(spank_t spank, int count, char **arguments) {
+    (void)spank;
+    if (count > is_default(count, arguments))
+        slurm_error("mpiimport: plugstack.conf has an unknown argument: %s", arguments[is_default(count, arguments)]);
+    return 0;
+}
+
 int slurm_spank_init(spank_t spank, int count, char **arguments) {
     static char name[] = "mpiimport", placeholder[] = "PROFILE";
     static char usage[] = "start Python programs and containers through mpiimport (0: do not)";
     static struct spank_option option = {name, placeholder, usage, 2, 0, take_option};
     spank_context_t context = spank_context();
-    for (int i = 0; i < count; i++) {
-        if (!strcmp(arguments[i], "default") || !strncmp(arguments[i], "default=", 8))
-            take(arguments[i][7] ? arguments[i] + 8 : 0);
-        else
-            slurm_error("mpiimport: plugstack.conf has an unknown argument: %s", arguments[i]);
+    if (is_default(count, arguments)) {
+        is_wanted = WANTED;
+        if (context == S_CTX_LOCAL)
+            find_shim_first();
     }
-    if (is_wanted && context == S_CTX_LOCAL)
-        find_shim_first();
     if (context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR || context == S_CTX_REMOTE)
         spank_option_register(spank, &option);
     return 0;
@@ -122,30 +120,30 @@ static void prepend(spank_t spank, const char *name, const char *entry) {
     spank_err_t found = spank_getenv(spank, name, value, sizeof value);
     if (found == ESPANK_ENV_NOEXIST)
         *value = 0;
-    else if (found != ESPANK_SUCCESS || begins_with(value, entry))
-        return;
-    if (snprintf(changed, sizeof changed, "%s%s%s", entry, *value ? ":" : "", value) < (int)sizeof changed)
+    if ((found == ESPANK_SUCCESS || found == ESPANK_ENV_NOEXIST) && put_in_front(name, entry, value, changed))
         spank_setenv(spank, name, changed, 1);
 }
 
 /* Once on each node of a step, as its user, before there is any task. */
 int slurm_spank_user_init(spank_t spank, int count, char **arguments) {
     (void)count, (void)arguments;
-    char mode[8] = "";
+    char mode[8] = "", first[2] = "";
     spank_err_t found = spank_getenv(spank, "MPIIMPORT", mode, sizeof mode);
-    if (!is_wanted || (found == ESPANK_SUCCESS && !strcmp(mode, "0")))
+    if (is_wanted == UNWANTED && found != ESPANK_ENV_NOEXIST)
+        /* The job, or another step, has it. */
+        spank_setenv(spank, "MPIIMPORT", "0", 1);
+    if (is_wanted != WANTED || (found == ESPANK_SUCCESS && !strcmp(mode, "0")))
         return 0;
-    if (access(SHIMS, X_OK)) {
+    if (eaccess(SHIMS, X_OK)) {
         slurm_spank_log("mpiimport: %s: %s; the tasks of this node run as without --mpiimport", SHIMS, strerror(errno));
         return 0;
     }
-    if (found == ESPANK_ENV_NOEXIST || (found == ESPANK_SUCCESS && !*mode))
+    if (!*mode)
         spank_setenv(spank, "MPIIMPORT", "1", 1);
     if (*profile)
         spank_setenv(spank, "MPIIMPORT_PROFILE", profile, 1);
-    char first[2];
     /* Where there is none the C library has directories of its own. */
-    if (spank_getenv(spank, "PATH", first, sizeof first) != ESPANK_ENV_NOEXIST)
+    if (spank_getenv(spank, "PATH", first, sizeof first) == ESPANK_NOSPACE || *first)
         prepend(spank, "PATH", SHIMS);
     prepend(spank, "PYTHONPATH", PREFIX "/lib/mpiimport/pythonpath");
     return 0;
@@ -155,12 +153,15 @@ int slurm_spank_user_init(spank_t spank, int count, char **arguments) {
 static void have_done(uid_t user, gid_t group, const char *action, char *variable) {
     pid_t child = fork();
     if (child > 0)
-        waitpid(child, 0, 0);
+        while (waitpid(child, 0, 0) < 0 && errno == EINTR)
+            ;
     if (child)
         return;
     int none = open("/dev/null", O_RDWR);
     for (int stream = 0; stream < 3; stream++)
         dup2(none, stream);
+    for (int descriptor = 3; descriptor < DESCRIPTORS; descriptor++)
+        close(descriptor);
     char *const variables[] = {"PATH=/usr/bin:/bin", variable, 0};
     if (!setgroups(0, 0) && !setresgid(group, group, group) && !setresuid(user, user, user) && !chdir("/")) {
         sigset_t nothing;
@@ -174,6 +175,11 @@ static void have_done(uid_t user, gid_t group, const char *action, char *variabl
     _exit(127);
 }
 
+static int is_directory_of(const char *path, uid_t user) {
+    struct stat status;
+    return !lstat(path, &status) && S_ISDIR(status.st_mode) && status.st_uid == user;
+}
+
 /* Once on each node of a step, as root, when its tasks have ended: what killed ones have left goes. */
 int slurm_spank_exit(spank_t spank, int count, char **arguments) {
     (void)count, (void)arguments;
@@ -185,10 +191,15 @@ int slurm_spank_exit(spank_t spank, int count, char **arguments) {
         spank_get_item(spank, S_JOB_GID, &group) != ESPANK_SUCCESS)
         return 0;
     snprintf(pattern, sizeof pattern, "/dev/shm/mpiimport-%u.*", user);
-    if (!glob(pattern, GLOB_NOSORT, 0, &found)) {
+    if (glob(pattern, GLOB_NOSORT, 0, &found))
+        return 0;
+    /* Others may make such names. */
+    size_t own = 0;
+    while (own < found.gl_pathc && !is_directory_of(found.gl_pathv[own], user))
+        own++;
+    if (own < found.gl_pathc)
         have_done(user, group, "sweep", 0);
-        globfree(&found);
-    }
+    globfree(&found);
     return 0;
 }
 
@@ -196,19 +207,14 @@ int slurm_spank_exit(spank_t spank, int count, char **arguments) {
 int slurm_spank_job_epilog(spank_t spank, int count, char **arguments) {
     (void)count, (void)arguments;
     uint32_t job;
-    char pattern[64], variable[32];
-    glob_t found;
-    if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
+    uid_t user;
+    char place[64], variable[32];
+    if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS || spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS)
         return 0;
-    snprintf(pattern, sizeof pattern, "/dev/shm/mpiimport-kept.*.%u", job);
+    snprintf(place, sizeof place, "/dev/shm/mpiimport-kept.%u.%u", user, job);
     snprintf(variable, sizeof variable, "SLURM_JOB_ID=%u", job);
-    if (glob(pattern, GLOB_NOSORT, 0, &found))
-        return 0;
-    for (size_t i = 0; i < found.gl_pathc; i++) {
-        struct stat status;
-        if (!lstat(found.gl_pathv[i], &status))
-            have_done(status.st_uid, status.st_gid, "stop", variable);
-    }
-    globfree(&found);
+    struct passwd *account = is_directory_of(place, user) ? getpwuid(user) : 0;
+    if (account)
+        have_done(user, account->pw_gid, "stop", variable);
     return 0;
 }

@@ -113,28 +113,51 @@ def test_where_there_is_no_path_there_is_none(steps: Steps) -> None:
     assert steps.variables("env", "-u", "PATH", command, "run", "--").keys() == option.keys()
 
 
-def test_steps_of_a_batch_job_have_it_once(steps: Steps) -> None:
+@pytest.mark.parametrize("option", ["--mpiimport=mpich", "--mpiimport"])
+def test_steps_of_a_job_have_what_that_has(steps: Steps, option: str) -> None:
     output = steps.directory / "output"
     script = steps.directory / "job.sh"
     script.write_text("#!/bin/sh\nenv\nsrun env\n")
-    submitted = steps.run("sbatch", "--mpiimport=mpich", "--wait", f"--output={output}", str(script))
-    assert submitted.status == 0, submitted
+    submitted = steps.run("sbatch", option, "--wait", f"--output={output}", str(script))
+    assert submitted.status == 0, output.read_text()
     found = output.read_text().splitlines()
-    for name, value in steps.variables("srun", "--mpiimport=mpich").items():
+    in_step = steps.variables("srun", option)
+    for name, value in in_step.items():
         assert found.count(f"{name}={value}") == 2, found
+    assert steps.variables("salloc", "--quiet", option, "srun") == in_step
+
+
+def test_a_step_can_do_without_what_its_job_has(steps: Steps) -> None:
+    inner = ["srun", "--mpiimport=0", "/usr/bin/env"]
+    script = steps.directory / "job.sh"
+    script.write_text(f"#!/bin/sh\n{' '.join(inner)}\n")
+    output = steps.directory / "output"
+    assert steps.run("sbatch", "--mpiimport=mpich", "--wait", f"--output={output}", str(script)).status == 0
+    assert "MPIIMPORT=0" in output.read_text().splitlines()
 
 
 def test_without_the_option_and_switched_off_nothing_is_changed(steps: Steps) -> None:
     plain = steps.variables("srun")
     assert plain.keys() == {"PATH"} and str(steps.site.prefix) not in plain["PATH"]
     assert steps.variables("srun", "--mpiimport=0") == plain
-    assert steps.variables("srun", "--mpiimport", MPIIMPORT="0") == {
-        "MPIIMPORT": "0",
-        "PATH": f"{steps.site.prefix}/shim:{plain['PATH']}",
-    }
+    assert steps.variables("srun", "--mpiimport", MPIIMPORT="0") == {"MPIIMPORT": "0", **plain}
 
 
-@pytest.mark.parametrize(("name", "said"), [("none", 'there is no profile "none" (known: '), ("/none", "/none")])
+@pytest.mark.parametrize("name", ["PATH", "PYTHONPATH"])
+def test_a_variable_that_can_hold_no_more_stays(steps: Steps, name: str) -> None:
+    own = steps.environment().get(name, "/usr/bin")
+    # MAX_ARG_STRLEN of <linux/binfmts.h>: of NAME=value and what ends it.
+    for more in (1, 20, 40, 60, 90):
+        value = own + ":" + "/" * (131072 - len(f"{name}={own}:") - more)
+        outcome = steps.run("srun", "--mpiimport", "/usr/bin/env", **{name: value})
+        assert (outcome.status, outcome.stderr) == (0, ""), outcome.stderr
+        assert any(line.startswith(f"{name}=") and line.endswith(value) for line in outcome.lines())
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("none", 'there is no profile "none" (known: '), ("/none", "/none"), ("./a.yaml", "by its absolute path")],
+)
 def test_a_profile_that_is_not_there_is_refused_before_anything_starts(steps: Steps, name: str, said: str) -> None:
     for launcher in (["srun", "touch"], ["sbatch", "--wrap=touch ran", "--output"]):
         outcome = steps.run(launcher[0], f"--mpiimport={name}", *launcher[1:], "ran")
@@ -182,11 +205,27 @@ def test_what_a_job_has_kept_goes_with_it(steps: Steps) -> None:
     wait_for(lambda: not kept.exists())
 
 
+def test_names_of_others_have_nothing_removed(steps: Steps) -> None:
+    user = pwd.getpwnam(steps.site.user).pw_uid
+    script = steps.directory / "job.sh"
+    script.write_text("#!/bin/sh\necho $SLURM_JOB_ID\nsleep 2\n")
+    job = steps.run("sbatch", "--parsable", "--output=/dev/null", str(script)).stdout.strip()
+    made = [Path(f"/dev/shm/mpiimport-kept.{user}.{job}"), Path(f"/dev/shm/mpiimport-{user}.other")]
+    try:
+        for each in made:
+            each.mkdir(0o700)
+        wait_for(lambda: not steps.slurm.jobs())
+        assert all(each.exists() for each in made)
+    finally:
+        for each in made:
+            each.rmdir()
+
+
 def test_a_site_may_have_it_for_all_steps(with_plugin: Begin) -> None:
-    with with_plugin("default=mpich") as steps:
-        by_option = steps.variables("srun", "--mpiimport=mpich")
-        assert steps.variables("srun") == by_option and by_option["MPIIMPORT_PROFILE"] == "mpich"
-        assert steps.variables("srun", "--mpiimport").keys() == by_option.keys() - {"MPIIMPORT_PROFILE"}
+    with with_plugin("default") as steps:
+        by_option = steps.variables("srun", "--mpiimport")
+        assert steps.variables("srun") == by_option and "MPIIMPORT" in by_option
+        assert steps.variables("srun", "--mpiimport=mpich") == {**by_option, "MPIIMPORT_PROFILE": "mpich"}
         assert steps.variables("srun", "--mpiimport=false").keys() == {"PATH"}
 
 
