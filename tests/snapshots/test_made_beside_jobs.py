@@ -159,6 +159,7 @@ def test_what_a_person_has_prepared_is_made_anew_and_what_is_removed_is_not(prep
     assert not makers(prepared)
     assert prepared.start_fresh("has changed since", script, **renew).stdout == "fresh newer []\n"
     wait_for(lambda: prepared.start(script).stdout == "restored newer []\n", SECONDS)
+    wait_for(lambda: not makers(prepared), SECONDS)
     assert prepared.snapshot("remove", "--all").status == 0
     rest(prepared)
     assert prepared.start(script, **renew).stdout == "fresh newer []\n"
