@@ -12,7 +12,7 @@ import pytest
 
 from lab.cluster import Cluster
 from lab.ranks import Mpi, clean_environment, run
-from tests.conftest import ROOT, Job
+from tests.conftest import ROOT, Job, wait_for
 
 # Prints what a node's ranks see of it.
 PROGRAM = """
@@ -112,7 +112,7 @@ def test_everything_on_a_cluster_ends_with_it(lab: None) -> None:
     with Cluster(1) as cluster:
         mark = f"{os.getpid()}.25"
         said(cluster.on("node0", ["sh", "-c", f"setsid sleep 1000{mark} >&- 2>&- &"]))
-        assert running(mark)
+        wait_for(lambda: running(mark))
         home = cluster.home
         assert home.exists()
     assert not running(mark)
