@@ -26,7 +26,7 @@ SPANK_PLUGIN(mpiimport, 1)
 enum { LONGEST = 131072, SECONDS = 60, DESCRIPTORS = 1024 };
 
 /* As the step's option says, or the site's default. */
-static enum { NOT_SAID, WANTED, UNWANTED } is_wanted;
+static enum { NOT_SAID, WANTED, UNWANTED } wish;
 static char profile[PATH_MAX];
 
 static int is_either(const char *value, const char *one, const char *other) {
@@ -36,7 +36,8 @@ static int is_either(const char *value, const char *one, const char *other) {
 /* Writes ENTRY:LIST, unless the list begins so or a variable of this name cannot hold it. */
 static int put_in_front(const char *name, const char *entry, const char *list, char *into) {
     size_t size = strlen(entry);
-    if (!strncmp(list, entry, size) && (!list[size] || list[size] == ':'))
+    /* Where there is no PATH the C library has directories of its own. */
+    if ((!*list && !strcmp(name, "PATH")) || (!strncmp(list, entry, size) && (!list[size] || list[size] == ':')))
         return 0;
     int most = LONGEST - (int)strlen(name) - 1;
     return snprintf(into, (size_t)most, "%s%s%s", entry, *list ? ":" : "", list) < most;
@@ -46,8 +47,7 @@ static int put_in_front(const char *name, const char *entry, const char *list, c
 static void find_shim_first(void) {
     const char *path = getenv("PATH"), *mode = getenv("MPIIMPORT");
     static char changed[LONGEST];
-    if (path && *path && !(mode && !strcmp(mode, "0")) && !access(SHIMS, X_OK) &&
-        put_in_front("PATH", SHIMS, path, changed))
+    if (path && !(mode && !strcmp(mode, "0")) && !access(SHIMS, X_OK) && put_in_front("PATH", SHIMS, path, changed))
         setenv("PATH", changed, 1);
 }
 
@@ -75,10 +75,10 @@ static int can_be_taken(const char *name) {
 static int take_option(int unused, const char *value, int is_remote) {
     (void)unused;
     profile[0] = 0;
-    is_wanted = value && is_either(value, "0", "false") ? UNWANTED : WANTED;
-    if (is_wanted == WANTED && !is_remote)
+    wish = value && is_either(value, "0", "false") ? UNWANTED : WANTED;
+    if (wish == WANTED && !is_remote)
         find_shim_first();
-    if (is_wanted == UNWANTED || !value || !*value || is_either(value, "1", "true") || !strcmp(value, "(null)"))
+    if (wish == UNWANTED || !value || !*value || is_either(value, "1", "true") || !strcmp(value, "(null)"))
         return 0;
     if (strlen(value) >= sizeof profile) {
         slurm_error("mpiimport: the profile's path is too long");
@@ -106,7 +106,7 @@ int slurm_spank_init(spank_t spank, int count, char **arguments) {
     static struct spank_option option = {name, placeholder, usage, 2, 0, take_option};
     spank_context_t context = spank_context();
     if (is_default(count, arguments)) {
-        is_wanted = WANTED;
+        wish = WANTED;
         if (context == S_CTX_LOCAL)
             find_shim_first();
     }
@@ -127,12 +127,12 @@ static void prepend(spank_t spank, const char *name, const char *entry) {
 /* Once on each node of a step, as its user, before there is any task. */
 int slurm_spank_user_init(spank_t spank, int count, char **arguments) {
     (void)count, (void)arguments;
-    char mode[8] = "", first[2] = "";
+    char mode[8] = "";
     spank_err_t found = spank_getenv(spank, "MPIIMPORT", mode, sizeof mode);
-    if (is_wanted == UNWANTED && found != ESPANK_ENV_NOEXIST)
+    if (wish == UNWANTED && found != ESPANK_ENV_NOEXIST)
         /* The job, or another step, has it. */
         spank_setenv(spank, "MPIIMPORT", "0", 1);
-    if (is_wanted != WANTED || (found == ESPANK_SUCCESS && !strcmp(mode, "0")))
+    if (wish != WANTED || (found == ESPANK_SUCCESS && !strcmp(mode, "0")))
         return 0;
     if (eaccess(SHIMS, X_OK)) {
         slurm_spank_log("mpiimport: %s: %s; the tasks of this node run as without --mpiimport", SHIMS, strerror(errno));
@@ -142,9 +142,7 @@ int slurm_spank_user_init(spank_t spank, int count, char **arguments) {
         spank_setenv(spank, "MPIIMPORT", "1", 1);
     if (*profile)
         spank_setenv(spank, "MPIIMPORT_PROFILE", profile, 1);
-    /* Where there is none the C library has directories of its own. */
-    if (spank_getenv(spank, "PATH", first, sizeof first) == ESPANK_NOSPACE || *first)
-        prepend(spank, "PATH", SHIMS);
+    prepend(spank, "PATH", SHIMS);
     prepend(spank, "PYTHONPATH", PREFIX "/lib/mpiimport/pythonpath");
     return 0;
 }

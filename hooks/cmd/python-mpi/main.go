@@ -40,10 +40,9 @@ func main() {
 	if len(words) > 1 && words[0] == snapshotstart.Beside {
 		goOnBeside(words[1:])
 	}
-	fresh := len(words) > 0 && words[0] == snapshotstart.Fresh
-	renew := len(words) > 0 && words[0] == snapshotstart.Renew
-	if fresh || renew {
-		words = words[1:]
+	back := ""
+	if len(words) > 0 && (words[0] == snapshotstart.Fresh || words[0] == snapshotstart.Renew) {
+		back, words = words[0], words[1:]
 		jobnotes.ComeBack(os.Environ())
 	}
 	isAbsolute := len(words) > 0 && words[0] == entry.Absolute
@@ -66,7 +65,7 @@ func main() {
 	if installed, err := prefix.Of(); err == nil {
 		// What `mpiimport run` has put there for other starts of Python is no part of this program's variables.
 		env = environ.DropPath(env, "PYTHONPATH", prefix.SiteDirectory(installed))
-		words, env = withoutSnapshot(installed, python, fresh, renew, options, words, env)
+		words, env = withoutSnapshot(installed, python, back, options, words, env)
 		start = append(start, "-S", prefix.StartScript(installed))
 	} else {
 		fmt.Fprintf(os.Stderr, "mpiimport: running as plain Python: %v\n", err)
@@ -134,14 +133,14 @@ func commandOnPath(python string, options, words, env []string) (string, []strin
 }
 
 // withoutSnapshot returns only where the program does not start from a snapshot, or is to have one made: then with the words and the
-// environment of a start by Python. fresh: the starter has come back; renew: for what is left of the snapshot.
-func withoutSnapshot(installed, python string, fresh, renew bool, options, words, env []string) ([]string, []string) {
+// environment of a start by Python. back: with which word the starter has come back, if it has.
+func withoutSnapshot(installed, python, back string, options, words, env []string) ([]string, []string) {
 	rest, handed := snapshotstart.Options(words, env)
 	if snapshotstart.Makes(handed) {
 		key, _, _ := snapshotstart.Key(installed, python, options, rest, handed)
 		return rest, environ.Set(environ.Set(handed, ourvars.Asked, key), ourvars.Python, python)
 	}
-	if !fresh {
+	if back != snapshotstart.Fresh {
 		prepared, early := snapshotstart.FindPrepared(installed, python, options, rest, handed)
 		if prepared == nil {
 			if early == nil && ourvars.PreparesAlways(handed) {
@@ -152,7 +151,7 @@ func withoutSnapshot(installed, python string, fresh, renew bool, options, words
 			}
 			return words, env
 		}
-		if renew {
+		if back == snapshotstart.Renew {
 			snapshotstart.Prepare(installed, python, options, rest, handed)
 			prepared = prepared.Base()
 		}
