@@ -1,6 +1,5 @@
 """The real container runtime, the test images and the ordinary user, provisioned once and kept in a cache."""
 
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,7 +11,7 @@ from lab.ranks import Mpi
 from tests.conftest import provision
 from tests.containers.cells import Site
 from tests.containers.entry_points import cdi
-from tests.containers.keeping import Containers
+from tests.containers.keeping import Containers, containers_of
 from tests.containers.node import Node, node_of
 
 
@@ -57,6 +56,5 @@ def _keeps(site: Site) -> Iterator[None]:
 @pytest.fixture
 def containers(site: Site, mpich: Mpi, _keeps: None) -> Iterator[Containers]:
     """Containers of root's, which may keep stores."""
-    made = Containers(site, mpich)
-    yield made
-    shutil.rmtree(made.place, ignore_errors=True)
+    with containers_of(site, mpich) as made:
+        yield made

@@ -2,6 +2,9 @@
 
 import pwd
 import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,3 +66,13 @@ class Containers:
         environment = {**environment, "SLURM_JOB_ID": self.job, **variables}
         command = self.site.as_identity(self.identity, list(line))
         return run(command, {name: value for name, value in environment.items() if value}, SECONDS, Path("/"))
+
+
+@contextmanager
+def containers_of(site: Site, mpi: Mpi, identity: str = "root") -> Iterator[Containers]:
+    """Containers whose stores go with this context."""
+    made = Containers(site, mpi, identity)
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made.place, ignore_errors=True)

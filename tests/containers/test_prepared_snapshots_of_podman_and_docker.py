@@ -1,6 +1,5 @@
 """`mpiimport prepare -- mpiimport exec IMAGE ...`: containers of podman and docker start from the snapshot."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from tests.containers.cells import Site
 from tests.containers.entry_points import podman
 from tests.containers.entry_points.entrypoint import PLAIN as DOCKER_IMAGE
 from tests.containers.entry_points.entrypoint import make_docker_images
-from tests.containers.keeping import Containers
+from tests.containers.keeping import Containers, containers_of
 from tests.containers.prepared import TEXT
 from tests.snapshots.conftest import CONFINED
 
@@ -64,15 +63,12 @@ class Programs:
 
 @contextmanager
 def programs_of(site: Site, mpich: Mpi, engine: str, identity: str) -> Iterator[Programs]:
-    containers = Containers(site, mpich, identity)
-    try:
+    with containers_of(site, mpich, identity) as containers:
         if engine == "podman":
             yield Programs(containers, podman.IMAGE, {})
         else:
             make_docker_images(site)
             yield Programs(containers, DOCKER_IMAGE, {"DOCKER_HOST": site.docker.host})
-    finally:
-        shutil.rmtree(containers.place, ignore_errors=True)
 
 
 @pytest.mark.parametrize(

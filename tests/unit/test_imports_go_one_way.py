@@ -30,7 +30,7 @@ def imported(file: Path, for_types: bool = True) -> Iterator[str]:
     package = list(file.relative_to(ROOT).parts[:-1])
     tree = ast.parse(file.read_text())
     if not for_types:
-        tree.body = [node for node in tree.body if "TYPE_CHECKING" not in ast.unparse(node).partition(":")[0]]
+        tree.body = [each for each in tree.body if not (isinstance(each, ast.If) and is_for_types(each))]
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
@@ -38,6 +38,10 @@ def imported(file: Path, for_types: bool = True) -> Iterator[str]:
             yield from (f"{module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
+
+
+def is_for_types(statement: ast.If) -> bool:
+    return isinstance(statement.test, ast.Name) and statement.test.id == "TYPE_CHECKING"
 
 
 def floor(module: str) -> int:
