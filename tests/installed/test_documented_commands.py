@@ -83,7 +83,7 @@ def test_the_options_of_a_documented_program_exist(line: str) -> None:
 
 
 def test_a_profile_is_installed_as_documented(tmp_path: Path) -> None:
-    lines = set(re.findall(r"^ {4}(install .*)", TEXT, re.MULTILINE))
+    lines = set(re.findall(r"^ {4}(install .*\.yaml .*)", TEXT, re.MULTILINE))
     assert lines
     own = tmp_path / ".config" / "mpiimport" / "profiles"
     own.mkdir(parents=True)
