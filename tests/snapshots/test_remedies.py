@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.ranks import run
+from lab.ranks import Outcome, run
 from mpiimport.snapshot.restore.remedies import REMEDIES
 from tests.conftest import but_everyday
 
@@ -48,17 +48,26 @@ def says_true(
     return observe
 
 
-def says_true_in_another_year(text: str) -> Observe:
+def start_in_another_year(baked: Baked, bake: Bake, text: str) -> Outcome:
     """The image is made in 2012, by the clock of CLOCK_OF_2012, and started now."""
+    library = compiled_clock(baked.modules.parent)
+    variables = {"LD_PRELOAD": str(library), "TZ": "Europe/Moscow", "MPIIMPORT_VERBOSE": "1"}
+    outcome = baked.start(bake(text, **variables), before=("nice", "-n", "5"), **variables)
+    assert outcome.status == 0, outcome
+    return outcome
 
+
+def says_true_in_another_year(text: str) -> Observe:
     def observe(baked: Baked, bake: Bake) -> bool:
-        library = compiled_clock(baked.modules.parent)
-        script = bake(text, LD_PRELOAD=str(library), TZ="Europe/Moscow")
-        outcome = baked.start(script, before=("nice", "-n", "5"), LD_PRELOAD=str(library), TZ="Europe/Moscow")
-        assert outcome.status == 0 and "the snapshot is not used" not in outcome.stderr, outcome
+        outcome = start_in_another_year(baked, bake, text)
+        assert "the snapshot is not used" not in outcome.stderr, outcome
         return outcome.stdout == "True\n"
 
     return observe
+
+
+def refuses_in_another_year(text: str, reason: str) -> Observe:
+    return lambda baked, bake: reason in start_in_another_year(baked, bake, text).stderr
 
 
 # Of a process of ordinary priority alone, for nothing that an image depends on may tell one clock from the other.
@@ -111,12 +120,12 @@ def with_module(module: str, text: str, observe: Observe) -> Observe:
     return observe_with
 
 
-def refuses(text: str, reason: str, before: str) -> Observe:
-    """``before``: what a shell does before it becomes the starter."""
+def refuses(text: str, reason: str, before: str, apart: tuple[str, ...] = ()) -> Observe:
+    """``before``: what a shell does before it becomes the starter, in namespaces of its own if ``apart`` says so."""
 
     def observe(baked: Baked, bake: Bake) -> bool:
         script = bake(text)
-        shell = ("sh", "-c", f'{before}; exec "$@"', "sh")
+        shell = (*apart, "sh", "-c", f'{before}; exec "$@"', "sh")
         return reason in baked.start(script, before=shell, MPIIMPORT_VERBOSE="1").stderr
 
     return observe
@@ -244,6 +253,43 @@ OBSERVED = {
             before='set -- script -qec "stty -onlcr; $*" /dev/null',
         ),
     ),
+    "dill": with_module(
+        "dill.session",
+        "import pathlib, tempfile\nTEMPDIR = pathlib.PurePath(tempfile.gettempdir())",
+        refuses(
+            "import dill.session",
+            "dill has /tmp for temporary files, and this process /var/tmp",
+            "mount --bind /tmp /tmp; mount -o remount,bind,ro /tmp",
+            ("unshare", "-m"),
+        ),
+    ),
+    "hypothesis": with_module(
+        "hypothesis.configuration",
+        "from pathlib import Path\n__hypothesis_home_directory_default = Path.cwd() / '.hypothesis'",
+        says_true(
+            "import hypothesis.configuration as c\nprint(str(c.__hypothesis_home_directory_default) == '/.hypothesis')",
+            before="cd /",
+        ),
+    ),
+    "ipython": with_module(
+        "IPython.core.tips",
+        "from datetime import datetime\n"
+        "_tips = {'every_year': {1: f'It began {datetime.now().year - 2001} years ago'}}",
+        refuses_in_another_year("import IPython.core.tips", "IPython's tips are those of another year"),
+    ),
+    "distributed": with_module(
+        "distributed.client",
+        "import uuid\nclass Future: _uid = uuid.uuid4().hex",
+        differs_between_starts("import distributed.client as c; print(c.Future._uid)"),
+    ),
+    "tables": with_module(
+        "tables.tests.common",
+        "from time import perf_counter as clock\nclass ShowMemTime: tref = clock()",
+        says_true(
+            "import tables.tests.common as c; print(c.clock() - c.ShowMemTime.tref < 2)",
+            later=True,
+        ),
+    ),
     "multiprocessing": differs_between_starts(
         "import multiprocessing.process as p; print(bytes(p.current_process().authkey))"
     ),
@@ -259,7 +305,10 @@ def calls_in_child():
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 """
 # Those with `before`, which is done in a namespace of host names of its own.
-NEEDS_ROOT = {"platform", "signals", "streams", "urllib3", "dask", "numba", "another_number", "rich", "jax"}
+NEEDS_ROOT = {
+    *("platform", "signals", "streams", "urllib3", "dask", "numba", "another_number"),
+    *("rich", "jax", "dill", "hypothesis"),
+}
 PACKAGES = {
     **dict.fromkeys(("temporary_names", "sympy", "dateutil", "psutil"), "baked_with_packages"),
     **dict.fromkeys(("urllib3", "dask", "numba"), "baked_with_corpus"),

@@ -66,8 +66,9 @@ BASES: dict[str, Callable[[Any, Any], object]] = {
 }
 # Modules with classes of C that tell all of their objects by repr.
 TOLD = {"decimal", "datetime", "gmpy2"}
-# Hash tables of C++, which tell the collector of what they hold in an order that no program sees.
+# Caches, and hash tables of C++, which tell the collector of what they hold in an order that no program sees.
 UNORDERED = {
+    "functools._lru_cache_wrapper",
     "jaxlib._jax.pytree.PyTreeRegistry",
     "jaxlib.weakref_lru_cache.WeakValueInterner",
     "jaxlib.weakref_lru_cache.WeakrefLRUCache",

@@ -241,6 +241,8 @@ class Graph:
             return blind(self._text(value))
         if kind is tuple:
             return ",".join(map(self._name, value))
+        if issubclass(kind, tuple):
+            return f"{kind.__qualname__} {','.join(map(self._name, tuple(value)))}"
         if is_hint(value):
             return text_of_hint(value, self._name)
         if isinstance(value, weakref.ReferenceType):

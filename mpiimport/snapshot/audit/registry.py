@@ -43,6 +43,8 @@ WITH_TOKENS = (
     *("xarray.backends.locks", "zarr.core.config"),
     *("dask.dataframe.io.sql", "dask.dataframe.dask_expr.io.parquet"),
 )
+# Modules that have OpenSSL take its seed.
+WITH_OPENSSL = ("aiohttp.connector", "paramiko.transport")
 LLVM = "it asks where it is in its output, and goes nowhere else"
 # (module, cause) -> remedy, or why it is nothing to another process.
 ANSWERS: Mapping[tuple[str, str], str] = {
@@ -159,6 +161,22 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("jax._src.clusters.k8s_cluster", DRAWN): "nothing that a program is told",
     # The default of an argument that its one caller, the grower, gives.
     ("sklearn.ensemble._hist_gradient_boosting.splitting", ENTROPY): "nothing that a program is told",
+    # Which directory it finds for temporary files, by a trial.
+    ("dill.session", PLACE): "dill",
+    ("dill.session", FILES): "nothing",
+    **dict.fromkeys([("dill.session", cause) for cause in (ENTROPY, NUMBER, DRAWN)], "temporary_names"),
+    # OpenSSL, for client's contexts of TLS, and for keys that are tried and thrown away.
+    **dict.fromkeys([(name, NUMBER) for name in WITH_OPENSSL], "another_number"),
+    **dict.fromkeys([(name, TIME) for name in WITH_OPENSSL], "nothing that a program is told"),
+    ("hypothesis.configuration", PLACE): "hypothesis",
+    ("hypothesis.internal.observability", TIME): "hypothesis",
+    # Which anniversaries it tells of.
+    ("IPython.core.tips", TIME): "ipython",
+    # How much memory a worker may use, and what begins the names of futures.
+    ("distributed.system", MACHINE): "distributed",
+    ("distributed.system", LIMITS): "distributed",
+    ("distributed.client", ENTROPY): "distributed",
+    ("tables.utilsextension", FORKS): "blosc makes its lock and its threads anew in a child",
     # What its documentation shows.
     ("scipy.stats._new_distributions", ENTROPY): "random numbers in an example",
 }
@@ -168,6 +186,14 @@ SEEDS: Mapping[str, tuple[tuple[int, int], ...]] = {
     # The seed of OpenSSL, see `another_number`, from which curl takes that of its hash tables (Curl_hash_global_init);
     # and mimalloc's (mi_random_init_ex), for the places of its blocks.
     "pyarrow.lib": ((48, 0), (32, 1)),
+    # That of OpenSSL, as above.
+    **dict.fromkeys(WITH_OPENSSL, ((48, 0),)),
+    # libsodium tries the call, and marks with the other one the ends of memory that it guards (sodium_malloc).
+    "nacl.bindings": ((16, 0), (16, 0)),
+    # ahash: whether there is such a call, and the seeds (ahash::random_state::get_fixed_seeds).
+    "pydantic.types": ((0, 0), (64, 0)),
+    # libxml2, for its dictionaries and hash tables alone (xmlInitRandom).
+    "lxml.etree": ((8, 0),),
 }
 # Module -> the directories in which it looks for libraries, in each entry of the search path.
 NAMES_OF_LIBRARIES: Mapping[str, tuple[str, ...]] = {
@@ -205,6 +231,13 @@ DIFFERENCES: Mapping[str, str] = {
     r"filelock\._api:_FORK_STATE\.pid": "filelock",
     r"jax\._src\.clusters\.k8s_cluster:retry\.__defaults__\[2\]": "nothing that a program is told",
     r"psutil:_last_(per_)?cpu_times.*": "psutil",
+    r"hypothesis\.configuration:__hypothesis_home_directory_default.*": "hypothesis",
+    r"hypothesis\.internal\.observability:_imported_at": "hypothesis",
+    r"dill\.session:TEMPDIR\b.*|tempfile:tempdir": "dill",
+    r"distributed\.client:Future\._uid": "distributed",
+    # A name made of the address of the object that has it.
+    r"distributed\.metrics:\w+\._callbacks<0>": "nothing",
+    r"tables\.tests\.common:ShowMemTime\.tref": "tables",
 }
 # Classes of objects whose parts a remedy makes new, wherever they are.
 CLASSES: Mapping[str, str] = {

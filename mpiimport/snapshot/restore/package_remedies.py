@@ -178,6 +178,55 @@ def _jax(start: "Start") -> None:
         printer.CAN_USE_COLOR = printer._can_use_color()
 
 
+def _dill(start: "Start") -> None:
+    """The directory for temporary files: what has followed from it, cannot be made new."""
+    session: Any = executed("dill.session")
+    if session is not None:
+        found = session.tempfile._get_default_tempdir()
+        if found != str(session.TEMPDIR):
+            raise RuntimeError(f"dill has {session.TEMPDIR} for temporary files, and this process {found}")
+
+
+def _hypothesis(start: "Start") -> None:
+    """Where ``hypothesis`` keeps examples, below the current directory, and when it was imported."""
+    configuration: Any = executed("hypothesis.configuration")
+    if configuration is not None:
+        configuration.__hypothesis_home_directory_default = configuration.Path.cwd() / ".hypothesis"
+    observability: Any = executed("hypothesis.internal.observability")
+    if observability is not None:
+        observability._imported_at = observability.time.time()
+
+
+def _ipython(start: "Start") -> None:
+    """How many years ago something was, in the tips of IPython: they are those of one year."""
+    tips: Any = executed("IPython.core.tips")
+    if tips is not None:
+        age = f" {tips.datetime.now().year - 2001} years ago"
+        if not any(age in tip for tip in tips._tips["every_year"].values()):
+            raise RuntimeError("IPython's tips are those of another year")
+
+
+def _distributed(start: "Start") -> None:
+    """How much memory ``distributed`` may use, and what begins the names of its futures."""
+    system: Any = executed("distributed.system")
+    if system is not None:
+        system.MEMORY_LIMIT = system.memory_limit()
+        tcp: Any = executed("distributed.comm.tcp")
+        if tcp is not None:
+            tcp.MEMORY_LIMIT = system.MEMORY_LIMIT
+            tcp.MAX_BUFFER_SIZE = system.MEMORY_LIMIT / 2
+    client: Any = executed("distributed.client")
+    if client is not None:
+        client.Future._uid = client.uuid.uuid4().hex
+
+
+def _tables(start: "Start") -> None:
+    """The time from which the tests of PyTables count."""
+    tests: Any = executed("tables.tests.common")
+    if tests is not None:
+        tests.ShowMemTime.tref = tests.clock()
+
+
 # A token as uuid4 makes them.
 LENGTH_OF_TOKEN, DASHES_OF_TOKEN = 36, 4
 LOCKS = tuple(f"{name}.SerializableLock" for name in ("xarray.backends.locks", "dask.utils", "donfig._lock"))
@@ -185,7 +234,7 @@ DELAYED = "dask.delayed.DelayedLeaf"
 # Classes whose objects have tokens.
 WITH_TOKEN = (*LOCKS, DELAYED)
 # Modules with such libraries.
-NUMBERED = ("numexpr", "pyarrow.lib")
+NUMBERED = ("numexpr", "pyarrow.lib", "aiohttp.connector", "paramiko.transport")
 # Classes whose objects are looked for when the image is made.
 CLASSES = ("dateutil.parser._parser.parserinfo", "tempfile._RandomNameSequence", *WITH_TOKEN)
 REMEDIES: "dict[str, Callable[[Start], None]]" = {
@@ -206,4 +255,9 @@ REMEDIES: "dict[str, Callable[[Start], None]]" = {
     "numcodecs": _numcodecs,
     "filelock": _filelock,
     "jax": _jax,
+    "dill": _dill,
+    "hypothesis": _hypothesis,
+    "ipython": _ipython,
+    "distributed": _distributed,
+    "tables": _tables,
 }
