@@ -53,6 +53,21 @@ SCRIPTS = [
     (f"import sys; sys.argv.pop(1)\n{BY_ARGUMENT}", ["none", "serialized"], MULTIPLE),
     (f"import sys; sys.argv = sys.argv[1:]\n{BY_ARGUMENT}", ["none", "serialized"], MULTIPLE),
     (f"import sys; del sys.argv[1]\n{BY_ARGUMENT}", ["none", "serialized"], MULTIPLE),
+    # Names that are mpi4py's, and others.
+    (f"import mpi4py as m\nm.rc.threads = False\n{IMPORT}", [], MPI_INIT),
+    (f"from mpi4py import rc as settings\nsettings.thread_level = 'single'\n{IMPORT}", [], SINGLE),
+    (f"settings = mpi4py.rc\nsettings(threads=False)\n{IMPORT}", [], MPI_INIT),
+    (f"try:\n import mpi4py\nexcept ImportError:\n mpi4py = None\nmpi4py.rc.threads = False\n{IMPORT}", [], MPI_INIT),
+    (f"rc = types.SimpleNamespace()\nrc.threads = False\n{IMPORT}", [], MULTIPLE),
+    (f"class rc: pass\nrc.threads = False\n{IMPORT}", [], MULTIPLE),
+    (f"from mylib import rc\nrc(threads=False)\n{IMPORT}", [], MULTIPLE),
+    (f"from mpi4py import rc\nrc = other()\nrc.threads = False\n{IMPORT}", [], MULTIPLE),
+    (f"mpi4py = other()\nmpi4py.rc.threads = False\n{IMPORT}", [], MULTIPLE),
+    # Values that mpi4py does not know.
+    (f"mpi4py.rc.threads = None\n{IMPORT}", [], MULTIPLE),
+    (f"mpi4py.rc.threads = 'False'\n{IMPORT}", [], MULTIPLE),
+    (f"mpi4py.rc.threads = 0\n{IMPORT}", [], MPI_INIT),
+    (f"mpi4py.rc.initialize = None\n{IMPORT}MPI.Init()", [], MULTIPLE),
     # What is not known counts with the highest level that it may lead to.
     (f"if known(): mpi4py.rc.threads = False\n{IMPORT}", [], MULTIPLE),
     (f"if known(): mpi4py.rc.threads = False\nelse: mpi4py.rc.thread_level = 'funneled'\n{IMPORT}", [], MULTIPLE),

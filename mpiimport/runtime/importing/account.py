@@ -100,6 +100,6 @@ class Newer:
         if newer:
             self._looks = False
             say(
-                f"mpiimport: {path} has changed since its store was filled, and is imported as it is now; what the "
-                "store has is as it was then (mpiimport session refresh)"
+                f"mpiimport: {path} has changed since its store was filled, and is imported as it is now; the store "
+                "lacks it, and mpiimport session status tells whether what it has is true still"
             )

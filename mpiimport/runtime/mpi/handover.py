@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 MPI4PY = "mpi4py"
 MPI_MODULE = "mpi4py.MPI"
 READ_AT_LOAD = {"fast_reduce": True, "recv_mprobe": True, "irecv_bufsz": 32768, "errors": "exception"}
-WORDS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
+# Of variables; of attributes, yes and no alone.
+WORDS = {
+    **dict.fromkeys(("yes", "true", "on", "y", "1"), True),
+    **dict.fromkeys(("no", "false", "off", "n", "0"), False),
+}
 
 
 class Settings:
@@ -39,12 +43,12 @@ class Settings:
 
     def __init__(self) -> None:
         rc = sys.modules[MPI4PY].rc
-        self.initialize = bool(_setting(rc, "initialize", True))
-        self.threads = bool(_setting(rc, "threads", True))
+        self.initialize = truth(_setting(rc, "initialize", True), True)
+        self.threads = truth(_setting(rc, "threads", True), True)
         level = _setting(rc, "thread_level", THREAD_LEVELS[-1]) if self.threads else THREAD_LEVELS[0]
         self.level = level if isinstance(level, str) and level in THREAD_LEVELS else THREAD_LEVELS[-1]
         finalize = _setting(rc, "finalize", None)
-        self.finalize = self.initialize if finalize is None else bool(finalize)
+        self.finalize = truth(finalize, self.initialize)
         self.read_at_load = [_setting(rc, name, default) for name, default in READ_AT_LOAD.items()]
         self.errors = str(self.read_at_load[-1])
 
@@ -93,11 +97,16 @@ def _setting(rc: "Any", name: str, default: object) -> object:
     """
     value = os.environ.get("MPI4PY_RC_" + name.upper())
     if value is None:
-        found = getattr(rc, name, default)
-        return WORDS.get(found, found) if isinstance(found, str) else found
+        return getattr(rc, name, default)
     said = WORDS.get(value.lower(), value.lower())
     setattr(rc, name, said)
     return said
+
+
+def truth(value: object, default: bool) -> bool:
+    """Return what mpi4py takes an option for: yes or no; the default for what is neither, of which it warns."""
+    words: dict[object, bool] = {"yes": True, "no": False, True: True, False: False}
+    return words.get(value, default) if isinstance(value, str | int | float) else default
 
 
 def _load_copy(spec: ModuleSpec, path: str, create: "Callable[[ModuleSpec], ModuleType]") -> "ModuleType | None":

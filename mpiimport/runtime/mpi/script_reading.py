@@ -7,7 +7,7 @@ is UNKNOWN, and both branches of an ``if`` count.
 from .. import os
 from ..option_table import MPI_INIT, THREAD_LEVELS
 from ..syntax_tree import imports_mpi, is_a, last_name, nodes
-from .handover import WORDS
+from .handover import MPI4PY, WORDS, truth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 RC_VARIABLE = "MPI4PY_RC_"
 DEFAULTS: "dict[str, object]" = {"initialize": True, "threads": True, "thread_level": THREAD_LEVELS[-1]}
 UNKNOWN = object()
+# The values of names that are bound to mpi4py, and to its rc.
+PACKAGE, RC = object(), object()
 FUNCTIONS = ("FunctionDef", "AsyncFunctionDef", "Lambda")
 COMPARISONS: "dict[str, Callable[[Any, Any], bool]]" = {
     "Eq": lambda one, other: one == other,
@@ -77,7 +79,13 @@ class Reading:
             (self._environment, other._environment),
         ):
             for name in {*mine, *theirs}:
-                if mine.get(name, UNKNOWN) != theirs.get(name, UNKNOWN):
+                one, other_one = mine.get(name), theirs.get(name)
+                if one is None and (other_one is PACKAGE or other_one is RC):
+                    # A script that uses a module which may be missing has it.
+                    mine[name] = other_one
+                elif other_one is None and (one is PACKAGE or one is RC):
+                    continue
+                elif mine.get(name, UNKNOWN) != theirs.get(name, UNKNOWN):
                     mine[name] = UNKNOWN
 
     def _run(self, statements: "list[Any]") -> bool:
@@ -101,7 +109,11 @@ class Reading:
         if imports_mpi(statement):
             self._found += self._levels_here()
             return True
+        if is_a(statement, "Import", "ImportFrom"):
+            self._bind(statement)
+            return False
         if is_a(statement, *FUNCTIONS, "ClassDef"):
+            self._names[statement.name] = UNKNOWN
             return False
         if is_a(statement, "Assign", "AnnAssign") and statement.value is not None:
             value = self._value(statement.value)
@@ -124,11 +136,28 @@ class Reading:
             self._join(other)
         return ends and other_ends
 
+    def _bind(self, statement: "Any") -> None:
+        """Note which names of an import are mpi4py's."""
+        for alias in statement.names:
+            if is_a(statement, "ImportFrom"):
+                found = RC if (statement.module, alias.name) == (MPI4PY, "rc") else UNKNOWN
+            else:
+                found = PACKAGE if (alias.name if alias.asname else alias.name.partition(".")[0]) == MPI4PY else UNKNOWN
+            self._names[alias.asname or alias.name.partition(".")[0]] = found
+
+    def _set(self, rc: "Any", values: "dict[str, object]") -> None:
+        """Store into mpi4py's rc, if ``rc`` leads to that; of what is named so, and may be that, nothing is known."""
+        found = self._value(rc)
+        if found is RC:
+            self._rc.update(values)
+        elif found is UNKNOWN and last_name(rc) == "rc":
+            self._rc.update(dict.fromkeys(values, UNKNOWN))
+
     def _store(self, target: "Any", value: object) -> None:
         if is_a(target, "Name"):
             self._names[target.id] = value
-        elif is_a(target, "Attribute") and last_name(target.value) == "rc":
-            self._rc[target.attr] = value
+        elif is_a(target, "Attribute"):
+            self._set(target.value, {target.attr: value})
         elif is_a(target, "Subscript") and last_name(target.value) == "environ":
             self._environment[str(self._value(target.slice))] = value
         else:
@@ -138,9 +167,8 @@ class Reading:
         """Follow ``rc(NAME=VALUE)`` and what stores into the environment."""
         called = last_name(call.func)
         values = {str(keyword.arg): self._value(keyword.value) for keyword in call.keywords}
-        if called == "rc":
-            self._rc.update(values)
-        elif called == "update" and last_name(call.func.value) == "environ":
+        self._set(call.func, values)
+        if called == "update" and last_name(call.func.value) == "environ":
             self._environment.update(values)
             for given in call.args:
                 pairs = zip(given.keys, given.values, strict=True) if is_a(given, "Dict") else ()
@@ -157,14 +185,16 @@ class Reading:
                 self._names[part.arg] = UNKNOWN
             elif is_a(getattr(part, "ctx", None), "Store", "Del"):
                 self._names[last_name(part)] = UNKNOWN
-                if is_a(part, "Attribute") and last_name(part.value) == "rc":
-                    self._rc[part.attr] = UNKNOWN
+                if is_a(part, "Attribute"):
+                    self._set(part.value, {part.attr: UNKNOWN})
 
     def _value(self, node: "Any") -> object:
         if is_a(node, "Constant"):
             return node.value
         if is_a(node, "Name"):
             return self._names.get(node.id, UNKNOWN)
+        if is_a(node, "Attribute"):
+            return RC if node.attr == "rc" and self._value(node.value) is PACKAGE else UNKNOWN
         if is_a(node, "UnaryOp") and is_a(node.op, "Not"):
             value = self._value(node.operand)
             return UNKNOWN if value is UNKNOWN else not value
@@ -202,12 +232,15 @@ class Reading:
         """Return an option as mpi4py reads it: the variable before the attribute."""
         said = self._variable(RC_VARIABLE + name.upper())
         said = said.lower() if isinstance(said, str) else said
-        found = self._rc[name] if said is None else said
-        return WORDS.get(found, found) if isinstance(found, str) else found
+        return self._rc[name] if said is None else WORDS.get(said, said) if isinstance(said, str) else said
+
+    def _truth(self, name: str) -> object:
+        found = self._setting(name)
+        return UNKNOWN if found is UNKNOWN else truth(found, True)
 
     def _levels_here(self) -> list[str]:
         """Return the levels with which MPI may be started if mpi4py reads its settings here."""
-        threads, level, initialize = (self._setting(name) for name in ("threads", "thread_level", "initialize"))
+        threads, initialize, level = self._truth("threads"), self._truth("initialize"), self._setting("thread_level")
         found = []
         if initialize is UNKNOWN or initialize:
             if threads is UNKNOWN or threads:
