@@ -11,7 +11,7 @@ from ..memory_map import Refused
 from ..restore.remedies import SEEDED_ANEW, UNLESS_SET
 from ..text.program_text import Piece, ProgramText
 from ..trials import HERE, Ended, Trials
-from . import causes, hazards, registry
+from . import causes, hazards, key_variables, registry
 from .blockers import Blockers, Observation
 from .key_files import key_files
 from .leftovers import is_leftover
@@ -63,7 +63,7 @@ class Audit:
         self._text = text
         self._processors = two_processors()
         # Whether no process may have the hash seeds of another one.
-        self._is_fresh = environment.get(registry.HASH_SEEDS) == "fresh"
+        self._is_fresh = environment.get(key_variables.HASH_SEEDS) == "fresh"
         seed = environment.get("PYTHONHASHSEED", "")
         self._environment = {**environment, "PYTHONHASHSEED": "0" if seed in ("", "random") else seed}
         self._trials = Trials(words, directory, self._environment, text.own)
@@ -204,7 +204,7 @@ class Audit:
         verdict.has_arguments = observed.goes_by_arguments()
         verdict.cores = any(cause == hazards.CORES for _, cause in asked.asked)
         verdict.absent = asked.drivers.union(*(names for name, names in asked.beside.items() if name))
-        verdict.variables = asked.variables | observed.variables() | set(registry.ALWAYS)
+        verdict.variables = asked.variables | observed.variables() | set(key_variables.ALWAYS)
         ours = (str(self._directory), str(HERE))
         # Of the first entry of the search path, and of those that go by the current directory, where a job may write,
         # names are compared, if nobody has listed them but to import; of the program's file, the text.

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..hooks import NEVER
 from ..trials import PACKAGES
-from . import hazards, registry
+from . import hazards, key_variables, registry
 from .causes import Causes
 from .twins import Differences
 from .witness import AFTER, ARGUMENTS, BEFORE, FORK, LOOKS, PROGRAM, SCRIPT, SEARCH, SITE, WHOLE, WORDS
@@ -66,9 +66,9 @@ class Observation:
     def variables(self) -> set[str]:
         """Return the variables that Python code has read, and whose values count."""
         reads, of_site = self.seen["reads"], self.seen["of_site"]
-        found = {name for module, name, _ in reads if module not in self.whole or not registry.is_free(name)}
+        found = {name for module, name, _ in reads if module not in self.whole or not key_variables.is_free(name)}
         # What installs mpiimport may ask whether it is switched on.
-        found -= {name for module, name, _ in reads if module in of_site and name.startswith(registry.OURS)}
+        found -= {name for module, name, _ in reads if module in of_site and name.startswith(key_variables.OURS)}
         return found - LOOKS - {WHOLE}
 
     def _is_answered(self, name: str, cause: str, is_fresh: bool) -> bool:
@@ -109,7 +109,7 @@ class Observation:
             if what not in OF_PLACE or lacks:
                 yield number, f"{named(name)} looks at {what}"
         for name, what, number in self.seen["reads"]:
-            if registry.is_free(what) and name not in self.whole and self._is_own(name):
+            if key_variables.is_free(what) and name not in self.whole and self._is_own(name):
                 yield number, f"{named(name)} looks at the variable {what}, which is another one in each process or job"
 
     def _is_own(self, name: str) -> bool:

@@ -6,9 +6,6 @@ A cause without a row keeps its module out of the image.
 
 import re
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
-
-from mpiimport import rank_variables
 
 from ..restore.package_remedies import WITH_TOKEN
 from .hazards import (
@@ -246,50 +243,11 @@ CLASSES: Mapping[str, str] = {
     "fsspec.spec._Cached": "after_fork",
     **dict.fromkeys(WITH_TOKEN, "tokens"),
 }
-HASH_SEEDS = "MPIIMPORT_SNAPSHOT_HASH_SEEDS"
-OURS = ("MPIIMPORT", "_MPIIMPORT")
-# Variables that libraries may read without getenv, or that only their presence makes them read. PREFIX*: all of them.
-PREFIXES = (
-    "PYTHON*",
-    "LC_*",
-    "LD_*",
-    "MALLOC_*",
-    "OMP_*",
-    "GOMP_*",
-    "KMP_*",
-    "MKL_*",
-    "OPENBLAS_*",
-    "BLIS_*",
-    "NUMEXPR_*",
-    "NPY_*",
-    "GFORTRAN_*",
-)
-ALWAYS = (
-    *("LANG", "LANGUAGE", "TZ", "TZDIR", "LOCPATH", "GLIBC_TUNABLES", "GCONV_PATH", "HOME"),
-    *("GOTO_NUM_THREADS", "INTEL_ISA_DISABLE", HASH_SEEDS),
-)
-
-# Who looks at all variables puts all of them in the key but these, which launchers, batch systems and shells give to
-# each process. One of the twins has others of them, so who keeps anything of them is left out.
-FREE = (
-    *(name for row in rank_variables.VARIABLES for name in row if name),
-    *(prefix + "*" for prefix in rank_variables.PREFIXES),
-    *("SLURM_*", "SLURMD_*", "SRUN_*", "PBS_*", "LSB_*", "JSM_*", "FLUX_*", "OMPI_*", "PRTE_*", "I_MPI_*", "HYDRA_*"),
-    # What a container is handed in for MPI where its ranks have user namespaces of their own.
-    *("MPIR_CVAR_CH4_CMA_ENABLE", "FI_SHM_DISABLE_CMA", "UCX_POSIX_USE_PROC_LINK"),
-    *("PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "SSH_*", "TMUX*", "WINDOWID", "XDG_SESSION_*"),
-    *(name + "*" for name in OURS),
-)
 
 
 def names_of_libraries(modules: Iterable[str]) -> set[str]:
     """Return what modules look for beside the script."""
     return {name for module in modules for name in NAMES_OF_LIBRARIES.get(module, ())}
-
-
-def is_free(name: str) -> bool:
-    """Tell whether a variable is one that each process may have otherwise."""
-    return any(fnmatchcase(name, pattern) for pattern in FREE)
 
 
 def answer(module: str, cause: str) -> str:

@@ -24,7 +24,7 @@ from ..restore.remedies import SEEDED_ANEW
 from ..trials import Trial, begin_child
 from .addresses import are_alike, blind
 from .graph import DRAWN, GENERATOR
-from .registry import FREE, OURS, is_free
+from .key_variables import FREE, OURS, is_free
 
 State = dict[str, str]
 # Signals that launchers and shells have processes ignore: nohup, and what runs behind.

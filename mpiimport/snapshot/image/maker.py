@@ -13,7 +13,7 @@ from mpiimport.runtime.coerced_locale import forget_coerced_locale
 from mpiimport.runtime.file_systems import wait_for_rest
 from mpiimport.runtime.program import Program
 
-from ..audit import registry
+from ..audit import key_variables
 from ..audit.audit import Audit, Verdict
 from ..audit.confinement import refuse_changed, refuse_unknown_filters
 from ..audit.key_files import packed, stamp
@@ -205,8 +205,8 @@ def _write(image: Path, asked: Request, verdict: Verdict, entries: list[str], di
         is_base=is_base,
         image=str(image.absolute()),
         words=[os.fsencode(word) for word in asked.words],
-        variables=key_variables(verdict),
-        free=[os.fsencode(pattern) for pattern in registry.FREE] if verdict.whole else [],
+        variables=key_variables.of_key(verdict.variables, verdict.whole),
+        free=[os.fsencode(pattern) for pattern in key_variables.FREE] if verdict.whole else [],
         files=packed(verdict.files),
         generators=verdict.generators,
         settled=verdict.settled,
@@ -243,17 +243,6 @@ def _write(image: Path, asked: Request, verdict: Verdict, entries: list[str], di
 def _importable(entries: Iterable[str]) -> list[str]:
     """Return which entries of a directory imports may look for."""
     return sorted(entry for entry in entries if modules_among([entry]) or is_distribution(entry))
-
-
-def key_variables(verdict: Verdict) -> dict[bytes, bytes | None]:
-    """Return the variables of the key with their values, and the prefixes of which there are no others."""
-    patterns = (*registry.PREFIXES, *(("*",) if verdict.whole else ()))
-    starts = tuple(pattern[:-1] for pattern in patterns)
-    there = {name for name in os.environ if name.startswith(starts)}
-    if verdict.whole:
-        there = {name for name in there if not registry.is_free(name)}
-    names = map(os.fsencode, verdict.variables | there)
-    return {**{name: os.environb.get(name) for name in names}, **{pattern.encode(): None for pattern in patterns}}
 
 
 def _write_plain(image: Path, words: list[str]) -> None:
