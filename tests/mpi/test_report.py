@@ -1,6 +1,7 @@
 """`--report`: whose time went where, whatever becomes of the job, and without changing it."""
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -245,6 +246,13 @@ def test_a_dash_shows_a_table_on_standard_error(job: Job, mpich: Mpi) -> None:
 
 def test_a_report_that_cannot_be_written_is_one_line(job: Job, mpich: Mpi) -> None:
     outcome = job.run(mpich, 2, "--report", job.directory / "none" / "r.json", job.script("import decimal"))
+    assert outcome.status == 0
+    assert {line.split(": [")[0] for line in outcome.ours()} == {"mpiimport: the report cannot be written"}
+
+
+def test_a_pipe_in_the_place_of_a_report_is_not_waited_for(job: Job, mpich: Mpi) -> None:
+    os.mkfifo(job.directory / "r.json")
+    outcome = job.run(mpich, 2, "--report", job.directory / "r.json", job.script("import decimal"))
     assert outcome.status == 0
     assert {line.split(": [")[0] for line in outcome.ours()} == {"mpiimport: the report cannot be written"}
 

@@ -268,6 +268,14 @@ def test_why_there_is_no_snapshot(prepared: Prepared) -> None:
     assert prepared.start_restored(script).stdout == "1\n"
 
 
+def test_a_link_to_a_library_is_followed(prepared: Prepared, tmp_path: Path) -> None:
+    script, link = write(prepared), tmp_path / "link"
+    prepared.library.mkdir(0o700, exist_ok=True)
+    link.symlink_to(prepared.library)
+    prepared.prepare(script, MPIIMPORT_SNAPSHOTS=str(link))
+    prepared.start_restored(script, MPIIMPORT_SNAPSHOTS=str(link))
+
+
 @as_root
 def test_a_library_where_nothing_can_be_executed_is_used(shared: Prepared) -> None:
     """What is executed lies in the files of libraries."""

@@ -66,11 +66,15 @@ def test_pruning_removes_what_is_of_no_more_use(
     script = tmp_path / "app.py"
     script.touch()
     kept = keep(directory, "kept", f"script {script}", {"json"})
-    gone = keep(directory, "gone", "script /no/such/app.py", {"json"})
+    # Of a container, as far as this machine can tell.
+    elsewhere = keep(directory, "elsewhere", "script /no/such/app.py", {"json"})
     old = keep(directory, "old", "module json.tool", {"json"})
     os.utime(old, (time.time() - 100 * 86400,) * 2)
     bad = directory / "bad.manifest"
-    bad.write_text("nonsense")
+    bad.write_text("mpiimport manifest 1\nnonsense")
+    foreign, link = directory / "foreign.manifest", directory / "link.manifest"
+    foreign.write_text("nonsense")
+    link.symlink_to(bad)
     other = directory / "notes.txt"
     other.write_text("not ours")
     being_written, left = (directory / f"{script.name}-1.manifest.{digit * 16}" for digit in "0f")
@@ -78,12 +82,29 @@ def test_pruning_removes_what_is_of_no_more_use(
         path.touch()
     os.utime(left, (time.time() - 7200,) * 2)
     assert main(["manifest", "prune", "--dry-run"]) == 0
-    assert {path for path in (kept, gone, old, bad, other) if path.exists()} == {kept, gone, old, bad, other}
+    assert all(path.exists() for path in (old, bad, left))
     assert main(["manifest", "prune"]) == 0
-    assert set(directory.iterdir()) == {kept, other, being_written}
+    assert set(directory.iterdir()) == {kept, elsewhere, other, being_written, foreign, link}
     said = capsys.readouterr().out
-    assert "/no/such/app.py is gone" in said and "not changed for 100 days" in said and "malformed" in said
+    assert "not changed for 100 days" in said and "malformed" in said
     assert f"{left}: its writer was killed" in said
+
+
+@pytest.mark.parametrize("variables", [{"HOME": ""}, {"HOME": "here"}, {"HOME": "", "MPIIMPORT_MANIFESTS": ""}])
+def test_manifests_are_never_looked_for_in_the_current_directory(
+    variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("MPIIMPORT_MANIFESTS", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    own = tmp_path / "app.manifest"
+    own.write_text("mpiimport manifest 1\nof a person\n")
+    for action in ("prune", "show"):
+        assert main(["manifest", action]) == 1
+        assert "name that of the manifests with --directory" in capsys.readouterr().err
+    assert own.exists()
 
 
 @pytest.mark.parametrize(
@@ -92,6 +113,7 @@ def test_pruning_removes_what_is_of_no_more_use(
         (["manifest", "show", "nothing.py"], 1, "no manifest of nothing.py"),
         (["manifest", "show", "nothing.manifest"], 1, "No such file"),
         (["manifest", "diff", "a.manifest"], 2, "NEW"),
+        (["manifest", "prune", "--days", "-1"], 2, "-1 is no number of days"),
         (["manifest"], 2, "ACTION"),
         ([], 2, "COMMAND"),
         (["bake", "image.sif"], 2, "after --"),

@@ -51,7 +51,6 @@ def bcast(launcher: list[str], python: str | None, repeats: int, sizes: list[int
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no number above 0")
+    return int(text)

@@ -7,7 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpiimport.runtime.payload.learned_manifest import SUFFIX, Learned, Malformed, user_directory
+from mpiimport.runtime.payload.learned_manifest import KIND, SUFFIX, Learned, Malformed, user_directory
+from mpiimport.runtime.regular_file import read_regular
 
 from ..complaint import Complaint
 
@@ -27,7 +28,7 @@ def _add_show(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = kinds.add_parser("show", help="list the manifests, or the content of some")
     parser.add_argument("which", nargs="*", metavar="MANIFEST", help="a file, a script, or the name of a -m module")
     _add_directory(parser)
-    parser.set_defaults(run=lambda given, _: show(given.directory, given.which))
+    parser.set_defaults(run=lambda given, _: show(_directory(given), given.which))
 
 
 def _add_diff(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -35,24 +36,29 @@ def _add_diff(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("old", metavar="OLD")
     parser.add_argument("new", metavar="NEW")
     _add_directory(parser)
-    parser.set_defaults(run=lambda given, _: diff(given.directory, given.old, given.new))
+    parser.set_defaults(run=lambda given, _: diff(_directory(given), given.old, given.new))
 
 
 def _add_prune(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = kinds.add_parser("prune", help="remove manifests of programs that are gone or were long not run")
-    parser.add_argument("--days", type=int, default=90, metavar="N", help="not changed for N days (default: 90)")
+    parser = kinds.add_parser("prune", help="remove manifests that were long not changed, or are damaged")
+    parser.add_argument("--days", type=_days, default=90, metavar="N", help="not changed for N days (default: 90)")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
     _add_directory(parser)
-    parser.set_defaults(run=lambda given, _: prune(given.directory, given.days, given.dry_run))
+    parser.set_defaults(run=lambda given, _: prune(_directory(given), given.days, given.dry_run))
 
 
 def _add_directory(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--directory",
         type=Path,
-        default=default_directory(),
-        help="where the manifests are (default: %(default)s)",
+        help="where the manifests are (default: MPIIMPORT_MANIFESTS, or this user's)",
     )
+
+
+def _days(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is no number of days")
+    return int(text)
 
 
 @dataclass(frozen=True)
@@ -65,8 +71,14 @@ class Entry:
     reason: str = ""
 
 
-def default_directory() -> Path:
-    return Path(os.environ.get("MPIIMPORT_MANIFESTS") or user_directory())
+def _directory(given: argparse.Namespace) -> Path:
+    """Return where the manifests are. Raises Complaint where nothing says so."""
+    directory = Path(given.directory or os.environ.get("MPIIMPORT_MANIFESTS") or user_directory())
+    if not directory.is_absolute() and not given.directory:
+        raise Complaint(
+            "neither MPIIMPORT_MANIFESTS nor HOME names a directory; name that of the manifests with --directory"
+        )
+    return directory
 
 
 def show(directory: Path, which: list[str]) -> int:
@@ -88,9 +100,9 @@ def diff(directory: Path, old: str, new: str) -> int:
 
 
 def prune(directory: Path, days: int, dry_run: bool) -> int:
-    """Remove what is malformed, not changed for ``days``, or of a script that no longer exists."""
+    """Remove what is damaged, or not changed for ``days``. What is no manifest stays."""
     for entry in _entries(directory):
-        reason = _stale(entry, days)
+        reason = "" if entry.path.is_symlink() else _stale(entry, days)
         if not reason:
             continue
         print(f"{'would remove' if dry_run else 'removed'} {entry.path}: {reason}")
@@ -168,9 +180,13 @@ def _lines(learned: Learned) -> set[str]:
 
 def _stale(entry: Entry, days: int) -> str:
     if entry.learned is None:
-        return entry.reason
-    kind, _, script = entry.learned.program.partition(" ")
-    if kind == "script" and not Path(script).exists():
-        return f"{script} is gone"
+        return entry.reason if _begins_as_one(entry.path) else ""
     age = int((time.time() - entry.changed) / SECONDS_A_DAY)
     return f"not changed for {age} days" if age > days else ""
+
+
+def _begins_as_one(path: Path) -> bool:
+    try:
+        return read_regular(str(path)).startswith(KIND.encode())
+    except OSError:
+        return False

@@ -124,10 +124,10 @@ def _library() -> Path:
 
 def _of(program: str) -> list[Entry]:
     """Return the entries of a program, by its path, the end of that, its module or its key; all for an empty word."""
-    found = []
+    found, ends = [], (f"/{program}", f" {program}", f" {Path(program).resolve()}")
     for entry in entries(_library()):
         name = entry.text(PROGRAM)
-        if program in ("", name, entry.path.name) or f" {name}".endswith((f"/{program}", f" {program}")):
+        if program in ("", name, entry.path.name) or f" {name}".endswith(ends):
             found.append(entry)
     if not found:
         raise Complaint(f"no snapshot of {program or 'any program'} is prepared; mpiimport snapshot list shows all")

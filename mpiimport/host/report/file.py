@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mpiimport.runtime.clock import CLOCKS
+from mpiimport.runtime.regular_file import read_regular
 from mpiimport.runtime.report.document import VERSION
 
 from ..complaint import Complaint
@@ -41,7 +42,7 @@ def _read(path: Path) -> dict[str, Any]:
     import jsonschema
 
     try:
-        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        facts: dict[str, Any] = json.loads(read_regular(str(path)))
     except OSError as exc:
         raise Complaint(f"{path}: {exc.strerror}") from None
     except ValueError as exc:

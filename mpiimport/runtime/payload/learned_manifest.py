@@ -28,7 +28,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..program import Program
 
-FIRST, LAST = "mpiimport manifest 1", "end"
+KIND = "mpiimport manifest "
+FIRST, LAST = f"{KIND}1", "end"
 SUFFIX = ".manifest"
 TOP = "-"
 # Where `mpiimport bake` puts manifests, below the sys.prefix of the tree they belong to.

@@ -149,7 +149,9 @@ class Report:
 
             text = as_json(self.facts)
             if not (self._written and _replaced(self._path, text)):
-                with open(self._path, "w", encoding="utf-8") as stream:
+                # Nothing is waited for, if somebody has put a pipe there.
+                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
+                with open(os.open(self._path, flags, 0o666), "w", encoding="utf-8") as stream:
                     stream.write(text)
             self._written = True
         except (OSError, ValueError) as exc:

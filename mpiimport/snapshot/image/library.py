@@ -44,11 +44,16 @@ def directory() -> Path:
     if named:
         if not os.path.isabs(named):
             raise Refused(f"MPIIMPORT_SNAPSHOTS is no absolute path: {named}")
-        return Path(named)
+        return _behind_link(named)
     cache = user_cache(os.environ.get("HOME", ""))
     if not cache:
         raise Refused("there is no home directory (HOME); name a directory that nodes share with MPIIMPORT_SNAPSHOTS")
-    return Path(cache, SNAPSHOTS)
+    return _behind_link(os.path.join(cache, SNAPSHOTS))
+
+
+def _behind_link(path: str) -> Path:
+    """Return where a link leads, as snapshotlibrary.Directory does for a start."""
+    return Path(os.path.realpath(path) if os.path.islink(path) else path)
 
 
 def machine_of(image: Path) -> str:

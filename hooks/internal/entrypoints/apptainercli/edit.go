@@ -30,6 +30,9 @@ func (l Line) Edit(binds, command []string) []string {
 
 // Adding returns the line with options right after the subcommand, where those of the caller come later and win.
 func (l Line) Adding(options []string) Line {
+	if l.Action == "" {
+		return l
+	}
 	out := append([]string{}, l.Args[:l.actionAt+1]...)
 	for _, option := range options {
 		if !slices.Contains(l.Args[l.actionAt:l.imageAt], option) {

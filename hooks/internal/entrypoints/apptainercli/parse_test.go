@@ -106,6 +106,14 @@ func TestEditsAreMadeOnce(t *testing.T) {
 	}
 }
 
+func TestALineWithoutACommandStaysAsItIs(t *testing.T) {
+	for _, line := range []string{"", "-v", "--"} {
+		if got := Parse(strings.Fields(line)).Adding([]string{"--nv"}).WithoutFlag(); strings.Join(got, " ") != line {
+			t.Errorf("%q: %q", line, got)
+		}
+	}
+}
+
 func TestOptionsMayComeFromTheEnvironment(t *testing.T) {
 	for _, c := range []struct {
 		line, option string

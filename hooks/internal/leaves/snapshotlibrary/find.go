@@ -29,7 +29,7 @@ func Directory(env []string) string {
 		if !filepath.IsAbs(named) {
 			return ""
 		}
-		return filepath.Clean(named)
+		return behindLink(filepath.Clean(named))
 	}
 	cache, _ := environ.Get(env, "XDG_CACHE_HOME")
 	if !filepath.IsAbs(cache) {
@@ -39,7 +39,19 @@ func Directory(env []string) string {
 		}
 		cache = filepath.Join(home, ".cache")
 	}
-	return filepath.Join(cache, "mpiimport", "snapshots")
+	return behindLink(filepath.Join(cache, "mpiimport", "snapshots"))
+}
+
+// behindLink returns where a link leads, for people move what is large: what it leads to must be theirs alone.
+func behindLink(path string) string {
+	if _, err := os.Readlink(path); err != nil {
+		return path
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return path
+	}
+	return real
 }
 
 // Make makes the library where it is named, or where the user's home is: a library is not what makes one.
