@@ -49,7 +49,8 @@ class Trial:
             raise KeyboardInterrupt
         if status:
             last = said.decode(errors="replace").strip().splitlines()[-1:]
-            raise Ended(WAYS[status] if status in WAYS else f"it ends with status {status}: {' '.join(last)}")
+            how = f"is ended by a signal, {signal.strsignal(-status)}" if status < 0 else f"ends with status {status}"
+            raise Ended(WAYS[status] if status in WAYS else f"it {how}: {' '.join(last)}".removesuffix(": "))
         found: dict[str, Any] = marshal.loads(self._output.read_bytes())
         # It may lie where the image has to find room.
         self._output.unlink()

@@ -173,6 +173,11 @@ def test_a_python_that_is_not_there_is_wrong(doctor: Doctor) -> None:
     assert "cannot run /nowhere/python3: No such file or directory" in facts(outcome)["WRONG"]
 
 
+def test_why_a_profile_cannot_be_used(doctor: Doctor) -> None:
+    outcome = doctor("--profile", "nope")
+    assert outcome.status == 1 and "no profile nope" in outcome.stderr.replace("'", "").replace('"', ""), outcome
+
+
 def test_a_profile_is_applied(doctor: Doctor, tmp_path: Path) -> None:
     profile = tmp_path / "tight.yaml"
     profile.write_text("schema_version: 1\nname: tight\ndescription: x\nservice: {store: /proc}\n")

@@ -295,6 +295,14 @@ def test_a_library_that_is_read_only_is_used_and_said_to_be_so(shared: Prepared)
     assert "cannot be written to" in refused.stderr or "Read-only file system" in refused.stderr, refused
 
 
+@as_root
+def test_a_full_directory_for_temporary_files_is_passed_over(shared: Prepared, tmp_path: Path) -> None:
+    script, mount = write(shared), f'mount -t tmpfs -o size=16k none {tmp_path} && exec "$@"'
+    command = ["unshare", "-m", "sh", "-c", mount, "sh", *shared.command(shared.entry_point, script)]
+    made = shared.run(command, TMPDIR=str(tmp_path))
+    assert made.status == 0 and "is prepared" in made.stdout, made
+
+
 def test_without_a_locale(prepared: Prepared) -> None:
     """Python sets LC_CTYPE then (PEP 538), for its children, too."""
     script = prepared.baked.script("import json, os\nprint(os.environ.get('LC_CTYPE'), os.getenv('LANG'))")

@@ -13,7 +13,7 @@ from ..complaint import Complaint
 from ..machine.entry_points import FLAGGED, FUSE, SHIM, Runtime, image_files_can_be_mounted, runtimes, shim_is_first
 from ..machine.launchers import Launcher, family, launchers
 from ..machine.trees import Place, Tree, ask_here, ask_image, usual_python
-from ..planner import wrong
+from ..planner import values, wrong
 from ..probe.answer import MESSAGE_SIZE
 from .doctor_recorded import recorded_starts
 from .session import kept_place
@@ -38,7 +38,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def doctor(image: str | None, python: str | None, profile: str, launcher: list[str]) -> int:
-    """Print the report. Return 1 where something is wrong."""
+    """Print the report. Return 1 where something is wrong. Raises Complaint where the profile cannot be used."""
+    if profile:
+        values(profile)
     report = Report()
     started_by = launchers()
     try:

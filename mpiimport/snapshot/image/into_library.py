@@ -10,6 +10,7 @@ a module.
 
 import os
 import sys
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -66,6 +67,16 @@ def prepare(library: Path, waits: bool, name: str, words: list[str]) -> list[str
     return lines
 
 
+def _words(exc: Exception) -> str:
+    """Return why nothing is prepared."""
+    if not isinstance(exc, OSError) or exc.strerror is None:
+        return str(exc) or type(exc).__name__
+    words = f"{exc.filename}: {exc.strerror}" if exc.filename else exc.strerror
+    if exc.errno in (ENOSPC, EDQUOT):
+        words += "; make room, or name other directories: TMPDIR for what is there for a while, MPIIMPORT_SNAPSHOTS"
+    return words
+
+
 def main(library: str, when: str, name: str, *words: str) -> int:
     """Say what came of it, and return the exit status."""
     try:
@@ -75,9 +86,9 @@ def main(library: str, when: str, name: str, *words: str) -> int:
         return 1
     except Exception as exc:
         if when == NOW:
-            print(f"mpiimport: nothing is prepared: {exc or type(exc).__name__}", file=sys.stderr)
+            print(f"mpiimport: nothing is prepared: {_words(exc)}", file=sys.stderr)
         else:
-            leave_word(Path(library), os.environ.get(ASKED, ""), str(exc) or type(exc).__name__)
+            leave_word(Path(library), os.environ.get(ASKED, ""), _words(exc))
         return 1
     print("\n".join(lines))
     return 0

@@ -16,6 +16,8 @@ from ..memory_map import Refused
 PREFIX, LOCK = "mpiimport-prepare-", "lock"
 # Seconds after which a directory is locked, if its maker lives.
 SETTLING = 60
+# Bytes that are free where they lie: what trials write.
+ROOM = 32 << 20
 
 
 @contextmanager
@@ -44,11 +46,18 @@ def _remove_unless_locked(directory: Path) -> None:
 
 
 def temporary_place() -> str:
-    """Return the first directory for such files in which nobody else may rename. Raises Refused."""
+    """Return the first directory for such files in which nobody else may rename, and with room. Raises Refused."""
     places = [
         place for place in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/dev/shm")) if os.access(place, os.W_OK)
     ]
-    for place in places:
+    for place in filter(_has_room, places):
         if not refusals([place]):
             return place
-    raise Refused(f"{'; '.join(refusals(places)) or 'no directory can be written to'}; name another with TMPDIR")
+    full = [f"{place} has not {ROOM >> 20} MiB free" for place in places if not _has_room(place)]
+    why = "; ".join([*refusals(places), *full]) or "no directory can be written to"
+    raise Refused(f"{why}; name another with TMPDIR")
+
+
+def _has_room(place: str) -> bool:
+    free = os.statvfs(place)
+    return free.f_bavail * free.f_frsize >= ROOM
