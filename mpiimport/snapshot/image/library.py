@@ -52,7 +52,7 @@ def directory() -> Path:
 
 
 def _behind_link(path: str) -> Path:
-    """Return where a link leads, as snapshotlibrary.Directory does for a start."""
+    """Return where a link leads, as snapshotlibrary.There does for a start."""
     return Path(os.path.realpath(path) if os.path.islink(path) else path)
 
 

@@ -48,8 +48,12 @@ func Prepare(installed, python string, options, words, env []string) bool {
 	if library == "" || err != nil || !ourvars.PreparesAlways(env) && !hasSnapshot(filepath.Join(library, key)) {
 		return false
 	}
+	if snapshotlibrary.Make(library, env) != nil {
+		return false
+	}
+	library, _ = snapshotlibrary.There(library)
 	place := filepath.Join(library, tried)
-	if snapshotlibrary.Make(library, env) != nil || !keptplace.IsOwn(library) || os.MkdirAll(place, 0o700) != nil {
+	if !keptplace.IsOwn(library) || os.MkdirAll(place, 0o700) != nil {
 		return false
 	}
 	lock, err := os.OpenFile(filepath.Join(place, making), os.O_CREATE|os.O_RDWR, 0o600)

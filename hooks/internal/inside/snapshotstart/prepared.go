@@ -37,7 +37,8 @@ func FindPrepared(installed, python string, options, words, env []string) (*Prep
 	if library == "" || !maySearch(options, words, env) {
 		return nil, nil
 	}
-	if _, err := os.Lstat(library); err != nil {
+	library, isThere := snapshotlibrary.There(library)
+	if !isThere {
 		return nil, nil
 	}
 	name, facts, err := Key(installed, python, options, words, env)

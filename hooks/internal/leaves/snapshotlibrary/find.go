@@ -29,7 +29,7 @@ func Directory(env []string) string {
 		if !filepath.IsAbs(named) {
 			return ""
 		}
-		return behindLink(filepath.Clean(named))
+		return filepath.Clean(named)
 	}
 	cache, _ := environ.Get(env, "XDG_CACHE_HOME")
 	if !filepath.IsAbs(cache) {
@@ -39,19 +39,17 @@ func Directory(env []string) string {
 		}
 		cache = filepath.Join(home, ".cache")
 	}
-	return behindLink(filepath.Join(cache, "mpiimport", "snapshots"))
+	return filepath.Join(cache, "mpiimport", "snapshots")
 }
 
-// behindLink returns where a link leads, for people move what is large: what it leads to must be theirs alone.
-func behindLink(path string) string {
-	if _, err := os.Readlink(path); err != nil {
-		return path
+// There returns where a library is, if it is there: behind a link, for people move what is large. What the link leads to must be
+// theirs alone.
+func There(library string) (string, bool) {
+	info, err := os.Lstat(library)
+	if err == nil && info.Mode()&os.ModeSymlink != 0 {
+		library, err = filepath.EvalSymlinks(library)
 	}
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return path
-	}
-	return real
+	return library, err == nil
 }
 
 // Make makes the library where it is named, or where the user's home is: a library is not what makes one.
