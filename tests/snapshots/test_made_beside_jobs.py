@@ -30,6 +30,8 @@ kind = "base" if "/image.base" in open("/proc/self/maps").read() else "full"
 print(kind if os.readlink("/proc/self/exe").endswith("mpiimport-restore") else "fresh", own.value())
 """
 AUTO = {"MPIIMPORT_PREPARE": "auto"}
+# Seconds: what takes only time that nothing else wants may take long beside other tests.
+MAKING = 3 * SECONDS
 LEFT = "import os\nLEFT = os.open('/etc/passwd', os.O_RDONLY)\n"
 
 
@@ -40,7 +42,7 @@ def prepared(prefix: Path, baked: Baked) -> Iterator[Prepared]:
     settle(baked.module("plant", "VALUE = 'old'\n"), baked.modules)
     prepared = Prepared(prefix, baked)
     yield prepared
-    wait_for(lambda: not makers(prepared), SECONDS)
+    wait_for(lambda: not makers(prepared), MAKING)
 
 
 def makers(prepared: Prepared) -> list[int]:
@@ -66,8 +68,8 @@ def test_the_next_job_starts_from_it_and_after_a_change_the_one_after(prepared: 
     script = prepared.baked.script(TEXT)
     first = prepared.start(script, **AUTO)
     assert (first.stdout, first.stderr) == ("fresh old []\n", "")
-    wait_for(lambda: prepared.images, SECONDS)
-    wait_for(lambda: not makers(prepared), SECONDS)
+    wait_for(lambda: prepared.images, MAKING)
+    wait_for(lambda: not makers(prepared), MAKING)
     assert prepared.start(script, **AUTO).stdout == "restored old []\n"
     settle(prepared.baked.module("plant", "VALUE = 'newer'\n"))
     for more in ({}, {"MPIIMPORT_VERBOSE": "1"}):
@@ -78,7 +80,7 @@ def test_the_next_job_starts_from_it_and_after_a_change_the_one_after(prepared: 
     assert not makers(prepared), "it was tried within an hour"
     rest(prepared)
     assert prepared.start(script, **AUTO).stdout == "fresh newer []\n"
-    wait_for(lambda: prepared.start(script).stdout == "restored newer []\n", SECONDS)
+    wait_for(lambda: prepared.start(script).stdout == "restored newer []\n", MAKING)
 
 
 def test_making_it_takes_what_nothing_else_wants(prepared: Prepared) -> None:
@@ -92,7 +94,7 @@ def made_slowly(prepared: Prepared, **options: Any) -> list[int]:
     """Let a job have a snapshot made that takes seconds, and return the processes that make it."""
     prepared.baked.module("plant", "import time\nVALUE = 'old'\ntime.sleep(1)\n")
     prepared.start(prepared.baked.script(TEXT), **AUTO, **options)
-    wait_for(lambda: makers(prepared), SECONDS)
+    wait_for(lambda: makers(prepared), MAKING)
     return makers(prepared)
 
 
@@ -112,9 +114,9 @@ def test_one_at_a_time_is_made(prepared: Prepared) -> None:
     assert prepared.start(other, **AUTO).stdout.startswith("fresh")
     marks = {each.name for each in (prepared.library / "tried").iterdir()}
     assert makers_of_first and len(marks) == 2 and "making" in marks
-    wait_for(lambda: not makers(prepared), SECONDS)
+    wait_for(lambda: not makers(prepared), MAKING)
     assert prepared.start(other, **AUTO).stdout.startswith("fresh")
-    wait_for(lambda: prepared.start(other).stdout.startswith("restored"), SECONDS)
+    wait_for(lambda: prepared.start(other).stdout.startswith("restored"), MAKING)
 
 
 def test_no_home_is_made(prepared: Prepared, tmp_path: Path) -> None:
@@ -128,8 +130,8 @@ def test_why_there_is_none_is_said_where_more_is_asked_for_and_nothing_is_tried_
     prepared.baked.module("plant", LEFT + "VALUE = 'old'\n")
     script = prepared.baked.script("import plant\n" + TEXT)
     assert prepared.start(script, **AUTO).ours() == []
-    wait_for(lambda: any(mark.stat().st_size for mark in (prepared.library / "tried").iterdir()), SECONDS)
-    wait_for(lambda: not makers(prepared), SECONDS)
+    wait_for(lambda: any(mark.stat().st_size for mark in (prepared.library / "tried").iterdir()), MAKING)
+    wait_for(lambda: not makers(prepared), MAKING)
     again = prepared.start(script, **AUTO, MPIIMPORT_VERBOSE="1")
     assert "no snapshot is used: no statement can be in a snapshot: line 1, " in again.ours()[0], again
     assert not makers(prepared) and not prepared.images
@@ -147,7 +149,7 @@ def test_a_job_that_starts_from_the_base_has_the_rest_made_anew(prepared: Prepar
         assert not makers(prepared)
         outcome = prepared.start(script, MPIIMPORT_PREPARE=mode)
         assert (outcome.stdout, outcome.stderr) == ("base 2\n", "")
-    wait_for(lambda: prepared.start(script).stdout == "full 2\n", SECONDS)
+    wait_for(lambda: prepared.start(script).stdout == "full 2\n", MAKING)
 
 
 def test_what_a_person_has_prepared_is_made_anew_and_what_is_removed_is_not(prepared: Prepared) -> None:
@@ -159,8 +161,8 @@ def test_what_a_person_has_prepared_is_made_anew_and_what_is_removed_is_not(prep
     assert prepared.start_fresh("has changed since", script).stdout == "fresh newer []\n"
     assert not makers(prepared)
     assert prepared.start_fresh("has changed since", script, **renew).stdout == "fresh newer []\n"
-    wait_for(lambda: prepared.start(script).stdout == "restored newer []\n", SECONDS)
-    wait_for(lambda: not makers(prepared), SECONDS)
+    wait_for(lambda: prepared.start(script).stdout == "restored newer []\n", MAKING)
+    wait_for(lambda: not makers(prepared), MAKING)
     assert prepared.snapshot("remove", "--all").status == 0
     rest(prepared)
     assert prepared.start(script, **renew).stdout == "fresh newer []\n"
@@ -188,6 +190,6 @@ def test_of_ranks_with_an_unchanged_python_one_has_it_made(prepared: Prepared, m
     settle(prepared.baked.modules)
     first = prepared.run(line, **AUTO)
     assert first.lines() == ["fresh old []"] * 2, first
-    wait_for(lambda: prepared.images, SECONDS)
-    wait_for(lambda: prepared.run(line, **AUTO).lines() == ["restored old []"] * 2, SECONDS)
+    wait_for(lambda: prepared.images, MAKING)
+    wait_for(lambda: prepared.run(line, **AUTO).lines() == ["restored old []"] * 2, MAKING)
     assert len(prepared.images) == 1
