@@ -47,10 +47,12 @@ class Trial:
         status = self._process.returncode
         if status == -signal.SIGINT:
             raise KeyboardInterrupt
+        if status in WAYS:
+            raise Ended(WAYS[status])
         if status:
             last = said.decode(errors="replace").strip().splitlines()[-1:]
             how = f"is ended by a signal, {signal.strsignal(-status)}" if status < 0 else f"ends with status {status}"
-            raise Ended(WAYS[status] if status in WAYS else f"it {how}: {' '.join(last)}".removesuffix(": "))
+            raise Ended(": ".join([f"it {how}", *last]))
         found: dict[str, Any] = marshal.loads(self._output.read_bytes())
         # It may lie where the image has to find room.
         self._output.unlink()

@@ -69,7 +69,7 @@ def trial(profile: str, image: str | None, launcher: list[str], python: str | No
     if not found:
         unheard = f"{line}: no rank has answered (status {status}); see that this launcher is of the library's MPI"
         last = _last(errors)
-        return Trial([f"{unheard}:{last}" if last.strip() else unheard])
+        return Trial([f"{unheard}:{last}" if last else unheard])
     wrong = list(dict.fromkeys(f"{line}: {rank['no_mpi']}" for rank in found if "no_mpi" in rank))
     ranks = [Rank(**{name: rank[name] for name in Rank.__annotations__}) for rank in found if "no_mpi" not in rank]
     if ranks:

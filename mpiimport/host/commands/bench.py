@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mpiimport.runtime.mpi.launcher import launch
 from mpiimport.runtime.options import from_environment
+from mpiimport.runtime.size import is_count
 
 from ..complaint import Complaint
 from ..machine.trees import usual_python
@@ -51,6 +52,6 @@ def bcast(launcher: list[str], python: str | None, repeats: int, sizes: list[int
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
+    if not is_count(text):
         raise argparse.ArgumentTypeError(f"{text} is no number above 0")
     return int(text)

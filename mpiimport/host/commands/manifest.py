@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mpiimport.runtime.payload.learned_manifest import KIND, SUFFIX, Learned, Malformed, user_directory
+from mpiimport.runtime.payload.learning import NONE
 from mpiimport.runtime.regular_file import read_regular
 
 from ..complaint import Complaint
@@ -40,7 +41,7 @@ def _add_diff(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def _add_prune(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    parser = kinds.add_parser("prune", help="remove manifests that were long not changed, or are damaged")
+    parser = kinds.add_parser("prune", help="remove manifests that have not changed for long, or are damaged")
     parser.add_argument("--days", type=_days, default=90, metavar="N", help="not changed for N days (default: 90)")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
     _add_directory(parser)
@@ -73,12 +74,12 @@ class Entry:
 
 def _directory(given: argparse.Namespace) -> Path:
     """Return where the manifests are. Raises Complaint where nothing says so."""
-    directory = Path(given.directory or os.environ.get("MPIIMPORT_MANIFESTS") or user_directory())
-    if not directory.is_absolute() and not given.directory:
+    directory = given.directory or os.environ.get("MPIIMPORT_MANIFESTS") or user_directory()
+    if directory in ("", NONE):
         raise Complaint(
             "neither MPIIMPORT_MANIFESTS nor HOME names a directory; name that of the manifests with --directory"
         )
-    return directory
+    return Path(directory)
 
 
 def show(directory: Path, which: list[str]) -> int:

@@ -101,5 +101,5 @@ class Newer:
             self._looks = False
             say(
                 f"mpiimport: {path} has changed since its store was filled, and is imported as it is now; the store "
-                "lacks it, and mpiimport session status tells whether what it has is true still"
+                "does not have it, and mpiimport session status says whether the rest has changed"
             )

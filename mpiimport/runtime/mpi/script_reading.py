@@ -79,12 +79,11 @@ class Reading:
             (self._environment, other._environment),
         ):
             for name in {*mine, *theirs}:
-                one, other_one = mine.get(name), theirs.get(name)
-                if one is None and (other_one is PACKAGE or other_one is RC):
+                pair = mine.get(name), theirs.get(name)
+                bound = next((each for each in pair if each is PACKAGE or each is RC), None)
+                if bound is not None and None in pair:
                     # A script that uses a module which may be missing has it.
-                    mine[name] = other_one
-                elif other_one is None and (one is PACKAGE or one is RC):
-                    continue
+                    mine[name] = bound
                 elif mine.get(name, UNKNOWN) != theirs.get(name, UNKNOWN):
                     mine[name] = UNKNOWN
 
@@ -231,8 +230,9 @@ class Reading:
     def _setting(self, name: str) -> object:
         """Return an option as mpi4py reads it: the variable before the attribute."""
         said = self._variable(RC_VARIABLE + name.upper())
-        said = said.lower() if isinstance(said, str) else said
-        return self._rc[name] if said is None else WORDS.get(said, said) if isinstance(said, str) else said
+        if said is None:
+            return self._rc[name]
+        return WORDS.get(said.lower(), said.lower()) if isinstance(said, str) else said
 
     def _truth(self, name: str) -> object:
         found = self._setting(name)

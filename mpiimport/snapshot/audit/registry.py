@@ -7,7 +7,7 @@ A cause without a row keeps its module out of the image.
 import re
 from collections.abc import Iterable, Mapping
 
-from ..restore.package_remedies import WITH_TOKEN
+from ..restore.package_remedies import WITH_OPENSSL, WITH_TOKEN
 from .hazards import (
     CHILD,
     ENTROPY,
@@ -40,8 +40,6 @@ WITH_TOKENS = (
     *("xarray.backends.locks", "zarr.core.config"),
     *("dask.dataframe.io.sql", "dask.dataframe.dask_expr.io.parquet"),
 )
-# Modules that have OpenSSL take its seed.
-WITH_OPENSSL = ("aiohttp.connector", "paramiko.transport")
 LLVM = "it asks where it is in its output, and goes nowhere else"
 # (module, cause) -> remedy, or why it is nothing to another process.
 ANSWERS: Mapping[tuple[str, str], str] = {

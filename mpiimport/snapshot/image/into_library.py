@@ -73,7 +73,7 @@ def _words(exc: Exception) -> str:
         return str(exc) or type(exc).__name__
     words = f"{exc.filename}: {exc.strerror}" if exc.filename else exc.strerror
     if exc.errno in (ENOSPC, EDQUOT):
-        words += "; make room, or name other directories: TMPDIR for what is there for a while, MPIIMPORT_SNAPSHOTS"
+        words += "; make room, or name another directory: TMPDIR for temporary files, MPIIMPORT_SNAPSHOTS for snapshots"
     return words
 
 

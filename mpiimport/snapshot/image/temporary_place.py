@@ -50,11 +50,14 @@ def temporary_place() -> str:
     places = [
         place for place in dict.fromkeys((tempfile.gettempdir(), "/tmp", "/dev/shm")) if os.access(place, os.W_OK)
     ]
-    for place in filter(_has_room, places):
-        if not refusals([place]):
+    full = [place for place in places if not _has_room(place)]
+    for place in places:
+        if place not in full and not refusals([place]):
             return place
-    full = [f"{place} has not {ROOM >> 20} MiB free" for place in places if not _has_room(place)]
-    why = "; ".join([*refusals(places), *full]) or "no directory can be written to"
+    why = (
+        "; ".join([*refusals(places), *(f"{place} has not {ROOM >> 20} MiB free" for place in full)])
+        or "no directory can be written to"
+    )
     raise Refused(f"{why}; name another with TMPDIR")
 
 

@@ -233,8 +233,10 @@ LOCKS = tuple(f"{name}.SerializableLock" for name in ("xarray.backends.locks", "
 DELAYED = "dask.delayed.DelayedLeaf"
 # Classes whose objects have tokens.
 WITH_TOKEN = (*LOCKS, DELAYED)
-# Modules with such libraries.
-NUMBERED = ("numexpr", "pyarrow.lib", "aiohttp.connector", "paramiko.transport")
+# Modules that have OpenSSL take its seed.
+WITH_OPENSSL = ("aiohttp.connector", "paramiko.transport")
+# Modules with libraries that know a process by its number.
+NUMBERED = ("numexpr", "pyarrow.lib", *WITH_OPENSSL)
 # Classes whose objects are looked for when the image is made.
 CLASSES = ("dateutil.parser._parser.parserinfo", "tempfile._RandomNameSequence", *WITH_TOKEN)
 REMEDIES: "dict[str, Callable[[Start], None]]" = {
