@@ -1,12 +1,15 @@
 """What `mpiimport prepare` makes before jobs are measured that start from it."""
 
 import os
+import time
 from pathlib import Path
 
 from lab.ranks import Mpi, run
 
 # No preparation takes longer.
 SECONDS = 1500
+# What was written less long ago may be written again within one tick of its times.
+SETTLED = 3.0
 
 
 def prepare(
@@ -16,6 +19,7 @@ def prepare(
 
     ``before``: words in front of all. Raises SystemExit with what was said where nothing is prepared.
     """
+    time.sleep(SETTLED)
     library = Path(environment["MPIIMPORT_SNAPSHOTS"])
     command = [*before, str(prefix / "bin" / "mpiimport"), "prepare", "--", *mpi.command(1), *words]
     outcome = run(command, environment, SECONDS, library.parent)

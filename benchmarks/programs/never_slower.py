@@ -1,9 +1,10 @@
-"""Whole jobs on a warm local file system, where mpiimport cannot help: how much slower than plain Python it makes them.
+"""Whole jobs on a warm local file system, where only a snapshot helps: by how much mpiimport makes them slower.
 
     python -m benchmarks.programs.never_slower --prefix build/prefix --output results.json
 
 The ways take turns: plain Python; with mpiimport, which steps aside; with mpiimport forced to serve, by a learned
-manifest and without one. Writes JSON: wall and CPU seconds of each job, and the ratios to plain of the same round.
+manifest and without one; from a snapshot that was prepared. Writes JSON: wall and CPU seconds of each job, and the
+ratios to plain of the same round.
 """
 
 import json
@@ -17,14 +18,16 @@ from benchmarks.measuring.contenders import Start, forced, served
 from benchmarks.measuring.local_jobs import SERVED, Job, launch, local_file_system
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.paired import ratios, rounds
+from benchmarks.measuring.prepared import prepare
 from benchmarks.workloads import WORKLOADS
 from lab.provisioning import provisioned_mpi
-from lab.ranks import Mpi
+from lab.ranks import Mpi, clean_environment
 
 BASIS = "plain"
-WAYS = (BASIS, "unforced", "later", "first")
+PREPARED = "prepared"
+WAYS = (BASIS, "unforced", "later", "first", PREPARED)
 # What each may cost, by the median of its ratios of walls.
-GOALS = {"unforced": 1.05, "later": 1.15, "first": 1.15}
+GOALS = {"unforced": 1.05, "later": 1.15, "first": 1.15, PREPARED: 0.35}
 PROGRAM = f"""
 {WORKLOADS["scipy"].imports}
 from mpi4py import MPI
@@ -33,7 +36,9 @@ import sys
 {SERVED}
 found = MPI.COMM_WORLD.gather(is_served("numpy"))
 if MPI.COMM_WORLD.rank == 0:
-    import json; print(json.dumps({{"served": found}}))
+    import json, os
+    restored = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
+    print(json.dumps({{"served": found, "restored": restored}}))
 """
 
 
@@ -60,10 +65,15 @@ def measure(ranks: int, count: int, prefix: Path, mpi: Mpi) -> dict[str, object]
         def run(way: str) -> Job:
             job = launch(mpi, ranks, start(way, prefix, directory), directory / "app.py")
             expected = way in ("later", "first") and ranks > 1
+            if (way == PREPARED) != job.said["restored"]:
+                sys.exit(f"never_slower: {ranks} ranks, {way}: from a snapshot: {job.said['restored']}")
             if set(job.said["served"]) != {expected}:
                 sys.exit(f"never_slower: {ranks} ranks, {way}: served {job.said['served']}")
             return job
 
+        made_for = start(PREPARED, prefix, directory)
+        own = {"MPI4PY_LIBMPI": str(mpi.library), **mpi.environment, **made_for.environment}
+        prepare(prefix, mpi, [*made_for.python, str(directory / "app.py")], clean_environment(**own))
         # Once each, to warm the caches and to learn a manifest.
         rounds(WAYS, 1, run)
         found = rounds(WAYS, count, run)
@@ -81,6 +91,10 @@ def start(way: str, prefix: Path, directory: Path) -> Start:
         return Start()
     if way == "unforced":
         return served(prefix)
+    if way == PREPARED:
+        path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+        library = {"MPIIMPORT_SNAPSHOTS": str(directory / "snapshots"), "PATH": path}
+        return Start([str(prefix / "bin" / "python-mpi")], library, is_prepared=True)
     return forced(prefix, directory / "manifests" if way == "later" else mkdtemp(dir=directory))
 
 

@@ -8,7 +8,6 @@ without MPI. Writes JSON: wall and CPU seconds of each job, and these costs by t
 
 import json
 import sys
-import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,7 +25,6 @@ from lab.ranks import Mpi, clean_environment
 WAYS = ("plain", "MPI alone", "warm")
 # What is above MPI's own start, of that of a plain job; and one process without MPI, of a plain one.
 GOALS = {"ranks": 0.1, "one process": 0.2}
-SETTLED = 3.0
 MPI_ALONE = """
 from mpi4py import MPI
 import json, sys
@@ -61,7 +59,6 @@ def measure(prefix: Path, ranks: int, count: int, mpi: Mpi) -> dict[str, Any]:
         programs = {way: Path(name, f"{way.replace(' ', '-')}.py") for way in WAYS}
         for way, program in programs.items():
             program.write_text(("" if way == "MPI alone" else WORKLOADS["scipy"].imports + "\n") + rest)
-        time.sleep(SETTLED)
         path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
         variables = {"MPIIMPORT_SNAPSHOTS": memory, "PATH": path}
         python = Start([str(prefix / "bin" / "python-mpi")], variables)
