@@ -241,3 +241,12 @@ def test_a_task_has_it_made_for_the_next(site: Site, mpich: Mpi, identity: str, 
         wait_for(lambda: prepared.images, SECONDS)
         second = prepared.run(prepared.line(), MPIIMPORT_PREPARE="auto")
         assert (prepared.kinds(second), second.stderr) == (["restored"], "")
+
+
+def test_in_an_image_file_nothing_that_makes_it_outlives_the_task(site: Site, mpich: Mpi) -> None:
+    """Apptainer unmounts the image when the task ends, waits a second for what still uses it, and says so."""
+    with prepared_of(site, mpich, "user", site.image("sif")[1]) as prepared:
+        settle(prepared.script)
+        ended = prepared.run(prepared.line(), MPIIMPORT_PREPARE="auto")
+        assert (prepared.kinds(ended), ended.stderr) == (["fresh"], "")
+        assert [*prepared.library.glob("tried/program-*")] and not prepared.images

@@ -37,8 +37,8 @@ func main() {
 		tellKey(words[1], words[2:])
 		return
 	}
-	if len(words) > 1 && words[0] == snapshotstart.Beside {
-		goOnBeside(words[1:])
+	if len(words) > 1 && (words[0] == snapshotstart.Beside || words[0] == snapshotstart.Until) {
+		goOnBeside(words[0], words[1:])
 	}
 	back := ""
 	if len(words) > 0 && (words[0] == snapshotstart.Fresh || words[0] == snapshotstart.Renew) {
@@ -164,10 +164,14 @@ func withoutSnapshot(installed, python, back string, options, words, env []strin
 }
 
 // goOnBeside does not return.
-func goOnBeside(words []string) {
+func goOnBeside(word string, words []string) {
 	installed, err := prefix.Of()
-	if err == nil {
-		err = snapshotstart.GoOnBeside(installed, words)
+	switch {
+	case err != nil:
+	case word == snapshotstart.Until:
+		err = snapshotstart.RunUntil(installed, words)
+	default:
+		err = snapshotstart.GoOnBeside(installed, words, os.Environ())
 	}
 	if err != nil {
 		os.Exit(1)

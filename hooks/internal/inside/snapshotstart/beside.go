@@ -12,6 +12,8 @@ import (
 	"time"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"mpiimport.org/hooks/internal/leaves/descriptors"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/keptplace"
@@ -22,16 +24,22 @@ import (
 	"mpiimport.org/hooks/internal/leaves/snapshotlibrary"
 )
 
-// Beside is python-mpi's word for: what follows is started, and goes on beside a job when this process has ended.
-const Beside = "--beside"
+// Words of python-mpi. Beside: what follows is started, and goes on beside a job when this process has ended. Until: what follows runs
+// until the program ends that programFile refers to.
+const (
+	Beside = "--beside"
+	Until  = "--until"
+)
 
 // tried has, by key, an empty file for each program of which a job has had a snapshot made; or why there is none.
 const tried = "tried"
 
-// making is a file there that the process has locked that makes a snapshot: one at a time. lockFile is its descriptor.
+// making is a file there that the process has locked that makes a snapshot: one at a time. lockFile is its descriptor, programFile that
+// of the program beside which it is made: pidfd_open(2).
 const (
-	making   = "making"
-	lockFile = 3
+	making      = "making"
+	lockFile    = 3
+	programFile = 4
 )
 
 // rest is how long nothing is tried again. Whatever came of it, the next job would do the same.
@@ -104,8 +112,8 @@ func WhyTried(library, key string) string {
 }
 
 // GoOnBeside starts python-mpi with words, in a session of its own, by which it leaves the processors to the job. This process, whose
-// child it is, is to end.
-func GoOnBeside(installed string, words []string) error {
+// child it is, is to end. In the container of an image file it ends with the program: the runtime waits for what uses the mount.
+func GoOnBeside(installed string, words, env []string) error {
 	// What follows concerns one thread, and what that starts.
 	runtime.LockOSThread()
 	_, _ = syscall.Setsid()
@@ -116,9 +124,38 @@ func GoOnBeside(installed string, words []string) error {
 	_ = os.WriteFile("/proc/self/autogroup", []byte("19"), 0)
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	descriptors.CloseInherited(lockFile)
-	maker := exec.Command(prefix.PythonMPI(installed), words...)
-	maker.ExtraFiles = []*os.File{os.NewFile(lockFile, making)}
-	return maker.Start()
+	if image, _ := environ.Get(env, ourvars.Image); strings.HasPrefix(image, ourvars.ImageFile) {
+		// Linux 5.2 and older lack it: the runtime waits there.
+		if program, err := unix.PidfdOpen(os.Getppid(), 0); err == nil {
+			return maker(installed, slices.Insert(slices.Clone(words), 0, Until), os.NewFile(uintptr(program), "program")).Start()
+		}
+	}
+	return maker(installed, words).Start()
+}
+
+// RunUntil runs python-mpi with words, and ends this process group once the program beside it has ended.
+func RunUntil(installed string, words []string) error {
+	command := maker(installed, words)
+	if err := command.Start(); err != nil {
+		return err
+	}
+	go func() {
+		ended := []unix.PollFd{{Fd: programFile, Events: unix.POLLIN}}
+		for {
+			if _, err := unix.Poll(ended, -1); err != unix.EINTR {
+				break
+			}
+		}
+		_ = unix.Kill(0, unix.SIGKILL)
+	}()
+	return command.Wait()
+}
+
+// maker returns the start of python-mpi with words, to which the lock is handed on, and more files behind it.
+func maker(installed string, words []string, more ...*os.File) *exec.Cmd {
+	command := exec.Command(prefix.PythonMPI(installed), words...)
+	command.ExtraFiles = append([]*os.File{os.NewFile(lockFile, making)}, more...)
+	return command
 }
 
 // idle is SCHED_IDLE of <linux/sched.h>, lowest the last of the nice values.
