@@ -67,6 +67,9 @@ class Audit:
         seed = environment.get("PYTHONHASHSEED", "")
         self._environment = {**environment, "PYTHONHASHSEED": "0" if seed in ("", "random") else seed}
         self._trials = Trials(words, directory, self._environment, text.own)
+        # What is left of a begin when a statement is cut off was compared to find that statement.
+        self._compared: tuple[tuple[Any, ...], str | None] | None = None
+        self._found = Differences()
 
     def verdict(self, piece: Piece, is_bound: bool = False) -> Verdict:
         """Cut a begin before what has no answer, until all that is left has one. Raises Refused.
@@ -115,13 +118,19 @@ class Audit:
         return Observation(causes.read(self._trials.log), seen, self._text.own)
 
     def _compare(self, piece: Piece, relative: Collection[str]) -> Differences:
+        place = self._place(relative)
+        if self._compared == (piece.begin, place):
+            return self._found
         begin = partial(self._trials.begin, piece.begin)
-        # Own code that -m names is found by the current directory, and so is what relative entries have.
-        place = None if relative or (self._text.is_module and self._text.own) else "/"
         try:
             return compare(begin, self._processors, self._environment, place)
         except Ended as exc:
             return Differences(failure=str(exc))
+
+    def _place(self, relative: Collection[str]) -> str | None:
+        """Return the directory in which the last twin begins, if not in that of the others."""
+        # Own code that -m names is found by the current directory, and so is what relative entries have.
+        return None if relative or (self._text.is_module and self._text.own) else "/"
 
     def _by_differences(self, piece: Piece, differing: Differences, seen: dict[str, Any]) -> Blockers:
         if differing.failure:
@@ -165,6 +174,9 @@ class Audit:
             return holds(found[each.steps])
 
         first = self._first_step(piece, holds_of)
+        if first in found:
+            self._compared = self._text.shorter(piece, first, "").begin, self._place(seen["relative"])
+            self._found = found[first]
         return first, found[first + 1]
 
     def _first_step(self, piece: Piece, holds: Callable[[Piece], bool]) -> int:
