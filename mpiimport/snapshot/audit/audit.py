@@ -77,6 +77,7 @@ class Audit:
         ``is_bound``: it is for the arguments alone with which it is made, if modules look at them.
         """
         reached: dict[str, int] = {}
+        bound_by: int | None = None
         while piece.steps:
             try:
                 seen = self._observe(piece)
@@ -85,7 +86,8 @@ class Audit:
                 why = asked.linked_with_mpi() or str(exc) or f"it asks for {asked.stopped}"
                 piece = self._cut(piece, {asked.statement: why})
                 continue
-            if piece.is_shared and seen.goes_by_place():
+            bound_by = seen.of_place() if piece.is_shared else bound_by
+            if piece.is_shared and bound_by is not None:
                 piece = piece.bound()
                 continue
             reached = {**seen.seen["begun"], **reached}
@@ -100,6 +102,8 @@ class Audit:
             if not blockers:
                 return self._verdict(piece, seen, differing, reached)
             piece = self._cut(piece, blockers)
+            if bound_by is not None and piece.steps > bound_by:
+                piece = piece.bound()
         raise Refused(f"no statement can be in a snapshot: {piece.places[0]}: {piece.reason}")
 
     def _cut(self, piece: Piece, blockers: Blockers) -> Piece:

@@ -59,9 +59,9 @@ class Observation:
         """Tell whether modules look at the program's arguments."""
         return any(what == ARGUMENTS for _, what, _ in self._looks())
 
-    def goes_by_place(self) -> bool:
-        """Tell whether the begin goes by where the program lies."""
-        return any(what in OF_PLACE for _, what, _ in self._looks())
+    def of_place(self) -> int | None:
+        """Return the first statement that goes by where the program lies, or None."""
+        return min((number for _, what, number in self._looks() if what in OF_PLACE), default=None)
 
     def variables(self) -> set[str]:
         """Return the variables that Python code has read, and whose values count."""
