@@ -16,7 +16,7 @@ import (
 	"fmt"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"mpiimport.org/hooks/internal/leaves/profilefiles"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // Value is one thing that a profile says, and where it is said. Key is dotted; each entry of a list is a Value

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // Where the format allows it, ${NAME} and ${NAME:-VALUE} in a value stand for a variable of the caller, and $$ for a $.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 
 	"mpiimport.org/hooks/containerstart"
 	"mpiimport.org/hooks/internal/leaves/publish"
