@@ -162,9 +162,10 @@ $(BUILD)/restorer/mpiimport-restore: $(STARTER) $(RESTORER_HEADERS)
 	mkdir -p $(@D)
 	$(CC) $(RESTORER_FLAGS) $(ALONE) $(STARTER_FLAGS) -o $@ $(STARTER)
 
-$(BUILD)/restorer/snapshot-recorder: restorer/recorder.c restorer/log.c restorer/text.c $(RESTORER_HEADERS)
+RECORDER := $(addprefix restorer/,recorder.c filter.c log.c text.c)
+$(BUILD)/restorer/snapshot-recorder: $(RECORDER) $(RESTORER_HEADERS)
 	mkdir -p $(@D)
-	$(CC) $(RESTORER_FLAGS) $(ALONE) -o $@ restorer/recorder.c restorer/log.c restorer/text.c
+	$(CC) $(RESTORER_FLAGS) $(ALONE) -o $@ $(RECORDER)
 
 $(BUILD)/restorer/freeze.so: restorer/freeze.c restorer/machine.c $(RESTORER_HEADERS)
 	mkdir -p $(@D)

@@ -4,11 +4,13 @@
  * of openat2 are its flags. NAME is `other` for a call that is in no table here; FIRST is its number then. `exit` is noted
  * when a thread asks for its end. `rdtsc` is an instruction that reads the processor's clock: the processor refuses it, and
  * it is done here (prctl(2), PR_SET_TSC). The vdso is hidden from the command, so that it asks the kernel for the time as well.
- * ptrace(2). COMMAND begins with a path. The status is that of the command; 125: it could not be traced.
+ * ptrace(2), which stops at the calls that are in a table alone where seccomp(2) can say so: see filter.h. COMMAND begins with a
+ * path. The status is that of the command; 125: it could not be traced.
  *
  * The command switches a guard by access(2) on GUARD with `on` or `off` behind it, which is not noted. While it is on, a call
  * that would change something outside of its process is not made: a line with the NAME `guarded` is noted, then the call with
  * the result -1, and SIGKILL ends the whole command. */
+#include "filter.h"
 #include "kernel.h"
 #include "log.h"
 #include "text.h"
@@ -71,7 +73,7 @@ static const struct call {
     CALL(ppoll, 0), CALL(rt_sigaction, 0), CALL(membarrier, 0), CALL(dup2, 0), CALL(dup3, 0), CALL(read, OF_STREAMS),
     CALL(readv, OF_STREAMS), CALL(pread64, OF_STREAMS), CALL(preadv, OF_STREAMS), CHANGE(pwrite64, OF_STREAMS, OF_OUTPUT),
     CHANGE(pwritev, OF_STREAMS, OF_OUTPUT), CHANGE(sendfile, OF_STREAMS, OF_OUTPUT), CALL(fstat, OF_STREAMS),
-    CALL(lseek, OF_STREAMS), CALL(fcntl, OF_STREAMS), CALL(dup, OF_STREAMS), CALL(close, OF_STREAMS),
+    CALL(lseek, OF_STREAMS), CALL(fcntl, OF_STREAMS), CALL(dup, OF_STREAMS), CALL(close, OF_STREAMS), CALL(exit, 0),
 #undef CALL
 #undef CHANGE
 };
@@ -81,7 +83,7 @@ static const int harmless[] = {
     __NR_mmap, __NR_munmap, __NR_mprotect, __NR_mremap, __NR_brk, __NR_msync, __NR_mincore, __NR_munlock, __NR_mbind,
     __NR_futex, __NR_set_robust_list, __NR_get_robust_list, __NR_set_tid_address, __NR_rseq, __NR_arch_prctl,
     __NR_sched_yield, __NR_sched_get_priority_max, __NR_sched_get_priority_min, __NR_nanosleep,
-    __NR_clock_nanosleep, __NR_clock_getres, __NR_restart_syscall, __NR_exit, __NR_exit_group, __NR_wait4,
+    __NR_clock_nanosleep, __NR_clock_getres, __NR_restart_syscall, __NR_exit_group, __NR_wait4,
     __NR_waitid, __NR_rt_sigprocmask, __NR_rt_sigreturn, __NR_sigaltstack, __NR_getdents, __NR_getdents64,
     __NR_fadvise64, __NR_readahead, __NR_fsync, __NR_fdatasync, __NR_flock, __NR_socket, __NR_socketpair,
     __NR_setsockopt, __NR_getsockopt, __NR_pipe, __NR_pipe2, __NR_eventfd, __NR_eventfd2, __NR_epoll_create,
@@ -94,7 +96,7 @@ enum {
     NOT_TRACED = 125,
     NOT_FOUND = 127,
     OPTIONS = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
-              PTRACE_O_TRACEVFORK | PTRACE_O_EXITKILL,
+              PTRACE_O_TRACEVFORK | PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL,
 };
 static struct traced {
     long id;
@@ -244,11 +246,14 @@ static void guard(struct traced *thread) {
             kernel3(__NR_kill, threads[i].id, SIGKILL, 0);
 }
 
+/* Whether the command runs in the place of the recorder. */
+static int has_begun;
+
 static void record(struct traced *thread, long result) {
     const struct call *call = call_of(&thread->at_entry);
     char path[LONGEST] = "";
     long arguments[4];
-    if (!call)
+    if (!call || !has_begun)
         return;
     read_arguments(thread, call, arguments, path, sizeof path);
     const char *said = begins(path, GUARD);
@@ -304,6 +309,17 @@ static int read_clock(long id) {
     return !ask(PTRACE_SETREGS, id, 0, &registers);
 }
 
+/* Whether the kernel asks only about calls that are noted: it has asked so about the first one, inside of which the process was
+ * already. Before Linux 4.8 it was not, and each call is followed. */
+static int is_filtered;
+
+/* The kernel asks about a call, at its entry. */
+static void at_filtered(struct traced *thread) {
+    is_filtered |= thread->inside;
+    if (is_filtered && !thread->inside)
+        at_call(thread);
+}
+
 static int follow(long command) {
     int status, first = 1;
     for (;;) {
@@ -324,21 +340,34 @@ static int follow(long command) {
             first = 0;
         } else if (signal == (SIGTRAP | 0x80)) {
             at_call(thread);
+        } else if (event == PTRACE_EVENT_SECCOMP) {
+            at_filtered(thread);
         } else if (event == PTRACE_EVENT_EXEC) {
+            has_begun = 1;
             hide_vdso(id);
         } else if (!event && signal == SIGSEGV && read_clock(id)) {
             deliver = 0;
         } else if (!event && signal != SIGSTOP) {
             deliver = (word)signal;
         }
-        ask(PTRACE_SYSCALL, id, 0, (const void *)deliver);
+        ask(is_filtered && !thread->inside ? PTRACE_CONT : PTRACE_SYSCALL, id, 0, (const void *)deliver);
     }
+}
+
+static void filter(void) {
+    static int streams[sizeof calls / sizeof *calls];
+    word count = 0;
+    for (word i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (calls[i].path == OF_STREAMS)
+            streams[count++] = calls[i].number;
+    filter_calls(harmless, sizeof harmless / sizeof *harmless, streams, count);
 }
 
 __attribute__((noreturn)) static void become(char **words, char **variables) {
     kernel3(__NR_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0);
     ask(PTRACE_TRACEME, 0, 0, 0);
     kernel3(__NR_kill, kernel3(__NR_getpid, 0, 0, 0), SIGSTOP, 0);
+    filter();
     kernel3(__NR_execve, words[0], words, variables);
     end(NOT_FOUND);
 }
