@@ -298,8 +298,9 @@ static int read_clock(long id) {
     int with_number = (code & 0xffffff) == 0xf9010f;
     if ((code & 0xffff) != 0x310f && !with_number)
         return 0;
-    unsigned number;
-    word now = __builtin_ia32_rdtscp(&number);
+    unsigned number = 0;
+    /* Not each processor has rdtscp. */
+    word now = with_number ? __builtin_ia32_rdtscp(&number) : __builtin_ia32_rdtsc();
     registers.rax = (unsigned)now;
     registers.rdx = now >> 32;
     if (with_number)

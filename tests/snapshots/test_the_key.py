@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import zipfile
 from pathlib import Path
 
@@ -37,6 +38,30 @@ def test_a_filter_of_system_calls(baked: Baked, script: str) -> None:
     assert baked.start_fresh("system calls are filtered", script, before=behind).stdout == "none\n"
     outcome = run([*behind, *baked.bake_command(script)], baked.environment(), SECONDS)
     assert outcome.status == 1 and "system calls are filtered, and it is not known how" in outcome.stderr, outcome
+
+
+# As where the kernel was built without it.
+NO_TID_ADDRESS = """
+#include <errno.h>
+#include <stdarg.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+int prctl(int option, ...) {
+    va_list rest;
+    va_start(rest, option);
+    long a = va_arg(rest, long), b = va_arg(rest, long), c = va_arg(rest, long), d = va_arg(rest, long);
+    errno = EINVAL;
+    return option == 40 ? -1 : syscall(SYS_prctl, option, a, b, c, d);
+}
+"""
+
+
+def test_a_kernel_that_does_not_tell_what_a_start_needs_is_named(baked: Baked, tmp_path: Path) -> None:
+    source, library = tmp_path / "kernel.c", tmp_path / "kernel.so"
+    source.write_text(NO_TID_ADDRESS)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True, timeout=60)
+    outcome = baked.try_to_bake(baked.script("import json"), LD_PRELOAD=str(library))
+    assert outcome.status == 1 and "this kernel lacks CONFIG_CHECKPOINT_RESTORE" in outcome.stderr, outcome
 
 
 @pytest.mark.parametrize("read", ["os.environb[b'PLANTED']", "os.environb.get(b'PLANTED', b'none')"])

@@ -1,5 +1,6 @@
 """What an image must not depend on, and cannot see: filters of system calls, and what a container has changed."""
 
+import ctypes
 import os
 import re
 from collections.abc import Iterable
@@ -9,6 +10,8 @@ from mpiimport.runtime.payload.witnesses import Mounts
 
 from ..memory_map import Refused
 
+# prctl(2), since Linux 3.5 where it is built with CONFIG_CHECKPOINT_RESTORE.
+PR_GET_TID_ADDRESS = 40
 FILTERED = re.compile(r"^Seccomp:\t[^0]", re.MULTILINE)
 ONE_FILTER = re.compile(r"^Seccomp_filters:\t1$", re.MULTILINE)
 
@@ -23,6 +26,14 @@ def refuse_unknown_filters() -> None:
         status = stream.read()
     if FILTERED.search(status) and not (image_on() == IMAGE_LAYERS and ONE_FILTER.search(status)):
         raise Refused("system calls are filtered, and it is not known how; begin where they are not")
+
+
+def refuse_poor_kernel() -> None:
+    """Raise Refused where the kernel does not tell what a start has to set again, and each would fail."""
+    address = ctypes.c_ulong()
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_GET_TID_ADDRESS, ctypes.byref(address), 0, 0, 0):
+        reason = os.strerror(ctypes.get_errno())
+        raise Refused(f"this kernel lacks CONFIG_CHECKPOINT_RESTORE: prctl(PR_GET_TID_ADDRESS): {reason}")
 
 
 def refuse_changed(paths: Iterable[str]) -> None:

@@ -15,7 +15,7 @@ from mpiimport.runtime.program import Program
 
 from ..audit import key_variables
 from ..audit.audit import Audit, Verdict
-from ..audit.confinement import refuse_changed, refuse_unknown_filters
+from ..audit.confinement import refuse_changed, refuse_poor_kernel, refuse_unknown_filters
 from ..audit.key_files import packed, stamp
 from ..audit.preloaded import refuse_constructors
 from ..audit.registry import names_of_libraries
@@ -94,6 +94,7 @@ def make(
     if image.exists() and not is_image(image):
         raise Refused(f"{image} is there, and is no image; name another file, or remove it")
     refuse_unknown_filters()
+    refuse_poor_kernel()
     forget_coerced_locale(os.environ)
     words, rest = split(command)
     asked = Request(words, Program.parse(rest), without, tuple(files), key)
