@@ -243,6 +243,24 @@ def test_a_task_has_it_made_for_the_next(site: Site, mpich: Mpi, identity: str, 
         assert (prepared.kinds(second), second.stderr) == (["restored"], "")
 
 
+# Runs until the library has a snapshot.
+PATIENT = TEXT + """
+import glob, time
+while not glob.glob(os.environ["MPIIMPORT_SNAPSHOTS"] + "/*/*/image"):
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.full
+def test_in_an_image_file_it_is_made_while_the_task_runs(site: Site, mpich: Mpi) -> None:
+    with prepared_of(site, mpich, "user", site.image("sif")[1], PATIENT) as prepared:
+        settle(prepared.script)
+        first = prepared.run(prepared.line(), MPIIMPORT_PREPARE="auto")
+        assert (prepared.kinds(first), first.stderr) == (["fresh"], "")
+        second = prepared.run(prepared.line(), MPIIMPORT_PREPARE="auto")
+        assert (prepared.kinds(second), second.stderr) == (["restored"], "")
+
+
 def test_in_an_image_file_nothing_that_makes_it_outlives_the_task(site: Site, mpich: Mpi) -> None:
     """Apptainer unmounts the image when the task ends, waits a second for what still uses it, and says so."""
     with prepared_of(site, mpich, "user", site.image("sif")[1]) as prepared:

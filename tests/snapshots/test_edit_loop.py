@@ -79,8 +79,8 @@ class Jobs:
 
 
 def failures(jobs: Jobs, editor: Editor, edits: list[Edit], each: int = 1) -> str:
-    """Start a job behind each edit, or each second or third. Return after which it is not as plainly, and after which
-    it has no base. Before the first one the program itself is in the snapshot."""
+    """Start a job behind so many edits each time. Return after which it is not as plainly, and after which it has no
+    base. Before the first one the program itself is in the snapshot."""
     times = jobs.times()
     jobs.prepare()
     assert unlike(jobs.plain(), jobs.start()) == []

@@ -135,6 +135,7 @@ func GoOnBeside(installed string, words, env []string) error {
 
 // RunUntil runs python-mpi with words, and ends this process group once the program beside it has ended.
 func RunUntil(installed string, words []string) error {
+	unix.CloseOnExec(programFile)
 	command := maker(installed, words)
 	if err := command.Start(); err != nil {
 		return err
