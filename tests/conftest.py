@@ -2,7 +2,9 @@
 
 import functools
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -275,6 +277,20 @@ class Job:
 @pytest.fixture
 def job(prefix: Path, tmp_path: Path) -> Job:
     return Job(prefix, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def coarse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A file system whose times are whole seconds, as those of some file servers: an ext4 of small inodes."""
+    if os.geteuid() != 0 or not Path("/dev/loop-control").exists() or not shutil.which("mkfs.ext4"):
+        pytest.skip("only root can mount an ext4 from a file")
+    place, image = tmp_path_factory.mktemp("coarse"), tmp_path_factory.mktemp("image") / "image"
+    with image.open("wb") as stream:
+        stream.truncate(32 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-I", "128", str(image)], check=True, capture_output=True)
+    subprocess.run(["mount", "-o", "loop", str(image), str(place)], check=True)
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 @pytest.fixture

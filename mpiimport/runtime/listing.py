@@ -4,12 +4,14 @@ from _frozen_importlib_external import BYTECODE_SUFFIXES, EXTENSION_SUFFIXES, SO
 
 from . import os
 
-FILE, DIRECTORY = 1, 2
+FILE, DIRECTORY, LINK = 1, 2, 3
 # Endings of the files that importing, or importlib.metadata, looks for.
 KEPT = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES, ".egg", ".egg-info", ".dist-info")
 
 # Of a file: see ``stamp``.
 Stamp = tuple[int, int, int, int]
+# Of a directory: its stamp, and its names with FILE, DIRECTORY, or LINK for what is a symbolic link.
+Seen = tuple[Stamp, dict[str, int]]
 
 
 def stamp(status: os.stat_result) -> Stamp:
@@ -37,6 +39,15 @@ def list_directory(path: str) -> dict[str, int] | None:
     except OSError:
         return None
     return listing
+
+
+def links_in(path: str) -> list[str]:
+    """Return the names of the symbolic links in a directory, which does not change when what they lead to does."""
+    try:
+        with os.scandir(path) as entries:
+            return [entry.name for entry in entries if entry.is_symlink()]
+    except OSError:
+        return []
 
 
 def _kind(entry: "os.DirEntry[str]") -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mpiimport.runtime.digest import Damaged
-from mpiimport.runtime.listing import DIRECTORY, FILE
+from mpiimport.runtime.listing import DIRECTORY, FILE, LINK
 from mpiimport.runtime.store.index import Index
 from tests.conftest import ROOT
 
@@ -19,7 +19,7 @@ def sample(number_of_modules: int) -> dict[str, Any]:
     names = [f"module_{number}.py" for number in range(number_of_modules)]
     return {
         "listings": {"/opt/tree": {"package": DIRECTORY, "überall.py": FILE}, directory: dict.fromkeys(names, FILE)},
-        "writable": ["/home/user", "/home/user/\udcff"],
+        "writable": {"/home/user": ((1, 2, 3, 4), {"params.py": FILE, "link.py": LINK}), "/home/user/\udcff": None},
         "absent": ["/opt/tree/python311.zip"],
         "code": {
             f"{directory}/{name}": (number * 1000, 1000, (1_700_000_000 + number, 1 << 33, 1, 2))

@@ -26,11 +26,13 @@ from mpiimport.runtime import digest as digest_module
 from mpiimport.runtime.broadcast_tree import MPI_OWN
 from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.importing.account import Account
-from mpiimport.runtime.importing.finder import Source, StoreLoader
+from mpiimport.runtime.importing.extension_modules import redirect_extensions
+from mpiimport.runtime.importing.finder import StoreLoader
 from mpiimport.runtime.importing.imports import Imports
 from mpiimport.runtime.importing.libraries import mapped_files
 from mpiimport.runtime.importing.path_hook import ask_before_importlib
 from mpiimport.runtime.importing.site_answers import Answers
+from mpiimport.runtime.importing.source import Source
 from mpiimport.runtime.mpi.transport import Transport
 from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.payload.learning import Learning
@@ -212,7 +214,7 @@ def outcomes(tree: Path, modules: list[str], imports: Imports | None) -> dict[st
     """What importing each module in turn leads to."""
     with imports_of(tree, imports), mock.patch.object(_imp, "create_dynamic", _imp.create_dynamic):
         if imports is not None:
-            imports.redirect_extensions()
+            redirect_extensions(imports.map_library, imports.trace, imports.libraries.known_path)
         for name in modules:
             sys.modules.pop(name, None)
         return {name: outcome(name) for name in modules}
@@ -392,7 +394,7 @@ def test_what_travels_between_nodes_fills_and_seals_every_file() -> None:
 @quick
 @given(st.integers(0, 1 << 20).filter(lambda number: number != digest_module.FORMAT))
 def test_an_index_of_another_format_is_refused(other: int) -> None:
-    index = Index({}, [], [], {}, {}, {}, [], {}, [], {}, {}, {}, [], [], {}, b"", "")
+    index = Index({}, {}, [], {}, {}, {}, [], {}, [], {}, {}, {}, [], [], {}, b"", "")
     with mock.patch.object(digest_module, "_KEY", digest_module._KEY - digest_module.FORMAT + other):
         packed = index.pack()
     with pytest.raises(Damaged):

@@ -18,10 +18,11 @@ from _functools import partial  # type: ignore[import-not-found]
 
 from ..listing import DIRECTORY, FILE
 from ..machinery import are_importlibs, as_importlib, code_to_timestamp_pyc
+from .source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from types import CodeType, ModuleType
     from typing import Any
 
@@ -30,60 +31,6 @@ if TYPE_CHECKING:
 
 # Where pycs lie as long as user code does not say otherwise.
 PYCACHE_PREFIX = sys.pycache_prefix
-
-
-class Source:
-    """What finders and loaders ask. This one knows nothing, so that everything goes the ordinary way."""
-
-    uncached: "frozenset[str]" = frozenset()
-    """Source files whose pyc this process is to write, as plain Python would."""
-
-    observed: "frozenset[str]" = frozenset()
-    """Modules whose body ``execute`` is to run; the tracebacks and warnings of the others show none of our frames."""
-
-    absences = 0
-    """How often a listing was all it took to know that a directory lacks a module."""
-
-    def is_directory(self, path: str) -> bool:
-        """Tell whether a path is known to be a directory."""
-        return False
-
-    def listing(self, path: str) -> dict[str, int] | None:
-        """Map the names in a directory to FILE or DIRECTORY; None where it has not been listed."""
-        return None
-
-    def is_there(self, path: str) -> bool:
-        """Tell whether a file that a listing names is to be taken for one that still exists."""
-        return True
-
-    def handover(self, name: str) -> ModuleSpec | None:
-        """Return the spec of a module that is loaded already and waits to be asked for."""
-        return None
-
-    def code(self, path: str) -> "CodeType | None":
-        """Return the code of a source or bytecode file; None where it is to be read the ordinary way."""
-        return None
-
-    def late_code(self, name: str, path: str, read: "Callable[[], CodeType | None]") -> "CodeType | None":
-        """Return the code of a source file that the payload lacks, from ``read`` or from a neighbour that read it.
-
-        None where it is to be read the ordinary way.
-        """
-        return None
-
-    def source_stamp(self, path: str) -> tuple[int, int]:
-        """Return modification time (whole seconds) and size of a source file whose code ``code`` returned."""
-        raise LookupError(path)
-
-    def execute(self, module: "ModuleType", execute: "Callable[[], None]") -> None:
-        """Execute the body of an observed module."""
-        execute()
-
-    def invalidate(self) -> None:
-        """Take note that ``invalidate_caches()`` was called."""
-
-    def trace(self, name: str, from_store: bool) -> None:
-        """Take note of how a module is imported."""
 
 
 class NeedsCompiling(Exception):
@@ -101,11 +48,17 @@ class StoreFinder(FileFinder):
     """
 
     _loaders: "list[tuple[str, type[Any]]]"
+    _path_mtime: float
+    _path_cache: set[str]
+    _relaxed_path_cache: set[str]
 
     def __init__(
-        self, source: Source, path: str, listing: dict[str, int], is_complete: bool, details: "list[Details]"
+        self, source: Source, path: str, listing: dict[str, int] | None, is_complete: bool, details: "list[Details]"
     ) -> None:
-        """``is_complete``: what ``listing`` lacks the directory lacks too; else that itself is asked."""
+        """``listing``: None where the job may write: then it is asked for with each module.
+
+        ``is_complete``: what ``listing`` lacks the directory lacks too; else that itself is asked.
+        """
         super().__init__(path, *details)
         self.source = source
         self._listing = listing
@@ -124,19 +77,22 @@ class StoreFinder(FileFinder):
             return super().find_spec(fullname, target)
         tail = fullname.rpartition(".")[2]
         base = f"{self.path.rstrip('/')}/{tail}"
+        listing = self._own_listing(tail) if self._listing is None else self._listing
         inside = spec = None
-        if self._listing.get(tail) == DIRECTORY:
+        if listing is not None and listing.get(tail) == DIRECTORY:
             inside = self.source.listing(base)
-            if inside is None:
-                return super().find_spec(fullname, target)
-            spec = self._spec(fullname, inside, "__init__", f"{base}/__init__", [base])
-        spec = spec or self._spec(fullname, self._listing, tail, base, None)
+            listing = None if inside is None else listing
+            spec = self._spec(fullname, inside or {}, "__init__", f"{base}/__init__", [base])
+        if listing is None:
+            return super().find_spec(fullname, target)
+        spec = spec or self._spec(fullname, listing, tail, base, None)
         if spec is not None:
-            return spec if self.source.is_there(str(spec.origin)) else super().find_spec(fullname, target)
+            is_there = self._listing is None or self.source.is_there(str(spec.origin))
+            return spec if is_there else super().find_spec(fullname, target)
         if not self._is_complete:
             return super().find_spec(fullname, target)
         if inside is None:
-            self.source.absences += 1
+            self.source.absences += self._listing is not None
             return None
         namespace = ModuleSpec(fullname, None)
         namespace.submodule_search_locations = [base]
@@ -146,6 +102,17 @@ class StoreFinder(FileFinder):
         super().invalidate_caches()
         self._invalidated = True
         self.source.invalidate()
+
+    def _own_listing(self, stem: str) -> dict[str, int] | None:
+        """Return the listing of a directory that the job may write to, which FileFinder has then seen, too."""
+        found = self.source.own_listing(self.path, stem)
+        if found is None:
+            return None
+        listing, modified = found
+        if self._path_mtime != modified:
+            # What it goes by once the directory has changed: it compares this time alone.
+            self._path_mtime, self._path_cache, self._relaxed_path_cache = modified, set(listing), set()
+        return listing
 
     def _spec(
         self, fullname: str, listing: dict[str, int], stem: str, path: str, locations: list[str] | None

@@ -1,24 +1,25 @@
 """What the finders and loaders of one process share: the index, the store, and what came of asking them."""
 
-import _imp
 import marshal
 import sys
-from _frozen_importlib import ModuleSpec
 from _frozen_importlib_external import BYTECODE_SUFFIXES, cache_from_source
 
 from .. import os
 from ..digest import Damaged
 from ..listing import DIRECTORY, list_directory, stamp_of
-from ..machinery import as_importlib, call_with_frames_removed, fix_co_filename, loaded_code
+from ..machinery import as_importlib, fix_co_filename, loaded_code
 from ..messages import say
 from ..store.index import Index
 from ..store.late_records import CODE, LISTING, THERE, LateRecords
 from .account import Account, Newer
 from .children import attach_children
-from .finder import PYCACHE_PREFIX, Source, StoreFinder, StoreLoader, StoreSourceLoader
+from .extension_modules import redirect_extensions
+from .finder import PYCACHE_PREFIX, StoreFinder, StoreLoader, StoreSourceLoader
 from .libraries import StagedLibraries
 from .metadata import METADATA_MODULES, serve_metadata
 from .path_hook import ask_before_importlib, renew_finders
+from .source import Source
+from .writable_directories import WritableDirectories
 
 SOURCELESS = tuple(BYTECODE_SUFFIXES)
 # What is counted of what a process was told without a look at the tree.
@@ -27,9 +28,8 @@ ANSWERED = ("python_modules", "extension_modules", "absences", "metadata")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from importlib.machinery import FileFinder
+    from importlib.machinery import FileFinder, ModuleSpec
     from types import CodeType, ModuleType
-    from typing import Any
 
     from ..machinery import Details
     from ..mpi.ownership import Ownership
@@ -63,6 +63,7 @@ class Imports(Source):
         self.account = account
         self.libraries = StagedLibraries(index, store, self._report_damage)
         self._index = index
+        self._writable = WritableDirectories(index.writable)
         self._late = LateRecords(store, self._report_damage)
         # Directories listed, and source files read, since the payload was; directories that have got a finder.
         self._listed_late: dict[str, dict[str, int]] = {}
@@ -83,7 +84,7 @@ class Imports(Source):
         for path in self._index.absent:
             sys.path_importer_cache.setdefault(path, None)
         self.libraries.redirect_ctypes()
-        self.redirect_extensions()
+        redirect_extensions(self.map_library, self.trace, self.libraries.known_path)
 
     def find(self, path: str, details: "list[Details]") -> "FileFinder | None":
         """Return the finder for a directory, by its literal path, with the loaders ``details``; None for others.
@@ -93,10 +94,12 @@ class Imports(Source):
         """
         if self._found and self._found.isdisjoint(sys.path_importer_cache):
             self._invalidated = True
-        listing = {} if path in self._index.writable else self.listing(path)
-        if listing is None:
+        is_own = path in self._index.writable
+        listing = None if is_own else self.listing(path)
+        if listing is None and not is_own:
             return self._ownership.find(path, details) if self._ownership is not None else None
-        finder = StoreFinder(self, path, listing, is_complete=path in self._index.listings, details=details)
+        is_complete = is_own or path in self._index.listings
+        finder = StoreFinder(self, path, listing, is_complete=is_complete, details=details)
         if self._invalidated or path in self._found:
             finder.invalidate_caches()
         self._found.add(path)
@@ -110,8 +113,11 @@ class Imports(Source):
     def listing(self, path: str) -> dict[str, int] | None:
         """Return root's listing or, of a directory in a listed one, that of the first rank of this node to ask.
 
-        None of other directories, and of those that the job may write to.
+        None of other directories, and of one that the job may write to where that itself is to be asked.
         """
+        if path in self._index.writable:
+            own = self.own_listing(path, "__init__")
+            return None if own is None else own[0]
         listing: dict[str, int] | None = self._listing(path)
         if listing is None and self.is_directory(path):
             listing = self._late.get(LISTING, path, lambda: list_directory(path))
@@ -121,6 +127,9 @@ class Imports(Source):
 
     def _listing(self, path: str) -> dict[str, int] | None:
         return self._index.listings.get(path, self._listed_late.get(path))
+
+    def own_listing(self, path: str, stem: str) -> "tuple[dict[str, int], float] | None":
+        return self._writable.listing(path, stem)
 
     def is_there(self, path: str) -> bool:
         """Tell whether the store has a file, or the first rank of this node to ask has found it.
@@ -265,24 +274,6 @@ class Imports(Source):
         if not self.damaged:
             say(f"mpiimport[{self.account.rank}]: the store is damaged; what is damaged is imported the ordinary way")
         self.damaged = True
-
-    def redirect_extensions(self) -> None:
-        """Map extension modules from the store, whichever loader loads them: no file is mapped a second time."""
-        create: Any = _imp.create_dynamic
-
-        @as_importlib
-        def create_dynamic(spec: "ModuleSpec", *file: "Any") -> "Any":
-            original = str(spec.origin)
-            self.trace(spec.name, self.map_library(original))
-            known = self.libraries.known_path(original)
-            if known == original:
-                return call_with_frames_removed(create, spec, *file)
-            # ld.so knows a copy by one path alone.
-            module = call_with_frames_removed(create, ModuleSpec(spec.name, spec.loader, origin=known))
-            module.__file__ = original
-            return module
-
-        _imp.create_dynamic = create_dynamic
 
     def _stored(self, offset: int, length: int) -> bytes:
         """Return a part of the store's code file. Raises Damaged, also where it is gone."""

@@ -201,7 +201,7 @@ class Learning:
         if loader is not None and not isinstance(loader, (type, *LOADERS)):
             return f"{OWN_LOADER} {type(loader).__name__}"
         if name in self._reached:
-            return "it was found, but not served: its file changed, does not compile or warns"
+            return "it was found, but not served: its file has just changed, does not compile or warns"
         if module is None:
             return "imported on other ranks only"
         home = _home(name)

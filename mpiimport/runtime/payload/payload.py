@@ -22,6 +22,7 @@ from .learned_manifest import Learned
 from .learning import Learning
 from .library_needs import Libraries
 from .mpi_libraries import MpiLibraries
+from .own_directories import OwnDirectories
 from .parallel import Readers
 from .reading import files_imported_since, hide_modules, read_into, without_warnings
 from .rehearsal import CUSTOMISED
@@ -107,6 +108,7 @@ def read_payload(
     ``learning``: of this program; ``nodes``: how many there are; ``room``: tells the bytes that every node has for its
     store; ``site``: entered, where it has still to run; ``kept``: for a store that is kept; ``mpi``: to be in that.
     """
+    rest = Rest()
     before = set(sys.modules)
     manifest = resolve(program, options, loaded, learning.known, nodes, site)
     alone = files_imported_since(loaded)
@@ -115,9 +117,9 @@ def read_payload(
     _ask_for_sysconfig(manifest, answers)
     first = program.search_entry()
     searched = {place for places in learning.known.searched.values() for place in places}
-    writable = {working_directory(), first or working_directory(), *searched}
+    own = OwnDirectories(manifest.tree, {working_directory(), first or working_directory(), *searched}, rest)
     mpi = mpi or MpiLibraries()
-    payload = _pack(manifest, writable, answers, learning, options, nodes == 1, room, kept, alone | mpi.names(), mpi)
+    payload = _pack(manifest, own, answers, learning, options, nodes == 1, room, kept, alone | mpi.names(), mpi)
     if options.init == WORLD:
         payload.complaints += unseen_settings(program, manifest)
     return payload
@@ -209,7 +211,7 @@ class _Records:
 
 def _pack(
     manifest: Manifest,
-    writable: set[str],
+    own: OwnDirectories,
     answers: "Answers",
     learning: Learning,
     options: "Options",
@@ -220,22 +222,20 @@ def _pack(
     mpi: MpiLibraries,
 ) -> Payload:
     tree = manifest.tree
-    rest = Rest()
     records = _Records()
     # Else ranks read each file themselves.
     with_contents = options.serve == ALL
-    code_read = manifest.code if with_contents else {}
+    code_read = {path: read for path, read in manifest.code.items() if with_contents and own.tells(read)}
     table = {path: (*records.add(read.marshalled or b""), read.stamp) for path, read in sorted(code_read.items())}
-    changeable = {path for path in tree.listings if _writable(path, writable, tree)}
     libraries = Libraries(tree.path, alone, mpi.paths)
     if with_contents:
         found = [(module.kind, module.path) for module in manifest.modules.values()]
         extensions = [path for kind, path in found if kind == EXTENSION and path]
-        stage(libraries, extensions, changeable, mpi.module, options, one_node, kept, rest)
-    metadata = _read_metadata(manifest, writable) if with_contents else {}
+        stage(libraries, extensions, own, mpi.module, options, one_node, kept)
+    metadata = _read_metadata(manifest, own) if with_contents else {}
     index = Index(
-        listings={path: names for path, names in tree.listings.items() if names is not None and path not in changeable},
-        writable=list(changeable),
+        listings={path: names for path, names in tree.listings.items() if names is not None and not own.has(path)},
+        writable=own.seen(),
         absent=[path for path in tree.path if tree.listing(path) is None and not os.path.exists(path)],
         code=table,
         libraries={},
@@ -284,17 +284,9 @@ def _pack(
     return Payload(index, contents, libraries.staged, uncached, learning, complaints, witnesses)
 
 
-def _read_metadata(manifest: Manifest, writable: set[str]) -> dict[str, dict[str, bytes | None]]:
+def _read_metadata(manifest: Manifest, own: OwnDirectories) -> dict[str, dict[str, bytes | None]]:
     if METADATA_MODULES.isdisjoint(manifest.modules):
         return {}
-    parents = [entry for entry in manifest.tree.path if entry not in writable]
+    parents = [entry for entry in manifest.tree.path if not own.has(entry)]
     tops = {name for name in manifest.modules if "." not in name}
     return read_distributions(manifest.tree, parents, tops, manifest.metadata_words, manifest.readers)
-
-
-def _writable(path: str, writable: set[str], tree: Tree) -> bool:
-    """Tell whether the job may write to a listed directory: one of ``writable`` or a package in one."""
-    parent = os.path.dirname(path)
-    return path in writable or (
-        parent != path and parent in tree.listings and path not in tree.path and _writable(parent, writable, tree)
-    )

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
     from typing import TypeVar
 
-    from ..listing import Stamp
-
     Result = TypeVar("Result")
 
 _hidden: "list[ModuleType]" = []
@@ -29,14 +27,15 @@ class CodeFile:
     """What was read of one source file, or of one that is bytecode alone.
 
     ``marshalled``: its code object as in a pyc, None where no valid pyc exists; ``source``: its text then;
-    ``stamp``: of the file at ``path``, by which a later look tells whether it changed.
+    ``status``: of the file at ``path``; ``stamp``: of that, by which a later look tells whether it changed.
     """
 
-    __slots__ = ("cached", "marshalled", "path", "source", "stamp")
+    __slots__ = ("cached", "marshalled", "path", "source", "stamp", "status")
 
-    def __init__(self, path: str, stamp: "Stamp", marshalled: bytes | None, source: bytes = b"") -> None:
+    def __init__(self, path: str, status: "os.stat_result", marshalled: bytes | None, source: bytes = b"") -> None:
         self.path = path
-        self.stamp = stamp
+        self.status = status
+        self.stamp = stamp(status)
         self.marshalled = marshalled
         self.source = source
         self.cached = marshalled is not None
@@ -96,7 +95,7 @@ def read_code(path: str) -> CodeFile | None:
         source = b"" if marshalled is not None else read_file(path)
     except OSError:
         return None
-    return CodeFile(path, stamp(status), marshalled, source)
+    return CodeFile(path, status, marshalled, source)
 
 
 def read_bytecode(path: str) -> CodeFile | None:
@@ -107,7 +106,7 @@ def read_bytecode(path: str) -> CodeFile | None:
         classify_pyc(data, path, {"name": path, "path": path})
     except (OSError, ImportError, EOFError):
         return None
-    return CodeFile(path, stamp(status), data[16:])
+    return CodeFile(path, status, data[16:])
 
 
 def _cached_code(path: str, mtime: int, size: int) -> bytes | None:

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..options import Options
     from .library_needs import Libraries
-    from .rest import Rest
+    from .own_directories import OwnDirectories
 
 
 def are_local(paths: list[str]) -> bool:
@@ -27,25 +27,23 @@ def are_local(paths: list[str]) -> bool:
 def stage(
     libraries: "Libraries",
     extensions: list[str],
-    changeable: set[str],
+    own: "OwnDirectories",
     mpi: str,
     options: "Options",
     one_node: bool,
     kept: bool,
-    rest: "Rest",
 ) -> None:
     """Add the libraries of extension modules, and MPI's, but for what is loaded from where it lies.
 
-    ``changeable``: directories that the job may write to; ``mpi``: the file of ``mpi4py.MPI``, if MPI's libraries are
-    to be staged; ``kept``: for a store that is kept; ``rest``: made before anything was looked at.
+    ``mpi``: the file of ``mpi4py.MPI``, if MPI's libraries are to be staged; ``kept``: for a store that is kept.
     """
-    own = {path for path in extensions if os.path.dirname(path) in changeable}
+    changeable = {path for path in extensions if own.has(os.path.dirname(path))}
     # On one node the page cache holds one copy for all ranks anyway, and a search in it costs little.
     if one_node and (options.libraries == AUTO or kept) and _stay_direct(extensions, kept, options):
-        libraries.needs = {path: [] for path in extensions if path not in own}
+        libraries.needs = {path: [] for path in extensions if path not in changeable}
     else:
         for path in extensions:
-            libraries.add(path, rest if path in own else None)
+            libraries.add(path, own.rest if path in changeable else None)
     libraries.add_mpi(mpi)
     _leave_direct(libraries, options)
 

@@ -16,7 +16,7 @@ from ..file_systems import (
     places_of_bound_images,
     rest_of,
 )
-from ..listing import stamp
+from ..listing import links_in, stamp
 from ..regular_file import open_regular
 from ..store.witnesses import Witnesses, of_another_image, own_root, stamp_in_image
 
@@ -124,19 +124,10 @@ def _paths(index: "Index") -> "Iterator[str]":
         yield from (os.path.join(directory, name) for name in files)
     yield from (path for _, path in index.answers)
     for directory in index.listings:
-        yield from _links(directory)
+        yield from (os.path.join(directory, name) for name in links_in(directory))
     for path in index.code:
         if path.endswith(tuple(SOURCE_SUFFIXES)):
             yield from _cache(path)
-
-
-def _links(directory: str) -> "list[str]":
-    """Return the links in a directory, which does not change when what they lead to does."""
-    try:
-        with os.scandir(directory) as entries:
-            return [entry.path for entry in entries if entry.is_symlink()]
-    except OSError:
-        return []
 
 
 def _cache(path: str) -> "Iterator[str]":

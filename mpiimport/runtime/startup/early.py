@@ -9,8 +9,9 @@ from _frozen_importlib_external import EXTENSION_SUFFIXES
 
 from .. import os, own_files
 from ..c_functions import call_interpreter
-from ..importing.finder import Source, StoreFinder, StoreLoader
+from ..importing.finder import StoreFinder, StoreLoader
 from ..importing.path_hook import ask_before_importlib
+from ..importing.source import Source
 from ..listing import DIRECTORY, FILE, KEPT, list_directory
 from ..machinery import names_seen
 

@@ -10,7 +10,7 @@ from ..digest import DIGEST_SIZE, Damaged, digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..listing import Stamp
+    from ..listing import Seen, Stamp
 
     OfMpi = tuple[list[str], list[str], bool]
 
@@ -19,7 +19,8 @@ class Index:
     """The table of one store.
 
     listings   directory -> {name: FILE or DIRECTORY}, the names an import can use
-    writable   directories the job may write to, which have no listing: they are asked themselves
+    writable   directory that the job may write to -> what root saw of it, which counts while its stamp is that; None
+               of one that has just changed: it is asked itself
     absent     entries of ``sys.path`` that are no directory
     code       source or bytecode file -> (offset, length, the file's ``stamp``)
     libraries  original path of every library in the store -> the file's ``stamp``
@@ -61,7 +62,7 @@ class Index:
     def __init__(
         self,
         listings: dict[str, dict[str, int]],
-        writable: list[str],
+        writable: "dict[str, Seen | None]",
         absent: list[str],
         code: "dict[str, tuple[int, int, Stamp]]",
         libraries: "dict[str, Stamp]",
@@ -79,7 +80,7 @@ class Index:
         mounts: str,
     ) -> None:
         self.listings = listings
-        self.writable = set(writable)
+        self.writable = writable
         self.absent = absent
         self.code = code
         self.libraries = libraries
