@@ -244,11 +244,14 @@ def test_a_task_has_it_made_for_the_next(site: Site, mpich: Mpi, identity: str, 
 
 
 # Runs until the library has a snapshot.
-PATIENT = TEXT + """
+PATIENT = (
+    TEXT
+    + """
 import glob, time
 while not glob.glob(os.environ["MPIIMPORT_SNAPSHOTS"] + "/*/*/image"):
     time.sleep(0.1)
 """
+)
 
 
 @pytest.mark.full
