@@ -119,6 +119,23 @@ def test_edits_of_a_package_that_is_run(prefix: Path, baked: Baked, tmp_path: Pa
     assert failures(jobs, Editor(jobs.place, TOOL), EDITS_OF_TOOL) == ""
 
 
+def test_a_link_that_leads_to_another_directory_starts_what_lies_there(
+    prefix: Path, baked: Baked, tmp_path: Path, mpich: Mpi
+) -> None:
+    link = tmp_path / "program" / "now"
+    jobs = Jobs(prefix, baked, tmp_path, mpich, str(link / "app.py"))
+    for name in ("first", "second"):
+        (jobs.place / name).mkdir(parents=True)
+        (jobs.place / name / "app.py").write_text("import json\nfrom own import VALUE\nprint(VALUE)\n")
+        (jobs.place / name / "own.py").write_text(f"VALUE = '{name}'\n")
+    link.symlink_to("first")
+    jobs.prepare()
+    assert jobs.start().streams["out.0"] == "first\n"
+    link.unlink()
+    link.symlink_to("second")
+    assert unlike(jobs.plain(), jobs.start()) == [] and jobs.start().streams["out.0"] == "second\n"
+
+
 LIMITS = ("sh", "-c", 'umask 077; ulimit -n 200; ulimit -c 0; exec "$@"', "sh")
 OTHER_HOST = ("unshare", "-u", "sh", "-c", 'hostname other; exec "$@"', "sh")
 SEES = "print(os.umask(0), __import__('resource').getrlimit(7), os.uname().nodename, sys.argv[1:], os.getcwd())\n"

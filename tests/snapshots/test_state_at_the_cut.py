@@ -1,5 +1,7 @@
 """What a program has at its cut it has behind it: objects half used, settings, hooks and seeds."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.conftest import but_everyday
@@ -72,3 +74,10 @@ def test_a_program_goes_on_with_what_it_had(baked: Baked, name: str) -> None:
     assert 'if __name__ == "__main__":' in said and "bye" not in said
     plain, started = baked.plain(script), baked.start_restored(script)
     assert (started.stdout, started.stderr, started.status) == (plain.stdout, plain.stderr, plain.status)
+
+
+def test_mpi4py_that_waits_is_where_it_was(baked: Baked, tmp_path: Path) -> None:
+    (tmp_path / "other" / "mpi4py").mkdir(parents=True)
+    text = f"from mpi4py import MPI\nimport sys\nsys.path.insert(0, {str(tmp_path / 'other')!r})\nx = 1\n"
+    outcome = baked.try_to_bake(baked.script(text))
+    assert outcome.status == 1 and "sys.path gets an entry that has mpi4py, which waits" in outcome.stderr, outcome

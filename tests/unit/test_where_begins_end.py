@@ -42,6 +42,7 @@ CUTS = {
     "try: from mpi4py import MPI; size = MPI.COMM_WORLD.size\nexcept ImportError: size = 1",
     "output without mpi4py": "# cut: and does more\ntry: from mpi4py import MPI\nexcept ImportError: print(1)",
     "what uses it": "from mpi4py import MPI  # waits\nx = 1\n# cut: uses MPI\ny = x, MPI",
+    "what hints name": "from mpi4py import MPI  # waits\ndef f(x: 'list[MPI.Comm]'): pass\n# cut: uses f\ny = f",
     "what binds it": "from mpi4py import MPI  # waits\n# cut: uses MPI\nMPI = 1",
     "what deletes it": "from mpi4py import MPI  # waits\n# cut: uses MPI\ndel MPI",
     "a pattern that binds it": "from mpi4py import MPI  # waits\n# cut: uses MPI\nmatch 1:\n    case [*MPI]: pass",

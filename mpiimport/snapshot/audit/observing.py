@@ -94,6 +94,19 @@ def _is_name(text: object, wanted: str) -> bool:
     return isinstance(text, str) and (text == wanted or (text.startswith(wanted + ".") and " " not in text))
 
 
+def has_mpi(entries: "list[str]") -> bool:
+    """Tell whether mpi4py is in one of these directories: an import that waits would find it there."""
+    import posix
+
+    for entry in entries:
+        try:
+            posix.stat(f"{entry}/mpi4py")
+        except (OSError, ValueError):
+            continue
+        return True
+    return False
+
+
 def observe() -> None:
     """Execute the begin, and write what was seen: ``failure``: (statement, why), None; ``begun``: module -> statement;
     ``of_site``, ``there``: modules; ``reads``: (module, what, statement); ``wants_mpi``, ``asks_for_mpi``: module ->
@@ -138,7 +151,11 @@ def observe() -> None:
     if plan["begin"]:
         begin = parts["begin"].Begin(*plan["begin"])
         witness.executing(own.OWN, begin.prepare)
+        searched = [*sys.path]
         failure = execute(begin, witness, plan["seconds"])
+        added = [entry for entry in sys.path if entry not in searched and type(entry) is str]
+        if plan["behind"] is not None and witness.executing(own.OWN, lambda: has_mpi(added)):
+            failure = failure or (plan["behind"], f"sys.path gets an entry that has {own.NEVER}, which waits")
     there = set(sys.modules)
     renewed, call_after = call_hooks(witness)
     undone = witness.undone if witness.executing(own.OWN, lambda: witness.why_not(True)) else None

@@ -125,6 +125,8 @@ def _program(words: list[str], expected: Expected, start: Start) -> "list[Any]":
     if doubt:
         raise Doubt(doubt)
     first = program.search_entry()
+    if expected.begin.entry not in (None, first):
+        _look_for_modules_of(expected.begin.entry)
     if first is not None:
         _look_at_directory(first, expected.beside, first == expected.begin.entry)
         if first in expected.entries and first != expected.begin.entry:
@@ -145,6 +147,24 @@ def _look_at_script(program: Program) -> None:
         raise Doubt(f"{program.target} is no script")
     if END_OF_ARCHIVE in program.read_at_once() or not program.is_readable():
         raise Doubt(f"{program.target} is an archive, or cannot be read here")
+
+
+def _look_for_modules_of(entry: "str | None") -> None:
+    """Raise Doubt where a module was imported from beside a script that lies elsewhere now: a link may lead to it."""
+    for name, module in [*sys.modules.items()]:
+        if "." not in name and entry in _places_of(module):
+            raise Doubt(f"{name} was imported from {entry}, and the program does not lie there now")
+
+
+def _places_of(module: object) -> "list[str]":
+    """Return the directories in which a module was found."""
+    try:
+        spec: Any = object.__getattribute__(module, "__spec__")
+        packages = spec.submodule_search_locations
+        return [os.path.dirname(path) for path in ([spec.origin] if packages is None else packages)]
+    # What stands for a module need not have all of this.
+    except (AttributeError, TypeError):
+        return []
 
 
 def _look_at_directory(path: str, beside: Beside, is_same: bool) -> None:

@@ -97,12 +97,28 @@ def _collect(node: ast.AST, found: Names, is_later: bool) -> None:
         (found.later if is_later else found.bound).add(node.rest)
     elif isinstance(node, ast.Global):
         (found.later if is_later else found.bound).update(node.names)
+    found.later.update(
+        _names_in_hint(getattr(node, "annotation", None)), _names_in_hint(getattr(node, "returns", None))
+    )
     for name, value in ast.iter_fields(node):
         parts = value if isinstance(value, list) else [value]
         inside = isinstance(node, FUNCTIONS) and name == "body"
         for part in parts:
             if isinstance(part, ast.AST):
                 _collect(part, found, is_later or inside)
+
+
+def _names_in_hint(hint: ast.AST | None) -> set[str]:
+    """Return the names in a hint that is a text: whoever asks for hints has them looked up."""
+    texts = [part.value for part in ast.walk(hint) if isinstance(part, ast.Constant)] if hint is not None else []
+    found = set()
+    for text in texts:
+        try:
+            parts = ast.walk(ast.parse(text, mode="eval")) if isinstance(text, str) else ()
+        except (SyntaxError, ValueError):
+            continue
+        found |= {part.id for part in parts if isinstance(part, ast.Name)}
+    return found
 
 
 def imported_by(statement: ast.Import | ast.ImportFrom, package: str = "") -> list[tuple[str, list[str]]]:
