@@ -83,6 +83,13 @@ def _plain(contest: Contest) -> Start:
     return Start(environment=contest.searched)
 
 
+def prepared(prefix: Path, library: str | Path) -> Start:
+    """Start a program of this Python from the snapshot in a library, which is made before."""
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    variables = {"PATH": path, "MPIIMPORT_SNAPSHOTS": str(library)}
+    return Start([str(prefix / "bin" / "python-mpi")], variables, is_prepared=True)
+
+
 def served(prefix: Path, **options: str) -> Start:
     """Return the early start of mpiimport; ``options`` by the names of their variables, without ``MPIIMPORT_``."""
     python = [sys.executable, "-S", str(prefix / "lib" / "mpiimport" / "start.py")]

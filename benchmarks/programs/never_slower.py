@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
 from benchmarks.measuring.command_line import end_with, options_of
-from benchmarks.measuring.contenders import Start, forced, served
+from benchmarks.measuring.contenders import Start, forced, prepared, served
 from benchmarks.measuring.local_jobs import SERVED, Job, launch, local_file_system
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.paired import ratios, rounds
@@ -92,9 +92,7 @@ def start(way: str, prefix: Path, directory: Path) -> Start:
     if way == "unforced":
         return served(prefix)
     if way == PREPARED:
-        path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-        library = {"MPIIMPORT_SNAPSHOTS": str(directory / "snapshots"), "PATH": path}
-        return Start([str(prefix / "bin" / "python-mpi")], library, is_prepared=True)
+        return prepared(prefix, directory / "snapshots")
     return forced(prefix, directory / "manifests" if way == "later" else mkdtemp(dir=directory))
 
 

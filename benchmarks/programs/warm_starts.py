@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.measuring.command_line import end_with, options_of
-from benchmarks.measuring.contenders import Start
+from benchmarks.measuring.contenders import Start, prepared
 from benchmarks.measuring.local_jobs import launch, local_file_system
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.paired import rounds
@@ -59,9 +59,7 @@ def measure(prefix: Path, ranks: int, count: int, mpi: Mpi) -> dict[str, Any]:
         programs = {way: Path(name, f"{way.replace(' ', '-')}.py") for way in WAYS}
         for way, program in programs.items():
             program.write_text(("" if way == "MPI alone" else WORKLOADS["scipy"].imports + "\n") + rest)
-        path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-        variables = {"MPIIMPORT_SNAPSHOTS": memory, "PATH": path}
-        python = Start([str(prefix / "bin" / "python-mpi")], variables)
+        python = prepared(prefix, memory)
         own = {"MPI4PY_LIBMPI": str(mpi.library), **mpi.environment, "XDG_CACHE_HOME": name}
         words = [*python.python, str(programs["warm"])]
         prepare(prefix, mpi, words, clean_environment(**own, **python.environment))

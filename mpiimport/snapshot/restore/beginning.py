@@ -124,12 +124,12 @@ def _program(words: list[str], expected: Expected, start: Start) -> "list[Any]":
     doubt = expected.begin.doubt(program)
     if doubt:
         raise Doubt(doubt)
-    first = program.search_entry()
-    if expected.begin.entry not in (None, first):
-        _look_for_modules_of(expected.begin.entry)
+    first, entry = program.search_entry(), expected.begin.entry
+    if entry is not None and entry != first:
+        _look_for_modules_of(entry)
     if first is not None:
-        _look_at_directory(first, expected.beside, first == expected.begin.entry)
-        if first in expected.entries and first != expected.begin.entry:
+        _look_at_directory(first, expected.beside, first == entry)
+        if first in expected.entries and first != entry:
             raise Doubt(f"imports looked whether the search path has {first}")
     if expected.relative and os.readlink("/proc/self/cwd") != start.directory:
         raise Doubt(f"the search path begun in {start.directory} has relative entries, and this is another directory")
@@ -149,7 +149,7 @@ def _look_at_script(program: Program) -> None:
         raise Doubt(f"{program.target} is an archive, or cannot be read here")
 
 
-def _look_for_modules_of(entry: "str | None") -> None:
+def _look_for_modules_of(entry: str) -> None:
     """Raise Doubt where a module was imported from beside a script that lies elsewhere now: a link may lead to it."""
     for name, module in [*sys.modules.items()]:
         if "." not in name and entry in _places_of(module):
