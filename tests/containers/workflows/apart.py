@@ -18,7 +18,7 @@ class Apart(manager.Manager):
 
     @classmethod
     def apart(cls, plain: manager.Manager, daemons: Daemons) -> Self:
-        return cls(plain.site, plain.mpi, plain.python, plain.directory, daemons)
+        return cls(plain.site, plain.mpi, plain.python, plain.directory, plain.others, daemons)
 
     @property
     def tasks(self) -> Path:

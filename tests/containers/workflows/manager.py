@@ -20,6 +20,11 @@ STRANGER = "setpriv --reuid=54321 --clear-groups"
 PATIENCE = 20
 
 
+def stores() -> frozenset[Path]:
+    """What lies in the usual place of stores now."""
+    return frozenset(Path("/dev/shm").glob("mpiimport-*"))
+
+
 @dataclass(frozen=True)
 class Manager:
     """``python``: of its environment, or of the tests where it needs no packages; ``directory``: where its files and
@@ -29,13 +34,15 @@ class Manager:
     mpi: Mpi
     python: Path
     directory: Path
+    others: frozenset[Path]
+    """Stores of other tests, which lay there before."""
 
     @classmethod
     def of(cls, site: Site, mpi: Mpi, packages: str) -> "Manager":
         directory = site.workspace("root")
         # Where containers see it.
         shutil.copytree(EXAMPLES, directory, dirs_exist_ok=True)
-        return cls(site, mpi, environment_with(packages) if packages else Path(sys.executable), directory)
+        return cls(site, mpi, environment_with(packages) if packages else Path(sys.executable), directory, stores())
 
     @property
     def image(self) -> Path:
@@ -110,4 +117,4 @@ class Manager:
             time.sleep(0.2)
         shim = self.site.prefix / "shim" / "apptainer"
         self.run(*self.mpi.command(2), shim, "exec", "--mpiimport=mpich", self.image, "python3", "simulation.py")
-        return self.processes() == [] and list(Path("/dev/shm").glob("mpiimport-*")) == []
+        return self.processes() == [] and stores() <= self.others
