@@ -102,7 +102,8 @@ class Trials:
         options: dict[str, Any] = {"cwd": changes.get("cwd"), "preexec_fn": changes.get("before", begin_child)}
         words, environment = heeding_seed(self._words, self._environment)
         options |= {"words": words, "env": {**environment, **changes.get("environment", {})}}
-        told = {"begin": begin, "host": changes.get("host", "")}
+        told = {"begin": begin, "host": "", "behind": None, "displaced": 0}
+        told |= {name: changes[name] for name in told if name in changes}
         if not changes.get("streams"):
             return self._begin("audit/varying.py", [], [], told, **options)
         with tempfile.TemporaryFile(dir=self._directory) as file:

@@ -6,6 +6,7 @@ import pytest
 
 from lab.ranks import Mpi, run
 from lab.slurm import Slurm, by_srun
+from tests.conftest import but_everyday
 
 from .conftest import NOT_USED, Baked
 from .prepared import Prepared
@@ -45,19 +46,53 @@ def test_two_ranks_of_mpich(baked: Baked, mpich: Mpi) -> None:
     assert started.stdout.splitlines()[0] == "2 [2, 2, 2, 2, 2] True"
 
 
-@pytest.mark.parametrize(
-    ("question", "reason"),
-    [
-        ("'mpi4py' in sys.modules", "solver may look whether mpi4py is imported"),
-        ("importlib.util.find_spec('mpi4py') is not None", "solver imports mpi4py, which each process does itself"),
-    ],
-)
-def test_a_module_that_looks_for_mpi4py_finds_it(baked: Baked, mpich: Mpi, question: str, reason: str) -> None:
+QUESTIONS = {
+    "a name": "'mpi4py' in sys.modules",
+    "a name that is computed": "''.join(['mpi4', 'py']) in sys.modules",
+    "a finder": "importlib.util.find_spec('mpi4py') is not None",
+    "what the program has": "hasattr(sys.modules['__main__'], 'MPI')",
+    "all modules": "any(name.endswith('.MPI') for name in sys.modules)",
+    "all classes": "'mpi4py.MPI' in [each.__module__ for each in RuntimeError.__subclasses__()]",
+}
+
+
+@pytest.mark.parametrize("name", but_everyday(QUESTIONS, {"a name that is computed", "a finder"}))
+def test_a_module_that_looks_for_mpi4py_finds_it(baked: Baked, mpich: Mpi, name: str) -> None:
     library = {"MPI4PY_LIBMPI": str(mpich.library)}
-    baked.module("solver", f"import sys, importlib.util\nIS_PARALLEL = {question}")
+    baked.module("solver", f"import sys, importlib.util\nIS_PARALLEL = {QUESTIONS[name]}")
+    reason = "IS_PARALLEL of solver differs between processes, or by whether mpi4py is imported"
+    if name == "a finder":
+        reason = "solver imports mpi4py, which each process does itself"
     script = baked.script("import csv\nfrom mpi4py import MPI\nimport solver, colorsys\nprint(solver.IS_PARALLEL)")
     assert f"ends before line 3, `import solver, colorsys`: {reason}" in baked.bake(script, **library)
     assert baked.start_restored(script, **library).stdout == "True\n"
+
+
+LOOKS = {
+    "a call": (
+        "def size(): return MPI.COMM_WORLD.size\nkept = size()",
+        "name 'MPI' is not defined; mpi4py is imported",
+    ),
+    "its names": (
+        "kept = sorted(each for each in globals() if each[0] != '_')",
+        "kept[0] differs between processes, or",
+    ),
+    "its own text": ("kept = eval('M' + 'PI') is not None", "name 'MPI' is not defined; mpi4py is imported"),
+}
+
+
+@pytest.mark.parametrize("name", but_everyday(LOOKS, {"its names"}))
+def test_a_statement_that_looks_for_mpi4py_finds_it(baked: Baked, mpich: Mpi, name: str) -> None:
+    library = {"MPI4PY_LIBMPI": str(mpich.library)}
+    statement, reason = LOOKS[name]
+    text = "import csv\ntry:\n    from mpi4py import MPI\n    HAS = True\nexcept ImportError:\n    HAS = False\n"
+    script = baked.script(
+        f"{text}import colorsys\ndef rank(): return MPI.COMM_WORLD.rank\n{statement}\nprint(kept, HAS)\n"
+    )
+    said = baked.bake(script, **library)
+    # What binds names of mpi4py, or uses them once it is called, is passed over.
+    assert f"`{statement.splitlines()[-1]}`" in said and reason in said, said
+    assert baked.start_restored(script, **library).stdout == baked.plain(script, **library).stdout
 
 
 def test_a_module_that_needs_mpi_is_left_to_the_ranks(baked: Baked, mpich: Mpi) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mpiimport.snapshot.memory_map import Refused
-from mpiimport.snapshot.restore.begin import Head
+from mpiimport.snapshot.restore.head import Head
 from mpiimport.snapshot.text.statements import SourceFile
 from mpiimport.snapshot.text.static_cut import COMPUTATIONS, base_count, does, may_lie_elsewhere, static_cut
 
@@ -42,7 +42,6 @@ CUTS = {
     "try: from mpi4py import MPI; size = MPI.COMM_WORLD.size\nexcept ImportError: size = 1",
     "output without mpi4py": "# cut: and does more\ntry: from mpi4py import MPI\nexcept ImportError: print(1)",
     "what uses it": "from mpi4py import MPI  # waits\nx = 1\n# cut: uses MPI\ny = x, MPI",
-    "what hints name": "from mpi4py import MPI  # waits\ndef f(x: 'list[MPI.Comm]'): pass\n# cut: uses f\ny = f",
     "what binds it": "from mpi4py import MPI  # waits\n# cut: uses MPI\nMPI = 1",
     "what deletes it": "from mpi4py import MPI  # waits\n# cut: uses MPI\ndel MPI",
     "a pattern that binds it": "from mpi4py import MPI  # waits\n# cut: uses MPI\nmatch 1:\n    case [*MPI]: pass",
@@ -55,20 +54,9 @@ CUTS = {
     "an element": "from mpi4py import MPI  # waits\n# cut: uses MPI\nx = [MPI for _ in y]",
     "functions that use it": "from mpi4py import MPI  # waits\n"
     "def f(): return MPI\nclass A:\n    def g(self): return f()\nx = 1",
-    "a call of one": "from mpi4py import MPI  # waits\ndef f(): return MPI\n# cut: uses f\nx = f()",
-    "a call of what calls one": "from mpi4py import MPI  # waits\n"
-    "def f(): return MPI\ng = lambda: f()\n# cut: uses g\nx = g()",
-    "an object of one": "from mpi4py import MPI  # waits\n"
-    "class A:\n    async def f(self): await MPI\n# cut: uses A\nx = A()",
-    "its decorator": "from mpi4py import MPI  # waits\n# cut: decorator\n@a\ndef f(): return MPI",
-    "another's decorator": "from mpi4py import MPI  # waits\n@a\ndef f(): return 1",
-    "all variables": "import mpi4py  # waits\n# cut: may look at what mpi4py binds\nx = sorted(globals())",
-    "all variables, later": "import mpi4py  # waits\ndef f(): return eval('mpi4py')\n# cut: uses f\nx = f()",
-    "modules": "import mpi4py  # waits\n# cut: may look at what mpi4py binds\nx = 'mpi4py' in sys.modules",
-    "modules by another name": "import mpi4py  # waits\n"
-    "# cut: may look at what mpi4py binds\nfrom sys import modules as m",
-    "modules before it": "import sys\nx = 'a' in sys.modules\nimport mpi4py  # waits\ny = 1",
-    "modules that were kept": "m = sys.modules\nimport mpi4py  # waits\n# cut: uses m\ny = 'mpi4py' in m",
+    # Whether these look at it, the audit tells.
+    "a call of one": "from mpi4py import MPI  # waits\ndef f(): return MPI\nx = f()",
+    "all variables": "import mpi4py  # waits\nx = sorted(globals())",
 }
 # As CUTS: "# base" is where the base ends; without one it is the whole begin. Modules ``own`` are own code.
 BASES = {

@@ -127,7 +127,7 @@ class Audit:
             return self._found
         begin = partial(self._trials.begin, piece.begin)
         try:
-            return compare(begin, self._processors, self._environment, place)
+            return compare(begin, self._processors, self._environment, place, piece.behind)
         except Ended as exc:
             return Differences(failure=str(exc))
 
@@ -139,7 +139,7 @@ class Audit:
     def _by_differences(self, piece: Piece, differing: Differences, seen: dict[str, Any]) -> Blockers:
         if differing.failure:
             return {self._first_where(piece, differing, seen, lambda each: bool(each.failure))[0]: differing.failure}
-        found = self._unanswered(differing, seen)
+        found = self._unanswered(piece, differing, seen)
         # A module that the last statement has imported has no earlier state.
         last = piece.steps - 1
         earlier = [path for path in found if seen["begun"].get(path.partition(":")[0], BEFORE) < last]
@@ -148,7 +148,7 @@ class Audit:
         where, then = self._first_where(piece, differing, seen, lambda each: not each.own.isdisjoint(earlier))
         return {where: found[min(path for path in earlier if path in then.own)]}
 
-    def _unanswered(self, differing: Differences, seen: dict[str, Any]) -> dict[str, str]:
+    def _unanswered(self, piece: Piece, differing: Differences, seen: dict[str, Any]) -> dict[str, str]:
         """Return the paths of differences without an answer, each with what it says of the statement."""
         renewed = {(module, name) for module, name in seen["renewed"]}
         found = {}
@@ -159,7 +159,8 @@ class Audit:
                 continue
             source = str(self._text.file) if name == SCRIPT else seen["sources"].get(name, "")
             if not (is_leftover(source, first_name(key)) and differing.is_chance(path)):
-                found[path] = f"{key}{'' if name == SCRIPT else f' of {name}'} differs between processes"
+                between = "processes" if piece.behind is None else "processes, or by whether mpi4py is imported"
+                found[path] = f"{key}{'' if name == SCRIPT else f' of {name}'} differs between {between}"
         for path in differing.own.intersection(SEEDED_ANEW) - differing.drawn:
             found[path] = f"it seeds the generator of {path.partition(':')[0]} by what is another in each process"
         return found

@@ -14,6 +14,7 @@ from .witness import AFTER, ARGUMENTS, BEFORE, FORK, LOOKS, PROGRAM, SCRIPT, SEA
 # Statement -> why it can be in no snapshot.
 Blockers = dict[int, str]
 Found = Iterable[tuple[int, str]]
+BY_EACH = f"; {NEVER} is imported by each process itself"
 # What of a program follows from where it lies: then it has a snapshot of its own.
 OF_PLACE = {PROGRAM, SEARCH}
 
@@ -40,7 +41,13 @@ class Observation:
         found: Blockers = {}
         by_causes = self._by_causes(compares_processors, is_fresh)
         # What a statement asks for says more than how it fails for want of an answer.
-        for each in (by_causes, self._by_mpi(), self._by_reads(behind, is_bound), self._by_place(), self._by_failure()):
+        for each in (
+            by_causes,
+            self._by_mpi(),
+            self._by_reads(behind, is_bound),
+            self._by_place(),
+            self._by_failure(behind),
+        ):
             for number, why in each:
                 found.setdefault(number, why)
         return found
@@ -94,8 +101,6 @@ class Observation:
     def _by_mpi(self) -> Found:
         for name, number in self.seen["wants_mpi"].items():
             yield number, f"{named(name)} imports {NEVER}, which each process does itself"
-        for name, number in self.seen["asks_for_mpi"].items():
-            yield number, f"{name} may look whether {NEVER} is imported"
 
     def _by_reads(self, behind: int | None, is_bound: bool) -> Found:
         for name, what, number in self._looks():
@@ -132,12 +137,13 @@ class Observation:
             if cause == hazards.CORES and self.seen["bound"]:
                 yield number, f"{named(name)} binds the process to processors"
 
-    def _by_failure(self) -> Found:
+    def _by_failure(self, behind: int | None) -> Found:
         if self.seen["failure"] is not None:
             number, why = self.seen["failure"]
             lacks = "No module named 'mpiimport'" in why
             hint = f"; install mpiimport's wheel in this Python, or begin with PYTHONPATH={PACKAGES}"
-            yield number, f"{why}{hint if lacks else ''}"
+            uses = behind is not None and number >= behind and "NameError: " in why
+            yield number, f"{why}{hint if lacks else ''}{BY_EACH if uses else ''}"
 
 
 def named(name: str) -> str:

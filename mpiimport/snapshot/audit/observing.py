@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .witness import Witness
 
 PACKAGES = __file__.rsplit("/", 4)[0]
+NEVER = "mpi4py"
 
 
 def execute(begin: "Any", witness: "Witness", seconds: int) -> "tuple[int, str] | None":
@@ -63,24 +64,6 @@ def run_site(witness: "Witness", name: str) -> None:
     sys.meta_path.insert(0, witness)
 
 
-def asks_for(name: str, wanted: str) -> bool:
-    """Tell whether code of a module has a text that is the name of another one, or of one in that."""
-    module = sys.modules.get(name)
-    try:
-        spec: Any = object.__getattribute__(module, "__spec__")
-        code = spec.loader.get_code(name)
-    except Exception:
-        return False
-    waiting = [code] if code is not None else []
-    while waiting:
-        for each in waiting.pop().co_consts:
-            if isinstance(each, type(code)):
-                waiting.append(each)
-            elif any(_is_name(part, wanted) for part in (each if isinstance(each, (tuple, frozenset)) else (each,))):
-                return True
-    return False
-
-
 def source_of(name: str) -> str:
     """Return the file with the source of a module; nothing of one without."""
     try:
@@ -90,28 +73,24 @@ def source_of(name: str) -> str:
     return origin if isinstance(origin, str) and origin.endswith(".py") else ""
 
 
-def _is_name(text: object, wanted: str) -> bool:
-    return isinstance(text, str) and (text == wanted or (text.startswith(wanted + ".") and " " not in text))
+def import_of_mpi(witness: "Witness") -> "tuple[object, ...]":
+    """Return what decides how mpi4py is imported: where it is found, what imports it, and how libraries are loaded."""
+    import builtins
 
-
-def has_mpi(entries: "list[str]") -> bool:
-    """Tell whether mpi4py is in one of these directories: an import that waits would find it there."""
-    import posix
-
-    for entry in entries:
-        try:
-            posix.stat(f"{entry}/mpi4py")
-        except (OSError, ValueError):
-            continue
-        return True
-    return False
+    found: Any = sys.modules.get(NEVER)
+    finders = [finder for finder in sys.meta_path if finder is not witness]
+    try:
+        found = found or next(filter(None, (finder.find_spec(NEVER, None) for finder in finders)), None)
+    except Exception as exc:
+        found = type(exc)
+    return getattr(found, "origin", found), builtins.__import__, sys.getdlopenflags()
 
 
 def observe() -> None:
     """Execute the begin, and write what was seen: ``failure``: (statement, why), None; ``begun``: module -> statement;
-    ``of_site``, ``there``: modules; ``reads``: (module, what, statement); ``wants_mpi``, ``asks_for_mpi``: module ->
-    statement; ``bound``: whether the process was bound to processors; ``renewed``, ``entries``, ``relative``,
-    ``looked_for``; ``sources``: module -> its file.
+    ``of_site``, ``there``: modules; ``reads``: (module, what, statement); ``wants_mpi``: module -> statement;
+    ``bound``: whether the process was bound to processors; ``renewed``, ``entries``, ``relative``, ``looked_for``;
+    ``sources``: module -> its file.
     """
     import marshal
     import posix
@@ -151,11 +130,11 @@ def observe() -> None:
     if plan["begin"]:
         begin = parts["begin"].Begin(*plan["begin"])
         witness.executing(own.OWN, begin.prepare)
-        searched = [*sys.path]
+        before_it = witness.executing(own.OWN, lambda: import_of_mpi(witness))
         failure = execute(begin, witness, plan["seconds"])
-        added = [entry for entry in sys.path if entry not in searched and type(entry) is str]
-        if plan["behind"] is not None and witness.executing(own.OWN, lambda: has_mpi(added)):
-            failure = failure or (plan["behind"], f"sys.path gets an entry that has {own.NEVER}, which waits")
+        behind_it = witness.executing(own.OWN, lambda: import_of_mpi(witness))
+        if plan["behind"] is not None and behind_it != before_it:
+            failure = failure or (plan["behind"], f"what comes behind changes how {NEVER} is imported, which waits")
     there = set(sys.modules)
     renewed, call_after = call_hooks(witness)
     undone = witness.undone if witness.executing(own.OWN, lambda: witness.why_not(True)) else None
@@ -163,12 +142,7 @@ def observe() -> None:
     # The recorder sees what pthread_atfork(3) has registered: a snapshot is of a forked process.
     witness.executing(own.FORK, freeze.fork_alone)
     call_after()
-    # Functions of modules that were there before may look behind what waits, too.
-    begun = {name: max(number, plan["behind"]) for name, number in witness.begun.items() if plan["behind"] is not None}
     found = {
-        "asks_for_mpi": witness.executing(
-            own.OWN, lambda: {name: number for name, number in begun.items() if asks_for(name, own.NEVER)}
-        ),
         "failure": failure or undone,
         "begun": witness.begun,
         "of_site": sorted(of_site),

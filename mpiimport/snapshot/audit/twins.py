@@ -5,7 +5,7 @@
 | first | random | as given | as given |
 | second | fixed | as given | as given |
 | third | fixed | one | as given |
-| fourth | fixed | another one | other |
+| fourth | fixed | another one | other, and mpi4py stands in |
 
 Where a filter of system calls forbids fixed addresses, all of them are random. An order alone may follow from them:
 that of a set of classes, as a rule, which is another one in each process plainly, too. It counts as a difference where
@@ -32,8 +32,6 @@ OF_LAUNCHERS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, si
 # Of all but the first.
 # So often something is tried to be another value by chance, which may have few of them.
 TRIES = 8
-# A variable that nobody reads has objects lie in other places of the memory, by its size.
-PLACES, SIZE = "_MPIIMPORT_PLACES", 997
 AS_GIVEN = {"before": lambda: begin_child(fixed=True)}
 FOLLOWED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*|\[\d+\])*")
 ELEMENT = re.compile(r"(.*)\[\d+\]")
@@ -71,8 +69,7 @@ class Differences:
             return True
         for number in range(1, TRIES if self.begin else 0):
             if len(self._others) < number and self.begin:
-                places = {"environment": {PLACES: number * SIZE * " "}}
-                self._others += (each["state"] for each in _seen(self.begin, places))
+                self._others += (each["state"] for each in _seen(self.begin, {"displaced": number}))
             if not are_alike(self.values.get(path), self._others[number - 1].get(path)):
                 return True
         return False
@@ -91,12 +88,17 @@ def of_another_rank(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def compare(
-    begin: Callable[..., Trial], processors: list[int], environment: Mapping[str, str], place: str | None
+    begin: Callable[..., Trial],
+    processors: list[int],
+    environment: Mapping[str, str],
+    place: str | None,
+    behind: int | None = None,
 ) -> Differences:
     """Return how twins differ. ``begin`` begins one, changed by ``environment``, ``cwd``, ``host`` (its name),
-    ``streams`` (its input is a pipe, its output a file) and ``before``, a function for the child; ``processors``: at
-    most two that it may be bound to; ``environment``: that of the first; ``place``: the fourth one's directory. Raises
-    Refused.
+    ``streams`` (its input is a pipe, its output a file), ``behind``, ``displaced`` (see varying.py) and ``before``, a
+    function for the child; ``processors``: at most two that it may be bound to; ``environment``: that of the first;
+    ``place``: the fourth one's directory; ``behind``: the first statement behind an import of mpi4py that waits, for
+    which something stands in the fourth. Raises Refused.
     """
     one, another = processors[0], processors[-1]
     other: dict[str, Any] = {
@@ -104,6 +106,7 @@ def compare(
         "cwd": place,
         "host": "another-host",
         "streams": True,
+        "behind": behind,
     }
     other["before"] = lambda: begin_child(fixed=True, processor=another, ignored=OF_LAUNCHERS)
     # Those that are compared do not begin at the same moment: some clocks count in seconds.

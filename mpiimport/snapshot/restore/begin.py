@@ -11,6 +11,7 @@ from mpiimport.runtime.program import MODULE, Program, full_name
 from mpiimport.runtime.regular_file import read_regular
 
 from .compiler_warnings import CompilerWarnings
+from .head import Head, tree_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,49 +19,11 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-ONLY_AST = 0x400
 # Code flags: what a program has from __future__.
 FUTURES = 0x1FE0000
-FUTURE = "__future__"
 IMPORTS = ("Import", "ImportFrom")
 # Those of importlib: for archives, and for directories.
 HOOKS = ("zipimporter", "FileFinder")
-
-
-class Head:
-    """The begin of a file of own code: ``text``, of so many ``statements``; that of the last one ends at ``end``,
-    line and column. ``is_whole``: the file has nothing else."""
-
-    def __init__(self, name: str, path: str, text: bytes, statements: int, end: "tuple[int, int]", is_whole: bool):
-        self.name = name
-        self.path = path
-        self.text = text
-        self.statements = statements
-        self.end = end
-        self.is_whole = is_whole
-
-    def packed(self) -> "tuple[Any, ...]":
-        """Return what the constructor takes, for marshal."""
-        return self.name, self.path, self.text, self.statements, self.end, self.is_whole
-
-    def doubt(self, text: bytes, tree: "Any" = None) -> str:
-        """Return why a file with this text does not begin so, or nothing. ``tree``: its syntax tree, if that is known.
-
-        Raises SyntaxError or ValueError.
-        """
-        if self.is_whole and text == self.text:
-            return ""
-        if self.is_whole or not text.startswith(self.text):
-            return f"{self.path} begins with other statements"
-        if self.statements:
-            body = (tree or tree_of(text, self.path)).body
-            last = body[self.statements - 1 : self.statements]
-            if not last or (last[0].end_lineno, last[0].end_col_offset) != self.end:
-                return f"{self.path} has a longer statement at the cut"
-            if any(getattr(each, "module", "") == FUTURE for each in body[self.statements : self.statements + 1]):
-                # It would hold for the head, too.
-                return f"{self.path} has a future statement behind the cut"
-        return ""
 
 
 class Begin:
@@ -133,15 +96,21 @@ class Begin:
         tree: Any = tree_of(self.head.text, self.head.path)
         self._flags = compile(tree, self.head.path, "exec", dont_inherit=True).co_flags & FUTURES
 
-    def run(self) -> str:
-        """Execute it; return why it did not come to its end, or nothing."""
+    def run(self, waited_for: "dict[int, Callable[[], object]] | None" = None) -> str:
+        """Execute it; return why it did not come to its end, or nothing.
+
+        ``waited_for``: execute the statements that wait, too; and what is executed before an import ahead, by its step.
+        """
         try:
+            count = 0
             if self.is_started:
                 tree: Any = tree_of(self.head.text, self.head.path)
-                for number in self.deferred:
+                count = self.head.statements
+                for number in self.deferred if waited_for is None else ():
                     tree.body[number] = _nothing()
                 exec(compile(tree, self.head.path, "exec", self._flags, dont_inherit=True), self._namespace)
-            for step in self.imports_ahead():
+            for number, step in enumerate(self.imports_ahead(), count):
+                (waited_for or {}).get(number, bool)()
                 step()
         except BaseException as exc:
             return reason_of(exc)
@@ -164,6 +133,13 @@ class Begin:
     def imports_ahead(self) -> "list[Callable[[], object]]":
         """Return what imports, without a name for it, each package that the heads of own modules import."""
         return [partial(__import__, name, None, None, names) for name, names in self.ahead]
+
+    def names_of_deferred(self) -> "set[str]":
+        """Execute the statements that wait, and return the names that they bind."""
+        body = tree_of(self.head.text, self.head.path).body
+        namespace: dict[str, Any] = {}
+        exec(self._code([body[number] for number in self.deferred], self.head.path), namespace)
+        return set(namespace) - {"__builtins__"}
 
     def doubt(self, program: Program) -> str:
         """Return why this is not the program that was executed, or nothing."""
@@ -259,11 +235,6 @@ class Begin:
         if first is not None and len(sys.path_hooks) == len(HOOKS):
             # Plainly the first import has asked for it, and nothing is known of what it holds now.
             sys.path_importer_cache[first] = FileFinder(first, *supported_file_loaders())
-
-
-def tree_of(text: bytes, path: str) -> "Any":
-    """Return the syntax tree of a text. Raises SyntaxError or ValueError."""
-    return compile(text, path, "exec", ONLY_AST, dont_inherit=True)
 
 
 def reason_of(exc: BaseException) -> str:

@@ -1,15 +1,13 @@
 """Which statements of a program each process executes first: those that only import mpi4py.
 
-They may wait for that only as long as nothing that is executed before the cut uses what they bind.
+They may wait for that only as long as nothing that is executed before the cut uses what they bind. Whether something
+looks at it otherwise, a variation run tells: see mpi_standing_in.py.
 """
 
 import ast
 
 from ..hooks import NEVER
-from .statements import IMPORTS, MODULES, all_imports, imported_by, names_in
-
-# With these a statement may come to any name.
-OF_NAMESPACE = {"exec", "eval", "globals", "locals", "vars", "dir", "__import__", MODULES}
+from .statements import IMPORTS, all_imports, imported_by, names_in
 
 
 class Deferral:
@@ -18,8 +16,6 @@ class Deferral:
     def __init__(self) -> None:
         self.numbers: list[int] = []
         self._names: set[str] = set()
-        # Bound to what uses such a name once it is called, or to sys.modules.
-        self._tainted: set[str] = set()
 
     def waits(self, number: int, statement: ast.stmt) -> bool:
         """Tell whether a statement waits, and note the names that it binds."""
@@ -34,19 +30,8 @@ class Deferral:
         names = names_in(statement)
         if any(name.partition(".")[0] == NEVER for name, _ in all_imports(statement)):
             return f"it imports {NEVER}, which each process does itself, and does more"
-        if not self.numbers:
-            self._tainted |= names.bound if MODULES in names.used else set()
-            return ""
-        touched = (names.used | names.bound) & (self._names | self._tainted)
-        if touched:
-            return f"it uses {min(touched)}, which each process imports itself"
-        if names.used & OF_NAMESPACE:
-            return f"it may look at what {NEVER} binds"
-        if names.later & (self._names | self._tainted | OF_NAMESPACE):
-            if getattr(statement, "decorator_list", None):
-                return "its decorator may call what uses MPI"
-            self._tainted |= names.bound
-        return ""
+        touched = (names.used | names.bound) & self._names
+        return f"it uses {min(touched)}, which each process imports itself" if touched else ""
 
     def _settles(self, statement: ast.stmt) -> bool:
         """Tell whether a statement sets mpi4py.rc to constants alone."""

@@ -10,7 +10,7 @@ from importlib.machinery import ModuleSpec
 
 from ..hooks import NEVER
 from ..memory_map import Refused
-from ..restore.begin import Head
+from ..restore.head import Head
 from . import own_code
 from .statements import IMPORTS, SourceFile, imported_by, is_docstring, is_type_checking, names_in
 

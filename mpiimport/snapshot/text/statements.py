@@ -12,15 +12,13 @@ from pathlib import Path
 from mpiimport.runtime.regular_file import read_regular
 
 from ..memory_map import Refused
-from ..restore.begin import Head
+from ..restore.head import Head
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # These bind a name that is no node of its own.
 NAMING = (ast.ExceptHandler, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.MatchAs, ast.MatchStar)
-# Stands among names for ``sys.modules``.
-MODULES = "sys.modules"
 
 
 @dataclass(frozen=True)
@@ -84,41 +82,21 @@ def _collect(node: ast.AST, found: Names, is_later: bool) -> None:
     if isinstance(node, ast.Name):
         is_use = isinstance(node.ctx, ast.Load)
         (found.later if is_later else found.used if is_use else found.bound).add(node.id)
-    elif getattr(node, "attr", getattr(node, "value", None)) == "modules":
-        (found.later if is_later else found.used).add(MODULES)
     elif isinstance(node, IMPORTS):
         bound = {alias.asname or alias.name.partition(".")[0] for alias in node.names}
         (found.later if is_later else found.bound).update(bound)
-        if getattr(node, "module", "") == "sys" and any(alias.name == "modules" for alias in node.names):
-            (found.later if is_later else found.used).add(MODULES)
     elif isinstance(node, NAMING) and node.name:
         (found.later if is_later else found.bound).add(node.name)
     elif isinstance(node, ast.MatchMapping) and node.rest:
         (found.later if is_later else found.bound).add(node.rest)
     elif isinstance(node, ast.Global):
         (found.later if is_later else found.bound).update(node.names)
-    found.later.update(
-        _names_in_hint(getattr(node, "annotation", None)), _names_in_hint(getattr(node, "returns", None))
-    )
     for name, value in ast.iter_fields(node):
         parts = value if isinstance(value, list) else [value]
         inside = isinstance(node, FUNCTIONS) and name == "body"
         for part in parts:
             if isinstance(part, ast.AST):
                 _collect(part, found, is_later or inside)
-
-
-def _names_in_hint(hint: ast.AST | None) -> set[str]:
-    """Return the names in a hint that is a text: whoever asks for hints has them looked up."""
-    texts = [part.value for part in ast.walk(hint) if isinstance(part, ast.Constant)] if hint is not None else []
-    found = set()
-    for text in texts:
-        try:
-            parts = ast.walk(ast.parse(text, mode="eval")) if isinstance(text, str) else ()
-        except (SyntaxError, ValueError):
-            continue
-        found |= {part.id for part in parts if isinstance(part, ast.Name)}
-    return found
 
 
 def imported_by(statement: ast.Import | ast.ImportFrom, package: str = "") -> list[tuple[str, list[str]]]:
