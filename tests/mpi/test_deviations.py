@@ -55,8 +55,8 @@ except ModuleNotFoundError:
     print("found after invalidate_caches")
 """
     script = job.script(text)
-    job.script("", "library/part/__init__.py")
-    served = job.run(mpich, 2, script, PYTHONPATH=str(job.directory / "library"))
+    job.script("", "site-packages/part/__init__.py")
+    served = job.run(mpich, 2, script, PYTHONPATH=str(job.directory / "site-packages"))
     assert served.lines() == ["found after invalidate_caches"] * 2, served.stderr
 
 
@@ -78,10 +78,10 @@ if rank == 1:
     module = importlib.import_module(sys.argv[1])
     print(module.value, importlib.reload(module).value)
 """
-    job.script("", "library/part/__init__.py")
-    module = job.script("value = 'first'", "library/part/one.py")
+    job.script("", "site-packages/part/__init__.py")
+    module = job.script("value = 'first'", "site-packages/part/one.py")
     py_compile.compile(str(module), doraise=True)
-    served = job.run(mpich, 2, job.script(text), "part.one", PYTHONPATH=str(job.directory / "library"))
+    served = job.run(mpich, 2, job.script(text), "part.one", PYTHONPATH=str(job.directory / "site-packages"))
     assert served.lines() == ["first changed"], served.stderr
 
 

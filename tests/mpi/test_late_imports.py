@@ -34,16 +34,16 @@ TAG = sys.implementation.cache_tag
 
 def library(job: Job, files: dict[str, str], compiled: bool = True) -> Path:
     for name, text in files.items():
-        path = job.script(text, "library/" + name)
+        path = job.script(text, "site-packages/" + name)
         if compiled:
             py_compile.compile(str(path), doraise=True)
-    return job.directory / "library"
+    return job.directory / "site-packages"
 
 
 def run(job: Job, mpi: Mpi, *words: str | Path, entry_point: str = "early", **environment: str) -> Outcome:
     place = job.directory / "place"
     place.mkdir(exist_ok=True)
-    own = {"PYTHONPATH": str(job.directory / "library"), "MPIIMPORT_STORE": str(place)}
+    own = {"PYTHONPATH": str(job.directory / "site-packages"), "MPIIMPORT_STORE": str(place)}
     outcome = job.run(mpi, RANKS, *words, entry_point=entry_point, **{**own, **environment})
     assert list(place.iterdir()) == []
     return outcome
@@ -53,7 +53,7 @@ def calls_after_activation(job: Job, mpi: Mpi, name: str, *words: str | Path) ->
     """The path calls on the library of all ranks together."""
     directory = job.directory / name
     directory.mkdir()
-    environment = job.environment(mpi, **job.switches("early"), PYTHONPATH=str(job.directory / "library"))
+    environment = job.environment(mpi, **job.switches("early"), PYTHONPATH=str(job.directory / "site-packages"))
     outcome, traces = trace(job.command(mpi, RANKS, "early", *words), environment, directory)
     assert outcome.status == 0, outcome.stderr
     assert len(traces) == RANKS
@@ -61,7 +61,7 @@ def calls_after_activation(job: Job, mpi: Mpi, name: str, *words: str | Path) ->
     for each in traces:
         position = each.activated_at()
         assert position is not None
-        found += on_tree(each.until_mark("imported")[position:], [job.directory / "library"])
+        found += on_tree(each.until_mark("imported")[position:], [job.directory / "site-packages"])
     return found
 
 

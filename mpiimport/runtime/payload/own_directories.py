@@ -6,6 +6,7 @@ to come gives another stamp: what has just changed is left out.
 
 from .. import os
 from ..listing import LINK, links_in, stamp
+from ..own_code import is_own_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,19 @@ if TYPE_CHECKING:
     from .reading import CodeFile
     from .rest import Rest
     from .tree import Tree
+
+
+def own_places(tree: "Tree", beside: "set[str]") -> "set[str]":
+    """Return where a job may write to modules: what the search path and editable installs have of own code.
+
+    ``beside``: the directories of the script and of the process, and those that the program adds, whatever they are.
+    In an image, or where this user cannot write, nothing is.
+    """
+    editable = [place for portions in tree.namespaces.values() for place in portions]
+    for place in tree.mapped.values():
+        editable += [place, os.path.dirname(place)]
+    own = [place for place in dict.fromkeys([*tree.path, *editable]) if is_own_path(place, tree.path)]
+    return {*own, *(place for place in beside if os.access(place, os.W_OK))}
 
 
 class OwnDirectories:

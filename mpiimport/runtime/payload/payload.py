@@ -22,7 +22,7 @@ from .learned_manifest import Learned
 from .learning import Learning
 from .library_needs import Libraries
 from .mpi_libraries import MpiLibraries
-from .own_directories import OwnDirectories
+from .own_directories import OwnDirectories, own_places
 from .parallel import Readers
 from .reading import files_imported_since, hide_modules, read_into, without_warnings
 from .rehearsal import CUSTOMISED
@@ -117,7 +117,8 @@ def read_payload(
     _ask_for_sysconfig(manifest, answers)
     first = program.search_entry()
     searched = {place for places in learning.known.searched.values() for place in places}
-    own = OwnDirectories(manifest.tree, {working_directory(), first or working_directory(), *searched}, rest)
+    beside = {working_directory(), first or working_directory(), *searched}
+    own = OwnDirectories(manifest.tree, own_places(manifest.tree, beside), rest)
     mpi = mpi or MpiLibraries()
     payload = _pack(manifest, own, answers, learning, options, nodes == 1, room, kept, alone | mpi.names(), mpi)
     if options.init == WORLD:

@@ -20,6 +20,7 @@ if __name__ == "__main__":
 import marshal
 from typing import Any
 
+from mpiimport.runtime.own_code import is_own_path
 from mpiimport.runtime.program import MODULE, Program, full_name
 from mpiimport.snapshot.memory_map import Refused
 from mpiimport.snapshot.restore.begin import Begin
@@ -59,7 +60,7 @@ class Reading:
         heads = [file.head(count) for count in range(len(file.body) + 1)]
         full = Begin(self._words, heads[cut.count].packed(), cut.deferred, [], [], self._shared[cut.count], True)
         return {
-            "own": [entry for entry in sys.path if entry and own_code.is_own_path(entry)],
+            "own": [entry for entry in sys.path if entry and is_own_path(entry, sys.path)],
             "file": file.path,
             "ends": [(len(head.text), *head.end) for head in heads],
             "shared": self._shared,
