@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.ranks import run
 from tests.conftest import but_everyday
 
 from .conftest import Baked
@@ -57,6 +58,20 @@ SCRIPTS = {
         "atexit.register(print, 'bye')\n",
         "    one.file = open('/dev/null')\n    print('end')\n",
     ),
+    "threads": (
+        "import threading, time\nthread = threading.Thread(target=time.sleep, args=(0.2,))\n"
+        "timer = threading.Timer(0.1, print, ('timer',))\n",
+        "    thread.start()\n    timer.start()\n"
+        "    print(thread.is_alive(), timer.is_alive(), threading.active_count())\n"
+        "    thread.join()\n    timer.join()\n    print(thread.is_alive(), thread.name)\n",
+    ),
+    "finders": (
+        "import builtins, sys\nseen, importing = [], builtins.__import__\n"
+        "class Finder:\n    def find_spec(self, name, path, target=None): seen.append(name)\n"
+        "def noted(name, *given, **named):\n    seen.append(name)\n    return importing(name, *given, **named)\n"
+        "sys.meta_path.insert(0, Finder())\nbuiltins.__import__ = noted\n",
+        "    print(seen)\n    import colorsys\n    print(seen)\n",
+    ),
     "numpy": (
         "import numpy\nnumpy.random.seed(7)\ndrawn = numpy.random.rand(2)\nmine = numpy.random.default_rng(5)\n"
         "first = mine.random(2)\nnumpy.set_printoptions(precision=3)\nnumpy.seterr(all='ignore')\n",
@@ -65,7 +80,7 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("name", but_everyday(SCRIPTS, {"objects", "settings"}))
+@pytest.mark.parametrize("name", but_everyday(SCRIPTS, {"objects", "settings", "threads"}))
 def test_a_program_goes_on_with_what_it_had(baked: Baked, name: str) -> None:
     begin, main = SCRIPTS[name]
     script = baked.script(f'{begin}if __name__ == "__main__":\n{main}')
@@ -74,6 +89,35 @@ def test_a_program_goes_on_with_what_it_had(baked: Baked, name: str) -> None:
     assert 'if __name__ == "__main__":' in said and "bye" not in said
     plain, started = baked.plain(script), baked.start_restored(script)
     assert (started.stdout, started.stderr, started.status) == (plain.stdout, plain.stderr, plain.status)
+
+
+SEEKS = """
+import sys
+if __name__ == "__main__":
+    print([stream.seekable() for stream in (sys.stdin, sys.stdout, sys.stdout.buffer)], file=sys.stderr)
+    print(sys.stdin.read(2), sys.stdout.seekable() and sys.stdout.tell())
+"""
+
+
+@pytest.mark.parametrize("redirection", ["</etc/passwd >out", "</etc/passwd | cat", ">out", "| cat"])
+def test_streams_can_seek_where_plainly_they_can(baked: Baked, tmp_path: Path, redirection: str) -> None:
+    script = baked.script(SEEKS)
+    baked.bake(script)
+    line = f'printf text | (exec "$@" {redirection}); cat out 2>/dev/null'
+    command = ["sh", "-c", line, "sh"]
+    plain = run([*command, baked.python, script], baked.environment(), 60, tmp_path)
+    assert baked.start(script, before=tuple(command)) == plain
+
+
+def test_a_link_that_leads_nowhere_is_there(baked: Baked, tmp_path: Path) -> None:
+    name = tmp_path / "name"
+    script = baked.script(
+        f"import os\nfound = os.path.lexists({str(name)!r})\nif __name__ == '__main__': print(found)\n"
+    )
+    baked.bake(script)
+    assert baked.start_restored(script).stdout == "False\n"
+    name.symlink_to("nowhere")
+    assert baked.start(script).stdout == "True\n"
 
 
 def test_mpi4py_that_waits_is_where_it_was(baked: Baked, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def key_files(asked: Causes, compared: Collection[str] = ()) -> set[tuple[str, i
             continue
         dangling = os.path.islink(path)
         if not there and not os.path.exists(path) and (dangling or os.path.dirname(path) not in listed):
-            found.update([(path, STAMP), *([(path, LINK)] if dangling and path in asked.links else [])])
+            found.update([(path, STAMP), *([(path, LINK)] if path in asked.links else [])])
     return found
 
 

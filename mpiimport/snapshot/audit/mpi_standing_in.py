@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 NEVER = "mpi4py"
+# Stands for its directory.
+PLACE = f"/{NEVER}"
 # What the package has itself; all else are modules in it.
 OF_PACKAGE = ("rc", "get_config", "get_include", "profile")
 
@@ -46,12 +48,15 @@ class Finder:
         if module.__name__ == NEVER:
             __import__(f"{NEVER}.MPI")
         else:
-            module.Exception = type("Exception", (RuntimeError,), {"__module__": module.__name__})
+            for name, base in (("Exception", RuntimeError), ("Comm", object)):
+                setattr(module, name, type(name, (base,), {"__module__": module.__name__}))
+            sys.path_importer_cache[PLACE] = None
 
 
 def remove(names: "set[str]") -> None:
     """Take it away, and those names of the program that its imports have bound."""
     for name in [name for name, module in sys.modules.items() if isinstance(module, StandIn)]:
         del sys.modules[name]
+    sys.path_importer_cache.pop(PLACE, None)
     for name in names:
         sys.modules["__main__"].__dict__.pop(name, None)

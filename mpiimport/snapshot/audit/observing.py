@@ -32,6 +32,8 @@ def execute(begin: "Any", witness: "Witness", seconds: int) -> "tuple[int, str] 
         failure = witness.execute(number, step, not is_import)
         if failure:
             return number, f"it raises {failure}"
+        if witness not in sys.meta_path:
+            return number, "it takes finders away from sys.meta_path"
     set_timer(0)
     return None
 
@@ -138,7 +140,7 @@ def observe() -> None:
     there = set(sys.modules)
     renewed, call_after = call_hooks(witness)
     undone = witness.undone if witness.executing(own.OWN, lambda: witness.why_not(True)) else None
-    sys.meta_path.remove(witness)
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not witness]
     # The recorder sees what pthread_atfork(3) has registered: a snapshot is of a forked process.
     witness.executing(own.FORK, freeze.fork_alone)
     call_after()

@@ -218,4 +218,6 @@ def call_before() -> str:
 
 
 if __name__ == "__main__":
+    # Who looks down the frames for the program's finds the program's.
+    __name__ = "mpiimport"
     make()

@@ -1,12 +1,15 @@
 """What modules have registered with ``os.register_at_fork``: an image is of a forked process, and no start is a fork.
 
 Plain Python would call none of it. The standard library's own are called, for what is a process's own there is made new
-by them: locks, the number of the thread, the seed of ``random``.
+by them: locks, the number of the thread, the seed of ``random``. A thread that has not been started is no business of
+theirs: ``threading`` takes all but the one that forks for ended.
 """
 
 import gc
 import posix
 import sys
+
+from ..lazy_modules import executed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,16 +30,24 @@ class ForkHandlers:
         for each in lists:
             each[:] = [handler for handler in each if handler is not mark]
         self._all = [(each, each[:]) for each in lists]
+        self._unstarted: list[Any] = []
 
     def leave_out(self) -> None:
         """Have no other one called than the standard library's."""
         for each, handlers in self._all:
             each[:] = [handler for handler in handlers if _is_of_python(handler)]
+        threading: Any = executed("threading")
+        if threading is not None:
+            self._unstarted = [thread for thread in threading._dangling if not thread._started.is_set()]
+            threading._dangling.difference_update(self._unstarted)
 
     def bring_back(self) -> None:
         """Have all of them called in the forks of the program."""
         for each, handlers in self._all:
             each[:] = handlers
+        if self._unstarted:
+            executed("threading")._dangling.update(self._unstarted)
+            self._unstarted.clear()
 
 
 def _is_of_python(handler: "Callable[[], object]") -> bool:

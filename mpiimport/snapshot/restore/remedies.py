@@ -4,6 +4,7 @@ Each row has a test that fails when the row is taken out: tests/snapshots/test_r
 by the key, is the kernel's (umask, limits, priority, current directory), or keeps a module out of the image.
 """
 
+import gc
 import os
 import sys
 
@@ -122,7 +123,9 @@ def _renew(stream: "Any", number: int, by_line: bool | None) -> None:
     buffer = stream.buffer
     unbuffered = not hasattr(buffer, "raw")
     raw = buffer if unbuffered else buffer.raw
-    raw.__init__(number, mode + "b", closefd=False)
+    # It remembers whether it can seek.
+    raw = type(raw)(number, mode + "b", closefd=False)
+    buffer = raw if unbuffered else buffer
     if not unbuffered:
         buffer.__init__(raw, _buffer_size(raw))
     raw.name = name
@@ -252,8 +255,6 @@ def named(module: "Any", key: str) -> "Any":
 
 def objects_of(classes: "tuple[str, ...]") -> "dict[str, list[Any]]":
     """Return the objects of classes, by MODULE.CLASS, and of those derived from them; none of what is not imported."""
-    import gc
-
     found: dict[str, list[Any]] = {}
     for name in classes:
         module, _, kind = name.rpartition(".")

@@ -5,7 +5,10 @@ they are wanted, and are in ``sys.modules`` only while they work.
 """
 
 import atexit
+import builtins
 import sys
+from _frozen_importlib import BuiltinImporter, FrozenImporter
+from _frozen_importlib_external import PathFinder
 
 from mpiimport.runtime import os, time
 from mpiimport.runtime.importing.account import file_of
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     from mpiimport.runtime.report.measured import Report
 
 OWN = "mpiimport"
+# Those of importlib, from before the program.
+FINDERS: "list[Any]" = [BuiltinImporter, FrozenImporter, PathFinder]
+IMPORTING = builtins.__import__
 VARIABLES = "MPIIMPORT_REPORT", "MPIIMPORT_VERBOSE"
 
 
@@ -85,7 +91,8 @@ class Reporting:
 
 
 class _There:
-    """While this context lasts, mpiimport's modules can be imported; what the program has of them is back behind it."""
+    """While this context lasts, mpiimport's modules can be imported, and finders and ``__import__`` of the program do
+    not see that; what the program has is back behind it."""
 
     def __init__(self, ours: "dict[str, ModuleType]") -> None:
         self._ours = ours
@@ -93,8 +100,11 @@ class _There:
     def __enter__(self) -> None:
         self._others = _taken_away()
         sys.modules.update(self._ours)
+        self._finders, self._importing = [*sys.meta_path], builtins.__import__
+        sys.meta_path[:], builtins.__import__ = FINDERS, IMPORTING
 
     def __exit__(self, *failure: object) -> None:
+        sys.meta_path[:], builtins.__import__ = self._finders, self._importing
         self._ours.update(_taken_away())
         sys.modules.update(self._others)
         package = os.path.dirname(str(self._ours[OWN].__file__))
