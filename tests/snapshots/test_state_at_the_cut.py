@@ -120,6 +120,17 @@ def test_a_link_that_leads_nowhere_is_there(baked: Baked, tmp_path: Path) -> Non
     assert baked.start(script).stdout == "True\n"
 
 
+def test_a_begin_that_reads_the_program_is_of_this_program_alone(baked: Baked) -> None:
+    text = (
+        "import os\nplace = os.path.realpath(__file__)\nsize = len(open(__file__).read())\nif __name__ == '__main__':\n"
+    )
+    script = baked.script(f"{text}    print(size, place)\n")
+    baked.bake(script)
+    assert baked.start_restored(script) == baked.plain(script)
+    baked.script(f"{text}    print(size, place, 'edited')\n")
+    assert baked.start_fresh("changed", script).stdout == baked.plain(script).stdout
+
+
 def test_mpi4py_that_waits_is_where_it_was(baked: Baked, tmp_path: Path) -> None:
     (tmp_path / "other" / "mpi4py").mkdir(parents=True)
     (tmp_path / "other" / "mpi4py" / "__init__.py").touch()

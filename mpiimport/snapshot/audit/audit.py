@@ -228,7 +228,8 @@ class Audit:
         file = self._text.file
         first = (Path.cwd(),) if self._text.is_module else (file.parent, file.resolve().parent)
         of_jobs = {str(file), *map(str, first), *seen["relative"]}
-        compared = of_jobs - asked.measured
+        # Whoever reads the program's file by itself sees all of it.
+        compared = of_jobs - asked.measured - asked.opened.intersection([str(file)])
         found = key_files(asked, compared)
         heads = {path for _, path, *_ in piece.begin[4]}
         verdict.files = {

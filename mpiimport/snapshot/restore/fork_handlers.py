@@ -45,9 +45,12 @@ class ForkHandlers:
         """Have all of them called in the forks of the program."""
         for each, handlers in self._all:
             each[:] = handlers
-        if self._unstarted:
-            executed("threading")._dangling.update(self._unstarted)
-            self._unstarted.clear()
+        for thread in self._unstarted:
+            executed("threading")._dangling.add(thread)
+            if hasattr(thread, "_handle"):
+                # Python 3.13 takes that for done.
+                thread._handle = type(thread._handle)()
+        self._unstarted.clear()
 
 
 def _is_of_python(handler: "Callable[[], object]") -> bool:
