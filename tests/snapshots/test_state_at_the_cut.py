@@ -131,6 +131,33 @@ def test_a_begin_that_reads_the_program_is_of_this_program_alone(baked: Baked) -
     assert baked.start_fresh("changed", script).stdout == baked.plain(script).stdout
 
 
+SPAWNS = """
+import numpy
+rng, old, own = numpy.random.default_rng(), numpy.random.RandomState(), numpy.random.default_rng(5)
+if __name__ == "__main__":
+    sequence = rng.bit_generator.seed_seq
+    again = numpy.random.Generator(numpy.random.PCG64(numpy.random.SeedSequence(sequence.entropy)))
+    print(again.random() == rng.random(), own.random(), [each.n_children_spawned for each in sequence.spawn(2)])
+    print([rng.spawn(1)[0].random(), old.rand(), numpy.random.rand()])
+    print([kind._bit_generator.seed_seq is None for kind in (old, numpy.random.mtrand._rand)])
+"""
+
+
+def test_what_a_generator_spawns_is_of_each_process(baked: Baked) -> None:
+    script = baked.script(SPAWNS)
+    baked.bake(script)
+    (first, drawn, last), *others = (baked.start_restored(script).stdout.splitlines() for _ in range(3))
+    assert [first, last] == [baked.plain(script).stdout.splitlines()[number] for number in (0, 2)]
+    numbers = [*drawn[1:-1].split(", "), *(each for _, one, _ in others for each in one[1:-1].split(", "))]
+    assert len({*numbers}) == 9
+
+
+def test_a_newline_that_a_begin_has_set_is_that_of_each_process(baked: Baked) -> None:
+    script = baked.script("import sys, json\nx = 1\nsys.stdout.reconfigure(newline='\\r')\nprint('text')\n")
+    assert "the newline of a stream, which it changes" in baked.bake(script)
+    assert "t  \\r" in baked.start(script, before=("sh", "-c", '"$@" | od -c', "sh")).stdout
+
+
 def test_mpi4py_that_waits_is_where_it_was(baked: Baked, tmp_path: Path) -> None:
     (tmp_path / "other" / "mpi4py").mkdir(parents=True)
     (tmp_path / "other" / "mpi4py" / "__init__.py").touch()

@@ -82,9 +82,7 @@ class Audit:
             try:
                 seen = self._observe(piece)
             except Ended as exc:
-                asked = causes.read(self._trials.log)
-                why = asked.linked_with_mpi() or str(exc) or f"it asks for {asked.stopped}"
-                piece = self._cut(piece, {asked.statement: why})
+                piece = self._cut(piece, self._by_end(exc))
                 continue
             bound_by = seen.of_place() if piece.is_shared else bound_by
             if piece.is_shared and bound_by is not None:
@@ -98,13 +96,24 @@ class Audit:
             if not blockers:
                 differing = self._compare(piece, seen.seen["relative"])
                 blockers = self._by_fork(piece, seen.asked) | seen.entropy(differing, self._is_fresh)
-                blockers = {**self._by_differences(piece, differing, seen.seen), **blockers}
+                # What is left is compared again.
+                blockers = blockers or self._by_differences(piece, differing, seen.seen)
             if not blockers:
                 return self._verdict(piece, seen, differing, reached)
             piece = self._cut(piece, blockers)
             if bound_by is not None and piece.steps > bound_by:
                 piece = piece.bound()
         raise Refused(f"no statement can be in a snapshot: {piece.places[0]}: {piece.reason}")
+
+    def _by_end(self, end: Ended) -> Blockers:
+        """Return what ended an interpreter below the recorder, and what it had asked for before."""
+        asked = causes.read(self._trials.log)
+        found = {asked.statement: asked.linked_with_mpi() or str(end) or f"it asks for {asked.stopped}"}
+        if not asked.has_hooks:
+            # Else a function of the program may answer that.
+            early = Observation(asked, {"renewed": [], "reads": []}, self._text.own)
+            found = {**dict(early.by_causes(len(self._processors) > 1, self._is_fresh)), **found}
+        return found
 
     def _cut(self, piece: Piece, blockers: Blockers) -> Piece:
         first = min(blockers)

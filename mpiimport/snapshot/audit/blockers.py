@@ -39,7 +39,7 @@ class Observation:
         snapshot is for these arguments alone.
         """
         found: Blockers = {}
-        by_causes = self._by_causes(compares_processors, is_fresh)
+        by_causes = self.by_causes(compares_processors, is_fresh)
         # What a statement asks for says more than how it fails for want of an answer.
         for each in (
             by_causes,
@@ -85,7 +85,8 @@ class Observation:
             return True
         return not is_fresh and registry.are_seeds(name, cause, self.asked.draws.get(name, ()))
 
-    def _by_causes(self, compares_processors: bool, is_fresh: bool) -> Found:
+    def by_causes(self, compares_processors: bool, is_fresh: bool) -> Found:
+        """Yield what was asked for and has no answer: see ``blockers``."""
         for (name, cause), number in self.asked.where.items():
             # What is drawn may be the seed of a generator: the differences tell.
             if cause == hazards.ENTROPY or self._is_answered(name, cause, is_fresh):

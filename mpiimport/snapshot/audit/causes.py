@@ -50,6 +50,7 @@ WITHOUT_DIRECTORY = {"open", "stat", "lstat", "access", "readlink"}
 AT_FDCWD = {-100, (1 << 32) - 100}
 # Names that imports look for in the current directory, of which each start looks whether they are there now.
 MOST_BESIDE = 16
+HOOKS = "mpiimport.snapshot.hooks"
 
 
 @dataclass
@@ -66,7 +67,8 @@ class Causes:
     ``beside``: module -> names of the current directory that it looked for in vain; ``beside_at``: at which statement;
     ``drivers``: files that the drivers of devices make, which were not there;
     ``signals``: those of which modules have said what is done; ``draws``: module -> size and flags of each
-    getrandom(2) that is entropy, and zeros for what was drawn otherwise."""
+    getrandom(2) that is entropy, and zeros for what was drawn otherwise; ``has_hooks``: the program may say what is
+    done before a snapshot and after a start."""
 
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
     before: dict[str, int] = field(default_factory=dict)
@@ -85,6 +87,7 @@ class Causes:
     drivers: set[str] = field(default_factory=set)
     signals: set[int] = field(default_factory=set)
     draws: dict[str, list[tuple[int, ...]]] = field(default_factory=dict)
+    has_hooks: bool = False
 
     def linked_with_mpi(self) -> str:
         """Return what has loaded MPI's library at the last statement, in words; nothing where there was none."""
@@ -141,6 +144,7 @@ class _Reading:
             self.found.statement = int(name)
         elif kind == "begin":
             self._stack.append(name)
+            self.found.has_hooks |= name == HOOKS and self.found.statement > BEFORE
         elif kind == "end":
             self._stack.pop()
 

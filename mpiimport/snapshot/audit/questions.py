@@ -5,7 +5,7 @@ Variables, the command line, the host's name, what is done with signals; and who
 
 import sys
 
-from .witness import ARGUMENTS, CHANGED_WORDS, HANDLERS, HOST, SEARCH, WHOLE, WORDS
+from .witness import ARGUMENTS, CHANGED_WORDS, HANDLERS, HOST, NEWLINE, SEARCH, WHOLE, WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Questions:
         self._watch_ends()
         self._watch_host()
         self._watch_handlers()
+        self._watch_streams()
         sys.argv, sys.orig_argv = self._words(sys.argv, ARGUMENTS), self._words(sys.orig_argv, WORDS)
         self._argv = sys.argv
         witness.looks.append(self._look_at_words)
@@ -93,6 +94,20 @@ class Questions:
             return get(parser)
 
         kind._get_formatter = get_formatter
+
+    def _watch_streams(self) -> None:
+        """Note who gives a stream another newline: it does not tell which it has."""
+        from functools import partial
+
+        def noted(reconfigure: "Any", **changes: "Any") -> None:
+            if "newline" in changes:
+                self._witness.note(NEWLINE)
+            reconfigure(**changes)
+
+        streams: tuple[Any, ...] = (sys.stdin, sys.stdout, sys.stderr)
+        for stream in streams:
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure = partial(noted, stream.reconfigure)
 
     def _watch_variables(self) -> None:
         """Note who looks at which variable, or at all of them, in what os.environ is a view of."""

@@ -38,7 +38,8 @@ SEARCH = "the search path"
 HANDLERS = "what is done with signals"
 CALLS = "calls, by a function that it leaves"
 DRAWN = "random numbers, which each process draws anew"
-LOOKS = {WORDS, ARGUMENTS, CHANGED_WORDS, PROGRAM, HOST, FRAMES, SEARCH, HANDLERS, CALLS, DRAWN}
+NEWLINE = "the newline of a stream, which it changes"
+LOOKS = {NEWLINE, WORDS, ARGUMENTS, CHANGED_WORDS, PROGRAM, HOST, FRAMES, SEARCH, HANDLERS, CALLS, DRAWN}
 
 
 class Witness:

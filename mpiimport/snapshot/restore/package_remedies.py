@@ -19,7 +19,21 @@ def _numpy(start: "Start") -> None:
     """NumPy's legacy generator, which ``numpy.random.rand`` and others use."""
     legacy: Any = executed("numpy.random.mtrand")
     if legacy is not None and "numpy.random.mtrand:_rand" not in start.settled:
-        legacy._rand.seed()
+        seed_anew(legacy._rand)
+
+
+def seed_anew(generator: "Any") -> None:
+    """Seed a generator as a new one is, and with NumPy the sequence from which it spawns others."""
+    bits: Any = getattr(generator, "bit_generator", None) or getattr(generator, "_bit_generator", None)
+    sequence: Any = getattr(bits, "seed_seq", None) or getattr(bits, "_seed_seq", None)
+    if sequence is not None:
+        spawned = {name: getattr(sequence, name) for name in ("spawn_key", "pool_size", "n_children_spawned")}
+        sequence.__init__(**spawned)
+        bits.state = type(bits)(sequence).state
+    elif hasattr(generator, "bit_generator"):
+        bits.state = type(bits)().state
+    else:
+        generator.seed()
 
 
 def _numpy_testing(start: "Start") -> None:

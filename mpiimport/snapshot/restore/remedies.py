@@ -157,11 +157,7 @@ def _signals(start: Start) -> None:
 def _generators(start: Start) -> None:
     """``random.Random()``, ``numpy.random.default_rng()``, and PyTorch's generators that imports have made."""
     for generator in start.generators:
-        if hasattr(generator, "bit_generator"):
-            bits = generator.bit_generator
-            bits.state = type(bits)().state
-        else:
-            generator.seed()
+        package_remedies.seed_anew(generator)
 
 
 def _logging(start: Start) -> None:
