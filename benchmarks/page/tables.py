@@ -205,6 +205,24 @@ def lab_session(result: dict[str, Any]) -> str:
     return f"{source(result)}\n\n{table(headings, rows)}"
 
 
+@of_latest("lab_own_code*.json")
+def lab_own_code(result: dict[str, Any]) -> str:
+    """Show what programs with modules beside their script ask the file system for."""
+    rows = [
+        [
+            f"{run['program']}, {run['ranks']} on {run['nodes']}, {HEADINGS.get(run['way'], run['way'])}",
+            f"{run['metadata']:,}",
+            f"{run['own']:,}",
+            f"{run['wall']:.1f} s",
+            "; ".join(f"{run['printed'][name]:.2f} s" for name in ("import", "visit") if name in run["printed"]),
+        ]
+        for run in result["runs"]
+    ]
+    loads = [run["load_average"] for run in result["runs"]]
+    headings = ["program, ranks on nodes", "operations", "of own code", "wall", "import; visit, as Pynamic prints them"]
+    return f"{source(result, loads)}\n\n{table(headings, rows)}"
+
+
 @of_latest("first_runs*.json")
 def first_runs(result: dict[str, Any]) -> str:
     """Show ratios to plain of the same round."""

@@ -45,6 +45,8 @@ def written(directory: Path = RESULTS) -> str:
     few, session = tables.first_runs(directory), tables.lab_session(directory)
     parts += ["## First runs of few ranks, with a core each", few] if few else []
     parts += ["## Many jobs on the same nodes", session] if session else []
+    own_code = tables.lab_own_code(directory)
+    parts += ["## Modules beside the script", own_code] if own_code else []
     trees = tables.kinds_of_trees(directory)
     parts += (
         ["## Kinds of trees", trees, "![Operations and CPU by kind of tree](benchmarks/trees.svg)"] if trees else []

@@ -48,6 +48,18 @@ def test_jobs_on_the_same_nodes_are_shown_beside_what_came_before_them(tmp_path:
     assert session[1:3] == ["3,000", "2"]
 
 
+def test_programs_with_own_code_are_shown_with_what_pynamic_prints(tmp_path: Path) -> None:
+    run = {"ranks": 8, "nodes": 4, "metadata": 3154, "own": 1722, "wall": 3.04, "load_average": 2.0}
+    runs = [
+        {"program": "package", "way": "later", "printed": {}, **run},
+        {"program": "pynamic", "way": "plain", "printed": {"startup": 0.2, "import": 0.45, "visit": 0.111}, **run},
+    ]
+    record(tmp_path, "lab_own_code", runs=runs)
+    package, pynamic = cells(tables.lab_own_code(tmp_path))
+    assert package == ["package, 8 on 4, later runs", "3,154", "1,722", "3.0 s", ""]
+    assert pynamic[0] == "pynamic, 8 on 4, plain" and pynamic[-1] == "0.45 s; 0.11 s"
+
+
 def test_first_runs_are_shown_as_ratios(tmp_path: Path) -> None:
     way = {name: {"each": [2.0], "ratio": ONE} for name in ("wall", "operations")}
     setting = {"workload": "scipy", "ranks": 2, "nodes": 2, "ways": dict.fromkeys(("plain", "asked", "second"), way)}
