@@ -42,6 +42,15 @@ def test_ranks_are_served_and_see_what_python_shows(job: Job, mpich: Mpi, kind: 
     assert [json.loads(line) for line in served.lines()] == [[True, *json.loads(plain.lines()[0])[1:]]] * 2
 
 
+@pytest.mark.parametrize("options", ["-u", "-O -W error::ImportWarning", "-Xutf8 -OO -B", "-b -X dev -E"])
+def test_options_of_python_are_python_s(job: Job, mpich: Mpi, options: str) -> None:
+    words = [*options.split(), str(job.script(SHOW))]
+    plain = start(job, mpich, 2, "python", *words, **FORCED)
+    served = start(job, mpich, 2, binary(job), "-T", str(job.directory), *words, **FORCED)
+    assert (plain.status, served.status, served.ours()) == (0, 0, [])
+    assert [json.loads(line) for line in served.lines()] == [[True, *json.loads(plain.lines()[0])[1:]]] * 2
+
+
 def test_tasks_import_from_a_kept_store(job: Job, mpich: Mpi, tmp_path: Path) -> None:
     script = job.script(SHOW)
     (tmp_path / "stores").mkdir()

@@ -80,20 +80,44 @@ func main() {
 	entry.Exit(name, become(append(start, words...), env))
 }
 
-// pythonsOptions returns those of Python, of which people give -u alone, and the words behind them.
-func pythonsOptions(words []string) ([]string, []string) {
-	var options []string
-	for len(words) > 2 && words[0] == snapshotstart.Option {
-		options, words = append(options, words[1]), words[2:]
-	}
-	if len(words) > 1 && words[0] == snapshotstart.Unbuffered {
-		options, words = append(options, words[0]), words[1:]
-	}
-	return options, words
-}
+// Options of Python that no flag of mpiimport is called by: those without a value, and those with one.
+var (
+	ofPython          = []string{snapshotstart.Unbuffered, "-O", "-OO", "-B", "-b", "-bb", "-E", "-P", "-q", "-s"}
+	ofPythonWithValue = []string{"-W", "-X"}
+)
 
 // withValue are the flags of mpiimport that take the next word.
 var withValue = []string{"-I", "-T", "--report"}
+
+// pythonsOptions returns those of Python, and the words without them: flags of mpiimport may stand between.
+func pythonsOptions(words []string) ([]string, []string) {
+	var options, flags []string
+	for len(words) > 2 && words[0] == snapshotstart.Option {
+		options, words = append(options, words[1]), words[2:]
+	}
+	for len(words) > 1 && len(words[0]) > 1 && words[0][0] == '-' && !startsProgram(words[0]) {
+		taken := 1
+		if slices.Contains(ofPythonWithValue, words[0]) || slices.Contains(withValue, words[0]) {
+			taken = 2
+		}
+		isPythons := slices.Contains(ofPython, words[0]) || slices.Contains(ofPythonWithValue, words[0][:2])
+		if taken >= len(words) {
+			break
+		}
+		if isPythons {
+			options = append(options, words[:taken]...)
+		} else {
+			flags = append(flags, words[:taken]...)
+		}
+		words = words[taken:]
+	}
+	return options, append(flags, words...)
+}
+
+// startsProgram tells of a word with a dash in front whether it is the program.
+func startsProgram(word string) bool {
+	return strings.HasPrefix(word, "-m") || strings.HasPrefix(word, "-c")
+}
 
 // commandOnPath looks for a program that is no file in the current directory where a shell looks for commands. For a
 // script of Python it returns which Python that names, with its options, and the script's path on the line; it
@@ -101,7 +125,7 @@ var withValue = []string{"-I", "-T", "--report"}
 func commandOnPath(python string, options, words, env []string) (string, []string, []string) {
 	place := 0
 	for place < len(words) && strings.HasPrefix(words[place], "-") {
-		if word := words[place]; word == "-" || strings.HasPrefix(word, "-m") || strings.HasPrefix(word, "-c") {
+		if word := words[place]; word == "-" || startsProgram(word) {
 			return python, options, words
 		}
 		if slices.Contains(withValue, words[place]) {

@@ -26,14 +26,14 @@ def seed_anew(generator: "Any") -> None:
     """Seed a generator as a new one is, and with NumPy the sequence from which it spawns others."""
     bits: Any = getattr(generator, "bit_generator", None) or getattr(generator, "_bit_generator", None)
     sequence: Any = getattr(bits, "seed_seq", None) or getattr(bits, "_seed_seq", None)
-    if sequence is not None:
+    if type(sequence).__name__ == "SeedSequence":
         spawned = {name: getattr(sequence, name) for name in ("spawn_key", "pool_size", "n_children_spawned")}
         sequence.__init__(**spawned)
         bits.state = type(bits)(sequence).state
-    elif hasattr(generator, "bit_generator"):
-        bits.state = type(bits)().state
-    else:
+    elif hasattr(generator, "seed"):
         generator.seed()
+    else:
+        bits.state = type(bits)().state
 
 
 def _numpy_testing(start: "Start") -> None:
