@@ -133,7 +133,7 @@ def test_a_rank_asks_the_tree_for_nothing(session: Session, cluster: Cluster, sh
 
 
 def test_what_changes_meanwhile_is_for_the_next_session(session: Session) -> None:
-    module = session.job.directory / "lib" / "changing.py"
+    module = session.job.directory / "site-packages" / "changing.py"
     module.parent.mkdir()
     script = session.job.script("import changing\nprint(changing.value)")
     path = {"PYTHONPATH": str(module.parent)}
