@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi, clean_environment
-from tests.conftest import Job
+from tests.conftest import Job, settle
 from tests.mpi.sameness import Setting, differences, launch, reporting
 
 BACKENDS = (
@@ -151,3 +151,44 @@ def test_editable_installs_are_imported_from_their_sources(
         assert differences(job, mpich, script, entry_points=(entry_point,), setting=setting, PATH=path) == {}
         _, (seen,) = launch(job, mpich, "plain", script, setting=setting, PATH=path)
         assert [seen[name][0] for name in PROJECTS] == [value] * len(PROJECTS)
+
+
+# Rank 0 writes what all import behind it. The others are built when they are imported.
+WRITTEN = """
+import importlib, os, sys, time
+done = sys.argv[1]
+def unused():
+    import by_path.inner, by_finder.inner, hatch_path.inner, hatch_exact.inner
+if os.environ["PMI_RANK"] == "0":
+    for path in sys.argv[2:]:
+        with open(path, "w") as stream:
+            stream.write("value = 'written meanwhile'\\n")
+    os.mkdir(done)
+while not os.path.exists(done):
+    time.sleep(0.01)
+print([importlib.import_module(name).value for name in ("by_path", "by_finder", "hatch_path", "hatch_exact")])
+"""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("entry_point", ["early", "sitecustomize"])
+def test_what_a_rank_writes_into_one_is_imported_as_plainly(
+    job: Job, mpich: Mpi, installed: Path, entry_point: str
+) -> None:
+    names = ["by_path", "by_finder", "hatch_path", "hatch_exact"]
+    inner = [str(installed / name / path) for name in names for path in PROJECTS[name] if path.endswith("inner.py")]
+    for path in inner:
+        Path(path).write_text("value = 'before'\n")
+    settle(*map(Path, inner), *(Path(path).parent for path in inner))
+    editable = Job(job.prefix, job.directory, installed / "venv" / "bin" / "python")
+    outcome = editable.run(
+        mpich,
+        2,
+        job.script(WRITTEN),
+        job.directory / "done",
+        *inner,
+        entry_point=entry_point,
+        seconds=300,
+        PYTHONDONTWRITEBYTECODE="1",
+    )
+    assert outcome.lines() == [str(["written meanwhile"] * len(names))] * 2, outcome.stderr
