@@ -59,6 +59,13 @@ def interpreter(version: str) -> Path:
     return Path(sys.executable) if version == RUNNING else provision("python.sh", version)
 
 
+def install_in(directory: Path) -> None:
+    """Have modules in a directory be those of an installed package, and not the user's own."""
+    metadata = directory / "modules-1.dist-info" / "METADATA"
+    metadata.parent.mkdir(parents=True, exist_ok=True)
+    metadata.write_text("Metadata-Version: 2.1\nName: modules\nVersion: 1\n")
+
+
 def wait_for(condition: Callable[[], object], seconds: float = 30) -> None:
     """Wait until a condition holds, which it has to within so many seconds."""
     deadline = time.monotonic() + seconds

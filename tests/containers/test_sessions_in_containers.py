@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi, Outcome, run
-from tests.conftest import settle
+from tests.conftest import install_in, settle
 from tests.containers.cells import Cell, Site
 from tests.containers.test_kept_stores_in_containers import PACKAGES, SECONDS, Tasks, image_of, tasks_of
 
@@ -56,7 +56,7 @@ def a_bound_image(tasks: Tasks) -> Tree:
 
 def writing(directory: Path) -> Callable[[str], None]:
     def write(value: str) -> None:
-        directory.mkdir(exist_ok=True)
+        install_in(directory)
         (directory / "part.py").write_text(f"value = {value!r}\n")
         # Whatever imports it first would write that.
         py_compile.compile(str(directory / "part.py"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi, Outcome, run
-from tests.conftest import Job, settle, wait_for
+from tests.conftest import Job, install_in, settle, wait_for
 
 SHOW = """
 import part
@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> Path:
 @pytest.fixture
 def variables(job: Job, mpich: Mpi, store: Path) -> dict[str, str]:
     lib = job.directory / "lib"
-    lib.mkdir()
+    install_in(lib)
     (lib / "part.py").write_text("value = 'old'\n")
     # Else the first task changes the directory.
     py_compile.compile(str(lib / "part.py"))

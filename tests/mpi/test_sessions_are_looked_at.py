@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Outcome, clean_environment, run
-from tests.conftest import Job, interpreter, settle, wait_for
+from tests.conftest import Job, install_in, interpreter, settle, wait_for
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can have another view of the file system")
 
@@ -28,7 +28,7 @@ class Elsewhere:
     def __init__(self, job: Job, python: Path) -> None:
         self.job = job
         self.tree = job.directory / "lib"
-        self.tree.mkdir()
+        install_in(self.tree)
         self.part = self.tree / "part.py"
         self.write("one")
         self.script = job.script(SHOW)

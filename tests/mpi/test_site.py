@@ -8,7 +8,7 @@ import pytest
 
 from lab.ranks import Mpi
 from lab.syscalls import MARK, Call, Trace, trace
-from tests.conftest import Job
+from tests.conftest import Job, install_in
 from tests.mpi.sameness import Setting, differences, launch, reporting
 
 STATE = """
@@ -254,6 +254,8 @@ def test_what_customisation_adds_to_the_path_is_expected(job: Job, mpich: Mpi, t
     environment.write(added / "added_by_customisation.py", "")
     environment.write(added / "more.pth", "below")
     environment.write(added / "below" / "below_added.py", "")
+    for directory in (line, added, added / "below"):
+        install_in(directory)
     command = [*mpich.command(2), environment.interpreter, *job.python("early")[1:]]
     variables = job.environment(mpich, **environment.variables, **job.switches("early"))
     script = job.script(ADDED.format(mark=MARK))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Outcome, clean_environment, run
-from tests.conftest import environment_with
+from tests.conftest import environment_with, install_in
 
 SECONDS = 120
 # Becomes a command behind a filter of system calls.
@@ -112,9 +112,7 @@ def baked(prefix: Path, tmp_path: Path) -> Baked:
 @pytest.fixture
 def installed(tmp_path: Path) -> None:
     """Modules of ``baked`` are those of an installed package, and not the user's own."""
-    metadata = tmp_path / "modules" / "modules-1.dist-info" / "METADATA"
-    metadata.parent.mkdir(parents=True)
-    metadata.write_text("Metadata-Version: 2.1\nName: modules\nVersion: 1\n")
+    install_in(tmp_path / "modules")
 
 
 @pytest.fixture
