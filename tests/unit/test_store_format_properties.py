@@ -261,7 +261,7 @@ def said_by(tree: Path, modules: list[str], imports: Imports) -> tuple[dict[str,
 @contextlib.contextmanager
 def tree_and_place() -> Iterator[tuple[Path, Path]]:
     with tempfile.TemporaryDirectory() as directory:
-        tree, place = Path(directory) / "tree", Path(directory) / "place"
+        tree, place = Path(directory) / "site-packages", Path(directory) / "place"
         tree.mkdir()
         place.mkdir()
         yield tree, place
