@@ -96,21 +96,22 @@ class Begin:
         tree: Any = tree_of(self.head.text, self.head.path)
         self._flags = compile(tree, self.head.path, "exec", dont_inherit=True).co_flags & FUTURES
 
-    def run(self, waited_for: "dict[int, Callable[[], object]] | None" = None) -> str:
+    def run(self, waiting: "tuple[int, Callable[[], object]] | None" = None) -> str:
         """Execute it; return why it did not come to its end, or nothing.
 
-        ``waited_for``: execute the statements that wait, too; and what is executed before an import ahead, by its step.
+        ``waiting``: execute the statements that wait, too, and this function before the import ahead of that step.
         """
         try:
             count = 0
             if self.is_started:
                 tree: Any = tree_of(self.head.text, self.head.path)
                 count = self.head.statements
-                for number in self.deferred if waited_for is None else ():
+                for number in self.deferred if waiting is None else ():
                     tree.body[number] = _nothing()
                 exec(compile(tree, self.head.path, "exec", self._flags, dont_inherit=True), self._namespace)
             for number, step in enumerate(self.imports_ahead(), count):
-                (waited_for or {}).get(number, bool)()
+                if waiting is not None and number == waiting[0]:
+                    waiting[1]()
                 step()
         except BaseException as exc:
             return reason_of(exc)
