@@ -65,5 +65,9 @@ def _fill(workload: Workload, directory: Path) -> None:
         subprocess.run([*pip, *workload.requirements], check=True)
     if workload.generate:
         workload.generate(directory)
+        # As an installer leaves packages: else they were the user's own code.
+        metadata = directory / f"{workload.package}-1.dist-info" / "METADATA"
+        metadata.parent.mkdir()
+        metadata.write_text(f"Metadata-Version: 2.1\nName: {workload.package}\nVersion: 1\n")
     # Some packages bring files for other versions of Python, which do not compile.
     subprocess.run([*python, "compileall", "-q", "-j", "0", str(directory)], stdout=subprocess.DEVNULL)
