@@ -1,8 +1,8 @@
 """What programs ask of a shared file system whose modules lie beside their script, at sizes of the lab, in some ways.
 
 One is a script with a package. The other is Pynamic, where PYNAMIC names a directory with its sources. Writes JSON.
-The lab's file system is mounted read-only, so no rank can write there, and root's listing is believed. Needs root; builds
-what it needs by the lab's scripts. Counts are exact on any machine.
+The lab's file system is mounted read-only, so no rank can write there, and root's listing is believed. Needs root;
+builds what it needs by the lab's scripts. Counts are exact on any machine.
 """
 
 import json

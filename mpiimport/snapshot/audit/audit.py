@@ -237,8 +237,9 @@ class Audit:
         file = self._text.file
         first = (Path.cwd(),) if self._text.is_module else (file.parent, file.resolve().parent)
         of_jobs = {str(file), *map(str, first), *seen["relative"]}
-        # Whoever reads the program's file by itself sees all of it.
-        compared = of_jobs - asked.measured - asked.opened.intersection([str(file)])
+        # A program that reads its own file sees all of it. Packages look there for the lines of their callers.
+        is_read = any(map(observed.is_own, asked.readers.get(str(file), ())))
+        compared = of_jobs - asked.measured - ({str(file)} if is_read else set())
         found = key_files(asked, compared)
         heads = {path for _, path, *_ in piece.begin[4]}
         verdict.files = {

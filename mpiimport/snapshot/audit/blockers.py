@@ -115,10 +115,11 @@ class Observation:
             if what not in OF_PLACE or lacks:
                 yield number, f"{named(name)} looks at {what}"
         for name, what, number in self.seen["reads"]:
-            if key_variables.is_free(what) and name not in self.whole and self._is_own(name):
+            if key_variables.is_free(what) and name not in self.whole and self.is_own(name):
                 yield number, f"{named(name)} looks at the variable {what}, which is another one in each process or job"
 
-    def _is_own(self, name: str) -> bool:
+    def is_own(self, name: str) -> bool:
+        """Tell whether a module is the program, or own code."""
         return name == SCRIPT or self.seen["sources"].get(name, "").startswith(self._own or "\0")
 
     def _looks(self) -> list[tuple[str, str, int]]:

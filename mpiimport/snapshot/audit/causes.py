@@ -56,7 +56,7 @@ HOOKS = "mpiimport.snapshot.hooks"
 @dataclass
 class Causes:
     """``asked``: (module, hazard) -> how often; ``before``: the same of what no module asks, hazard -> how often, as
-    the interpreter's start; ``opened``: files and directories that were read;
+    the interpreter's start; ``opened``: files and directories that were read, and ``readers`` of each;
     ``files``: path -> was it there; ``links``: paths that were asked for as links; ``measured``: directories of which
     more was asked than whether they are there; ``refused``: paths of which a question was answered by another error
     than that nothing is there; ``of_modules``: paths for which a module asked,
@@ -73,6 +73,7 @@ class Causes:
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
     before: dict[str, int] = field(default_factory=dict)
     opened: set[str] = field(default_factory=set)
+    readers: dict[str, set[str]] = field(default_factory=dict)
     files: dict[str, bool] = field(default_factory=dict)
     links: set[str] = field(default_factory=set)
     measured: set[str] = field(default_factory=set)
@@ -163,6 +164,8 @@ class _Reading:
             self._threads.pop(call.thread, None)
         if call.path:
             _note_file(self.found, call)
+            if call.path in self.found.opened:
+                self.found.readers.setdefault(call.path, set()).add(owner)
         if call.name == "rt_sigaction" and call.arguments[1] and owner:
             self.found.signals.add(call.arguments[0])
         hazard = hazard_of(call)
