@@ -130,9 +130,9 @@ class StagedLibraries:
             if name not in opened:
                 opened.add(name)
                 # As when ld.so maps it for the one in need, whose symbols it may use without saying so.
-                tried = flags, os.RTLD_LAZY
-                if not any(self._map_copy(path, each) for each in tried):
-                    any(self._map_original(path, each) for each in tried)
+                for map_it in (self._map_copy, self._map_original):
+                    if any(map_it(path, tried) for tried in (flags, os.RTLD_LAZY)):
+                        break
             elif path in self._unnamed:
                 self._map_original(path, flags)
             self._loaded.add(path)
