@@ -25,8 +25,8 @@ def own_places(tree: "Tree", beside: "set[str]") -> "set[str]":
     editable = [place for portions in tree.namespaces.values() for place in portions]
     for place in tree.mapped.values():
         editable += [place, os.path.dirname(place)]
-    own = [place for place in dict.fromkeys([*tree.path, *editable]) if is_own_path(place, tree.path)]
-    return {*own, *(place for place in beside if os.access(place, os.W_OK))}
+    own = {place for place in {*tree.path, *editable} if is_own_path(place, tree.path, tree.listing)}
+    return own | {place for place in beside if os.access(place, os.W_OK)}
 
 
 class OwnDirectories:

@@ -1,5 +1,6 @@
 """Own code: modules that the user edits between two jobs, as those beside a script and in editable installs."""
 
+import os
 import sys
 from functools import cache
 from importlib import _bootstrap
@@ -33,9 +34,18 @@ def is_own(name: str) -> bool:
     if spec is None:
         return False
     places = [spec.origin] if spec.has_location and spec.origin else [*(spec.submodule_search_locations or ())]
-    return any(is_own_path(place, sys.path) for place in places)
+    return any(is_own_path(place, sys.path, names_in) for place in places)
 
 
 def is_source(spec: "ModuleSpec | None") -> bool:
     """Tell whether a module is a source file that its loader reads."""
     return spec is not None and type(spec.loader) is SourceFileLoader and bool(spec.has_location)
+
+
+@cache
+def names_in(directory: str) -> list[str]:
+    """Return the names in a directory; none where it cannot be listed."""
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []

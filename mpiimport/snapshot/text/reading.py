@@ -60,7 +60,7 @@ class Reading:
         heads = [file.head(count) for count in range(len(file.body) + 1)]
         full = Begin(self._words, heads[cut.count].packed(), cut.deferred, [], [], self._shared[cut.count], True)
         return {
-            "own": [entry for entry in sys.path if entry and is_own_path(entry, sys.path)],
+            "own": [entry for entry in sys.path if entry and is_own_path(entry, sys.path, own_code.names_in)],
             "file": file.path,
             "ends": [(len(head.text), *head.end) for head in heads],
             "shared": self._shared,
