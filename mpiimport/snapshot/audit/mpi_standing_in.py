@@ -6,11 +6,12 @@ The state behind the begin is to be the same with it. Else the begin has looked 
 import sys
 from _frozen_importlib import ModuleSpec
 
+from ..hooks import NEVER
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-NEVER = "mpi4py"
 # Stands for its directory.
 PLACE = f"/{NEVER}"
 # What the package has itself; all else are modules in it.

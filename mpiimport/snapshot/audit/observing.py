@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .witness import Witness
 
 PACKAGES = __file__.rsplit("/", 4)[0]
-NEVER = "mpi4py"
 
 
 def execute(begin: "Any", witness: "Witness", seconds: int) -> "tuple[int, str] | None":
@@ -75,14 +74,14 @@ def source_of(name: str) -> str:
     return origin if isinstance(origin, str) and origin.endswith(".py") else ""
 
 
-def import_of_mpi(witness: "Witness") -> "tuple[object, ...]":
-    """Return what decides how mpi4py is imported: where it is found, what imports it, and how libraries are loaded."""
+def import_of_mpi(witness: "Witness", name: str) -> "tuple[object, ...]":
+    """Return what decides how a package is imported: where it is found, what imports it, how libraries are loaded."""
     import builtins
 
-    found: Any = sys.modules.get(NEVER)
+    found: Any = sys.modules.get(name)
     finders = [finder for finder in sys.meta_path if finder is not witness]
     try:
-        found = found or next(filter(None, (finder.find_spec(NEVER, None) for finder in finders)), None)
+        found = found or next(filter(None, (finder.find_spec(name, None) for finder in finders)), None)
     except Exception as exc:
         found = type(exc)
     return getattr(found, "origin", found), builtins.__import__, sys.getdlopenflags()
@@ -132,11 +131,11 @@ def observe() -> None:
     if plan["begin"]:
         begin = parts["begin"].Begin(*plan["begin"])
         witness.executing(own.OWN, begin.prepare)
-        before_it = witness.executing(own.OWN, lambda: import_of_mpi(witness))
+        before_it = witness.executing(own.OWN, lambda: import_of_mpi(witness, own.NEVER))
         failure = execute(begin, witness, plan["seconds"])
-        behind_it = witness.executing(own.OWN, lambda: import_of_mpi(witness))
+        behind_it = witness.executing(own.OWN, lambda: import_of_mpi(witness, own.NEVER))
         if plan["behind"] is not None and behind_it != before_it:
-            failure = failure or (plan["behind"], f"what comes behind changes how {NEVER} is imported, which waits")
+            failure = failure or (plan["behind"], f"what comes behind changes how {own.NEVER} is imported, which waits")
     there = set(sys.modules)
     renewed, call_after = call_hooks(witness)
     undone = witness.undone if witness.executing(own.OWN, lambda: witness.why_not(True)) else None

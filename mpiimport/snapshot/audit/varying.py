@@ -63,7 +63,7 @@ def vary() -> None:
     begin: Any = load(PACKAGES, "mpiimport.snapshot.restore.begin")
     begin = begin.Begin(*plan["begin"])
     begin.prepare()
-    failure = begin.run() if behind is None else begin.run((behind, lambda: __import__("mpi4py")))
+    failure = begin.run() if behind is None else begin.run((behind, lambda: __import__(standing_in.NEVER)))
     hooks: Any = sys.modules.get("mpiimport.snapshot.hooks")
     for function in reversed(hooks._before) if hooks is not None else ():
         function()

@@ -218,6 +218,6 @@ def call_before() -> str:
 
 
 if __name__ == "__main__":
-    # Who looks down the frames for the program's finds the program's.
+    # A program that looks down the frames for its own finds its own.
     __name__ = "mpiimport"
     make()

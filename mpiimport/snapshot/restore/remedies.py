@@ -125,8 +125,9 @@ def _renew(stream: "Any", number: int, by_line: bool | None) -> None:
     raw = buffer if unbuffered else buffer.raw
     # It remembers whether it can seek.
     raw = type(raw)(number, mode + "b", closefd=False)
-    buffer = raw if unbuffered else buffer
-    if not unbuffered:
+    if unbuffered:
+        buffer = raw
+    else:
         buffer.__init__(raw, _buffer_size(raw))
     raw.name = name
     lines = not through and (number == 2 or raw.isatty()) if by_line is None else by_line
