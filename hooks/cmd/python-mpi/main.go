@@ -86,8 +86,8 @@ var (
 	ofPythonWithValue = []string{"-W", "-X"}
 )
 
-// withValue are the flags of mpiimport that take the next word.
-var withValue = []string{"-I", "-T", "--report"}
+// Flags of mpiimport that take the next word, as those options of Python do.
+var withValue = append([]string{"-I", "-T", "--report"}, ofPythonWithValue...)
 
 // pythonsOptions returns those of Python, and the words without them: flags of mpiimport may stand between.
 func pythonsOptions(words []string) ([]string, []string) {
@@ -95,16 +95,8 @@ func pythonsOptions(words []string) ([]string, []string) {
 	for len(words) > 2 && words[0] == snapshotstart.Option {
 		options, words = append(options, words[1]), words[2:]
 	}
-	for len(words) > 1 && len(words[0]) > 1 && words[0][0] == '-' && !startsProgram(words[0]) {
-		taken := 1
-		if slices.Contains(ofPythonWithValue, words[0]) || slices.Contains(withValue, words[0]) {
-			taken = 2
-		}
-		isPythons := slices.Contains(ofPython, words[0]) || slices.Contains(ofPythonWithValue, words[0][:2])
-		if taken >= len(words) {
-			break
-		}
-		if isPythons {
+	for taken := flagWords(words); taken > 0 && taken < len(words); taken = flagWords(words) {
+		if slices.Contains(ofPython, words[0]) || slices.Contains(ofPythonWithValue, words[0][:2]) {
 			options = append(options, words[:taken]...)
 		} else {
 			flags = append(flags, words[:taken]...)
@@ -114,9 +106,17 @@ func pythonsOptions(words []string) ([]string, []string) {
 	return options, append(flags, words...)
 }
 
-// startsProgram tells of a word with a dash in front whether it is the program.
-func startsProgram(word string) bool {
-	return strings.HasPrefix(word, "-m") || strings.HasPrefix(word, "-c")
+// flagWords returns how many words a flag in front of the program takes; 0 where the program stands there.
+func flagWords(words []string) int {
+	switch {
+	case len(words) == 0 || len(words[0]) < 2 || words[0][0] != '-':
+		return 0
+	case strings.HasPrefix(words[0], "-m") || strings.HasPrefix(words[0], "-c"):
+		return 0
+	case slices.Contains(withValue, words[0]):
+		return 2
+	}
+	return 1
 }
 
 // commandOnPath looks for a program that is no file in the current directory where a shell looks for commands. For a
@@ -124,16 +124,10 @@ func startsProgram(word string) bool {
 // changes nothing for all else.
 func commandOnPath(python string, options, words, env []string) (string, []string, []string) {
 	place := 0
-	for place < len(words) && strings.HasPrefix(words[place], "-") {
-		if word := words[place]; word == "-" || startsProgram(word) {
-			return python, options, words
-		}
-		if slices.Contains(withValue, words[place]) {
-			place++
-		}
-		place++
+	for place < len(words) && flagWords(words[place:]) > 0 {
+		place += flagWords(words[place:])
 	}
-	if place >= len(words) || words[place] == "" || strings.Contains(words[place], "/") {
+	if place >= len(words) || words[place] == "" || words[place][0] == '-' || strings.Contains(words[place], "/") {
 		return python, options, words
 	}
 	if _, err := os.Lstat(words[place]); err == nil {
