@@ -11,6 +11,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,11 @@ from benchmarks.measuring.command_line import add_service_time, end_with, option
 from benchmarks.measuring.contenders import SECONDS, Contest, Start, start
 from benchmarks.measuring.prepared import SETTLED
 from benchmarks.measuring.prepared import prepare as prepare_snapshot
-from benchmarks.measuring.sessions import end_on_all_nodes, keep_on_all_nodes
-from benchmarks.programs.lab_scale import lab_of
+from benchmarks.programs.lab_scale import Site, begin, end, lab_of
 from benchmarks.workloads.own_code import own_package, pynamic
-from lab.cluster import Cluster, ClusterMpi, python_tree
+from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem
-from lab.ranks import Mpi, clean_environment, run
+from lab.ranks import clean_environment, run
 
 WAYS = ("plain", "first", "later", "session", "prepared")
 SIZES = ["8x4", "16x4", "64x8"]
@@ -54,11 +54,13 @@ def main() -> None:
                     SharedFileSystem(options.service_time / 1e3, record=Path(place) / "operations") as shared,
                     Cluster(nodes, Path(place)) as cluster,
                 ):
-                    cluster.share(shared, *python_tree().values(), script.parent, Path(archives))
+                    directories = {**python_tree(), "own": script.parent, "archives": Path(archives)}
+                    cluster.share(shared, *directories.values())
                     contest = Contest(None, Path(archives), options.prefix, cluster.home, nodes)
-                    measured = Measured(script, shared, mpi, cluster)
+                    site = Site(shared, cluster, mpi, directories)
                     for way in options.ways:
-                        found = measured.run(ranks, start(way, contest), options.prefix)
+                        began = replace(start(way, contest), program=str(script))
+                        found = measured(ranks, began, site, options.prefix)
                         results["runs"].append({"program": name, "ranks": ranks, "nodes": nodes, "way": way, **found})
                         print(line(results["runs"][-1]), flush=True)
                         options.output.write_text(json.dumps(results, indent=1) + "\n")
@@ -75,45 +77,35 @@ def chosen(names: list[str]) -> dict[str, Generate]:
     return found
 
 
-class Measured:
-    """A program on a cluster. ``script``: its file."""
-
-    def __init__(self, script: Path, shared: SharedFileSystem, mpi: Mpi, cluster: Cluster) -> None:
-        self._script = script
-        self._shared = shared
-        self._one = mpi
-        self._mpi: ClusterMpi = cluster.mpi(mpi)
-        self._home = cluster.home
-
-    def run(self, ranks: int, began: Start, prefix: Path) -> dict[str, Any]:
-        """Run it once, from cold caches, and return what it cost."""
-        environment = clean_environment(MPI4PY_LIBMPI=str(self._mpi.library), **began.environment)
-        words = [*began.python, str(self._script)]
-        if began.in_session:
-            self._shared.remount()
-            keep_on_all_nodes(self._mpi, words, environment, self._home)
-        if began.is_prepared:
-            prepare_snapshot(prefix, self._one, words, environment)
-        self._shared.remount()
-        started = time.monotonic()
-        outcome = run([*self._mpi.command(ranks), *words, str(time.time())], environment, SECONDS, self._home)
-        wall = round(time.monotonic() - started, 3)
-        if outcome.status != 0 or outcome.ours():
-            raise SystemExit(f"status {outcome.status}: {outcome.stdout[-1000:]}{outcome.stderr[-4000:]}")
-        load, own = self._shared.load(), str(self._script.parent)
-        if began.in_session:
-            end_on_all_nodes(self._mpi, prefix, clean_environment(**began.environment), self._home)
-        return {
-            "metadata": load.total.metadata,
-            "own": sum(each.name != "read" and each.path.startswith(own) for each in self._shared.operations()),
-            "wall": wall,
-            "load_average": os.getloadavg()[0],
-            "printed": {
-                name: float(found[1])
-                for name, text in PRINTED.items()
-                if (found := re.search(rf"{text} = ([0-9.]+)", outcome.stdout))
-            },
-        }
+def measured(ranks: int, began: Start, site: Site, prefix: Path) -> dict[str, Any]:
+    """Run a program once, from cold caches, and return what it cost."""
+    mpi, home = site.cluster.mpi(site.mpi), site.cluster.home
+    environment = clean_environment(MPI4PY_LIBMPI=str(mpi.library), **began.environment)
+    words = [*began.python, began.program]
+    if began.in_session:
+        begin(began, site)
+    if began.is_prepared:
+        prepare_snapshot(prefix, site.mpi, words, environment)
+    site.shared.remount()
+    started = time.monotonic()
+    outcome = run([*mpi.command(ranks), *words, str(time.time())], environment, SECONDS, home)
+    wall = round(time.monotonic() - started, 3)
+    if outcome.status != 0 or outcome.ours():
+        raise SystemExit(f"status {outcome.status}: {outcome.stdout[-1000:]}{outcome.stderr[-4000:]}")
+    load, own = site.shared.load(), str(Path(began.program).parent)
+    if began.in_session:
+        end(began, site, prefix)
+    return {
+        "metadata": load.total.metadata,
+        "own": sum(each.name != "read" and each.path.startswith(own) for each in site.shared.operations()),
+        "wall": wall,
+        "load_average": os.getloadavg()[0],
+        "printed": {
+            name: float(found[1])
+            for name, text in PRINTED.items()
+            if (found := re.search(rf"{text} = ([0-9.]+)", outcome.stdout))
+        },
+    }
 
 
 def line(found: dict[str, Any]) -> str:
