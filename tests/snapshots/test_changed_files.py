@@ -2,6 +2,7 @@
 
 import os
 import py_compile
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,21 +158,49 @@ def test_what_comes_into_a_directory_of_which_imports_know_that_it_is_one(baked:
     assert baked.start_restored(script) == baked.plain(script)
 
 
-def test_bytecode_that_was_put_in_the_place_of_other(baked: Baked, tmp_path: Path) -> None:
+def test_bytecode_stands_for_its_source_alone(baked: Baked) -> None:
     baked.install()
     source = baked.module("plant", "VALUE = 1")
     script = baked.script("import plant\nprint(plant.VALUE)")
     assert baked.plain(script).stdout == "1\n"
+    os.utime(source, ns=(0, source.stat().st_mtime_ns))
     baked.bake(script)
     # As another Python writes it.
     (baked.modules / "__pycache__" / "plant.cpython-200.pyc").touch()
     assert baked.start_restored(script).stdout == "1\n"
-    other = tmp_path / "other.py"
-    other.write_text("VALUE = 2")
-    os.utime(other, ns=(0, source.stat().st_mtime_ns))
-    py_compile.compile(str(other), cfile=next((baked.modules / "__pycache__").glob("plant.*")).as_posix())
+    bytecode_of(baked).unlink()
+    assert baked.start_restored(script).stdout == "1\n"
+    source.write_text("VALUE = 2")
+    assert baked.start_fresh("plant.py", script).stdout == "2\n"
+
+
+@pytest.mark.parametrize("how", ["a source that was written after it", "it is believed unseen"])
+def test_bytecode_that_may_differ_from_its_source(baked: Baked, how: str) -> None:
+    baked.install()
+    source = baked.module("plant", "VALUE = 1")
+    script = baked.script("import plant\nprint(plant.VALUE)")
+    assert baked.plain(script).stdout == "1\n"
+    bytecode = bytecode_of(baked)
+    if how == "it is believed unseen":
+        mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+        py_compile.compile(str(source), cfile=str(bytecode), invalidation_mode=mode)
+        source.write_text("VALUE = 2")
+    else:
+        times = source.stat()
+        source.write_text("VALUE = 2")
+        os.utime(source, ns=(0, times.st_mtime_ns))
+        os.utime(bytecode, ns=(0, times.st_mtime_ns))
+    assert baked.plain(script).stdout == "1\n"
+    baked.bake(script)
+    assert baked.start_restored(script).stdout == "1\n"
+    bytecode.unlink()
     assert baked.plain(script).stdout == "2\n"
+    bytecode.unlink()
     assert baked.start_fresh("plant.cpython", script).stdout == "2\n"
+
+
+def bytecode_of(baked: Baked) -> Path:
+    return next((baked.modules / "__pycache__").glob(f"plant.{sys.implementation.cache_tag}.pyc"))
 
 
 @pytest.mark.parametrize(

@@ -11,19 +11,24 @@ from .causes import Causes
 # Path, and what of it must be as it was.
 File = tuple[bytes, int]
 CACHE = "/__pycache__/"
+# What bytecode says of itself that is believed whatever its source is: see PEP 552.
+UNCHECKED = b"\1\0\0\0"
 
 
 def key_files(asked: Causes, compared: Collection[str] = ()) -> set[tuple[str, int]]:
     """Return paths, with what of each must be as it was, so that imports would see what they saw.
 
-    Directories that were listed say what is in them, so nothing that was absent there need be looked for. Bytecode that
-    comes where there was none is that of its source. A directory that was not listed must be one, with the same rights.
+    Directories that were listed say what is in them, so nothing that was absent there need be looked for. For bytecode
+    its source stands: see _is_of_source. A directory that was not listed must be one, with the same rights.
     Of directories that are ``compared`` by each start otherwise, listings do not count.
     """
     listed = {path for path in asked.opened if os.path.isdir(path)}.difference(compared)
     measured = {path for path in asked.measured if path.startswith("/")}
     present = {path for path, there in asked.files.items() if there} | asked.refused
-    found = {(path, STAMP) for path in listed | measured}
+    cached = {path for path in present if CACHE in path and _is_of_source(path, present)}
+    cached |= {each for each in {os.path.dirname(path) for path in cached} if each not in listed}
+    present -= cached
+    found = {(path, STAMP) for path in (listed | measured) - cached}
     for path in present:
         if os.path.islink(path) and (path in asked.links or os.path.isdir(path)):
             found.add((path, LINK))
@@ -54,6 +59,24 @@ def stamp(path: str, how: int = STAMP) -> tuple[int, ...]:
 def packed(files: Iterable[tuple[str, int]]) -> list[File]:
     """Return the files for the image's writer."""
     return sorted((os.fsencode(path), how) for path, how in files)
+
+
+def _is_of_source(cached: str, present: Collection[str]) -> bool:
+    """Tell whether as long as its source is what it was, bytecode has the same code in it, or is not believed.
+
+    A source that was written after its bytecode may have been changed within the second that the bytecode names.
+    """
+    source = _source(cached)
+    try:
+        with open(cached, "rb") as stream:
+            flags = stream.read(16)[4:8]
+            return source in present and flags != UNCHECKED and _written(cached) > _written(source)
+    except OSError:
+        return False
+
+
+def _written(path: str) -> int:
+    return os.stat(path).st_mtime_ns
 
 
 def _source(cached: str) -> str:
