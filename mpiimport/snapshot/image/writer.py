@@ -5,7 +5,7 @@ import struct
 from collections.abc import Callable
 
 from mpiimport.runtime import PREFIX
-from mpiimport.runtime.file_systems import IMAGE_FILE, image_on, mount_of
+from mpiimport.runtime.file_systems import DISKS, IMAGE_FILE, IMAGE_LAYERS, OVERLAY, file_system, image_on, mount_of
 from mpiimport.runtime.payload.witnesses import Mounts
 from mpiimport.runtime.regular_file import read_regular
 from mpiimport.runtime.store.store import SEAL, seal
@@ -51,7 +51,7 @@ class Writer:
 
     ``key``: by which python-mpi knows the program, for a library: a snapshot there is sealed, as files of stores are.
     One for containers of an image file is whole: it maps no other file, so all pages of shared libraries are in it,
-    touched or not.
+    touched or not. Those on a file system of many nodes are in it, too: else each process would open each of them.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class Writer:
         # Each container of an image file would read and unpack the libraries in it once more.
         self._is_whole = bool(key) and image_on() == IMAGE_FILE
         self._is_for_all_nodes = bool(key)
+        self._brought: dict[bytes, bool] = {}
         self._mounts = Mounts()
         self._take_notes(*place)
 
@@ -113,7 +114,7 @@ class Writer:
                 region = Region(*mapping[:4], 0, 0)
             elif mapping.kind == MAPPED:
                 file = self._file(mapping)
-                if self._is_whole:
+                if self._has_all_of(mapping):
                     region = Region(*mapping[:3], ANONYMOUS, 0, 0)
                 else:
                     region = Region(*mapping[:4], file, mapping.offset)
@@ -135,6 +136,14 @@ class Writer:
         if not self._is_whole and not is_seen:
             raise Refused(f"a mapped file was replaced: {os.fsdecode(mapping.path)}")
         return number
+
+    def _has_all_of(self, mapping: Mapping) -> bool:
+        """Tell whether all pages of a mapped file are in the image, rather than mapped from the file."""
+        if mapping.path not in self._brought:
+            place = os.path.realpath(os.fsdecode(mapping.path))
+            kind = image_on() if self._tree == mount_of(place) else file_system(place)
+            self._brought[mapping.path] = self._is_for_all_nodes and kind not in {*DISKS, OVERLAY, IMAGE_LAYERS}
+        return mapping.kind == MAPPED and (self._is_whole or self._brought[mapping.path])
 
     def _stamp(self, path: bytes, how: int = STAMP) -> int:
         if (path, how) not in self._files:
@@ -191,11 +200,9 @@ class Writer:
         """Return start and size of what of a mapping must be in the body."""
         if mapping.kind in (VDSO, VVAR, WIPED) or not mapping.protection:
             return []
-        if mapping.kind == MAPPED and self._is_whole:
-            own = [True] * (mapping.size // PAGE)
-        else:
-            own = own_pages(self._pid, mapping)
-        zeros_are_there = mapping.kind != MAPPED or self._is_whole
+        is_whole = self._has_all_of(mapping)
+        own = [True] * (mapping.size // PAGE) if is_whole else own_pages(self._pid, mapping)
+        zeros_are_there = mapping.kind != MAPPED or is_whole
         first = 0
         if mapping.kind == STACK:
             first = (self._image.thread[1] - RED_ZONE - mapping.start) // PAGE
