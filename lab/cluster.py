@@ -8,7 +8,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -127,6 +128,17 @@ class Cluster:
         for node in self.nodes:
             for directory in directories:
                 filesystem.mount(node, directory, enter=self.on(node, directory=Path("/")))
+
+
+@contextmanager
+def seen_as_on_nodes(home: Path, *directories: Path) -> Iterator[tuple[str, ...]]:
+    """Yield words in front of a command that sees directories as if they lay on a shared file system.
+
+    What the command writes elsewhere stays. ``home``: as for Cluster.
+    """
+    with SharedFileSystem(writable=True) as shared, Cluster(1, home) as cluster:
+        cluster.share(shared, *directories)
+        yield tuple(cluster.on("node0"))
 
 
 def python_tree() -> dict[str, Path]:

@@ -108,7 +108,8 @@ class SharedFileSystem:
     """A server, and the clients that are mounted while the context lasts.
 
     ``service_time``: seconds of the server for each metadata operation, one after another; ``bandwidth``: bytes per
-    second of all reads together, 0 for no limit; ``record``: a new file in which each operation is noted.
+    second of all reads together, 0 for no limit; ``record``: a new file in which each operation is noted;
+    ``writable``: what is mounted looks as if it could be written to, as a user's own directories do.
     """
 
     def __init__(
@@ -117,7 +118,9 @@ class SharedFileSystem:
         bandwidth: int = 0,
         caching: Caching | None = None,
         record: Path | None = None,
+        writable: bool = False,
     ) -> None:
+        self._mode = "rw" if writable else "ro"
         self._program = provision("lab.sh")
         self._caching = caching or Caching()
         self._record = None if record is None else os.open(record, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
@@ -149,7 +152,7 @@ class SharedFileSystem:
         at = at or directory
         seconds = [f"{value:f}" for value in astuple(self._caching)[:3]]
         words = [str(self._program), str(self._fd), str(number), str(directory), str(at), *seconds]
-        words.append(str(int(self._caching.contents)))
+        words += [str(int(self._caching.contents)), self._mode]
         words += [] if self._record is None else [str(self._record)]
         self._mounts.append(Mount(words, list(enter), at))
         self._start(self._mounts[-1:])

@@ -30,7 +30,7 @@ from benchmarks.measuring.machine import describe
 from benchmarks.measuring.prepared import prepare
 from benchmarks.measuring.sessions import ATTACHING, keep_on_all_nodes
 from benchmarks.workloads import WORKLOADS
-from lab.cluster import Cluster, ClusterMpi, python_tree
+from lab.cluster import Cluster, ClusterMpi, python_tree, seen_as_on_nodes
 from lab.filesystem import SharedFileSystem
 from lab.provisioning import provision, provisioned_mpi
 from lab.ranks import clean_environment, run
@@ -80,6 +80,7 @@ class Site:
     cluster: Cluster
     mpi: ClusterMpi
     containers: Containers
+    directories: tuple[Path, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +143,7 @@ def site_of(nodes: int, service_time: float, containers: Containers, *directorie
         (cluster.home / "prepared.py").write_text(PREPARED_PROGRAM)
         library_of(cluster).mkdir()
         cluster.share(shared, library_of(cluster), *directories)
-        yield Site(shared, cluster, cluster.mpi(containers.mpi), containers)
+        yield Site(shared, cluster, cluster.mpi(containers.mpi), containers, directories)
 
 
 def library_of(cluster: Cluster) -> Path:
@@ -175,8 +176,10 @@ def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
     if way == PREPARED and not library.exists():
         library.mkdir(0o700)
         shutil.chown(library, user)
-        before = tuple(as_user(tree))
-        prepare(site.containers.prefix, site.containers.mpi, words[len(before) :], environment, before)
+        user_words = as_user(tree)
+        with seen_as_on_nodes(site.cluster.home, *site.directories) as before:
+            program = words[len(user_words) :]
+            prepare(site.containers.prefix, site.containers.mpi, program, environment, (*before, *user_words))
         site.shared.remount()
     with group() as members:
         command = [*into(members), *site.mpi.command(ranks), *words]

@@ -1,8 +1,8 @@
 """What programs ask of a shared file system whose modules lie beside their script, at sizes of the lab, in some ways.
 
 One is a script with a package. The other is Pynamic, where PYNAMIC names a directory with its sources. Writes JSON.
-The lab's file system is mounted read-only, so no rank can write there, and root's listing is believed. Needs root;
-builds what it needs by the lab's scripts. Counts are exact on any machine.
+The file system looks as if it could be written to, so the programs' modules are own code. Needs root; builds what it
+needs by the lab's scripts. Counts are exact on any machine.
 """
 
 import json
@@ -19,8 +19,7 @@ from typing import Any
 from benchmarks.measuring.command_line import add_service_time, end_with, options_of
 from benchmarks.measuring.contenders import SECONDS, Contest, Start, start
 from benchmarks.measuring.prepared import SETTLED
-from benchmarks.measuring.prepared import prepare as prepare_snapshot
-from benchmarks.programs.lab_scale import Site, begin, end, lab_of
+from benchmarks.programs.lab_scale import Site, begin, end, lab_of, prepare_on_login_node
 from benchmarks.workloads.own_code import own_package, pynamic
 from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem
@@ -51,7 +50,9 @@ def main() -> None:
                 with (
                     tempfile.TemporaryDirectory(prefix="lab-own-") as place,
                     tempfile.TemporaryDirectory(prefix="archives-", dir=options.prefix.parent) as archives,
-                    SharedFileSystem(options.service_time / 1e3, record=Path(place) / "operations") as shared,
+                    SharedFileSystem(
+                        options.service_time / 1e3, record=Path(place) / "operations", writable=True
+                    ) as shared,
                     Cluster(nodes, Path(place)) as cluster,
                 ):
                     directories = {**python_tree(), "own": script.parent, "archives": Path(archives)}
@@ -85,7 +86,7 @@ def measured(ranks: int, began: Start, site: Site, prefix: Path) -> dict[str, An
     if began.in_session:
         begin(began, site)
     if began.is_prepared:
-        prepare_snapshot(prefix, site.mpi, words, environment)
+        prepare_on_login_node(prefix, site, words, environment)
     site.shared.remount()
     started = time.monotonic()
     outcome = run([*mpi.command(ranks), *words, str(time.time())], environment, SECONDS, home)

@@ -20,6 +20,7 @@ from benchmarks.measuring.machine import describe
 from benchmarks.measuring.paired import ratios, rounds
 from benchmarks.measuring.prepared import prepare
 from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads.own_code import pure_package
 from lab.provisioning import provisioned_mpi
 from lab.ranks import Mpi, clean_environment
 
@@ -46,21 +47,25 @@ def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4, 8], help="(1 2 4 8)")
     parser.add_argument("--rounds", type=int, default=21, help="(21)")
+    parser.add_argument(
+        "--own-modules", type=int, default=0, metavar="COUNT", help="the program has a package of so many beside it (0)"
+    )
     arguments = parser.parse_args()
     prefix = arguments.prefix
     kind = local_file_system()
     mpi = provisioned_mpi()
     machine = describe(prefix, mpi=[mpi.prefix / "bin" / "mpichversion"])
-    sizes = [measure(ranks, arguments.rounds, prefix, mpi) for ranks in arguments.ranks]
-    arguments.output.write_text(
-        json.dumps({"machine": machine, "file_system": kind, "goals": GOALS, "sizes": sizes}, indent=1) + "\n"
-    )
+    own = arguments.own_modules
+    sizes = [measure(ranks, arguments.rounds, own, prefix, mpi) for ranks in arguments.ranks]
+    result = {"machine": machine, "file_system": kind, "own_modules": own, "goals": GOALS, "sizes": sizes}
+    arguments.output.write_text(json.dumps(result, indent=1) + "\n")
 
 
-def measure(ranks: int, count: int, prefix: Path, mpi: Mpi) -> dict[str, object]:
+def measure(ranks: int, count: int, own_modules: int, prefix: Path, mpi: Mpi) -> dict[str, object]:
     with TemporaryDirectory(prefix="mpiimport-never-slower-") as name:
         directory = Path(name)
-        (directory / "app.py").write_text(PROGRAM)
+        imports = [f"import {name}\n" for name in pure_package(directory, own_modules)]
+        (directory / "app.py").write_text("".join(imports) + PROGRAM)
 
         def run(way: str) -> Job:
             job = launch(mpi, ranks, start(way, prefix, directory), directory / "app.py")

@@ -12,7 +12,8 @@ EXTENSION = """#include <Python.h>
 static struct PyModuleDef module = {{PyModuleDef_HEAD_INIT, "{name}", 0, -1, 0}};
 PyMODINIT_FUNC PyInit_{name}(void) {{ return PyModule_Create(&module); }}
 """
-SCRIPT = """import own.everything
+SCRIPT = """import numpy
+import own.everything
 from mpi4py import MPI
 
 MPI.COMM_WORLD.Barrier()
@@ -24,15 +25,22 @@ COMPILER = "--with-cc=gcc -Wl,--no-as-needed"
 DRIVER = "pynamic_driver_mpi4py.py"
 
 
-def own_package(directory: Path) -> Path:
-    """Write a script with a package of pure Python modules, and extension modules; return the script."""
-    names = [f"own.part{part}.module{number}" for part in range(PACKAGES) for number in range(MODULES)]
+def pure_package(directory: Path, count: int) -> list[str]:
+    """Write a package of so many Python modules into a directory; return their names."""
+    (directory / "own").mkdir(parents=True, exist_ok=True)
+    names = [f"own.part{number // MODULES}.module{number}" for number in range(count)]
     for name in names:
         file = directory / (name.replace(".", "/") + ".py")
         file.parent.mkdir(parents=True, exist_ok=True)
         (file.parent / "__init__.py").touch()
         file.write_text(f"import os\n\n\ndef scaled(value):\n    return {len(name)} * value\n")
     (directory / "own" / "__init__.py").touch()
+    return names
+
+
+def own_package(directory: Path) -> Path:
+    """Write a script with a package of pure Python modules, and extension modules; return the script."""
+    names = pure_package(directory, PACKAGES * MODULES)
     for name in (f"fast{number}" for number in range(EXTENSIONS)):
         output = directory / (name + sysconfig.get_config_var("EXT_SUFFIX"))
         options = ["-shared", "-fPIC", f"-I{sysconfig.get_path('include')}", "-o", str(output)]

@@ -1,6 +1,6 @@
 /* One client of a simulated shared file system: shows a directory, read-only, as if a distant server held it.
  *
- * usage: sharedfs SERVER-FD CLIENT SOURCE MOUNTPOINT ENTRIES ATTRIBUTES ABSENCES CONTENTS [RECORD-FD]
+ * usage: sharedfs SERVER-FD CLIENT SOURCE MOUNTPOINT ENTRIES ATTRIBUTES ABSENCES CONTENTS MODE [RECORD-FD]
  *
  * SERVER-FD  descriptor of the server's memory (server.h)
  * CLIENT     number of this client's row of counts there
@@ -218,9 +218,12 @@ static const struct fuse_lowlevel_ops OPERATIONS = {
     .releasedir = close_directory, .statfs = file_system_status,
 };
 
-static int run(const char *mountpoint)
+/* Nothing can be written in either mode: "rw" shows the modes of the source, as a user's own directory has them. */
+static int run(const char *mountpoint, const char *mode)
 {
-    char *words[] = {"sharedfs", "-o", "ro,allow_other,default_permissions,fsname=sharedfs,subtype=sharedfs", NULL};
+    char options[128];
+    snprintf(options, sizeof options, "%s,allow_other,default_permissions,fsname=sharedfs,subtype=sharedfs", mode);
+    char *words[] = {"sharedfs", "-o", options, NULL};
     struct fuse_args arguments = FUSE_ARGS_INIT(3, words);
     struct fuse_session *session = fuse_session_new(&arguments, &OPERATIONS, sizeof OPERATIONS, NULL);
     struct fuse_loop_config *loop = fuse_loop_cfg_create();
@@ -241,8 +244,8 @@ static int run(const char *mountpoint)
 
 int main(int count, char **words)
 {
-    if (count < 9 || count > 10) {
-        fprintf(stderr, "usage: sharedfs SERVER-FD CLIENT SOURCE MOUNTPOINT ENTRIES ATTRIBUTES ABSENCES CONTENTS [RECORD-FD]\n");
+    if (count < 10 || count > 11) {
+        fprintf(stderr, "usage: sharedfs SERVER-FD CLIENT SOURCE MOUNTPOINT ENTRIES ATTRIBUTES ABSENCES CONTENTS MODE [RECORD-FD]\n");
         return 2;
     }
     client.server = server_map(atoi(words[1]));
@@ -256,10 +259,10 @@ int main(int count, char **words)
         perror("sharedfs");
         return 1;
     }
-    if (count > 9)
-        record_to(atoi(words[9]), client.number, words[4]);
+    if (count > 10)
+        record_to(atoi(words[10]), client.number, words[4]);
     /* Waits are as exact as the clock; nobody is left to wait for once the starter is gone. */
     prctl(PR_SET_TIMERSLACK, 1);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    return run(words[4]);
+    return run(words[4], words[9]);
 }
