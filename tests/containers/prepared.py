@@ -34,7 +34,8 @@ class Prepared:
 
     @property
     def images(self) -> list[Path]:
-        return [*self.library.glob("*/*/image")]
+        """Those that processes look at."""
+        return [image for since in self.library.glob("*/since") for image in since.parent.glob("*/image")]
 
     def line(self, *program: str, flag: str = "--mpiimport", options: tuple[str, ...] = ()) -> list[str]:
         words = program or ("python3", str(self.script), "a")

@@ -92,8 +92,8 @@ class Prepared:
 
     @property
     def images(self) -> list[Path]:
-        """The snapshots, without their bases."""
-        return sorted(self.library.glob(f"*/*/{IMAGE}"))
+        """The snapshots that processes look at, without their bases."""
+        return sorted(image for since in self.library.glob("*/since") for image in since.parent.glob(f"*/{IMAGE}"))
 
     def files(self) -> list[Path]:
         """The snapshots and their bases."""
