@@ -26,16 +26,17 @@ GO_SOURCES := $(shell find hooks -name '*.go' -o -name '*.s' -o -name '*.txt' -o
 HOOKS := $(wildcard hooks/hooks.d/*/*.json)
 BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper python-mpi)
 
-# Snapshots are for x86_64, and need a C compiler here: without, all else is installed.
-ifeq ($(shell command -v $(CC) >/dev/null && uname -m),x86_64)
+# Snapshots need a C compiler, for a processor that has a file in restorer: without, all else is installed.
+PROCESSOR := restorer/processor_$(shell command -v $(CC) >/dev/null && $(CC) -dumpmachine | cut -d- -f1).h
+ifneq ($(wildcard $(PROCESSOR)),)
 RESTORER := $(addprefix $(BUILD)/restorer/,mpiimport-restore snapshot-recorder freeze.so variables.so)
 endif
-RESTORER_FLAGS := -O2 -std=gnu11 -Wall -Wextra -Werror
+RESTORER_FLAGS := -O2 -std=gnu11 -Wall -Wextra -Werror -DPROCESSOR='"$(notdir $(PROCESSOR))"'
 RESTORER_HEADERS := $(wildcard restorer/*.h)
-# No interpreter, library, heap or stack lies here: see restorer/process.h.
-STARTER_FLAGS := -Wl,-Ttext-segment=0x100000000000
-# A program without a C library.
-ALONE := -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables -fcf-protection=none -mgeneral-regs-only \
+STARTER_FLAGS = -Wl,-Ttext-segment=$(shell sed -n 's/^.define OWN_BEGIN \(.*\)UL$$/\1/p' $(PROCESSOR))
+# A program without a C library. Neither does it check where it jumps: it stops the checks of addresses meanwhile.
+ALONE := -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables -mgeneral-regs-only \
+	$(if $(findstring aarch64,$(PROCESSOR)),-mbranch-protection=none,-fcf-protection=none) \
 	-fpie -nostdlib -static -no-pie -Wl,-z,noexecstack,-z,norelro,--build-id=none
 # A library that takes what the process has of the C library, however old: linked with none, it asks for no versions.
 LOADED := -fPIC -shared -nostdlib
@@ -161,7 +162,7 @@ $(BINARIES) &: $(GO_SOURCES) mpiimport/__init__.py
 
 $(BUILD)/restorer/mpiimport-restore: $(STARTER) $(RESTORER_HEADERS)
 	mkdir -p $(@D)
-	$(CC) $(RESTORER_FLAGS) $(ALONE) $(STARTER_FLAGS) -o $@ $(STARTER)
+	$(CC) $(RESTORER_FLAGS) $(ALONE) $(STARTER_FLAGS) -o $@ $(STARTER) -lgcc
 
 RECORDER := $(addprefix restorer/,recorder.c filter.c log.c text.c)
 $(BUILD)/restorer/snapshot-recorder: $(RECORDER) $(RESTORER_HEADERS)

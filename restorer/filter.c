@@ -1,7 +1,6 @@
 #include "filter.h"
 #include "kernel.h"
 
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -31,7 +30,7 @@ void filter_calls(const int *harmless, word harmless_count, const int *of_stream
     /* Where what follows the numbers begins: ask; look at the descriptor; let pass. */
     word ask = 3 + harmless_count + stream_count, streams = ask + 1, pass = streams + 3;
     load(offsetof(struct seccomp_data, arch));
-    add(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, ask - size - 1);
+    add(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 0, ask - size - 1);
     load(offsetof(struct seccomp_data, nr));
     leave_for(harmless, harmless_count, pass);
     leave_for(of_streams, stream_count, streams);

@@ -6,8 +6,7 @@
 typedef unsigned long word;
 
 #define MAGIC 0x6d7261772d69706dUL /* "mpi-warm" */
-#define VERSION 8UL
-#define PAGE 4096UL
+#define VERSION 9UL
 #define ABSENT (~0UL)
 #define OF_TREE (~1UL) /* the device of what belongs to a container's own tree, which may be another in each container */
 #define OF_BOUND (~2UL) /* the device of what lies in an image file that is bound into a container: each may mount it anew */
@@ -20,7 +19,7 @@ struct section {
 
 /* Where the process goes on: what its registers and the kernel's knowledge of its thread were. */
 struct thread {
-    word rip, rsp, fs, tid, robust, robust_size, rseq, rseq_size, rseq_signature, altstack[3];
+    word code, stack, pointer, tid, robust, robust_size, rseq, rseq_size, rseq_signature, altstack[3];
 };
 
 /* As struct prctl_mm_map of linux/prctl.h begins, less what the starter knows. */
@@ -41,6 +40,7 @@ struct header {
     word tables_end, body_at, file_size;
     word seal; /* the nanoseconds of the time at which the file was changed last, or ABSENT where nobody knows */
     word key;  /* by which python-mpi knows the program: a text, empty where python-mpi has not asked for the image */
+    word page; /* bytes of one where it was made */
     struct thread thread;
     struct memory memory;
     struct machine machine;

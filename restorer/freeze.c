@@ -97,36 +97,23 @@ static struct begin *begun;
 
 /* Stop here. Return 0 to the process that was stopped, and the starter's block where an image of it begins. */
 struct begin *stop(word pid);
-__asm__(".text\n"
-        ".type stop, @function\n"
-        "stop:\n"
-        "push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15\n"
-        "sub $8, %rsp; stmxcsr (%rsp); fnstcw 4(%rsp)\n"
-        "mov %rsp, frozen+8(%rip)\n"
-        "lea 1f(%rip), %rax; mov %rax, frozen(%rip)\n"
-        "mov $62, %eax; mov $19, %esi; syscall\n" /* kill(pid, SIGSTOP) */
-        "xor %edi, %edi\n"
-        "1: mov %rdi, %rax\n"
-        "ldmxcsr (%rsp); fldcw 4(%rsp); add $8, %rsp\n"
-        "pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp\n"
-        "ret\n"
-        ".size stop, .-stop\n");
+STOP;
 
 static word vdso_size(const char *vdso) {
     const ElfW(Ehdr) *header = (const void *)vdso;
-    word end = header->e_shoff + (word)header->e_shnum * header->e_shentsize;
-    return (end + PAGE - 1) & ~(PAGE - 1);
+    word end = header->e_shoff + (word)header->e_shnum * header->e_shentsize, page = getauxval(AT_PAGESZ);
+    return (end + page - 1) & -page;
 }
 
 static void note_thread(void) {
     struct thread *thread = &frozen.thread;
     stack_t alternate;
-    kernel3(__NR_arch_prctl, 0x1003 /* ARCH_GET_FS */, &thread->fs, 0);
+    thread->pointer = thread_pointer();
     kernel3(__NR_prctl, PR_GET_TID_ADDRESS, &thread->tid, 0);
     kernel3(__NR_get_robust_list, 0, &thread->robust, &thread->robust_size);
     if (&__rseq_size && __rseq_size) {
         thread->rseq_size = __rseq_size;
-        thread->rseq = thread->fs + (word)__rseq_offset;
+        thread->rseq = thread->pointer + (word)__rseq_offset;
         thread->rseq_signature = RSEQ_SIGNATURE;
     }
     kernel3(__NR_sigaltstack, 0, &alternate, 0);

@@ -17,7 +17,7 @@ const struct header *image;
 long image_file;
 int words_are_known;
 
-enum { LARGEST_TABLES = 1 << 28, LAST_ADDRESS = 47, LONGEST = 4096 };
+enum { LARGEST_TABLES = 1 << 28, LONGEST = 4096 };
 
 static void damaged(const char *what) {
     fresh("it is damaged: ", what);
@@ -64,12 +64,14 @@ static void read_tables(void) {
         damaged("it is shorter than its header");
     if (first.magic != MAGIC || first.version != VERSION || first.size != sizeof first)
         fresh("it is of another version, or no image: ", opened);
+    if (first.page != page)
+        fresh("it was made with pages of another size", "");
     if (first.file_size != file_size || first.tables_end > LARGEST_TABLES || first.tables_end < sizeof first ||
-        first.body_at < first.tables_end || first.body_at > file_size || first.body_at % PAGE)
+        first.body_at < first.tables_end || first.body_at > file_size || first.body_at & (page - 1))
         damaged("its sizes do not fit");
     if (first.seal != ABSENT && first.seal != (word)status.st_mtim.tv_nsec)
         damaged("somebody has written to it");
-    word size = (first.tables_end + PAGE - 1) & ~(PAGE - 1);
+    word size = paged(first.tables_end);
     long at = kernel6(__NR_mmap, TABLES, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0UL, 0);
     if (at != (long)TABLES)
@@ -130,14 +132,14 @@ static void check_texts(void) {
 
 /* Regions ascend, lie in the user's half of addresses, and leave what is ours alone. */
 static void check_regions(void) {
-    word last = PAGE;
+    word last = page;
     for (word i = 0; i < image->regions.count; i++) {
         struct region each = TABLE(region, regions)[i];
         word end = each.start + each.size;
-        if (each.start < last || each.start % PAGE || each.size % PAGE || !each.size || end < each.start ||
-            end >> LAST_ADDRESS || (each.start < OWN_END && end > OWN_BEGIN))
+        if (each.start < last || (each.start | each.size | each.offset) & (page - 1) || !each.size || end < each.start ||
+            end >> ADDRESS_BITS || (each.start < OWN_END && end > OWN_BEGIN))
             damaged("a region lies where none can");
-        if (each.protection > 7 || each.kind > WIPED || each.offset % PAGE ||
+        if (each.protection > 7 || each.kind > WIPED ||
             (each.kind == MAPPED && (each.file >= image->files.count || each.file >= MOST_FILES)))
             damaged("a region is of no known kind");
         last = end;
@@ -150,7 +152,7 @@ static void check_runs(void) {
     for (word i = 0; i < image->runs.count; i++) {
         struct run each = TABLE(run, runs)[i];
         const struct region *region = TABLE(region, regions);
-        if (each.start < last || each.start % PAGE || each.size % PAGE || !each.size || each.at % PAGE ||
+        if (each.start < last || (each.start | each.size | each.at) & (page - 1) || !each.size ||
             each.at < image->body_at || each.at > image->file_size || each.size > image->file_size - each.at)
             damaged("pages lie outside of it");
         while (in < image->regions.count && region[in].start + region[in].size <= each.start)
@@ -174,9 +176,9 @@ static void check_address(word address, word size, word needs) {
 
 static void check_thread(void) {
     const struct thread *thread = &image->thread;
-    check_address(thread->rip, 1, PROT_EXEC);
-    check_address(thread->rsp, 64, PROT_WRITE);
-    check_address(thread->fs, 64, PROT_WRITE);
+    check_address(thread->code, 1, PROT_EXEC);
+    check_address(thread->stack, 64, PROT_WRITE);
+    check_address(thread->pointer, 64, PROT_WRITE);
     check_address(thread->tid, 4, PROT_WRITE);
     check_address(thread->robust, thread->robust_size, PROT_WRITE);
     if (thread->rseq_size)

@@ -145,7 +145,7 @@ static void compare_variables(void) {
 static int is_of_tree(const struct stat *now) {
     static word directories, files;
     struct stat root;
-    if (!directories && (!kernel3(__NR_stat, "/.singularity.d", &root, 0) || !kernel3(__NR_stat, "/", &root, 0)))
+    if (!directories && (!look_at("/.singularity.d", 0, &root) || !look_at("/", 0, &root)))
         directories = root.st_dev;
     if ((now->st_mode & S_IFMT) == S_IFDIR)
         return now->st_dev == directories;
@@ -196,7 +196,7 @@ static void compare_files(void) {
         if (mapped || file->how == CONTENT)
             failed = (opened = open_regular(AT_FDCWD, path, O_RDONLY, &now)) < 0;
         else
-            failed = kernel3(file->how == STAMP ? __NR_stat : __NR_lstat, path, &now, 0);
+            failed = look_at(path, file->how == STAMP ? 0 : AT_SYMLINK_NOFOLLOW, &now);
         /* What was looked for and not found has no inode. */
         if (failed ? file->inode != ABSENT : file->how == CONTENT ? !has_its_bytes(file, opened) : !is_as_it_was(file, &now))
             fresh("this has changed since, or cannot be opened: ", path);

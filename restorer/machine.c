@@ -2,32 +2,8 @@
 #include "digest.h"
 #include "kernel.h"
 
-#include <cpuid.h>
 #include <fcntl.h>
 #include <sys/resource.h>
-
-/* What libraries choose their code by: the features of cpuid's leaves 0, 1, 7 and 0x80000001, how many threads a core
- * and a package have (11), and what the kernel saves of the registers (xcr0). Leaf 1's ebx and leaf 11's edx name the
- * processor that answers, and are left out. */
-static word processor(void) {
-    unsigned seen[7][4] = {{0}}, low = 0, high = 0;
-    __cpuid(0, seen[0][0], seen[0][1], seen[0][2], seen[0][3]);
-    __cpuid(1, seen[1][0], seen[1][1], seen[1][2], seen[1][3]);
-    seen[1][1] = 0;
-    if (seen[0][0] >= 7) {
-        __cpuid_count(7, 0, seen[2][0], seen[2][1], seen[2][2], seen[2][3]);
-        __cpuid_count(7, 1, seen[3][0], seen[3][1], seen[3][2], seen[3][3]);
-    }
-    for (unsigned level = 0; level < 2 && seen[0][0] >= 11; level++) {
-        __cpuid_count(11, level, seen[5 + level][0], seen[5 + level][1], seen[5 + level][2], seen[5 + level][3]);
-        seen[5 + level][3] = 0;
-    }
-    __cpuid(0x80000001, seen[4][0], seen[4][1], seen[4][2], seen[4][3]);
-    seen[4][1] = 0;
-    if (seen[1][2] & 1U << 27)
-        __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-    return mixed(digest(seen, sizeof seen), (word)high << 32 | low);
-}
 
 /* uname(2): release and version of the kernel, and the machine. The host's name is another's business. */
 static word kernel(void) {
@@ -48,6 +24,14 @@ static word processors(unsigned short *found) {
     return count;
 }
 
+/* Read the begin of a file of the kernel's; return how many bytes that are. */
+static word read_begin(const char *path, char *text, word size) {
+    long file = kernel4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    long got = kernel3(__NR_read, file, text, size);
+    kernel3(__NR_close, file, 0, 0);
+    return got > 0 ? (word)got : 0;
+}
+
 /* The digest of a file of a processor, or of its number where there is none. */
 static word of_processor(unsigned processor, const char *name) {
     static const char before[] = "/sys/devices/system/cpu/cpu";
@@ -59,12 +43,7 @@ static word of_processor(unsigned processor, const char *name) {
             *to++ = (char)('0' + processor / unit % 10);
     while ((*to++ = *name++))
         ;
-    long file = kernel4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-    if (file < 0)
-        return mixed(~0UL, processor);
-    kernel3(__NR_read, file, text, sizeof text);
-    kernel3(__NR_close, file, 0, 0);
-    return digest(text, sizeof text);
+    return read_begin(path, text, sizeof text) ? digest(text, sizeof text) : mixed(~0UL, processor);
 }
 
 /* Which of the processors are of one core, and which of one package: libraries count them. The same for two masks
@@ -103,19 +82,14 @@ static word number_behind(const char *text, const char *name, word otherwise) {
 /* proc(5), status. The kernel counts them since 5.9, and shows none of them. */
 static word filters(void) {
     static char text[1 << 13];
-    long file = kernel4(__NR_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
-    long got = kernel3(__NR_read, file, text, sizeof text - 1);
-    kernel3(__NR_close, file, 0, 0);
-    text[got > 0 ? got : 0] = 0;
+    text[read_begin("/proc/self/status", text, sizeof text - 1)] = 0;
     return number_behind(text, "\nSeccomp:\t", 0) ? number_behind(text, "\nSeccomp_filters:\t", ABSENT) : 0;
 }
 
 /* os.cpu_count() and sysconf(3) count those of the machine. */
 static word online(void) {
     char text[256] = {0};
-    long file = kernel4(__NR_openat, AT_FDCWD, "/sys/devices/system/cpu/online", O_RDONLY | O_CLOEXEC, 0);
-    kernel3(__NR_read, file, text, sizeof text);
-    kernel3(__NR_close, file, 0, 0);
+    read_begin("/sys/devices/system/cpu/online", text, sizeof text);
     return digest(text, sizeof text);
 }
 
@@ -141,7 +115,7 @@ struct machine machine_here(const void *vdso, word vdso_size, int with_cores) {
     static unsigned short found[MOST];
     word count = processors(found);
     return (struct machine){
-        .processor = mixed(processor(), online()),
+        .processor = mixed(features(), online()),
         .kernel = kernel(),
         .vdso_digest = digest(vdso, vdso_size),
         .processors = count,

@@ -105,6 +105,8 @@ static void map_runs(void) {
                 fresh("its stack cannot be read", "");
             got += (word)piece;
         }
+        if (region->protection & PROT_EXEC)
+            __builtin___clear_cache((char *)run.start, (char *)run.start + run.size);
     }
 }
 

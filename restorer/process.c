@@ -6,7 +6,7 @@
 #include <fcntl.h>
 
 struct mapping mappings[MOST_MAPPINGS];
-word mapping_count, ignored_signals;
+word mapping_count, ignored_signals, page;
 
 static char content[65536];
 
@@ -62,7 +62,7 @@ static void look_at_mappings(void) {
             found.kind = VDSO;
         else if (begins(rest, "[vvar"))
             found.kind = VVAR;
-        if (found.start >> 47 || (found.start >= OWN_BEGIN && found.end <= OWN_END))
+        if (found.start >> ADDRESS_BITS || (found.start >= OWN_BEGIN && found.end <= OWN_END))
             continue;
         if (mapping_count == MOST_MAPPINGS)
             fresh("the process has more mappings than expected", "");

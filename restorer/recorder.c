@@ -22,16 +22,14 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
-#include <sys/user.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 /* Headers of older kernels lack these. New calls have one number on all processors. */
-#ifndef __NR_openat2
+#undef __NR_openat2
+#undef __NR_faccessat2
 #define __NR_openat2 437
-#endif
-#ifndef __NR_faccessat2
 #define __NR_faccessat2 439
-#endif
 
 #define GUARD "/mpiimport-mark/guard/"
 
@@ -48,46 +46,43 @@ static const struct call {
 } calls[] = {
 #define CALL(name, path) {__NR_##name, path, #name, NEVER}
 #define CHANGE(name, path, change) {__NR_##name, path, #name, change}
-    CHANGE(open, 1, BY_FLAGS), CHANGE(openat, 2, BY_FLAGS), CHANGE(openat2, 2, BY_FLAGS), CALL(stat, 1), CALL(lstat, 1),
-    CALL(newfstatat, 2), CALL(statx, 2), CALL(access, 1), CALL(faccessat, 2), CALL(faccessat2, 2), CALL(readlink, 1),
-    CALL(listxattr, 1), CALL(llistxattr, 1), CALL(getxattr, 1), CALL(lgetxattr, 1), CALL(readlinkat, 2),
-    CALL(statfs, 1), CALL(getcwd, 0), CALL(chdir, 1), CALL(fchdir, 0), CALL(umask, 0), CHANGE(mkdir, 1, IF_ABSENT),
-    CHANGE(mkdirat, 2, IF_ABSENT), CHANGE(rmdir, 1, ALWAYS), CHANGE(unlink, 1, ALWAYS), CHANGE(unlinkat, 2, ALWAYS),
-    CHANGE(rename, 1, ALWAYS), CHANGE(renameat, 2, ALWAYS), CHANGE(renameat2, 2, ALWAYS), CHANGE(symlink, 2, ALWAYS),
-    CHANGE(symlinkat, 3, ALWAYS), CHANGE(link, 2, ALWAYS), CHANGE(linkat, 4, ALWAYS), CHANGE(chmod, 1, ALWAYS),
-    CHANGE(fchmod, 0, ALWAYS), CHANGE(fchmodat, 2, ALWAYS), CHANGE(chown, 1, ALWAYS), CHANGE(fchown, 0, ALWAYS),
-    CHANGE(lchown, 1, ALWAYS), CHANGE(fchownat, 2, ALWAYS), CHANGE(truncate, 1, ALWAYS), CHANGE(ftruncate, 0, ALWAYS),
-    CHANGE(fallocate, 0, ALWAYS), CHANGE(mknod, 1, ALWAYS), CHANGE(mknodat, 2, ALWAYS), CHANGE(utime, 1, ALWAYS),
-    CHANGE(utimes, 1, ALWAYS), CHANGE(futimesat, 2, ALWAYS), CHANGE(utimensat, 2, ALWAYS), CHANGE(setxattr, 1, ALWAYS),
-    CHANGE(lsetxattr, 1, ALWAYS), CHANGE(fsetxattr, 0, ALWAYS), CHANGE(removexattr, 1, ALWAYS),
-    CHANGE(lremovexattr, 1, ALWAYS), CHANGE(fremovexattr, 0, ALWAYS), CALL(getrandom, 0), CALL(getpid, 0),
-    CALL(gettid, 0), CALL(getppid, 0), CALL(getpgid, 0), CALL(getpgrp, 0), CALL(getsid, 0), CHANGE(clone, 0, OF_PROCESS),
-    CHANGE(clone3, 0, OF_PROCESS), CHANGE(fork, 0, ALWAYS), CHANGE(vfork, 0, ALWAYS), CHANGE(execve, 0, ALWAYS),
-    CALL(clock_gettime, 0), CALL(gettimeofday, 0), CALL(time, 0), CALL(times, 0), CALL(getrusage, 0), CALL(getcpu, 0),
-    CALL(sysinfo, 0), CALL(uname, 0), CALL(sched_getaffinity, 0), CALL(sched_setaffinity, 0), CALL(ioctl, 0),
-    CALL(prlimit64, 0), CALL(getrlimit, 0), CALL(madvise, 0), CALL(mlock, 0), CALL(mlockall, 0), CALL(mlock2, 0),
-    CALL(set_mempolicy, 0), CALL(get_mempolicy, 0), CALL(prctl, 0), CHANGE(write, 0, OF_OUTPUT), CHANGE(writev, 0, OF_OUTPUT),
-    CALL(getuid, 0), CALL(geteuid, 0), CALL(getgid, 0), CALL(getegid, 0), CALL(getgroups, 0), CALL(getresuid, 0),
-    CALL(getresgid, 0), CALL(capget, 0), CHANGE(connect, 0, ALWAYS), CHANGE(bind, 0, ALWAYS), CHANGE(sendto, 0, ALWAYS),
-    CALL(recvfrom, 0), CHANGE(sendmsg, 0, ALWAYS), CALL(recvmsg, 0), CALL(select, 0), CALL(pselect6, 0), CALL(poll, 0),
-    CALL(ppoll, 0), CALL(rt_sigaction, 0), CALL(membarrier, 0), CALL(dup2, 0), CALL(dup3, 0), CALL(read, OF_STREAMS),
-    CALL(readv, OF_STREAMS), CALL(pread64, OF_STREAMS), CALL(preadv, OF_STREAMS), CHANGE(pwrite64, OF_STREAMS, OF_OUTPUT),
-    CHANGE(pwritev, OF_STREAMS, OF_OUTPUT), CHANGE(sendfile, OF_STREAMS, OF_OUTPUT), CALL(fstat, OF_STREAMS),
-    CALL(lseek, OF_STREAMS), CALL(fcntl, OF_STREAMS), CALL(dup, OF_STREAMS), CALL(close, OF_STREAMS), CALL(exit, 0),
+    OWN_CALLS
+    CHANGE(openat, 2, BY_FLAGS), CHANGE(openat2, 2, BY_FLAGS), CALL(newfstatat, 2), CALL(statx, 2), CALL(faccessat, 2),
+    CALL(faccessat2, 2), CALL(listxattr, 1), CALL(llistxattr, 1), CALL(getxattr, 1), CALL(lgetxattr, 1),
+    CALL(readlinkat, 2), CALL(statfs, 1), CALL(getcwd, 0), CALL(chdir, 1), CALL(fchdir, 0), CALL(umask, 0),
+    CHANGE(mkdirat, 2, IF_ABSENT), CHANGE(unlinkat, 2, ALWAYS), CHANGE(renameat, 2, ALWAYS),
+    CHANGE(renameat2, 2, ALWAYS), CHANGE(symlinkat, 3, ALWAYS), CHANGE(linkat, 4, ALWAYS), CHANGE(fchmod, 0, ALWAYS),
+    CHANGE(fchmodat, 2, ALWAYS), CHANGE(fchown, 0, ALWAYS), CHANGE(fchownat, 2, ALWAYS), CHANGE(truncate, 1, ALWAYS),
+    CHANGE(ftruncate, 0, ALWAYS), CHANGE(fallocate, 0, ALWAYS), CHANGE(mknodat, 2, ALWAYS),
+    CHANGE(utimensat, 2, ALWAYS), CHANGE(setxattr, 1, ALWAYS), CHANGE(lsetxattr, 1, ALWAYS),
+    CHANGE(fsetxattr, 0, ALWAYS), CHANGE(removexattr, 1, ALWAYS), CHANGE(lremovexattr, 1, ALWAYS),
+    CHANGE(fremovexattr, 0, ALWAYS), CALL(getrandom, 0), CALL(getpid, 0), CALL(gettid, 0), CALL(getppid, 0),
+    CALL(getpgid, 0), CALL(getsid, 0), CHANGE(clone, 0, OF_PROCESS), CHANGE(clone3, 0, OF_PROCESS),
+    CHANGE(execve, 0, ALWAYS), CALL(clock_gettime, 0), CALL(gettimeofday, 0), CALL(times, 0), CALL(getrusage, 0),
+    CALL(getcpu, 0), CALL(sysinfo, 0), CALL(uname, 0), CALL(sched_getaffinity, 0), CALL(sched_setaffinity, 0),
+    CALL(ioctl, 0), CALL(prlimit64, 0), CALL(getrlimit, 0), CALL(madvise, 0), CALL(mlock, 0), CALL(mlockall, 0),
+    CALL(mlock2, 0), CALL(set_mempolicy, 0), CALL(get_mempolicy, 0), CALL(prctl, 0), CHANGE(write, 0, OF_OUTPUT),
+    CHANGE(writev, 0, OF_OUTPUT), CALL(getuid, 0), CALL(geteuid, 0), CALL(getgid, 0), CALL(getegid, 0),
+    CALL(getgroups, 0), CALL(getresuid, 0), CALL(getresgid, 0), CALL(capget, 0), CHANGE(connect, 0, ALWAYS),
+    CHANGE(bind, 0, ALWAYS), CHANGE(sendto, 0, ALWAYS), CALL(recvfrom, 0), CHANGE(sendmsg, 0, ALWAYS),
+    CALL(recvmsg, 0), CALL(pselect6, 0), CALL(ppoll, 0), CALL(rt_sigaction, 0), CALL(membarrier, 0), CALL(dup3, 0),
+    CALL(read, OF_STREAMS), CALL(readv, OF_STREAMS), CALL(pread64, OF_STREAMS), CALL(preadv, OF_STREAMS),
+    CHANGE(pwrite64, OF_STREAMS, OF_OUTPUT), CHANGE(pwritev, OF_STREAMS, OF_OUTPUT),
+    CHANGE(sendfile, OF_STREAMS, OF_OUTPUT), CALL(fstat, OF_STREAMS), CALL(lseek, OF_STREAMS), CALL(fcntl, OF_STREAMS),
+    CALL(dup, OF_STREAMS), CALL(close, OF_STREAMS), CALL(exit, 0),
 #undef CALL
 #undef CHANGE
 };
 /* What they ask for is the same in every process, or ends with the process's memory, files and threads, which are looked
  * at in the end. mbind(2) says where pages lie, not what they hold. */
 static const int harmless[] = {
+    OWN_HARMLESS
     __NR_mmap, __NR_munmap, __NR_mprotect, __NR_mremap, __NR_brk, __NR_msync, __NR_mincore, __NR_munlock, __NR_mbind,
-    __NR_futex, __NR_set_robust_list, __NR_get_robust_list, __NR_set_tid_address, __NR_rseq, __NR_arch_prctl,
-    __NR_sched_yield, __NR_sched_get_priority_max, __NR_sched_get_priority_min, __NR_nanosleep,
-    __NR_clock_nanosleep, __NR_clock_getres, __NR_restart_syscall, __NR_exit_group, __NR_wait4,
-    __NR_waitid, __NR_rt_sigprocmask, __NR_rt_sigreturn, __NR_sigaltstack, __NR_getdents, __NR_getdents64,
-    __NR_fadvise64, __NR_readahead, __NR_fsync, __NR_fdatasync, __NR_flock, __NR_socket, __NR_socketpair,
-    __NR_setsockopt, __NR_getsockopt, __NR_pipe, __NR_pipe2, __NR_eventfd, __NR_eventfd2, __NR_epoll_create,
-    __NR_epoll_create1,
+    __NR_futex, __NR_set_robust_list, __NR_get_robust_list, __NR_set_tid_address, __NR_rseq, __NR_sched_yield,
+    __NR_sched_get_priority_max, __NR_sched_get_priority_min, __NR_nanosleep, __NR_clock_nanosleep, __NR_clock_getres,
+    __NR_restart_syscall, __NR_exit_group, __NR_wait4, __NR_waitid, __NR_rt_sigprocmask, __NR_rt_sigreturn,
+    __NR_sigaltstack, __NR_getdents64, __NR_fadvise64, __NR_readahead, __NR_fsync, __NR_fdatasync, __NR_flock,
+    __NR_socket, __NR_socketpair, __NR_setsockopt, __NR_getsockopt, __NR_pipe2, __NR_eventfd2, __NR_epoll_create1,
 };
 
 enum {
@@ -149,17 +144,17 @@ static void read_path(long id, word from, char *path, word size) {
     path[got] = 0;
 }
 
-static word argument(const struct user_regs_struct *of, int number) {
-    const word all[] = {of->rdi, of->rsi, of->rdx, of->r10};
-    return all[number - 1];
+static long get_registers(long id, struct user_regs_struct *into) {
+    struct iovec piece = {into, sizeof *into};
+    return ask(PTRACE_GETREGSET, id, NT_PRSTATUS, &piece);
 }
 
 static const struct call *call_of(const struct user_regs_struct *registers) {
     static const struct call other = {-1, 0, "other", ALWAYS};
-    int number = (int)registers->orig_rax;
+    int number = (int)call_number(registers);
     for (word i = 0; i < sizeof calls / sizeof *calls; i++)
         if (calls[i].number == number)
-            return calls[i].path == OF_STREAMS && registers->rdi > 2 ? 0 : &calls[i];
+            return calls[i].path == OF_STREAMS && argument(registers, 1) > 2 ? 0 : &calls[i];
     for (word i = 0; i < sizeof harmless / sizeof *harmless; i++)
         if (harmless[i] == number)
             return 0;
@@ -177,7 +172,7 @@ static void read_arguments(const struct traced *thread, const struct call *call,
     if (call->number == __NR_openat2)
         arguments[2] = (long)word_at(thread->id, (word)arguments[2]);
     if (call->number < 0)
-        arguments[0] = (long)thread->at_entry.orig_rax;
+        arguments[0] = call_number(&thread->at_entry);
 }
 
 /* A call that the kernel was not asked for, or that does not return. */
@@ -198,7 +193,7 @@ static int is_of_cache(const char *path) {
 
 static int is_there(const char *path) {
     struct stat status;
-    return path[0] == '/' && !kernel3(__NR_lstat, path, &status, 0);
+    return path[0] == '/' && !kernel4(__NR_newfstatat, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW);
 }
 
 static int changes(const struct call *call, const long *arguments, const char *path) {
@@ -238,9 +233,7 @@ static void guard(struct traced *thread) {
         return;
     note(thread->id, "guarded");
     log_call(thread->id, call->name, -1, arguments, path);
-    struct user_regs_struct none = thread->at_entry;
-    none.orig_rax = -1UL;
-    ask(PTRACE_SETREGS, thread->id, 0, &none);
+    skip_call(thread->id, &thread->at_entry);
     for (int i = 0; i < MOST; i++)
         if (threads[i].id > 0)
             kernel3(__NR_kill, threads[i].id, SIGKILL, 0);
@@ -266,8 +259,8 @@ static void record(struct traced *thread, long result) {
 /* getauxval(3): what the C library would find the vdso by is made to be passed over. */
 static void hide_vdso(long id) {
     struct user_regs_struct registers;
-    ask(PTRACE_GETREGS, id, 0, &registers);
-    word at = registers.rsp + 8;
+    get_registers(id, &registers);
+    word at = stack_of(&registers) + 8;
     for (int zeros = 0; zeros < 2; at += 8)
         zeros += !word_at(id, at);
     for (word type; (type = word_at(id, at)) != AT_NULL; at += 16)
@@ -277,37 +270,26 @@ static void hide_vdso(long id) {
 
 static void at_call(struct traced *thread) {
     struct user_regs_struct registers;
-    if (ask(PTRACE_GETREGS, thread->id, 0, &registers))
+    if (get_registers(thread->id, &registers))
         return;
     thread->inside = !thread->inside;
     if (!thread->inside)
-        record(thread, (long)registers.rax);
+        record(thread, result_of(&registers));
     thread->at_entry = registers;
-    if (thread->inside && registers.orig_rax == __NR_exit)
+    if (thread->inside && call_number(&registers) == __NR_exit)
         note(thread->id, "exit");
     if (thread->inside)
         guard(thread);
 }
 
-/* Do what rdtsc or rdtscp does. Return whether it was one that the processor refused. */
+/* Read the clock for a process. Return whether it was that which the processor refused. */
 static int read_clock(long id) {
     struct user_regs_struct registers;
-    if (ask(PTRACE_GETREGS, id, 0, &registers))
+    struct iovec piece = {&registers, sizeof registers};
+    if (get_registers(id, &registers) || !reads_clock(word_at(id, code_of(&registers)), &registers))
         return 0;
-    word code = word_at(id, registers.rip);
-    int with_number = (code & 0xffffff) == 0xf9010f;
-    if ((code & 0xffff) != 0x310f && !with_number)
-        return 0;
-    unsigned number = 0;
-    /* Not each processor has rdtscp. */
-    word now = with_number ? __builtin_ia32_rdtscp(&number) : __builtin_ia32_rdtsc();
-    registers.rax = (unsigned)now;
-    registers.rdx = now >> 32;
-    if (with_number)
-        registers.rcx = number;
-    registers.rip += with_number ? 3 : 2;
     note(id, "rdtsc");
-    return !ask(PTRACE_SETREGS, id, 0, &registers);
+    return !ask(PTRACE_SETREGSET, id, NT_PRSTATUS, &piece);
 }
 
 /* Whether the kernel asks only about calls that are noted: it has asked so about the first one, inside of which the process was
@@ -365,7 +347,7 @@ static void filter(void) {
 }
 
 __attribute__((noreturn)) static void become(char **words, char **variables) {
-    kernel3(__NR_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0);
+    refuse_clock();
     ask(PTRACE_TRACEME, 0, 0, 0);
     kernel3(__NR_kill, kernel3(__NR_getpid, 0, 0, 0), SIGSTOP, 0);
     filter();
@@ -373,11 +355,7 @@ __attribute__((noreturn)) static void become(char **words, char **variables) {
     end(NOT_FOUND);
 }
 
-__asm__(".globl _start\n"
-        "_start: mov %rsp, %rdi\n"
-        "and $-16, %rsp\n"
-        "xor %ebp, %ebp\n"
-        "call begin\n");
+ENTER;
 
 __attribute__((noreturn, used)) void begin(word *stack) {
     char **words = (char **)(stack + 1);

@@ -15,6 +15,10 @@ long open_regular(long directory, const char *path, word flags, struct stat *sta
     return -ENOENT;
 }
 
+long look_at(const char *path, word flags, struct stat *status) {
+    return kernel4(__NR_newfstatat, AT_FDCWD, path, status, flags);
+}
+
 /* proc(5). */
 void name_descriptor(long descriptor, char *path, word size) {
     static char link[] = "/proc/self/fd/0000000000";
@@ -25,20 +29,20 @@ void name_descriptor(long descriptor, char *path, word size) {
     at[digits] = 0;
     for (long rest = descriptor; digits; rest /= 10)
         at[--digits] = (char)('0' + rest % 10);
-    long got = kernel3(__NR_readlink, link, path, size - 1);
+    long got = kernel4(__NR_readlinkat, AT_FDCWD, link, path, size - 1);
     path[got < 0 ? 0 : got] = 0;
 }
 
 /* As whose the files of the machine's root show, and which user has the root directory: to be believed, as is our own. */
 static unsigned owner_of(const char *path) {
     struct stat status;
-    return kernel3(__NR_stat, path, &status, 0) ? 0 : status.st_uid;
+    return look_at(path, 0, &status) ? 0 : status.st_uid;
 }
 
 /* As _is_open of mpiimport/runtime/store/parents.py. */
 static int is_open(const char *directory, unsigned machines_root, unsigned owner_of_all) {
     struct stat status;
-    if (kernel3(__NR_lstat, directory, &status, 0) || (status.st_mode & S_IFMT) != S_IFDIR)
+    if (look_at(directory, AT_SYMLINK_NOFOLLOW, &status) || (status.st_mode & S_IFMT) != S_IFDIR)
         return 1;
     unsigned own = (unsigned)kernel3(__NR_geteuid, 0, 0, 0), owner = status.st_uid;
     if (owner != own && owner && owner != machines_root && owner != owner_of_all)

@@ -10,6 +10,9 @@
  * waited for. The descriptor, or what failed. */
 long open_regular(long directory, const char *path, word flags, struct stat *status);
 
+/* stat(2), or with AT_SYMLINK_NOFOLLOW lstat(2). */
+long look_at(const char *path, word flags, struct stat *status);
+
 /* Have the path of an open file, as the kernel names it, links resolved; empty where it has none. */
 void name_descriptor(long descriptor, char *path, word size);
 

@@ -15,12 +15,8 @@
 #include <sys/mman.h>
 
 /* The stack that the kernel gave goes away: this is another. */
-char own_stack[1 << 18] __attribute__((aligned(16)));
-__asm__(".globl _start\n"
-        "_start: mov %rsp, %rdi\n"
-        "lea own_stack+262144(%rip), %rsp\n"
-        "xor %ebp, %ebp\n"
-        "call begin\n");
+static char own_stack[1 << 18] __attribute__((aligned(16)));
+ENTER;
 
 static word texts_begin, words_end, variables_end, texts_end;
 
@@ -62,7 +58,7 @@ static struct begin *keep_words(void) {
         size += length(command.words[i]) + 1;
     pointers += command.own + given_count + 1;
     word head = sizeof(struct begin) + pointers * sizeof(char *);
-    size = (size + head + PAGE - 1) & ~(PAGE - 1);
+    size = paged(size + head);
     if (kernel6(__NR_mmap, BLOCK, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0UL,
                 0) != (long)BLOCK)
         fresh("there is no memory", "");
@@ -126,7 +122,7 @@ static void set_signals(void) {
 
 static void set_thread(void) {
     const struct thread *thread = &image->thread;
-    long failed = kernel3(__NR_arch_prctl, 0x1002 /* ARCH_SET_FS */, thread->fs, 0);
+    long failed = set_thread_pointer(thread->pointer);
     *(int *)thread->tid = (int)kernel3(__NR_set_tid_address, thread->tid, 0, 0);
     failed |= kernel3(__NR_set_robust_list, thread->robust, thread->robust_size, 0);
     if (thread->rseq_size)
@@ -148,13 +144,15 @@ static int is_program(void) {
     return word && (word[0] != '-' || (word[1] == 'm' && (word[2] || given[1])));
 }
 
-__attribute__((noreturn, used)) void begin(word *stack) {
+__attribute__((noreturn)) static void start(word *stack) {
     char **arguments = (char **)(stack + 1), **end;
     variables = arguments + stack[0] + 1;
     for (end = variables; *end; end++)
         ;
+    const Elf64_auxv_t *vector = (const Elf64_auxv_t *)(end + 1);
+    page = auxiliary(vector, AT_PAGESZ);
     read_command(stack[0], arguments);
-    if (auxiliary((const Elf64_auxv_t *)(end + 1), AT_SECURE))
+    if (auxiliary(vector, AT_SECURE))
         fresh("this process has more rights than its user", "");
     if (!is_program())
         fresh("only a script starts from one, and a module (-m)", "");
@@ -166,14 +164,19 @@ __attribute__((noreturn, used)) void begin(word *stack) {
         look_at_process();
     check_vdso();
     compare_key();
+    if (sign_no_addresses())
+        fresh("the kernel cannot leave return addresses unsigned (PR_PAC_SET_ENABLED_KEYS)", "");
     struct begin *block = keep_words();
     place_image();
     tell_kernel_of_memory(*(char **)(block + 1));
     set_thread();
     set_signals();
     close_files();
-    word rip = image->thread.rip, rsp = image->thread.rsp;
-    kernel3(__NR_munmap, TABLES, (image->tables_end + PAGE - 1) & ~(PAGE - 1), 0);
-    __asm__ volatile("mov %0, %%rsp\n xor %%ebp, %%ebp\n jmp *%1" : : "S"(rsp), "d"(rip), "D"(block) : "memory");
-    __builtin_unreachable();
+    word code = image->thread.code, own = image->thread.stack;
+    kernel3(__NR_munmap, TABLES, paged(image->tables_end), 0);
+    go_on(code, own, block);
+}
+
+__attribute__((noreturn, used)) void begin(word *stack) {
+    go_on((word)start, (word)(own_stack + sizeof own_stack), stack);
 }

@@ -1,15 +1,14 @@
 #include "text.h"
+#include "kernel.h"
 
 void *memcpy(void *to, const void *from, word size) {
-    void *result = to;
-    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
-    return result;
+    copy_bytes(to, from, size);
+    return to;
 }
 
 void *memset(void *to, int byte, word size) {
-    void *result = to;
-    __asm__ volatile("rep stosb" : "+D"(to), "+c"(size) : "a"(byte) : "memory");
-    return result;
+    fill_bytes(to, byte, size);
+    return to;
 }
 
 int memcmp(const void *one, const void *other, word size) {

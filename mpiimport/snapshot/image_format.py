@@ -8,8 +8,8 @@ from typing import BinaryIO, NamedTuple
 
 from mpiimport.runtime.regular_file import open_regular
 
-MAGIC, VERSION = 0x6D7261772D69706D, 8
-PAGE, BLOCK = 4096, 1 << 20
+MAGIC, VERSION = 0x6D7261772D69706D, 9
+PAGE, BLOCK = os.sysconf("SC_PAGE_SIZE"), 1 << 20
 ABSENT = (1 << 64) - 1
 # The value of a variable that may have any, and the device of a file of a container's own tree.
 FREE = OF_TREE = (1 << 64) - 2
@@ -25,7 +25,7 @@ WIDTHS = {"files": 8, "regions": 6, "runs": 3, "variables": 2, "signals": 5, "wo
 THREAD, MEMORY, MACHINE = 12, 7, 8
 # Of what is said of the machine: the number of processors, and which of them are of one core.
 PROCESSORS, CORES = 3, 4
-BEFORE = 9
+BEFORE = 10
 HEADER = struct.Struct(f"<{BEFORE + THREAD + MEMORY + MACHINE + 2 * len(SECTIONS)}Q")
 CHECKSUM_AT = 24
 
@@ -105,7 +105,7 @@ class Image:
                 count = len(rows)
             sections += [at + len(tables), count]
             tables += piece
-        first = (MAGIC, VERSION, HEADER.size, 0, at + len(tables), body_at, file_size, self.seal, self.key)
+        first = (MAGIC, VERSION, HEADER.size, 0, at + len(tables), body_at, file_size, self.seal, self.key, PAGE)
         return HEADER.pack(*first, *self.thread, *self.memory, *self.machine, *sections) + tables
 
 

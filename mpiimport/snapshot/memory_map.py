@@ -46,7 +46,7 @@ def mappings(pid: int) -> list[Mapping]:
 
 def _mapping(match: "re.Match[bytes]") -> "Mapping | None":
     start, end, name = int(match[1], 16), int(match[2], 16), match[8]
-    if start >> 47:
+    if name == b"[vsyscall]":
         return None
     protection = sum(bit for bit, letter in zip((1, 2, 4), b"rwx", strict=True) if letter in match[3])
     kind, path = ANONYMOUS, b""

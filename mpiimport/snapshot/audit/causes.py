@@ -220,7 +220,7 @@ def _calls(log: Path) -> Iterator[Call]:
     with log.open(encoding="utf-8", errors="surrogateescape") as stream:
         for line in stream:
             thread, name, result, *numbers, path = line.rstrip("\n").split(" ", 7)
-            if (name, result) == ("mkdir", str(IS_THERE)):
+            if name in ("mkdir", "mkdirat") and result == str(IS_THERE):
                 # It changes nothing, and tells that something has this name.
                 name, result = "lstat", "0"
             yield Call(int(thread), name, int(result), tuple(map(int, numbers)), path)

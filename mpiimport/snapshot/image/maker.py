@@ -88,7 +88,7 @@ def make(
     """
     for name in ("mpiimport-restore", "snapshot-recorder"):
         if not any((place / name).exists() for place in (HERE, PACKAGES.parent / "bin")):
-            raise Refused(f"{name} is not installed: snapshots are for x86_64")
+            raise Refused(f"{name} is not installed: snapshots are for x86_64 and aarch64")
     if not image.parent.is_dir() or (os.path.lexists(image) and not image.is_file()):
         raise Refused(f"{image} is no name for a file")
     if image.exists() and not is_image(image):

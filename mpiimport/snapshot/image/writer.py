@@ -38,8 +38,8 @@ from ..image_format import (
 )
 from ..memory_map import Mapping, Refused, mappings, memory_of, own_pages, wiped_in_fork
 
-# Pages between two runs that are written along rather than mapped by another call.
-GAP = 16
+# Bytes between two runs that are written along rather than mapped by another call.
+GAP = 1 << 16
 RED_ZONE = 128
 NOTHING = bytes(PAGE)
 # The settings of a node, and mpiimport, which may be installed on each.
@@ -211,7 +211,7 @@ class Writer:
             start = mapping.start + number * PAGE
             if not own[number] or (zeros_are_there and self._is_nothing(start)):
                 continue
-            if runs and start - sum(runs[-1]) <= GAP * PAGE:
+            if runs and start - sum(runs[-1]) <= GAP:
                 runs[-1][1] = start + PAGE - runs[-1][0]
             else:
                 runs.append([start, PAGE])
