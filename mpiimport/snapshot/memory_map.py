@@ -8,9 +8,10 @@ from .image_format import ANONYMOUS, MAPPED, PAGE, STACK, VDSO, VVAR
 
 LINE = re.compile(rb"([0-9a-f]+)-([0-9a-f]+) (....) ([0-9a-f]+) ([0-9a-f]+):([0-9a-f]+) (\d+) *(.*)")
 PRESENT, SWAPPED, OF_FILE = 1 << 63, 1 << 62, 1 << 61
-# Of smaps, VmFlags: MADV_DONTFORK, mlock, io mapping; and MADV_WIPEONFORK.
-NOT_TO_BE_COPIED = {b"dc": "MADV_DONTFORK", b"lo": "mlock", b"io": "of a device"}
+# Of smaps, VmFlags: MADV_DONTFORK, mlock, io mapping, memory tags of aarch64; and MADV_WIPEONFORK.
+NOT_TO_BE_COPIED = {b"dc": "MADV_DONTFORK", b"lo": "mlock", b"io": "of a device", b"mt": "PROT_MTE"}
 WIPED_IN_FORK = b"wf"
+EXECUTED = 4
 
 
 class Refused(Exception):
@@ -93,6 +94,21 @@ def own_pages(pid: int, mapping: Mapping) -> list[bool]:
         stream.seek(mapping.start // PAGE * 8)
         data = memoryview(stream.read(mapping.size // PAGE * 8)).cast("Q")
     return [bool(entry & (PRESENT | SWAPPED)) and not entry & OF_FILE for entry in data]
+
+
+def unsigned(stack: bytes, top: int, found: "list[Mapping]") -> bytes:
+    """Return what of a stack that ends at ``top`` lies there, with return addresses as they are without signatures.
+
+    Those of aarch64 (PAC) are in the bits which no address has, and by keys of one process. An image's have none:
+    see sign_no_addresses() of restorer/processor_aarch64.h.
+    """
+    addresses = (1 << top.bit_length()) - 1
+    code = [range(each.start, each.start + each.size) for each in found if each.protection & EXECUTED]
+    words = memoryview(bytearray(stack)).cast("Q")
+    for number, each in enumerate(words):
+        if each > addresses and any(each & addresses in piece for piece in code):
+            words[number] = each & addresses
+    return words.tobytes()
 
 
 def memory_of(pid: int) -> tuple[int, ...]:

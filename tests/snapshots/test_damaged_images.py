@@ -88,6 +88,11 @@ def test_of_another_machine(baked: Baked, prefix: Path, script: str, part: str) 
     assert outcome.stdout == "[1]\n"
 
 
+def test_made_with_pages_of_another_size(baked: Baked, prefix: Path, script: str) -> None:
+    edited(baked, prefix, BEFORE - 1, 1 << 16)
+    assert baked.start_fresh("pages of another size", script).stdout == "[1]\n"
+
+
 def test_every_number_of_the_header_is_checked_before_use(baked: Baked, prefix: Path, script: str) -> None:
     """The starter itself never crashes, even where somebody has made the checksum fit.
 

@@ -36,12 +36,13 @@ from ..image_format import (
     Region,
     Run,
 )
-from ..memory_map import Mapping, Refused, mappings, memory_of, own_pages, wiped_in_fork
+from ..memory_map import Mapping, Refused, mappings, memory_of, own_pages, unsigned, wiped_in_fork
 
 # Bytes between two runs that are written along rather than mapped by another call.
 GAP = 1 << 16
 RED_ZONE = 128
 NOTHING = bytes(PAGE)
+SIGNS_ADDRESSES = os.uname().machine == "aarch64"
 # The settings of a node, and mpiimport, which may be installed on each.
 OF_EACH_NODE = (b"/etc/", os.fsencode(os.path.join(PREFIX, "")))
 
@@ -74,6 +75,7 @@ class Writer:
         self._is_for_all_nodes = bool(key)
         self._brought: dict[bytes, bool] = {}
         self._mounts = Mounts()
+        self._mappings: list[Mapping] = []
         self._take_notes(*place)
 
     def _take_notes(self, address: int, size: int) -> None:
@@ -107,7 +109,8 @@ class Writer:
             row = (image.add_text(name), ABSENT if value is None else image.add_text(value))
             image.tables["variables"].append(row)
         runs = []
-        for mapping in mappings(self._pid):
+        self._mappings = mappings(self._pid)
+        for mapping in self._mappings:
             region = Region(*mapping[:4], 0, 0)
             if mapping.start in wiped:
                 mapping = mapping._replace(kind=WIPED)
@@ -235,6 +238,16 @@ class Writer:
             return False
         return True
 
+    def _read(self, start: int, size: int) -> bytes:
+        """Return what is written of memory. Raises Refused."""
+        piece = os.pread(self._memory, size, start)
+        if len(piece) < size:
+            raise Refused("its memory cannot be read")
+        for each in self._mappings:
+            if each.kind == STACK and SIGNS_ADDRESSES and each.start <= start < each.start + each.size:
+                return unsigned(piece, each.start + each.size, self._mappings)
+        return piece
+
     def _write(self, path: str, runs: list[tuple[int, int]]) -> int:
         """Write a new file and give it the name at once, so that no start ever sees half of one."""
         image = self._image
@@ -255,10 +268,7 @@ class Writer:
             for start, size, at in image.tables["runs"]:
                 for done in range(0, size, BLOCK):
                     length = min(BLOCK, size - done)
-                    piece = os.pread(self._memory, length, start + done)
-                    if len(piece) < length:
-                        raise Refused("its memory cannot be read")
-                    os.pwrite(file, piece, at + done)
+                    os.pwrite(file, self._read(start + done, length), at + done)
             sums = (self._digest(os.pread(file, BLOCK, body_at + number * BLOCK)) for number in range(blocks))
             image.tables["blocks"] = [(each,) for each in sums]
             packed = image.pack(body_at, body_at + body)
