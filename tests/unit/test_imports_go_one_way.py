@@ -25,23 +25,16 @@ FILES = sorted({file for package in FLOORS for file in (PACKAGE / package).rglob
 NAMES = [str(file.relative_to(PACKAGE)) for file in FILES]
 
 
-def imported(file: Path, for_types: bool = True) -> Iterator[str]:
-    """Yield the modules, or names in modules, that a file imports anywhere; ``for_types``: for its types as well."""
+def imported(file: Path) -> Iterator[str]:
+    """Yield the modules, or names in modules, that a file imports anywhere: in functions and for its types as well."""
     package = list(file.relative_to(ROOT).parts[:-1])
-    tree = ast.parse(file.read_text())
-    if not for_types:
-        tree.body = [each for each in tree.body if not (isinstance(each, ast.If) and is_for_types(each))]
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             module = ".".join([*base, *([node.module] if node.module else [])])
             yield from (f"{module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-
-
-def is_for_types(statement: ast.If) -> bool:
-    return isinstance(statement.test, ast.Name) and statement.test.id == "TYPE_CHECKING"
 
 
 def floor(module: str) -> int:
@@ -59,10 +52,10 @@ def test_nothing_imports_what_stands_above_it(file: Path) -> None:
 
 
 def test_no_modules_import_each_other() -> None:
-    modules = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in PACKAGE.rglob("*.py")}
+    files = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in PACKAGE.rglob("*.py")}
+    modules = {module.removesuffix(".__init__"): file for module, file in files.items()}
     graph = {
-        module: {each if each in modules else each.rpartition(".")[0] for each in imported(file, for_types=False)}
-        - {module}
+        module: {each if each in modules else each.rpartition(".")[0] for each in imported(file)} - {module}
         for module, file in modules.items()
     }
     # Raises CycleError.

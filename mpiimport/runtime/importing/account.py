@@ -4,7 +4,7 @@ import sys
 
 from .. import os
 from ..messages import say
-from ..mpi.handover import MPI_MODULE
+from ..mpi.rc_settings import MPI_MODULE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

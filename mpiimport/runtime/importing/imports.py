@@ -9,6 +9,7 @@ from ..digest import Damaged
 from ..listing import DIRECTORY, list_directory, stamp_of
 from ..machinery import as_importlib, fix_co_filename, loaded_code
 from ..messages import say
+from ..mpi.handover import find
 from ..store.index import Index
 from ..store.late_records import CODE, LISTING, THERE, LateRecords
 from .account import Account, Newer
@@ -97,7 +98,7 @@ class Imports(Source):
         is_own = path in self._index.writable
         listing = None if is_own else self.listing(path)
         if listing is None and not is_own:
-            return self._ownership.find(path, details) if self._ownership is not None else None
+            return find(self._ownership, path, details) if self._ownership is not None else None
         is_complete = is_own or path in self._index.listings
         finder = StoreFinder(self, path, listing, is_complete=is_complete, details=details)
         if self._invalidated or path in self._found:
@@ -176,7 +177,7 @@ class Imports(Source):
             return
         execute()
         if module.__name__ in METADATA_MODULES:
-            serve_metadata(module, self)
+            serve_metadata(module, self.names, self.listing, self.metadata)
         elif module.__name__ == "_ctypes":
             self.libraries.redirect_ctypes()
         elif module.__name__ == "multiprocessing.util":

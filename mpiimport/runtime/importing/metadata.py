@@ -8,16 +8,21 @@ METADATA_MODULES = frozenset({"importlib.metadata", "importlib_metadata"})
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
     from typing import Any
 
-    from .imports import Imports
 
+def serve_metadata(
+    module: "ModuleType",
+    names: "Callable[[str], list[str] | None]",
+    listing: "Callable[[str], object | None]",
+    stored: "Callable[[str, str], tuple[bool, str | None]]",
+) -> None:
+    """Make ``module``, a freshly executed ``importlib.metadata``, ask before it looks at the file system.
 
-def serve_metadata(module: "ModuleType", imports: "Imports") -> None:
-    """Make ``module``, a freshly executed ``importlib.metadata``, ask ``imports`` before the file system.
-
-    Versions of it that lack the names used here are left alone.
+    ``names``, ``listing``, ``stored``: the methods of ``Imports``, the last one its ``metadata``. Versions of the
+    module that lack the names used here are left alone.
     """
     fast_path: Any = getattr(module, "FastPath", None)
     distribution: Any = getattr(module, "PathDistribution", None)
@@ -27,18 +32,18 @@ def serve_metadata(module: "ModuleType", imports: "Imports") -> None:
 
     def listed_children(self: "Any") -> "Any":
         root = str(self.root)
-        names = imports.names(root)
-        if names is None:
+        known = names(root)
+        if known is None:
             return children(self)
-        if imports.listing(root) is None:
+        if listing(root) is None:
             _load_archives(module)
-        return names
+        return known
 
     def unchanged_mtime(self: "Any") -> "Any":
-        return mtime.fget(self) if imports.names(str(self.root)) is None else 0.0
+        return mtime.fget(self) if names(str(self.root)) is None else 0.0
 
     def stored_text(self: "Any", filename: str) -> "Any":
-        found, text = imports.metadata(str(self._path), filename)
+        found, text = stored(str(self._path), filename)
         return text if found else read_text(self, filename)
 
     fast_path.children = listed_children

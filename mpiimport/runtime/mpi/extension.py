@@ -12,7 +12,7 @@ from _frozen_importlib_external import ExtensionFileLoader
 from .. import c_functions, os
 from ..machinery import as_importlib
 from ..regular_file import read_regular
-from .handover import MPI4PY, MPI_MODULE
+from .rc_settings import MPI4PY, MPI_MODULE
 from .site_outlook import prefixes
 
 TYPE_CHECKING = False

@@ -4,8 +4,8 @@ import sys
 
 from .. import PREFIX, c_functions, os
 from .extension import ANY, LIBRARY_VARIABLE, load_bare
-from .handover import MPI4PY, MPI_MODULE, Settings
 from .preload import load_globally, make_global
+from .rc_settings import MPI4PY, MPI_MODULE, Settings
 from .site_outlook import environment_prefix, site_packages, user_site_and_prefixes
 
 TYPE_CHECKING = False

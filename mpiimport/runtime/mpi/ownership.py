@@ -13,10 +13,10 @@ from ..option_table import MPI_INIT, SESSION, THREAD_LEVELS
 from .error_handlers import handle_as_mpi, handle_as_mpi4py, handle_at_exit
 from .exit_of_program import behind_destructors, heed_abort_status, take_handlers
 from .extension import complete
-from .handover import MPI_MODULE, HandoverFinder
 from .loading import NoMpi, import_privately, own_packages
 from .openshmem import is_open, thread_level
 from .pmi import Connection
+from .rc_settings import MPI_MODULE
 from .transport import Transport
 
 TYPE_CHECKING = False
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from ..machinery import Details
-    from .handover import Settings
+    from .rc_settings import Settings
 
 LEFT_TO_HEIR = (
     "mpiimport ended MPI for a program that this process was to become, by an exec that then failed; "
@@ -90,10 +89,6 @@ class Ownership:
     def spec(self, name: str) -> "ModuleSpec | None":
         """Return the spec of ``mpi4py.MPI``, for which mpi4py need not look for MPI; None for other names."""
         return spec_from_file_location(name, self.path) if name == MPI_MODULE and self.of_the_tree else None
-
-    def find(self, path: str, details: "list[Details]") -> HandoverFinder | None:
-        """Return the finder for the directory of ``mpi4py.MPI``, where nothing else serves that; None for others."""
-        return HandoverFinder(self, path, details) if path == os.path.dirname(self.path) else None
 
     def supports(self) -> None:
         """Raise NoMpi where this MPI is older than MPI-3 (nonblocking collectives, groups)."""

@@ -7,7 +7,7 @@ is UNKNOWN, and both branches of an ``if`` count.
 from .. import os
 from ..option_table import MPI_INIT, THREAD_LEVELS
 from ..syntax_tree import imports_mpi, is_a, last_name, nodes
-from .handover import MPI4PY, WORDS, truth
+from .rc_settings import MPI4PY, WORDS, truth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from .. import time
 from ..clock import IMPORTS, INIT, MAIN, phases
 from ..importing.finder import StoreExtensionLoader, StoreLoader
 from ..machinery import as_importlib, call_with_frames_removed, replace_find_and_load
-from ..mpi.handover import MPI_MODULE
+from ..mpi.rc_settings import MPI_MODULE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

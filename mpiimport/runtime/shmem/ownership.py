@@ -18,8 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..machinery import Details
-    from ..mpi.handover import HandoverFinder
 
 # Where shmem4py has its functions of C.
 USER = "shmem4py.api"
@@ -48,9 +46,6 @@ class ShmemOwnership(Ownership):
 
     def transport(self, session: "Any") -> ShmemTransport:
         return ShmemTransport.over_all(self.library)
-
-    def find(self, path: str, details: "list[Details]") -> "HandoverFinder | None":
-        return None
 
     def active(self) -> bool:
         return os.getpid() == self._pid and is_open()

@@ -203,7 +203,7 @@ def _new_report(here: Launch | None, invocation: Invocation, at_exit: ExitHandle
 
 def _arrange_exit(rank: int, service: "Service", ownership: "Ownership", at_exit: ExitHandlers) -> None:
     """See to the end of the process. Registered before user code, so run after all of its own exit handlers."""
-    from ..mpi.handover import hand_over_by_any_loader
+    from ..mpi.handover import find, hand_over_by_any_loader
     from .agreement import alone
 
     def end_at_once(becomes: bool) -> None:
@@ -221,7 +221,7 @@ def _arrange_exit(rank: int, service: "Service", ownership: "Ownership", at_exit
     alone(rank, before_abrupt_ends, end_at_once)
     alone(rank, hand_over_by_any_loader, ownership)
     if not service.serves:
-        alone(rank, ask_before_importlib, ownership.find)
+        alone(rank, ask_before_importlib, lambda path, details: find(ownership, path, details))
 
 
 def abort_at_exit(service: "Service | None", exc: BaseException) -> None:

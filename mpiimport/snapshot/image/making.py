@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mpiimport.snapshot.image.plan import Plan
-    from mpiimport.snapshot.restore.remedies import Start
+    from mpiimport.snapshot.restore.start_data import Start
 
 PACKAGES = __file__.rsplit("/", 4)[0]
 

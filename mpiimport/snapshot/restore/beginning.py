@@ -10,8 +10,9 @@ from mpiimport.runtime.program import END_OF_ARCHIVE, SCRIPT, Program
 from mpiimport.runtime.standard_streams import leave_unflushed
 
 from ..lazy_modules import executed
-from .remedies import REMEDIES, Start, variables_of
+from .remedies import REMEDIES, variables_of
 from .signals_held import SignalsHeld
+from .start_data import Start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from .remedies import Start
+    from .start_data import Start
 
 
 def _numpy(start: "Start") -> None:
