@@ -7,12 +7,11 @@ import os
 import sys
 
 
-def _activate():  # type: () -> None
-    here = os.path.dirname(os.path.abspath(__file__))
-    _forget(here)
+def _activate(here):  # type: (str) -> bool
+    """Tell whether Pythons that this process starts are to come here, too."""
     # Another entry point may have been first.
     if os.environ.get("MPIIMPORT", "") in ("", "0") or "mpiimport.runtime" in sys.modules:
-        return
+        return False
     sys.path.insert(0, os.path.dirname(os.path.dirname(here)))
     try:
         from mpiimport.served_pythons import say_plain, why_not
@@ -22,7 +21,7 @@ def _activate():  # type: () -> None
             say_plain(reason)
             for name in [name for name in sys.modules if name.split(".")[0] == "mpiimport"]:
                 del sys.modules[name]
-            return
+            return False
         from mpiimport.runtime import own_files
 
         own_files.hide()
@@ -33,15 +32,14 @@ def _activate():  # type: () -> None
     except Exception as exc:
         if sys.stderr is not None:
             sys.stderr.write("mpiimport: running as plain Python: mpiimport does not load (%r)\n" % exc)
-        return
+        return False
     finally:
         del sys.path[0]
-    activate_interpreter()
+    return activate_interpreter()
 
 
-def _forget(here):  # type: (str) -> None
-    """Take this directory off the search paths of this process and its children."""
-    sys.path[:] = [entry for entry in sys.path if entry != here]
+def _forget_for_children(here):  # type: (str) -> None
+    """Take this directory off the search path of what this process starts."""
     entries = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry != here]
     if any(entries):
         os.environ["PYTHONPATH"] = os.pathsep.join(entries)
@@ -52,5 +50,8 @@ def _forget(here):  # type: (str) -> None
 # The name belongs to the next one; where there is none, site takes the ImportError for just that. Python 2 clears a
 # module that nothing holds.
 _own = sys.modules.pop("sitecustomize")
-_activate()
+_here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:] = [entry for entry in sys.path if entry != _here]
+if not _activate(_here):
+    _forget_for_children(_here)
 import sitecustomize  # noqa: E402, F401

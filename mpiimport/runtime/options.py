@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 # Of the kinds whose values are more than words.
 PARSERS: "dict[type, Callable[[str], object]]" = {Size: Size.parse, Algorithm: Algorithm.parse}
 
-# What has MPIIMPORT_FILL where the snapshot is to be made, and where that is done beside a job.
+# What has MPIIMPORT_FILL where the snapshot is to be made; where that is done beside a job; in a worker that a program
+# has started, which runs; and where all of them run. The first begins the others.
 FILL_SNAPSHOT, FILL_BESIDE = "snapshot", "snapshot beside a job"
+FILL_WORKER, FILL_RUNNING = "snapshot of a worker", "snapshot of what runs"
 # What `mpiimport session status` and `refresh` have in MPIIMPORT_FILL; `session start` has the time when it began.
 LOOK = "look"
 
@@ -126,7 +128,7 @@ def is_looking() -> bool:
 
 def makes_snapshot() -> bool:
     """Tell whether a process that is asked to fill is to make the snapshot of its program, and no store."""
-    return os.environ.get("MPIIMPORT_FILL") in (FILL_SNAPSHOT, FILL_BESIDE)
+    return os.environ.get("MPIIMPORT_FILL", "").startswith(FILL_SNAPSHOT)
 
 
 def asked_at() -> int:

@@ -34,9 +34,10 @@ class Prepared:
         return run(command, self.environment(**environment), SECONDS, self.directory)
 
     def command(self, *command: str) -> list[str]:
-        """What prepares the program of a command, once its modules are at rest."""
+        """What prepares the program of a command, once its modules are at rest. It may begin with --run."""
         settle(self.baked.modules, *self.baked.modules.rglob("*"))
-        return [self.mpiimport, "prepare", "--", *command]
+        options = list(command[:1]) if command[0] == "--run" else []
+        return [self.mpiimport, "prepare", *options, "--", *command[len(options) :]]
 
     def try_to_prepare(self, *command: str, **environment: str) -> Outcome:
         return self.run(self.command(*command), **environment)

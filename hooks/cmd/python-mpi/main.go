@@ -63,8 +63,7 @@ func main() {
 	}
 	start := options
 	if installed, err := prefix.Of(); err == nil {
-		// What `mpiimport run` has put there for other starts of Python is no part of this program's variables.
-		env = environ.DropPath(env, "PYTHONPATH", prefix.SiteDirectory(installed))
+		env = withoutSite(installed, env)
 		words, env = withoutSnapshot(installed, python, back, options, words, env)
 		start = append(start, "-S", prefix.StartScript(installed))
 	} else {
@@ -78,6 +77,17 @@ func main() {
 		os.Exit(entry.NotExecutable)
 	}
 	entry.Exit(name, become(append(start, words...), env))
+}
+
+// withoutSite takes the directory of our sitecustomize off PYTHONPATH, for the program has no part in it. Pythons that a process
+// starts which is no rank come by it to their own snapshots.
+func withoutSite(installed string, env []string) []string {
+	given, _ := environ.Get(env, "PYTHONPATH")
+	rest := environ.DropPath(env, "PYTHONPATH", prefix.SiteDirectory(installed))
+	if left, _ := environ.Get(rest, "PYTHONPATH"); left != given && !rankenv.IsRank(env) {
+		return environ.Set(rest, ourvars.Path, given)
+	}
+	return rest
 }
 
 // Options of Python that no flag of mpiimport is called by: those without a value, and those with one.

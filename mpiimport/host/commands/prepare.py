@@ -1,14 +1,17 @@
 """``mpiimport prepare -- COMMAND``: the snapshot of the program that a job's command starts, for all its later jobs."""
 
 import argparse
+import fcntl
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
 
-from mpiimport.runtime.options import FILL_SNAPSHOT
+from mpiimport.runtime.options import FILL_RUNNING, FILL_SNAPSHOT
 from mpiimport.runtime.size import in_words
+from mpiimport.runtime.startup.workers import SEEN
 from mpiimport.runtime.store.parents import refusals
 from mpiimport.runtime.store.store import PROGRAM
 from mpiimport.snapshot.image.library import SINCE, Entry, directory, entries
@@ -31,20 +34,36 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "job's own: mpirun -n 64 singularity exec --mpiimport img.sif python app.py. From then on the job starts from "
         "it, on all nodes that share the directory for caches (MPIIMPORT_SNAPSHOTS names another).",
     )
-    parser.set_defaults(takes_command=True, run=lambda given, command: prepare(command))
+    parser.add_argument(
+        "--run",
+        dest="runs",
+        action="store_true",
+        help="run COMMAND, and make a snapshot of each program of Python that it starts, as workers of a pool",
+    )
+    parser.set_defaults(takes_command=True, run=lambda given, command: prepare(command, given.runs))
 
 
-def prepare(command: list[str]) -> int:
-    """Have the process that a command starts put its snapshot into the library. Raises Complaint."""
+def prepare(command: list[str], runs: bool) -> int:
+    """Have the process that a command starts put its snapshot into the library. Raises Complaint.
+
+    ``runs``: the command runs, and each Python that it starts does the same.
+    """
     library = library_for_writing()
-    asking = {**asking_to_fill("nothing would be prepared"), "MPIIMPORT_FILL": FILL_SNAPSHOT}
-    environment = with_entry_point(command, {**asking, "MPIIMPORT_SNAPSHOTS": str(library)})
-    before = _seen(library)
+    asking = asking_to_fill("nothing would be prepared")
+    asking.update(MPIIMPORT_FILL=FILL_RUNNING if runs else FILL_SNAPSHOT, MPIIMPORT_SNAPSHOTS=str(library))
+    environment = with_entry_point(command, asking)
+    before = _images(library)
+    _said_by_makers(library, waits=False)
+    status = run_child(command, environment) if runs else 0
     with Console(stderr=True).status("the begin of the program is executed, several times"):
-        status = run_child(command, environment)
-    new = [Entry(path) for path, seen in _seen(library).items() if before.get(path) != seen]
+        status = status if runs else run_child(command, environment)
+        said = _said_by_makers(library, waits=True)
+    print(end=said)
+    new = [Entry(path) for path, seen in _images(library).items() if before.get(path) != seen]
     if status:
         return status
+    if not new and said:
+        return 1
     if not new:
         raise Complaint(
             f"{command[0]} ended, and made no snapshot: its python has to be started as the job starts it, by "
@@ -73,7 +92,20 @@ def library_for_writing() -> Path:
     return library
 
 
-def _seen(library: Path) -> dict[Path, list[tuple[str, int]]]:
+def _said_by_makers(library: Path, waits: bool) -> str:
+    """Return what those that make snapshots of workers have said until their end; ``waits``: for those that go on."""
+    place, said = library / SEEN, ""
+    place.mkdir(0o700, exist_ok=True)
+    for maker in [*place.iterdir()]:
+        # Another preparation waits for all of them, too.
+        with suppress(BlockingIOError, FileNotFoundError), maker.open() as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+            said += stream.read()
+            maker.unlink()
+    return said
+
+
+def _images(library: Path) -> dict[Path, list[tuple[str, int]]]:
     return {
         entry.path: [(str(image), image.stat().st_mtime_ns) for image in entry.images] for entry in entries(library)
     }

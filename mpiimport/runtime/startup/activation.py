@@ -30,6 +30,8 @@ HANDED_OVER = (
 # Set by python-mpi where a snapshot was prepared, to the name of the Python that it starts otherwise. Other ranks may
 # have started from it then, and wait for nobody.
 PYTHON = "_MPIIMPORT_PYTHON"
+# Set by python-mpi: what PYTHONPATH is for a process that is no rank. What that starts comes by it to us, too.
+PYTHONPATH = "_MPIIMPORT_PATH"
 LOCALLY = "everything is imported locally (-d, or MPIIMPORT_DEBUG)"
 NO_RANK = "no launcher has started this process as a rank of a job, and no store is kept (MPIIMPORT_KEEP)"
 NO_LAUNCHER = "no launcher that mpiimport knows has started this python; see MPIIMPORT_RANK_VARIABLES"
@@ -50,10 +52,17 @@ def activate(
     """
     here = launch(options.rank_variables)
     if not explicit and options.switch != "0" and wants_snapshot(options, program):
+        if options.fill:
+            from .workers import runs
+
+            if runs(program):
+                return None
         become(program)
     invocation = Invocation(options, program, answers, before_site, os.environ.pop(PYTHON, ""), not explicit)
     if options.fill and options.switch != "0":
         _fill(here, invocation)
+    if PYTHONPATH in os.environ:
+        os.environ["PYTHONPATH"] = os.environ.pop(PYTHONPATH)
     notes.begin(here is None, here is None or here.rank == 0)
     if here is None and options.keep == NEVER:
         notes.tell(Outcome(PLAIN, NO_LAUNCHER))
@@ -134,7 +143,7 @@ def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers) 
 def _fill(here: Launch | None, invocation: Invocation) -> None:
     """Fill the kept store of this node, or of all nodes of the job, prepare its snapshot, or look at them.
 
-    Ends this process, and does not return.
+    Ends this process, and returns only where the program runs beside.
     """
     if is_looking():
         from .looking import look_now
@@ -144,6 +153,8 @@ def _fill(here: Launch | None, invocation: Invocation) -> None:
         from .preparing import prepare_now
 
         prepare_now(invocation)
+        invocation.options.fill = False
+        return
     reason = _why_nothing_is_kept(invocation.options)
     if reason:
         refuse_to_fill(reason)

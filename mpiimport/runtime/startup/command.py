@@ -11,6 +11,7 @@ from ..clock import MAIN, SITE, phases
 from ..configuration import agree_with_program
 from ..importing.site_answers import Answers
 from ..messages import say, say_as_interpreter
+from ..mpi.launcher import launch
 from ..options import (
     OptionError,
     VariableError,
@@ -26,6 +27,7 @@ from ..report.job_notes import notes
 from ..report.outcome import PLAIN, Outcome
 from ..standard_streams import flush, leave_unflushed
 from .activation import abort_at_exit, abort_on_uncaught, activate, refuse_to_fill
+from .other_start import has_snapshots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,20 +166,25 @@ def _replace_main() -> None:
     sys.modules["__main__"] = main
 
 
-def activate_interpreter() -> None:
-    """Activate for the program that the running interpreter is about to run itself. Never raises."""
+def activate_interpreter() -> bool:
+    """Activate for the program that the running interpreter is about to run itself. Never raises.
+
+    Return whether Pythons that this one starts, which are no ranks, may start from snapshots.
+    """
     try:
         options = from_environment()
         program = Program.of_interpreter()
         if program.is_module("mpiimport"):
             # That activates for the program behind it.
-            return
+            return False
         _name_unknown_variables()
         abort_on_uncaught(activate(options, program, Answers(), before_site=False, explicit=False))
+        return launch(options.rank_variables) is None and has_snapshots(options)
     except NoProgram:
-        return
+        return False
     except VariableError as exc:
         _say_on_root(exc)
+        return False
     finally:
         restore_lazy_imports()
         phases.begin(MAIN)

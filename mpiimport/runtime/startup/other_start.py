@@ -33,13 +33,15 @@ def wants_snapshot(options: "Options", program: "Program") -> bool:
     """Tell whether the program is to start from a snapshot, or make it."""
     if options.fill:
         return makes_snapshot()
-    return options.snapshot and (options.prepare == AUTO or _may_be_prepared(options, program))
+    # Of a program of this name there is a snapshot. python-mpi finds out whether it is this one.
+    return has_snapshots(options, name_in_library(program))
 
 
-def _may_be_prepared(options: "Options", program: "Program") -> bool:
-    """Tell whether a library has a snapshot of a program of this name. python-mpi finds out whether it is this one."""
+def has_snapshots(options: "Options", name: str = "") -> bool:
+    """Tell whether programs may start from snapshots, or make them; ``name``: by which a library tells of one."""
     library = options.snapshots or os.path.join(user_cache(os.environ.get("HOME", "")), SNAPSHOTS)
-    return os.path.exists(os.path.join(library, NAMES, name_in_library(program)))
+    may_make = makes_snapshot() or options.prepare == AUTO
+    return options.snapshot and (may_make or os.path.exists(os.path.join(library, NAMES, name)))
 
 
 def name_in_library(program: "Program") -> str:
@@ -59,21 +61,29 @@ def become_where_kept(program: "Program", place: "Place") -> None:
 
 def become(program: "Program") -> None:
     """Become the program as python-mpi starts it. Returns where that is not possible."""
-    program_words = [program.target, *program.arguments]
-    options = sys.orig_argv[1 : len(sys.orig_argv) - len(program_words)]
-    if program.kind == MODULE:
-        program_words.insert(0, "-m")
-        if options[-1:] != ["-m"]:
-            return
-        del options[-1]
-    if program.kind not in (SCRIPT, MODULE) or options not in FITTING or sys.flags.inspect:
+    program_words = words_of_program(program)
+    if not program_words:
         return
-    words = [COMMAND, *_named_python(), *(word for option in options for word in ("--option", option)), *program_words]
+    words = [COMMAND, *_named_python(), *program_words]
     try:
         notes.hand_back()
         os.execv(COMMAND, words)
     except OSError:
         pass
+
+
+def words_of_program(program: "Program") -> list[str]:
+    """Return the words of python-mpi for a program and the options in front of it; none where it starts no such."""
+    words = [program.target, *program.arguments]
+    options = sys.orig_argv[1 : len(sys.orig_argv) - len(words)]
+    if program.kind == MODULE:
+        words.insert(0, "-m")
+        if options[-1:] != ["-m"]:
+            return []
+        del options[-1]
+    if program.kind not in (SCRIPT, MODULE) or options not in FITTING or sys.flags.inspect:
+        return []
+    return [*(word for option in options for word in ("--option", option)), *words]
 
 
 def _named_python() -> list[str]:

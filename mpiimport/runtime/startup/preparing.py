@@ -6,7 +6,7 @@ from ...rank_variables import speaks_for_job
 from .. import PACKAGE_DIRECTORY, os
 from ..coerced_locale import forget_coerced_locale
 from ..messages import say
-from ..options import FILL_BESIDE
+from ..options import FILL_BESIDE, FILL_RUNNING, FILL_SNAPSHOT, FILL_WORKER
 from ..program import MODULE, SCRIPT
 
 TYPE_CHECKING = False
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 MAKER = os.path.join(PACKAGE_DIRECTORY, "snapshot", "image", "into_library.py")
 # Set by python-mpi where a snapshot is to be made: its key.
 ASKED = "_MPIIMPORT_ASKED"
-# When the maker works: while a person waits, or beside a job.
-NOW, BESIDE = "now", "beside"
+# When the maker works: while a person waits, beside a job, or beside a worker.
+NOW, BESIDE, WORKER = "now", "beside", "worker"
+WHEN = {FILL_SNAPSHOT: NOW, FILL_BESIDE: BESIDE, FILL_WORKER: WORKER, FILL_RUNNING: WORKER}
 NO_ENTRY_POINT = "start the program by PREFIX/bin/python-mpi, or in a container by python, as the job does"
 NO_PROGRAM = "only a script has one, and a module (-m); give the program a file of its own"
 
@@ -25,17 +26,23 @@ NO_PROGRAM = "only a script has one, and a module (-m); give the program a file 
 def prepare_now(invocation: "Invocation") -> None:
     """Become what puts the snapshot into a library, as `mpiimport prepare` asks for. Of a job one rank does.
 
-    Ends this process, and does not return.
+    Ends this process, and returns only where its program is to run.
     """
-    status = 0
+    filling, status = os.environ["MPIIMPORT_FILL"], 0
     if speaks_for_job(os.environ):
         try:
             command = _command(invocation)
-            os.execve(command[0], command, _environment())
+            if WHEN[filling] == WORKER:
+                from .workers import make_beside
+
+                make_beside(invocation.options.snapshots, os.environ[ASKED], command, _environment())
+            else:
+                os.execve(command[0], command, _environment())
         except Exception as exc:
             say(f"mpiimport: nothing is prepared: {exc or type(exc).__name__}")
             status = 1
-    os._exit(status)
+    if filling != FILL_RUNNING:
+        os._exit(status)
 
 
 def _command(invocation: "Invocation") -> list[str]:
@@ -45,8 +52,8 @@ def _command(invocation: "Invocation") -> list[str]:
     if invocation.program.kind not in (SCRIPT, MODULE):
         raise OSError(NO_PROGRAM)
     # What the site changes, each interpreter that the maker starts changes by itself. Options stand there, too.
-    beside = BESIDE if os.environ["MPIIMPORT_FILL"] == FILL_BESIDE else NOW
-    own = [sys.executable, "-I", "-S", MAKER, invocation.options.snapshots, beside]
+    when = WHEN[os.environ["MPIIMPORT_FILL"]]
+    own = [sys.executable, "-I", "-S", MAKER, invocation.options.snapshots, when]
     return [*own, invocation.python, *sys.orig_argv[1:]]
 
 

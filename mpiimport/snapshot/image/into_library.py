@@ -3,9 +3,9 @@
     into_library.py LIBRARY WHEN PYTHON OPTIONS... PROGRAM [ARGUMENTS]
 
 A process becomes this that python-mpi has started as the job would, in a container say, to make the snapshot in the
-place of running its program. WHEN is `now`, while a person waits, or `beside`, while a job runs. PYTHON is the name by
-which python-mpi starts Python, - for its usual ones; OPTIONS are the interpreter's, and PROGRAM is a script, or -m and
-a module.
+place of running its program. WHEN is `now`, while a person waits, `beside`, while a job runs, or `worker`, beside one.
+PYTHON is the name by which python-mpi starts Python, - for its usual ones; OPTIONS are the interpreter's, and PROGRAM
+is a script, or -m and a module.
 """
 
 import os
@@ -18,7 +18,7 @@ if __name__ == "__main__":
 
 from mpiimport.runtime.program import Program
 from mpiimport.runtime.startup.other_start import NAMES, name_in_library
-from mpiimport.runtime.startup.preparing import ASKED, NOW
+from mpiimport.runtime.startup.preparing import ASKED, NOW, WORKER
 from mpiimport.runtime.store.store import PROGRAM
 from mpiimport.snapshot.image.describing import described
 from mpiimport.snapshot.image.library import (
@@ -85,7 +85,9 @@ def main(library: str, when: str, name: str, *words: str) -> int:
     except KeyboardInterrupt:
         return 1
     except Exception as exc:
-        if when == NOW:
+        if when == WORKER:
+            print(f"mpiimport: nothing is prepared of {' '.join(words)}: {_words(exc)}")
+        elif when == NOW:
             print(f"mpiimport: nothing is prepared: {_words(exc)}", file=sys.stderr)
         else:
             leave_word(Path(library), os.environ.get(ASKED, ""), _words(exc))

@@ -22,15 +22,21 @@ if TYPE_CHECKING:
 # program has not set them.
 SEEDED_ANEW = ("random:_inst", "numpy.random.mtrand:_rand")
 AUTHENTICATION_KEY, LOGGING_BEGAN = "multiprocessing.process:_current_process._config.authkey", "logging:_startTime"
+# See mpiimport/runtime/startup/activation.py.
+PYTHONPATH = b"_MPIIMPORT_PATH"
 UNLESS_SET = (*SEEDED_ANEW, AUTHENTICATION_KEY, LOGGING_BEGAN)
 
 
 def _environment(start: Start) -> None:
     """``os.environ`` and C's ``environ``: those of this process, with what imports have changed."""
     given = variables_of(start.freeze.environ())
+    posix: Any = sys.modules["posix"]
+    if PYTHONPATH in given:
+        given[b"PYTHONPATH"] = given.pop(PYTHONPATH)
+        posix.putenv(b"PYTHONPATH", given[b"PYTHONPATH"])
+        posix.unsetenv(PYTHONPATH)
     seen = {**given, **start.python_changes}
     data: Any = os.environ._data  # type: ignore[attr-defined]
-    posix: Any = sys.modules["posix"]
     # Most often they are one dictionary.
     posix.environ.clear()
     posix.environ.update(given)

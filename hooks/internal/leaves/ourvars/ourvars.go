@@ -24,6 +24,7 @@ const (
 	Asked   = "_MPIIMPORT_ASKED"    // the key of the program of which a snapshot is to be made
 	Image   = "_MPIIMPORT_IMAGE"    // what tells the container's image from all others of this machine
 	Job     = "_MPIIMPORT_JOB"      // the directory in which root notes, for `mpiimport run`, what its job got
+	Path    = "_MPIIMPORT_PATH"     // what PYTHONPATH is for a process that is no rank, and for Pythons that it starts
 	Looked  = "_MPIIMPORT_LOOKED"   // which kept stores are true, as seen once for all ranks of a job
 )
 
@@ -69,16 +70,17 @@ const (
 	Prepare   = OptionPrefix + "PREPARE"
 )
 
-// Values of Fill: the snapshot is to be made, and no store filled; and the same by a process beside a job.
+// Values of Fill: the snapshot is to be made, and no store filled; and the same by a process beside a job. Two more begin so: see
+// mpiimport/runtime/options.py.
 const (
 	FillSnapshot = "snapshot"
 	FillBeside   = "snapshot beside a job"
 )
 
-// MakesSnapshot says whether the snapshot of the program is to be made, and the program not to be run.
+// MakesSnapshot says whether the snapshot of the program is to be made.
 func MakesSnapshot(env []string) bool {
 	value, _ := environ.Get(env, Fill)
-	return value == FillSnapshot || value == FillBeside
+	return strings.HasPrefix(value, FillSnapshot)
 }
 
 // PreparesAlways says whether a job has a snapshot made that finds none.

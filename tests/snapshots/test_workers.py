@@ -1,0 +1,178 @@
+"""Pythons that a program starts by itself: each goes on from its own snapshot, as the process that it is."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lab.ranks import Outcome
+
+from .conftest import Baked
+from .prepared import Prepared
+
+# What each process says of itself, beside how it was started.
+SAYS = """
+import json, os, plant, sys
+def said():
+    restored = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
+    names = [name for name in os.environ if not name.startswith("MPIIMPORT") and name != "_"]
+    return restored, {
+        "variables": {name: os.environ[name] for name in sorted(names)}, "arguments": sys.argv,
+        "directory": os.getcwd(),
+        "line": sys.orig_argv, "flags": list(sys.flags), "path": sys.path, "input": sys.stdin.read(),
+        "leads": os.getpgrp() == os.getpid(), "ignores": __import__("signal").getsignal(10) == 1, "value": plant.VALUE}
+"""
+# It tells by a descriptor that it was given, under whatever number.
+WORKER = f"""{SAYS}
+with open(int(os.environ["TELLS"]), "w") as stream:
+    json.dump(said(), stream)
+sys.exit(3 + int(os.environ["RANK"]))
+"""
+LAUNCHER = """
+import os, signal, subprocess, sys
+signal.signal(10, signal.SIG_IGN)
+workers, script = [], sys.argv[1]
+for rank in range(3):
+    told, tells = os.pipe()
+    variables = {**os.environ, "RANK": str(rank), "TELLS": str(tells)}
+    command = [sys.executable, "-u", script, "--rank", str(rank)]
+    with subprocess.Popen(command, env=variables, pass_fds=[tells], stdin=subprocess.PIPE, start_new_session=rank == 1,
+                          cwd=os.path.dirname(script) if rank == 2 else None) as worker:
+        os.close(tells)
+        worker.communicate(f"for {rank}".encode())
+    workers.append([open(told).read(), worker.returncode])
+print(workers)
+"""
+
+
+@pytest.fixture
+def prepared(prefix: Path, baked: Baked) -> Prepared:
+    baked.install()
+    baked.module("plant", "VALUE = 'old'\n")
+    return Prepared(prefix, baked)
+
+
+def switches(prepared: Prepared) -> dict[str, str]:
+    """Those by which an unchanged python comes to us."""
+    entry = Path(prepared.mpiimport).parents[1] / "lib" / "mpiimport" / "pythonpath"
+    return {"PYTHONPATH": f"{entry}:{prepared.baked.modules}", "MPIIMPORT": "1"}
+
+
+def started(prepared: Prepared, *program: str, **variables: str) -> Outcome:
+    return prepared.run([prepared.baked.python, *program], **{**switches(prepared), **variables})
+
+
+def workers_of(outcome: Outcome) -> list[tuple[bool, dict[str, object], int]]:
+    """Whether each worker was restored, what it says of itself, and its status."""
+    assert (outcome.status, outcome.stderr) == (0, ""), outcome
+    return [(*json.loads(text), status) for text, status in eval(outcome.stdout)]
+
+
+def test_each_worker_of_a_launcher_is_as_plainly(prepared: Prepared) -> None:
+    launcher = prepared.baked.script(LAUNCHER, "torchrun")
+    worker = prepared.baked.script(WORKER, "worker.py")
+    made = prepared.try_to_prepare(prepared.baked.python, launcher, worker)
+    (line,) = (line for line in made.lines() if " is prepared: " in line)
+    assert made.status == 0 and line.startswith(f"script {worker} is prepared: "), made
+    workers = workers_of(started(prepared, launcher, worker))
+    plain = workers_of(prepared.run([prepared.baked.python, launcher, worker]))
+    assert [restored for restored, *_ in workers] == [True] * 3
+    for (_, said, status), (restored, said_plainly, status_plainly) in zip(workers, plain, strict=True):
+        variables = dict(said["variables"], PYTHONPATH=str(prepared.baked.modules))  # type: ignore[call-overload]
+        assert not restored
+        assert ({**said, "variables": variables}, status) == (said_plainly, status_plainly)
+
+
+def test_a_worker_finds_its_snapshot_by_the_variable_that_was_set(prepared: Prepared) -> None:
+    """A process that starts from one hands it on as it was, and has nothing else of ours that plainly is not there."""
+    text = f"{SAYS}\nrestored, seen = said()\nprint(restored, json.dumps(seen))\n"
+    text += "if len(sys.argv) == 1: __import__('subprocess').run([sys.executable, __file__, 'again'], check=True)\n"
+    script = prepared.baked.script(text)
+    assert prepared.try_to_prepare(prepared.baked.python, script).status == 0
+    both = started(prepared, script).stdout.splitlines()
+    plain = started(prepared, script, MPIIMPORT="0").stdout.splitlines()
+    assert [line.split()[0] for line in both] == ["True", "True"], both
+    for line, plainly in zip(both, plain, strict=True):
+        seen = json.loads(line.partition(" ")[2])
+        assert seen["variables"].pop("PYTHONPATH") == switches(prepared)["PYTHONPATH"]
+        expected = json.loads(plainly.partition(" ")[2])
+        expected["variables"].pop("PYTHONPATH")
+        assert seen == expected
+
+
+def test_where_nothing_is_prepared_what_a_program_starts_has_nothing_of_ours(prepared: Prepared) -> None:
+    script = prepared.baked.script("import os\nprint(os.environ['PYTHONPATH'])\n")
+    assert started(prepared, script).stdout == f"{prepared.baked.modules}\n"
+
+
+def test_programs_that_run_have_each_worker_prepared_beside(prepared: Prepared) -> None:
+    """What can have no snapshot is named, with the reason, and runs."""
+    worker = prepared.baked.script(f"{SAYS}\nprint('worker', *said()[:1])\n", "worker.py")
+    idle = prepared.baked.script("print('idle')\n", "idle.py")
+    text = f"""{SAYS}
+import subprocess
+print("program", *said()[:1], flush=True)
+for words in ([{worker!r}], [{worker!r}], [{idle!r}], ["-c", "print('text')"]):
+    subprocess.run([sys.executable, *words])
+"""
+    script = prepared.baked.script(text)
+    made = prepared.run(prepared.command("--run", prepared.baked.python, script))
+    assert made.status == 0, made
+    assert made.stdout.splitlines()[:5] == ["program False", "worker False", "worker False", "idle", "text"]
+    assert sorted(line.split()[1] for line in made.lines() if " is prepared: " in line) == [script, worker], made
+    assert f"nothing is prepared of {idle}: " in made.stdout, made
+    assert f"nothing is prepared of {prepared.baked.python} -c " in made.stderr, made
+    again = started(prepared, script)
+    assert again.stdout.splitlines() == ["program True", "worker True", "worker True", "idle", "text"], again
+
+
+def test_a_worker_whose_snapshot_no_longer_fits_starts_plainly(prepared: Prepared) -> None:
+    launcher = prepared.baked.script(LAUNCHER, "torchrun")
+    worker = prepared.baked.script(WORKER, "worker.py")
+    assert prepared.try_to_prepare(prepared.baked.python, launcher, worker).status == 0
+    prepared.baked.module("plant", "VALUE = 'newer'\n")
+    outcome = started(prepared, launcher, worker)
+    assert [line.endswith("mpiimport prepare makes it anew") for line in outcome.ours()] == [True] * 3, outcome
+    workers = [json.loads(text) for text, _ in eval(outcome.stdout)]
+    assert [(restored, said["value"]) for restored, said in workers] == [(False, "newer")] * 3
+
+
+@pytest.mark.full
+def test_workers_of_loky_are_restored(baked_with_packages: Baked, prefix: Path) -> None:
+    prepared = Prepared(prefix, baked_with_packages)
+    text = """
+import os, time
+import numpy, scipy.interpolate
+from joblib import Parallel, delayed
+def work(number):
+    time.sleep(1)
+    return number, os.readlink("/proc/self/exe").endswith("mpiimport-restore")
+if __name__ == "__main__":
+    print(*Parallel(n_jobs=2)(delayed(work)(number) for number in range(4)))
+"""
+    script = prepared.baked.script(text)
+    made = prepared.run(prepared.command("--run", prepared.baked.python, script))
+    assert made.status == 0 and "module joblib.externals.loky.backend.popen_loky_posix is prepared: " in made.stdout
+    outcome = started(prepared, script)
+    assert outcome.stdout == "(0, True) (1, True) (2, True) (3, True)\n", outcome
+
+
+@pytest.mark.full
+def test_workers_of_torchrun_are_restored(baked_with_torch: Baked, prefix: Path) -> None:
+    prepared = Prepared(prefix, baked_with_torch)
+    text = """
+import os, sys
+import torch
+restored = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
+import torch.distributed
+torch.distributed.init_process_group("gloo")
+total = torch.ones(1) * torch.distributed.get_rank()
+torch.distributed.all_reduce(total)
+sys.stdout.write(f"{os.environ['LOCAL_RANK']} {total.item()} {restored}\\n")
+"""
+    script = prepared.baked.script(text)
+    command = [str(Path(prepared.baked.python).with_name("torchrun")), "--nproc-per-node", "2", script]
+    made = prepared.try_to_prepare(*command)
+    assert made.status == 0 and f"script {script} is prepared: " in made.stdout, made
+    outcome = prepared.run(command, **switches(prepared))
+    assert sorted(outcome.lines()) == ["0 1.0 True", "1 1.0 True"], outcome
