@@ -62,6 +62,39 @@ def asked_below(place: Path, calls: list[Call]) -> list[Call]:
     return [call for call in calls[script + 1 :] if (call.path + "/").startswith(f"{place}/")]
 
 
+GONE_MEANWHILE = """
+import os
+from mpi4py import MPI
+world, kit = MPI.COMM_WORLD, os.path.join(os.path.dirname(os.path.abspath(__file__)), "kit")
+import kit as package
+def look(before, after):
+    world.Barrier()
+    if world.rank == 0:
+        os.rename(before, after)
+    world.Barrier()
+    try:
+        import kit.part
+        return "there"
+    except ImportError as exc:
+        return exc
+print(look(kit, kit + "-away"), look(kit + "-away", kit))
+"""
+
+
+@pytest.mark.parametrize("entry_point", ["early", "kept"])
+def test_a_directory_that_is_gone_when_it_is_first_asked_for(job: Job, mpich: Mpi, entry_point: str) -> None:
+    """Python never asks for it again."""
+    place = job.directory / "own"
+    script = lay_out(place)
+    script.write_text(GONE_MEANWHILE)
+    settle(script)
+    plain = job.run(mpich, 2, script, entry_point="plain")
+    assert plain.status == 0 and "there" not in plain.stdout
+    if entry_point == "kept":
+        assert job.keep(script, entry_point="kept").status == 0
+    assert job.run(mpich, 2, script, entry_point=entry_point).stdout == plain.stdout
+
+
 REWRITTEN = """
 import os
 from mpi4py import MPI

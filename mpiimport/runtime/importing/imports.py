@@ -95,7 +95,8 @@ class Imports(Source):
         """
         if self._found and self._found.isdisjoint(sys.path_importer_cache):
             self._invalidated = True
-        is_own = path in self._index.writable
+        # For one that is gone importlib remembers that it has no finder.
+        is_own = path in self._index.writable and os.path.isdir(path)
         listing = None if is_own else self.listing(path)
         if listing is None and not is_own:
             return find(self._ownership, path, details) if self._ownership is not None else None
