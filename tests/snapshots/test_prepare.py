@@ -122,7 +122,7 @@ def test_another_program_is_not_started_from_it(prepared: Prepared) -> None:
 
 
 def test_an_unchanged_python_behind_run_starts_from_it(prepared: Prepared, mpich: Mpi) -> None:
-    script = prepared.baked.script(TEXT)
+    script = prepared.baked.script(TEXT + "assert '_MPIIMPORT_JOB' not in os.environ\n")
     program = (prepared.baked.python, script, "a")
     assert prepared.try_to_prepare(*mpich.command(1), *program).status == 0
     started = prepared.run([prepared.mpiimport, "run", "--", *mpich.command(2), *program])

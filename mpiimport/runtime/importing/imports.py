@@ -258,9 +258,10 @@ class Imports(Source):
         return int(modified / 1e9), size
 
     def leave_pycs(self, paths: list[str]) -> None:
-        """Write the pycs of source files that other ranks have imported, as each of them would have plainly."""
+        """Write the pycs of source files that other ranks alone have imported, as each of them would have plainly."""
         # Where this rank's program has chosen a place for pycs, the others may have chosen another.
-        for path in paths if sys.pycache_prefix == PYCACHE_PREFIX else []:
+        others = [path for path in paths if path not in self.account.served]
+        for path in others if sys.pycache_prefix == PYCACHE_PREFIX else []:
             offset, length, seen = self._index.code[path]
             if not sys.dont_write_bytecode and stamp_of(path) == seen and not os.path.exists(cache_from_source(path)):
                 StoreSourceLoader("", path).write_pyc(marshal.loads(self._stored(offset, length)))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 # program has not set them.
 SEEDED_ANEW = ("random:_inst", "numpy.random.mtrand:_rand")
 AUTHENTICATION_KEY, LOGGING_BEGAN = "multiprocessing.process:_current_process._config.authkey", "logging:_startTime"
-# See mpiimport/runtime/startup/activation.py.
-PYTHONPATH = b"_MPIIMPORT_PATH"
+# See mpiimport/runtime/startup/activation.py and mpiimport/runtime/report/job_notes.py.
+PYTHONPATH, JOB = b"_MPIIMPORT_PATH", b"_MPIIMPORT_JOB"
 UNLESS_SET = (*SEEDED_ANEW, AUTHENTICATION_KEY, LOGGING_BEGAN)
 
 
@@ -31,6 +31,8 @@ def _environment(start: Start) -> None:
     """``os.environ`` and C's ``environ``: those of this process, with what imports have changed."""
     given = variables_of(start.freeze.environ())
     posix: Any = sys.modules["posix"]
+    if given.pop(JOB, None) is not None:
+        posix.unsetenv(JOB)
     if PYTHONPATH in given:
         given[b"PYTHONPATH"] = given.pop(PYTHONPATH)
         posix.putenv(b"PYTHONPATH", given[b"PYTHONPATH"])
