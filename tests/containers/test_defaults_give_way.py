@@ -1,23 +1,17 @@
 """A profile's default holds where a variable is unset, and changes nothing that the container would have plainly."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import Mpi, Outcome, clean_environment, run
-from tests.containers.cells import Cell, Site
-from tests.containers.entry_points import plugin, podman
-from tests.containers.entry_points.entrypoint import PLAIN, SERVED, make_docker_images
-from tests.containers.entry_points.oci_hook import hooks
+from tests.containers.cells import Site
+from tests.containers.person import Hook, Person, variables
 
 # Whatever has a meaning to a shell.
 ODD = "a ${b}c}`d`\"e\" 'f' \\$g\\\\ ~*?[h]{i,j}!#;&|<>"
 DEFAULTS = {"OMP_NUM_THREADS": "1", "KEPT": "1", "ODD": ODD, "TERM": "none", "http_proxy": "site"}
-PROFILE = """
-schema_version: 1
-name: defaults
-description: a test
+PROFILE = """\
 environment:
   default:
     OMP_NUM_THREADS: '1'
@@ -26,22 +20,30 @@ environment:
     TERM: none
     http_proxy: site
   keep: [KEPT]
-"""
+""".format(odd=ODD.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$"))
 # What `%environment` of a definition becomes; each image that the runtime builds has both files.
 IMAGES = {"90-environment.sh": "export OMP_NUM_THREADS=2\n", "99-base.sh": ""}
 
 
+def owner(site: Site, mpi: Mpi, identity: str) -> Person:
+    made = Person(site, mpi, identity)
+    made.environment.pop("TERM", None)
+    made.profile("defaults", PROFILE)
+    return made
+
+
 @pytest.fixture
-def profile(site: Site) -> Path:
-    path = site.workspace("root") / "defaults.yaml"
-    path.write_text(PROFILE.format(odd=ODD.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")))
-    return path
+def person(site: Site, mpich: Mpi) -> Person:
+    return owner(site, mpich, "user")
 
 
-def variables(outcome: Outcome) -> dict[str, str]:
-    assert outcome.status == 0, outcome.stderr
-    found = dict(line.split("=", 1) for line in outcome.stdout.splitlines() if "=" in line)
-    return {name: found[name] for name in DEFAULTS if name in found}
+@pytest.fixture
+def root(site: Site, mpich: Mpi) -> Person:
+    return owner(site, mpich, "root")
+
+
+def seen(outcome: Outcome) -> dict[str, str]:
+    return variables(outcome, DEFAULTS)
 
 
 @pytest.mark.parametrize("entry_point", ["shim", "plugin"])
@@ -58,92 +60,60 @@ def variables(outcome: Outcome) -> dict[str, str]:
     ],
     ids=["unset", "the caller's", "handed in", "by --env", "cleaned", "the image's", "the image's and the caller's"],
 )
-def test_apptainer(
-    site: Site, mpich: Mpi, profile: Path, entry_point: str, options: list[str], callers: dict[str, str]
-) -> None:
-    runtime = plugin.runtime(site.prefix) if entry_point == "plugin" else site.prefix / "shim" / "apptainer"
-    images = profile.with_name("env")
+def test_apptainer(person: Person, entry_point: str, options: list[str], callers: dict[str, str]) -> None:
+    images = person.directory / "env"
     images.mkdir()
     for name, text in IMAGES.items():
         (images / name).write_text(text)
     options = [word.replace("IMAGES:", f"{images}:") for word in options]
-    environment = site.environment(Cell(entry_point, "sandbox", "user", "hybrid", "mpich"), mpich)
-    environment.pop("TERM", None)
-
-    def inside(*flags: str) -> dict[str, str]:
-        command = [str(runtime), "exec", *flags, *options, str(site.images / "py"), "env"]
-        return variables(run(site.as_identity("user", command), environment | callers, 60, profile.parent))
-
-    assert inside(f"--mpiimport={profile}") == DEFAULTS | inside()
+    plain = person.run(person.apptainer(entry_point), "exec", *options, person.image, "env", **callers)
+    served = person.start(entry_point, "defaults", "env", options=options, **callers)
+    assert seen(served) == DEFAULTS | seen(plain)
 
 
-def test_a_variable_that_is_kept_beats_the_default_where_the_environment_is_cleaned(
-    site: Site, mpich: Mpi, profile: Path
-) -> None:
-    environment = site.environment(Cell("shim", "sandbox", "user", "hybrid", "mpich"), mpich, KEPT="4")
-    shim = str(site.prefix / "shim" / "apptainer")
-    command = [shim, "exec", f"--mpiimport={profile}", "--cleanenv", str(site.images / "py"), "env"]
-    assert variables(run(site.as_identity("user", command), environment, 60, profile.parent))["KEPT"] == "4"
+def test_a_variable_that_is_kept_beats_the_default_where_the_environment_is_cleaned(person: Person) -> None:
+    assert seen(person.start("shim", "defaults", "env", options=["--cleanenv"], KEPT="4"))["KEPT"] == "4"
 
 
-def test_without_evaluation_nobody_can_tell_and_a_line_says_so(site: Site, mpich: Mpi, profile: Path) -> None:
-    environment = site.environment(Cell("shim", "sandbox", "user", "hybrid", "mpich"), mpich, KEPT="4")
-    shim = str(site.prefix / "shim" / "apptainer")
-    command = [shim, "exec", f"--mpiimport={profile}", "--no-eval", str(site.images / "py"), "env"]
-    outcome = run(site.as_identity("user", command), environment, 60, profile.parent)
-    assert variables(outcome).get("OMP_NUM_THREADS") is None
+def test_without_evaluation_nobody_can_tell_and_a_line_says_so(person: Person) -> None:
+    outcome = person.start("shim", "defaults", "env", options=["--no-eval"], KEPT="4")
+    assert seen(outcome).get("OMP_NUM_THREADS") is None
     (line,) = outcome.ours()
     assert "OMP_NUM_THREADS" in line and "KEPT" not in line and "cannot be changed without shell evaluation" in line
 
 
-def test_exec_in_an_image_of_docker(site: Site, mpich: Mpi, profile: Path) -> None:
-    make_docker_images(site)
-    environment = site.environment(
-        Cell("exec", "oci", "root", "contained", "mpich"), mpich, DOCKER_HOST=site.docker.host, KEPT="4"
-    ) | {"PATH": os.environ["PATH"]}
-    command = [str(site.prefix / "bin" / "mpiimport"), "exec", "--profile", str(profile), "--network=none"]
-    unset = variables(run([*command, PLAIN, "env"], environment, 60, Path("/")))
+def test_exec_in_an_image_of_docker(root: Person) -> None:
+    unset = seen(root.start("docker", "defaults", "env", KEPT="4"))
     assert unset == DEFAULTS | {"KEPT": "4"}
-    given = variables(run([*command, "--env=OMP_NUM_THREADS=7", PLAIN, "env"], environment, 60, Path("/")))
+    given = seen(root.start("docker", "defaults", "env", options=["--env=OMP_NUM_THREADS=7"], KEPT="4"))
     assert given == unset | {"OMP_NUM_THREADS": "7"}
 
 
-def test_the_entry_of_an_image(site: Site, mpich: Mpi, profile: Path) -> None:
-    make_docker_images(site)
-    environment = site.environment(
-        Cell("entrypoint", "oci", "root", "contained", "mpich"), mpich, DOCKER_HOST=site.docker.host
-    ) | {"PATH": os.environ["PATH"]}
-    options = [f"--volume={profile}:{profile}", "--env=MPIIMPORT=1", f"--env=MPIIMPORT_PROFILE={profile}"]
-    command = ["docker", "run", "--rm", "--network=none", *options, "--env=OMP_NUM_THREADS=4", SERVED, "env"]
-    assert variables(run(command, environment, 60, Path("/"))) == DEFAULTS | {"OMP_NUM_THREADS": "4"}
+def test_the_entry_of_an_image(root: Person) -> None:
+    file = root.profiles / "defaults.yaml"
+    options = [f"--volume={file}:{file}", "--env=MPIIMPORT=1", f"--env=MPIIMPORT_PROFILE={file}"]
+    outcome = root.start("entry", "", "env", options=[*options, "--env=OMP_NUM_THREADS=4"])
+    assert seen(outcome) == DEFAULTS | {"OMP_NUM_THREADS": "4"}
 
 
-def test_the_hook(site: Site, mpich: Mpi, profile: Path) -> None:
-    served = site.prefix / "profiles" / "defaults.yaml"
-    plan = str(site.prefix / "bin" / "mpiimport-plan")
-    environment = podman.environment(site, Cell("oci_hook", "oci", "root", "contained", "mpich"), mpich)
-    annotation = ("--annotation", "org.mpiimport.profile=defaults")
-    command = ["podman", "--hooks-dir", str(hooks(site.prefix)), "run", *podman.RUN_OPTIONS, *annotation]
-    served.write_text(profile.read_text())
-    try:
-        assert run([plan, "release", "defaults"], {}, 60, Path("/")).status == 0
-        outcome = run([*command, "--env", "OMP_NUM_THREADS=4", podman.IMAGE, "env"], environment, directory=Path("/"))
+def test_the_hook(site: Site, mpich: Mpi) -> None:
+    with Hook(site, mpich, "defaults") as hook:
+        hook.write("defaults", PROFILE)
+        assert hook.release("defaults").status == 0
+        outcome = hook.run("env", options=["--env", "OMP_NUM_THREADS=4"])
         # podman says what the terminal is.
-        assert variables(outcome) == DEFAULTS | {"OMP_NUM_THREADS": "4", "TERM": "xterm"}
-    finally:
-        run([plan, "withdraw", "defaults"], {}, 60, Path("/"))
-        served.unlink()
+        assert seen(outcome) == DEFAULTS | {"OMP_NUM_THREADS": "4", "TERM": "xterm"}
 
 
-def test_python_of_the_host(prefix: Path, profile: Path) -> None:
+def test_python_of_the_host(person: Person) -> None:
     environment = clean_environment(OMP_NUM_THREADS="4", TERM="xterm")
-    plan = [str(prefix / "bin" / "mpiimport-plan"), "environment", "--profile", str(profile)]
-    changes = run(plan, environment, 60, profile.parent).stdout.split("\0")
+    plan = [person.program("mpiimport-plan"), "environment", "--profile", f"{person.profiles}/defaults.yaml"]
+    changes = run(plan, environment, 60, Path("/")).stdout.split("\0")
     assert {"KEPT=1", f"ODD={ODD}"} <= set(changes)
     assert not [change for change in changes if change.startswith(("OMP_NUM_THREADS", "TERM"))]
 
 
-def test_a_device_cannot_carry_a_default_out(prefix: Path, profile: Path) -> None:
-    refused = run([str(prefix / "bin" / "mpiimport-plan"), "cdi", "--profile", str(profile)], {}, 60, profile.parent)
+def test_a_device_cannot_carry_a_default_out(person: Person) -> None:
+    refused = person.run(person.program("mpiimport-plan"), "cdi", "--profile", "defaults")
     assert refused.status == 2
     assert "wants to default KEPT, and a CDI device can only set variables" in refused.stderr
