@@ -84,7 +84,7 @@ def test_each_worker_of_a_launcher_is_as_plainly(prepared: Prepared) -> None:
 
 
 def test_a_worker_finds_its_snapshot_by_the_variable_that_was_set(prepared: Prepared) -> None:
-    """A process that starts from one hands it on as it was, and has nothing else of ours that plainly is not there."""
+    """A process that starts from one hands it on as it was, and shows no other variable of mpiimport."""
     text = f"{SAYS}\nrestored, seen = said()\nprint(restored, json.dumps(seen))\n"
     text += "if len(sys.argv) == 1: __import__('subprocess').run([sys.executable, __file__, 'again'], check=True)\n"
     script = prepared.baked.script(text)
