@@ -131,6 +131,19 @@ def test_an_unchanged_python_behind_run_starts_from_it(prepared: Prepared, mpich
     assert [line.split()[0] for line in unwanted.lines()] == ["fresh"] * 2, unwanted
 
 
+@pytest.mark.parametrize("name", ["worker", "/no/where/python", "-bash", "ls", "python"])
+def test_a_python_that_is_started_by_any_name_runs_its_program(prepared: Prepared, prefix: Path, name: str) -> None:
+    """execve(2) lets the caller choose the name. Only one that leads to this Python leads python-mpi there."""
+    script = prepared.baked.script(TEXT)
+    by_variable = {"PYTHONPATH": f"{prefix}/lib/mpiimport/pythonpath:{prepared.baked.modules}", "MPIIMPORT": "1"}
+    words = ["bash", "-c", 'exec -a "$0" "$@"', name, prepared.baked.python, script, "a"]
+    assert prepared.try_to_prepare(prepared.entry_point, script).status == 0
+    plain, started = prepared.run(words), prepared.run(words, **by_variable)
+    assert plain.stdout.split()[:3] == ["fresh", "old", "['a']"]
+    assert started.stdout.split()[1:3] == plain.stdout.split()[1:3]
+    assert (started.status, started.stderr) == (0, ""), started
+
+
 def test_what_run_puts_on_path_is_no_other_path(prepared: Prepared, prefix: Path) -> None:
     script = prepared.baked.script("import os, shutil\nFOUND = shutil.which('true')\n" + TEXT)
     run, program = [prepared.mpiimport, "run", "--"], [prepared.baked.python, script]

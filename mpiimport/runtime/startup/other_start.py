@@ -62,12 +62,10 @@ def become_where_kept(program: "Program", place: "Place") -> None:
 def become(program: "Program") -> None:
     """Become the program as python-mpi starts it. Returns where that is not possible."""
     program_words = words_of_program(program)
-    if not program_words:
-        return
-    words = [COMMAND, *_named_python(), *program_words]
     try:
-        notes.hand_back()
-        os.execv(COMMAND, words)
+        if program_words and _is_found_by_name():
+            notes.hand_back()
+            os.execv(COMMAND, [COMMAND, *_named_python(), *program_words])
     except OSError:
         pass
 
@@ -84,6 +82,14 @@ def words_of_program(program: "Program") -> list[str]:
     if program.kind not in (SCRIPT, MODULE) or options not in FITTING or sys.flags.inspect:
         return []
     return [*(word for option in options for word in ("--option", option)), *words]
+
+
+def _is_found_by_name() -> bool:
+    """Tell whether the name by which this Python was started leads to it: a process may be given any (execve(2))."""
+    name = sys.orig_argv[0]
+    places = [name] if "/" in name else [os.path.join(place, name) for place in os.get_exec_path() if name]
+    found = next((path for path in places if os.path.isfile(path) and os.access(path, os.X_OK)), os.devnull)
+    return os.path.samefile(found, "/proc/self/exe")
 
 
 def _named_python() -> list[str]:
