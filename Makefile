@@ -27,7 +27,8 @@ HOOKS := $(wildcard hooks/hooks.d/*/*.json)
 BINARIES := $(addprefix $(BUILD)/bin/,mpiimport mpiimport-shim mpiimport-entry mpiimport-plan mpiimport-hook mpiimport-keeper python-mpi)
 
 # Snapshots need a C compiler, for a processor that has a file in restorer: without, all else is installed.
-PROCESSOR := restorer/processor_$(shell command -v $(CC) >/dev/null && $(CC) -dumpmachine | cut -d- -f1).h
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
+PROCESSOR := restorer/processor_$(MACHINE).h
 ifneq ($(wildcard $(PROCESSOR)),)
 RESTORER := $(addprefix $(BUILD)/restorer/,mpiimport-restore snapshot-recorder freeze.so variables.so)
 endif
@@ -206,7 +207,7 @@ $(WHEELS)/.all.fetched: $(WHEELS)/.here.fetched
 
 $(BUILD)/dist/tarball: $(BINARIES) $(RESTORER) $(PACKAGE) $(HOOKS) install.sh tarball.sh $(wildcard docs/*.md docs/*/*.md) README.md CHANGELOG.md $(WHEELS)/.all.fetched
 	rm -f $(BUILD)/dist/*.tar.gz
-	./tarball.sh $(BUILD) $(BUILD)/dist
+	MACHINE=$(MACHINE) ./tarball.sh $(BUILD) $(BUILD)/dist
 	touch $@
 
 $(BUILD)/dist/ready: $(BINARIES) $(RESTORER) $(PACKAGE) install.sh hatch_build.py pyproject.toml README.md $(VENV)/ready

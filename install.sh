@@ -88,7 +88,7 @@ copy_package() {
     mv "$1/lib/mpiimport/profiles" "$1/profiles"
 }
 
-# Built for x86_64 alone.
+# Not built where there is no C compiler.
 copy_restorer() {
     if [[ -d $parts/restorer ]]; then
         install -m 755 "$parts/restorer/mpiimport-restore" "$1/bin"

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # tarball.sh PARTS OUTPUT   pack what a machine without network and without Go installs from; its install.sh does so
+# MACHINE: for what the parts are built, where it is not this machine.
 set -euo pipefail
 umask 022
 
 parts=$1 output=$2
 here=$(cd "$(dirname "$0")" && pwd)
 version=$(sed -n 's/^__version__ = "\(.*\)"$/\1/p' "$here/mpiimport/__init__.py")
-name=mpiimport-$version-linux-$(uname -m)
+name=mpiimport-$version-linux-${MACHINE:-$(uname -m)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
