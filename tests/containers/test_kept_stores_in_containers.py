@@ -16,7 +16,7 @@ import pytest
 
 from lab.filesystem import FILE_SYSTEM_TYPE, Operation, SharedFileSystem
 from lab.ranks import Mpi, Outcome, run
-from mpiimport.runtime.store.place import Place
+from mpiimport.runtime.store.cache import Cache
 from tests.conftest import provision, settle, wait_for
 from tests.containers.cells import IDENTITIES, Cell, Site
 from tests.containers.entry_points import plugin
@@ -223,7 +223,7 @@ def test_what_is_mounted_over_an_image_is_not_taken_for_it(tasks: Tasks, sandbox
 
 
 def test_in_a_session_too_each_task_has_its_own_mounts(tasks: Tasks, sandbox: Path) -> None:
-    Place.make([str(tasks.store)], "session-of-test")
+    Cache.make([str(tasks.store)], "session-of-test")
     session = {"MPIIMPORT_SESSION": "session-of-test", "APPTAINERENV_PYTHONPATH": "/mnt"}
     cases = [tasks.script.with_name(name) for name in ("one", "two")]
     for case in cases:
@@ -326,7 +326,7 @@ def test_in_a_session_libraries_of_a_shared_tree_are_in_memory(site: Site, mpich
         tasks_of(site, mpich, "root", "numpy") as tasks,
         SharedFileSystem(record=tmp_path / "record") as shared,
     ):
-        Place.make([str(tasks.store)], "session-of-test")
+        Cache.make([str(tasks.store)], "session-of-test")
         session = {"MPIIMPORT_SESSION": "session-of-test", "MPIIMPORT_KEEP_ON": FILE_SYSTEM_TYPE}
         images = tasks.script.parent / "images"
         images.mkdir()

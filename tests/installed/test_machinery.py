@@ -8,7 +8,7 @@ from tests.conftest import ROOT
 
 LOAD = """
 import mpiimport.runtime.startup.command, mpiimport.runtime.startup.early, mpiimport.runtime.machinery as machinery
-import mpiimport.runtime.payload.payload, mpiimport.runtime.importing.metadata, mpiimport.runtime.startup.profile
+import mpiimport.runtime.payload.payload, mpiimport.runtime.importing.metadata, mpiimport.runtime.startup.rank_profile
 public = [name for name in vars(machinery) if name.islower() and name[0] != "_" and name != "sys"]
 assert len(public) > 5 and all(callable(getattr(machinery, name)) for name in public)
 """

@@ -15,7 +15,7 @@ import pytest
 from lab.processes import running
 from lab.ranks import Mpi, Outcome, run
 from lab.slurm import Slurm, by_srun
-from mpiimport.runtime.store.kept_store import uses
+from mpiimport.runtime.store.entry import uses
 from tests.conftest import Job, settle, wait_for
 from tests.mpi.test_programs_without_mpi4py import ENDS, FAILING, GUARDED_PROGRAMS, RANK, UNGUARDED, WAITS
 

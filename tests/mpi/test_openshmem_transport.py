@@ -67,7 +67,7 @@ CARRY = """
 import hashlib, sys, time
 sys.path.insert(0, {package!r})
 from mpiimport.runtime.broadcast_tree import Algorithm
-from mpiimport.runtime.shmem.library import Library
+from mpiimport.runtime.shmem.calls import Library
 from mpiimport.runtime.shmem.transport import ShmemTransport
 from mpiimport.runtime.store.broadcast import carry
 library = Library()

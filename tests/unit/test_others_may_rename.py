@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from mpiimport.runtime.options import switched_off
+from mpiimport.runtime.store.cache import STORES, Cache
+from mpiimport.runtime.store.cache_removal import NotOurs, remove_place
 from mpiimport.runtime.store.lock import ABANDONED_SECONDS, LOCK, NEW_LOCK, STORE_PREFIX, sweep
 from mpiimport.runtime.store.parents import who_may_rename
-from mpiimport.runtime.store.place import STORES, Place
-from mpiimport.runtime.store.place_removal import NotOurs, remove_place
 from mpiimport.runtime.store.store import NoRoom, Store
 from mpiimport.snapshot.image.temporary_place import temporary_place
 from tests.conftest import ROOT
@@ -138,7 +138,7 @@ def test_the_next_place_is_taken(tmp_path: Path) -> None:
     store = Store.create([str(place), str(tmp_path)], {"index": 1})
     assert Path(store.directory).parent == tmp_path and store.passed_over == [who_may_rename(str(place))]
     store.leave()
-    made = Place.make([str(place), str(tmp_path)])
+    made = Cache.make([str(place), str(tmp_path)])
     assert made is not None and Path(made.directory).parent == tmp_path
     assert list(place.iterdir()) == []
 
@@ -146,14 +146,14 @@ def test_the_next_place_is_taken(tmp_path: Path) -> None:
 def test_a_store_or_place_that_is_there_is_not_believed_either(tmp_path: Path) -> None:
     place = owned(tmp_path / "place", 0, 0o700)
     store = Store.create([str(place)], {"index": 1})
-    assert Place.make([str(place)]) is not None
+    assert Cache.make([str(place)]) is not None
     place.chmod(0o777)
     assert Store.join(store.directory) is None
-    assert Place.find([str(place)]) is None and Place.make([str(place)]) is None
+    assert Cache.find([str(place)]) is None and Cache.make([str(place)]) is None
     with pytest.raises(NoRoom, match=f"others may rename what is in {place}"):
-        Place.found_or_made([str(place)])
+        Cache.found_or_made([str(place)])
     place.chmod(0o700)
-    assert Store.join(store.directory) is not None and Place.find([str(place)]) is not None
+    assert Store.join(store.directory) is not None and Cache.find([str(place)]) is not None
 
 
 def test_files_that_are_executed_lie_where_nobody_else_may_rename(
@@ -211,7 +211,7 @@ def test_nothing_is_swept_where_others_may_rename(tmp_path: Path) -> None:
 
 def test_what_a_killed_session_has_begun_is_swept(tmp_path: Path) -> None:
     """Before its place had a lock."""
-    made = Place.make([str(tmp_path)], "session-1")
+    made = Cache.make([str(tmp_path)], "session-1")
     assert made is not None
     os.utime(made.directory, (0, 0))
     sweep([str(tmp_path)])
@@ -219,7 +219,7 @@ def test_what_a_killed_session_has_begun_is_swept(tmp_path: Path) -> None:
 
 
 def test_stop_removes_no_directory_that_is_no_place(tmp_path: Path) -> None:
-    place = Place.make([str(tmp_path)])
+    place = Cache.make([str(tmp_path)])
     assert place is not None
     mine = Path(place.directory, "thesis.tex")
     mine.write_text("results")

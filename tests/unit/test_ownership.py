@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from mpiimport.runtime.mpi.loading import NoMpi
+from mpiimport.runtime.mpi.mpi_session import open_session
 from mpiimport.runtime.mpi.ownership import Ownership
-from mpiimport.runtime.mpi.session import open_session
+from mpiimport.runtime.mpi.private_import import NoMpi
 
 
 @pytest.mark.parametrize(("version", "enough"), [((2, 2), False), ((3, 0), True), ((4, 1), True)])

@@ -18,9 +18,9 @@ from mpiimport.runtime.payload.ldcache import cached_libraries
 from mpiimport.runtime.payload.learned_manifest import Learned
 from mpiimport.runtime.payload.reading import read_bytecode, read_code, read_file, read_into
 from mpiimport.runtime.regular_file import LARGEST, open_regular, read_regular
+from mpiimport.runtime.store.cache import WANTED, Cache
 from mpiimport.runtime.store.late_records import LateRecords
 from mpiimport.runtime.store.locked_file import LockedFile
-from mpiimport.runtime.store.place import WANTED, Place
 from mpiimport.runtime.store.store import Store
 from mpiimport.snapshot.image_format import is_image
 
@@ -203,7 +203,7 @@ def a_late_record(path: Path) -> object:
 
 
 def what_is_wanted(path: Path) -> object:
-    place = Place.make([str(path.parent)])
+    place = Cache.make([str(path.parent)])
     assert place is not None
     path.rename(place.path(WANTED, "key"))
     return place.take_wanted("key") or None

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from mpiimport.runtime.mpi.pmi import ADDRESS, CONNECTION, HYDRA
+from mpiimport.runtime.mpi.pmi_connection import ADDRESS, CONNECTION, HYDRA
 from mpiimport.runtime.mpi.relay import CRASH, END, ENDED
 
 SECONDS = 20
@@ -25,7 +25,7 @@ def ask(words):
     os.write(1, os.read(number, 100))
 """
 RANK = f"""{SPEECH}
-from mpiimport.runtime.mpi.pmi import Connection
+from mpiimport.runtime.mpi.pmi_connection import Connection
 connection = Connection()
 def become(finalize, text):
     connection.leave_to_heir(finalize)
@@ -155,7 +155,7 @@ def test_the_end_is_said_where_mpi_has_connected_by_itself() -> None:
         program = f"""
 import socket
 ends = [socket.create_connection(("127.0.0.1", port)) for port in ({_port(other)}, {_port(launcher)})]
-from mpiimport.runtime.mpi.pmi import Connection
+from mpiimport.runtime.mpi.pmi_connection import Connection
 Connection().end()
 """
         environment = {**os.environ, ADDRESS: f"localhost:{_port(launcher)}", HYDRA: "0"}

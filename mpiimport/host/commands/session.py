@@ -10,17 +10,17 @@ from mpiimport.runtime.file_systems import wait_for_rest
 from mpiimport.runtime.listing import stamp_of
 from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.size import in_words
-from mpiimport.runtime.store.image_places import IMAGES, places_of_images
-from mpiimport.runtime.store.kept_store import last_use, size_of, uses
+from mpiimport.runtime.store.cache import Cache
+from mpiimport.runtime.store.cache_names import batch_job
+from mpiimport.runtime.store.cache_removal import NotOurs, remove_place
+from mpiimport.runtime.store.entry import last_use, size_of, uses
+from mpiimport.runtime.store.image_caches import IMAGES, places_of_images
 from mpiimport.runtime.store.lock import LOCK, sweep
-from mpiimport.runtime.store.no_place import why_no_place
-from mpiimport.runtime.store.place import Place
-from mpiimport.runtime.store.place_names import batch_job
-from mpiimport.runtime.store.place_removal import NotOurs, remove_place
+from mpiimport.runtime.store.no_cache import why_no_place
 from mpiimport.runtime.store.store import PROGRAM
 
 from ..complaint import Complaint
-from . import session_look, session_run
+from . import session_run, session_validation
 from .filling_line import with_entry_point
 from .session_command import Command, command_of
 
@@ -38,7 +38,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = kinds.add_parser("look", help="look once, for all ranks that the launcher behind -- starts")
     parser.add_argument("--ignoring", type=int, nargs="*", default=[], help=argparse.SUPPRESS)
     parser.set_defaults(
-        run=lambda given, command: session_look.run(command, kept_place, given.ignoring), takes_command=True
+        run=lambda given, command: session_validation.run(command, kept_place, given.ignoring), takes_command=True
     )
     parser = kinds.add_parser("status", help="list the stores")
     parser.set_defaults(run=lambda given, command: status())
@@ -78,9 +78,9 @@ def asking_to_fill(else_: str) -> dict[str, str]:
     return {**os.environ, "MPIIMPORT_FILL": "1", "MPIIMPORT": os.environ.get("MPIIMPORT") or "1"}
 
 
-def _forget_changed(place: Place) -> None:
+def _forget_changed(place: Cache) -> None:
     """Let no process come to stores that are no longer true, as seen from here, until their tree has come to rest."""
-    changed = [one for one in session_look.look(place) if one.changed]
+    changed = [one for one in session_validation.look(place) if one.changed]
     for one in changed:
         place.forget(str(one.store))
     # What has just changed is not kept: see payload/witnesses.py.
@@ -114,13 +114,13 @@ def refresh() -> int:
     place = kept_place()
     if place is None or not place.stores():
         raise Complaint("no stores are kept on this node; mpiimport session start fills one")
-    doubted = [one for one in session_look.look_from_anywhere(place) if one.stale or one.unseen]
+    doubted = [one for one in session_validation.look_from_anywhere(place) if one.stale or one.unseen]
     if not doubted:
         print("the tree is as the stores say")
         return 0
     commands = dict.fromkeys(filter(None, (command_of(one.store) for one in doubted)))
     for one in doubted:
-        print(f"{session_look.program_of(one.store)}: {one.stale or f'not looked at: {one.unseen}'}")
+        print(f"{session_validation.program_of(one.store)}: {one.stale or f'not looked at: {one.unseen}'}")
     _forget_changed(place)
     for one in doubted:
         if one.stale or command_of(one.store):
@@ -142,7 +142,7 @@ def status() -> int:
         print("no stores are kept on this node")
         return 1
     print(f"{place.directory}: {in_words(size_of(place.directory))}")
-    found = {str(one.store): one for one in session_look.look_from_anywhere(place)}
+    found = {str(one.store): one for one in session_validation.look_from_anywhere(place)}
     for store in stores:
         print(f"  {_described(Path(store), found.get(store))}")
     for image in images:
@@ -156,12 +156,12 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
-def _described(store: Path, found: session_look.Found | None) -> str:
+def _described(store: Path, found: session_validation.Found | None) -> str:
     """Return a line about a store."""
     try:
         used = time.time() - last_use(str(store))
         filled = time.time() - (store / PROGRAM).stat().st_mtime
-        program = session_look.program_of(store)
+        program = session_validation.program_of(store)
         count = uses(str(store))
     except OSError as exc:
         # Removed meanwhile, or by hand.
@@ -201,11 +201,11 @@ def users(store: Path) -> list[int]:
     return sorted(int(line[4]) for line in held)
 
 
-def kept_place() -> Place | None:
+def kept_place() -> Cache | None:
     """Return where this user's stores lie on this node, if there are any. Raises Complaint."""
     options = _options()
     parents = options.store_places()
-    place = Place.find(parents, options.session)
+    place = Cache.find(parents, options.session)
     why = why_no_place(parents, options.session) if place is None else ""
     if why:
         raise Complaint(f"no stores can be kept: {why}")
@@ -223,7 +223,7 @@ def _filled() -> set[str]:
     place = kept_place()
     if place is None:
         return set()
-    own = [place, *map(Place, places_of_images(place.directory))]
+    own = [place, *map(Cache, places_of_images(place.directory))]
     return {store for one in own for store in one.stores()}
 
 

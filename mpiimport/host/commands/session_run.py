@@ -6,11 +6,11 @@ import signal
 import sys
 
 from mpiimport.runtime.startup.left_behind import beginning_of, keep_only, leave_behind, wait_for_end
+from mpiimport.runtime.store.cache import Cache
+from mpiimport.runtime.store.cache_names import of_batch_job
 from mpiimport.runtime.store.lock import new_lock, remove, sweep
-from mpiimport.runtime.store.no_place import why_no_place
+from mpiimport.runtime.store.no_cache import why_no_place
 from mpiimport.runtime.store.parents import refusals
-from mpiimport.runtime.store.place import Place
-from mpiimport.runtime.store.place_names import of_batch_job
 
 from ..complaint import Complaint
 from .becoming import become
@@ -34,17 +34,17 @@ def run(command: list[str], parents: list[str], ignored: list[int]) -> int:
     return become(command, {**os.environ, "MPIIMPORT_SESSION": session, "MPIIMPORT_KEEP": "auto"}, ignored)
 
 
-def _begin(session: str, parents: list[str]) -> Place | None:
+def _begin(session: str, parents: list[str]) -> Cache | None:
     """Return the place of the session; None where others may rename in the directories. Raises Complaint."""
     # Those whose cleaner was killed, too.
     sweep(parents)
-    place = Place.make(parents, session)
+    place = Cache.make(parents, session)
     if place is None and not refusals(parents):
         raise Complaint(f"no stores can be kept: {why_no_place(parents, session)}")
     return place
 
 
-def _leave_cleaner(place: Place) -> None:
+def _leave_cleaner(place: Cache) -> None:
     """Leave a process behind that removes the place when this process has ended, in whatever way. Raises Complaint.
 
     It is no child of the command, which may wait for all that it has.
@@ -60,7 +60,7 @@ def _leave_cleaner(place: Place) -> None:
     os.close(ready)
 
 
-def _clean_up_after(command: int, place: Place, tell: int) -> None:
+def _clean_up_after(command: int, place: Cache, tell: int) -> None:
     lock = new_lock(place.directory)
     began = beginning_of(command)
     os.write(tell, b"1")

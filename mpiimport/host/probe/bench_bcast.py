@@ -15,10 +15,10 @@ if __name__ == "__main__":
 
 from mpiimport.runtime.broadcast_tree import FANOUT_PREFIX, MPI_OWN, Algorithm
 from mpiimport.runtime.c_functions import bind
-from mpiimport.runtime.mpi.loading import NoMpi, import_privately
+from mpiimport.runtime.mpi.private_import import NoMpi, import_privately
 from mpiimport.runtime.mpi.transport import Transport
 from mpiimport.runtime.options import from_environment
-from mpiimport.runtime.shmem.library import Library, NoShmem
+from mpiimport.runtime.shmem.calls import Library, NoShmem
 from mpiimport.runtime.shmem.transport import ShmemTransport
 from mpiimport.runtime.store.broadcast import IN_USE, PIECE, carry
 

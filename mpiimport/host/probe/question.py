@@ -15,13 +15,13 @@ from pathlib import Path
 from mpiimport.runtime.file_systems import file_system
 from mpiimport.runtime.importing.libraries import mapped_files
 from mpiimport.runtime.mpi.launcher import Launch, launch
-from mpiimport.runtime.mpi.loading import NoMpi, import_privately, own_packages
+from mpiimport.runtime.mpi.private_import import NoMpi, import_privately, own_packages
 from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.payload.witnesses import Mounts
 from mpiimport.runtime.startup.decision import unserved_interpreter, why_not
+from mpiimport.runtime.store.cache_names import batch_job
 from mpiimport.runtime.store.memory import memory_left
-from mpiimport.runtime.store.no_place import why_no_place
-from mpiimport.runtime.store.place_names import batch_job
+from mpiimport.runtime.store.no_cache import why_no_place
 from mpiimport.runtime.store.store import NoRoom, Store
 
 MESSAGE_SECONDS = 20

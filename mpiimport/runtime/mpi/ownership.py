@@ -13,9 +13,9 @@ from ..option_table import MPI_INIT, SESSION, THREAD_LEVELS
 from .error_handlers import handle_as_mpi, handle_as_mpi4py, handle_at_exit
 from .exit_of_program import behind_destructors, heed_abort_status, take_handlers
 from .extension import complete
-from .loading import NoMpi, import_privately, own_packages
 from .openshmem import is_open, thread_level
-from .pmi import Connection
+from .pmi_connection import Connection
+from .private_import import NoMpi, import_privately, own_packages
 from .rc_settings import MPI_MODULE
 from .transport import Transport
 
@@ -70,7 +70,7 @@ class Ownership:
         if self._is_initialized():
             raise NoMpi("MPI is already initialised in this process")
         if policy == SESSION:
-            from .session import open_session
+            from .mpi_session import open_session
 
             return open_session(self.mpi)
         self._is_guess = is_guess

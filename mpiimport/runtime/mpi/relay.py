@@ -1,4 +1,4 @@
-"""A process between the launcher and a rank that becomes another program, run as a script: see pmi.py.
+"""A process between the launcher and a rank that becomes another program, run as a script: see pmi_connection.py.
 
 Its arguments are descriptors: of the launcher, of the rank until its MPI has ended, and of the heir, the program that
 the rank becomes. The end of the rank's MPI and the start of the heir's stay unheard. An heir that never starts MPI has

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..importing.site_answers import Answers
     from ..options import Options
     from ..program import Program
-    from ..store.place import Place
+    from ..store.cache import Cache
     from ..store.store import Store
     from .mpi_libraries import MpiLibraries
     from .payload import Payload
@@ -32,7 +32,7 @@ class NoModule(Exception):
 
 
 def fill(
-    place: "Place",
+    place: "Cache",
     key: str,
     program: "Program",
     options: "Options",
@@ -43,7 +43,7 @@ def fill(
 ) -> None:
     """Read what ``program`` will import, and publish a store of it under ``key``.
 
-    ``loaded``: the modules that each process has already when it attaches; ``began``: as for ``Place.publish``. Raises
+    ``loaded``: the modules that each process has already when it attaches; ``began``: as for ``Cache.publish``. Raises
     what reading, and a file system, may raise; NoRoom; NoModule; and Unsettled. Nothing is left of the store then.
     """
     wanted = place.take_wanted(key)

@@ -4,7 +4,7 @@ import sys
 
 from .. import os
 from ..file_systems import IMAGE_FILE, OVERLAY, file_system, image_on
-from ..store.kept_key import IMAGE_NAMES
+from ..store.key import IMAGE_NAMES
 
 # In the place of a type of file systems.
 IMAGE = "image file"

@@ -4,14 +4,14 @@ What is put comes before its flag, with a fence between (OpenSHMEM 1.4, 9.10).
 """
 
 from ..mpi.transport import pack, unpack, wait_until
-from .library import WORD, lines
+from .calls import WORD, lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..broadcast_tree import Family
-    from .library import Library, Memory
+    from .calls import Library, Memory
 
 # Bytes of a chunk: enough for bandwidth.
 CHUNK = 1 << 20

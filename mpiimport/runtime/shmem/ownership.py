@@ -11,7 +11,7 @@ from ..c_functions import bind, call_interpreter
 from ..mpi.exit_of_program import take_handlers
 from ..mpi.openshmem import is_open
 from ..mpi.ownership import Ownership
-from .library import Library, NoShmem
+from .calls import Library, NoShmem
 from .transport import ShmemTransport
 
 TYPE_CHECKING = False

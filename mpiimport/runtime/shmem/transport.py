@@ -7,6 +7,7 @@ import operator
 
 from ..broadcast_tree import Family
 from ..mpi.transport import Transport, pack, unpack
+from .calls import Memory
 from .lanes import (
     BUFFERS_DOWN,
     BUFFERS_UP,
@@ -16,13 +17,12 @@ from .lanes import (
     Downward,
     Upward,
 )
-from .library import Memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from .library import Library
+    from .calls import Library
 
 # Of all ranks, of those of a node, of leaders; each of them once.
 PARTS = 3

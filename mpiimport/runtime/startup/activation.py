@@ -146,7 +146,7 @@ def _fill(here: Launch | None, invocation: Invocation) -> None:
     Ends this process, and returns only where the program runs beside.
     """
     if is_looking():
-        from .looking import look_now
+        from .validating import look_now
 
         look_now(invocation)
     if makes_snapshot():

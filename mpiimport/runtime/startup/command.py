@@ -125,7 +125,7 @@ def prepare_command(
         flags, rest = split_flags(words)
         program = Program.parse(rest)
         if "profile" in flags:
-            from .profile import apply_profile
+            from .rank_profile import apply_profile
 
             apply_profile(flags["profile"])
         options = from_environment(flags)

@@ -31,12 +31,12 @@ class Invocation:
 
     def key(self) -> str:
         """Return the name of its kept store, see ``key_of``. Raises OSError."""
-        from ..store.kept_key import key_of
+        from ..store.key import key_of
 
         return key_of(self.program, self.options, self.before_site)
 
     def facts(self) -> "dict[str, list[str]]":
         """Return what that name is made of. Raises OSError."""
-        from ..store.kept_key import facts_of
+        from ..store.key import facts_of
 
         return facts_of(self.program, self.options, self.before_site)

@@ -6,8 +6,8 @@ from .. import os, time
 from ..file_systems import IMAGE_FILE, IMAGE_LAYERS, image_on
 from ..messages import say
 from ..options import asked_at
-from ..store.kept_key import FIRST_PROCESS, NO_NAME, NONE_YET, not_there
-from ..store.place import LEASE, Place
+from ..store.cache import LEASE, Cache
+from ..store.key import FIRST_PROCESS, NO_NAME, NONE_YET, not_there
 from .left_behind import began_at
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ class NotFilled(Exception):
 class Keeping:
     """What is kept for one program: ``key`` is its name in ``place``."""
 
-    def __init__(self, place: Place, key: str, invocation: "Invocation") -> None:
+    def __init__(self, place: Cache, key: str, invocation: "Invocation") -> None:
         self.place = place
         self.key = key
         self._invocation = invocation
@@ -122,7 +122,7 @@ def _fill_here(invocation: "Invocation") -> None:
     reason = not_there(invocation.program) if key else NO_NAME
     if reason:
         raise NotFilled(reason)
-    place = Place.found_or_made(options.store_places(), options.session)
+    place = Cache.found_or_made(options.store_places(), options.session)
     keeping = Keeping(place, key, invocation)
     if not keeping.fill_or_wait(asked_at(), options.deadline):
         raise NotFilled("another process has been filling it, and has not come to an end; look for that")

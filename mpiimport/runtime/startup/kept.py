@@ -18,14 +18,14 @@ from ..program import working_directory
 from ..report.job_notes import notes
 from ..report.outcome import KEPT, PLAIN, Outcome
 from ..report.outcome import SESSION as FROM_SESSION
+from ..store.cache import Cache
+from ..store.cache_names import batch_job
+from ..store.entry import uses
 from ..store.index import Index, generation, linker_settings
-from ..store.kept_key import FIRST_PROCESS, NO_NAME, NONE_YET
-from ..store.kept_store import uses
-from ..store.launch_look import CHANGED, HOLDS, LOOKED_BY_LAUNCH, told_of
-from ..store.no_place import why_no_place
-from ..store.place import Place
-from ..store.place_names import batch_job
-from ..store.shared_look import holds
+from ..store.key import FIRST_PROCESS, NO_NAME, NONE_YET
+from ..store.launch_validation import CHANGED, HOLDS, LOOKED_BY_LAUNCH, told_of
+from ..store.no_cache import why_no_place
+from ..store.shared_validation import holds
 from ..store.store import NoRoom
 from ..store.witnesses import WITNESSES, Witnesses
 from .other_start import become_where_kept
@@ -118,13 +118,13 @@ def _import_or_fill(invocation: "Invocation", here: "Launch | None", report: "Re
     return ""
 
 
-def _place(options: "Options") -> Place | None:
+def _place(options: "Options") -> Cache | None:
     parents = options.store_places()
-    place = Place.find(parents, options.session)
+    place = Cache.find(parents, options.session)
     waits = options.session or options.keep == SESSION or batch_job()
     if place is not None or waits:
         return place
-    place = Place.make(parents)
+    place = Cache.make(parents)
     why = why_no_place(parents) if place is None else ""
     if why:
         raise NoRoom(why)
@@ -134,7 +134,7 @@ def _place(options: "Options") -> Place | None:
 class Attached:
     """A kept store that this process has attached to."""
 
-    def __init__(self, place: Place, key: str, store: "Store", packed: bytes) -> None:
+    def __init__(self, place: Cache, key: str, store: "Store", packed: bytes) -> None:
         """Raises Damaged and OSError."""
         self.store = store
         # Paths that it has asked for, to believe the store.
@@ -148,7 +148,7 @@ class Attached:
             raise Damaged("the code of the store is damaged")
 
     @classmethod
-    def to(cls, place: Place, key: str) -> "Attached | None":
+    def to(cls, place: Cache, key: str) -> "Attached | None":
         """Attach to the store for a key, if there is a sound one."""
         store = place.attach(key)
         if store is None:

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..options import Options
     from ..program import Program
-    from ..store.place import Place
+    from ..store.cache import Cache
 
 # Options of Python with which a program may be in a snapshot.
 FITTING: tuple[list[str], ...] = ([], ["-u"])
@@ -49,7 +49,7 @@ def name_in_library(program: "Program") -> str:
     return os.path.basename(program.target)
 
 
-def become_where_kept(program: "Program", place: "Place") -> None:
+def become_where_kept(program: "Program", place: "Cache") -> None:
     """Become the program as python-mpi starts it, if a store of a session is for it, started in some other way."""
     try:
         kept = any(_text(os.path.join(store, PROGRAM)) == program.identity() for store in place.stores())

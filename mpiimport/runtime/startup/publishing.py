@@ -10,8 +10,8 @@ from ..importing.libraries import mapped_files
 from ..messages import say
 from ..size import in_words
 from ..store.broadcast import pack_sizes
-from ..store.kept_key import NO_NAME, facts_of, key_of, not_there
-from ..store.kept_placement import KeptPlacement
+from ..store.cache_placement import KeptPlacement
+from ..store.key import NO_NAME, facts_of, key_of, not_there
 from .agreement import SteppedAside
 from .closed_streams import ClosedStreamsKept
 from .decision import why_not

@@ -2,8 +2,8 @@
 
 from ..clock import INIT, phases
 from ..mpi.asked_level import asked_level
-from ..mpi.loading import NoMpi
 from ..mpi.ownership import Ownership
+from ..mpi.private_import import NoMpi
 from ..option_table import AUTO, SHMEM
 from .agreement import SteppedAside
 

@@ -1,13 +1,13 @@
 """What tells a program from the nearest one that has a kept store, for people.
 
-facts   in a store: what its key is made of, see ``kept_key.facts_of``
+facts   in a store: what its key is made of, see ``key.facts_of``
 """
 
 import marshal
 
 from .. import open, os
 from ..regular_file import read_regular
-from .place import PROGRAMS, Place
+from .cache import PROGRAMS, Cache
 
 FACTS = "facts"
 # Characters of a value that is shown.
@@ -20,7 +20,7 @@ def keep_facts(store: str, facts: "dict[str, list[str]]") -> None:
         stream.write(marshal.dumps(facts))
 
 
-def difference(place: Place, facts: "dict[str, list[str]]") -> str:
+def difference(place: Cache, facts: "dict[str, list[str]]") -> str:
     """Return what the nearest store of a place is for instead, as the end of a sentence; empty where there is none."""
     found = map(_facts_in, map(place.target, place.names(PROGRAMS)))
     others = [other for other in found if other.keys() == facts.keys()]

@@ -1,7 +1,7 @@
 """Directories in which nobody but this user and root can put another entry in the place of one: only there lie stores.
 
 Elsewhere another user's directory could come into the place of a store between two looks at it, and one of this user's
-could get the name of a store (renameat2(2), RENAME_EXCHANGE). In Go: hooks/internal/leaves/keptplace; in C:
+could get the name of a store (renameat2(2), RENAME_EXCHANGE). In Go: hooks/internal/leaves/storecache; in C:
 restorer/regular.c.
 """
 

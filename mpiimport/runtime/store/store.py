@@ -11,7 +11,7 @@ code       the code objects, one after another
 witnesses  of a kept store: what its paths were like, as `witnesses.Witnesses` packs it
 lib/...    shared libraries under their original absolute paths, so that $ORIGIN keeps its meaning
 late/...   what the ranks add, see `late_records`
-looked     of a kept store: see `shared_look`
+looked     of a kept store: see `shared_validation`
 """
 
 from .. import os, time

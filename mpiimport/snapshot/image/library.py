@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mpiimport.runtime.options import SNAPSHOTS, user_cache
-from mpiimport.runtime.store.kept_store import size_of
+from mpiimport.runtime.store.entry import size_of
 from mpiimport.runtime.whole_file import replace_text
 
 from ..image_format import CORES

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from mpiimport.runtime.options import switched_off
-from mpiimport.runtime.store.shared_look import LOOKED, holds
+from mpiimport.runtime.store.shared_validation import LOOKED, holds
 from mpiimport.runtime.store.store import Store
 from tests.conftest import ROOT
 
 # Prints how often two processes of one node looked themselves, each of which takes its time.
 ASKS = """
 import sys, time
-from mpiimport.runtime.store.shared_look import holds
+from mpiimport.runtime.store.shared_validation import holds
 from mpiimport.runtime.store.store import Store
 store = Store.join(sys.argv[1], kept=True)
 looks = []
@@ -119,7 +119,7 @@ def test_one_who_looks_and_comes_to_no_end_holds_nobody_up(store: Store) -> None
 def test_a_look_in_another_view_of_the_file_system_does_not_count(store: Store) -> None:
     asked = time.monotonic_ns()
     program = (
-        "import sys, time; from mpiimport.runtime.store.shared_look import holds\n"
+        "import sys, time; from mpiimport.runtime.store.shared_validation import holds\n"
         "from mpiimport.runtime.store.store import Store\n"
         "assert holds(Store.join(sys.argv[1], kept=True), time.monotonic_ns(), lambda: True)"
     )

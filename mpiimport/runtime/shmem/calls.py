@@ -2,8 +2,8 @@
 
 from .. import os
 from ..c_functions import address, area_at, bind, open_library
-from ..mpi.loading import NoMpi
 from ..mpi.openshmem import LIBRARY
+from ..mpi.private_import import NoMpi
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

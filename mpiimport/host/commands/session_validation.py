@@ -14,10 +14,10 @@ from pathlib import Path
 from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.listing import stamp_of
 from mpiimport.runtime.regular_file import read_regular
+from mpiimport.runtime.store.cache import Cache
 from mpiimport.runtime.store.index import Index, generation
-from mpiimport.runtime.store.launch_look import LOOKED_BY_LAUNCH, in_one_text
+from mpiimport.runtime.store.launch_validation import LOOKED_BY_LAUNCH, in_one_text
 from mpiimport.runtime.store.origin import is_seen_from_here
-from mpiimport.runtime.store.place import Place
 from mpiimport.runtime.store.store import PROGRAM
 from mpiimport.runtime.store.witnesses import WITNESSES, Witnesses, of_another_image
 
@@ -51,7 +51,7 @@ class Found:
     unseen: str = ""
 
 
-def look_from_anywhere(place: Place) -> list[Found]:
+def look_from_anywhere(place: Cache) -> list[Found]:
     """Look at all stores of a place: those that are not seen from here are by the commands that have filled them."""
     here = look(place)
     stale = {one.store: f"{one.changed[0]} has changed since" for one in here if one.changed}
@@ -67,7 +67,7 @@ def look_from_anywhere(place: Place) -> list[Found]:
     return found
 
 
-def look(place: Place) -> list[Look]:
+def look(place: Cache) -> list[Look]:
     """Look at everything that the stores of a place speak of, each path once.
 
     What a container has filled can only be looked at in it, and what another Python has only by that: they are left
@@ -97,7 +97,7 @@ def _read(store: Path) -> list[tuple[str, Witnesses]]:
     return [(generation(packed), witnesses)]
 
 
-def run(command: list[str], find_place: Callable[[], Place | None], ignored: list[int]) -> int:
+def run(command: list[str], find_place: Callable[[], Cache | None], ignored: list[int]) -> int:
     """Look, tell the ranks that a command starts, and become it, whatever comes of the look. See ``become``."""
     began = time.time()
     try:

@@ -1,8 +1,8 @@
-"""What the places of kept stores are called, and where they may lie; in Go: hooks/internal/leaves/keptplace."""
+"""What the places of kept stores are called, and where they may lie; in Go: hooks/internal/leaves/storecache."""
 
 from .. import os
 from ..file_systems import IMAGE_LAYERS, image_on
-from .image_places import IN_CONTAINER
+from .image_caches import IN_CONTAINER
 from .lock import own_prefix, user
 
 NAME = "mpiimport-kept."

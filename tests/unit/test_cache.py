@@ -13,14 +13,14 @@ import pytest
 
 from mpiimport.runtime.options import Options, switched_off
 from mpiimport.runtime.size import Size
-from mpiimport.runtime.store import place as place_module
-from mpiimport.runtime.store import place_removal
-from mpiimport.runtime.store.image_places import IMAGES
+from mpiimport.runtime.store import cache as place_module
+from mpiimport.runtime.store import cache_removal
+from mpiimport.runtime.store.cache import FILLING, LEASE, PROGRAMS, STORES, Cache
+from mpiimport.runtime.store.cache_names import BATCH_JOBS, batch_job
+from mpiimport.runtime.store.cache_removal import remove_place
+from mpiimport.runtime.store.image_caches import IMAGES
 from mpiimport.runtime.store.lock import LOCK
 from mpiimport.runtime.store.objects import OBJECTS, share
-from mpiimport.runtime.store.place import FILLING, LEASE, PROGRAMS, STORES, Place
-from mpiimport.runtime.store.place_names import BATCH_JOBS, batch_job
-from mpiimport.runtime.store.place_removal import remove_place
 from mpiimport.runtime.store.store import PROGRAM, SEAL, NoRoom, Store
 from tests.conftest import ROOT
 
@@ -35,13 +35,13 @@ def no_batch_job(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    made = Place.make([str(tmp_path)])
+def place(tmp_path: Path) -> Cache:
+    made = Cache.make([str(tmp_path)])
     assert made is not None
     return made
 
 
-def publish(place: Place, key: str, content: bytes = b"content", options: Options | None = None) -> str:
+def publish(place: Cache, key: str, content: bytes = b"content", options: Options | None = None) -> str:
     store = place.create({"index": len(content), "code": len(content)}, options or switched_off())
     for name, data in (("index", content), ("code", content[::-1])):
         store.write(name, 0, memoryview(data))
@@ -51,60 +51,60 @@ def publish(place: Place, key: str, content: bytes = b"content", options: Option
     return store.directory
 
 
-def attached(place: Place, key: str) -> Store:
+def attached(place: Cache, key: str) -> Store:
     store = place.attach(key)
     assert store is not None
     store.count_use()
     return store
 
 
-def stores(place: Place) -> list[str]:
+def stores(place: Cache) -> list[str]:
     return sorted(str(path) for path in Path(place.path(STORES)).iterdir())
 
 
 def test_a_place_is_made_once_and_found_by_everybody(tmp_path: Path) -> None:
-    assert Place.find([str(tmp_path)]) is None
-    made = Place.make([str(tmp_path / "none"), str(tmp_path)])
-    found = Place.find([str(tmp_path / "none"), str(tmp_path)])
+    assert Cache.find([str(tmp_path)]) is None
+    made = Cache.make([str(tmp_path / "none"), str(tmp_path)])
+    found = Cache.find([str(tmp_path / "none"), str(tmp_path)])
     assert made is not None and found is not None and made.directory == found.directory
     assert Path(found.directory).stat().st_mode & 0o777 == 0o700
 
 
-def test_a_place_that_others_may_write_to_is_ignored(place: Place, tmp_path: Path) -> None:
+def test_a_place_that_others_may_write_to_is_ignored(place: Cache, tmp_path: Path) -> None:
     Path(place.directory).chmod(0o770)
-    assert Place.find([str(tmp_path)]) is None
+    assert Cache.find([str(tmp_path)]) is None
 
 
-def test_a_link_to_a_place_is_ignored(place: Place, tmp_path: Path) -> None:
+def test_a_link_to_a_place_is_ignored(place: Cache, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     Path(place.directory).rename(elsewhere)
     Path(place.directory).symlink_to(elsewhere)
-    assert Place.find([str(tmp_path)]) is None
+    assert Cache.find([str(tmp_path)]) is None
 
 
 @as_root
-def test_a_place_of_another_user_is_ignored(place: Place, tmp_path: Path) -> None:
+def test_a_place_of_another_user_is_ignored(place: Cache, tmp_path: Path) -> None:
     os.chown(place.directory, OTHER_USER, OTHER_USER)
-    assert Place.find([str(tmp_path)]) is None
-    assert Place.make([str(tmp_path)]) is None
+    assert Cache.find([str(tmp_path)]) is None
+    assert Cache.make([str(tmp_path)]) is None
 
 
 def test_batch_jobs_have_places_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Place.make([str(tmp_path)])
+    Cache.make([str(tmp_path)])
     monkeypatch.setenv("SLURM_JOB_ID", "12/../3")
     assert batch_job() == "12/../3"
-    assert Place.find([str(tmp_path)]) is None
-    made = Place.make([str(tmp_path)])
+    assert Cache.find([str(tmp_path)]) is None
+    made = Cache.make([str(tmp_path)])
     assert made is not None and Path(made.directory).name == f"mpiimport-kept.{os.geteuid()}.12____3"
 
 
 def test_processes_that_make_it_at_once_have_one_place(tmp_path: Path) -> None:
     program = (
         "import sys\n"
-        "from mpiimport.runtime.store.place import Place\n"
+        "from mpiimport.runtime.store.cache import Cache\n"
         "print('ready', flush=True)\n"
         "for number in map(int, sys.stdin):\n"
-        "    print(Place.found_or_made([sys.argv[1]], f'session-{number}').directory, flush=True)\n"
+        "    print(Cache.found_or_made([sys.argv[1]], f'session-{number}').directory, flush=True)\n"
     )
     command = [sys.executable, "-c", program, str(tmp_path)]
     pipe = subprocess.PIPE
@@ -120,7 +120,7 @@ def test_processes_that_make_it_at_once_have_one_place(tmp_path: Path) -> None:
     assert len(said[0].split()) == 200 and len(set(said)) == 1
 
 
-def test_nothing_is_there_before_it_is_published(place: Place) -> None:
+def test_nothing_is_there_before_it_is_published(place: Cache) -> None:
     assert place.attach(KEY) is None
     store = place.create({"index": 1, "code": 1}, switched_off())
     assert place.attach(KEY) is None
@@ -128,7 +128,7 @@ def test_nothing_is_there_before_it_is_published(place: Place) -> None:
     assert stores(place) == []
 
 
-def test_a_store_outlives_its_users(place: Place) -> None:
+def test_a_store_outlives_its_users(place: Cache) -> None:
     directory = publish(place, KEY)
     for _ in range(2):
         store = attached(place, KEY)
@@ -138,7 +138,7 @@ def test_a_store_outlives_its_users(place: Place) -> None:
     assert Path(directory, PROGRAM).read_text() == "script /app.py"
 
 
-def test_a_newer_store_takes_the_place_of_one_that_is_still_used(place: Place) -> None:
+def test_a_newer_store_takes_the_place_of_one_that_is_still_used(place: Cache) -> None:
     old = publish(place, KEY, b"old")
     user = attached(place, KEY)
     new = publish(place, KEY, b"new")
@@ -151,13 +151,13 @@ def test_a_newer_store_takes_the_place_of_one_that_is_still_used(place: Place) -
     assert stores(place) == [new]
 
 
-def test_a_newer_store_removes_one_that_nobody_uses(place: Place) -> None:
+def test_a_newer_store_removes_one_that_nobody_uses(place: Cache) -> None:
     publish(place, KEY, b"old")
     new = publish(place, KEY, b"new")
     assert stores(place) == [new]
 
 
-def test_what_nobody_comes_to_any_more_is_swept(place: Place) -> None:
+def test_what_nobody_comes_to_any_more_is_swept(place: Cache) -> None:
     idle, used = publish(place, KEY), publish(place, OTHER)
     user = attached(place, OTHER)
     for directory in (idle, used):
@@ -170,7 +170,7 @@ def test_what_nobody_comes_to_any_more_is_swept(place: Place) -> None:
     assert place.attach(KEY) is None
 
 
-def test_coming_to_a_store_counts_as_its_use(place: Place) -> None:
+def test_coming_to_a_store_counts_as_its_use(place: Cache) -> None:
     directory = publish(place, KEY)
     os.utime(Path(directory, LOCK), (0, 0))
     attached(place, KEY).leave()
@@ -178,7 +178,7 @@ def test_coming_to_a_store_counts_as_its_use(place: Place) -> None:
     assert stores(place) == [directory]
 
 
-def test_the_stores_not_used_for_longest_make_room_but_none_that_is_used(place: Place) -> None:
+def test_the_stores_not_used_for_longest_make_room_but_none_that_is_used(place: Cache) -> None:
     options = switched_off()
     options.store_size = Size.parse("40MiB")
     contents = [os.urandom(6 << 20) for _ in range(4)]
@@ -192,7 +192,7 @@ def test_the_stores_not_used_for_longest_make_room_but_none_that_is_used(place: 
     oldest.leave()
 
 
-def test_a_store_for_which_there_is_no_room_is_refused_and_leaves_nothing(place: Place) -> None:
+def test_a_store_for_which_there_is_no_room_is_refused_and_leaves_nothing(place: Cache) -> None:
     options = switched_off()
     options.store_size = Size.parse("1MiB")
     with pytest.raises(NoRoom):
@@ -200,13 +200,13 @@ def test_a_store_for_which_there_is_no_room_is_refused_and_leaves_nothing(place:
     assert stores(place) == []
 
 
-def test_one_process_fills_and_nobody_waits_for_it_or_fills_again_at_once(place: Place) -> None:
+def test_one_process_fills_and_nobody_waits_for_it_or_fills_again_at_once(place: Cache) -> None:
     filling = place.begin_filling(KEY)
     assert filling is not None
     other = (
         "import sys\n"
-        "from mpiimport.runtime.store.place import Place\n"
-        "print(Place(sys.argv[1]).begin_filling(sys.argv[2]))"
+        "from mpiimport.runtime.store.cache import Cache\n"
+        "print(Cache(sys.argv[1]).begin_filling(sys.argv[2]))"
     )
     command = [sys.executable, "-c", other, place.directory, KEY]
     said = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -220,14 +220,14 @@ def test_one_process_fills_and_nobody_waits_for_it_or_fills_again_at_once(place:
         assert said != "None\n"
 
 
-def test_who_begins_to_fill_a_store_while_all_are_removed_is_told(place: Place) -> None:
+def test_who_begins_to_fill_a_store_while_all_are_removed_is_told(place: Cache) -> None:
     Path(place.path(FILLING)).rmdir()
     with pytest.raises(NoRoom, match="session stop came meanwhile"):
         place.begin_filling(KEY)
 
 
 def test_the_place_stays_where_somebody_comes_while_it_is_removed(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     come = Path(place.path(FILLING), KEY)
 
@@ -235,13 +235,13 @@ def test_the_place_stays_where_somebody_comes_while_it_is_removed(
         come.touch()
         return []
 
-    monkeypatch.setattr(place_removal, "remove_images", remove_images)
+    monkeypatch.setattr(cache_removal, "remove_images", remove_images)
     assert remove_place(place) == []
     assert come.exists()
     assert place.create({}, switched_off())
 
 
-def test_a_store_that_was_removed_while_room_was_made_for_it(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_was_removed_while_room_was_made_for_it(place: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     def reserve(store: Store, _sizes: dict[str, int]) -> None:
         shutil.rmtree(store.directory)
         os.open(store.path("index"), os.O_RDONLY)
@@ -251,12 +251,12 @@ def test_a_store_that_was_removed_while_room_was_made_for_it(place: Place, monke
         place.create({"index": 1}, switched_off())
 
 
-def test_what_a_killed_filler_left_is_swept(place: Place) -> None:
+def test_what_a_killed_filler_left_is_swept(place: Cache) -> None:
     program = (
         "import os, signal, sys\n"
         "from mpiimport.runtime.options import switched_off\n"
-        "from mpiimport.runtime.store.place import Place\n"
-        "Place(sys.argv[1]).create({'index': 1000, 'code': 1000}, switched_off())\n"
+        "from mpiimport.runtime.store.cache import Cache\n"
+        "Cache(sys.argv[1]).create({'index': 1000, 'code': 1000}, switched_off())\n"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", program, place.directory], cwd=ROOT, check=False)
@@ -266,7 +266,7 @@ def test_what_a_killed_filler_left_is_swept(place: Place) -> None:
     assert stores(place) == []
 
 
-def test_what_stores_hold_alike_is_there_once(place: Place) -> None:
+def test_what_stores_hold_alike_is_there_once(place: Cache) -> None:
     content = bytes(range(256)) * 4096
     one, other = publish(place, KEY, content), publish(place, OTHER, content)
     different = publish(place, "1" * 16, content[:-1])
@@ -300,7 +300,7 @@ def test_alike_libraries_of_one_store_stay_two(tmp_path: Path) -> None:
     assert len({path.stat().st_ino for path in libraries}) == 3
 
 
-def test_an_object_that_was_written_to_is_taken_by_no_other_store(place: Place) -> None:
+def test_an_object_that_was_written_to_is_taken_by_no_other_store(place: Cache) -> None:
     content = bytes(1 << 20)
     first = publish(place, KEY, content)
     with Path(first, "code").open("r+b") as stream:
@@ -312,7 +312,7 @@ def test_an_object_that_was_written_to_is_taken_by_no_other_store(place: Place) 
     assert Path(third, "code").samefile(Path(second, "code"))
 
 
-def test_a_store_of_libraries_that_lie_deep_is_removed(place: Place) -> None:
+def test_a_store_of_libraries_that_lie_deep_is_removed(place: Cache) -> None:
     name = "lib/" + "directory/" * 60 + "library.so"
     store = place.create({"index": 1, "code": 1, name: 1}, switched_off())
     place.publish(KEY, store, "script", 0)
@@ -320,7 +320,7 @@ def test_a_store_of_libraries_that_lie_deep_is_removed(place: Place) -> None:
     assert remove_place(place) == [] and not Path(place.directory).exists()
 
 
-def test_stopping_removes_everything_but_what_is_used(place: Place) -> None:
+def test_stopping_removes_everything_but_what_is_used(place: Cache) -> None:
     publish(place, KEY)
     used = publish(place, OTHER)
     user = attached(place, OTHER)
@@ -335,8 +335,8 @@ def test_stopping_removes_everything_but_what_is_used(place: Place) -> None:
 CHANGING = """
 import os, random, sys
 from mpiimport.runtime.options import switched_off
-from mpiimport.runtime.store.place import Place
-place, key, seed = Place(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+from mpiimport.runtime.store.cache import Cache
+place, key, seed = Cache(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 choice = random.Random(seed)
 attached = 0
 for number in range(150):
@@ -365,7 +365,7 @@ print(attached)
 """
 
 
-def test_processes_that_publish_attach_and_sweep_at_random_always_find_whole_stores(place: Place) -> None:
+def test_processes_that_publish_attach_and_sweep_at_random_always_find_whole_stores(place: Cache) -> None:
     commands = [[sys.executable, "-c", CHANGING, place.directory, KEY, str(seed)] for seed in range(6)]
     running = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for command in commands]
     said = [process.communicate(timeout=60)[0] for process in running]
@@ -377,32 +377,32 @@ def test_processes_that_publish_attach_and_sweep_at_random_always_find_whole_sto
     assert {path.name for path in Path(place.path(FILLING)).iterdir()} == {KEY}
 
 
-def place_of_image(place: Place) -> Path:
+def place_of_image(place: Cache) -> Path:
     image = Path(place.path(IMAGES, "0123"))
     image.mkdir(parents=True, mode=0o700)
-    Place(str(image)).complete()
+    Cache(str(image)).complete()
     return image
 
 
-def test_a_place_takes_those_of_images_with_it(place: Place) -> None:
-    publish(Place(str(place_of_image(place))), KEY)
+def test_a_place_takes_those_of_images_with_it(place: Cache) -> None:
+    publish(Cache(str(place_of_image(place))), KEY)
     assert remove_place(place) == []
     assert not Path(place.directory).exists()
 
 
-def test_the_place_of_an_image_is_left_while_one_of_its_containers_uses_a_store(place: Place) -> None:
+def test_the_place_of_an_image_is_left_while_one_of_its_containers_uses_a_store(place: Cache) -> None:
     image = place_of_image(place)
-    publish(Place(str(image)), KEY)
-    store = attached(Place(str(image)), KEY)
+    publish(Cache(str(image)), KEY)
+    store = attached(Cache(str(image)), KEY)
     assert remove_place(place) == [str(image)]
     assert Path(store.directory).exists()
     store.leave()
     assert remove_place(place) == []
 
 
-def test_places_of_images_go_when_nobody_has_come_to_them_for_long(place: Place) -> None:
+def test_places_of_images_go_when_nobody_has_come_to_them_for_long(place: Cache) -> None:
     image = place_of_image(place)
-    publish(Place(str(image)), KEY)
+    publish(Cache(str(image)), KEY)
     place.sweep(LEASE)
     assert image.exists()
     for path in (image, *image.glob("stores/*"), *image.glob("stores/*/lock")):
@@ -411,7 +411,7 @@ def test_places_of_images_go_when_nobody_has_come_to_them_for_long(place: Place)
     assert not image.exists()
 
 
-def test_no_link_that_a_container_has_made_is_followed(place: Place, tmp_path: Path) -> None:
+def test_no_link_that_a_container_has_made_is_followed(place: Cache, tmp_path: Path) -> None:
     """Containers write to the places of their images; whoever removes them has more rights."""
     mine = tmp_path / "mine" / "work"
     mine.mkdir(parents=True)
@@ -428,24 +428,24 @@ def test_no_link_that_a_container_has_made_is_followed(place: Place, tmp_path: P
     assert (mine / "lock").exists() and not image.exists()
 
 
-def test_a_tree_without_end_is_left(place: Place) -> None:
+def test_a_tree_without_end_is_left(place: Cache) -> None:
     image = place_of_image(place)
     image.joinpath(*"a" * 300).mkdir(parents=True)
     assert [Path(left).parent for left in remove_place(place)] == [image.parent]
 
 
 def test_the_launch_side_knows_the_same_batch_jobs() -> None:
-    text = (ROOT / "hooks" / "internal" / "leaves" / "keptplace" / "names.go").read_text()
+    text = (ROOT / "hooks" / "internal" / "leaves" / "storecache" / "names.go").read_text()
     line = next(line for line in text.splitlines() if line.startswith("var batchJobs"))
     assert re.findall(r'"(\w+)"', line) == list(BATCH_JOBS)
 
 
 def test_a_place_that_was_removed_while_it_is_mounted_is_none(
-    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     descriptor = os.open(place.directory, os.O_RDONLY)
     monkeypatch.setattr(place_module, "candidates", lambda *_: [f"/proc/self/fd/{descriptor}/."])
-    assert Place.find([str(tmp_path)]) is not None
+    assert Cache.find([str(tmp_path)]) is not None
     assert remove_place(place) == []
-    assert Place.find([str(tmp_path)]) is None
+    assert Cache.find([str(tmp_path)]) is None
     os.close(descriptor)

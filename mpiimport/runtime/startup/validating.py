@@ -6,9 +6,9 @@ image anew, and only in it the paths mean what they meant.
 
 from .. import open, os, time
 from ..messages import say
+from ..store.cache import Cache
 from ..store.index import Index
 from ..store.origin import write_found
-from ..store.place import Place
 from ..store.witnesses import WITNESSES, Witnesses
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ def _look(invocation: "Invocation") -> None:
     """Raises OSError and Damaged."""
     asked = time.monotonic_ns()
     options = invocation.options
-    place = Place.find(options.store_places(), options.session)
+    place = Cache.find(options.store_places(), options.session)
     if place is None:
         return
     store = place.target(invocation.key())

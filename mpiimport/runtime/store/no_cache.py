@@ -1,8 +1,8 @@
 """Why this user's kept stores can lie nowhere."""
 
 from .. import os
+from .cache_names import candidates
 from .parents import who_may_rename
-from .place_names import candidates
 
 
 def why_no_place(parents: list[str], session: str = "") -> str:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from mpiimport.runtime.options import Options, from_environment
-from mpiimport.runtime.store.kept_placement import KeptPlacement
-from mpiimport.runtime.store.place import Place
+from mpiimport.runtime.store.cache import Cache
+from mpiimport.runtime.store.cache_placement import KeptPlacement
 
 SIZES = {"index": 10, "code": 10}
 
@@ -28,7 +28,7 @@ def test_a_published_store_stays(options: Options, last: int) -> None:
         rank.publish("key", "a program", 0, {})
     ranks[1 - last].leave()
     ranks[last].leave()
-    found = Place.find(options.store_places())
+    found = Cache.find(options.store_places())
     assert found is not None
     store = found.attach("key")
     assert own is not None and store is not None and store.directory == own.directory

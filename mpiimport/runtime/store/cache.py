@@ -6,21 +6,21 @@ stores/<name>   a store (see ``store``), complete and never changed. Its lock is
 programs/<key>  a symbolic link to the store for a program, put there by renaming
 wanted/<key>    what processes of a program imported that its store lacks, a name in a line: another store is wanted
 filling/<key>   locked by the process that fills a store for this key, as long as it lives (flock(2))
-images/<digest> a place for the containers of one image: see ``image_places``
+images/<digest> a place for the containers of one image: see ``image_caches``
 """
 
 from .. import open, os, time
 from ..c_functions import LOCK_EX, LOCK_NB, flock
 from ..regular_file import open_regular, read_regular
-from .image_places import remove_images
-from .kept_store import last_use, size_of, write_through
+from .cache_names import candidates
+from .entry import last_use, size_of, write_through
+from .image_caches import remove_images
 from .lock import is_used, remove_unless_used
 from .memory import room
-from .no_place import why_no_place
+from .no_cache import why_no_place
 from .objects import OBJECTS, drop_unused, share
 from .origin import began_in, write_origin
 from .parents import who_may_rename
-from .place_names import candidates
 from .store import PROGRAM, NoRoom, Store
 
 TYPE_CHECKING = False
@@ -42,14 +42,14 @@ LEASE = 24 * 3600
 SETTLING = 10
 
 
-class Place:
+class Cache:
     """The directory of this user's kept stores on this node."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
 
     @classmethod
-    def find(cls, parents: list[str], session: str = "") -> "Place | None":
+    def find(cls, parents: list[str], session: str = "") -> "Cache | None":
         """Return the place in the first of the directories that has one, which nobody else can have made.
 
         ``session``: the name of one whose place is meant.
@@ -57,12 +57,12 @@ class Place:
         return next(map(cls, filter(_is_own, candidates(parents, session))), None)
 
     @classmethod
-    def make(cls, parents: list[str], session: str = "") -> "Place | None":
+    def make(cls, parents: list[str], session: str = "") -> "Cache | None":
         """Return the place, made in the first directory that can be written to; None where none can."""
         return next(filter(None, map(cls._made, candidates(parents, session))), None)
 
     @classmethod
-    def _made(cls, directory: str) -> "Place | None":
+    def _made(cls, directory: str) -> "Cache | None":
         try:
             if who_may_rename(os.path.dirname(directory)):
                 return None
@@ -77,7 +77,7 @@ class Place:
         return place
 
     @classmethod
-    def found_or_made(cls, parents: list[str], session: str = "") -> "Place":
+    def found_or_made(cls, parents: list[str], session: str = "") -> "Cache":
         """Return the place to fill a store in. Raises NoRoom where none can be made, and OSError."""
         place = cls.find(parents, session) or cls.make(parents, session)
         if place is None:

@@ -1,6 +1,6 @@
 """MPI started as a session (MPI-4, 11.3), which is over before the program begins."""
 
-from .loading import NoMpi
+from .private_import import NoMpi
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

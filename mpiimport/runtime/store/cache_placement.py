@@ -1,8 +1,8 @@
 """Where the payload comes to lie that outlives the job: among the kept stores of this user, on each node."""
 
+from .cache import LEASE, Cache
 from .links import link_beside
 from .nearest import keep_facts
-from .place import LEASE, Place
 from .placement import Placement
 from .store import Store
 
@@ -16,7 +16,7 @@ class KeptPlacement(Placement):
 
     def __init__(self, options: "Options") -> None:
         super().__init__(options)
-        self._place: Place | None = None
+        self._place: Cache | None = None
         self._made: Store | None = None
 
     def survey(self, first: bool, rank: int) -> int:
@@ -32,7 +32,7 @@ class KeptPlacement(Placement):
     def publish(self, key: str, program: str, began: int, facts: "dict[str, list[str]]") -> None:
         """Where this rank has made a store, let later processes come to it. Raises OSError.
 
-        ``program``, ``began``: as for ``Place.publish``; ``facts``: as for ``keep_facts``.
+        ``program``, ``began``: as for ``Cache.publish``; ``facts``: as for ``keep_facts``.
         """
         for store in self._stores:
             # Whichever rank of the node is the last to leave it.
@@ -55,7 +55,7 @@ class KeptPlacement(Placement):
         self._stores.append(self._made)
         return self._made
 
-    def _kept(self) -> Place:
+    def _kept(self) -> Cache:
         if self._place is None:
-            self._place = Place.found_or_made(self._options.store_places(), self._options.session)
+            self._place = Cache.found_or_made(self._options.store_places(), self._options.session)
         return self._place

@@ -3,10 +3,10 @@
 from errno import ENOTEMPTY
 
 from .. import os
-from .image_places import IMAGES, remove_images
+from .cache import FILLING, KINDS, PROGRAMS, WANTED, Cache, make_directory
+from .image_caches import IMAGES, remove_images
 from .lock import LOCK, NEW_LOCK, REMOVED, remove, remove_begun, remove_unless_used
 from .objects import OBJECTS, drop_unused
-from .place import FILLING, KINDS, PROGRAMS, WANTED, Place, make_directory
 from .store import has_seal
 
 
@@ -18,7 +18,7 @@ class NotOurs(Exception):
 NAMES = {*KINDS, IMAGES, LOCK, NEW_LOCK}
 
 
-def remove_place(place: Place) -> list[str]:
+def remove_place(place: Cache) -> list[str]:
     """Remove all stores, and the place; return the stores that some process uses. Raises OSError, and NotOurs."""
     _check(place.directory, NAMES)
     # Who fills a store finds by that, at its end, that nobody wants it any more.
@@ -55,7 +55,7 @@ def _check(directory: str, names: set[str]) -> None:
         raise NotOurs(f"{directory} holds {others[0]!r}, which is not ours, so it is not removed; look at it")
 
 
-def _remove_empty(place: Place) -> None:
+def _remove_empty(place: Cache) -> None:
     place.complete()
     make_directory(place.path(IMAGES))
     try:
