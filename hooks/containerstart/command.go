@@ -3,11 +3,11 @@ package containerstart
 import (
 	"slices"
 
-	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
+	"mpiimport.org/hooks/internal/process/entry"
 	"mpiimport.org/hooks/launch"
 )
 

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"mpiimport.org/hooks/internal/chance/fuzzing"
-	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
+	"mpiimport.org/hooks/internal/process/entry"
 	"mpiimport.org/hooks/profile"
 )
 

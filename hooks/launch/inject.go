@@ -7,9 +7,9 @@ import (
 	"regexp"
 	"slices"
 
-	"mpiimport.org/hooks/internal/inside/fitting"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/sharedlib"
+	"mpiimport.org/hooks/internal/process/fitting"
 	"mpiimport.org/hooks/profile"
 )
 

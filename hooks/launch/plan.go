@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/keptplace"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/storecache"
 )
 
 // Places inside the container; images need not know them.
@@ -18,7 +18,7 @@ const (
 	EntryPath = Inside + "/bin/mpiimport-entry"
 	SitePath  = Inside + "/lib/mpiimport/pythonpath"
 	StorePath = "/.mpiimport-store" // where the plan brings memory for a store
-	KeptPath  = keptplace.InContainer
+	KeptPath  = storecache.InContainer
 	MPIPath   = "/.mpiimport-mpi" // where the plan brings the host's MPI
 )
 

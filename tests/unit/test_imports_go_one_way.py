@@ -92,7 +92,7 @@ HOOKS = ROOT / "hooks"
 # The launch side: each may import what its own set and the sets before it have.
 GO_FLOORS = (
     "internal/leaves",
-    "internal/inside",
+    "internal/process",
     "profile",
     "launch",
     "containerstart",

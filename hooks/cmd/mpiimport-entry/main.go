@@ -9,14 +9,14 @@ import (
 	"os"
 	"runtime"
 
-	"mpiimport.org/hooks/internal/inside/adoption"
-	"mpiimport.org/hooks/internal/inside/entry"
-	"mpiimport.org/hooks/internal/inside/firstprocess"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
 	"mpiimport.org/hooks/internal/leaves/jobnotes"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/version"
+	"mpiimport.org/hooks/internal/process/adoption"
+	"mpiimport.org/hooks/internal/process/entry"
+	"mpiimport.org/hooks/internal/process/firstprocess"
 )
 
 const (

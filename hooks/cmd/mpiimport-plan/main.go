@@ -12,13 +12,13 @@ import (
 
 	"mpiimport.org/hooks/internal/entrypoints/imageprofile"
 	"mpiimport.org/hooks/internal/entrypoints/runtimes"
-	"mpiimport.org/hooks/internal/inside/entry"
-	"mpiimport.org/hooks/internal/inside/fitting"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/version"
+	"mpiimport.org/hooks/internal/process/entry"
+	"mpiimport.org/hooks/internal/process/fitting"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
 )

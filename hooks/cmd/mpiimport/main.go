@@ -11,14 +11,14 @@ import (
 
 	"mpiimport.org/hooks/internal/entrypoints/commands"
 	"mpiimport.org/hooks/internal/entrypoints/jobend"
-	"mpiimport.org/hooks/internal/inside/entry"
-	"mpiimport.org/hooks/internal/inside/firstprocess"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
 	"mpiimport.org/hooks/internal/leaves/jobnotes"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/version"
+	"mpiimport.org/hooks/internal/process/entry"
+	"mpiimport.org/hooks/internal/process/firstprocess"
 )
 
 // becoming is the first argument of a process that becomes the command behind it.

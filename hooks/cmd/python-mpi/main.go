@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"mpiimport.org/hooks/internal/inside/entry"
-	"mpiimport.org/hooks/internal/inside/snapshotstart"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	_ "mpiimport.org/hooks/internal/leaves/ignored"
 	"mpiimport.org/hooks/internal/leaves/jobnotes"
@@ -20,6 +18,8 @@ import (
 	"mpiimport.org/hooks/internal/leaves/pythonscript"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/version"
+	"mpiimport.org/hooks/internal/process/entry"
+	"mpiimport.org/hooks/internal/process/snapshotstart"
 )
 
 const (

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
+	"mpiimport.org/hooks/internal/process/entry"
 )
 
 // openmpiList names variables for other nodes. Open MPI 4 refuses a job that has both this and -x.

@@ -1,5 +1,5 @@
 // Package imageplace finds the directory of this node in which the containers of one image keep stores. It lies in the place
-// of the stores of the user whose containers they are (mpiimport/runtime/store/place_names.py), and no other is mounted in them.
+// of the stores of the user whose containers they are (mpiimport/runtime/store/cache_names.py), and no other is mounted in them.
 package imageplace
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/keptplace"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
+	"mpiimport.org/hooks/internal/leaves/storecache"
 )
 
 // parent is the memory of the node.
@@ -24,7 +24,7 @@ const parent = "/dev/shm"
 func ForImage(identity string, env []string) string { return in(parent, identity, env) }
 
 func in(parent, identity string, env []string) string {
-	owner, ok := keptplace.Owner()
+	owner, ok := storecache.Owner()
 	if !ok {
 		return ""
 	}
@@ -40,7 +40,7 @@ func in(parent, identity string, env []string) string {
 		if mayMake || directory != place {
 			_ = os.Mkdir(directory, 0o700)
 		}
-		if !keptplace.IsOwn(directory) {
+		if !storecache.IsOwn(directory) {
 			return ""
 		}
 	}
@@ -56,7 +56,7 @@ func placeOf(owner int, env []string) (string, bool) {
 		if !regexp.MustCompile(`^session-[0-9a-f]{32}(\.\w+)?$`).MatchString(session) {
 			return "", false
 		}
-		return keptplace.Name(owner, env), false
+		return storecache.Name(owner, env), false
 	}
-	return keptplace.Name(owner, env), keptplace.BatchJob(env) == "" || ourvars.IsFilling(env)
+	return storecache.Name(owner, env), storecache.BatchJob(env) == "" || ourvars.IsFilling(env)
 }

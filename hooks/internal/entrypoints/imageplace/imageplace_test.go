@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"mpiimport.org/hooks/internal/leaves/keptplace"
+	"mpiimport.org/hooks/internal/leaves/storecache"
 )
 
 func user(t *testing.T) int {
 	t.Helper()
-	number, ok := keptplace.Owner()
+	number, ok := storecache.Owner()
 	if !ok {
 		t.Fatal("this user has no number outside")
 	}

@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/filesystems"
 	"mpiimport.org/hooks/internal/leaves/jobnotes"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/pythonscript"
+	"mpiimport.org/hooks/internal/process/entry"
 	"mpiimport.org/hooks/launch"
 )
 

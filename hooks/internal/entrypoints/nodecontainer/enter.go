@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"mpiimport.org/hooks/internal/inside/adoption"
 	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/process/adoption"
 )
 
 // Run executes the command in the node's container, which it waits for, and has started if this process is the first.

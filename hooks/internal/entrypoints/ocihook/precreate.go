@@ -9,10 +9,10 @@ import (
 
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 
-	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
+	"mpiimport.org/hooks/internal/process/entry"
 	"mpiimport.org/hooks/launch"
 )
 

@@ -8,9 +8,9 @@ import (
 
 	"mpiimport.org/hooks/containerstart"
 	"mpiimport.org/hooks/internal/chance/fuzzing"
-	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/pythoncli"
+	"mpiimport.org/hooks/internal/process/entry"
 	"mpiimport.org/hooks/launch"
 )
 

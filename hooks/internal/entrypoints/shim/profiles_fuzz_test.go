@@ -9,8 +9,8 @@ import (
 	"mpiimport.org/hooks/internal/chance/fuzzing"
 	"mpiimport.org/hooks/internal/chance/randomprofile"
 	"mpiimport.org/hooks/internal/entrypoints/apptainercli"
-	"mpiimport.org/hooks/internal/inside/entry"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
+	"mpiimport.org/hooks/internal/process/entry"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
 )

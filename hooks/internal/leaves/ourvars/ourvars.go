@@ -18,7 +18,7 @@ const (
 	Unset   = "_MPIIMPORT_UNSET"    // colon list of variables that the entry binary removes
 	Parent  = "_MPIIMPORT_PARENT"   // descriptor and pid of who becomes the parent of the process in the container
 	Plan    = "_MPIIMPORT_PLAN"     // a launch plan that holds for all container starts of a job
-	Inject  = "_MPIIMPORT_INJECT"   // what an injected MPI needs of the image (internal/inside/fitting)
+	Inject  = "_MPIIMPORT_INJECT"   // what an injected MPI needs of the image (internal/process/fitting)
 	ImageOn = "_MPIIMPORT_IMAGE_ON" // the kind of file system from which the container's image is read
 	Python  = "_MPIIMPORT_PYTHON"   // by which name python-mpi looks for Python, - for its usual ones, where the job's ranks may start from a snapshot
 	Asked   = "_MPIIMPORT_ASKED"    // the key of the program of which a snapshot is to be made

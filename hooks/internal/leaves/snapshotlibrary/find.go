@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/keptplace"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
+	"mpiimport.org/hooks/internal/leaves/storecache"
 )
 
 // InContainer is where a launch plan brings the library.
@@ -73,7 +73,7 @@ type Entry struct {
 func Find(library, key string) *Entry {
 	path := filepath.Join(library, key)
 	info, err := os.Lstat(filepath.Join(path, since))
-	if err != nil || !keptplace.IsOwn(library) {
+	if err != nil || !storecache.IsOwn(library) {
 		return nil
 	}
 	return &Entry{path, info.ModTime()}

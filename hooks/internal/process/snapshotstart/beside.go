@@ -16,12 +16,12 @@ import (
 
 	"mpiimport.org/hooks/internal/leaves/descriptors"
 	"mpiimport.org/hooks/internal/leaves/environ"
-	"mpiimport.org/hooks/internal/leaves/keptplace"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/regularfile"
 	"mpiimport.org/hooks/internal/leaves/snapshotlibrary"
+	"mpiimport.org/hooks/internal/leaves/storecache"
 )
 
 // Words of python-mpi. Beside: what follows is started, and goes on beside a job when this process has ended. Until: what follows runs
@@ -61,7 +61,7 @@ func Prepare(installed, python string, options, words, env []string) bool {
 	}
 	library, _ = snapshotlibrary.There(library)
 	place := filepath.Join(library, tried)
-	if !keptplace.IsOwn(library) || os.MkdirAll(place, 0o700) != nil {
+	if !storecache.IsOwn(library) || os.MkdirAll(place, 0o700) != nil {
 		return false
 	}
 	lock, err := os.OpenFile(filepath.Join(place, making), os.O_CREATE|os.O_RDWR, 0o600)

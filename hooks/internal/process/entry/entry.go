@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"mpiimport.org/hooks/internal/inside/snapshotstart"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/pythoncli"
 	"mpiimport.org/hooks/internal/leaves/pythonscript"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
+	"mpiimport.org/hooks/internal/process/snapshotstart"
 )
 
 // Process is what is known about the process that will become the command.

@@ -173,7 +173,7 @@ func digest(facts []Fact) string {
 }
 
 // placed returns the path of a script; or a module, with the current directory if Python may find it there, as for kept stores:
-// mpiimport/runtime/store/kept_key.py.
+// mpiimport/runtime/store/key.py.
 func placed(words []string) (string, error) {
 	if len(words) == 0 {
 		return "", errors.New("neither a script nor a module is named")

@@ -1,4 +1,4 @@
-package keptplace
+package storecache
 
 import "testing"
 

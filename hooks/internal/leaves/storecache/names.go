@@ -1,6 +1,6 @@
-// Package keptplace knows the directory of this user's kept stores on this node. The names and rules are those of
-// mpiimport/runtime/store/place_names.py, place.py and lock.py, which make it.
-package keptplace
+// Package storecache knows the directory of this user's kept stores on this node. The names and rules are those of
+// mpiimport/runtime/store/cache_names.py, cache.py and lock.py, which make it.
+package storecache
 
 import (
 	"fmt"
