@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mpiimport.host.machine.images import Sandbox
-from mpiimport.runtime.payload import witnesses
+from mpiimport.runtime.payload import stamps
 from mpiimport.runtime.payload.constants import read_module_constants
 from mpiimport.runtime.payload.elf import shared_object_at
 from mpiimport.runtime.payload.ldcache import cached_libraries
@@ -133,7 +133,7 @@ def a_cache_of_bytecode(path: Path) -> object:
     cache = path.with_name("__pycache__") / f"module.{sys.implementation.cache_tag}.pyc"
     cache.parent.mkdir()
     path.rename(cache)
-    list(witnesses._cache(str(source)))
+    list(stamps._cache(str(source)))
     read = read_code(str(source))
     assert read is not None and not read.cached and read.source == b"A = 1\n"
     return None

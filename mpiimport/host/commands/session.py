@@ -83,7 +83,7 @@ def _forget_changed(place: Cache) -> None:
     changed = [one for one in session_validation.look(place) if one.changed]
     for one in changed:
         place.forget(str(one.store))
-    # What has just changed is not kept: see payload/witnesses.py.
+    # What has just changed is not kept: see payload/stamps.py.
     stamps = {path: stamp_of(path) for one in changed for path in one.changed}
     wait_for_rest({path: stamp[1] for path, stamp in stamps.items() if stamp is not None})
 

@@ -15,11 +15,11 @@ from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.listing import stamp_of
 from mpiimport.runtime.regular_file import read_regular
 from mpiimport.runtime.store.cache import Cache
+from mpiimport.runtime.store.dependencies import WITNESSES, Dependencies, of_another_image
 from mpiimport.runtime.store.index import Index, generation
 from mpiimport.runtime.store.launch_validation import LOOKED_BY_LAUNCH, in_one_text
 from mpiimport.runtime.store.origin import is_seen_from_here
 from mpiimport.runtime.store.store import PROGRAM
-from mpiimport.runtime.store.witnesses import WITNESSES, Witnesses, of_another_image
 
 from ..complaint import Complaint
 from .becoming import become
@@ -84,13 +84,13 @@ def look(place: Cache) -> list[Look]:
     return found
 
 
-def _read(store: Path) -> list[tuple[str, Witnesses]]:
+def _read(store: Path) -> list[tuple[str, Dependencies]]:
     """Return a store's generation and witnesses; nothing where it cannot be looked at here."""
     if not is_seen_from_here(str(store)):
         return []
     try:
         packed = read_regular(str(store / "index"))
-        witnesses = Witnesses.unpack(read_regular(str(store / WITNESSES)), Index.unpack(packed).witnesses)
+        witnesses = Dependencies.unpack(read_regular(str(store / WITNESSES)), Index.unpack(packed).witnesses)
     except (OSError, Damaged):
         # Removed meanwhile, damaged, or written by a Python whose digests are others.
         return []

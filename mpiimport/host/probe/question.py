@@ -17,7 +17,7 @@ from mpiimport.runtime.importing.libraries import mapped_files
 from mpiimport.runtime.mpi.launcher import Launch, launch
 from mpiimport.runtime.mpi.private_import import NoMpi, import_privately, own_packages
 from mpiimport.runtime.options import OptionError, Options, from_environment
-from mpiimport.runtime.payload.witnesses import Mounts
+from mpiimport.runtime.payload.stamps import Mounts
 from mpiimport.runtime.startup.decision import unserved_interpreter, why_not
 from mpiimport.runtime.store.cache_names import batch_job
 from mpiimport.runtime.store.memory import memory_left

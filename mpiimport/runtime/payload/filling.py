@@ -8,8 +8,8 @@ from ..program import MODULE
 from .learning import Learning
 from .payload import entries_for, read_payload
 from .rehearsal import DISTUTILS, Rehearsal
+from .stamps import JustChanged, check_settled
 from .tree import Tree
-from .witnesses import JustChanged, check_settled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ..link_map import LinkMap
 from ..store.store import library_name
 from .elf import shared_object_at
 from .staging import are_local
-from .witnesses import Mounts
+from .stamps import Mounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

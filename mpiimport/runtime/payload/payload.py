@@ -9,10 +9,10 @@ from ..importing.metadata import METADATA_MODULES
 from ..option_table import ALL, WORLD
 from ..program import Program, working_directory
 from ..size import in_words
+from ..store.dependencies import WITNESSES, Dependencies
 from ..store.index import Index, linker_settings
 from ..store.links import LINKS, pack
 from ..store.store import library_name
-from ..store.witnesses import WITNESSES, Witnesses
 from .breadth import MANY_NODES
 from .bytecode import words
 from .counted_files import counted
@@ -28,9 +28,9 @@ from .reading import files_imported_since, hide_modules, read_into, without_warn
 from .rehearsal import CUSTOMISED
 from .rest import Rest
 from .staging import make_fit, stage
+from .stamps import dependencies_of
 from .static_manifest import Manifest
 from .tree import EXTENSION, Tree
-from .witnesses import witnesses_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Payload:
         uncached: frozenset[str],
         learning: Learning,
         complaints: list[str],
-        witnesses: Witnesses,
+        witnesses: Dependencies,
     ) -> None:
         """``contents``: of the files of the store, but for the index and the libraries."""
         self.index = index
@@ -273,10 +273,10 @@ def _pack(
     index.aliases = libraries.aliases()
     index.unnamed = libraries.unnamed()
     index.mpi = libraries.of_mpi(mpi.also())
-    witnesses = Witnesses()
+    witnesses = Dependencies()
     if kept:
         index.expected = learning.known.imported
-        witnesses = witnesses_of(index, mpi.directories())
+        witnesses = dependencies_of(index, mpi.directories())
         if mpi.paths:
             contents[LINKS] = pack(mpi.beside())
         contents[WITNESSES] = witnesses.pack()

@@ -1,7 +1,7 @@
 """Whether what root has seen of a path will show each change to come, where a job may write to it."""
 
 from .. import time
-from .witnesses import Mounts
+from .stamps import Mounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ class Keeping:
 
         One that ``sitecustomize`` has given threads is not to be forked.
         """
-        from ..payload.witnesses import Mounts
+        from ..payload.stamps import Mounts
         from .left_behind import beginning_of, end_first, give_way, keep_only, leave_behind, let_go, wait_for_end
 
         doubt = Mounts(self._invocation.options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)

@@ -20,6 +20,7 @@ from ..report.outcome import KEPT, PLAIN, Outcome
 from ..report.outcome import SESSION as FROM_SESSION
 from ..store.cache import Cache
 from ..store.cache_names import batch_job
+from ..store.dependencies import WITNESSES, Dependencies
 from ..store.entry import uses
 from ..store.index import Index, generation, linker_settings
 from ..store.key import FIRST_PROCESS, NO_NAME, NONE_YET
@@ -27,7 +28,6 @@ from ..store.launch_validation import CHANGED, HOLDS, LOOKED_BY_LAUNCH, told_of
 from ..store.no_cache import why_no_place
 from ..store.shared_validation import holds
 from ..store.store import NoRoom
-from ..store.witnesses import WITNESSES, Witnesses
 from .other_start import become_where_kept
 
 TYPE_CHECKING = False
@@ -181,7 +181,7 @@ class Attached:
 
     def _look(self) -> bool:
         try:
-            witnesses = Witnesses.unpack(self.store.read(WITNESSES), self._index.witnesses)
+            witnesses = Dependencies.unpack(self.store.read(WITNESSES), self._index.witnesses)
         except (Damaged, OSError):
             self._place.withdraw(self._key, self.store)
             return False

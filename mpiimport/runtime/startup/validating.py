@@ -7,9 +7,9 @@ image anew, and only in it the paths mean what they meant.
 from .. import open, os, time
 from ..messages import say
 from ..store.cache import Cache
+from ..store.dependencies import WITNESSES, Dependencies
 from ..store.index import Index
 from ..store.origin import write_found
-from ..store.witnesses import WITNESSES, Witnesses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _look(invocation: "Invocation") -> None:
     store = place.target(invocation.key())
     if store:
         index = Index.unpack(_read(store, "index"))
-        witnesses = Witnesses.unpack(_read(store, WITNESSES), index.witnesses)
+        witnesses = Dependencies.unpack(_read(store, WITNESSES), index.witnesses)
         changed = next(witnesses.changed(), "")
         write_found(store, asked, f"{changed} has changed since" if changed else "")
 

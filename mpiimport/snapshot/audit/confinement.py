@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from mpiimport.runtime.file_systems import IMAGE_LAYERS, container_made, image_on
-from mpiimport.runtime.payload.witnesses import Mounts
+from mpiimport.runtime.payload.stamps import Mounts
 
 from ..memory_map import Refused
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from mpiimport.runtime import PREFIX
 from mpiimport.runtime.file_systems import DISKS, IMAGE_FILE, IMAGE_LAYERS, OVERLAY, file_system, image_on, mount_of
-from mpiimport.runtime.payload.witnesses import Mounts
+from mpiimport.runtime.payload.stamps import Mounts
 from mpiimport.runtime.regular_file import read_regular
+from mpiimport.runtime.store.dependencies import own_root
 from mpiimport.runtime.store.store import SEAL, seal
-from mpiimport.runtime.store.witnesses import own_root
 
 from ..audit.key_files import File
 from ..image_format import (

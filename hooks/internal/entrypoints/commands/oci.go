@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mpiimport.org/hooks/internal/entrypoints/imageplace"
+	"mpiimport.org/hooks/internal/entrypoints/imagecache"
 	"mpiimport.org/hooks/internal/leaves/environ"
 	"mpiimport.org/hooks/internal/leaves/jobnotes"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
@@ -118,7 +118,7 @@ func (c Call) kept(plan launch.Plan, image ociImage, line []string) (launch.Kept
 	if !plan.AsksForImage() || image.ID == "" || !isLayered {
 		return launch.Kept{}, false
 	}
-	directory := imageplace.ForImage(image.ID, c.Env)
+	directory := imagecache.ForImage(image.ID, c.Env)
 	kept := launch.Kept{Directory: directory, Image: image.ID, Born: time.Now().UnixNano()}
 	if plan.BringsLibrary() {
 		kept.Confined = confined(line)

@@ -12,7 +12,7 @@ import (
 	specs "github.com/opencontainers/runtime-spec/specs-go"
 	"golang.org/x/sys/unix"
 
-	"mpiimport.org/hooks/internal/entrypoints/imageplace"
+	"mpiimport.org/hooks/internal/entrypoints/imagecache"
 	"mpiimport.org/hooks/internal/leaves/filesystems"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/launch"
@@ -29,7 +29,7 @@ func (c *config) kept(plan launch.Plan, h Host) (launch.Kept, bool) {
 	if image == "" || born == 0 {
 		return launch.Kept{}, false
 	}
-	directory := imageplace.ForImage(image, slices.Concat(c.env, callers()))
+	directory := imagecache.ForImage(image, slices.Concat(c.env, callers()))
 	return launch.Kept{Directory: directory, Image: image, Born: born, Confined: c.confined()}, directory != ""
 }
 

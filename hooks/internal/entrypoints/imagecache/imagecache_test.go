@@ -1,4 +1,4 @@
-package imageplace
+package imagecache
 
 import (
 	"fmt"

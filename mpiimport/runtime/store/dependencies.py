@@ -20,7 +20,7 @@ ROOT, OF_IMAGE = "/", "/.singularity.d"
 DIRECTORY, KIND = 0o040000, 0o170000
 
 
-class Witnesses:
+class Dependencies:
     """What each path was like that a store speaks of.
 
     seen      path -> its ``stamp``, None of one that does not exist
@@ -35,7 +35,7 @@ class Witnesses:
         return marshal.dumps((self.seen, self.of_image))
 
     @classmethod
-    def unpack(cls, data: bytes, expected: bytes) -> "Witnesses":
+    def unpack(cls, data: bytes, expected: bytes) -> "Dependencies":
         """Return those that were packed as ``data``, whose digest is ``expected``. Raises Damaged."""
         if digest(data) != expected:
             raise Damaged("the witnesses of the store are damaged")

@@ -1,6 +1,6 @@
-// Package imageplace finds the directory of this node in which the containers of one image keep stores. It lies in the place
+// Package imagecache finds the directory of this node in which the containers of one image keep stores. It lies in the place
 // of the stores of the user whose containers they are (mpiimport/runtime/store/cache_names.py), and no other is mounted in them.
-package imageplace
+package imagecache
 
 import (
 	"crypto/sha256"

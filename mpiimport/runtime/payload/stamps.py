@@ -18,7 +18,7 @@ from ..file_systems import (
 )
 from ..listing import links_in, stamp
 from ..regular_file import open_regular
-from ..store.witnesses import Witnesses, of_another_image, own_root, stamp_in_image
+from ..store.dependencies import Dependencies, of_another_image, own_root, stamp_in_image
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,9 +98,9 @@ class Mounts:
         return self._known[device]
 
 
-def witnesses_of(index: "Index", more: "Iterable[str]" = ()) -> Witnesses:
+def dependencies_of(index: "Index", more: "Iterable[str]" = ()) -> Dependencies:
     """Return what each path is like from which an index was made, and ``more`` paths."""
-    witnesses, mounts = Witnesses(), Mounts()
+    witnesses, mounts = Dependencies(), Mounts()
     for path in dict.fromkeys([*_paths(index), *more]):
         try:
             status = os.stat(path)
@@ -149,7 +149,7 @@ def _cache(path: str) -> "Iterator[str]":
         yield cached
 
 
-def check_settled(witnesses: Witnesses, began: int, told: tuple[str, ...]) -> None:
+def check_settled(witnesses: Dependencies, began: int, told: tuple[str, ...]) -> None:
     """Raise Unsettled where a path has changed since ``began`` (ns), or shortly before (JustChanged), or may unseen.
 
     ``told``: types of file systems on which nothing does.
