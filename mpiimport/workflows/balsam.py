@@ -1,6 +1,6 @@
-"""Balsam, the one with a server: application definitions, and what its event log says.
+"""Balsam: application definitions, and what its event log says.
 
-Balsam's user guide, "Defining Apps", "Balsam Jobs", "Launcher"; for Balsam 0.5 see ``balsam_classic.py``.
+Balsam's user guide, "Defining Apps", "Balsam Jobs", "Launcher".
 """
 
 import json

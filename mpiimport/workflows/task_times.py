@@ -3,12 +3,11 @@
 What is read: ``start,end`` or ``start,end,own`` as CSV (Unix times in seconds, or ISO 8601; ``own`` is the time of the
 program itself); a benchmark file of Snakemake (its manual, "Benchmark rules"), or a directory of such; the job log of
 GNU parallel (``--joblog``); the monitoring database of Parsl (its user guide, "Monitoring"), an SQLite file; the event
-log of Balsam as JSON, as ``balsam.events`` writes it; what ``balsam ls --history`` of Balsam 0.5 prints.
+log of Balsam as JSON, as ``balsam.events`` writes it.
 """
 
 import csv
 import json
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -22,14 +21,11 @@ SQLITE = b"SQLite format 3\0"
 TRIES = "SELECT task_try_time_running, task_try_time_returned FROM try WHERE task_try_time_returned IS NOT NULL"
 SECONDS = "s"
 JOB_START, JOB_SECONDS = "Starttime", "JobRuntime"
-# Of Balsam: the state of a task that runs; the heading of a job's history, and a line of it.
+# Of Balsam: the state of a task that runs.
 RUNNING = "RUNNING"
-HEADING = re.compile(r"Job .*\[([0-9a-f-]{36})\]$")
-STATE = re.compile(r"\s*\[(\d\d-\d\d-\d{4} [\d:.]+)\s+(\w+)\s*\]")
-STAMP = "%m-%d-%Y %H:%M:%S.%f"
 REMEDY = (
     "give CSV with the columns start,end, Snakemake's benchmark files, GNU parallel's job log, Parsl's monitoring.db, "
-    "or Balsam's events or history"
+    "or Balsam's events"
 )
 
 
@@ -68,9 +64,6 @@ def _tasks(file: Path) -> Iterator[Task]:
             raise ValueError(f"{file.name} is empty")
         if first.lstrip()[:1] in ("[", "{"):
             yield from _of_states(_events(text.read()))
-            return
-        if HEADING.match(first.rstrip()):
-            yield from _of_states(_history(text))
             return
         rows = csv.DictReader(text, delimiter="\t" if "\t" in first else ",", skipinitialspace=True)
         names = rows.fieldnames or []
@@ -118,15 +111,6 @@ def _events(text: str) -> Iterator[tuple[str, float, str]]:
             yield str(event["job_id"]), _moment(event["timestamp"]), event["to_state"]
     except (KeyError, TypeError, AttributeError):
         raise ValueError("it is no event log of Balsam, a list of job_id, timestamp and to_state") from None
-
-
-def _history(lines: Iterable[str]) -> Iterator[tuple[str, float, str]]:
-    job = ""
-    for line in lines:
-        if heading := HEADING.match(line.rstrip()):
-            job = heading[1]
-        elif state := STATE.match(line):
-            yield job, datetime.strptime(state[1], STAMP).timestamp(), state[2]
 
 
 def _of_states(events: Iterable[tuple[str, float, str]]) -> Iterator[Task]:

@@ -39,7 +39,7 @@ def add_action(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="CSV, Snakemake's benchmarks, GNU parallel's job log, Parsl's database, Balsam's events or history",
+        help="CSV, Snakemake's benchmarks, GNU parallel's job log, Parsl's database, Balsam's events",
     )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the tasks done over time into a .svg or .png")
     parser.set_defaults(run=lambda given, _: show(given.files, given.plot))

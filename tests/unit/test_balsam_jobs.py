@@ -1,4 +1,4 @@
-"""What both Balsams are given for a job: words that they leave as they are, and no rank of the launcher around them."""
+"""What Balsam is given for a job: words that they leave as they are, and no rank of the launcher around them."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mpiimport.host.complaint import Complaint
-from mpiimport.workflows import Job, balsam, balsam_classic
+from mpiimport.workflows import Job, balsam
 from mpiimport.workflows.inherited import without_rank
 
 PYTHON = ("python3", "app.py")
@@ -61,26 +61,9 @@ def test_a_job_that_balsam_could_not_run_is_refused(
     job = Job("app", **{"program": PYTHON, "image": image, **changes})  # type: ignore[arg-type]
     with pytest.raises(Complaint, match=re.escape(complaint)):
         balsam.application(job, 1, mode)
-    with pytest.raises(Complaint, match=re.escape(complaint)):
-        balsam_classic.balsam_job(job, mode=mode)
 
 
 def test_a_python_without_balsam_says_how_to_get_it(image: str) -> None:
     job = Job("app", PYTHON, image=image)
     with pytest.raises(Complaint, match=re.escape("this Python has no balsam; pip install 'mpiimport[balsam]'")):
         balsam.application(job, 1)
-    with pytest.raises(
-        Complaint, match=re.escape("this Python has no balsam; pip install 'mpiimport[balsam-classic]'")
-    ):
-        balsam_classic.balsam_job(job)
-
-
-@pytest.mark.parametrize("word", ["a  b", "a\nb", "a ~/b"])
-def test_words_that_balsam_05_would_change_are_refused(word: str) -> None:
-    with pytest.raises(Complaint, match="in which Balsam would change blanks or a ~"):
-        balsam_classic.shown(Job("app", (*PYTHON, word), image="i"))
-
-
-def test_words_that_balsam_05_leaves_alone_are_not_refused() -> None:
-    text = balsam_classic.shown(Job("app", (*PYTHON, "a b", "~/a", "it's"), image="i", ranks=2, profile="site"))
-    assert "ranks_per_node=2" in text

@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from hypothesis import given
@@ -67,23 +66,6 @@ def test_every_kind_of_file_is_read(tmp_path: Path) -> None:
         read_tasks(tmp_path / "monitoring.db")
 
 
-HISTORY = """Job a [{0}]
-------------------------------------------------
-
-[11-22-2026 20:33:44.000000 CREATED]
-[11-22-2026 20:33:45.000000 RUNNING] Not scheduled by service
-[11-22-2026 20:33:46.000000 RUN_ERROR] [01-01-2026 00:00:00.0 RUNNING] of a program
-[11-22-2026 20:33:46.500000 RESTART_READY] mpiimport: the image was busy; try 2 of 3
-[11-22-2026 20:33:46.500000 RESTART_READY]
-[11-22-2026 20:33:47.000000 RUNNING]
-[11-22-2026 20:33:50.500000 RUN_DONE]
-
-Job b [{1}]
-------------------------------------------------
-[11-22-2026 20:33:48.000000 RUNNING]
-"""
-
-
 def test_balsams_own_records_are_read(tmp_path: Path) -> None:
     states = [
         (1, "10:00:03", "RUN_DONE"),
@@ -96,8 +78,6 @@ def test_balsams_own_records_are_read(tmp_path: Path) -> None:
         (tmp_path / "events.json").write_text(json.dumps(content))
         (task,) = read_tasks(tmp_path / "events.json")
         assert task.end - task.start == 1.5
-    (tmp_path / "history").write_text(HISTORY.format(uuid4(), uuid4()))
-    assert [task.end - task.start for task in read_tasks(tmp_path / "history")] == [1, 3.5]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from mpiimport.host import planner
 from mpiimport.host.cli import main
 from mpiimport.host.commands.workflow import MANAGERS, shown_for
 from mpiimport.host.complaint import Complaint
-from mpiimport.workflows import Job, balsam, balsam_classic, ipyparallel, parsl, psij
+from mpiimport.workflows import Job, balsam, ipyparallel, parsl, psij
 from mpiimport.workflows.job import MPIIMPORT, START
 from mpiimport.workflows.job_file import SCHEMA, read_job
 from tests.conftest import ROOT
@@ -205,7 +205,6 @@ def test_what_is_no_text_is_said_in_one_line(
         (psij.job_spec, "psij", "psij"),
         (ipyparallel.engines, "traitlets", "ipyparallel"),
         (lambda job: balsam.application(job, 1, "serial"), "balsam", "balsam"),
-        (lambda job: balsam_classic.application(job, "serial"), "balsam", "balsam-classic"),
     ],
 )
 def test_a_manager_that_is_not_installed_is_named_with_what_brings_it(

@@ -7,8 +7,8 @@ from pathlib import Path
 from mpiimport.workflows import throughput
 from mpiimport.workflows.job import Job
 
-# Each is a module of ``mpiimport.workflows``, with _ for -.
-MANAGERS = ("parsl", "psij", "ipyparallel", "snakemake", "balsam", "balsam-classic")
+# Each is a module of ``mpiimport.workflows``.
+MANAGERS = ("parsl", "psij", "ipyparallel", "snakemake", "balsam")
 SHELL = "shell"
 
 
@@ -32,5 +32,5 @@ def show(manager: str, file: Path) -> int:
 
 
 def shown_for(manager: str, job: Job) -> str:
-    text: str = import_module(f"mpiimport.workflows.{manager.replace('-', '_')}").shown(job)
+    text: str = import_module(f"mpiimport.workflows.{manager}").shown(job)
     return text

@@ -8,7 +8,6 @@ from lab.daemons import Daemons
 from lab.ranks import Mpi
 from tests.conftest import provision
 from tests.containers.cells import Site
-from tests.containers.workflows.balsam_database import Classic, balsam_with_database
 from tests.containers.workflows.balsam_server import Balsam, balsam_with_site
 
 
@@ -16,9 +15,3 @@ from tests.containers.workflows.balsam_server import Balsam, balsam_with_site
 def balsam_with_servers(site: Site, mpis: dict[str, Mpi]) -> Iterator[Balsam]:
     with Daemons(site.workspace("root"), provision("databases.sh")) as daemons:
         yield balsam_with_site(site, mpis["mpich"], daemons)
-
-
-@pytest.fixture(scope="module")
-def balsam_classic_with_servers(site: Site, mpis: dict[str, Mpi]) -> Iterator[Classic]:
-    with Daemons(site.workspace("root"), provision("databases.sh")) as daemons:
-        yield balsam_with_database(site, mpis["mpich"], daemons)
