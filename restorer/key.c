@@ -140,7 +140,7 @@ static void compare_variables(void) {
     }
 }
 
-/* As is_one_image of mpiimport/runtime/store/witnesses.py: an overlay may show directories and files of the tree as those
+/* As is_one_image of mpiimport/runtime/store/dependencies.py: an overlay may show directories and files of the tree as those
  * of two devices, and what is mounted over the tree has others. */
 static int is_of_tree(const struct stat *now) {
     static word directories, files;
