@@ -95,13 +95,14 @@ def library_for_writing() -> Path:
 def _said_by_makers(library: Path, waits: bool) -> str:
     """Return what those that make snapshots of workers have said until their end; ``waits``: for those that go on."""
     place, said = library / SEEN, ""
-    place.mkdir(0o700, exist_ok=True)
-    for maker in [*place.iterdir()]:
+    for maker in [*place.glob("*")]:
         # Another preparation waits for all of them, too.
         with suppress(BlockingIOError, FileNotFoundError), maker.open() as stream:
             fcntl.flock(stream, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
             said += stream.read()
             maker.unlink()
+    with suppress(OSError):
+        place.rmdir()
     return said
 
 

@@ -7,6 +7,7 @@ those of a session, too. Nothing of the program has run yet, and MPI takes no pa
 import sys
 
 from .. import PREFIX, os
+from ..coerced_locale import forget_coerced_locale
 from ..option_table import AUTO
 from ..options import SNAPSHOTS, makes_snapshot, user_cache
 from ..program import MODULE, SCRIPT
@@ -65,7 +66,9 @@ def become(program: "Program") -> None:
     try:
         if program_words and _is_found_by_name():
             notes.hand_back()
-            os.execv(COMMAND, [COMMAND, *_named_python(), *program_words])
+            environment = {**os.environ}
+            forget_coerced_locale(environment)
+            os.execve(COMMAND, [COMMAND, *_named_python(), *program_words], environment)
     except OSError:
         pass
 
@@ -95,7 +98,7 @@ def _is_found_by_name() -> bool:
 def _named_python() -> list[str]:
     """Return the words that name this Python to python-mpi; none where that starts it anyway, as the first on PATH."""
     name = sys.orig_argv[0]
-    if PREFIX != INSIDE and name in ("python", "python3"):
+    if PREFIX != INSIDE and name == "python":
         for directory in os.get_exec_path():
             if os.path.isfile(os.path.join(directory, "python")):
                 return [] if directory == os.path.dirname(sys.executable) else ["--python", name]

@@ -42,8 +42,10 @@ def make_beside(library: str, key: str, command: "list[str]", environment: "dict
 
     It has no descriptor of this process: somebody may wait for their end.
     """
+    place = os.path.join(library, SEEN)
     try:
-        seen = os.open(os.path.join(library, SEEN, key), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.makedirs(place, 0o700, exist_ok=True)
+        seen = os.open(os.path.join(place, key), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         return
     flock(seen, LOCK_EX)
