@@ -2,14 +2,33 @@
 
 import os
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
+from lab.cluster import seen_as_on_nodes
 from lab.ranks import Mpi, run
 
 # No preparation takes longer.
 SECONDS = 1500
 # What was written less long ago may be written again within one tick of its times.
 SETTLED = 3.0
+
+
+def prepare_on_shared(
+    directories: Iterable[Path],
+    home: Path,
+    prefix: Path,
+    mpi: Mpi,
+    words: list[str],
+    environment: dict[str, str],
+    before: tuple[str, ...] = (),
+) -> None:
+    """Prepare a program where directories are seen as on the lab's nodes, and snapshots can be written.
+
+    ``home``: as for Cluster; the rest: as for prepare().
+    """
+    with seen_as_on_nodes(home, *directories) as enter:
+        prepare(prefix, mpi, words, environment, (*enter, *before))
 
 
 def prepare(

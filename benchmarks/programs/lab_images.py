@@ -27,10 +27,10 @@ from benchmarks.measuring.contenders import SECONDS
 from benchmarks.measuring.control_group import group, into, seconds_of
 from benchmarks.measuring.local_jobs import SERVED
 from benchmarks.measuring.machine import describe
-from benchmarks.measuring.prepared import prepare
+from benchmarks.measuring.prepared import prepare_on_shared
 from benchmarks.measuring.sessions import ATTACHING, keep_on_all_nodes
 from benchmarks.workloads import WORKLOADS
-from lab.cluster import Cluster, ClusterMpi, python_tree, seen_as_on_nodes
+from lab.cluster import Cluster, ClusterMpi, python_tree
 from lab.filesystem import SharedFileSystem
 from lab.provisioning import provision, provisioned_mpi
 from lab.ranks import clean_environment, run
@@ -176,10 +176,10 @@ def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
     if way == PREPARED and not library.exists():
         library.mkdir(0o700)
         shutil.chown(library, user)
-        user_words = as_user(tree)
-        with seen_as_on_nodes(site.cluster.home, *site.directories) as before:
-            program = words[len(user_words) :]
-            prepare(site.containers.prefix, site.containers.mpi, program, environment, (*before, *user_words))
+        before, of_containers = tuple(as_user(tree)), site.containers
+        program = words[len(before) :]
+        shown = site.directories, site.cluster.home
+        prepare_on_shared(*shown, of_containers.prefix, of_containers.mpi, program, environment, before)
         site.shared.remount()
     with group() as members:
         command = [*into(members), *site.mpi.command(ranks), *words]

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.measuring.command_line import add_service_time, end_with, options_of
 from benchmarks.measuring.contenders import SECONDS, Contest, Start, start
 from benchmarks.measuring.prepared import SETTLED
-from benchmarks.programs.lab_scale import Site, begin, end, lab_of, prepare_on_login_node
+from benchmarks.programs.lab_scale import Site, begin, end, lab_of, prepare_snapshot
 from benchmarks.workloads.own_code import own_package, pynamic
 from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem
@@ -86,7 +86,7 @@ def measured(ranks: int, began: Start, site: Site, prefix: Path) -> dict[str, An
     if began.in_session:
         begin(began, site)
     if began.is_prepared:
-        prepare_on_login_node(prefix, site, words, environment)
+        prepare_snapshot(prefix, site, words, environment)
     site.shared.remount()
     started = time.monotonic()
     outcome = run([*mpi.command(ranks), *words, str(time.time())], environment, SECONDS, home)

@@ -29,10 +29,10 @@ from benchmarks.measuring.contenders import (
 )
 from benchmarks.measuring.machine import describe
 from benchmarks.measuring.operations import MARK, by_rank, mean_by_place
-from benchmarks.measuring.prepared import prepare as prepare_snapshot
+from benchmarks.measuring.prepared import prepare_on_shared
 from benchmarks.measuring.sessions import end_on_all_nodes, keep_on_all_nodes
 from benchmarks.workloads import WORKLOADS, prepare
-from lab.cluster import Cluster, python_tree, seen_as_on_nodes
+from lab.cluster import Cluster, python_tree
 from lab.filesystem import SharedFileSystem
 from lab.provisioning import provision, provisioned_mpi
 from lab.ranks import Mpi, clean_environment, run
@@ -178,7 +178,7 @@ def measure(setting: Setting, ways: list[str], prefix: Path, mpi: Mpi, cache: Pa
             if began.is_prepared:
                 environment = clean_environment(MPI4PY_LIBMPI=str(mpi.library), **began.environment)
                 words = [*began.python, str(site.cluster.home / began.program)]
-                prepare_on_login_node(prefix, site, words, environment)
+                prepare_snapshot(prefix, site, words, environment)
             yield {**dataclasses.asdict(setting), "way": way, **launch(setting.ranks, began, site)}
             if began.in_session:
                 end(began, site, prefix)
@@ -209,11 +209,10 @@ def laid_out(setting: Setting, prefix: Path, mpi: Mpi, cache: Path) -> Iterator[
         yield Site(shared, cluster, mpi, directories), Contest(own, Path(archives), prefix, cluster.home, setting.nodes)
 
 
-def prepare_on_login_node(prefix: Path, site: Site, words: list[str], environment: dict[str, str]) -> None:
-    """Prepare a program where its files are those of the shared file system, and snapshots can be written."""
-    directories = (directory for name, directory in site.directories.items() if name != "archives")
-    with seen_as_on_nodes(site.cluster.home, *directories) as before:
-        prepare_snapshot(prefix, site.mpi, words, environment, before)
+def prepare_snapshot(prefix: Path, site: Site, words: list[str], environment: dict[str, str]) -> None:
+    """Prepare a program of a site, for a library that lies among its archives."""
+    directories = [directory for name, directory in site.directories.items() if name != "archives"]
+    prepare_on_shared(directories, site.cluster.home, prefix, site.mpi, words, environment)
 
 
 def begin(start: Start, site: Site) -> dict[str, Any]:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 # Of the kinds whose values are more than words.
 PARSERS: "dict[type, Callable[[str], object]]" = {Size: Size.parse, Algorithm: Algorithm.parse}
 
-# What has MPIIMPORT_FILL where the snapshot is to be made; where that is done beside a job; in a worker that a program
-# has started, which runs; and where all of them run. The first begins the others.
+# Values of MPIIMPORT_FILL: the snapshot is to be made; it is made beside a job; it is made of workers, whose launcher
+# runs; it is made of each program, and all of them run. Each begins with the first.
 FILL_SNAPSHOT, FILL_BESIDE = "snapshot", "snapshot beside a job"
 FILL_WORKER, FILL_RUNNING = "snapshot of a worker", "snapshot of what runs"
 # What `mpiimport session status` and `refresh` have in MPIIMPORT_FILL; `session start` has the time when it began.

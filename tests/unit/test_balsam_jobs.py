@@ -1,4 +1,4 @@
-"""What Balsam is given for a job: words that they leave as they are, and no rank of the launcher around them."""
+"""What Balsam is given for a job: words that it leaves as they are, and no rank of the launcher around them."""
 
 import os
 import re

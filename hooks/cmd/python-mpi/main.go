@@ -79,8 +79,8 @@ func main() {
 	entry.Exit(name, become(append(start, words...), env))
 }
 
-// withoutSite takes the directory of our sitecustomize off PYTHONPATH, for the program has no part in it. Pythons that a process
-// starts which is no rank come by it to their own snapshots.
+// withoutSite takes the directory of our sitecustomize off PYTHONPATH, for the program has no part in it. A process that is no
+// rank hands it on: the Pythons that it starts find their own snapshots by it.
 func withoutSite(installed string, env []string) []string {
 	given, _ := environ.Get(env, "PYTHONPATH")
 	rest := environ.DropPath(env, "PYTHONPATH", prefix.SiteDirectory(installed))

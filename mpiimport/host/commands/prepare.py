@@ -4,7 +4,7 @@ import argparse
 import fcntl
 import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -54,9 +54,10 @@ def prepare(command: list[str], runs: bool) -> int:
     environment = with_entry_point(command, asking)
     before = _images(library)
     _said_by_makers(library, waits=False)
-    status = run_child(command, environment) if runs else 0
-    with Console(stderr=True).status("the begin of the program is executed, several times"):
-        status = status if runs else run_child(command, environment)
+    working = Console(stderr=True).status("the begin of the program is executed, several times")
+    with nullcontext() if runs else working:
+        status = run_child(command, environment)
+    with working:
         said = _said_by_makers(library, waits=True)
     print(end=said)
     new = [Entry(path) for path, seen in _images(library).items() if before.get(path) != seen]

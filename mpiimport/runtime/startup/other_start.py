@@ -98,11 +98,7 @@ def _is_found_by_name() -> bool:
 def _named_python() -> list[str]:
     """Return the words that name this Python to python-mpi; none where that starts it anyway, as the first on PATH."""
     name = sys.orig_argv[0]
-    if PREFIX != INSIDE and name == "python":
-        for directory in os.get_exec_path():
-            if os.path.isfile(os.path.join(directory, "python")):
-                return [] if directory == os.path.dirname(sys.executable) else ["--python", name]
-    return ["--python", name]
+    return [] if PREFIX != INSIDE and name == "python" else ["--python", name]
 
 
 def _text(path: str) -> str:

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Callable
 
 from mpiimport.runtime import PREFIX
-from mpiimport.runtime.file_systems import DISKS, IMAGE_FILE, IMAGE_LAYERS, OVERLAY, file_system, image_on, mount_of
+from mpiimport.runtime.file_systems import DISKS, IMAGE_FILE, IMAGE_LAYERS, OVERLAY, image_on, mount_of
 from mpiimport.runtime.payload.stamps import Mounts
 from mpiimport.runtime.regular_file import read_regular
 from mpiimport.runtime.store.dependencies import own_root
@@ -142,11 +142,13 @@ class Writer:
 
     def _has_all_of(self, mapping: Mapping) -> bool:
         """Tell whether all pages of a mapped file are in the image, rather than mapped from the file."""
+        if mapping.kind != MAPPED or self._is_whole or not self._is_for_all_nodes:
+            return mapping.kind == MAPPED and self._is_whole
         if mapping.path not in self._brought:
-            place = os.path.realpath(os.fsdecode(mapping.path))
-            kind = image_on() if self._tree == mount_of(place) else file_system(place)
-            self._brought[mapping.path] = self._is_for_all_nodes and kind not in {*DISKS, OVERLAY, IMAGE_LAYERS}
-        return mapping.kind == MAPPED and (self._is_whole or self._brought[mapping.path])
+            mount = mount_of(os.path.realpath(os.fsdecode(mapping.path)))
+            kind = image_on() if mount == self._tree else mount[0]
+            self._brought[mapping.path] = kind not in {*DISKS, OVERLAY, IMAGE_LAYERS}
+        return self._brought[mapping.path]
 
     def _stamp(self, path: bytes, how: int = STAMP) -> int:
         if (path, how) not in self._files:
