@@ -286,8 +286,7 @@ OPTIONS = (
         "POLICY",
         str,
         WORLD,
-        "how MPI is started: `world` (MPI_Init, which the program then takes over), `session` (an MPI session that is "
-        "over before the program begins; MPICH 5), `off` (not at all: plain Python)",
-        (WORLD, SESSION, OFF),
+        "how MPI is started: `world` (MPI_Init, which the program then takes over), `off` (not at all: plain Python)",
+        (WORLD, OFF),
     ),
 )

@@ -75,17 +75,6 @@ def test_run_reaches_the_nodes_of_open_mpi(
     assert outcome.lines() == [f"node{rank // 2} StoreSourceLoader" for rank in range(RANKS)], outcome.stderr
 
 
-@pytest.mark.parametrize(
-    "program", [pytest.param(PROGRAM, id="mpi", marks=pytest.mark.full), pytest.param(WITHOUT_MPI, id="without-mpi")]
-)
-def test_a_session_serves_all_nodes(cluster: Cluster, job: Job, mpich: Mpi, program: str) -> None:
-    spread = cluster.mpi(mpich, NODES, job.directory)
-    outcome = job.run(spread, RANKS, job.script(program), seconds=120, MPIIMPORT_INIT="session")
-    assert outcome.status == 0, outcome.stderr
-    assert outcome.ours() == []
-    assert [line.rpartition(" ")[2] for line in outcome.lines()] == ["StoreSourceLoader"] * RANKS
-
-
 @pytest.mark.full
 def test_a_program_without_mpi_is_served_on_all_nodes(cluster: Cluster, job: Job, mpi: Mpi) -> None:
     spread = cluster.mpi(mpi, NODES, job.directory)

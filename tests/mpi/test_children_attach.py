@@ -48,9 +48,8 @@ def program(job: Job, method: str, work: str) -> Path:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("policy", ["world", pytest.param("session", marks=pytest.mark.full)])
-def test_children_are_served(job: Job, mpich: Mpi, method: str, policy: str) -> None:
-    outcome = served(job, mpich, program(job, method, SERVED), MPIIMPORT_INIT=policy)
+def test_children_are_served(job: Job, mpich: Mpi, method: str) -> None:
+    outcome = served(job, mpich, program(job, method, SERVED))
     assert (outcome.status, outcome.lines()) == (0, ["StoreSourceLoader"] * 2), outcome.stderr
     assert outcome.ours() == []
     assert stores(job) == []

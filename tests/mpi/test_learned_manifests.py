@@ -149,15 +149,3 @@ def test_names_are_kept_and_no_content(job: Job, mpich: Mpi) -> None:
     assert "never to be written" not in manifest.read_text()
     keys = {line.split(" ")[0] for line in manifest.read_text().splitlines()}
     assert keys <= {"mpiimport", "program", "tree", "import", "skip", "search", "ask", "end"}
-
-
-def test_after_a_session_root_learns_from_itself(job: Job, mpich: Mpi) -> None:
-    files(job)
-    script = job.script(HIDDEN)
-    first = run(job, mpich, script, MPIIMPORT_INIT="session")
-    assert {miss["name"]: miss["ranks"] for miss in first["missed"]} == {
-        "part": 1,
-        "part.hidden": 1,
-        "found_elsewhere": 1,
-    }
-    assert run(job, mpich, script, MPIIMPORT_INIT="session")["missed"] == []

@@ -196,20 +196,17 @@ with MPICommExecutor(MPI.COMM_WORLD, root=0) as executor:
 }
 
 
-# Where a session is possible, the same must hold under both policies.
-POLICIES = [("mpich", "world"), ("mpich", "session"), pytest.param("openmpi", "world", marks=pytest.mark.full)]
+LIBRARIES = ["mpich", pytest.param("openmpi", marks=pytest.mark.full)]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize(("library", "policy"), POLICIES)
-def test_mpi_calls_see_what_they_see_without_us(
-    job: Job, mpis: dict[str, Mpi], library: str, policy: str, program: str
-) -> None:
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_mpi_calls_see_what_they_see_without_us(job: Job, mpis: dict[str, Mpi], library: str, program: str) -> None:
     script = job.script(PROGRAMS[program] + REPORT)
     plain = job.run(mpis[library], 2, script, entry_point="plain")
     assert plain.status == (3 if "exit(3)" in PROGRAMS[program] else 0), plain.stderr
-    for entry_point in ("early", "sitecustomize") if policy == "world" else ("early",):
-        served = job.run(mpis[library], 2, script, entry_point=entry_point, MPIIMPORT_INIT=policy)
+    for entry_point in ("early", "sitecustomize"):
+        served = job.run(mpis[library], 2, script, entry_point=entry_point)
         assert (served.status, served.lines()) == (plain.status, plain.lines()), served.stderr
         assert served.ours() == []
 
@@ -251,10 +248,8 @@ def test_a_destructor_that_finalises_mpi_is_the_only_one_that_does(
     assert (outcome.status, outcome.lines(), outcome.stderr) == (0, ["finalised 0"] * 2, "")
 
 
-@pytest.mark.parametrize(("library", "policy"), POLICIES)
-def test_an_mpi_that_the_program_keeps_is_not_finalised(
-    job: Job, mpis: dict[str, Mpi], library: str, policy: str
-) -> None:
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_an_mpi_that_the_program_keeps_is_not_finalised(job: Job, mpis: dict[str, Mpi], library: str) -> None:
     text = """
 import mpi4py
 mpi4py.rc.finalize = False
@@ -267,12 +262,12 @@ print(MPI.COMM_WORLD.allreduce(1), flush=True)
         # Otherwise the rank that ends first may cost the other its life, plainly too.
         mpi = dataclasses.replace(mpi, options=(*mpi.options, "-disable-auto-cleanup"))
     plain = job.run(mpi, 2, script, entry_point="plain")
-    served = job.run(mpi, 2, script, MPIIMPORT_INIT=policy)
+    served = job.run(mpi, 2, script)
     assert (served.status, served.lines(), served.ours()) == (plain.status, plain.lines(), []), served.stderr
     assert ("finalize" in served.stderr) == ("finalize" in plain.stderr)
 
 
-@pytest.mark.parametrize(("library", "policy"), POLICIES)
+@pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize(
     "variables",
     [
@@ -282,7 +277,7 @@ print(MPI.COMM_WORLD.allreduce(1), flush=True)
     ],
 )
 def test_settings_in_the_environment_count_as_without_us(
-    job: Job, mpis: dict[str, Mpi], library: str, policy: str, variables: dict[str, str]
+    job: Job, mpis: dict[str, Mpi], library: str, variables: dict[str, str]
 ) -> None:
     text = """
 import mpi4py
@@ -294,7 +289,7 @@ print(MPI.COMM_WORLD.allreduce(1), MPI.Query_thread())
 """
     script = job.script(text)
     plain = job.run(mpis[library], 2, script, entry_point="plain", **variables)
-    served = job.run(mpis[library], 2, script, MPIIMPORT_INIT=policy, **variables)
+    served = job.run(mpis[library], 2, script, **variables)
     assert plain.status == 0, plain.stderr
     assert (served.status, served.lines(), served.ours()) == (0, plain.lines(), []), served.stderr
 

@@ -1,4 +1,4 @@
-"""Programs that use MPI from C, or not at all, end as they do without us, under every policy that says so."""
+"""Programs that use MPI from C, or not at all, end as they do without us."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,6 @@ from mpiimport.runtime.mpi.error_handlers import SECOND_INIT
 from mpiimport.runtime.mpi.ownership import LEFT_TO_HEIR
 from tests.conftest import Job, interpreter
 
-POLICIES = ["world", "session"]
 RANK = """
 import ctypes, os, signal, sys, time
 rank = int(next(filter(None, map(os.environ.get, ("PMI_RANK", "PMI_ID", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")))))
@@ -109,31 +108,25 @@ ABRUPT = [end for end, text in ENDS.items() if "os._exit" in text or "os.exec" i
 GUARDED_PROGRAMS = {"guarded": GUARDED, "guarded, then mpi4py": THEN_MPI4PY}
 
 
-def assert_as_plain(job: Job, mpi: Mpi, text: str, policy: str) -> None:
+def assert_as_plain(job: Job, mpi: Mpi, text: str) -> None:
     script = job.script(RANK + text)
     plain = job.run(mpi, 2, script, entry_point="plain")
-    served = job.run(
-        mpi, 2, script, entry_point="sitecustomize", MPIIMPORT_INIT=policy, MPIIMPORT_STORE=str(job.directory)
-    )
+    served = job.run(mpi, 2, script, entry_point="sitecustomize", MPIIMPORT_STORE=str(job.directory))
     assert served.ends_as(plain), (served, plain)
     # A launcher that sees a status other than 0 ends the other ranks, at whatever line they are.
     assert plain.status or served.lines() == plain.lines(), served.stderr
     assert served.ours() == []
 
 
-@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("end", ENDS)
-def test_programs_without_mpi_end_as_without_us(job: Job, mpich: Mpi, end: str, policy: str) -> None:
-    assert_as_plain(job, mpich, f"print('here', rank, flush=True)\n{ENDS[end]}", policy)
+def test_programs_without_mpi_end_as_without_us(job: Job, mpich: Mpi, end: str) -> None:
+    assert_as_plain(job, mpich, f"print('here', rank, flush=True)\n{ENDS[end]}")
 
 
-@pytest.mark.parametrize("policy", ["world", pytest.param("session", marks=pytest.mark.full)])
 @pytest.mark.parametrize("end", ABRUPT)
-def test_programs_without_mpi_end_as_without_us_where_mpi_connects_by_itself(
-    job: Job, mpich: Mpi, end: str, policy: str
-) -> None:
+def test_programs_without_mpi_end_as_without_us_where_mpi_connects_by_itself(job: Job, mpich: Mpi, end: str) -> None:
     connecting = replace(mpich, options=("-pmi-port",))
-    assert_as_plain(job, connecting, f"print('here', rank, flush=True)\n{ENDS[end]}", policy)
+    assert_as_plain(job, connecting, f"print('here', rank, flush=True)\n{ENDS[end]}")
 
 
 CRASHING = """
@@ -145,11 +138,10 @@ print("not here")
 """
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_a_program_that_ranks_have_become_ends_the_job_where_it_crashes(job: Job, mpich: Mpi, policy: str) -> None:
+def test_a_program_that_ranks_have_become_ends_the_job_where_it_crashes(job: Job, mpich: Mpi) -> None:
     script = job.script(f"import os, sys\nos.execv(sys.executable, [sys.executable, '-c', {CRASHING!r}])")
     plain = job.run(mpich, 2, script, entry_point="plain")
-    served = job.run(mpich, 2, script, MPIIMPORT_INIT=policy)
+    served = job.run(mpich, 2, script)
     assert plain.status and served.status == 1, served.stderr
     assert "not here" not in plain.stdout + served.stdout
 
@@ -157,30 +149,25 @@ def test_a_program_that_ranks_have_become_ends_the_job_where_it_crashes(job: Job
 @pytest.mark.full
 @pytest.mark.parametrize("end", ENDS)
 def test_programs_without_mpi_end_as_without_us_with_open_mpi(job: Job, mpis: dict[str, Mpi], end: str) -> None:
-    assert_as_plain(job, mpis["openmpi"], f"print('here', rank, flush=True)\n{ENDS[end]}", "world")
+    assert_as_plain(job, mpis["openmpi"], f"print('here', rank, flush=True)\n{ENDS[end]}")
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("end", ABRUPT)
 def test_programs_without_mpi_end_as_without_us_with_intel_mpi(job: Job, intel: Mpi, end: str) -> None:
-    assert_as_plain(job, intel, f"print('here', rank, flush=True)\n{ENDS[end]}", "world")
+    assert_as_plain(job, intel, f"print('here', rank, flush=True)\n{ENDS[end]}")
 
 
-@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("program", GUARDED_PROGRAMS)
-def test_libraries_that_ask_before_they_initialise_work(job: Job, mpich: Mpi, program: str, policy: str) -> None:
-    assert_as_plain(job, mpich, GUARDED_PROGRAMS[program], policy)
+def test_libraries_that_ask_before_they_initialise_work(job: Job, mpich: Mpi, program: str) -> None:
+    assert_as_plain(job, mpich, GUARDED_PROGRAMS[program])
 
 
 @pytest.mark.parametrize("program", GUARDED_PROGRAMS)
 def test_libraries_that_ask_before_they_initialise_work_with_open_mpi(
     job: Job, mpis: dict[str, Mpi], program: str
 ) -> None:
-    assert_as_plain(job, mpis["openmpi"], GUARDED_PROGRAMS[program], "world")
-
-
-def test_libraries_that_do_not_ask_work_where_mpi_is_not_left_started(job: Job, mpich: Mpi) -> None:
-    assert_as_plain(job, mpich, UNGUARDED, "session")
+    assert_as_plain(job, mpis["openmpi"], GUARDED_PROGRAMS[program])
 
 
 def test_libraries_that_do_not_ask_go_on_and_are_told_what_to_set(job: Job, mpi: Mpi) -> None:
@@ -224,10 +211,6 @@ else:
 """
 
 
-def test_a_rank_that_ends_early_waits_for_nobody_after_a_session(job: Job, mpich: Mpi) -> None:
-    assert_as_plain(job, mpich, WAITS, "session")
-
-
 def test_a_rank_that_ends_early_waits_for_nobody_with_mpi_off(job: Job, mpi: Mpi) -> None:
     served = job.run(mpi, 2, job.script(RANK + WAITS), MPIIMPORT_INIT="off")
     assert (served.status, served.lines()) == (0, ["the other is gone"]), served.stderr
@@ -249,23 +232,9 @@ except RuntimeError as exc:
 """
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_mpi_after_an_exec_that_failed_unforeseen_works_or_names_the_remedy(job: Job, mpich: Mpi, policy: str) -> None:
-    served = job.run(mpich, 2, job.script(RANK + UNFORESEEN), MPIIMPORT_INIT=policy)
-    said = ["13", "2"] if policy == "session" else ["13", LEFT_TO_HEIR]
-    assert (served.status, served.lines()) == (0, sorted(said * 2)), served.stderr
-
-
-# The child has the rank's variables and its connection to the launcher.
-DRIVER = f"""
-import shlex
-command = shlex.join([sys.executable, "-c", {PROGRAM!r}])
-print(os.system(command), flush=True)
-"""
-
-
-def test_a_child_may_be_the_rank_after_a_session(job: Job, mpich: Mpi) -> None:
-    assert_as_plain(job, mpich, DRIVER, "session")
+def test_mpi_after_an_exec_that_failed_unforeseen_names_the_remedy(job: Job, mpich: Mpi) -> None:
+    served = job.run(mpich, 2, job.script(RANK + UNFORESEEN))
+    assert (served.status, served.lines()) == (0, sorted(["13", LEFT_TO_HEIR] * 2)), served.stderr
 
 
 FORK = """
@@ -277,19 +246,18 @@ print("forked")
 """
 
 
-@pytest.mark.parametrize("policy", ["world", "session"])
-def test_a_fork_warns_of_the_threads_of_mpi(prefix: Path, tmp_path: Path, mpich: Mpi, policy: str) -> None:
-    """CPython warns since 3.12. After a session MPI has no threads left."""
+def test_a_fork_warns_of_the_threads_of_mpi(prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+    """CPython warns since 3.12."""
     job = Job(prefix, tmp_path, interpreter("3.13"))
     script = job.script(FORK)
     plain = job.run(mpich, 2, script, entry_point="plain")
     assert (plain.lines(), plain.stderr) == (["forked"] * 2, "")
-    served = job.run(mpich, 2, script, MPIIMPORT_INIT=policy)
+    served = job.run(mpich, 2, script)
     assert served.lines() == ["forked"] * 2
-    assert ("multi-threaded" in served.stderr) == (policy == "world")
+    assert "multi-threaded" in served.stderr
 
 
-@pytest.mark.parametrize(("policy", "ends_well"), [("world", False), ("session", False), ("off", True)])
+@pytest.mark.parametrize(("policy", "ends_well"), [("world", False), ("off", True)])
 def test_a_program_that_closes_all_descriptors_ends_the_job(job: Job, mpich: Mpi, policy: str, ends_well: bool) -> None:
     """So it cuts the connection over which MPI was started."""
     script = job.script("import os; os.closerange(3, 256); print('closed', flush=True)")

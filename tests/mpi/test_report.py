@@ -204,12 +204,6 @@ def test_waiting_for_other_ranks_at_the_end_is_nobodys_main(job: Job, mpich: Mpi
     assert other >= 3 and root < other - 1
 
 
-def test_after_a_session_root_reports_of_itself(job: Job, mpich: Mpi) -> None:
-    _, report = reported(job, mpich, 2, job.script("import decimal"), MPIIMPORT_INIT="session")
-    assert report["scope"] == "root" and report["ranks"] == 2
-    assert report["answered"]["python_modules"]["root"] > 0
-
-
 def test_a_job_that_runs_plainly_says_why_and_where_its_time_went(job: Job, mpich: Mpi) -> None:
     _, report = reported(job, mpich, 2, job.script("import decimal"), MPIIMPORT_INIT="off")
     assert "MPIIMPORT_INIT=off" in report["stepped_aside"] and report["ranks"] == 2

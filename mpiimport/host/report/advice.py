@@ -60,7 +60,7 @@ def _whose(facts: dict[str, Any]) -> list[Advice]:
             Advice(
                 None,
                 "these are figures of root alone: not all ranks came to the end of MPI",
-                "call MPI_Finalize or leave it to mpi4py, on all ranks; an MPI session has no such end",
+                "call MPI_Finalize or leave it to mpi4py, on all ranks",
             )
         ]
     return []

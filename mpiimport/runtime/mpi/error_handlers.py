@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 SECOND_INIT = (
     "mpiimport: a library has called MPI_Init without asking MPI_Initialized, and mpiimport had initialised MPI "
-    "already: set MPIIMPORT_INIT=session or off (or init in the site profile)"
+    "already: set MPIIMPORT_INIT=off (or init in the site profile)"
 )
 
 

@@ -9,7 +9,7 @@ from _frozen_importlib_external import spec_from_file_location
 from .. import os
 from ..c_functions import address, open_library, when_interpreter_has_ended
 from ..messages import say
-from ..option_table import MPI_INIT, SESSION, THREAD_LEVELS
+from ..option_table import MPI_INIT, THREAD_LEVELS
 from .error_handlers import handle_as_mpi, handle_as_mpi4py, handle_at_exit
 from .exit_of_program import behind_destructors, heed_abort_status, take_handlers
 from .extension import complete
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 LEFT_TO_HEIR = (
     "mpiimport ended MPI for a program that this process was to become, by an exec that then failed; "
-    "set MPIIMPORT_INIT=session or off (or init in the site profile)"
+    "set MPIIMPORT_INIT=off (or init in the site profile)"
 )
 
 
@@ -61,18 +61,13 @@ class Ownership:
         self.path: str = self.mpi.__file__ or ""
         self.of_the_tree = not self.path.startswith(own_packages() + "/")
 
-    def start(self, policy: str, level: str, is_guess: bool) -> "Any":
-        """Start MPI as ``policy`` says, WORLD with the thread level ``level`` or MPI_INIT, or SESSION. Raises NoMpi.
+    def start(self, level: str, is_guess: bool) -> None:
+        """Start MPI with the thread level ``level``, or MPI_INIT. Raises NoMpi.
 
         ``is_guess``: nobody has set that level; the program seems to ask for it.
-        Return the session; None for WORLD.
         """
         if self._is_initialized():
             raise NoMpi("MPI is already initialised in this process")
-        if policy == SESSION:
-            from .mpi_session import open_session
-
-            return open_session(self.mpi)
         self._is_guess = is_guess
         if level == MPI_INIT:
             self.mpi.Init()
@@ -80,11 +75,10 @@ class Ownership:
         else:
             self._asked, self._provided = level, self.mpi.Init_thread(_level(self.mpi, level))
         self._started = self._finalize = True
-        return None
 
-    def transport(self, session: "Any") -> Transport:
+    def transport(self) -> Transport:
         """Return what all ranks communicate by."""
-        return Transport.over_session(self.mpi, session) if session else Transport.over_world(self.mpi)
+        return Transport.over_world(self.mpi)
 
     def spec(self, name: str) -> "ModuleSpec | None":
         """Return the spec of ``mpi4py.MPI``, for which mpi4py need not look for MPI; None for other names."""
@@ -100,12 +94,9 @@ class Ownership:
         """Tell whether this process, not a forked child, has MPI between Init and Finalize."""
         return os.getpid() == self._pid and self._is_initialized() and not self.mpi.Is_finalized()
 
-    def end_startup(self, session: "Any") -> None:
-        """Leave MPI to the program: after a session as if it had never been started, else as MPI_Init leaves it."""
-        if session is not None:
-            session.Finalize()
-        elif self._started:
-            handle_as_mpi(self.mpi)
+    def end_startup(self) -> None:
+        """Leave MPI to the program as MPI_Init leaves it."""
+        handle_as_mpi(self.mpi)
 
     def hand_over(self, module: "ModuleType", settings: "Settings") -> None:
         """Let user code that imports ``module``, ``mpi`` or a copy of it, find MPI as its ``mpi4py.rc`` asks for."""

@@ -12,9 +12,8 @@ if TYPE_CHECKING:
 
     from ..broadcast_tree import Family
 
-# Name the private communicator among calls to MPI_Comm_create_group and MPI_Comm_create_from_group.
+# Names the private communicator among calls to MPI_Comm_create_group.
 CREATION_TAG = 0x4D50
-CREATION_NAME = "mpiimport"
 # Bytes of one broadcast call: large enough for bandwidth, and far below the 2 GiB of an int count.
 CHUNK = 8 << 20
 SHORTEST_SLEEP, LONGEST_SLEEP = 0.0002, 0.005
@@ -56,19 +55,9 @@ class Transport:
         finally:
             group.Free()
 
-    @classmethod
-    def over_session(cls, mpi: "ModuleType", session: "Any") -> "Transport":
-        """Return a transport over all ranks, without MPI_COMM_WORLD (MPI-4, 11.3 and 7.4.2)."""
-        group = session.Create_group("mpi://WORLD")
-        try:
-            return cls(mpi, mpi.Intracomm.Create_from_group(group, CREATION_NAME))
-        finally:
-            group.Free()
-
     def program(self) -> int:
-        """Return which program of a launch of several this rank runs (MPI-4, 11.8.2); 0 in a session: it cannot say."""
-        number = self._mpi.COMM_WORLD.Get_attr(self._mpi.APPNUM) if self._mpi.Is_initialized() else None
-        return number or 0
+        """Return which program of a launch of several this rank runs (MPI-4, 11.8.2)."""
+        return self._mpi.COMM_WORLD.Get_attr(self._mpi.APPNUM) or 0
 
     def neighbours(self) -> "Transport":
         """Return the transport over the ranks that can share memory with this one."""

@@ -34,8 +34,7 @@ def unseen_settings(program: "Program", manifest: "Manifest") -> list[str]:
         return []
     return [
         f"MPI is up before the program begins, and does not see the variables that the program sets for it ({said}): "
-        "set them in the job script, or let the program start MPI (MPIIMPORT_INIT=session or off, or init in the site "
-        "profile)"
+        "set them in the job script, or let the program start MPI (MPIIMPORT_INIT=off, or init in the site profile)"
     ]
 
 

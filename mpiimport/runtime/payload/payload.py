@@ -6,7 +6,7 @@ from .. import os
 from ..digest import digest
 from ..file_systems import image
 from ..importing.metadata import METADATA_MODULES
-from ..option_table import ALL, WORLD
+from ..option_table import ALL
 from ..program import Program, working_directory
 from ..size import in_words
 from ..store.dependencies import WITNESSES, Dependencies
@@ -121,8 +121,7 @@ def read_payload(
     own = OwnDirectories(manifest.tree, own_places(manifest.tree, beside), rest)
     mpi = mpi or MpiLibraries()
     payload = _pack(manifest, own, answers, learning, options, nodes == 1, room, kept, alone | mpi.names(), mpi)
-    if options.init == WORLD:
-        payload.complaints += unseen_settings(program, manifest)
+    payload.complaints += unseen_settings(program, manifest)
     return payload
 
 

@@ -1,8 +1,7 @@
 """What all ranks imported, and measured of it, brought to root once, when MPI is about to be finalised.
 
-MPI_Finalize waits for all ranks anyway; nothing is ever gathered before. Where the start-up ran in a session that is
-over, no MPI that we started is left to finalise, and where the program has OpenSHMEM, the end of that waits for all
-ranks before MPI's does: there root knows of itself alone.
+MPI_Finalize waits for all ranks anyway; nothing is ever gathered before. Where the program has OpenSHMEM,
+the end of that waits for all ranks before MPI's does: there root knows of itself alone.
 """
 
 import sys

@@ -16,7 +16,7 @@ from .transport import ShmemTransport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    pass
 
 
 # Where shmem4py has its functions of C.
@@ -38,19 +38,19 @@ class ShmemOwnership(Ownership):
     def supports(self) -> None:
         """All versions."""
 
-    def start(self, policy: str, level: str, is_guess: bool) -> None:
+    def start(self, level: str, is_guess: bool) -> None:
         """Start OpenSHMEM, as shmem4py does unless it is asked for threads. Raises NoShmem."""
         if is_open():
             raise NoShmem("OpenSHMEM is already initialised in this process")
         self.library.call("init")
 
-    def transport(self, session: "Any") -> ShmemTransport:
+    def transport(self) -> ShmemTransport:
         return ShmemTransport.over_all(self.library)
 
     def active(self) -> bool:
         return os.getpid() == self._pid and is_open()
 
-    def end_startup(self, session: "Any") -> None:
+    def end_startup(self) -> None:
         pass
 
     def will_finalize(self) -> bool:

@@ -30,7 +30,6 @@ from .starting import start
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from ..mpi.ownership import Ownership
     from ..payload.payload import Payload
@@ -107,27 +106,27 @@ class Service:
 
     def _take_part(self) -> None:
         """Run the phases, and end what they began of MPI where all ranks have come to the same end."""
-        transport, session = self.init_mpi()
-        # The communicator stays where it is to gather, which no session outlives.
-        gathers = transport if transport.lasts and not session else None
+        transport = self.init_mpi()
+        # The communicator stays where it is to gather.
+        gathers = transport if transport.lasts else None
         try:
             imports, gathering = self._run_phases(transport, gathers)
         except SteppedAside:
-            self._end_startup(transport, gathers, session)
+            self._end_startup(transport, gathers)
             raise
         gathering.begin()
         self._gather = gathering.run_at_exit
-        self._end_startup(transport, gathers, session)
+        self._end_startup(transport, gathers)
         alone(transport.rank, self.serve, imports)
 
-    def _end_startup(self, transport: Transport, gathers: Transport | None, session: "Any") -> None:
+    def _end_startup(self, transport: Transport, gathers: Transport | None) -> None:
         """Free what the phases were agreed upon by, but for what tells at the end whether all ranks fail."""
         if gathers is None:
             transport.free()
         else:
             transport.free_parts()
             self._all_fail = gathers.all_fail
-        alone(transport.rank, self.ownership.end_startup, session)
+        alone(transport.rank, self.ownership.end_startup)
 
     def _run_phases(self, transport: Transport, gathers: Transport | None) -> tuple[Imports, Gathering]:
         """Alternate work, which is local and may fail, with bare exchanges, which are collective and hold no work."""
@@ -149,8 +148,8 @@ class Service:
         phase("broadcast", BROADCAST, self.end_broadcast, leaders, cargo, copies, payload)
         return phase("attach", STORE, self.attach_store, transport, gathers, store, payload)
 
-    def init_mpi(self) -> "tuple[Transport, Any]":
-        """Initialise MPI, or OpenSHMEM. Return what to communicate by, and the session if MPI was started so.
+    def init_mpi(self) -> Transport:
+        """Initialise MPI, or OpenSHMEM. Return what to communicate by.
 
         Raises SteppedAside. No agreement is possible here: ranks that come further wait for one that does not.
         """

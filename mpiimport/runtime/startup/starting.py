@@ -9,8 +9,6 @@ from .agreement import SteppedAside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from ..mpi.transport import Transport
     from ..options import Options
     from ..program import Program
@@ -34,17 +32,14 @@ def load_mpi(before_site: bool, options: "Options") -> Ownership:
         raise _no_mpi(exc) from None
 
 
-def start(ownership: Ownership, options: "Options", program: "Program") -> "tuple[Transport, Any]":
-    """Start what was loaded for the program. Return what to communicate by, and the session if MPI was started so.
-
-    Raises SteppedAside.
-    """
+def start(ownership: Ownership, options: "Options", program: "Program") -> "Transport":
+    """Start what was loaded for the program. Return what to communicate by. Raises SteppedAside."""
     try:
         ownership.supports()
         is_guess = options.thread_level == AUTO
         level = asked_level(program) if is_guess else options.thread_level
-        session = ownership.start(options.init, level, is_guess)
-        return ownership.transport(session), session
+        ownership.start(level, is_guess)
+        return ownership.transport()
     except Exception as exc:
         raise _no_mpi(exc) from None
 
