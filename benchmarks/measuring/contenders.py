@@ -132,10 +132,6 @@ def _lazy(contest: Contest) -> Start:
     return _served(contest, BINDING="lazy")
 
 
-def _tree_broadcast(contest: Contest) -> Start:
-    return _served(contest, BROADCAST="tree:4")
-
-
 def _listings(contest: Contest) -> Start:
     return _served(contest, SERVE="listings")
 
@@ -238,7 +234,6 @@ WAYS: dict[str, Callable[[Contest], Start]] = {
     "second": _asked,
     "listings": _listings,
     "lazy": _lazy,
-    "tree": _tree_broadcast,
     "session": _session,
     "prepared": _prepared,
     "zip": _zip,

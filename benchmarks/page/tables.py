@@ -13,7 +13,6 @@ HEADINGS = {
     "asked": "first run, not forced",
     "second": "the run after it",
     "lazy": "later runs, lazy binding",
-    "tree": "later runs, `broadcast: tree:4`",
     "unforced": "steps aside",
     "memory": "from memory",
     "empty": "nothing kept yet",

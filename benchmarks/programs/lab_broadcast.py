@@ -18,7 +18,6 @@ from lab.filesystem import SharedFileSystem
 from lab.provisioning import provision, provisioned_mpi, provisioned_openshmem
 from lab.ranks import Mpi, clean_environment, run
 
-ALGORITHMS = ["mpi", "tree:1", "tree:2", "tree:4"]
 PROGRAM = "import numpy; import scipy.interpolate\n"
 SECONDS = 300
 # Of each measurement: whether the file system is slowed, and whether the links are.
@@ -33,7 +32,6 @@ def main() -> None:
     parser.add_argument("--bandwidth", type=int, default=60, metavar="MB", help="of the file system, per second (60)")
     parser.add_argument("--rate", default="500mbit", help="of each link, as for tc (500mbit)")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="of which the medians are taken (3)")
-    parser.add_argument("--algorithms", nargs="+", default=ALGORITHMS, metavar="NAME", help=f"({' '.join(ALGORITHMS)})")
     options = parser.parse_args()
     provision("lab.sh")
     mpich, openshmem = provisioned_mpi(), provisioned_openshmem()
@@ -46,30 +44,17 @@ def main() -> None:
     for carrier, (mpi, measured) in carriers.items():
         for slowed in measured:
             reads, sends = LIMITS[slowed]
-            for algorithm in options.algorithms:
-                found = measure(
-                    options.prefix,
-                    mpi,
-                    options.nodes,
-                    options.bandwidth * 10**6 if reads else 0,
-                    options.rate if sends else "",
-                    algorithm,
-                    options.repeats,
-                )
-                runs.append({"carrier": carrier, "slowed": slowed, "algorithm": algorithm, **found})
-                print(
-                    f"{carrier:14} {slowed:8} {algorithm:8} {found['broadcast']:6.2f} s,"
-                    f" {found['bytes_broadcast'] / 1e6:.0f} MB",
-                    flush=True,
-                )
+            bandwidth, rate = options.bandwidth * 10**6 if reads else 0, options.rate if sends else ""
+            found = measure(options.prefix, mpi, options.nodes, bandwidth, rate, options.repeats)
+            runs.append({"carrier": carrier, "slowed": slowed, **found})
+            sent = found["bytes_broadcast"] / 1e6
+            print(f"{carrier:14} {slowed:8} {found['broadcast']:6.2f} s, {sent:.0f} MB", flush=True)
     machine = describe(options.prefix, mpi=[mpich.prefix / "bin" / "mpichversion"])
     setting = {name: getattr(options, name) for name in ("nodes", "bandwidth", "rate", "repeats")}
     options.output.write_text(json.dumps({"machine": machine, **setting, "runs": runs}, indent=1) + "\n")
 
 
-def measure(
-    prefix: Path, mpi: Mpi, nodes: int, bandwidth: int, rate: str, algorithm: str, repeats: int
-) -> dict[str, Any]:
+def measure(prefix: Path, mpi: Mpi, nodes: int, bandwidth: int, rate: str, repeats: int) -> dict[str, Any]:
     """Return the median wall of the phase ``broadcast`` (s) over launches with cold caches, and what was sent."""
     with (
         tempfile.TemporaryDirectory(prefix="lab-broadcast-") as name,
@@ -84,7 +69,6 @@ def measure(
             **mpi.environment,
             MPI4PY_LIBMPI=str(mpi.library),
             MPIIMPORT="force",
-            MPIIMPORT_BROADCAST=algorithm,
             MPIIMPORT_MANIFESTS="-",
             MPIIMPORT_REPORT=str(report),
         )

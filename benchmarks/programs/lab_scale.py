@@ -44,9 +44,7 @@ OTHER_SIZES = ["8x8", "32x8"]
 # Where MPI is shared too, that tells nothing new of the others.
 EVERYTHING = ("plain", "first", "later", "prepared", "squashfs")
 # What learns for others.
-LEARNED = {"first": {"later", "listings", "lazy", "tree"}, "asked": {"second"}}
-# From where on it matters by which ways the snapshot gets to the nodes.
-MANY_NODES = 32
+LEARNED = {"first": {"later", "listings", "lazy"}, "asked": {"second"}}
 # Asks for a path that tells where user code begins, imports, meets, and says when that was.
 MARKING = """
 import os, sys
@@ -83,7 +81,6 @@ class Setting:
         many = self.ranks >= SERVED_AT_ONCE
         odd = {
             "lazy": self.workload != "linked",
-            "tree": self.nodes < MANY_NODES,
             "asked": many,
             "second": many,
             "session": True,

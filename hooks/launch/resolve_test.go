@@ -201,7 +201,7 @@ func TestEverySectionReachesThePlan(t *testing.T) {
 	p := parse(t, `
 mpi: {library: /opt/mpi/libmpi.so.12, abi: mpich, preload: [/opt/a.so, b.so], binding: lazy}
 launcher: {prefix: [srun, --mpi=pmi2], variables: {rank: R, local_size: L}}
-service: {store_size: 4GiB, libraries: stage, direct: [torch, libopenblas*], breadth: package, broadcast: "tree:4", leave_alone: [torch, scipy.io]}
+service: {store_size: 4GiB, libraries: stage, direct: [torch, libopenblas*], breadth: package, leave_alone: [torch, scipy.io]}
 container: {options: [--cleanenv, --home=/work], per_node: true}
 `)
 	plan, err := Resolve(p, request())
@@ -217,7 +217,6 @@ container: {options: [--cleanenv, --home=/work], per_node: true}
 		"MPIIMPORT_LIBRARIES":      "stage",
 		"MPIIMPORT_DIRECT":         "torch:libopenblas*",
 		"MPIIMPORT_BREADTH":        "package",
-		"MPIIMPORT_BROADCAST":      "tree:4",
 		"MPIIMPORT_LEAVE_ALONE":    "torch:scipy.io",
 	} {
 		if v := find(plan, name); v == nil || *v != (Variable{name, want, Set}) {

@@ -209,8 +209,6 @@ var sections = []key{
 		key{name: "readers", shape: count("How many files root reads at the same time.")},
 		key{name: "transport", shape: choice("What the ranks start and communicate by: MPI, OpenSHMEM, or MPI and, where there is none, OpenSHMEM.",
 			"mpi", "shmem", "auto")},
-		key{name: "broadcast", shape: word("How the payload gets to the nodes: MPI's own broadcast, or a tree in which each node passes it on to so many others.",
-			`^(mpi|tree:[1-9][0-9]*)$`, "mpi, or tree: with the number of nodes to pass on to, such as tree:4")},
 		key{name: "thread_level", shape: choice("The thread level that MPI is initialised with; auto is the one that the program asks for.", "auto", "single", "funneled", "serialized", "multiple")},
 		key{name: "init", shape: choice("How MPI is started: MPI_Init, or not at all. Write 'off' in quotes.", "world", "off")},
 	)},

@@ -4,7 +4,6 @@
 ``MPIIMPORT_<NAME>``, and a flag beats the variable.
 """
 
-from .broadcast_tree import MPI_OWN, Algorithm
 from .size import Size
 
 WORLD, SESSION, OFF = "world", "session", "off"
@@ -216,15 +215,6 @@ OPTIONS = (
         "what the ranks start and communicate by: `mpi`, `shmem` (OpenSHMEM, for programs that use no MPI), or MPI "
         "and, where there is none, OpenSHMEM (`auto`)",
         (MPI, SHMEM, AUTO),
-    ),
-    Option(
-        "broadcast",
-        None,
-        "ALGORITHM",
-        Algorithm,
-        MPI_OWN,
-        "how the payload gets to the nodes: `mpi` (MPI's own broadcast), or `tree:FANOUT` (each node passes it on to "
-        "so many others); `mpiimport bench bcast` compares them",
     ),
     Option(
         "breadth",

@@ -1,7 +1,6 @@
 """The values of options in force, from the environment and the command line. A flag beats its variable."""
 
 from . import os
-from .broadcast_tree import Algorithm
 from .option_table import OPTIONS, VARIABLE_PREFIX, Option
 from .size import Size, is_count
 
@@ -10,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # Of the kinds whose values are more than words.
-PARSERS: "dict[type, Callable[[str], object]]" = {Size: Size.parse, Algorithm: Algorithm.parse}
+PARSERS: "dict[type, Callable[[str], object]]" = {Size: Size.parse}
 
 # Values of MPIIMPORT_FILL: the snapshot is to be made; it is made beside a job; it is made of workers, whose launcher
 # runs; it is made of each program, and all of them run. Each begins with the first.
@@ -68,7 +67,6 @@ class Options:
     deadline: int
     readers: int
     transport: str
-    broadcast: Algorithm
     breadth: str
     leave_alone: tuple[str, ...]
     preload: tuple[str, ...]

@@ -4,8 +4,6 @@ import json
 import sys
 from pathlib import Path
 
-import pytest
-
 from lab.cluster import Cluster
 from lab.ranks import Mpi, run
 from tests.conftest import Job
@@ -19,7 +17,6 @@ sys.path.insert(0, {package!r})
 from mpi4py import MPI
 from mpiimport.runtime.store.broadcast import carry
 from mpiimport.runtime.mpi.transport import Transport
-from mpiimport.runtime.broadcast_tree import Algorithm
 leaders = Transport.over_world(MPI)
 leaders.extremes([0])
 before = time.process_time()
@@ -27,16 +24,15 @@ def messages():
     while leaders.rank == 0 and time.process_time() < before + {work}:
         pass
     yield memoryview(bytearray(1 << 20))
-carry(leaders, Algorithm.parse({algorithm!r}), messages(), lambda message: None, lambda: True)
+carry(leaders, messages(), lambda message: None, lambda: True)
 used = MPI.COMM_WORLD.gather(time.process_time() - before)
 if leaders.rank == 0:
     print(json.dumps(used))
 """
 
 
-@pytest.mark.parametrize("algorithm", ["mpi", "tree:2"])
-def test_a_waiting_leader_sleeps(cluster: Cluster, job: Job, mpi: Mpi, prefix: Path, algorithm: str) -> None:
-    program = job.script(PROGRAM.format(package=str(prefix / "lib"), work=WORK, algorithm=algorithm))
+def test_a_waiting_leader_sleeps(cluster: Cluster, job: Job, mpi: Mpi, prefix: Path) -> None:
+    program = job.script(PROGRAM.format(package=str(prefix / "lib"), work=WORK))
     command = cluster.mpi(mpi, NODES, job.directory).command(NODES)
     outcome = run([*command, sys.executable, str(program)], job.environment(mpi), seconds=120)
     assert outcome.status == 0, outcome.stderr

@@ -66,7 +66,6 @@ def test_without_the_library_the_job_is_plain_and_says_so(job: Job, mpich: Mpi) 
 CARRY = """
 import hashlib, sys, time
 sys.path.insert(0, {package!r})
-from mpiimport.runtime.broadcast_tree import Algorithm
 from mpiimport.runtime.shmem.calls import Library
 from mpiimport.runtime.shmem.transport import ShmemTransport
 from mpiimport.runtime.store.broadcast import carry
@@ -79,9 +78,9 @@ def messages(sizes):
         if world.rank == 0:
             buffers[number % 2][:8] = number.to_bytes(8, "little")
         yield buffers[number % 2][:size]
-def run(algorithm, sizes):
+def run(sizes):
     seen = []
-    copies = carry(world, Algorithm(algorithm), messages(sizes), lambda m: seen.append((len(m), bytes(m[:8]))), lambda: True)
+    copies = carry(world, messages(sizes), lambda m: seen.append((len(m), bytes(m[:8]))), lambda: True)
     expected = [(size, number.to_bytes(8, "little")[:size]) for number, size in enumerate(sizes)]
     low, high = world.extremes([seen == expected])
     return copies, low, high
@@ -98,22 +97,20 @@ def carried(job: Job, openshmem: OpenShmem, prefix: Path, text: str, pes: int = 
 
 
 @pytest.mark.parametrize("pes", [2, 7])
-def test_all_messages_come_along_every_tree(shmem_job: Job, openshmem: OpenShmem, prefix: Path, pes: int) -> None:
+def test_all_messages_come(shmem_job: Job, openshmem: OpenShmem, prefix: Path, pes: int) -> None:
     text = """
-for algorithm in ("mpi", "tree:1", "tree:2", "mpi", "tree:9", "tree:1"):
-    found = run(algorithm, [1, 3 << 20, (1 << 20) + 1, 8 << 20, 17])
+for _ in range(2):
+    found = run([1, 3 << 20, (1 << 20) + 1, 8 << 20, 17])
     if world.rank == 0:
-        print(algorithm, found)
+        print(found)
 """
-    lines = carried(shmem_job, openshmem, prefix, text, pes)
-    algorithms = ("mpi", "tree:1", "tree:2", "mpi", "tree:9", "tree:1")
-    assert lines == sorted(f"{algorithm} ({pes}, [1], [1])" for algorithm in algorithms)
+    assert carried(shmem_job, openshmem, prefix, text, pes) == [f"({pes}, [1], [1])"] * 2
 
 
 @pytest.mark.full
 def test_more_than_two_gib_come_along(shmem_job: Job, openshmem: OpenShmem, prefix: Path) -> None:
     text = """
-found = run("tree:1", [8 << 20] * 264)
+found = run([8 << 20] * 264)
 if world.rank == 0:
     print(found)
 """
@@ -153,7 +150,7 @@ def slow():
     while world.rank == 0 and time.process_time() < before + 1.5:
         pass
     yield memoryview(bytearray(1 << 20))
-carry(world, Algorithm("mpi"), slow(), lambda message: None, lambda: True)
+carry(world, slow(), lambda message: None, lambda: True)
 used = time.process_time() - before
 print(used < 0.75, world.rank)
 """
@@ -166,6 +163,5 @@ def test_bench_bcast_compares_it_with_mpi(shmem_job: Job, openshmem: OpenShmem, 
     outcome = run(command, shmem_job.environment(openshmem.mpi), 120, shmem_job.directory)
     assert outcome.status == 0, outcome.stderr
     _, _, *rows, _, _, _ = outcome.stdout.splitlines()
-    names = ["mpi", "tree:1", "tree:2", "shmem", "shmem tree:1", "shmem tree:2"]
-    assert [row[:12].strip() for row in rows] == names
-    assert all(float(number) > 0 for row in rows for number in row[12:].split())
+    assert [row.split()[0] for row in rows] == ["mpi", "shmem"]
+    assert all(float(number) > 0 for row in rows for number in row.split()[1:])

@@ -41,7 +41,6 @@ SAMPLES: dict[str, tuple[str, str, object]] = {
     "deadline": ("service", "deadline: 17", 17),
     "readers": ("service", "readers: 3", 3),
     "transport": ("service", "transport: shmem", "shmem"),
-    "broadcast": ("service", "broadcast: tree:4", "tree:4"),
     "thread_level": ("service", "thread_level: funneled", "funneled"),
     "init": ("service", "init: 'off'", "off"),
     "preload": ("mpi", "preload: [/a/libx.so, liby.so.1]", ("/a/libx.so", "liby.so.1")),

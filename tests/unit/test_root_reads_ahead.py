@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import pytest
 
-from mpiimport.runtime.broadcast_tree import MPI_OWN
 from mpiimport.runtime.mpi.transport import Transport
 from mpiimport.runtime.payload.parallel import map_ahead
 from mpiimport.runtime.payload.read_ahead import AHEAD, read_ahead
@@ -60,7 +59,7 @@ def test_pieces_are_read_while_a_broadcast_blocks_and_only_a_few(
     monkeypatch.setattr(streaming, "PIECE", PIECE)
     wire = SlowWire()
     store = Store.create([str(tmp_path)], SIZES)
-    cargo = streaming.Cargo(SIZES, store, MPI_OWN, read_ahead(SIZES, wire.fill, PIECE))
+    cargo = streaming.Cargo(SIZES, store, read_ahead(SIZES, wire.fill, PIECE))
     assert cargo.travel(cast(Transport, wire)) == 1
     expected = [name.ljust(PIECE).encode() for name in SIZES]
     assert wire.sent == expected
@@ -80,7 +79,7 @@ def test_a_read_that_fails_is_raised_when_all_have_taken_part(tmp_path: Path, mo
     wire: Any = type("Wire", (), {"rank": 0, "size": 2, "totals": staticmethod(lambda values: values)})
     wire.broadcast_into = staticmethod(lambda buffer: sent.append(len(buffer)))
     store = Store.create([str(tmp_path)], SIZES)
-    cargo = streaming.Cargo(SIZES, store, MPI_OWN, read_ahead(SIZES, fill, PIECE))
+    cargo = streaming.Cargo(SIZES, store, read_ahead(SIZES, fill, PIECE))
     cargo.travel(wire)
     with pytest.raises(OSError, match="file7 became shorter"):
         cargo.check()

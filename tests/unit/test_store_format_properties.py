@@ -23,7 +23,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mpiimport.runtime import digest as digest_module
-from mpiimport.runtime.broadcast_tree import MPI_OWN
 from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.importing.account import Account
 from mpiimport.runtime.importing.extension_modules import redirect_extensions
@@ -177,7 +176,7 @@ def read(tree: Path, modules: list[str]) -> Payload:
 
 def fill(parent: Path, payload: Payload, leaders: Any = Alone) -> Store:
     store = Store.create([str(parent)], payload.sizes)
-    cargo = Cargo(payload.sizes, store, MPI_OWN, read_ahead(payload.sizes, payload.fill))
+    cargo = Cargo(payload.sizes, store, read_ahead(payload.sizes, payload.fill))
     cargo.travel(cast(Transport, leaders))
     cargo.check()
     return store
@@ -381,7 +380,7 @@ def test_what_travels_between_nodes_fills_and_seals_every_file() -> None:
         there = fill(place, payload, wire)
         wire.receiving = True
         store = Store.create([str(place)], payload.sizes)
-        cargo = Cargo(payload.sizes, store, MPI_OWN)
+        cargo = Cargo(payload.sizes, store)
         cargo.travel(cast(Transport, wire))
         cargo.check()
         for name in payload.sizes:

@@ -1,4 +1,4 @@
-"""``mpiimport bench bcast``: which way of bringing a payload to the nodes is the best on a machine."""
+"""``mpiimport bench bcast``: how long a payload takes to the nodes of a machine."""
 
 import argparse
 import os
@@ -19,10 +19,10 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     kinds = commands.add_parser("bench").add_subparsers(required=True, metavar="KIND")
     parser = kinds.add_parser(
         "bcast",
-        help="compare ways to broadcast between nodes",
+        help="time the broadcast between nodes",
         usage="mpiimport bench bcast [--python PYTHON] [--sizes MB...] [--repeats N] [--shmem] [-- LAUNCHER...]",
-        description="Measure MPI's own broadcast and trees between nodes, one rank on each, and say what to write into "
-        "a site profile. LAUNCHER starts the ranks (srun -N 16, mpirun -n 16 --map-by node); without one, the command "
+        description="Measure the broadcast between nodes, one rank on each, and say what to write into a site "
+        "profile. LAUNCHER starts the ranks (srun -N 16, mpirun -n 16 --map-by node); without one, the command "
         "itself is to be started by it.",
     )
     parser.add_argument("--python", metavar="PYTHON", help="the Python of the jobs (default: python3)")

@@ -13,27 +13,23 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from mpiimport.runtime.broadcast_tree import FANOUT_PREFIX, MPI_OWN, Algorithm
 from mpiimport.runtime.c_functions import bind
 from mpiimport.runtime.mpi.private_import import NoMpi, import_privately
 from mpiimport.runtime.mpi.transport import Transport
+from mpiimport.runtime.option_table import MPI, SHMEM
 from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.shmem.calls import Library, NoShmem
 from mpiimport.runtime.shmem.transport import ShmemTransport
-from mpiimport.runtime.store.broadcast import IN_USE, PIECE, carry
+from mpiimport.runtime.store.broadcast import PIECE, carry
 
 MB = 1_000_000
-# A tree is proposed only where it takes at most this share of the time of MPI's own broadcast.
+# OpenSHMEM is proposed only where it takes at most this share of MPI's time.
 WORTH_IT = 0.9
 # Of rounds of one size: seconds after which no further one is begun.
 ENOUGH = 20
 
-# The first word, and the name of each way, where the bytes go by OpenSHMEM.
-SHMEM = "shmem"
-# By the name of a way, then by size (MB): seconds.
+# By the name of a transport, then by size (MB): seconds.
 Medians = dict[str, dict[int, float]]
-# Who takes part, and how.
-Ways = dict[str, tuple[Transport, Algorithm]]
 
 
 def main() -> int:
@@ -50,17 +46,18 @@ def main() -> int:
         return 1
     world = Transport.over_world(mpi)
     leads = world.neighbours().rank == 0
-    worlds = {"": world, **({SHMEM: ShmemTransport.over_all(library)} if library else {})}
+    worlds: dict[str, Transport] = {MPI: world, **({SHMEM: ShmemTransport.over_all(library)} if library else {})}
     leaders = {name: ranks.among(leads) for name, ranks in worlds.items()}
-    _, (nodes,) = world.extremes([leaders[""].size if leaders[""] else 0])
+    among = leaders[MPI]
+    _, (nodes,) = world.extremes([among.size if among else 0])
     taking_part = leaders if nodes > 1 else worlds
     if world.size == 1:
         print("mpiimport: there is one rank, so nothing to broadcast: is this launcher of the MPI's?", file=sys.stderr)
-    elif taking_part[""]:
+    elif taking_part[MPI]:
         found = {name: ranks for name, ranks in taking_part.items() if ranks is not None}
-        medians = measure(ways(found), sizes, repeats)
+        medians = measure(found, sizes, repeats)
         if world.rank == 0:
-            print("\n".join(report(medians, found[""].size, nodes, repeats)), flush=True)
+            print("\n".join(report(medians, found[MPI].size, nodes, repeats)), flush=True)
     # Asleep, until the last has measured.
     world.extremes([0])
     if library is None:
@@ -77,63 +74,44 @@ def start_shmem() -> Library:
     return library
 
 
-def ways(taking_part: dict[str, Transport]) -> Ways:
-    """Return each algorithm over each transport. ``taking_part``: by the word that stands before the algorithm's."""
-    found: Ways = {}
-    for word, ranks in taking_part.items():
-        for algorithm in algorithms(ranks.size):
-            name = algorithm if not word else word if algorithm == MPI_OWN else f"{word} {algorithm}"
-            found[name] = ranks, algorithm
-    return found
-
-
-def measure(compared: Ways, sizes: list[int], repeats: int) -> Medians:
-    """Time every way with every size, in turns, from root's first piece until all have acknowledged the last."""
-    buffers = [memoryview(bytearray(PIECE)) for _ in range(IN_USE)]
-    first, _ = compared[MPI_OWN]
+def measure(compared: dict[str, Transport], sizes: list[int], repeats: int) -> Medians:
+    """Time every transport with every size, in turns, from root's first piece until all have acknowledged the last."""
+    buffer = memoryview(bytearray(PIECE))
     found: Medians = {name: {} for name in compared}
     for size in sizes:
         times: dict[str, list[float]] = {name: [] for name in compared}
         started = time.perf_counter()
         goes_on = True
         while goes_on:
-            for name, (ranks, algorithm) in compared.items():
+            for name, ranks in compared.items():
                 ranks.extremes([0])
                 began = time.perf_counter()
-                carry(ranks, algorithm, pieces(size * MB, buffers), lambda _: None, lambda: True)
+                carry(ranks, pieces(size * MB, buffer), lambda _: None, lambda: True)
                 times[name].append(time.perf_counter() - began)
-            goes_on = len(times[MPI_OWN]) <= repeats and time.perf_counter() < started + ENOUGH
-            goes_on = first.broadcast(b"yes" if goes_on else b"no") == b"yes"
+            goes_on = len(times[MPI]) <= repeats and time.perf_counter() < started + ENOUGH
+            goes_on = compared[MPI].broadcast(b"yes" if goes_on else b"no") == b"yes"
         for name, taken in times.items():
             # The first round sets up what connections need.
             found[name][size] = statistics.median(taken[1:] or taken)
     return found
 
 
-def algorithms(ranks: int) -> list[Algorithm]:
-    """Return MPI's own, and trees of fan-out 1 (a chain), 2, 4 and so on, up to one in which root sends to all."""
-    fanouts = [1]
-    while fanouts[-1] < ranks - 1:
-        fanouts.append(fanouts[-1] * 2)
-    return [MPI_OWN, *(Algorithm.parse(f"{FANOUT_PREFIX}{fanout}") for fanout in fanouts)]
-
-
-def pieces(size: int, buffers: list[memoryview]) -> Iterator[memoryview]:
+def pieces(size: int, buffer: memoryview) -> Iterator[memoryview]:
     """Yield ``size`` bytes in the pieces in which a snapshot travels."""
-    for number, offset in enumerate(range(0, size, PIECE)):
-        yield buffers[number % len(buffers)][: min(PIECE, size - offset)]
+    for offset in range(0, size, PIECE):
+        yield buffer[: min(PIECE, size - offset)]
 
 
 def best(medians: Medians) -> str:
-    """Return what is the fastest for the largest size, which is the most like a snapshot; MPI's own where in doubt."""
-    largest = max(medians[MPI_OWN])
+    """Return what is the fastest for the largest size, which is the most like a snapshot; MPI where in doubt."""
+    largest = max(medians[MPI])
     fastest = min(medians, key=lambda name: medians[name][largest])
-    return fastest if medians[fastest][largest] <= WORTH_IT * medians[MPI_OWN][largest] else MPI_OWN
+    return fastest if medians[fastest][largest] <= WORTH_IT * medians[MPI][largest] else MPI
 
 
 def report(medians: Medians, ranks: int, nodes: int, repeats: int) -> list[str]:
     """Return the lines of the table, and what to write into a profile."""
-    sizes = list(medians[MPI_OWN])
+    sizes = list(medians[MPI])
     where = (
         f"{nodes} nodes, one rank on each" if nodes > 1 else f"{ranks} ranks of ONE node: this says little of others"
     )
@@ -147,16 +125,8 @@ def report(medians: Medians, ranks: int, nodes: int, repeats: int) -> list[str]:
         *rows,
         "",
         "the best, for a site profile:",
-        f"service: {{{settings(best(medians))}}}",
+        f"service: {{transport: {best(medians)}}}",
     ]
-
-
-def settings(name: str) -> str:
-    """Return the keys of a profile that choose a way."""
-    word, _, algorithm = name.rpartition(" ")
-    if name == SHMEM:
-        word, algorithm = SHMEM, MPI_OWN
-    return f"transport: {SHMEM}, broadcast: {algorithm}" if word else f"broadcast: {algorithm}"
 
 
 if __name__ == "__main__":

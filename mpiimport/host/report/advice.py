@@ -93,7 +93,7 @@ _SLOW = {
     ),
     BROADCAST: (
         "the snapshot takes long to reach the nodes",
-        "`mpiimport bench bcast` compares ways and says what to write into the site profile",
+        "`mpiimport bench bcast` times sending alone: what is longer here is root that reads libraries",
     ),
 }
 

@@ -6,11 +6,9 @@ from .. import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
     from types import ModuleType
     from typing import Any
-
-    from ..broadcast_tree import Family
 
 # Names the private communicator among calls to MPI_Comm_create_group.
 CREATION_TAG = 0x4D50
@@ -19,10 +17,8 @@ CHUNK = 8 << 20
 SHORTEST_SLEEP, LONGEST_SLEEP = 0.0002, 0.005
 # From sleep to sleep: whoever waits comes late by this part of the wait at most, in each of the steps of a collective.
 GROWTH = 1.05
-# Of messages along a tree: that the next one comes, what comes, and how many have it.
-NOTICE, CONTENT, COUNT = range(3)
-# Of the messages that tell that a rank has failed, and that all have.
-FAILED = 3
+# Tag of the messages that tell that a rank has failed, and that all have.
+FAILED = 0
 
 
 class Transport:
@@ -119,54 +115,6 @@ class Transport:
         self._wait(self._comm.Ibcast([has_come, self._mpi.BYTE], root))
         self._comm.Bcast([buffer, self._mpi.BYTE], root)
 
-    def pass_down(
-        self, family: "Family", messages: "Iterable[memoryview]", arrived: "Callable[[memoryview], None]"
-    ) -> None:
-        """Bring root's messages to every rank along a tree; call ``arrived`` with each while it is passed on.
-
-        ``messages``: the same number of the same lengths on every rank, full on root; elsewhere they are filled, and
-        two are in use at a time. Each is left alone before the next but one is asked for, root's before the next.
-        """
-        for message in messages if family.parent is None else self._arrivals(family.parent, messages):
-            sends = []
-            for child in family.children:
-                sends.append(self._comm.Isend([bytearray(1), self._mpi.BYTE], child, NOTICE))
-                sends.append(self._comm.Isend([message, self._mpi.BYTE], child, CONTENT))
-            arrived(message)
-            for send in sends:
-                self._wait(send, SHORTEST_SLEEP)
-
-    def _arrivals(self, parent: int, messages: "Iterable[memoryview]") -> "Iterator[memoryview]":
-        """Yield each message once it has come, when the next is already being received.
-
-        A notice comes before each, so that ranks look rarely until it does, and often while the message moves.
-        """
-        coming: list[tuple[Any, Any, memoryview]] = []
-        for message in messages:
-            notice = self._comm.Irecv([bytearray(1), self._mpi.BYTE], parent, NOTICE)
-            coming.append((notice, self._comm.Irecv([message, self._mpi.BYTE], parent, CONTENT), message))
-            if len(coming) > 1:
-                yield self._arrived(*coming.pop(0))
-        for last in coming:
-            yield self._arrived(*last)
-
-    def _arrived(self, notice: "Any", content: "Any", message: memoryview) -> memoryview:
-        self._wait(notice)
-        self._wait(content, SHORTEST_SLEEP)
-        return message
-
-    def count_up(self, family: "Family", count: int) -> int | None:
-        """Return the sum of all ranks' counts, on root; None elsewhere. Each rank adds its children's to its own."""
-        answers = [bytearray(8) for _ in family.children]
-        byte = self._mpi.BYTE
-        for child, answer in zip(family.children, answers, strict=True):
-            self._wait(self._comm.Irecv([answer, byte], child, COUNT))
-        total = count + sum(unpack(b"".join(answers)))
-        if family.parent is None:
-            return total
-        self._wait(self._comm.Isend([pack([total]), byte], family.parent, COUNT))
-        return None
-
     def all_fail(self, seconds: float) -> bool:
         """Tell whether all ranks have called this within ``seconds`` of this one. Not collective: others may never.
 
@@ -202,16 +150,16 @@ class Transport:
         self._parts.append(Transport(self._mpi, communicator))
         return self._parts[-1]
 
-    def _wait(self, request: "Any", longest: float = LONGEST_SLEEP) -> None:
-        wait_until(request.Test, longest)
+    def _wait(self, request: "Any") -> None:
+        wait_until(request.Test)
 
 
-def wait_until(done: "Callable[[], bool]", longest: float = LONGEST_SLEEP) -> None:
-    """Wait asleep: ranks may share a core with the one they wait for. ``longest``: seconds between two looks."""
+def wait_until(done: "Callable[[], bool]") -> None:
+    """Wait asleep: ranks may share a core with the one they wait for."""
     sleep = SHORTEST_SLEEP
     while not done():
         time.sleep(sleep)
-        sleep = min(sleep * GROWTH, longest)
+        sleep = min(sleep * GROWTH, LONGEST_SLEEP)
 
 
 def pack(values: list[int]) -> bytes:

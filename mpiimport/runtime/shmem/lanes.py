@@ -10,12 +10,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..broadcast_tree import Family
     from .calls import Library, Memory
 
 # Bytes of a chunk: enough for bandwidth.
 CHUNK = 1 << 20
-# Numbers that go up at a time, and children of a PE in the tree along which they do.
+# Numbers that go up at a time, and children of a PE in a tree.
 NUMBERS, FANOUT = 64, 4
 # Bytes that each kind of lane takes of a memory.
 WORDS_DOWN, BUFFERS_DOWN = 3 * lines(WORD), 2 * CHUNK
@@ -23,7 +22,7 @@ WORDS_UP, BUFFERS_UP = lines(WORD) + lines(FANOUT * WORD), lines((FANOUT + 1) * 
 
 
 class _Lane:
-    """A lane without neighbours until it has a tree to follow."""
+    """A lane without neighbours until it has members, which are the ranks of a tree of FANOUT."""
 
     def __init__(self, library: "Library", memory: "Memory") -> None:
         self._library = library
@@ -31,13 +30,10 @@ class _Lane:
         self._parent: int | None = None
         self._children: list[int] = []
 
-    def follow(self, family: "Family", members: list[int]) -> None:
-        """Go along this tree from here on. The ranks in it are those of ``members``, which are PEs.
-
-        Between two trees all ranks wait for each other by other means.
-        """
-        self._parent = None if family.parent is None else members[family.parent]
-        self._children = [members[child] for child in family.children]
+    def join(self, rank: int, members: list[int]) -> None:
+        """Be this rank of ``members``, which are PEs, in a tree that is filled level by level."""
+        self._parent = members[(rank - 1) // FANOUT] if rank else None
+        self._children = members[rank * FANOUT + 1 : (rank + 1) * FANOUT + 1]
 
     def _wait(self, place: int, at_least: int) -> None:
         """Wait until a number of this PE's memory has grown so far, asleep: PEs may share a core."""
@@ -93,7 +89,7 @@ class Downward(_Lane):
 
 
 class Upward(_Lane):
-    """Numbers from all to root, combined on the way, along a tree of FANOUT.
+    """Numbers from all to root, combined on the way, along the tree.
 
     ``place``: which of its parent's children this PE is.
     """

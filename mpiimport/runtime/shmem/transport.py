@@ -5,7 +5,6 @@ OpenSHMEM 1.4 has no teams. So ranks that share a node, or lead one, are lists o
 
 import operator
 
-from ..broadcast_tree import Family
 from ..mpi.transport import Transport, pack, unpack
 from .calls import Memory
 from .lanes import (
@@ -20,15 +19,15 @@ from .lanes import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from .calls import Library
 
 # Of all ranks, of those of a node, of leaders; each of them once.
 PARTS = 3
-# Of each part: numbers, messages along the same tree, and messages along a tree that is asked for.
-WORDS = WORDS_UP + 2 * WORDS_DOWN
-BUFFERS = BUFFERS_UP + 2 * BUFFERS_DOWN
+# Of each part: numbers, and messages.
+WORDS = WORDS_UP + WORDS_DOWN
+BUFFERS = BUFFERS_UP + BUFFERS_DOWN
 # Bits of a number that tells which ranks are members.
 BITS = 62
 
@@ -49,12 +48,10 @@ class ShmemTransport(Transport):
         self._memory = Memory(library, PARTS * WORDS, PARTS * BUFFERS) if memory is None else memory
         self._up = Upward(library, self._memory, (self.rank - 1) % FANOUT)
         self._down = Downward(library, self._memory)
-        self._along = Downward(library, self._memory)
         # One of those that are no members has no part in it but the places.
         if self.rank >= 0:
-            family = Family(self.rank, self.size, FANOUT)
-            self._up.follow(family, members)
-            self._down.follow(family, members)
+            self._up.join(self.rank, members)
+            self._down.join(self.rank, members)
 
     @classmethod
     def over_all(cls, library: "Library") -> "ShmemTransport":
@@ -99,18 +96,6 @@ class ShmemTransport(Transport):
 
     def broadcast_into(self, buffer: memoryview, root: int = 0) -> None:
         self._down.bring(buffer)
-
-    def pass_down(
-        self, family: "Family", messages: "Iterable[memoryview]", arrived: "Callable[[memoryview], None]"
-    ) -> None:
-        self._along.follow(family, self._members)
-        for message in messages:
-            self._along.bring(message)
-            arrived(message)
-
-    def count_up(self, family: "Family", count: int) -> int | None:
-        totals = self.totals([count])
-        return totals[0] if totals else None
 
     def free(self) -> None:
         """Give the program its symmetric heap. Collective over all PEs."""

@@ -234,10 +234,10 @@ class Service:
         """Make ready for the files of the store, on the ranks that lead one."""
         sizes = sizes if leaders else {}
         if payload is None:
-            return Cargo(sizes, store, self.options.broadcast)
+            return Cargo(sizes, store)
         from ..payload.read_ahead import read_ahead
 
-        return Cargo(sizes, store, self.options.broadcast, read_ahead(sizes, payload.fill))
+        return Cargo(sizes, store, read_ahead(sizes, payload.fill))
 
     def end_broadcast(
         self, leaders: Transport | None, cargo: Cargo, copies: int | None, payload: "Payload | None"

@@ -11,14 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
-    from ..broadcast_tree import Algorithm
     from ..mpi.transport import Transport
     from .store import Store
 
 # Bytes of the largest piece: enough for bandwidth, and what a rank can spare a few times.
 PIECE = 8 << 20
-# Buffers of another rank: one that is passed on, one that comes.
-IN_USE = 2
 
 
 def pack_sizes(sizes: dict[str, int]) -> bytes:
@@ -33,19 +30,15 @@ def unpack_sizes(data: bytes) -> dict[str, int]:
 
 def carry(
     ranks: "Transport",
-    algorithm: "Algorithm",
     messages: "Iterable[memoryview]",
     arrived: "Callable[[memoryview], None]",
     whole: "Callable[[], bool]",
 ) -> int | None:
-    """Bring messages from root to all ``ranks``, as ``Transport.pass_down`` does, by any algorithm.
+    """Bring root's messages to all ``ranks``; call ``arrived`` with each.
 
-    Returns, on root, how many ranks say in the end that what arrived is ``whole``.
+    ``messages``: the same number of the same lengths on every rank, full on root; elsewhere they are filled. Returns,
+    on root, how many ranks say in the end that what arrived is ``whole``.
     """
-    family = algorithm.family(ranks.rank, ranks.size)
-    if family is not None:
-        ranks.pass_down(family, messages, arrived)
-        return ranks.count_up(family, whole())
     for message in messages:
         if ranks.size > 1:
             ranks.broadcast_into(message)
@@ -61,7 +54,6 @@ class Cargo:
         self,
         sizes: dict[str, int],
         store: "Store | None",
-        algorithm: "Algorithm",
         contents: "Generator[memoryview, None, None] | None" = None,
     ) -> None:
         """Make ready to write every file of ``sizes`` into ``store``; None where what arrives is there already.
@@ -71,12 +63,10 @@ class Cargo:
         self.failure: Exception | None = None
         self._store = store
         self._contents = contents
-        self._algorithm = algorithm
         self._pieces = cut(sizes, PIECE)
         self._arriving = iter(self._pieces)
-        # They take turns: one is passed on while another comes. On root one stands in for what cannot be read.
-        count = IN_USE if contents is None else 1
-        self._buffers = [memoryview(bytearray(PIECE)) for _ in range(min(count, len(self._pieces)))]
+        # Where each piece arrives. On root it stands in for what cannot be read.
+        self._buffer = memoryview(bytearray(PIECE if self._pieces else 0))
 
     def travel(self, leaders: "Transport | None") -> int | None:
         """Bring all from root to each of ``leaders``; return, on root, how many of them have all of it. Collective.
@@ -85,11 +75,11 @@ class Cargo:
         """
         if leaders is None:
             return None
-        return carry(leaders, self._algorithm, self._messages(), self.unload, lambda: self.failure is None)
+        return carry(leaders, self._messages(), self.unload, lambda: self.failure is None)
 
     def check(self) -> None:
         """At the end, raise the first exception that this rank had on the way."""
-        self._buffers.clear()
+        self._buffer = memoryview(b"")
         if self._contents is not None:
             self._contents.close()
         if self.failure is not None:
@@ -97,8 +87,8 @@ class Cargo:
 
     def _messages(self) -> "Iterator[memoryview]":
         """Yield each piece, on root; elsewhere the buffer for it. On root, too, once something has failed."""
-        for number, piece in enumerate(self._pieces):
-            buffer = self._buffers[number % len(self._buffers)][: length_of(piece)]
+        for piece in self._pieces:
+            buffer = self._buffer[: length_of(piece)]
             yield buffer if self._contents is None or self.failure is not None else self._read(self._contents, buffer)
 
     def _read(self, contents: "Iterator[memoryview]", instead: memoryview) -> memoryview:

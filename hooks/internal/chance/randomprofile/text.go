@@ -23,7 +23,7 @@ const Name = "site"
 // samples are texts for the patterns of the format; which fits where, the patterns say.
 var samples = []string{
 	"site", "mpich", "/a", "/usr", "/a b/*", "/x/..", "//", "/dev/null", "/dev/null*", "/dev/[n]ull", "/dev/shm/x", "/dev/../etc", "lib.so", "/a/lib.so.1", "A", "B",
-	"LD_LIBRARY_PATH", "PATH", "SLURM_*", "_", "HOME", "MPIIMPORT_X", "mod.sub", "torch", "libx*", "4GiB", "50%", "100%", "0%", "tree:4", "mpi", "--nv", "--bind",
+	"LD_LIBRARY_PATH", "PATH", "SLURM_*", "_", "HOME", "MPIIMPORT_X", "mod.sub", "torch", "libx*", "4GiB", "50%", "100%", "0%", "mpi", "--nv", "--bind",
 	"--bind=/a:/b", "--nv=x", "--help", "--mpiimport=x", "--writable", "--writable-tmpfs=true", "--cwd=/", "node[0-9]", "*", "mounts", "environment.set.A", "service.readers",
 	"user_namespace", "srun", "two words", "é", " ", "-x", "off", "a\nb", "x\n", "", "/.mpiimport", "/", "/proc",
 }

@@ -1,4 +1,4 @@
-"""Every algorithm brings the same bytes into every store; a leader that cannot write a piece makes all ranks plain."""
+"""The same bytes come into every store; a leader that cannot write a piece makes all ranks plain."""
 
 import json
 import sys
@@ -11,8 +11,6 @@ from lab.ranks import Mpi, Outcome, run
 from tests.conftest import Job
 
 RANKS = 8
-ALGORITHMS = ["mpi", "tree:1", "tree:3"]
-# A leader that in both trees passes on what it receives.
 FAILING = 1
 # Every rank leads a store of its own, as on a node of its own. Pieces are so small that there are dozens.
 DRIVER = """
@@ -58,12 +56,12 @@ def mpi(request: pytest.FixtureRequest, carrier: Callable[[str], Mpi]) -> Mpi:
     return carrier(request.param)
 
 
-def launch(job: Job, mpi: Mpi, prefix: Path, algorithm: str, failing: int | None = None) -> Outcome:
+def launch(job: Job, mpi: Mpi, prefix: Path, failing: int | None = None) -> Outcome:
     driver = job.script(DRIVER.format(package=str(prefix / "lib"), failing=failing), "driver.py")
     place = job.directory / "place"
     place.mkdir()
     command = [*mpi.command(RANKS), sys.executable, str(driver), "--report", str(job.directory / "report")]
-    settings = {"BROADCAST": algorithm, "LIBRARIES": "stage", "STORE": str(place), "DEADLINE": "60"}
+    settings = {"LIBRARIES": "stage", "STORE": str(place), "DEADLINE": "60"}
     environment = job.environment(
         mpi, MPIIMPORT="force", **{f"MPIIMPORT_{name}": value for name, value in settings.items()}
     )
@@ -73,9 +71,8 @@ def launch(job: Job, mpi: Mpi, prefix: Path, algorithm: str, failing: int | None
     return outcome
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_store_holds_the_same_bytes(job: Job, mpi: Mpi, prefix: Path, algorithm: str) -> None:
-    found = json.loads(launch(job, mpi, prefix, algorithm).stdout)
+def test_every_store_holds_the_same_bytes(job: Job, mpi: Mpi, prefix: Path) -> None:
+    found = json.loads(launch(job, mpi, prefix).stdout)
     assert set(found["loaders"]) == {"StoreSourceLoader"}
     first, *others = found["files"]
     assert len(others) == RANKS - 1
@@ -89,9 +86,8 @@ def test_every_store_holds_the_same_bytes(job: Job, mpi: Mpi, prefix: Path, algo
     assert report["bytes_broadcast"] > 50 * 100_000
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_leader_that_cannot_write_a_piece_makes_all_plain(job: Job, mpi: Mpi, prefix: Path, algorithm: str) -> None:
-    outcome = launch(job, mpi, prefix, algorithm, FAILING)
+def test_a_leader_that_cannot_write_a_piece_makes_all_plain(job: Job, mpi: Mpi, prefix: Path) -> None:
+    outcome = launch(job, mpi, prefix, FAILING)
     found = json.loads(outcome.stdout)
     assert found["loaders"] == ["SourceFileLoader"] * RANKS
     assert found["files"] == []
