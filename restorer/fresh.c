@@ -2,9 +2,9 @@
 
 #include "fresh.h"
 #include "command.h"
-#include "image.h"
 #include "kernel.h"
 #include "regular.h"
+#include "tables.h"
 #include "text.h"
 
 #include <fcntl.h>

@@ -3,9 +3,9 @@
 #include "digest.h"
 #include "fresh.h"
 #include "kernel.h"
-#include "key.h"
 #include "process.h"
 #include "regular.h"
+#include "tables.h"
 #include "text.h"
 
 #include <errno.h>
@@ -13,18 +13,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-const struct header *image;
-long image_file;
-int words_are_known;
-
 enum { LARGEST_TABLES = 1 << 28, LONGEST = 4096 };
 
 static void damaged(const char *what) {
     fresh("it is damaged: ", what);
-}
-
-const char *text_at(word offset) {
-    return (const char *)image + image->text.at + offset;
 }
 
 static struct stat status;

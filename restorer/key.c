@@ -2,11 +2,11 @@
 #include "command.h"
 #include "digest.h"
 #include "fresh.h"
-#include "image.h"
 #include "kernel.h"
 #include "machine.h"
 #include "process.h"
 #include "regular.h"
+#include "tables.h"
 #include "text.h"
 
 #include <fcntl.h>

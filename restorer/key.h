@@ -2,10 +2,9 @@
 #ifndef RESTORER_KEY_H
 #define RESTORER_KEY_H
 
-#include "format.h"
+#include "tables.h"
 
 /* Files that stay open until their pages are mapped, in the order of the image's table; -1: only looked at. */
-enum { MOST_FILES = 4096 };
 extern int open_files[MOST_FILES];
 
 /* An entry of a library has a directory for each kind of machine. Lead to the image for this one; else to any, which says what is

@@ -1,9 +1,9 @@
 #include "place.h"
 #include "fresh.h"
-#include "image.h"
 #include "kernel.h"
 #include "key.h"
 #include "process.h"
+#include "tables.h"
 
 #include <linux/mman.h>
 #include <sys/mman.h>

@@ -8,6 +8,7 @@
 #include "key.h"
 #include "place.h"
 #include "process.h"
+#include "tables.h"
 #include "text.h"
 
 #include <elf.h>

@@ -114,3 +114,14 @@ def test_nothing_of_the_launch_side_imports_what_stands_above_it(file: Path) -> 
     imports = re.findall(r'^(?:import )?\s*"mpiimport\.org/hooks/(.*)"$', file.read_text(), re.MULTILINE)
     if not here.startswith(OF_TESTS):
         assert [name for name in imports if name.startswith(OF_TESTS) or go_floor(name) > go_floor(here)] == []
+
+
+@pytest.mark.parametrize("folder", ["restorer", "spank"])
+def test_no_files_in_c_include_each_other(folder: str) -> None:
+    files = [*(ROOT / folder).glob("*.c"), *(ROOT / folder).glob("*.h")]
+    # A source and its header are one.
+    graph: dict[str, set[str]] = {file.stem: set() for file in files}
+    for file in files:
+        graph[file.stem] |= set(re.findall(r'^#include "(.*)\.h"', file.read_text(), re.MULTILINE)) - {file.stem}
+    # Raises CycleError.
+    TopologicalSorter(graph).prepare()
