@@ -1,8 +1,11 @@
 """What is taken for a difference between two interpreters that have imported the same."""
 
+import sys
+from types import ModuleType
+
 import pytest
 
-from mpiimport.snapshot.audit import twins
+from mpiimport.snapshot.audit import graph, twins
 from mpiimport.snapshot.audit.addresses import are_alike
 from mpiimport.snapshot.audit.contents import told
 from mpiimport.snapshot.audit.graph import GENERATOR
@@ -36,6 +39,18 @@ def test_addresses_and_constants_are_alike(one: str | None, other: str | None) -
 )
 def test_other_values_are_not(one: str | None, other: str | None) -> None:
     assert not are_alike(one, other)
+
+
+def test_a_long_text_with_a_number_is_alike_wherever_the_heap_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("m", "x" * graph.LONGEST + "at 0x91d4430")
+    left_out = set(sys.modules)
+    monkeypatch.setitem(sys.modules, "m", module)
+    seen = []
+    for heap in (0x91D4430, 0xA000000):
+        monkeypatch.setattr(graph, "mapped", lambda heap=heap: [(heap, heap + 4096)])
+        seen.append(graph.Graph(left_out).values["m:__doc__"])
+    assert seen[0] != seen[1]
+    assert are_alike(*seen)
 
 
 @pytest.mark.parametrize(

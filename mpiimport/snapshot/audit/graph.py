@@ -145,9 +145,10 @@ class Graph:
         if type(value) is int:
             return f"<address {value}>" if self._is_address(value) else str(value)
         text = repr(value)
-        if "0x" in text:
-            text = HEX.sub(self._marked, text)
-        return f"{type(value).__name__} {digest(blind(text))}" if len(text) > LONGEST else text
+        if HEX.search(text):
+            # Whole: by chance it is an address in one process, and none in another; `are_alike` sees both.
+            return HEX.sub(self._marked, text)
+        return f"{type(value).__name__} {digest(text)}" if len(text) > LONGEST else text
 
     def _marked(self, match: "re.Match[str]") -> str:
         return f"<address {match[0]}>" if self._is_address(int(match[1], 16)) else match[0]
