@@ -5,7 +5,8 @@ import pytest
 from mpiimport.runtime.file_systems import IMAGE_FILE
 from mpiimport.runtime.mpi.launcher import launch
 from mpiimport.runtime.options import from_environment
-from mpiimport.runtime.startup.decision import FEW_ON_FILES, IMAGE_ON, why_not
+from mpiimport.runtime.report.outcome import KEPT, PLAIN, SERVED
+from mpiimport.runtime.startup.decision import FEW_ON_FILES, IMAGE_ON, STEPS_ASIDE, mode, why_not
 
 
 def reason(monkeypatch: pytest.MonkeyPatch, ranks: int, each: int, on: str, switch: str = "1") -> str:
@@ -26,3 +27,41 @@ def test_few_ranks_that_read_image_files_start_no_service(monkeypatch: pytest.Mo
     assert reason(monkeypatch, FEW_ON_FILES, 4, IMAGE_FILE, switch="force") == ""
     monkeypatch.setenv("MPIIMPORT_FILL", "1")
     assert reason(monkeypatch, FEW_ON_FILES, 4, IMAGE_FILE) == ""
+
+
+RANK = {"PMI_RANK": "0", "PMI_SIZE": "2", "MPI_LOCALNRANKS": "1"}
+ON_ONE_NODE = {**RANK, "MPI_LOCALNRANKS": "2"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected", "words"),
+    [
+        ({**RANK}, SERVED, ""),
+        ({}, PLAIN, "no launcher has started this process"),
+        ({**RANK, "MPIIMPORT": "0"}, PLAIN, ""),
+        ({**RANK, "MPIIMPORT_KEEP": "session"}, KEPT, ""),
+        ({"MPIIMPORT_KEEP": "session"}, KEPT, ""),
+        ({**ON_ONE_NODE, "MPIIMPORT_KEEP": "auto"}, KEPT, ""),
+        ({**RANK, "MPIIMPORT_KEEP": "auto"}, SERVED, ""),
+        ({**RANK, "MPIIMPORT_KEEP": "session", "MPIIMPORT_DEBUG": "1"}, PLAIN, "everything is imported locally"),
+        ({**RANK, "MPIIMPORT_INIT": "off"}, STEPS_ASIDE, "MPI is not to be started"),
+        ({**RANK, "PMI_SIZE": "1"}, STEPS_ASIDE, "one rank"),
+    ],
+)
+def test_a_process_gets_the_mode_that_the_table_names(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: str, words: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    found, why = mode(launch(), from_environment(), explicit=True, prepared=False)
+    assert found == expected and words in why and bool(words) == bool(why)
+
+
+def test_a_rank_whose_snapshot_does_not_fit_serves_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in RANK.items():
+        monkeypatch.setenv(name, value)
+    assert mode(launch(), from_environment(), explicit=True, prepared=True)[0] == STEPS_ASIDE
+    # The container's entry has named another process.
+    monkeypatch.setenv("_MPIIMPORT_PID", "1")
+    found, why = mode(launch(), from_environment(), explicit=False, prepared=False)
+    assert found == PLAIN and "start it by" in why

@@ -3,7 +3,7 @@
 import sys
 
 from ...rank_variables import speaks_for_job
-from .. import PREFIX, os
+from .. import os
 from ..clock import NAMED, STARTED
 from ..file_systems import IMAGE
 from ..importing.path_hook import ask_before_importlib
@@ -11,13 +11,13 @@ from ..importing.site_answers import Answers
 from ..messages import say
 from ..mpi.abrupt_ends import before_abrupt_ends
 from ..mpi.launcher import Launch, is_on_one_node, is_rank_process, launch
-from ..option_table import NEVER, SESSION
+from ..option_table import NEVER
 from ..options import Options, is_looking, makes_snapshot
 from ..program import Program
 from ..report.job_notes import notes
-from ..report.outcome import PLAIN, SERVED, Outcome
+from ..report.outcome import KEPT, PLAIN, SERVED, Outcome
 from .closed_streams import ClosedStreamsKept
-from .decision import IMAGE_ON, unserved_interpreter, why_not
+from .decision import IMAGE_ON, LOCALLY, NO_RANK, NOT_PREPARED, mode, why_nothing_is_kept
 from .exit_handlers import ExitHandlers
 from .invocation import Invocation
 from .other_start import become, wants_snapshot
@@ -32,8 +32,6 @@ HANDED_OVER = (
 PYTHON = "_MPIIMPORT_PYTHON"
 # Set by python-mpi: what PYTHONPATH is for a process that is no rank. What that starts comes by it to us, too.
 PYTHONPATH = "_MPIIMPORT_PATH"
-LOCALLY = "everything is imported locally (-d, or MPIIMPORT_DEBUG)"
-NO_RANK = "no launcher has started this process as a rank of a job, and no store is kept (MPIIMPORT_KEEP)"
 NO_LAUNCHER = "no launcher that mpiimport knows has started this python; see MPIIMPORT_RANK_VARIABLES"
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,45 +65,46 @@ def activate(
     if here is None and options.keep == NEVER:
         notes.tell(Outcome(PLAIN, NO_LAUNCHER))
     at_exit = ExitHandlers()
-    if _takes_kept(here, options):
+    found, reason = mode(here, options, explicit, bool(invocation.python))
+    if found == KEPT:
         _import_from_kept(here, invocation, at_exit)
         return None
-    if options.switch != "0" and options.record and (here is None or here.rank == 0):
-        from ..payload.baking import record_to_bake
-
-        at_exit.add(record_to_bake(program, options, answers, before_site).finish)
-    if options.switch == "0" or options.record:
-        return None
-    if options.debug or here is None:
-        report = _new_report(here, invocation, at_exit) if explicit or (here and is_rank_process(here)) else None
-        if report is not None:
-            report.step_aside(LOCALLY if options.debug else NO_RANK)
-        return None
-    if not explicit and not is_rank_process(here):
-        _say(
-            here.rank,
-            "a program between the launcher and this python may run others, too; if this is the one of them that uses "
-            f"MPI, start it by {_explicitly()}",
-        )
+    if found == PLAIN or here is None:
+        _stay_plain(here, invocation, at_exit, reason)
         return None
     # Children of a rank must neither start MPI nor wait for us.
     os.environ["MPIIMPORT"] = "0"
     try:
-        return _activate_rank(here, invocation, at_exit)
+        return _activate_rank(here, invocation, at_exit, reason)
     finally:
         for name in HANDED_OVER:
             os.environ.pop(name, None)
 
 
-def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers) -> "Service | None":
+def _stay_plain(here: Launch | None, invocation: Invocation, at_exit: ExitHandlers, reason: str) -> None:
+    """Leave the imports to Python; where they are to be baked, root records them."""
+    options = invocation.options
+    if options.switch != "0" and options.record and (here is None or here.rank == 0):
+        from ..payload.baking import record_to_bake
+
+        at_exit.add(record_to_bake(invocation.program, options, invocation.answers, invocation.before_site).finish)
+    if reason not in ("", LOCALLY, NO_RANK):
+        _say(here.rank if here is not None else 0, reason)
+    elif reason and (not invocation.unchanged or (here is not None and is_rank_process(here))):
+        report = _new_report(here, invocation, at_exit)
+        if report is not None:
+            report.step_aside(reason)
+
+
+def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers, reason: str) -> "Service | None":
+    """Serve a rank, unless there is a reason why not."""
     options = invocation.options
     report = _new_report(here, invocation, at_exit)
-    if invocation.python:
-        # The starter has said why this process does not start from what was prepared. Other ranks may.
+    if reason == NOT_PREPARED:
+        # The starter has said why. Other ranks may have started from it.
         if report is not None:
-            report.step_aside("the snapshot that was prepared does not fit, as is said above")
+            report.step_aside(reason)
         return None
-    reason = why_not(here, options)
     if reason:
         _say(here.rank, reason, report)
         return None
@@ -155,7 +154,7 @@ def _fill(here: Launch | None, invocation: Invocation) -> None:
         prepare_now(invocation)
         invocation.options.fill = False
         return
-    reason = _why_nothing_is_kept(invocation.options)
+    reason = why_nothing_is_kept(invocation.options)
     if reason:
         refuse_to_fill(reason)
     if here is None or is_on_one_node(here):
@@ -173,22 +172,6 @@ def refuse_to_fill(reason: str) -> None:
     if speaks_for_job(os.environ):
         say(f"mpiimport: no store is kept: {reason}")
     os._exit(1)
-
-
-def _why_nothing_is_kept(options: Options) -> str:
-    """Return why a process neither fills a kept store nor imports from one; empty where it may."""
-    if options.debug:
-        return f"{LOCALLY}; take that away"
-    if options.record:
-        return "imports are recorded for `mpiimport bake` (MPIIMPORT_RECORD); unset it"
-    return unserved_interpreter()
-
-
-def _takes_kept(here: Launch | None, options: Options) -> bool:
-    """Tell whether this process imports from a kept store or plainly. All ranks of a job come to the same answer."""
-    if options.switch == "0" or _why_nothing_is_kept(options):
-        return False
-    return options.keep == SESSION or (options.keep != NEVER and is_on_one_node(here))
 
 
 def _import_from_kept(here: Launch | None, invocation: Invocation, at_exit: ExitHandlers) -> None:
@@ -254,12 +237,6 @@ def abort_on_uncaught(service: "Service | None") -> None:
             abort_at_exit(service, value)
 
     sys.excepthook = show_and_abort
-
-
-def _explicitly() -> str:
-    """Return by which command a person says that a program is the rank's, as it is found from here."""
-    command = os.path.join(PREFIX, "bin", "python-mpi")
-    return command if os.access(command, os.X_OK) else "python -m mpiimport"
 
 
 def _say(rank: int, reason: str, report: "Report | None" = None) -> None:

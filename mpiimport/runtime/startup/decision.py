@@ -1,11 +1,12 @@
-"""Whether a process starts the service, from what all ranks share and before MPI is initialised."""
+"""Which mode a process gets, from what all ranks share and before MPI is initialised."""
 
 import sys
 
-from .. import os
+from .. import PREFIX, os
 from ..file_systems import IMAGE_FILE, LOCAL_FILE_SYSTEMS, OVERLAY, file_system
-from ..mpi.launcher import is_spent
-from ..option_table import OFF
+from ..mpi.launcher import is_on_one_node, is_rank_process, is_spent
+from ..option_table import NEVER, OFF, SESSION
+from ..report.outcome import KEPT, PLAIN, SERVED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,52 @@ SERVED_AT_ONCE = 16
 # Where ranks of several nodes have an image file each, IMAGE_ON is IMAGE_FILE. The node reads that once, and so few
 # ranks win less by a service than it takes to start.
 FEW_ON_FILES = 16
+# The mode of a rank that is plain, beside PLAIN of other processes: what it starts is none either.
+STEPS_ASIDE = "steps aside"
+LOCALLY = "everything is imported locally (-d, or MPIIMPORT_DEBUG)"
+NO_RANK = "no launcher has started this process as a rank of a job, and no store is kept (MPIIMPORT_KEEP)"
+NOT_PREPARED = "the snapshot that was prepared does not fit, as is said above"
+
+
+def mode(here: "Launch | None", options: "Options", explicit: bool, prepared: bool) -> tuple[str, str]:
+    """Return what a process gets that starts from no snapshot, and why it is plain where it is.
+
+    SERVED; KEPT, a session's store or a kept one; PLAIN; or STEPS_ASIDE. All ranks of a job get the same.
+    ``explicit``: the command line names mpiimport; ``prepared``: python-mpi has found a snapshot that does not fit.
+    """
+    if options.switch == "0":
+        return PLAIN, ""
+    if not why_nothing_is_kept(options) and (
+        options.keep == SESSION or (options.keep != NEVER and is_on_one_node(here))
+    ):
+        return KEPT, ""
+    if options.record:
+        return PLAIN, ""
+    if options.debug or here is None:
+        return PLAIN, LOCALLY if options.debug else NO_RANK
+    if not explicit and not is_rank_process(here):
+        return PLAIN, _behind_a_wrapper()
+    reason = NOT_PREPARED if prepared else why_not(here, options)
+    return (STEPS_ASIDE, reason) if reason else (SERVED, "")
+
+
+def why_nothing_is_kept(options: "Options") -> str:
+    """Return why a process neither fills a kept store nor imports from one; empty where it may."""
+    if options.debug:
+        return f"{LOCALLY}; take that away"
+    if options.record:
+        return "imports are recorded for `mpiimport bake` (MPIIMPORT_RECORD); unset it"
+    return unserved_interpreter()
+
+
+def _behind_a_wrapper() -> str:
+    """Return why a process behind a wrapper is plain, with the command by which a person says that it is the rank."""
+    command = os.path.join(PREFIX, "bin", "python-mpi")
+    command = command if os.access(command, os.X_OK) else "python -m mpiimport"
+    return (
+        "a program between the launcher and this python may run others, too; if this is the one of them that uses "
+        f"MPI, start it by {command}"
+    )
 
 
 def why_not(launch: "Launch", options: "Options") -> str:
