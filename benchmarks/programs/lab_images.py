@@ -8,6 +8,7 @@ them does not. Writes JSON: operations and bytes, which are exact, seconds of CP
 included, and of wall from the launch to a barrier after the imports, on cold caches.
 """
 
+import argparse
 import dataclasses
 import json
 import os
@@ -35,6 +36,7 @@ from lab.filesystem import SharedFileSystem
 from lab.provisioning import provision, provisioned_mpi
 from lab.ranks import clean_environment, run
 
+TREES = ("host", "sandbox", "SIF, kernel", "SIF, squashfuse")
 SIZES = ["2x1", "2x2", "8x1", "8x4"]
 # A job of a session: every node keeps a store for it.
 SESSION = "session"
@@ -95,6 +97,8 @@ class Launched:
 def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("--sizes", nargs="+", default=SIZES, metavar="RANKSxNODES", help=f"({' '.join(SIZES)})")
+    parser.add_argument("--trees", nargs="+", default=TREES, choices=TREES, help="where Python lies (all)")
+    parser.add_argument("--ways", nargs="+", default=WAYS, choices=WAYS, help="what the jobs get (all)")
     add_service_time(parser)
     arguments = parser.parse_args()
     prefix = arguments.prefix
@@ -104,28 +108,27 @@ def main() -> None:
     result: dict[str, Any] = {"machine": machine, "service_time": arguments.service_time / 1e3, "runs": []}
     for size in arguments.sizes:
         ranks, nodes = map(int, size.split("x"))
-        for found in measure(ranks, nodes, arguments.service_time / 1e3, containers):
+        for found in measure(ranks, nodes, arguments, containers):
             result["runs"].append({"ranks": ranks, "nodes": nodes, **found})
             print(line(result["runs"][-1]), file=sys.stderr, flush=True)
             arguments.output.write_text(json.dumps(result, indent=1) + "\n")
 
 
 def trees(containers: Containers) -> dict[str, Tree]:
-    return {
-        "host": Tree(),
-        "sandbox": Tree("py"),
-        "SIF, kernel": Tree("py.sif"),
-        "SIF, squashfuse": Tree("py.sif", containers.user or "nobody"),
-    }
+    found = [Tree(), Tree("py"), Tree("py.sif"), Tree("py.sif", containers.user or "nobody")]
+    return dict(zip(TREES, found, strict=True))
 
 
-def measure(ranks: int, nodes: int, service_time: float, containers: Containers) -> Iterator[dict[str, Any]]:
-    with site_of(nodes, service_time, containers, *python_tree().values(), containers.images) as site:
+def measure(ranks: int, nodes: int, arguments: argparse.Namespace, containers: Containers) -> Iterator[dict[str, Any]]:
+    directories = *python_tree().values(), containers.images
+    with site_of(nodes, arguments.service_time / 1e3, containers, *directories) as site:
         for kind, tree in trees(containers).items():
+            if kind not in arguments.trees:
+                continue
             if tree.user == "nobody":
                 yield {"tree": kind, "missing": "no ordinary user here can mount a SIF by squashfuse"}
                 continue
-            for way in WAYS:
+            for way in arguments.ways:
                 yield {"tree": kind, "way": way, **launch(ranks, way, tree, site).figures}
 
 
