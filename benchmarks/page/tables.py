@@ -20,6 +20,7 @@ HEADINGS = {
     "session": "in a session",
     "warm": "from a snapshot in memory",
     "prepared": "from a prepared snapshot",
+    "mpi alone": "plain, MPI alone imported",
 }
 
 
@@ -122,8 +123,13 @@ def binding(result: dict[str, Any]) -> str:
     return f"{source(result, [result['load_average']])}; {result['ranks']} ranks\n\n{table(headings, rows)}"
 
 
-@of_latest("lab_images*.json")
-def kinds_of_trees(result: dict[str, Any]) -> str:
+def kinds_of_trees(directory: Path) -> str:
+    """Show the latest result of all kinds of trees, and those of prepared jobs on more nodes."""
+    found = [*results("lab_images*.json", directory)[-1:], *results("lab_prepared*.json", directory)]
+    return "\n\n".join(map(_kinds_of_trees, found))
+
+
+def _kinds_of_trees(result: dict[str, Any]) -> str:
     """Show operations, bytes, CPU and wall, of each kind of tree plainly and served."""
     cells: dict[tuple[Any, ...], dict[str, str]] = {}
     for run in result["runs"]:

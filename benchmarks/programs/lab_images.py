@@ -43,6 +43,8 @@ SESSION = "session"
 # A job of a program of which a snapshot was prepared, with the ordinary command.
 PREPARED = "prepared"
 WAYS = ("plain", "first", "later", SESSION, PREPARED)
+# A plain job that imports nothing but MPI: no way by which imports come can cost less.
+ALONE = "mpi alone"
 PYTHON_INSIDE = "/usr/bin/python3"
 # By which python-mpi finds this Python.
 PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -64,7 +66,11 @@ if MPI.COMM_WORLD.rank == 0:
     import json; print(json.dumps({{"served": [one[0] for one in found], "moments": [one[1] for one in found]}}))
 """
 # The clock belongs to one run, so this one asks for it behind its imports, as programs do that are not measured.
+ALONE_PROGRAM = PROGRAM.replace(WORKLOADS["scipy"].imports, "").replace('is_served("numpy")', "False")
 PREPARED_PROGRAM = PROGRAM.replace(BEGUN, "import time").replace("imported = ", "begun = imported = ")
+APP = "app.py"
+PROGRAMS = {PREPARED: ("prepared.py", PREPARED_PROGRAM), ALONE: ("alone.py", ALONE_PROGRAM)}
+PLAIN_WAYS = ("plain", ALONE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,7 +104,7 @@ def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("--sizes", nargs="+", default=SIZES, metavar="RANKSxNODES", help=f"({' '.join(SIZES)})")
     parser.add_argument("--trees", nargs="+", default=TREES, choices=TREES, help="where Python lies (all)")
-    parser.add_argument("--ways", nargs="+", default=WAYS, choices=WAYS, help="what the jobs get (all)")
+    parser.add_argument("--ways", nargs="+", default=WAYS, choices=(*WAYS, ALONE), help="what jobs get")
     add_service_time(parser)
     arguments = parser.parse_args()
     prefix = arguments.prefix
@@ -142,8 +148,8 @@ def site_of(nodes: int, service_time: float, containers: Containers, *directorie
     ):
         # An ordinary user reads the program, and learns manifests in directories that it owns.
         Path(name).chmod(0o755)
-        (cluster.home / "app.py").write_text(PROGRAM)
-        (cluster.home / "prepared.py").write_text(PREPARED_PROGRAM)
+        for name, text in ((APP, PROGRAM), *PROGRAMS.values()):
+            (cluster.home / name).write_text(text)
         library_of(cluster).mkdir()
         cluster.share(shared, library_of(cluster), *directories)
         yield Site(shared, cluster, cluster.mpi(containers.mpi), containers, directories)
@@ -166,12 +172,12 @@ def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
         manifests.mkdir()
         shutil.chown(manifests, user)
     words = words_in_container(way, tree, site) if tree.image else words_on_host(way, site)
-    asked = {} if way in ("plain", PREPARED) else {"MPIIMPORT": "force", "MPIIMPORT_MANIFESTS": str(manifests)}
+    asked = {} if way in (*PLAIN_WAYS, PREPARED) else {"MPIIMPORT": "force", "MPIIMPORT_MANIFESTS": str(manifests)}
     asked |= ATTACHING if way == SESSION else {}
     library = library_of(site.cluster) / f"{tree.image or 'host'}-{user}"
     asked |= {"MPIIMPORT_SNAPSHOTS": str(library)} if way == PREPARED else {}
     own = site.containers.environment(user) if tree.image else {"MPI4PY_LIBMPI": str(site.mpi.library), "PATH": PATH}
-    words.append(str(site.cluster.home / ("prepared.py" if way == PREPARED else "app.py")))
+    words.append(str(site.cluster.home / PROGRAMS.get(way, (APP,))[0]))
     environment = clean_environment(**own, **asked)
     if way == SESSION:
         keep_on_all_nodes(site.mpi, words, environment, site.cluster.home)
@@ -192,7 +198,7 @@ def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
             sys.exit(f"{' '.join(command)}: status {outcome.status}\n{outcome.stdout[-1000:]}{outcome.stderr[-4000:]}")
         cpu = round(seconds_of(members), 3) if members else None
     said = json.loads(outcome.stdout)
-    if set(said["served"]) != {way != "plain"}:
+    if set(said["served"]) != {way not in PLAIN_WAYS}:
         sys.exit(f"lab_images: {tree}, {way}: served {said['served']}")
     counts = site.shared.load().total
     moments = [[moment - began for moment in rank] for rank in said["moments"]]
@@ -211,7 +217,7 @@ def words_on_host(way: str, site: Site) -> list[str]:
     start = site.containers.prefix / "lib" / "mpiimport" / "start.py"
     if way == PREPARED:
         return [str(site.containers.prefix / "bin" / "python-mpi")]
-    return [sys.executable, *([] if way == "plain" else ["-S", str(start)])]
+    return [sys.executable, *([] if way in PLAIN_WAYS else ["-S", str(start)])]
 
 
 def as_user(tree: Tree) -> list[str]:
@@ -223,7 +229,7 @@ def words_in_container(way: str, tree: Tree, site: Site) -> list[str]:
     runtime = site.containers.runtime
     begun = (
         [str(runtime), "exec"]
-        if way == "plain"
+        if way in PLAIN_WAYS
         else [str(site.containers.prefix / "shim" / runtime.name), "exec", "--mpiimport=mpich"]
     )
     return [*as_user(tree), *begun, str(site.containers.images / tree.image), PYTHON_INSIDE]
