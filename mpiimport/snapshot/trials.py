@@ -49,7 +49,7 @@ class Trial:
             raise KeyboardInterrupt
         if status in WAYS:
             raise Ended(WAYS[status])
-        if status:
+        if status or not self._output.exists():
             last = said.decode(errors="replace").strip().splitlines()[-1:]
             how = f"is ended by a signal, {signal.strsignal(-status)}" if status < 0 else f"ends with status {status}"
             raise Ended(": ".join([f"it {how}", *last]))

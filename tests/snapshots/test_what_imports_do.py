@@ -217,6 +217,12 @@ def test_imports_behind_which_the_maker_fails_are_said(baked: Baked) -> None:
     assert "Traceback" not in outcome.stderr
 
 
+def test_a_program_that_ends_at_once_is_prepared_up_to_there(baked: Baked) -> None:
+    script = baked.script("import json, os; os._exit(0)")
+    assert "ends with status 0" in reach(baked.bake(script))
+    assert baked.start_restored(script).status == 0
+
+
 def test_exit_handlers_of_imports_run(baked: Baked) -> None:
     baked.module("plant", "import atexit\natexit.register(print, 'end')")
     script = baked.script("import plant\nprint('begin')")
