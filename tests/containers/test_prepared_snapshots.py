@@ -1,6 +1,7 @@
 """`mpiimport prepare -- apptainer exec ...`: from then on the ordinary command starts from the snapshot."""
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from lab.ranks import Mpi, Outcome
-from tests.conftest import settle, wait_for
+from tests.conftest import ROOT, settle, wait_for
 from tests.containers.cells import Site
 from tests.containers.entry_points.plugin import runtime
 from tests.containers.prepared import SECONDS, TEXT, Prepared, prepared_of
@@ -54,6 +55,27 @@ def test_ranks_start_from_what_their_container_has_prepared(site: Site, mpich: M
         assert (prepared.kinds(started), started.stderr) == (["restored", "restored"], "")
         unwanted = prepared.ranks(prepared.line(), MPIIMPORT_SNAPSHOT="0")
         assert (prepared.kinds(unwanted), said(unwanted)) == (["fresh", "fresh"], [])
+
+
+@pytest.mark.full
+def test_the_lines_for_a_container_do_what_the_page_says(prepared: Prepared) -> None:
+    """Those of docs/start-faster.md, with two ranks in the place of 64. It is on one node, so they need not wait."""
+    page = (ROOT / "docs" / "start-faster.md").read_text()
+    own = {
+        "mpiimport": [str(prepared.site.prefix / "bin" / "mpiimport")],
+        "mpirun -n 64": prepared.mpi.command(2),
+        "singularity": prepared.line()[:1],
+        "img.sif": [str(prepared.image)],
+        "python app.py": ["python3", str(prepared.script), "a"],
+    }
+    lines = [
+        [word for name in re.split(rf"(?<!-)({'|'.join(own)}) ?", line) for word in own.get(name, name.split())]
+        for line in re.findall("^ {4}(.*singularity.*)$", page, re.MULTILINE)
+    ]
+    settle(prepared.script)
+    made, started = map(prepared.run, lines)
+    assert made.status == 0 and made.stdout.startswith("made image: "), made
+    assert (prepared.kinds(started), started.ours()) == (["restored", "restored"], [])
 
 
 @pytest.fixture

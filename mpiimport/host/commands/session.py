@@ -101,7 +101,7 @@ def _fill(command: Command) -> int:
     if not batch_job():
         raise Complaint(
             f"{command.words[0]} ended, and filled no store: its python has to be started through mpiimport, as in "
-            "mpiimport session start -- python -m mpiimport app.py; see docs/kept-stores.md"
+            "mpiimport session start -- python -m mpiimport app.py; see docs/sessions.md"
         )
     # What starts ranks on other nodes need not start one here.
     said = "kept no store on this node; ranks on other nodes say by themselves what they keep"
