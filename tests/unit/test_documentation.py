@@ -93,3 +93,23 @@ def test_every_line_of_the_rank_path_is_explained() -> None:
             if len(longest) > 8 and not known and not any(own in text for own in OF_PYTHON):
                 missing.append((file.name, text))
     assert missing == []
+
+
+PLACES = re.findall(
+    r"((?:`\w+`(?:, )?)+) \(`((?:mpiimport|hooks|restorer)/[\w./-]+\.(py|go|c))`\)",
+    (ROOT / "docs" / "architecture.md").read_text(),
+)
+BEGINNING = {"py": "def ", "go": "func ", "c": r"\w+ "}
+
+
+@pytest.mark.parametrize(("names", "file", "language"), PLACES)
+def test_functions_that_the_architecture_names_are_there(names: str, file: str, language: str) -> None:
+    text = (ROOT / file).read_text()
+    for name in re.findall(r"\w+", names):
+        assert re.search(rf"^ *{BEGINNING[language]}{name}\(", text, re.MULTILINE), name
+
+
+def test_files_that_the_architecture_names_are_there() -> None:
+    table = (ROOT / "docs" / "architecture.md").read_text().partition("## Where to look")[2].partition("\n## ")[0]
+    named = re.findall(r"`((?:tests|mpiimport|restorer|hooks)/[\w./-]+)`", table)
+    assert len(PLACES) > 10 and [path for path in named if not (ROOT / path).exists()] == []
