@@ -1,4 +1,4 @@
-"""Writes the modules of the rank path as one file, of which a rank opens one instead of forty: ``python bundle.py``.
+"""Writes the modules of the rank path as one file, which a rank opens instead of forty: ``python bundle.py``.
 
 There is one file for each version of Python, beside this one: the magic number of its bytecode; a digest of all our
 source files, which ``start.py`` is given too; then, as marshal has it, a mapping from the name of each module to its

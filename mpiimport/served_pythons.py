@@ -25,7 +25,7 @@ def _tell_job(reason):  # type: (str) -> None
 
 
 def say_plain(reason):  # type: (str) -> None
-    """Say once for the job that it runs as plain Python. One that is to fill a kept store ends here."""
+    """Say once for the job that it runs as plain Python. One that is to fill a cached store ends here."""
     fills = os.environ.get("MPIIMPORT_FILL", "0") not in ("", "0") and os.environ.get("MPIIMPORT") != "0"
     what = "no store is kept" if fills else "running as plain Python"
     if speaks_for_job(os.environ) and sys.stderr is not None:

@@ -195,7 +195,7 @@ class Job:
     def python(self, entry_point: str) -> list[str]:
         """The start of the command line of each entry point; `plain` and `sitecustomize` are unchanged pythons.
 
-        `kept` is the early start from a kept store, which is to be filled before; `snapshot` the start from what is to
+        `kept` is the early start from a cached store, to be filled before; `snapshot` the start from what is to
         be prepared before.
         """
         early = [self._python, "-S", str(self._package / "start.py")]
@@ -226,13 +226,13 @@ class Job:
         return {"PATH": f"{Path(self._python).parent}:{os.environ['PATH']}"}
 
     def stores(self) -> Path:
-        """A directory for the kept stores of this test alone."""
+        """A directory for the cached stores of this test alone."""
         directory = self.directory / "stores"
         directory.mkdir(exist_ok=True)
         return directory
 
     def keep(self, *words: str | Path, entry_point: str = "early", **environment: str) -> Outcome:
-        """Fill the kept store for a program, as `mpiimport session start` does."""
+        """Fill the cached store for a program, as `mpiimport session start` does."""
         variables = clean_environment(
             **{**self._own(), **self.switches(entry_point), **environment, "MPIIMPORT_FILL": "1"}
         )

@@ -13,7 +13,7 @@ HEADINGS = {
     "asked": "first run, not forced",
     "second": "the run after it",
     "lazy": "later runs, lazy binding",
-    "unforced": "steps aside",
+    "unforced": "bypass",
     "memory": "from memory",
     "empty": "nothing kept yet",
     "attached": "a store is kept",

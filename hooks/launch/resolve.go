@@ -24,7 +24,7 @@ type Request struct {
 	IsDevice      func(path string) bool                 // looks whether a file of the host is a device node
 	Glob          func(pattern string) ([]string, error) // expands a pattern on the host
 	Shm           Shm                                    // what the container's /dev/shm is
-	OwnShm        bool                                   // it ends with the container, which only a kept store must not
+	OwnShm        bool                                   // it ends with the container, which only a cached store must not
 
 	Inspect func(file string) (sharedlib.Library, error) // looks into a library of the host
 	Loads   func(name string) []string                   // the files that the host's loader may find under a name

@@ -98,7 +98,7 @@ func (p *Profile) For(caller []string) (Chosen, error) {
 			out.Missing = append(out.Missing, why.unset)
 		}
 		if rankenv.SpeaksForJob(caller) && (why.unset == "" || !v.isOptional()) {
-			out.LeftOut = append(out.LeftOut, fmt.Sprintf("mpiimport: %s:%d: %s is left out: %s", v.File, v.Line, v.described(), why.reason))
+			out.LeftOut = append(out.LeftOut, fmt.Sprintf("mpiimport: %s:%d: %s is excluded: %s", v.File, v.Line, v.described(), why.reason))
 		}
 	}
 	if !changed {

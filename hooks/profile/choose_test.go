@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// valuesFor returns what a profile says for a caller, and what is left out, each in one line.
+// valuesFor returns what a profile says for a caller, and what is excluded, each in one line.
 func valuesFor(t *testing.T, body string, caller ...string) ([]string, []string) {
 	t.Helper()
 	directory := t.TempDir()
@@ -69,23 +69,23 @@ func TestWhatCannotBeUsedForACallerIsLeftOutWithALine(t *testing.T) {
 		leftOut []string
 	}{
 		"unset": {nil, kept, []string{
-			"4: environment.set.A is left out: A is not set; set it, or give it a default there, as in ${A:-VALUE}",
-			"4: environment.append.C is left out: A is not set;",
-			"6: mounts, ${A}, is left out: A is not set;",
-			"9: service.store is left out: A is not set;",
+			"4: environment.set.A is excluded: A is not set; set it, or give it a default there, as in ${A:-VALUE}",
+			"4: environment.append.C is excluded: A is not set;",
+			"6: mounts, ${A}, is excluded: A is not set;",
+			"9: service.store is excluded: A is not set;",
 		}},
 		"no path": {[]string{"A=a"}, append([]string{"environment.set.A=a", kept[0], "environment.append.C=a"}, kept[1:]...), []string{
-			`6: mounts, ${A}, is left out: it becomes "a", which is not an absolute path`,
-			`7: mounts, ${A}/b, is left out: it becomes "a/b", which is not an absolute path`,
-			`9: service.store is left out: it becomes "a", which is not an absolute path`,
+			`6: mounts, ${A}, is excluded: it becomes "a", which is not an absolute path`,
+			`7: mounts, ${A}/b, is excluded: it becomes "a/b", which is not an absolute path`,
+			`9: service.store is excluded: it becomes "a", which is not an absolute path`,
 		}},
 		"a pattern": {[]string{"A=/a*"}, append(append([]string{"environment.set.A=/a*", kept[0], "environment.append.C=/a*"}, kept[1:]...), "service.store=/a*"), []string{
-			"6: mounts, ${A}, is left out: A has one of * ? [ in it",
-			"7: mounts, ${A}/b, is left out: A has one of * ? [ in it",
+			"6: mounts, ${A}, is excluded: A has one of * ? [ in it",
+			"7: mounts, ${A}/b, is excluded: A has one of * ? [ in it",
 		}},
 		"not UTF-8": {[]string{"A=/caf\xe9"}, kept, []string{
-			`4: environment.set.A is left out: it becomes "/caf\xe9", which is not UTF-8`, "4: environment.append.C is left out: ", "6: mounts, ${A}, is left out: ",
-			"7: mounts, ${A}/b, is left out: ", "9: service.store is left out: ",
+			`4: environment.set.A is excluded: it becomes "/caf\xe9", which is not UTF-8`, "4: environment.append.C is excluded: ", "6: mounts, ${A}, is excluded: ",
+			"7: mounts, ${A}/b, is excluded: ", "9: service.store is excluded: ",
 		}},
 		"another rank speaks": {[]string{"PMI_RANK=1"}, kept, nil},
 	} {
@@ -113,9 +113,9 @@ func TestAnMPIIsBroughtFromWhereTheCallersVariablesSay(t *testing.T) {
 		leftOut string
 	}{
 		"set":       {[]string{"MPI=/opt/cray", "MORE=/m"}, []string{"mpi.inject.from=/opt/cray/lib", "mpi.inject.search=/opt/fabric/*/lib64", "mpi.inject.search=/m"}, ""},
-		"unset":     {[]string{"MORE=/m"}, []string{"mpi.inject.search=/opt/fabric/*/lib64", "mpi.inject.search=/m"}, "4: mpi.inject.from is left out: MPI is not set"},
-		"a pattern": {[]string{"MPI=/opt/*", "MORE=/m"}, []string{"mpi.inject.search=/opt/fabric/*/lib64", "mpi.inject.search=/m"}, "4: mpi.inject.from is left out: MPI has one of * ? ["},
-		"no path":   {[]string{"MPI=/opt", "MORE=m"}, []string{"mpi.inject.from=/opt/lib", "mpi.inject.search=/opt/fabric/*/lib64"}, `4: mpi.inject.search, ${MORE}, is left out: it becomes "m"`},
+		"unset":     {[]string{"MORE=/m"}, []string{"mpi.inject.search=/opt/fabric/*/lib64", "mpi.inject.search=/m"}, "4: mpi.inject.from is excluded: MPI is not set"},
+		"a pattern": {[]string{"MPI=/opt/*", "MORE=/m"}, []string{"mpi.inject.search=/opt/fabric/*/lib64", "mpi.inject.search=/m"}, "4: mpi.inject.from is excluded: MPI has one of * ? ["},
+		"no path":   {[]string{"MPI=/opt", "MORE=m"}, []string{"mpi.inject.from=/opt/lib", "mpi.inject.search=/opt/fabric/*/lib64"}, `4: mpi.inject.search, ${MORE}, is excluded: it becomes "m"`},
 	} {
 		said, leftOut := valuesFor(t, body, c.caller...)
 		if got := strings.Join(leftOut, "\n"); !reflect.DeepEqual(said, c.said) || !strings.HasPrefix(got, c.leftOut) || len(leftOut) > 1 {

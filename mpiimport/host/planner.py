@@ -44,7 +44,7 @@ class Value:
         """The value as it is written and, where that is another, as it is here."""
         forms = [self.value, *([self.here] if self.here is not None else [])]
         texts = [form if isinstance(form, str) else json.dumps(form) for form in forms]
-        return " -> ".join([*texts, *([f"left out: {self.left_out}"] if self.left_out else [])])
+        return " -> ".join([*texts, *([f"excluded: {self.left_out}"] if self.left_out else [])])
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Of which type a file system is, and which types are those of one node."""
+"""The type of a file system, and which types are those of one node."""
 
 from . import open, os, time
 from .clock import SECOND
@@ -26,7 +26,7 @@ ROUNDED, TICK, FINE = 2 * SECOND, SECOND // 10, SECOND // 1000
 
 
 def image() -> tuple[str, str]:
-    """Return what tells the image of this container, and its mounts, from others; empty where nothing is told."""
+    """Return what tells the image of this container, and its mounts, from others; empty where nothing says so."""
     told, _, mounts = os.environ.get(IMAGE, "").partition(" ")
     return told, mounts
 
@@ -38,12 +38,12 @@ def container_made() -> int | None:
 
 
 def image_on() -> str:
-    """Return IMAGE_FILE, IMAGE_LAYERS, or the type of the file system that holds the image; empty if none is told."""
+    """Return IMAGE_FILE, IMAGE_LAYERS, or the type of the image's file system; empty if nothing says so."""
     return image()[0].partition(":")[0]
 
 
 def file_system(path: str) -> str:
-    """Return the type of the file system that holds ``path``; empty where it cannot be told."""
+    """Return the type of the file system that holds ``path``; empty where nothing shows it."""
     return mount_of(path)[0]
 
 
@@ -68,13 +68,13 @@ def wait_for_rest(changed: dict[str, int]) -> None:
 
 
 def places_of_bound_images() -> list[str]:
-    """Return where image files lie that whoever started this container has bound, and told of."""
+    """Return where image files lie that are bound, as the caller of this container says."""
     _, *bound = image()[0].split(";")
     return [os.fsdecode(bytes.fromhex(one.partition("=")[0])) for one in bound]
 
 
 def mount_of(path: str) -> tuple[str, str]:
-    """Return the type, and the device, of what is mounted where ``path`` lies; empty where it cannot be told."""
+    """Return the type, and the device, of what is mounted where ``path`` lies; empty where nothing shows it."""
     return mount_at(path)[1:]
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LinkMap:
-    """The names of mapped libraries, as C code is told and as ``dlopen`` compares them with what it is asked for.
+    """The names of mapped libraries, as C code gets them and as ``dlopen`` compares them with what it is asked for.
 
     A library that has been unmapped meanwhile still counts. Raises OSError where ld.so tells nothing. Threads may ask
     at once: no method works on what another thread may replace before it ends.

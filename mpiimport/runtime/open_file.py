@@ -1,4 +1,4 @@
-"""A file that we hold open, told from what a program that closes everything has since opened as its number."""
+"""A file that we hold open, as distinct from what a program that closes everything has since opened as its number."""
 
 from . import os
 from .c_functions import address, bind, open_library

@@ -153,7 +153,7 @@ OPTIONS = (
         None,
         bool,
         False,
-        "fill the kept store of the program now, and do not run that, as `mpiimport session start` does",
+        "fill the cached store of the program now, and do not run that, as `mpiimport session start` does",
     ),
     Option(
         "serve",
@@ -223,7 +223,7 @@ OPTIONS = (
         str,
         AUTO,
         "what is read before anything is learned: `closure` (what the program's imports lead to), `package` (the "
-        "packages they reach as a whole, tests left out), or as much of the closure as pays on so many nodes (`auto`)",
+        "packages they reach as a whole, without tests), or as much of the closure as pays on so many nodes (`auto`)",
         (AUTO, CLOSURE, PACKAGE),
     ),
     Option(

@@ -115,12 +115,12 @@ def unknown_variables() -> list[str]:
 
 
 def is_filling() -> bool:
-    """Tell whether this process is to fill a kept store, and not to run its program, whatever its options are."""
+    """Tell whether this process is to fill a cached store, and not to run its program, whatever its options are."""
     return os.environ.get("MPIIMPORT_FILL", "0") not in ("", "0") and os.environ.get("MPIIMPORT") != "0"
 
 
 def is_looking() -> bool:
-    """Tell whether a process that is asked to fill is only to look whether what is kept is still true."""
+    """Tell whether a process that is asked to fill is only to validate what is in the cache."""
     return os.environ.get("MPIIMPORT_FILL") == LOOK
 
 

@@ -152,7 +152,7 @@ class Program:
     def code(self) -> "CodeType | None":
         """Return the program's own code; None where it is a module, is read from a terminal, or is broken.
 
-        Compiling may warn, of which the program is to hear when it begins.
+        Compiling may warn; the program is to hear that when it begins.
         """
         try:
             if self.kind == SCRIPT and not self._is_container() and not self._read().failure:

@@ -1,4 +1,4 @@
-"""Sizes of stores, as people write them and as they are told."""
+"""Sizes of stores, as people write them and as they are shown."""
 
 UNITS = {"MiB": 20, "GiB": 30, "TiB": 40}
 

@@ -1,6 +1,6 @@
 """What programs and modules say about their own snapshot.
 
-In a process of which no snapshot is made, and that starts from none, nothing of this does anything.
+Nothing of this does anything in a process that is not made into a snapshot and starts from none.
 """
 
 # What starts MPI when it is imported is in no snapshot.
@@ -35,7 +35,7 @@ def register_after_restore(function: "Function", renews: "Iterable[str]" = ()) -
     imported is right. If it raises an exception, the program starts plainly. Return the function.
 
     ``renews``: names in the function's module that it sets to what belongs to this process. What the module has asked
-    the system for when it was imported, the function must ask for again, or the module is left out.
+    the system for when it was imported, the function must ask for again, or the module is in no snapshot.
     """
     _after.append(function)
     _renewed.update((function.__module__, name) for name in renews)

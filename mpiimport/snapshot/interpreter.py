@@ -16,8 +16,8 @@ REFUSED_OPTIONS = {"-i": "it is interactive", "-S": "it has no site", "-x": "it 
 ANSWER = "answer "
 QUESTION = f"""
 import os, sys
-told = [str(sys.version_info >= (3, 10)), sys.executable, os.path.realpath("/proc/self/exe")]
-print("\\n{ANSWER}" + "\\0".join(told))
+facts = [str(sys.version_info >= (3, 10)), sys.executable, os.path.realpath("/proc/self/exe")]
+print("\\n{ANSWER}" + "\\0".join(facts))
 """
 
 

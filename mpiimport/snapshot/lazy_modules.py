@@ -1,4 +1,4 @@
-"""Modules of importlib.util.LazyLoader: whoever looks at an attribute of one executes it, so nobody here does."""
+"""Modules of importlib.util.LazyLoader: what looks at an attribute of one executes it, so nobody here does."""
 
 import sys
 

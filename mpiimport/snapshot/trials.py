@@ -1,4 +1,4 @@
-"""Interpreters that execute the same begin of a program, each told something else, to see what it does."""
+"""Interpreters that execute the same begin of a program, each under other conditions, to see what it does."""
 
 import ctypes
 import marshal
@@ -128,7 +128,7 @@ class Trials:
 
 
 def begin_child(fixed: bool = False, processor: "int | None" = None, ignored: Collection[signal.Signals] = ()) -> None:
-    """Let a child begin as a shell starts one, whoever makes the image: nothing is blocked, or ignored but ``ignored``.
+    """Let a child begin as a shell starts one: no signal is blocked, and none ignored but ``ignored``.
 
     ``fixed``: without random addresses; ``processor``: which it is bound to, as launchers do.
     """

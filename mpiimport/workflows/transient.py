@@ -29,7 +29,7 @@ def passing_failure(output: str) -> str:
 
 
 def was_interrupted(output: str) -> bool:
-    """Tell whether ranks were told to end, as they are where an allocation ends before its tasks."""
+    """Tell whether ranks had to end, as they have where an allocation ends before its tasks."""
     return INTERRUPTED.search(output) is not None
 
 

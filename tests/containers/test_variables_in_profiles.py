@@ -55,7 +55,7 @@ def test_apptainer(caller: Caller, entry_point: str, option: str) -> None:
     outcome = caller.start(entry_point, caller.file, *SHOW, options=[option])
     assert seen(outcome) == EXPECTED | {"FILE": "of bob"}
     (line,) = said(outcome)
-    place = f"{caller.file}:8: environment.set.LOST is left out: NO_SUCH is not set"
+    place = f"{caller.file}:8: environment.set.LOST is excluded: NO_SUCH is not set"
     assert line == f"mpiimport: {place}; set it, or give it a default there, as in ${{NO_SUCH:-VALUE}}"
 
 
@@ -77,7 +77,7 @@ def test_a_value_that_is_no_path_leaves_the_mount_out(caller: Caller, value: str
     outcome = caller.start("shim", caller.file, "echo", "ran", DATA=value)
     assert (outcome.status, outcome.stdout) == (0, "ran\n"), outcome.stderr
     (line,) = said(outcome)
-    assert f"{caller.file}:4: mounts, ${{DATA}}/of-bob, is left out: {reason}" in line
+    assert f"{caller.file}:4: mounts, ${{DATA}}/of-bob, is excluded: {reason}" in line
 
 
 def test_one_rank_says_what_is_left_out(caller: Caller) -> None:
@@ -109,10 +109,10 @@ def test_what_is_not_utf8_is_left_out_for_runtimes_would_change_it(caller: Calle
     outcome = caller.start(entry_point, caller.file, "sh", "-c", 'echo "TEXT=${TEXT-unset}"', ODD=latin)
     assert seen(outcome) == {"TEXT": "unset"}
     mount, text = said(outcome)
-    assert f"{caller.file}:4: mounts, ${{DATA}}/${{ODD}}, is left out: it becomes" in mount and "not UTF-8" in mount
-    assert f"{caller.file}:5: environment.set.TEXT is left out: it becomes" in text
+    assert f"{caller.file}:4: mounts, ${{DATA}}/${{ODD}}, is excluded: it becomes" in mount and "not UTF-8" in mount
+    assert f"{caller.file}:5: environment.set.TEXT is excluded: it becomes" in text
     checked = caller.run(caller.program("mpiimport"), "profile", "check", str(caller.file), ODD=latin)
-    assert checked.status == 0 and "left out: it becomes" in checked.stdout, checked.stderr
+    assert checked.status == 0 and "excluded: it becomes" in checked.stdout, checked.stderr
 
 
 def test_a_file_that_no_runtime_can_bind_is_named(caller: Caller) -> None:
@@ -137,7 +137,7 @@ def test_exec_in_an_image_of_docker(site: Site, mpich: Mpi) -> None:
     outcome = caller.start("docker", caller.file, *SHOW)
     assert seen(outcome) == EXPECTED | {"FILE": "of bob"}
     (line,) = said(outcome)
-    assert "environment.set.LOST is left out" in line
+    assert "environment.set.LOST is excluded" in line
 
 
 def test_the_entry_of_an_image_takes_those_of_the_container(site: Site, mpich: Mpi) -> None:
@@ -146,7 +146,7 @@ def test_the_entry_of_an_image_takes_those_of_the_container(site: Site, mpich: M
     options = [f"--volume={caller.file}:{caller.file}", *(f"--env={name}={value}" for name, value in settings.items())]
     outcome = caller.start("entry", "", "env", options=options)
     assert seen(outcome) == EXPECTED
-    assert "environment.set.LOST is left out" in outcome.stderr
+    assert "environment.set.LOST is excluded" in outcome.stderr
 
 
 def test_python_of_the_host(caller: Caller) -> None:
@@ -155,7 +155,7 @@ def test_python_of_the_host(caller: Caller) -> None:
     outcome = run(plan, environment, 60, caller.directory)
     changes = set(outcome.stdout.split("\0"))
     assert {f"TEXT={ODD}", "LITERAL=${OWNER} $$", "GIVEN=/tmp/bob", "LIST=mine:bob", "MPIIMPORT_STORE=/tmp"} <= changes
-    assert "environment.set.LOST is left out" in outcome.stderr
+    assert "environment.set.LOST is excluded" in outcome.stderr
 
 
 def test_the_hook_serves_no_profile_with_variables(site: Site, mpich: Mpi) -> None:

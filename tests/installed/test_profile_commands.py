@@ -189,7 +189,7 @@ def test_a_value_with_variables_is_shown_in_both_forms(profile: Profile, own: Pa
         "  - {source: '${TOP}/b'}\n"
         "  - {source: '${NO_SUCH}/b'}\n",
     )
-    unset = "left out: NO_SUCH is not set; set it, or give it a default there, as in ${NO_SUCH:-VALUE}"
+    unset = "excluded: NO_SUCH is not set; set it, or give it a default there, as in ${NO_SUCH:-VALUE}"
     forms = [
         (4, "environment.set.A: ${TOP}/a -> /top/a"),
         (4, "environment.set.B: $$HOME -> $HOME"),

@@ -82,7 +82,7 @@ def run(job: Job, mpi: Mpi, entry_point: str, script: Path, ranks: int = 2) -> l
 
 
 def keep(job: Job, script: Path) -> None:
-    """Fill the kept store of a program."""
+    """Fill the cached store of a program."""
     settle(script, script.parent)
     environment = {"HOME": str(job.directory), "MPIIMPORT_BREADTH": "closure"}
     filled = job.keep(script, "an argument", entry_point="kept", **environment)

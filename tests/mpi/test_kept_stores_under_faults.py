@@ -1,4 +1,4 @@
-"""Whatever becomes of the place of kept stores, each process computes what it computes plainly, and no store is half made."""
+"""Whatever becomes of the place of cached stores, each process computes what it computes plainly, and no store is half made."""
 
 import os
 import subprocess

@@ -46,7 +46,7 @@ def test_a_rank_asks_for_each_directory_and_file_and_opens_nothing(job: Job, mpi
     assert outcome.lines() == [str(["StoreSourceLoader"] * 5)] * 3, outcome.stderr
     directories = {"", "kit", "kit/sub", "kit/space"}
     asked = [asked_below(place, found.until_mark("imported")) for found in traces]
-    # Root has read them in the job itself. Whether a kept store is true each process asks before.
+    # Root has read them in the job itself. Whether a cached store is true each process asks before.
     asked = [calls for calls in asked if not any("O_DIRECTORY" in call.line for call in calls)]
     assert len(asked) == (3 if entry_point == "kept" else 2)
     for calls in asked:

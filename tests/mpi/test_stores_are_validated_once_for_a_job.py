@@ -1,4 +1,4 @@
-"""`mpiimport run` looks once whether kept stores are true; ranks believe that, and what they start looks for itself."""
+"""`mpiimport run` looks once whether cached stores are true; ranks believe that, and what they start looks for itself."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def launch(job: Job, part: Path) -> Launch:
 
 
 # What `mpiimport run` says at its end.
-GOT = "mpiimport: 2 ranks: from a kept store"
+GOT = "mpiimport: 2 ranks: from a cached store"
 
 
 def fill(job: Job, mpi: Mpi, launch: Launch) -> None:

@@ -23,7 +23,7 @@ SECONDS = 40
 WITH_MPI4PY = "with mpi4py"
 # Plain Python whose collector has come once more: the order in which objects end follows from when it comes.
 COLLECTED, COLLECTED_LAST = "collected", "collected last"
-# The early start, from a kept store.
+# The early start, from a cached store.
 KEPT = "kept"
 # From a snapshot, which holds the begin of the program.
 SNAPSHOT = "snapshot"

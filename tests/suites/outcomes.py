@@ -75,7 +75,7 @@ def run_suite(
 
 
 def fill(job: Job, suite: Suite, environment: dict[str, str], seconds: float) -> None:
-    """Fill the kept store of a suite, whose own files must have been left alone for a moment."""
+    """Fill the cached store of a suite, whose own files must have been left alone for a moment."""
     settle(*job.directory.glob("*.py"), job.directory)
     words = [str(suite.python), *job.python("kept")[1:], *suite.words]
     filled = run(words, {**environment, "MPIIMPORT_FILL": "1"}, seconds, job.directory)

@@ -1,4 +1,4 @@
-"""The place of kept stores: whoever comes gets a complete store at once or none, and none is removed that is used."""
+"""The place of cached stores: whoever comes gets a complete store at once or none, and none is removed that is used."""
 
 import os
 import re

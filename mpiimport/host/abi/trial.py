@@ -29,7 +29,7 @@ LINES = 12
 
 @dataclass(frozen=True)
 class Rank:
-    """What one process was told: by its launcher, if it has ``launched`` it as a rank, and by MPI.
+    """What one process learned: from its launcher, if it has ``launched`` it as a rank, and from MPI.
 
     ``mpi``: what the library calls itself; ``pmix``: the version of its PMIx, if it has one; ``told``: by what the
     launcher tells ranks of each other, PMIx with its version, or PMI, or neither.
@@ -153,7 +153,7 @@ def _run(command: list[str], seconds: float) -> tuple[int | None, str, str]:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Ask a launcher to end its ranks, of which some may be on other nodes, before it is killed."""
+    """Ask a launcher, before it is killed, to end its ranks: some may be on other nodes."""
     process.terminate()
     with suppress(subprocess.TimeoutExpired):
         process.wait(GRACE_SECONDS)

@@ -13,7 +13,7 @@ NOT_FOUND, NOT_EXECUTABLE = 127, 126
 def become(command: list[str], environment: dict[str, str], ignored: list[int]) -> int:
     """Become a command; return a status, after a line on stderr, only where it cannot be started.
 
-    ``ignored``: the signals that the command is to ignore, of which Python no longer knows whether its caller did.
+    ``ignored``: the signals that the command is to ignore, as its caller did or not: Python does not know any more.
     """
     for number in CHANGED:
         signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)

@@ -27,7 +27,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     parser.add_argument("--python", metavar="PYTHON", help="the Python of the jobs (default: python3)")
     parser.add_argument("--sizes", nargs="+", type=_count, default=[1, 16, 64], metavar="MB", help="(1 16 64)")
-    parser.add_argument("--repeats", type=_count, default=5, metavar="N", help="of which medians are taken (5)")
+    parser.add_argument("--repeats", type=_count, default=5, metavar="N", help="measurements; the median counts (5)")
     parser.add_argument("--shmem", action="store_true", help="compare OpenSHMEM as well, of an MPI that has it")
     parser.set_defaults(
         may_take_command=True,

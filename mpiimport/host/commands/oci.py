@@ -53,7 +53,7 @@ def configure(name: str, config: Path | None, undo: bool, write: bool) -> int:
 
 
 def _with(runtime: Runtime, path: Path, text: str) -> str:
-    """The text with what the runtime has to be told; the same where that is there."""
+    """The text with what the runtime has to read; the same where that is there."""
     settings = Settings(path, text, is_json=runtime.is_json)
     wanted = runtime.settings(path, settings)
 

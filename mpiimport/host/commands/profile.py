@@ -1,4 +1,4 @@
-"""``mpiimport profile list|show|check|detect|new|export``: site profiles, for those who keep them."""
+"""``mpiimport profile list|show|check|detect|new|export``: site profiles, for people that maintain them."""
 
 import argparse
 import os
@@ -25,7 +25,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _add_show(kinds: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = kinds.add_parser("show", help="print what a profile says, with all that it extends")
     parser.add_argument("profile", metavar="NAME|FILE", nargs="?", help="by default the one that a launch takes here")
-    parser.add_argument("--provenance", action="store_true", help="say which line of which file gives each value")
+    parser.add_argument("--provenance", action="store_true", help="name the file and line that give each value")
     parser.add_argument("--why", action="store_true", help="name those that are not taken here, too, and why not")
     parser.set_defaults(run=lambda given, _: show(given.profile, given.provenance, given.why))
 

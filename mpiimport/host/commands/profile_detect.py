@@ -15,7 +15,7 @@ from ..planner import Value, names, values
 class Signs:
     """What gives an MPI away: loaded modules by name, variables that are set, libraries by soname.
 
-    ``profiles``: those for this MPI, of which the first that is known is taken.
+    ``profiles``: those for this MPI; the first that is known is taken.
     """
 
     profiles: tuple[str, ...]

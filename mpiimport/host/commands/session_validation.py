@@ -1,4 +1,4 @@
-"""``mpiimport session look``: one look, by many threads, at the trees that this node's kept stores were made from.
+"""``mpiimport session look``: one validation, by many threads, of what this node's cached stores depend on.
 
 `mpiimport run` puts it in front of a launcher, so that no rank has to look for itself.
 """
@@ -35,7 +35,7 @@ NO_COMMAND = "no session start has filled it on this node"
 
 @dataclass(frozen=True)
 class Look:
-    """What came of the look at one store. ``changed``: the paths that are not as they were."""
+    """What the validation of one store has found. ``changed``: the paths that are not as they were."""
 
     store: Path
     generation: str
@@ -98,7 +98,7 @@ def _read(store: Path) -> list[tuple[str, Dependencies]]:
 
 
 def run(command: list[str], find_place: Callable[[], Cache | None], ignored: list[int]) -> int:
-    """Look, tell the ranks that a command starts, and become it, whatever comes of the look. See ``become``."""
+    """Look, tell the ranks that a command starts, and become it, whatever was found. See ``become``."""
     began = time.time()
     try:
         place = find_place()
@@ -110,7 +110,7 @@ def run(command: list[str], find_place: Callable[[], Cache | None], ignored: lis
 
 
 def _told(found: list[Look], command: list[str], began: float) -> str:
-    """Name what has changed on standard error, and return what the ranks are told. Raises OSError."""
+    """Name what has changed on standard error, and return what the ranks get. Raises OSError."""
     said_of = {program_of(one.store) for one in found if not one.changed}
     for one in found:
         program = program_of(one.store)

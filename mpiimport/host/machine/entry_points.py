@@ -28,7 +28,7 @@ class Runtime:
 
 
 def runtimes() -> list[Runtime]:
-    """Return the container runtimes on PATH, our shim left out."""
+    """Return the container runtimes on PATH, without our shim."""
     path = path_without_shim()
     found: list[Runtime] = []
     for name in FLAGGED + OTHERS:

@@ -51,7 +51,7 @@ def launcher(path: str) -> Launcher:
 
 
 def _version(lines: list[str]) -> str:
-    """The first line, and the number where that stands in another one."""
+    """The first line, and the number where that stands in a later line."""
     if not lines:
         return ""
     number = next((line.split(":", 1)[1].strip() for line in lines if line.lower().startswith("version:")), "")

@@ -1,4 +1,4 @@
-"""What podman, docker, CRI-O and containerd have to be told, and in which file."""
+"""What podman, docker, CRI-O and containerd have to read, and in which file."""
 
 import os
 from collections.abc import Callable

@@ -136,7 +136,7 @@ def _pmix() -> str:
 
 
 def _told() -> str:
-    """By what the launcher has told this process of the others: PMIx with its version, PMI, or neither."""
+    """By what the launcher has this process know the others: PMIx with its version, PMI, or neither."""
     if "PMIX_RANK" in os.environ:
         return f"PMIx {os.environ.get('PMIX_VERSION', '')}".strip()
     return "PMI" if {"PMI_RANK", "PMI_FD", "PMI_PORT"} & set(os.environ) else ""

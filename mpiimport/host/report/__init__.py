@@ -1,1 +1,1 @@
-"""Reports of jobs: read, told as tables, plots, a page, or what other programs read."""
+"""Reports of jobs: read, shown as tables, plots, a page, or what other programs read."""

@@ -37,7 +37,7 @@ def _stands_out(one: Advice, facts: dict[str, Any]) -> bool:
 
 
 def _start_up(facts: dict[str, Any]) -> float:
-    """Return what all phases but the program's own take, or all of them where imports are not told from it."""
+    """Return what all phases but the program's own take, or all of them where imports are a part of it."""
     medians = {phase: clocks["wall"]["median"] for phase, clocks in facts["phases"].items()}
     return float(sum(medians.values()) - (medians.get(MAIN, 0) if IMPORTS in medians else 0))
 
@@ -108,7 +108,7 @@ def _late_rank(facts: dict[str, Any]) -> list[Advice]:
 def _reading(facts: dict[str, Any]) -> list[Advice]:
     stored, served = facts.get("modules_stored", 0), facts.get("modules_served", 0)
     if served and stored > IN_VAIN * served:
-        finding = f"root reads {stored:,} modules, of which {served:,} are imported"
+        finding = f"root reads {stored:,} modules, and {served:,} of them are imported"
         remedy = "run it again: the next run reads what this one imported; or bake that in: `mpiimport bake`"
     else:
         finding = "all wait while root reads"

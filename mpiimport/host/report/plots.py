@@ -59,7 +59,7 @@ def time_line(report: ReportFile) -> Figure:
     for (label, colour), width, start in zip(CORES.items(), (own, waited, rest), before, strict=True):
         cores.barh(rows, width, height, start, color=colour, label=label)
     when.set(xlabel="seconds since the first rank's birth", ylabel="rank", title=_title(report))
-    cores.set(xlabel="seconds", title="of which on a core")
+    cores.set(xlabel="seconds", title="of these on a core")
     when.yaxis.set_major_locator(MaxNLocator(12, integer=True))
     when.yaxis.set_major_formatter(lambda row, _: str(ranks[int(row)]) if 0 <= row < len(ranks) else "")
     when.set_ylim(len(ranks) - 0.5, -0.5)

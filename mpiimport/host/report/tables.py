@@ -26,7 +26,7 @@ class Sheet:
 
 
 def tables(facts: dict[str, Any]) -> list[Sheet]:
-    """Return the tables of one report; those that would be empty are left out."""
+    """Return the tables of one report; none is empty."""
     sheets = [
         phases(facts),
         Sheet("operations", "operations", ["", "count"], [list(row) for row in count_rows(facts)]),

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 class StagedLibraries:
     """The libraries of one store, as far as this process has mapped them.
 
-    A copy gets the name of its original in ld.so's list. So whoever opens the original, from C too, gets the copy that
-    is mapped, and C code that asks for its own place (``dladdr``) is told the original one. A library of MPI's gets the
-    inode as well: whoever opens it by another path gets the copy. One that opens others is told the place of its copy:
+    A copy gets the name of its original in ld.so's list. So what opens the original, from C too, gets the copy that
+    is mapped, and C code that asks for its own place (``dladdr``) gets the original one. A library of MPI's gets the
+    inode as well: what opens it by another path gets the copy. One that opens others gets the place of its copy:
     what it looks for beside itself is there (``store.links``).
     """
 
@@ -60,7 +60,7 @@ class StagedLibraries:
     def stage(self, path: str, flags: int | None = None) -> bool:
         """Map the copy of the library at ``path``, its needs before it; tell whether it is mapped from the store.
 
-        ``path`` may be another one than root found it by; ``flags``: those of dlopen(3), by default the interpreter's.
+        root may have found it by another ``path``; ``flags``: those of dlopen(3), by default the interpreter's.
         Where there is no copy, or it cannot be mapped, the caller's own dlopen maps the original.
         """
         path = self.known_path(path)
@@ -186,7 +186,7 @@ class StagedLibraries:
         return True
 
     def _take_inode(self, link_map: LinkMap, handle: int, path: str, copy: os.stat_result) -> None:
-        """Have ld.so take a copy for the original, whose file system is not asked for that.
+        """Have ld.so take a copy for the original, and ask its file system nothing.
 
         Nobody holds the original, and once it is removed another file may get its inode. While a session lasts nobody
         removes its MPI; files of a program's own tree come and go.

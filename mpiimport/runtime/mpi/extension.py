@@ -68,7 +68,7 @@ def load_bare(path: list[str], before_site: bool) -> "ModuleType | None":
 
 
 def complete(module: "ModuleType") -> None:
-    """Make up for what was left out, when user code imports mpi4py and gets ``module``, its extension module."""
+    """Execute what was skipped, when user code imports mpi4py and gets ``module``, its extension module."""
     import pickle
 
     mpi: Any = module

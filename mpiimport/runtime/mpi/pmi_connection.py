@@ -75,7 +75,7 @@ class Connection:
 
 
 def _ends_well(child: int) -> bool:
-    """Wait for a child. Who ignores SIGCHLD is not told how it ended."""
+    """Wait for a child. A process that ignores SIGCHLD never learns how it ended."""
     try:
         return os.waitpid(child, 0)[1] == 0
     except ChildProcessError:

@@ -23,7 +23,7 @@ class Settings:
     """All of it.
 
     ``initialize``, ``finalize``: whether mpi4py is to call MPI_Init and MPI_Finalize; ``threads``: whether it is to
-    ask for the thread level named ``level``; ``read_at_load``: the others, of which ``errors`` names the error policy.
+    ask for the thread level named ``level``; ``read_at_load``: the others; ``errors`` names the error policy.
     """
 
     def __init__(self) -> None:
@@ -52,6 +52,6 @@ def _setting(rc: "Any", name: str, default: object) -> object:
 
 
 def truth(value: object, default: bool) -> bool:
-    """Return what mpi4py takes an option for: yes or no; the default for what is neither, of which it warns."""
+    """Return what mpi4py takes an option for: yes or no; the default for what is neither: mpi4py warns of it."""
     words: dict[object, bool] = {"yes": True, "no": False, True: True, False: False}
     return words.get(value, default) if isinstance(value, str | int | float) else default

@@ -97,7 +97,7 @@ def import_statements(code: "CodeType", is_program: bool = False) -> list[Import
     """Return the imports that executing ``code`` as a module body may perform.
 
     Class bodies belong to it. Function bodies do not, since they run later or never. What stands below
-    ``if TYPE_CHECKING`` is left out and, unless the module is the program, what stands below
+    ``if TYPE_CHECKING`` is excluded and, unless the module is the program, what stands below
     ``if __name__ == "__main__"``.
     """
     found = _statements_of(code, is_program)

@@ -81,7 +81,7 @@ def _read_files(item: tuple[str, tuple[str, ...]]) -> dict[str, bytes | None]:
 
 
 def _read_one(directory: str, name: str) -> dict[str, bytes | None]:
-    """Read a file. What cannot be read is left out, to fail or not where it is asked for."""
+    """Read a file. What cannot be read is excluded, to fail or not where it is asked for."""
     try:
         return {name: read_file(os.path.join(directory, name))}
     except (FileNotFoundError, NotADirectoryError):

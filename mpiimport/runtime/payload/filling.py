@@ -1,4 +1,4 @@
-"""Filling a kept store: what one process of a program would import, read by a process that does not run it."""
+"""Filling a cached store: what one process of a program would import, read by a process that does not run it."""
 
 import sys
 

@@ -74,7 +74,7 @@ class Hints:
             yield from (word for word in code.co_consts if isinstance(word, str) and word in tops)
 
     def plugins(self, words: set[str]) -> "Iterator[str]":
-        """Yield what the entry points lead to whose groups code names that asks for entry points."""
+        """Yield what entry points lead to, of the groups named by code that asks for entry points."""
         if ENTRY_POINTS in "\n".join(words):
             if self._plugins is None:
                 self._plugins = entry_points(self._tree, self._readers)

@@ -10,7 +10,7 @@ HEADER, ENTRY = 48, 24
 def cached_libraries(path: str = CACHE) -> dict[str, list[str]]:
     """Map names of libraries to their files; empty where there is no cache in this format.
 
-    A name with several files has variants for processors or machines, of which only ld.so knows its choice.
+    A name with several files has variants for processors or machines; only ld.so knows which it takes.
     """
     try:
         data = read_file(path)

@@ -1,7 +1,7 @@
 """Which shared libraries extension modules need, found as ld.so would, so that no rank has to search the tree.
 
 Search order, by ld.so(8): RPATH of the library, its loaders and the program, LD_LIBRARY_PATH, RUNPATH, the cache.
-What cannot be told for certain is left to ld.so.
+What is not certain is left to ld.so.
 """
 
 from .. import os
@@ -68,7 +68,7 @@ class Libraries:
     def add(self, path: str, rest: "Rest | None" = None) -> None:
         """Stage the extension module at ``path`` with all it needs in the tree, or leave all of that to ld.so.
 
-        Modules that are mapped already are left out. ``rest``: the job may write to it. Then a module is left out, too,
+        Modules that are mapped already are excluded. ``rest``: the job may write to it. Then a module is excluded, too,
         where something that it depends on has changed a moment ago.
         """
         if self._parse(path) is None or self._real[path] in self._mapped:

@@ -1,4 +1,4 @@
-"""MPI's libraries for a kept store: those that root has mapped for MPI, which it has started as each rank will.
+"""MPI's libraries for a cached store: those that root has mapped for MPI, which it has started as each rank will.
 
 They look for others where they lie themselves, so the store has them with all that lies beside them (`store.links`).
 """
@@ -60,7 +60,7 @@ class MpiLibraries:
         return {os.path.basename(each) for path in self.paths.items() for each in path}
 
     def directories(self) -> list[str]:
-        """Return the directories whose change shows that there may be others now: theirs, and those above these."""
+        """Return the directories that change if there are others now: theirs, and those above these."""
         own = {os.path.dirname(path) for path in self.paths.values()}
         return sorted(own | {os.path.dirname(directory) for directory in own})
 

@@ -1,7 +1,7 @@
 """The directories that a job may write to: which they are, and what root says of them and of the code in them.
 
 Ranks compare each with what root saw, and so does the rank that imports a file of one. That tells only where a change
-to come gives another stamp: what has just changed is left out.
+to come gives another stamp: what has just changed is excluded.
 """
 
 from .. import os

@@ -45,8 +45,8 @@ class Payload:
     """A packed payload.
 
     ``sizes``: bytes of each file of the store by its name there; ``uncached``: source files without a valid
-    pyc, whose pyc root writes when it imports them, as plain Python would; ``learning``: to be told at the end what
-    was imported; ``complaints``: lines for the user; ``witnesses``: of a kept store.
+    pyc, whose pyc root writes when it imports them, as plain Python would; ``learning``: gets at the end what
+    was imported; ``complaints``: lines for the user; ``witnesses``: of a cached store.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ class Recording:
         self._save = save
 
     def finish(self) -> None:
-        """Save what was imported. A forked child is left out. Never raises."""
+        """Save what was imported. A forked child does not count. Never raises."""
         if os.getpid() != self._pid:
             return
         try:

@@ -146,7 +146,7 @@ class Rehearsal:
         return next(filter(os.path.isfile, (os.path.join(entry, name + ".py") for entry in self._sys.path)), "")
 
     def _expect_paths(self, words: set[str], add: "Callable[[str], None]") -> None:
-        """Expect directories on ``sys.path`` whose names stand in code that adds to it."""
+        """Expect directories on ``sys.path`` if code that adds to it names them."""
         for place in sorted(word for word in words if word.startswith("/") and word != "/"):
             if "addsitedir" in words:
                 add(place)

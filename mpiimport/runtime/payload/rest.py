@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Rest:
-    """File systems round times: a change that follows another one too soon leaves the same stamp.
+    """File systems round times: a change that follows the last too soon leaves the same stamp.
 
     Made before root looks at anything.
     """

@@ -66,7 +66,7 @@ def _leave_direct(libraries: "Libraries", options: "Options") -> None:
 
 
 def make_fit(libraries: "Libraries", used: set[str], room: int) -> int:
-    """Leave out libraries until the others fit into ``room`` bytes; return how many bytes are left out.
+    """Exclude libraries until the others fit into ``room`` bytes; return how many bytes are excluded.
 
     ``used``: modules that earlier runs imported; what these do not need goes first, and then the largest.
     """

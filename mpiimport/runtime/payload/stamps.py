@@ -1,4 +1,4 @@
-"""What a process asks before it believes a kept store: whether each path that the store speaks of is as it was."""
+"""What a process asks before it believes a cached store: whether each path that the store speaks of is as it was."""
 
 from _frozen_importlib_external import SOURCE_SUFFIXES, cache_from_source
 
@@ -46,7 +46,7 @@ class JustChanged(Unsettled):
 
 
 class Mounts:
-    """What is mounted where paths lie. Whoever started a container has told which image its own tree is of."""
+    """What is mounted where paths lie. The caller of a container says which image its own tree is of."""
 
     def __init__(self, told: tuple[str, ...] = ()) -> None:
         """``told``: types of file systems that are trusted beside TELLING."""
@@ -66,7 +66,7 @@ class Mounts:
             return ""
         said = f"{path} lies on {kind or 'a file system of unknown kind'}, where files may change unseen"
         if kind == OVERLAY and not self._image_on:
-            return f"{said}; of a container's image only programs of its caller are told, where stores are kept"
+            return f"{said}; only programs of a container's caller know its image, where stores are kept"
         return f"{said}; if they do not, name its type in MPIIMPORT_KEEP_ON"
 
     def rest_of(self, path: str, device: int, changed: int) -> int:
@@ -74,7 +74,7 @@ class Mounts:
         return 0 if self.is_sealed(path, device) else rest_of(self._kind(path, device), changed)
 
     def is_sealed(self, path: str, device: int) -> bool:
-        """Tell whether a path lies in an image that is a file: of another one the key is another."""
+        """Tell whether a path lies in an image that is a file: another image has another key."""
         own = self._image_on == IMAGE_FILE and self.has_in_image(path, device)
         return own or self.has_in_bound(path, device)
 

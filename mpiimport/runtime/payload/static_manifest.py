@@ -213,7 +213,7 @@ class Manifest:
             self._reach(f"{package}.{part}")
 
     def _reach_parts(self) -> None:
-        """Reach what lies in the packages reached, the standard library's left out: most of that is programs."""
+        """Reach what lies in the packages reached, without the standard library's: most of that is programs."""
         for name in list(self.modules):
             if name.partition(".")[0] not in sys.stdlib_module_names:
                 self.follow_names(f"{name}.{part}" for part in self._parts(name) - TESTS if part.isidentifier())

@@ -68,7 +68,7 @@ class Tree:
         return self._found[name]
 
     def tops(self) -> set[str]:
-        """Return the names that are modules or packages of ``path``, the standard library's left out."""
+        """Return the names that are modules or packages of ``path``, without the standard library's."""
         if self._tops is None:
             names = {entry.partition(".")[0] for directory in self.path for entry in self.listing(directory) or ()}
             self._tops = {name for name in names if name.isidentifier()} - sys.stdlib_module_names

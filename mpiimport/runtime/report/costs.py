@@ -1,4 +1,4 @@
-"""What imports cost: the phases IMPORTS and MAIN told apart, and, from listed directories, the modules by cost.
+"""What imports cost: the phases IMPORTS and MAIN kept apart, and, from listed directories, the modules by cost.
 
 Two looks at two clocks for each module, and no frame more in the stack of a Python module's body.
 """

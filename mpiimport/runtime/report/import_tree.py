@@ -29,7 +29,7 @@ class Node:
 def imports(ended: "Sequence[Ended]", birth: int) -> "dict[str, Value]":
     """Return the imports in the order in which they began, those of each thread together.
 
-    ``birth``: the moment from which on their beginnings count, by their own clock. Ours are left out.
+    ``birth``: the moment from which on their beginnings count, by their own clock. Ours do not count.
     """
     nodes: list[Node] = []
     for thread in dict.fromkeys(entry[0] for entry in ended):

@@ -1,4 +1,4 @@
-"""What a job got, told to the `mpiimport run` that has started it: a small file in a directory that it names."""
+"""What a job got, for the `mpiimport run` that has started it: a small file in a directory that it names."""
 
 from .. import open, os
 from .outcome import Outcome
@@ -35,7 +35,7 @@ class JobNotes:
     def tell(self, outcome: Outcome, said: bool = False) -> None:
         """Leave word of an outcome, which this process may have ``said`` itself, too.
 
-        Never raises: where the directory is not there, nobody can be told.
+        Never raises: where the directory is not there, nobody asks.
         """
         if not self._directory or os.getpid() != self._pid:
             return

@@ -42,7 +42,7 @@ class Report:
         self.facts: dict[str, Value] = {"program": program.label(), "python": sys.version.split()[0]}
         if size is not None:
             self.facts["ranks"] = size
-        # Where the imports are from a kept store: at how many paths this process looked, to believe that.
+        # Where the imports are from a cached store: at how many paths this process looked, to believe that.
         self.looked_at: int | None = None
         # The program may change the directory.
         self._path = options.report if options.report in ("", TABLE) else os.path.abspath(options.report)

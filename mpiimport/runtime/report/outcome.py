@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SERVED, SESSION, SNAPSHOT, PLAIN = "served", "from a session", "from a snapshot", "plain"
-KEPT, BASE = "from a kept store", "from the base of a snapshot"
+KEPT, BASE = "from a cached store", "from the base of a snapshot"
 
 
 class Outcome:
@@ -45,7 +45,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def outcome_of(facts: "Mapping[str, Any]") -> Outcome:
-    """Return what the job got of which these are the facts of a report."""
+    """Return what a job got, by the facts of its report."""
     outcome = Outcome(_way(facts), facts.get("stepped_aside", ""), facts.get("ranks"))
     outcome.imports = imports_of(facts)
     outcome.plainly = facts.get("plain_start", {}).get("imports")

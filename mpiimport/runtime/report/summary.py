@@ -23,7 +23,7 @@ CELLS = len(PHASES) * len(CLOCKS)
 def phases(rows: "Sequence[int]", width: int) -> "dict[str, Value]":
     """Return the phases of all ranks, and those of some one by one.
 
-    ``rows``: ``width`` numbers of each rank in turn, of which the first are phase by phase its time by each of CLOCKS.
+    ``rows``: ``width`` numbers of each rank in turn; the first are phase by phase its time by each of CLOCKS.
     """
     columns = {
         (phase, clock): rows[position::width]
@@ -71,10 +71,10 @@ def _shown(size: int, walls: "Mapping[str, Sequence[int]]", total: "Sequence[int
 def answered(
     names: "Sequence[str]", rows: "Sequence[int]", width: int, looked_at: int | None = None
 ) -> "dict[str, Value]":
-    """Return what root, and what all others, were told without a look at the tree, and what that comes to at least.
+    """Return what root, and what all others, got without asking the tree, and what that comes to at least.
 
     ``names``: of the counts that follow the phases in each rank's part of ``rows``; ``looked_at``: where root itself
-    imports from a kept store, at how many paths it looked before. Else it has read all, and is spared nothing.
+    imports from a cached store, at how many paths it looked before. Else it has read all, and is spared nothing.
     """
     found: dict[str, dict[str, int]] = {}
     for position, name in enumerate(names, CELLS):

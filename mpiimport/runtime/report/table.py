@@ -66,7 +66,7 @@ def count_rows(facts: "Mapping[str, Any]") -> list[tuple[str, str]]:
     found |= {f"root, {name.replace('_', ' ')}": number for name, number in facts.get("root_read", {}).items()}
     found |= {label: facts[name] for name, label in STORED.items() if name in facts}
     kept = facts.get("kept_store", {})
-    found |= {f"kept store, {label}": kept[name] for name, label in KEPT.items() if kept}
+    found |= {f"cached store, {label}": kept[name] for name, label in KEPT.items() if kept}
     whose = {"root": "this process", "others": "other ranks"} if kept else {"others": "other ranks"}
     for who, said in whose.items():
         if any(count[who] for count in facts["answered"].values()):

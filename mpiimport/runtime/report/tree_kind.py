@@ -14,7 +14,7 @@ SUFFIXES = (".sif", ".simg", ".sqsh", ".sqfs", ".squashfs", ".img")
 
 
 def tree_kind() -> str:
-    """Return IMAGE, or the type of the file system that holds the tree; empty where it cannot be told."""
+    """Return IMAGE, or the type of the file system that holds the tree; empty where nothing shows it."""
     kind = file_system(sys.prefix)
     names = (os.environ.get(name, "") for name in IMAGE_NAMES)
     below_overlay = kind == OVERLAY and (image_on() == IMAGE_FILE or any(name.endswith(SUFFIXES) for name in names))

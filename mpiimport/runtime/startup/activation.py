@@ -46,7 +46,7 @@ def activate(
     """Start the service where this process is a rank of a job that asked for it; return it if MPI was loaded.
 
     ``explicit``: the command line names mpiimport, so that being asked needs no further evidence. Never raises;
-    where the service does not start, root says why in one line. Does not return where it is only to fill a kept store.
+    where the service does not start, root says why in one line. Does not return if it is only to fill a cached store.
     """
     here = launch(options.rank_variables)
     if not explicit and options.switch != "0" and wants_snapshot(options, program):
@@ -140,7 +140,7 @@ def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers, 
 
 
 def _fill(here: Launch | None, invocation: Invocation) -> None:
-    """Fill the kept store of this node, or of all nodes of the job, prepare its snapshot, or look at them.
+    """Fill the cached store of this node, or of all nodes of the job, prepare its snapshot, or look at them.
 
     Ends this process, and returns only where the program runs beside.
     """
@@ -168,7 +168,7 @@ def _fill(here: Launch | None, invocation: Invocation) -> None:
 
 
 def refuse_to_fill(reason: str) -> None:
-    """End this process, which was to fill a kept store and not to run the program. Does not return."""
+    """End this process, which was to fill a cached store and not to run the program. Does not return."""
     if speaks_for_job(os.environ):
         say(f"mpiimport: no store is kept: {reason}")
     os._exit(1)

@@ -33,7 +33,7 @@ NOT_PREPARED = "the snapshot that was prepared does not fit, as is said above"
 def mode(here: "Launch | None", options: "Options", explicit: bool, prepared: bool) -> tuple[str, str]:
     """Return what a process gets that starts from no snapshot, and why it is plain where it is.
 
-    SERVED; KEPT, a session's store or a kept one; PLAIN; or STEPS_ASIDE. All ranks of a job get the same.
+    SERVED; KEPT, a session's store or a cached one; PLAIN; or STEPS_ASIDE. All ranks of a job get the same.
     ``explicit``: the command line names mpiimport; ``prepared``: python-mpi has found a snapshot that does not fit.
     """
     if options.switch == "0":
@@ -53,7 +53,7 @@ def mode(here: "Launch | None", options: "Options", explicit: bool, prepared: bo
 
 
 def why_nothing_is_kept(options: "Options") -> str:
-    """Return why a process neither fills a kept store nor imports from one; empty where it may."""
+    """Return why a process neither fills a cached store nor imports from one; empty where it may."""
     if options.debug:
         return f"{LOCALLY}; take that away"
     if options.record:
@@ -124,7 +124,7 @@ def learned_first(ranks: int) -> str:
 def own_file_system() -> str:
     """Return the type of the node's own file system that holds the tree; empty where another holds it.
 
-    Below an overlay each rank is told of its own image: what all ranks do about it they have to agree upon.
+    Below an overlay each rank knows its own image: what all ranks do about it they have to agree upon.
     """
     kind = file_system(sys.prefix)
     if kind == OVERLAY:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class Invocation:
-    """``before_site``: ``site`` has not run yet, and will be told by ``answers``; ``python``: by which name python-mpi
+    """``before_site``: ``site`` has not run yet, and will hear ``answers``; ``python``: by which name python-mpi
     starts this Python where a snapshot was prepared, empty where none was; ``unchanged``: an unchanged ``python``,
     which its search path has led here.
     """
@@ -30,7 +30,7 @@ class Invocation:
         self.unchanged = unchanged
 
     def key(self) -> str:
-        """Return the name of its kept store, see ``key_of``. Raises OSError."""
+        """Return the name of its cached store, see ``key_of``. Raises OSError."""
         from ..store.key import key_of
 
         return key_of(self.program, self.options, self.before_site)

@@ -1,4 +1,4 @@
-"""Filling the kept store of a program: at once, where a person asks, or by a process that a task leaves behind."""
+"""Filling the cached store of a program: at once, where a person asks, or by a process that a task leaves behind."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A process that imports from a kept store: no MPI, nobody waits. Where there is no store it is plain Python.
+"""A process that imports from a cached store: no MPI, nobody waits. Where there is no store it is plain Python.
 
 The first process that finds none leaves a child behind, which fills one for those that come later.
 """
@@ -46,7 +46,7 @@ NONE_IN_SESSION = (
 # All is as it is meant to be, and nothing is said of it.
 COMES_LATER = (NONE_YET, FIRST_PROCESS)
 NO_PLACE = (
-    "no place for kept stores is there on this node (MPIIMPORT_KEEP); in a batch job mpiimport session start, or "
+    "no place for cached stores is there on this node (MPIIMPORT_KEEP); in a batch job mpiimport session start, or "
     "mpiimport run --session, makes one"
 )
 CHANGED_IN_SESSION = (
@@ -55,7 +55,7 @@ CHANGED_IN_SESSION = (
 
 
 def import_from_kept(invocation: "Invocation", here: "Launch | None", report: "Report | None") -> None:
-    """Import from the kept store for this program, from now on, if there is one. Never raises.
+    """Import from the cached store for this program, from now on, if there is one. Never raises.
 
     Where there is none, or what it was made from has changed, one is filled for later processes, but for those of a
     session over several nodes.
@@ -132,7 +132,7 @@ def _place(options: "Options") -> Cache | None:
 
 
 class Attached:
-    """A kept store that this process has attached to."""
+    """A cached store that this process has attached to."""
 
     def __init__(self, place: Cache, key: str, store: "Store", packed: bytes) -> None:
         """Raises Damaged and OSError."""
@@ -161,7 +161,7 @@ class Attached:
             return None
 
     def doubt(self, trusted: bool, here: "Launch | None", asked: int) -> str:
-        """Return why the store is not to be believed, as it is told in a session; empty where all is as it was.
+        """Return why the store is not to be believed, as a session says it; empty where all is as it was.
 
         ``trusted``: nothing has to be looked at; ``asked``: ns by CLOCK_MONOTONIC, when this process began to ask.
         """

@@ -1,4 +1,4 @@
-"""The kept stores of all nodes of a job, filled together: root reads once, and each node keeps what it is sent.
+"""The cached stores of all nodes of a job, filled together: root reads once, and each node keeps what it is sent.
 
 It is the start-up that serves a job, up to where the ranks would import: there the stores are published, and all end.
 """

@@ -50,7 +50,7 @@ class Service:
     """
 
     def __init__(self, ownership: "Ownership", invocation: "Invocation", report: "Report | None") -> None:
-        """``report``: to be told what the start-up did."""
+        """``report``: gets what the start-up did."""
         self.ownership = ownership
         self.options = invocation.options
         self.serves = False
@@ -180,7 +180,7 @@ class Service:
     def read_tree(
         self, transport: Transport, nodes: list[int] | None, rooms: tuple[list[int], list[int]]
     ) -> "tuple[Payload | None, bytes]":
-        """On root, which alone is told the number of nodes, read what the program will import.
+        """On root, which alone gets the number of nodes, read what the program will import.
 
         Return that, and the files of a store for it.
         """

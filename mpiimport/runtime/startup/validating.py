@@ -1,4 +1,4 @@
-"""A process that looks whether what is kept for its program is still true, as it sees that, and does not run it.
+"""A process that validates what the cache has for its program, as it sees that, and does not run it.
 
 `mpiimport session status` and `refresh` start the command once more that has filled a store: a container mounts an
 image anew, and only in it the paths mean what they meant.

@@ -1,4 +1,4 @@
-"""Where kept stores lie: one directory per user and node, or session. Nobody waits, and no daemon runs.
+"""Where cached stores lie: one directory per user and node, or session. Nobody waits, and no daemon runs.
 
 objects/<name>  the large files of the stores, see ``objects``
 stores/<name>   a store (see ``store``), complete and never changed. Its lock is held by each of its users, and says
@@ -43,7 +43,7 @@ SETTLING = 10
 
 
 class Cache:
-    """The directory of this user's kept stores on this node."""
+    """The directory of this user's cached stores on this node."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
@@ -86,7 +86,7 @@ class Cache:
         return place
 
     def complete(self) -> None:
-        """Make what is missing of it: whoever made it may have been killed, or somebody has removed a part."""
+        """Make what is missing of it: its maker may have been killed, or somebody has removed a part."""
         for kind in KINDS:
             make_directory(self.path(kind))
 
@@ -155,7 +155,7 @@ class Cache:
             self._remove_unless_used(idle.pop(0))
 
     def publish(self, key: str, store: Store, program: str, began: int) -> None:
-        """Let whoever comes attach to a complete store, instead of to the one that there may be. Raises OSError.
+        """Let later processes attach to a complete store, instead of to the one that there may be. Raises OSError.
 
         ``program``: for people, what it is a store for; ``began``: when the process did that has seen the tree.
         """
@@ -187,7 +187,7 @@ class Cache:
         self._remove_unless_used(directory)
 
     def want(self, key: str, modules: "Iterable[str]") -> None:
-        """Let whoever comes next see to another store for a key, which has these modules too. Raises OSError."""
+        """Have the next process see to another store for a key, which has these modules too. Raises OSError."""
         lines = "".join(f"{name}\n" for name in modules if name.isprintable())
         descriptor = open_regular(self.path(WANTED, key), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW)
         try:

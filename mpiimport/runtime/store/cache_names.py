@@ -1,4 +1,4 @@
-"""What the places of kept stores are called, and where they may lie; in Go: hooks/internal/leaves/storecache."""
+"""What the places of cached stores are called, and where they may lie; in Go: hooks/internal/leaves/storecache."""
 
 from .. import os
 from ..file_systems import IMAGE_LAYERS, image_on

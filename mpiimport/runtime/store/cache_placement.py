@@ -1,4 +1,4 @@
-"""Where the payload comes to lie that outlives the job: among the kept stores of this user, on each node."""
+"""Where the payload comes to lie that outlives the job: among the cached stores of this user, on each node."""
 
 from .cache import LEASE, Cache
 from .links import link_beside

@@ -1,4 +1,4 @@
-"""All kept stores are removed, and their place with them, unless some process uses one."""
+"""All cached stores are removed, and their place with them, unless some process uses one."""
 
 from errno import ENOTEMPTY
 

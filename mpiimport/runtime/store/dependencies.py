@@ -1,4 +1,4 @@
-"""All that a kept store was made from, and whether it is as it was, in the same image of a container."""
+"""All that a cached store was made from, and whether it is as it was, in the same image of a container."""
 
 import marshal
 
@@ -38,7 +38,7 @@ class Dependencies:
     def unpack(cls, data: bytes, expected: bytes) -> "Dependencies":
         """Return those that were packed as ``data``, whose digest is ``expected``. Raises Damaged."""
         if digest(data) != expected:
-            raise Damaged("the witnesses of the store are damaged")
+            raise Damaged("the dependencies of the store are damaged")
         witnesses = cls()
         witnesses.seen, witnesses.of_image = marshal.loads(data)
         return witnesses

@@ -1,4 +1,4 @@
-"""One kept store on the file system: who has come to it, what it takes."""
+"""One cached store on the file system: who has come to it, what it takes."""
 
 from .. import os
 from ..regular_file import open_regular

@@ -31,12 +31,12 @@ class Index:
     unnamed    libraries that others need by a name that is not their soname
     metadata   ``*.dist-info`` directory -> {file name: (offset, length), None where it does not exist}
     answers    what ``site_answers.Answers`` recorded on root
-    expected   of a kept store: the modules that earlier processes are known to have imported
-    linker     of a kept store: ``linker_settings`` of what found its libraries
-    mpi        of a kept store: library of MPI's -> paths of those to load before it, in order; other paths by which it
-               may be opened; and whether it looks for others where it lies: beside its copy, then (see ``links``)
-    witnesses  of a kept store: the digest of what its paths were like, see ``witnesses``
-    mounts     of a kept store: what the container that filled it was started with
+    expected   of a cached store: the modules that earlier processes are known to have imported
+    linker     of a cached store: ``linker_settings`` of what found its libraries
+    mpi        of a cached store: library of MPI's -> paths of those to load before it, in order; other paths that
+               it is opened by; and whether it looks for others where it lies: beside its copy, then (see ``links``)
+    witnesses  of a cached store: the digest of what its paths were like, see ``witnesses``
+    mounts     of a cached store: what the container that filled it was started with
     """
 
     __slots__ = (

@@ -1,4 +1,4 @@
-"""What must be the same for two processes to import from one kept store."""
+"""What must be the same for two processes to import from one cached store."""
 
 import _imp
 import sys

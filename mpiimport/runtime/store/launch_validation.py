@@ -1,4 +1,4 @@
-"""What `mpiimport run` has found where it looked, once for all ranks of a job, whether kept stores are still true.
+"""What `mpiimport run` has found where it looked, once for all ranks of a job, whether cached stores are valid.
 
 That a store is true counts only for a process that sees the same file systems, soon after, and whose command stands on
 the launcher's line: whatever comes between may have changed the tree. That a store is not true counts for everybody.
@@ -39,7 +39,7 @@ def told_of(generation: str) -> str:
 
 def in_one_text(found: dict[str, bool], command: list[str], began: float) -> str:
     """Return the variable's value. ``found``: generation of a store -> whether it is true; ``command``: what ranks
-    run, less the interpreter; ``began``: when the look did. Raises OSError.
+    run, less the interpreter; ``began``: when the validation did. Raises OSError.
     """
     entries = ",".join(f"{name}:{HOLDS if holds else CHANGED}" for name, holds in found.items())
     return "/".join([str(int(began)), view().hex(), _digest(command), entries])

@@ -1,4 +1,4 @@
-"""The lock of a store (flock(2)): whoever uses the store holds it shared, whoever removes the store holds it alone."""
+"""The lock of a store (flock(2)): a user of the store holds it shared, a process that removes it holds it alone."""
 
 from errno import ELOOP
 

@@ -11,7 +11,7 @@ PATIENCE, SHORTEST_SLEEP, LONGEST_SLEEP = 1, 0.0002, 0.005
 class LockedFile:
     """A file of the store, open and locked by this thread alone while the context lasts.
 
-    Nobody waits long: whoever has the lock may wait for this rank in turn, in an audit hook that is a collective.
+    Nobody waits long: the holder of the lock may wait for this rank in turn, in an audit hook that is a collective.
     """
 
     def __init__(self, path: str, flags: int = 0) -> None:

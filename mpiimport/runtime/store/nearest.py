@@ -1,4 +1,4 @@
-"""What tells a program from the nearest one that has a kept store, for people.
+"""What tells a program from the nearest one that has a cached store, for people.
 
 facts   in a store: what its key is made of, see ``key.facts_of``
 """

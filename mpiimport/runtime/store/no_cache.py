@@ -1,4 +1,4 @@
-"""Why this user's kept stores can lie nowhere."""
+"""Why this user's cached stores can lie nowhere."""
 
 from .. import os
 from .cache_names import candidates

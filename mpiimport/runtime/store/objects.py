@@ -1,4 +1,4 @@
-"""What several kept stores hold alike lies in memory once: each file is a hard link to the object of its content.
+"""What several cached stores hold alike lies in memory once: each file is a hard link to the object of its content.
 
 objects/<size>-<digest>  a sealed file of that content, which stores have under the names that they give it
 """
@@ -76,7 +76,7 @@ def _name(path: str) -> str:
 
 
 def drop_unused(directory: str) -> None:
-    """Remove the objects of which no store has a link any more. Never raises."""
+    """Remove the objects that no store has a link to any more. Never raises."""
     try:
         for name in os.listdir(directory):
             path = os.path.join(directory, name)

@@ -1,8 +1,8 @@
-"""What a kept store says of its making, and of the last look at it that somebody asked for.
+"""What a cached store says of its making, and of the last validation that somebody asked for.
 
 view   in which view of the file system it was made: only there its paths mean the same files
 began  when the process began that made it (ns since the epoch): what it sees is as old as that
-found  when the look began (ns, CLOCK_MONOTONIC), and in the next line what was found, nothing where all is as it was
+found  when it began (ns, CLOCK_MONOTONIC), and in the next line what was found, nothing where all is as it was
 """
 
 from .. import open, os
@@ -37,7 +37,7 @@ def began_in(directory: str) -> int:
 
 
 def write_found(directory: str, asked: int, found: str) -> None:
-    """Leave word of a look at a store that began then. Raises OSError."""
+    """Leave word of a validation that began then. Raises OSError."""
     fresh = os.path.join(directory, f"{FOUND}.{os.getpid()}")
     with open(fresh, "wb") as stream:
         stream.write(os.fsencode(f"{asked}\n{found}"))
@@ -45,7 +45,7 @@ def write_found(directory: str, asked: int, found: str) -> None:
 
 
 def found_since(directory: str, asked: int) -> str | None:
-    """Return what a look has found that began since then; None where nobody has looked."""
+    """Return what a validation has found that began since then; None where there was none."""
     try:
         began, _, found = os.fsdecode(read_regular(os.path.join(directory, FOUND))).partition("\n")
         return found if int(began) >= asked else None

@@ -1,9 +1,9 @@
-"""One look at the tree for all processes of a node that ask at the same time whether a kept store is still true.
+"""One validation for all processes of a node that ask at the same time whether a cached store is valid.
 
-A look counts for a process only if it began after that process had asked, and in the same view of the file system. So
+It counts for a process only if it began after that process had asked, and in the same view of the file system. So
 it tells what the process would have seen by itself.
 
-looked   in a store: when the last look began that found all as it was (ns, CLOCK_MONOTONIC), and in which view; locked
+looked   in a store: when the last validation began that found no change (ns, CLOCK_MONOTONIC), in which view; locked
          by the process that looks (flock(2))
 """
 

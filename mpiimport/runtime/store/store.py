@@ -8,10 +8,10 @@ lock       locked, shared, by every process that uses the store (flock(2)), so t
            that this is a store, and of a kept one each of them adds a byte to it
 index      what the store holds, as `index.Index` packs it
 code       the code objects, one after another
-witnesses  of a kept store: what its paths were like, as `witnesses.Dependencies` packs it
+witnesses  of a cached store: what its paths were like, as `witnesses.Dependencies` packs it
 lib/...    shared libraries under their original absolute paths, so that $ORIGIN keeps its meaning
 late/...   what the ranks add, see `late_records`
-looked     of a kept store: see `shared_validation`
+looked     of a cached store: see `shared_validation`
 """
 
 from .. import os, time
@@ -27,7 +27,7 @@ from .memory import excess, room
 from .parents import who_may_rename
 
 LIBRARIES = "lib"
-# In a kept store: for people, what it is a store for. Unlike a sealed file it has the time at which it was written.
+# In a cached store: for people, what it is a store for. Unlike a sealed file it has the time at which it was written.
 PROGRAM = "program"
 # The nanoseconds of a sealed file's modification time.
 SEAL = 462_770_900 + FORMAT
@@ -66,7 +66,7 @@ class Store:
         """Reserve a store in the first candidate directory that has room.
 
         ``sizes``: bytes of each file by its name in the store; ``most``: what it may take, as for ``excess``.
-        Libraries are left out where they could not be mapped. Raises NoRoom.
+        Libraries are excluded where they could not be mapped. Raises NoRoom.
         """
         tried, passed_over = [], []
         needed = sum(sizes.values())
@@ -200,7 +200,7 @@ class Store:
         return self._lock is not None and os.getpid() == self._pid
 
     def count_use(self) -> None:
-        """Let people, and who removes unused stores, know that one more process uses a kept store."""
+        """Let people, and who removes unused stores, know that one more process uses a cached store."""
         try:
             if self._lock is not None:
                 os.write(self._lock.descriptor, b".")
@@ -226,7 +226,7 @@ class Store:
             pass
 
     def discard(self) -> None:
-        """Remove the store whoever uses it, for the job is about to be ended. Never raises."""
+        """Remove the store although it is used, for the job is about to be ended. Never raises."""
         if os.getpid() == self._pid and not self.kept:
             try:
                 remove(self.directory)

@@ -1,4 +1,4 @@
-"""Which file systems a process sees: others may be mounted for another one, or it may have another root."""
+"""Which file systems a process sees: another process may have others mounted, or another root."""
 
 from .. import open, os
 from ..digest import digest

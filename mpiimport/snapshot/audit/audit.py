@@ -1,4 +1,4 @@
-"""How far a program's begin may be in a snapshot: up to the first statement of which something has no answer."""
+"""How far a program's begin may be in a snapshot: up to the first statement with something that has no answer."""
 
 import re
 from collections.abc import Callable, Collection
@@ -31,7 +31,7 @@ class Verdict:
     ``cores``: whether they ask which processors are of one core; ``absent``: names that the current directory must not
     have, and files of devices' drivers; ``entries``: of the search path, which the script's directory must not be;
     ``relative``: directories that entries of it are by the current one, which is to be
-    the same; ``has_arguments``: modules look at the arguments; ``signals``: those of which modules have said what is
+    the same; ``has_arguments``: modules look at the arguments; ``signals``: those for which modules have said what is
     done; ``has_handlers``: own code has exit handlers.
     """
 
@@ -141,7 +141,7 @@ class Audit:
             return Differences(failure=str(exc))
 
     def _place(self, relative: Collection[str]) -> str | None:
-        """Return the directory in which the last twin begins, if not in that of the others."""
+        """Return the directory in which the last variation run begins, if not in that of the others."""
         # Own code that -m names is found by the current directory, and so is what relative entries have.
         return None if relative or (self._text.is_module and self._text.own) else "/"
 
@@ -179,7 +179,7 @@ class Audit:
     ) -> tuple[int, Differences]:
         """Return the first statement behind which something holds of the differences, and these.
 
-        ``differing``: those behind the last statement, of which it holds.
+        ``differing``: those behind the last statement.
         """
         found = {piece.steps: differing}
 

@@ -35,7 +35,7 @@ class Observation:
         """Return what has no answer, whatever variation runs tell.
 
         ``behind``: the first statement behind an import of mpi4py that waits; ``compares_processors``: they tell what
-        follows from processors; ``is_fresh``: no process may have the hash seeds of another one; ``is_bound``: the
+        follows from processors; ``is_fresh``: no process may have the hash seeds of another process; ``is_bound``: the
         snapshot is for these arguments alone.
         """
         found: Blockers = {}
@@ -116,7 +116,7 @@ class Observation:
                 yield number, f"{named(name)} looks at {what}"
         for name, what, number in self.seen["reads"]:
             if key_variables.is_free(what) and name not in self.whole and self.is_own(name):
-                yield number, f"{named(name)} looks at the variable {what}, which is another one in each process or job"
+                yield number, f"{named(name)} looks at the variable {what}, which differs between processes or jobs"
 
     def is_own(self, name: str) -> bool:
         """Tell whether a module is the program, or own code."""

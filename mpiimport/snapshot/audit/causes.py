@@ -57,8 +57,8 @@ HOOKS = "mpiimport.snapshot.hooks"
 class Causes:
     """``asked``: (module, hazard) -> how often; ``before``: the same of what no module asks, hazard -> how often, as
     the interpreter's start; ``opened``: files and directories that were read, and ``readers`` of each;
-    ``files``: path -> was it there; ``links``: paths that were asked for as links; ``measured``: directories of which
-    more was asked than whether they are there; ``refused``: paths of which a question was answered by another error
+    ``files``: path -> was it there; ``links``: paths that were asked for as links; ``measured``: directories where
+    more was asked than whether they are there; ``refused``: paths for which a question was answered by another error
     than that nothing is there; ``of_modules``: paths for which a module asked,
     and not the interpreter for itself or to find the first of them; ``variables``: those that C read;
     ``starting``: modules that started threads;
@@ -66,7 +66,7 @@ class Causes:
     ``statement``: the last one that was begun; ``stopped``: what it asked for that the recorder did not let through;
     ``beside``: module -> names of the current directory that it looked for in vain; ``beside_at``: at which statement;
     ``drivers``: files that the drivers of devices make, which were not there;
-    ``signals``: those of which modules have said what is done; ``draws``: module -> size and flags of each
+    ``signals``: those for which modules have said what is done; ``draws``: module -> size and flags of each
     getrandom(2) that is entropy, and zeros for what was drawn otherwise; ``has_hooks``: the program may say what is
     done before a snapshot and after a start."""
 
@@ -245,7 +245,7 @@ def _without_ages(calls: Iterable[Call]) -> Iterator[Call]:
 def _without_units(calls: Iterable[Call]) -> Iterator[Call]:
     """Leave out the looks by which libgfortran, once it is loaded, makes its units: at each standard stream in turn.
 
-    By what it sees it chooses when its lines are written. Who keeps what it sees there differs between twins.
+    By what it sees it chooses when its lines are written. Who keeps what it sees there differs between variation runs.
     """
     held: list[Call] = []
     for call in calls:

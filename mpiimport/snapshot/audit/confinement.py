@@ -20,7 +20,7 @@ def refuse_unknown_filters() -> None:
     """Raise Refused where system calls are filtered by what is not known: seccomp(2). Nobody can look at a filter.
 
     What a library could call when it was imported, a process under another filter may not. Of podman's and docker's one
-    filter the key of an image tells; another one may be inside.
+    filter the key of an image tells; a second may be inside.
     """
     with open("/proc/self/status") as stream:
         status = stream.read()

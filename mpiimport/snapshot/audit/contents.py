@@ -161,7 +161,7 @@ def is_proxy(kind: Any) -> bool:
 
 
 def is_unordered(kind: type) -> bool:
-    """Tell whether the collector is told of the parts of objects in an order that is chance."""
+    """Tell whether the collector gets the parts of objects in an order that is chance."""
     return f"{kind.__module__}.{kind.__qualname__}" in UNORDERED
 
 

@@ -24,7 +24,7 @@ FILE_TYPE, DIRECTORY = 0o170000, 0o040000
 
 
 def watch() -> None:
-    """Note whoever asks os.stat or os.lstat, os.listdir or os.scandir: the finders of imports do without these."""
+    """Note what asks os.stat or os.lstat, os.listdir or os.scandir: the finders of imports do without these."""
     import os
 
     os.listdir, os.scandir = Listing(os.listdir), Listing(os.scandir)

@@ -1,6 +1,6 @@
 """Who draws from the generators of random numbers that each process seeds anew, in the audit's interpreter.
 
-That twins come out alike says little of a module that has drawn one number of two.
+That variation runs come out alike says little of a module that has drawn one number of two.
 """
 
 import sys
@@ -29,7 +29,7 @@ def _of_numpy(generator: "Any") -> "Any":
 
 
 class Drawing:
-    """Looks whenever a module begins or ends, or the script: whoever is executed between has drawn."""
+    """Looks whenever a module begins or ends, or the script: what is executed between has drawn."""
 
     def __init__(self, witness: "Witness") -> None:
         self._witness = witness
@@ -72,7 +72,7 @@ class Drawing:
         self._watched.append((generator, state_of, state_of(generator)))
 
     def _look(self) -> None:
-        """Note who has drawn since the last look."""
+        """Note what has drawn since this was last called."""
         for number, (generator, state_of, before) in enumerate(self._watched):
             now = state_of(generator)
             if now != before:

@@ -19,7 +19,7 @@ DIRECTORY = __file__.rsplit("/", 2)[0]
 
 
 class Frames:
-    """What shows frames, without ours. Whoever comes to the last one is noted."""
+    """What shows frames, without ours. What comes to the last one is noted."""
 
     def __init__(self, witness: "Witness") -> None:
         self._witness = witness

@@ -1,4 +1,4 @@
-"""Which calls ask for what another process may be told otherwise, or change what is not the caller's memory alone."""
+"""Which calls may have another answer in another process, or change what is not the caller's memory alone."""
 
 import os
 import re
@@ -101,7 +101,7 @@ class Call:
 
 
 def hazard_of(call: Call) -> str:
-    """Return what a call asks for that another process may be told otherwise; nothing where it is none."""
+    """Return what a call asks for that another process may get another answer to; nothing where it is none."""
     if call.name in OPENS:
         return _of_open(call)
     if call.name in ("write", "writev"):

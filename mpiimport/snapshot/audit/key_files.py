@@ -62,7 +62,7 @@ def packed(files: Iterable[tuple[str, int]]) -> list[File]:
 
 
 def _is_of_source(cached: str, present: Collection[str]) -> bool:
-    """Tell whether a look at its source is enough: while that is unchanged, Python takes the same code from it.
+    """Tell whether it is enough to compare its source: while that is unchanged, Python takes the same code from it.
 
     A source that was written after its bytecode may have been changed within the second that the bytecode names.
     """

@@ -48,7 +48,7 @@ def is_free(name: str) -> bool:
 
 
 def of_key(read: Collection[str], whole: bool) -> dict[bytes, bytes | None]:
-    """Return the variables of the key with their values, and the prefixes of which there are no others.
+    """Return the variables of the key with their values, and the prefixes that no other variables have.
 
     ``read``: those that were asked for; ``whole``: all were looked at.
     """

@@ -53,7 +53,7 @@ def call_hooks(witness: "Witness") -> "tuple[list[tuple[str, str]], Callable[[],
 
 
 def run_site(witness: "Witness", name: str) -> None:
-    """Do what the interpreter was told to leave (-S): see the module site. The witness is the first finder again."""
+    """Do what the option -S has left to do: see the module site. The witness is the first finder again."""
 
     def run() -> None:
         import site

@@ -1,4 +1,4 @@
-"""What modules ask Python for that another process may be told otherwise, in the audit's interpreter.
+"""What modules ask Python for that may differ in another process, in the audit's interpreter.
 
 Variables, the command line, the host's name, what is done with signals; and who registers an exit handler.
 """

@@ -123,15 +123,15 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     # the kernel counts memory, and how much there is, tells them how to ask for it. jemalloc goes on without its thread
     # behind a fork.
     ("pyarrow.lib", NUMBER): "another_number",
-    ("pyarrow.lib", TIME): "nothing that a program is told",
-    ("pyarrow.lib", MEMORY): "nothing that a program is told",
-    ("pyarrow.lib", MACHINE): "nothing that a program is told",
+    ("pyarrow.lib", TIME): "nothing that a program sees",
+    ("pyarrow.lib", MEMORY): "nothing that a program sees",
+    ("pyarrow.lib", MACHINE): "nothing that a program sees",
     ("pyarrow.lib", THREAD): "behind a fork jemalloc does without",
     # A process with another number makes its threads anew.
     ("numexpr", NUMBER): "another_number",
     ("numexpr", THREAD): "another_number",
     # How many parts a table of its locks has: the processors that its control group may use.
-    ("cryptography.hazmat.bindings._rust", MACHINE): "nothing that a program is told",
+    ("cryptography.hazmat.bindings._rust", MACHINE): "nothing that a program sees",
     # What locks, and functions that dask delays, are told from those of other processes by.
     **dict.fromkeys([(name, ENTROPY) for name in WITH_TOKENS], "tokens"),
     # Its directory, to which it takes names of files, and in which it looks for its settings.
@@ -146,23 +146,23 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("numcodecs.blosc", NUMBER): "numcodecs",
     **dict.fromkeys([(f"filelock.{name}", NUMBER) for name in ("_api", "_unix", "_windows")], "filelock"),
     # When XLA's counters began, and whether gRPC can ask for the processor.
-    ("jaxlib._jax", TIME): "nothing that a program is told",
-    ("jaxlib._jax", PROCESSOR): "nothing that a program is told",
+    ("jaxlib._jax", TIME): "nothing that a program sees",
+    ("jaxlib._jax", PROCESSOR): "nothing that a program sees",
     ("jaxlib._jax", STREAMS): LLVM,
     # Whether there is a TPU, and a terminal with colours.
     ("jax", MACHINE): "jax",
     ("jax._src.pretty_printer", TERMINAL): "jax",
     # How long Kubernetes is given between two attempts.
-    ("jax._src.clusters.k8s_cluster", DRAWN): "nothing that a program is told",
+    ("jax._src.clusters.k8s_cluster", DRAWN): "nothing that a program sees",
     # The default of an argument that its one caller, the grower, gives.
-    ("sklearn.ensemble._hist_gradient_boosting.splitting", ENTROPY): "nothing that a program is told",
+    ("sklearn.ensemble._hist_gradient_boosting.splitting", ENTROPY): "nothing that a program sees",
     # Which directory it finds for temporary files, by a trial.
     ("dill.session", PLACE): "dill",
     ("dill.session", FILES): "nothing",
     **dict.fromkeys([("dill.session", cause) for cause in (ENTROPY, NUMBER, DRAWN)], "temporary_names"),
     # OpenSSL, for client's contexts of TLS, and for keys that are tried and thrown away.
     **dict.fromkeys([(name, NUMBER) for name in WITH_OPENSSL], "another_number"),
-    **dict.fromkeys([(name, TIME) for name in WITH_OPENSSL], "nothing that a program is told"),
+    **dict.fromkeys([(name, TIME) for name in WITH_OPENSSL], "nothing that a program sees"),
     ("hypothesis.configuration", PLACE): "hypothesis",
     ("hypothesis.internal.observability", TIME): "hypothesis",
     # Which anniversaries it tells of.
@@ -225,7 +225,7 @@ DIFFERENCES: Mapping[str, str] = {
     r"(xarray\.backends\.locks|dask\.utils|donfig\._lock):SerializableLock\._locks\..*": "tokens",
     r"numcodecs\.blosc:_importer_pid": "numcodecs",
     r"filelock\._api:_FORK_STATE\.pid": "filelock",
-    r"jax\._src\.clusters\.k8s_cluster:retry\.__defaults__\[2\]": "nothing that a program is told",
+    r"jax\._src\.clusters\.k8s_cluster:retry\.__defaults__\[2\]": "nothing that a program sees",
     r"psutil:_last_(per_)?cpu_times.*": "psutil",
     r"hypothesis\.configuration:__hypothesis_home_directory_default.*": "hypothesis",
     r"hypothesis\.internal\.observability:_imported_at": "hypothesis",

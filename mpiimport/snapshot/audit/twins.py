@@ -5,10 +5,10 @@
 | first | random | as given | as given |
 | second | fixed | as given | as given |
 | third | fixed | one | as given |
-| fourth | fixed | another one | other, and mpi4py stands in |
+| fourth | fixed | another | other, and mpi4py stands in |
 
 Where a filter of system calls forbids fixed addresses, all of them are random. An order alone may follow from them:
-that of a set of classes, as a rule, which is another one in each process plainly, too. It counts as a difference where
+that of a set of classes, as a rule, which differs between plain processes, too. It counts as a difference where
 it may have been drawn: of some generators nobody sees that, and of the others it is a cause, see ``drawing.py``.
 """
 
@@ -40,7 +40,7 @@ ELEMENT = re.compile(r"(.*)\[\d+\]")
 @dataclass
 class Differences:
     """Paths, as graph.py writes them. ``own``: another value in each process, or with another rank or directory;
-    ``drawn``: those of them with another value in each process that is told the same; ``values``: what the first twin
+    ``drawn``: those of them with another value in each process under equal conditions; ``values``: what the first run
     has at each; ``failure``: why one of them did not come to the end, or nothing; ``begin`` begins one more.
     """
 
@@ -61,7 +61,7 @@ class Differences:
         return [(module, key) for module, _, key in paths if module == name and can_be_followed(key)]
 
     def is_chance(self, path: str) -> bool:
-        """Tell whether at a path there is another value in a process that is told the same.
+        """Tell whether at a path there is another value in a process under equal conditions.
 
         What addresses make may be the same in some of them, so a few more have their objects in other places.
         """
@@ -75,7 +75,7 @@ class Differences:
         return False
 
     def holder_of(self, path: str) -> str:
-        """Return the class of the object of which a path names a part: ``module.Class``, or nothing."""
+        """Return the class of the object that has the part at a path: ``module.Class``, or nothing."""
         value = self.values.get(re.sub(r"(<\d+>|\.\w+)$", "", path), "")
         return value[1:-1] if value.startswith("<") and value.endswith(">") else ""
 
@@ -94,7 +94,7 @@ def compare(
     place: str | None,
     behind: int | None = None,
 ) -> Differences:
-    """Return how twins differ. ``begin`` begins one, changed by ``environment``, ``cwd``, ``host`` (its name),
+    """Return how variation runs differ. ``begin`` begins one, changed by ``environment``, ``cwd``, ``host`` (its name),
     ``streams`` (its input is a pipe, its output a file), ``behind``, ``displaced`` (see varying.py) and ``before``, a
     function for the child; ``processors``: at most two that it may be bound to; ``environment``: that of the first;
     ``place``: the fourth one's directory; ``behind``: the first statement behind an import of mpi4py that waits, for
@@ -123,7 +123,7 @@ def compare(
 
 
 def _seen(begin: Callable[..., Trial], *changes: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what is seen of twins that import at the same time."""
+    """Return what is seen of variation runs that import at the same time."""
     trials: list[Trial] = []
     try:
         trials += (begin(**each) for each in changes)
@@ -145,7 +145,7 @@ def _generators(drawn: set[str], values: State) -> State:
 
 
 def _is_watched(generator: tuple[str, str]) -> bool:
-    """Tell whether it is known who has drawn from a generator, of which the path and the state are given."""
+    """Tell whether it is known what has drawn from a generator, by its path and state."""
     path, state = generator
     untouched = state.startswith((f"{GENERATOR}torch._C ", f"{GENERATOR}numpy.random.")) and not state.endswith(DRAWN)
     return untouched or path in SEEDED_ANEW or state.startswith(f"{GENERATOR}random ")

@@ -1,6 +1,6 @@
 """A variation run: executes the begin of a program, and writes the state of its interpreter: ``varying.py PLAN``.
 
-PLAN is a file that marshal reads: ``begin``: what Begin takes; ``host``: what it is told to be the host's
+PLAN is a file that marshal reads: ``begin``: what Begin takes; ``host``: what it gets as the host's
 name, or nothing; ``behind``: the first statement behind an import of mpi4py that waits, for which something stands in
 then, or None; ``displaced``: objects of each size that lie before all others; ``output``: gets ``failure``, why it did
 not come to its end, and ``state``, see graph.py.
@@ -26,7 +26,7 @@ class NoMpi:
 
 
 def name_host(name: str) -> "list[str]":
-    """Let Python code take this for the host's name, by uname(2), if it is not empty. Return what it is told."""
+    """Let Python code take this for the host's name, by uname(2), if it is not empty. Return what it gets."""
     import os
     import posix
 

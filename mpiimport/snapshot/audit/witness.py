@@ -47,7 +47,7 @@ class Witness:
 
     ``stack``: modules being executed; ``statement``: the program's that is executed; ``begun``: module -> statement at
     which its execution began; ``reads``: (module, what it looks at) -> the first such statement; ``wants_mpi``: module
-    -> the same of who imports mpi4py; ``entries``: those of which modules ask whether the search path has them;
+    -> the same of who imports mpi4py; ``entries``: those about which modules ask whether the search path has them;
     ``relative``: directories that such entries of it are;
     ``begins``, ``executed``: what is called before and after each is executed, with the module's name; ``is_over``:
     what is called at last, also where it fails; ``looks``: what is called after what stands for one.
@@ -226,7 +226,7 @@ class Witness:
             self.note(CALLS)
 
     def _stand_for(self, name: str, function: str) -> None:
-        """Let a module stand for what its function asks for, whoever calls it."""
+        """Let a module stand for what its function asks for, whatever calls it."""
         module: Any = sys.modules[name]
         wrapped = getattr(module, function)
         setattr(module, function, lambda *given, **named: self.executing(name, lambda: wrapped(*given, **named)))

@@ -119,7 +119,7 @@ def base_of(image: Path) -> Path:
 
 
 def verdicts(audit: Audit, text: ProgramText) -> tuple[Verdict, Verdict | None]:
-    """Return what can be in the full snapshot, and in its base, where that is another one. Raises Refused."""
+    """Return what can be in the full snapshot, and in its base, where that differs. Raises Refused."""
     piece = text.base()
     try:
         full = audit.verdict(text.full(), is_bound=not text.is_asked)

@@ -55,7 +55,7 @@ class Own:
 
 
 class Making:
-    """``plan``: what is told; ``freeze``: the extension module; ``start``: what a start is told."""
+    """``plan``: what it gets; ``freeze``: the extension module; ``start``: what a start gets."""
 
     def __init__(self) -> None:
         import builtins

@@ -1,4 +1,4 @@
-"""What the process is told of which a snapshot is made: written by the maker, read in the program's interpreter."""
+"""What the process gets that is made into a snapshot: written by the maker, read in the program's interpreter."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -9,13 +9,13 @@ class Plan:
     """``begin``: what Begin takes; ``is_base``: own code is not in it; ``image``: the file to write; ``words``: the
     interpreter and its options; ``variables``, ``free``, ``files``: of the key; ``generators``: (module, name in it),
     which take a new seed; ``settled``: paths of what no remedy makes new; ``freeze``: the extension module;
-    ``without``: remedies that are left out; ``has_threads``: libraries may have started threads, which end in a fork;
+    ``without``: remedies that are excluded; ``has_threads``: libraries may have started threads, which end in a fork;
     ``has_callbacks``: ctypes may make callbacks; ``has_handlers``: own code has exit handlers; ``names``: top-level
     modules that were looked for; ``beside``: what was beside the program then; ``cores``: imports asked which
     processors are of one core; ``absent``: paths that no start may have; ``entries``: where the program may not lie;
     ``relative``: what was in the directories that entries of the search path are by the current one;
     ``arguments``: those of the program, where imports go by them, or None;
-    ``signals``: of which imports have said what is done; ``said``: a file for what came of it; ``key``: by which
+    ``signals``: for which imports have said what is done; ``said``: a file for what came of it; ``key``: by which
     python-mpi knows the program, empty for an image that is no library's.
     """
 

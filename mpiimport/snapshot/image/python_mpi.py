@@ -59,7 +59,7 @@ def key_of(name: str, words: list[str]) -> Key:
     key = Key(*asked.stdout.rstrip("\n").split("\n"))
     if (os.environ.get(ASKED) or key.program) != key.program:
         raise Refused(
-            "PATH is another one than where python-mpi was called: a program in front of Python changes it, as pyenv's "
+            "PATH is not what it was where python-mpi was called: a program in front of Python changes it, as pyenv's "
             "does; put the directory of the interpreter itself first on PATH"
         )
     return key

@@ -92,7 +92,7 @@ class Writer:
                 image.tables["signals"].append((number, *handler))
 
     def free(self, patterns: list[bytes]) -> None:
-        """Let variables of these names have any value, in an image of which the key has all others."""
+        """Let variables of these names have any value, in an image; the key has all others."""
         for pattern in patterns:
             self._image.tables["variables"].append((self._image.add_text(pattern), FREE))
 
@@ -184,7 +184,7 @@ class Writer:
         return OF_BOUND if self._is_for_all_nodes else device
 
     def _content_of(self, path: bytes) -> bytes | None:
-        """Return the bytes of a small file of which each node has one of its own; None for all others."""
+        """Return the bytes of a small file that each node has for itself; None for all others."""
         if not self._is_for_all_nodes or not path.startswith(OF_EACH_NODE):
             return None
         try:

@@ -17,7 +17,7 @@ def write(pid: int, plan: Plan, freeze: Any, took: float) -> str:
     _, status = os.waitpid(pid, os.WUNTRACED)
     try:
         if not os.WIFSTOPPED(status):
-            raise Refused("the process of which the snapshot is to be ended early")
+            raise Refused("the process that becomes the snapshot ended early")
         notes = freeze.place()
         place = int.from_bytes(notes[:8], "little"), int.from_bytes(notes[8:], "little")
         writer = Writer(pid, place, freeze.digest, plan.key)

@@ -1,4 +1,4 @@
-"""What an interpreter does first that was started from an image: remedies, a look at the search path, the program."""
+"""What an interpreter from a snapshot does first: remedies, a comparison of the search path, the program."""
 
 import builtins
 import sys
@@ -34,7 +34,7 @@ class Doubt(Exception):
 
 
 class Beside:
-    """What a directory of the search path must have. ``names``: top-level modules that imports looked for, of which it
+    """What a directory of the search path must have. ``names``: top-level modules that imports looked for; it
     must have those among ``entries`` and no others."""
 
     def __init__(self, names: "frozenset[str]", entries: "list[str]") -> None:
@@ -46,8 +46,8 @@ class Beside:
 class Expected:
     """What the program must be. ``begin``: what was executed of it; ``beside``: what its directory has; ``absent``:
     paths that imports looked for in vain, which must not be there: names of the current directory, and files of
-    devices' drivers; ``entries``: of the search path, of which imports asked whether they are there, so the first one
-    must be none of them where it is another one; ``relative``: what directories have that are entries of the search
+    devices' drivers; ``entries``: of the search path; imports asked whether they are there, so the first one
+    must be none of them where it differs; ``relative``: what directories have that are entries of the search
     path by the current directory; ``arguments``: of the program, where imports have looked at them, or None.
     """
 

@@ -1,4 +1,4 @@
-"""What the compiler warns of is told as plainly: before anything of the program is executed, its filters included."""
+"""What the compiler warns of is shown as plainly: before anything of the program is executed, its filters included."""
 
 import _warnings
 import sys

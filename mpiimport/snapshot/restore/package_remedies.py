@@ -122,7 +122,7 @@ def _another_number(start: "Start") -> None:
 
 
 def _tokens(start: "Start") -> None:
-    """What locks that can be pickled, and functions that dask delays, are told from those of other processes by."""
+    """What locks that can be pickled, and functions that dask delays, differ by from those of other processes."""
     new: dict[str, str] = {}
     for kind in LOCKS:
         for lock in start.objects[kind]:

@@ -183,7 +183,7 @@ def _inspect(start: Start) -> None:
 
 
 def _time_zone(start: Start) -> None:
-    """``time.timezone`` and ``time.tzname`` follow from the year, and modules that read dates are told by them."""
+    """``time.timezone`` and ``time.tzname`` follow from the year, and modules that read dates ask them."""
     import time
 
     time.tzset()

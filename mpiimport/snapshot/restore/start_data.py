@@ -14,7 +14,7 @@ class Start:
     system; ``settled``: those of ``UNLESS_SET`` that the program has set, with the state of Python's generator, which a
     fork seeds anew; ``objects``: of the classes in package_remedies;
     ``fork_handlers``: those that modules have registered;
-    ``signals``: those of which imports have said what is done; ``lines``: streams of which imports have said whether
+    ``signals``: those for which imports have said what is done; ``lines``: streams for which imports have said whether
     they are written out at the end of a line; ``numbers``: of the processes in which the imports ran; ``directory``:
     theirs; ``importing``: what the program's imports call; ``reporting``: what tells of this start where that is asked
     for; ``remedy``: what to do about a snapshot that does not fit, for the end of a line.

@@ -44,7 +44,7 @@ class Piece:
         return Program.parse(self.begin[0]).kind == MODULE
 
     def ending_as(self, other: "Piece") -> "Piece":
-        """Return the same for which a person is told why another one goes no further, if it does not."""
+        """Return the same, with what is said to a person if the longer one goes no further."""
         if not other.reason:
             return self
         places = [*self.places[: self.steps], other.places[other.steps]]

@@ -134,7 +134,7 @@ def is_docstring(statement: ast.stmt) -> bool:
 
 
 def is_type_checking(statement: ast.stmt) -> bool:
-    """Tell whether a statement is ``if TYPE_CHECKING``, of which nothing is executed."""
+    """Tell whether a statement is ``if TYPE_CHECKING``, which executes nothing."""
     if not isinstance(statement, ast.If) or statement.orelse:
         return False
     test = statement.test

@@ -89,7 +89,7 @@ func StartsRanks(line []string) bool {
 	return place < len(line) && slices.Contains(starters, filepath.Base(line[place]))
 }
 
-// looks says whether kept stores are looked at before the ranks start.
+// looks says whether cached stores are looked at before the ranks start.
 func (c Call) looks(line []string, p *profile.Profile) bool {
 	if !StartsRanks(line) {
 		return false

@@ -16,7 +16,7 @@ func TestOneLineSaysWhatAJobGot(t *testing.T) {
 		{"rank-1:said/1 rank: plain because", "mpiexec python app.py", true, ""},
 		{"rank-1:served/x,rank-2:served/x,rank-3:said/x,rank-4:plain/x", "sh job.sh", true, "4 programs: 2 plain, 2 served"},
 		{"rank-1:served/2 ranks: served,task-plain:plain/plain because", "sh job.sh", true, "2 ranks: served"},
-		{"task-from a kept store:from a kept store/from a kept store", "python app.py", true, "tasks: from a kept store"},
+		{"task-from a cached store:from a cached store/from a cached store", "python app.py", true, "tasks: from a cached store"},
 		{"task-plain:plain/plain because X", "python app.py", true, "tasks: plain because X"},
 		{"rank-1:served/bad\x1b[31m", "mpiexec python app.py", true, `bad\x1b[31m`},
 		{"", "mpiexec ./go.sh", true, "no rank of this job took part, as far as is seen here: PYTHONPATH was changed"},

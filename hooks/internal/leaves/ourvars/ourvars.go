@@ -25,7 +25,7 @@ const (
 	Image   = "_MPIIMPORT_IMAGE"    // what tells the container's image from all others of this machine
 	Job     = "_MPIIMPORT_JOB"      // the directory in which root notes, for `mpiimport run`, what its job got
 	Path    = "_MPIIMPORT_PATH"     // what PYTHONPATH is for a process that is no rank, and for Pythons that it starts
-	Looked  = "_MPIIMPORT_LOOKED"   // which kept stores are true, as seen once for all ranks of a job
+	Looked  = "_MPIIMPORT_LOOKED"   // which cached stores are true, as seen once for all ranks of a job
 )
 
 // ForAllRanks ends ImageOn where a launcher in the container starts the ranks, which are then all told the same.

@@ -1,4 +1,4 @@
-// Package storecache knows the directory of this user's kept stores on this node. The names and rules are those of
+// Package storecache knows the directory of this user's cached stores on this node. The names and rules are those of
 // mpiimport/runtime/store/cache_names.py, cache.py and lock.py, which make it.
 package storecache
 

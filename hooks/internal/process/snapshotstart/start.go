@@ -172,7 +172,7 @@ func digest(facts []Fact) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// placed returns the path of a script; or a module, with the current directory if Python may find it there, as for kept stores:
+// placed returns the path of a script; or a module, with the current directory if Python may find it there, as for cached stores:
 // mpiimport/runtime/store/key.py.
 func placed(words []string) (string, error) {
 	if len(words) == 0 {
