@@ -6,7 +6,7 @@ from mpiimport.runtime.file_systems import IMAGE_FILE
 from mpiimport.runtime.mpi.launcher import launch
 from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.report.outcome import KEPT, PLAIN, SERVED
-from mpiimport.runtime.startup.decision import FEW_ON_FILES, IMAGE_ON, STEPS_ASIDE, mode, why_not
+from mpiimport.runtime.startup.decision import BYPASSED, FEW_ON_FILES, IMAGE_ON, mode, why_not
 
 
 def reason(monkeypatch: pytest.MonkeyPatch, ranks: int, each: int, on: str, switch: str = "1") -> str:
@@ -44,8 +44,8 @@ ON_ONE_NODE = {**RANK, "MPI_LOCALNRANKS": "2"}
         ({**ON_ONE_NODE, "MPIIMPORT_KEEP": "auto"}, KEPT, ""),
         ({**RANK, "MPIIMPORT_KEEP": "auto"}, SERVED, ""),
         ({**RANK, "MPIIMPORT_KEEP": "session", "MPIIMPORT_DEBUG": "1"}, PLAIN, "everything is imported locally"),
-        ({**RANK, "MPIIMPORT_INIT": "off"}, STEPS_ASIDE, "MPI is not to be started"),
-        ({**RANK, "PMI_SIZE": "1"}, STEPS_ASIDE, "one rank"),
+        ({**RANK, "MPIIMPORT_INIT": "off"}, BYPASSED, "MPI is not to be started"),
+        ({**RANK, "PMI_SIZE": "1"}, BYPASSED, "one rank"),
     ],
 )
 def test_a_process_gets_the_mode_that_the_table_names(
@@ -60,7 +60,7 @@ def test_a_process_gets_the_mode_that_the_table_names(
 def test_a_rank_whose_snapshot_does_not_fit_serves_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in RANK.items():
         monkeypatch.setenv(name, value)
-    assert mode(launch(), from_environment(), explicit=True, prepared=True)[0] == STEPS_ASIDE
+    assert mode(launch(), from_environment(), explicit=True, prepared=True)[0] == BYPASSED
     # The container's entry has named another process.
     monkeypatch.setenv("_MPIIMPORT_PID", "1")
     found, why = mode(launch(), from_environment(), explicit=False, prepared=False)

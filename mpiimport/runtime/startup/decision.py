@@ -24,7 +24,7 @@ SERVED_AT_ONCE = 16
 # ranks win less by a service than it takes to start.
 FEW_ON_FILES = 16
 # The mode of a rank that is plain, beside PLAIN of other processes: what it starts is none either.
-STEPS_ASIDE = "steps aside"
+BYPASSED = "bypassed"
 LOCALLY = "everything is imported locally (-d, or MPIIMPORT_DEBUG)"
 NO_RANK = "no launcher has started this process as a rank of a job, and no store is kept (MPIIMPORT_KEEP)"
 NOT_PREPARED = "the snapshot that was prepared does not fit, as is said above"
@@ -33,7 +33,7 @@ NOT_PREPARED = "the snapshot that was prepared does not fit, as is said above"
 def mode(here: "Launch | None", options: "Options", explicit: bool, prepared: bool) -> tuple[str, str]:
     """Return what a process gets that starts from no snapshot, and why it is plain where it is.
 
-    SERVED; KEPT, a session's store or a cached one; PLAIN; or STEPS_ASIDE. All ranks of a job get the same.
+    SERVED; KEPT, a session's store or a cached one; PLAIN; or BYPASSED. All ranks of a job get the same.
     ``explicit``: the command line names mpiimport; ``prepared``: python-mpi has found a snapshot that does not fit.
     """
     if options.switch == "0":
@@ -49,7 +49,7 @@ def mode(here: "Launch | None", options: "Options", explicit: bool, prepared: bo
     if not explicit and not is_rank_process(here):
         return PLAIN, _behind_a_wrapper()
     reason = NOT_PREPARED if prepared else why_not(here, options)
-    return (STEPS_ASIDE, reason) if reason else (SERVED, "")
+    return (BYPASSED, reason) if reason else (SERVED, "")
 
 
 def why_nothing_is_kept(options: "Options") -> str:
