@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 SCRIPT, MODULE, COMMAND, INPUT = "script", "module", "code", "input"
+# The word behind the text of a Python that multiprocessing spawns. Its snapshot is for the program that it imports:
+# python-mpi takes that one's path, this word with = and the start method, and the text.
+SPAWNED = "--multiprocessing-fork"
 # Options of Python that take a value, as the rest of the word or as the next one.
 WITH_VALUE = "WX"
 # What every archive has near its end: zipimport looks for it.
@@ -115,6 +118,10 @@ class Program:
         except FileNotFoundError:
             # The current directory is no more.
             return None
+
+    def is_spawned(self) -> bool:
+        """Tell whether it is what a Python imports that multiprocessing spawns."""
+        return self.kind == SCRIPT and bool(self.arguments) and self.arguments[0].startswith(SPAWNED + "=")
 
     def is_module(self, name: str) -> bool:
         """Tell whether it is this module, run by ``-m``."""

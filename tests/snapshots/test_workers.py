@@ -137,6 +137,107 @@ def test_a_worker_whose_snapshot_no_longer_fits_starts_plainly(prepared: Prepare
     assert [(restored, said["value"]) for restored, said in workers] == [(False, "newer")] * 3
 
 
+OWN = """
+def value():
+    return 'own'
+VALUE = value()
+"""
+# What an installed package may ask when it is imported: not the same before a child knows of its parent, and after.
+ASKS = """
+import multiprocessing, sys
+main = sys.modules["__main__"]
+SEEN = [multiprocessing.current_process().name, hasattr(main, "__file__"), sys.argv, multiprocessing.get_start_method()]
+"""
+HIDES = """
+import sys
+sys.path.remove("")
+del sys.modules["socket"]
+import socket
+sys.path.insert(0, "")
+socket.IS_OTHER = True
+"""
+SPAWNING = """
+import json, os, sys
+import plant
+import asks
+import multiprocessing
+import own
+CHANGE = "--change" in sys.argv
+def said(number):
+    process, main = multiprocessing.current_process(), sys.modules["__main__"]
+    names = [name for name in os.environ if not name.startswith("MPIIMPORT") and name not in ("PYTHONPATH", "_")]
+    line = [word.partition("(")[0] for word in sys.orig_argv]
+    return os.readlink("/proc/self/exe").endswith("mpiimport-restore"), [
+        number, plant.VALUE, own.VALUE, asks.SEEN, hasattr(sys.modules["socket"], "IS_OTHER"), sys.argv, line,
+        sys.path, sys.flags[:], process.name, process.daemon,
+        multiprocessing.get_start_method(), multiprocessing.parent_process().pid == os.getppid(), main.__name__,
+        os.path.basename(main.__file__), sorted(name for name in sys.modules if not name.startswith("mpiimport")),
+        {name: os.environ[name] for name in sorted(names)},
+        sorted(name for name in vars(sys.modules["multiprocessing.resource_tracker"]._resource_tracker)), os.getcwd()]
+if __name__ == "__main__":
+    if CHANGE:
+        sys.path.insert(0, os.path.join(os.path.dirname(__file__), "other"))
+    for method in ("spawn", "fork"):
+        multiprocessing.set_start_method(method, force=True)
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            print(json.dumps(pool.apply(said, (1,))))
+"""
+
+
+def children_of(outcome: Outcome) -> tuple[list[bool], list[list[object]]]:
+    """Whether each spawned process was restored, and what it says of itself."""
+    assert (outcome.status, outcome.stderr) == (0, ""), outcome
+    children = [json.loads(line) for line in outcome.stdout.splitlines()]
+    return [restored for restored, _ in children], [said for _, said in children]
+
+
+@pytest.fixture
+def spawning(prepared: Prepared) -> str:
+    """A program whose spawned processes were prepared."""
+    prepared.baked.script(OWN, "own.py")
+    prepared.baked.module("asks", ASKS)
+    script = prepared.baked.script(SPAWNING)
+    made = prepared.run(prepared.command("--run", prepared.baked.python, script, "word"))
+    assert made.status == 0 and f"script {script}, as multiprocessing spawns it, is prepared: " in made.stdout, made
+    return script
+
+
+def test_processes_that_multiprocessing_spawns_are_as_plainly(prepared: Prepared, spawning: str) -> None:
+    restored, said = children_of(started(prepared, spawning, "word"))
+    _, plainly = children_of(prepared.run([prepared.baked.python, spawning, "word"]))
+    assert (restored, said) == ([True, True], plainly)
+
+
+def test_a_spawned_process_that_imports_from_elsewhere_starts_plainly(prepared: Prepared, spawning: str) -> None:
+    other = Path(spawning).with_name("other")
+    other.mkdir()
+    (other / "plant.py").write_text("VALUE = 'other'\n")
+    restored, said = children_of(started(prepared, spawning, "--change"))
+    _, plainly = children_of(prepared.run([prepared.baked.python, spawning, "--change"]))
+    assert (restored, said) == ([False, False], plainly)
+    assert said[0][1] == "other"
+
+
+def test_a_spawned_process_whose_directory_hides_the_library_starts_plainly(prepared: Prepared, spawning: str) -> None:
+    """It is the first of the search path until the parent has said otherwise."""
+    (prepared.directory / "socket.py").write_text(HIDES)
+    restored, said = children_of(started(prepared, spawning))
+    _, plainly = children_of(prepared.run([prepared.baked.python, spawning]))
+    assert (restored, said) == ([False, False], plainly)
+    assert said[0][4] is True
+
+
+def test_a_spawned_process_executes_own_code_as_it_is_now(prepared: Prepared, spawning: str) -> None:
+    Path(spawning).with_name("own.py").write_text(OWN.replace("'own'", "'newer'"))
+    restored, said = children_of(started(prepared, spawning, "word"))
+    assert (restored, [each[2] for each in said]) == ([True, True], ["newer"] * 2)
+    Path(spawning).write_text(SPAWNING.replace("import plant\n", "import plant as planted\n", 1) + "plant = planted\n")
+    outcome = started(prepared, spawning, "word")
+    children = [json.loads(line) for line in outcome.stdout.splitlines()]
+    assert [restored for restored, _ in children] == [False, False], outcome
+    assert all("begins with other statements" in line for line in outcome.ours()), outcome
+
+
 @pytest.mark.full
 def test_workers_of_loky_are_restored(baked_with_packages: Baked, prefix: Path) -> None:
     prepared = Prepared(prefix, baked_with_packages)

@@ -177,7 +177,7 @@ func withoutSnapshot(installed, python, back string, options, words, env []strin
 			if rankenv.SpeaksForJob(env) {
 				sayNone(early, installed, python, options, rest, handed)
 			}
-			return words, env
+			return snapshotstart.Plain(words), env
 		}
 		if back == snapshotstart.Renew {
 			snapshotstart.Prepare(installed, python, options, rest, handed)
@@ -188,7 +188,7 @@ func withoutSnapshot(installed, python, back string, options, words, env []strin
 	// It fits no more.
 	snapshotstart.Prepare(installed, python, options, rest, handed)
 	// Other ranks may have started from it, and wait for nobody.
-	return rest, environ.Set(handed, ourvars.Python, python)
+	return snapshotstart.Plain(rest), environ.Set(handed, ourvars.Python, python)
 }
 
 // goOnBeside does not return.

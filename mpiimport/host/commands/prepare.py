@@ -11,7 +11,7 @@ from rich.console import Console
 
 from mpiimport.runtime.options import FILL_RUNNING, FILL_SNAPSHOT
 from mpiimport.runtime.size import in_words
-from mpiimport.runtime.startup.workers import SEEN
+from mpiimport.runtime.startup.preparing import SEEN
 from mpiimport.runtime.store.parents import refusals
 from mpiimport.runtime.store.store import PROGRAM
 from mpiimport.snapshot.image.library import SINCE, Entry, directory, entries

@@ -20,7 +20,7 @@ from .closed_streams import ClosedStreamsKept
 from .decision import IMAGE_ON, LOCALLY, NO_RANK, NOT_PREPARED, mode, why_nothing_is_kept
 from .exit_handlers import ExitHandlers
 from .invocation import Invocation
-from .other_start import become, wants_snapshot
+from .other_start import as_started, become, wants_snapshot
 
 # What our programs tell each other on the way to a rank, which the program need not know.
 HANDED_OVER = (
@@ -49,13 +49,15 @@ def activate(
     where the service does not start, root says why in one line. Does not return if it is only to fill a cached store.
     """
     here = launch(options.rank_variables)
-    if not explicit and options.switch != "0" and wants_snapshot(options, program):
-        if options.fill:
-            from .workers import runs
+    if not explicit and options.switch != "0":
+        started = as_started(options, program)
+        if wants_snapshot(options, started):
+            if options.fill:
+                from .workers import runs
 
-            if runs(program):
-                return None
-        become(program)
+                if runs(started, options.snapshots):
+                    return None
+            become(started)
     invocation = Invocation(options, program, answers, before_site, os.environ.pop(PYTHON, ""), not explicit)
     if options.fill and options.switch != "0":
         _fill(here, invocation)

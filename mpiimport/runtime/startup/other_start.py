@@ -10,7 +10,7 @@ from .. import PREFIX, os
 from ..coerced_locale import forget_coerced_locale
 from ..option_table import AUTO
 from ..options import SNAPSHOTS, makes_snapshot, user_cache
-from ..program import MODULE, SCRIPT
+from ..program import COMMAND, MODULE, SCRIPT, SPAWNED
 from ..regular_file import read_regular
 from ..report.job_notes import notes
 from ..store.store import PROGRAM
@@ -27,7 +27,7 @@ FITTING: tuple[list[str], ...] = ([], ["-u"])
 INSIDE = "/.mpiimport"
 # Where a library has an empty file for each name of a program that was prepared.
 NAMES = "names"
-COMMAND = os.path.join(PREFIX, "bin", "python-mpi")
+PYTHON_MPI = os.path.join(PREFIX, "bin", "python-mpi")
 
 
 def wants_snapshot(options: "Options", program: "Program") -> bool:
@@ -45,9 +45,18 @@ def has_snapshots(options: "Options", name: str = "") -> bool:
     return options.snapshot and (may_make or os.path.exists(os.path.join(library, NAMES, name)))
 
 
+def as_started(options: "Options", program: "Program") -> "Program":
+    """Return as what python-mpi starts a program: what multiprocessing spawns is known by what it is to import."""
+    if (program.kind, program.arguments) != (COMMAND, [SPAWNED]) or not (options.fill or has_snapshots(options)):
+        return program
+    from .spawned import with_main
+
+    return with_main(program)
+
+
 def name_in_library(program: "Program") -> str:
     """Return by which name a library tells that it may have a program."""
-    return os.path.basename(program.target)
+    return os.path.basename(program.target) + (SPAWNED if program.is_spawned() else "")
 
 
 def become_where_kept(program: "Program", place: "Cache") -> None:
@@ -68,7 +77,7 @@ def become(program: "Program") -> None:
             notes.hand_back()
             environment = {**os.environ}
             forget_coerced_locale(environment)
-            os.execve(COMMAND, [COMMAND, *_named_python(), *program_words], environment)
+            os.execve(PYTHON_MPI, [PYTHON_MPI, *named_python(), *program_words], environment)
     except OSError:
         pass
 
@@ -95,7 +104,7 @@ def _is_found_by_name() -> bool:
     return os.path.samefile(found, "/proc/self/exe")
 
 
-def _named_python() -> list[str]:
+def named_python() -> list[str]:
     """Return the words that name this Python to python-mpi; none where that starts it anyway, as the first on PATH."""
     name = sys.orig_argv[0]
     return [] if PREFIX != INSIDE and name == "python" else ["--python", name]

@@ -3,12 +3,13 @@ a snapshot is made beside."""
 
 import sys
 
-from .. import os
-from ..c_functions import LOCK_EX, flock
+from .. import PREFIX, os
+from ..digest import digest
 from ..messages import say
 from ..options import FILL_RUNNING, FILL_SNAPSHOT, FILL_WORKER
 from ..program import COMMAND, INPUT
-from .other_start import name_in_library, words_of_program
+from .other_start import name_in_library, named_python, words_of_program
+from .preparing import make_beside, maker, plain_environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,47 +20,35 @@ LAUNCHERS = (
     *("torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate", "deepspeed"),
     *("deepspeed.launcher.runner", "deepspeed.launcher.launch"),
 )
-# Where a library has, while it is prepared, a file for each program: what its maker says, which has it locked.
-SEEN = "seen"
+ENTRY = os.path.join(PREFIX, "lib", "mpiimport", "pythonpath")
 NO_WORKER = "only a script has a snapshot, and a module (-m), with -u or no option of Python; it starts plainly"
 
 
-def runs(program: "Program") -> bool:
+def runs(program: "Program", library: str) -> bool:
     """Tell whether a program runs, and has no snapshot made: a launcher of workers; a worker that can have none."""
     filling = os.environ["MPIIMPORT_FILL"]
     is_file = program.kind not in (COMMAND, INPUT)
     if filling in (FILL_SNAPSHOT, FILL_WORKER) and is_file and name_in_library(program) in LAUNCHERS:
         os.environ["MPIIMPORT_FILL"] = FILL_WORKER
         return True
-    if filling not in (FILL_WORKER, FILL_RUNNING) or words_of_program(program):
+    if filling not in (FILL_WORKER, FILL_RUNNING):
         return False
+    if words_of_program(program):
+        if program.is_spawned():
+            # Its parent waits for what it says: no other program begins in its place.
+            try:
+                _make_beside_spawned(library, [*sys.orig_argv[1:-3], program.target, program.arguments[0]])
+            except OSError as exc:
+                say(f"mpiimport: nothing is prepared: {exc}")
+        return program.is_spawned()
     say(f"mpiimport: nothing is prepared of {' '.join(sys.orig_argv)}: {NO_WORKER}")
     return True
 
 
-def make_beside(library: str, key: str, command: "list[str]", environment: "dict[str, str]") -> None:
-    """Have a process that is no child of this one make the snapshot, unless another worker has done so. Raises OSError.
-
-    It has no descriptor of this process: somebody may wait for their end.
-    """
-    place = os.path.join(library, SEEN)
-    try:
-        os.makedirs(place, 0o700, exist_ok=True)
-        seen = os.open(os.path.join(place, key), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return
-    flock(seen, LOCK_EX)
-    child = os.fork()
-    if child:
-        os.close(seen)
-        os.waitpid(child, 0)
-        return
-    try:
-        if not os.fork():
-            os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-            os.dup2(seen, 1)
-            os.dup2(seen, 2)
-            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-            os.execve(command[0], command, environment)
-    finally:
-        os._exit(1)
+def _make_beside_spawned(library: str, program: "list[str]") -> None:
+    environment = plain_environment()
+    entries = [entry for entry in environment.pop("PYTHONPATH", "").split(":") if entry not in ("", ENTRY)]
+    if entries:
+        environment["PYTHONPATH"] = ":".join(entries)
+    command = [*maker(library), *(named_python()[-1:] or ["-"]), *program]
+    make_beside(library, digest(os.fsencode("".join(program))).hex(), command, environment)

@@ -115,7 +115,8 @@ def observe() -> None:
             *("restore.undone", "restore.begin"),
         )
     }
-    parts["questions"].Questions(witness).watch()
+    begin: Any = parts["begin"].Begin(*plan["begin"]) if plan["begin"] else None
+    parts["questions"].Questions(witness, begin is not None and begin.is_spawned).watch()
     parts["directories"].watch()
     parts["search_path"].note_names(witness)
     parts["search_path"].note_relative(witness)
@@ -128,8 +129,7 @@ def observe() -> None:
     witness.why_not = lambda has_threads: parts["undone"].why_not(has_threads, False)
     mask = posix.sched_getaffinity(0)
     failure = None
-    if plan["begin"]:
-        begin = parts["begin"].Begin(*plan["begin"])
+    if begin is not None:
         witness.executing(own.OWN, begin.prepare)
         before_it = witness.executing(own.OWN, lambda: import_of_mpi(witness, own.NEVER))
         failure = execute(begin, witness, plan["seconds"])

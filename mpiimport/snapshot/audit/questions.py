@@ -5,7 +5,7 @@ Variables, the command line, the host's name, what is done with signals; and who
 
 import sys
 
-from .witness import ARGUMENTS, CHANGED_WORDS, HANDLERS, HOST, NEWLINE, SEARCH, WHOLE, WORDS
+from .witness import ARGUMENTS, CHANGED_WORDS, HANDLERS, HOST, NEWLINE, PROCESS, SEARCH, WHOLE, WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +23,11 @@ CHANGES = (
 
 
 class Questions:
-    """Has the witness note what is asked from now on."""
+    """Has the witness note what is asked from now on. ``is_spawned``: of a process that multiprocessing spawns."""
 
-    def __init__(self, witness: "Witness") -> None:
+    def __init__(self, witness: "Witness", is_spawned: bool) -> None:
         self._witness = witness
+        self._is_spawned = is_spawned
         # What it is before anything is put in its place.
         self._frame = sys._getframe
 
@@ -48,6 +49,8 @@ class Questions:
             self._watch_platform(sys.modules[name])
         if name == "argparse":
             self._watch_argparse(sys.modules[name])
+        if name == "multiprocessing.process" and self._is_spawned:
+            self._watch_process(sys.modules[name])
 
     def _words(self, words: list[str], behind: str) -> list[str]:
         """Return a list of the same words that notes who looks at it. ``behind``: what those behind the first are."""
@@ -94,6 +97,16 @@ class Questions:
             return get(parser)
 
         kind._get_formatter = get_formatter
+
+    def _watch_process(self, process: "Any") -> None:
+        """Note who asks for what stands for this process: plainly its parent has named it by then."""
+        current = process.current_process
+
+        def noted() -> "Any":
+            self._witness.note(PROCESS)
+            return current()
+
+        process.current_process = noted
 
     def _watch_streams(self) -> None:
         """Note who gives a stream another newline: it does not tell which it has."""

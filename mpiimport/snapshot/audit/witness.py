@@ -34,12 +34,13 @@ WORDS, PROGRAM, HOST = "the command line", "the program's module", "the host's n
 # Of the command line: what comes behind the program. And who leaves another one.
 ARGUMENTS, CHANGED_WORDS = "the arguments of the command line", "the command line, which it changes"
 FRAMES = "the frames below its import"
+PROCESS = "the process of multiprocessing, which has a name"
 SEARCH = "the search path"
 HANDLERS = "what is done with signals"
 CALLS = "calls, by a function that it leaves"
 DRAWN = "random numbers, which each process draws anew"
 NEWLINE = "the newline of a stream, which it changes"
-LOOKS = {NEWLINE, WORDS, ARGUMENTS, CHANGED_WORDS, PROGRAM, HOST, FRAMES, SEARCH, HANDLERS, CALLS, DRAWN}
+LOOKS = {NEWLINE, WORDS, ARGUMENTS, CHANGED_WORDS, PROGRAM, HOST, FRAMES, PROCESS, SEARCH, HANDLERS, CALLS, DRAWN}
 
 
 class Witness:

@@ -55,7 +55,7 @@ def prepare(library: Path, waits: bool, name: str, words: list[str]) -> list[str
         lines = described(IMAGE, made)
         head, directory = made.shared
         begin = {HEAD: head.decode(errors="surrogateescape"), HEAD_DIRECTORY: directory}
-        entry.describe({FACTS: known.facts, PROGRAM: program.identity(), REACH: "\n".join(lines), **begin})
+        entry.describe({FACTS: known.facts, PROGRAM: _named(program), REACH: "\n".join(lines), **begin})
         if head and known.begin:
             # Scripts that are started alike look at how this one begins.
             entry.be_found_by(known.begin, entry.path.name)
@@ -65,6 +65,11 @@ def prepare(library: Path, waits: bool, name: str, words: list[str]) -> list[str
     for gone in make_room(library, entry):
         lines.append(f"removed, for the library is full: {gone.text(PROGRAM)}")
     return lines
+
+
+def _named(program: Program) -> str:
+    """Return by which name people know it."""
+    return program.identity() + (", as multiprocessing spawns it," if program.is_spawned() else "")
 
 
 def _words(exc: Exception) -> str:

@@ -1,13 +1,13 @@
 """The begin of a program, which a snapshot holds: executed once, as it is written, up to a cut."""
 
 import sys
-from _frozen_importlib import ModuleSpec
+from _frozen_importlib import BuiltinImporter, ModuleSpec
 from _frozen_importlib_external import FileFinder, PathFinder, SourceFileLoader
 from _functools import partial  # type: ignore[import-not-found]
 
 from mpiimport.runtime import os
 from mpiimport.runtime.machinery import supported_file_loaders
-from mpiimport.runtime.program import MODULE, Program, full_name
+from mpiimport.runtime.program import COMMAND, MODULE, SPAWNED, Program, full_name
 from mpiimport.runtime.regular_file import read_regular
 
 from .compiler_warnings import CompilerWarnings
@@ -24,6 +24,8 @@ FUTURES = 0x1FE0000
 IMPORTS = ("Import", "ImportFrom")
 # Those of importlib: for archives, and for directories.
 HOOKS = ("zipimporter", "FileFinder")
+# What a process imports first that multiprocessing spawns.
+SPAWN = "multiprocessing.spawn"
 
 
 class Begin:
@@ -31,8 +33,9 @@ class Begin:
 
     ``words``: the program, as Python is given it; ``head``: of its own file; ``deferred``: numbers of statements that
     each process executes first; ``ahead``: imports at the heads of own modules, (name, names from it); ``heads``: those
-    own modules; ``is_shared``: scripts that begin so may lie elsewhere, too; ``is_started``: the file is executed, and
-    not only looked at, which a module's is where its packages are own code.
+    own modules, or the program that a process imports which multiprocessing has spawned; ``is_shared``: scripts that
+    begin so may lie elsewhere, too; ``is_started``: the file is executed, and not only looked at, which a module's is
+    where its packages are own code.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class Begin:
         self.heads = [Head(*each) for each in heads]
         self.is_shared = is_shared
         self.is_started = is_started
+        self.is_spawned = Program.parse(words).is_spawned()
         self._flags = 0
         self._namespace: dict[str, Any] = {}
         # Of the program that begins here now, until it is compiled: a warning of the parser is printed once.
@@ -76,7 +80,13 @@ class Begin:
         self.entry = program.search_entry()
         sys.modules["__main__"].__dict__.setdefault("__builtins__", sys.modules["builtins"])
         sys.argv[:] = program.words()
-        if not self.is_module:
+        if self.is_spawned:
+            # The program is no main one here, and is imported later.
+            names = sys.modules["__main__"].__dict__
+            names.pop("__file__", None)
+            names["__loader__"] = BuiltinImporter
+            sys.path.insert(0, str(self.entry))
+        elif not self.is_module:
             program.prepare()
         else:
             if self.entry is not None:
@@ -133,7 +143,10 @@ class Begin:
 
     def imports_ahead(self) -> "list[Callable[[], object]]":
         """Return what imports, without a name for it, each package that the heads of own modules import."""
-        return [partial(__import__, name, None, None, names) for name, names in self.ahead]
+        imports = [partial(__import__, name, None, None, names) for name, names in self.ahead]
+        if self.is_spawned and imports:
+            imports[0] = partial(_import_spawn, self.words[1].partition("=")[2])
+        return imports
 
     def names_of_deferred(self) -> "set[str]":
         """Execute the statements that wait, and return the names that they bind."""
@@ -183,6 +196,8 @@ class Begin:
     def rest(self, program: Program) -> "list[Any]":
         """Return what runs the rest of the program: code and namespace, or what is called. Nothing keeps them."""
         namespace, self._namespace = self._namespace, {}
+        if self.is_spawned:
+            return self._spawned(namespace, Program(COMMAND, program.arguments[1], [SPAWNED]))
         if not self.is_module:
             path = full_name(program.target)
             self._move(program)
@@ -206,6 +221,15 @@ class Begin:
         self._move(program)
         sys.argv[:] = program.words()
         return [partial(library._run_module_as_main, program.target)]
+
+    def _spawned(self, namespace: "dict[str, Any]", program: Program) -> "list[Any]":
+        """Return what a spawned process executes, with the search path as it is before the pipe tells of another."""
+        sys.path[:] = [each for each in sys.path if each is not self.entry]
+        sys.path_importer_cache.pop(str(self.entry), None)
+        sys.argv[:] = program.words()
+        sys.orig_argv[-3:] = ["-c", program.target, SPAWNED]
+        run: Any = program.prepare()
+        return [*run.args]
 
     def _rest_of(self, path: str) -> "CodeType":
         """Return the code of what follows the begin, with the statements that were deferred in front of it."""
@@ -236,6 +260,14 @@ class Begin:
         if first is not None and len(sys.path_hooks) == len(HOOKS):
             # Plainly the first import has asked for it, and nothing is known of what it holds now.
             sys.path_importer_cache[first] = FileFinder(first, *supported_file_loaders())
+
+
+def _import_spawn(method: str) -> None:
+    """Import what a spawned process has imported before it comes to its program."""
+    import multiprocessing.resource_tracker
+    import multiprocessing.spawn
+
+    multiprocessing.set_start_method(method)
 
 
 def reason_of(exc: BaseException) -> str:

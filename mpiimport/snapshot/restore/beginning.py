@@ -138,7 +138,8 @@ def _program(words: list[str], expected: Expected, start: Start) -> "list[Any]":
         if os.path.isdir(path):
             _look_at_directory(path, beside, True)
     rest = expected.begin.rest(program)
-    agree_with_sys(start.freeze, program.words(), first)
+    is_spawned = expected.begin.is_spawned
+    agree_with_sys(start.freeze, [*sys.argv] if is_spawned else program.words(), "" if is_spawned else first)
     return rest
 
 

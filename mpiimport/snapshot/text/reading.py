@@ -23,7 +23,7 @@ from typing import Any
 from mpiimport.runtime.own_code import is_own_path
 from mpiimport.runtime.program import MODULE, Program, full_name
 from mpiimport.snapshot.memory_map import Refused
-from mpiimport.snapshot.restore.begin import Begin
+from mpiimport.snapshot.restore.begin import SPAWN, Begin
 from mpiimport.snapshot.text import own_code
 from mpiimport.snapshot.text.heads import Walk
 from mpiimport.snapshot.text.statements import IMPORTS, SourceFile
@@ -48,7 +48,8 @@ class Reading:
         package = self._packages[-1][0] if self._packages else NAME
         self._file = SourceFile.read(package, path)
         # Own code of a module's packages is not executed for a base, nor is the module behind it.
-        self._is_started = not (self._is_module and own_code.is_own(program.target))
+        self._is_spawned = program.is_spawned()
+        self._is_started = not (self._is_spawned or (self._is_module and own_code.is_own(program.target)))
         # Of so many statements each: whether scripts elsewhere may begin so.
         self._shared = [self._is_started]
         for number in range(len(self._file.body)):
@@ -58,7 +59,9 @@ class Reading:
         """Return what OUTPUT gets."""
         file, cut = self._file, static_cut(self._file)
         heads = [file.head(count) for count in range(len(file.body) + 1)]
-        full = Begin(self._words, heads[cut.count].packed(), cut.deferred, [], [], self._shared[cut.count], True)
+        count = 0 if self._is_spawned else cut.count
+        is_started = not self._is_spawned
+        full = Begin(self._words, heads[count].packed(), cut.deferred, [], [], self._shared[count], is_started)
         return {
             "own": [entry for entry in sys.path if entry and is_own_path(entry, sys.path, own_code.names_in)],
             "file": file.path,
@@ -74,9 +77,14 @@ class Reading:
 
     def _base(self, cut: StaticCut) -> dict[str, Any]:
         file, walk, count = self._file, Walk(), 0
+        if self._is_spawned:
+            walk.ahead.append((SPAWN, []))
+            walk.places.append(f"what imports {SPAWN}")
         if self._is_started:
             count = base_count(file, cut, own_code.is_own, own_code.may_be_own)
             walk.through_statements(file, count, cut.count)
+        elif self._is_spawned:
+            walk.through_statements(file, 0, cut.count)
         elif all(walk.through_file(name, path, name) for name, path in self._packages):
             walk.through_file(self._name, file.path, file.name)
         is_less = walk.ahead or not self._is_started or does(file, count, cut.count, (*IMPORTS, *COMPUTATIONS))

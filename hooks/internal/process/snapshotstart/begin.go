@@ -21,7 +21,7 @@ const longestHead = 1 << 20
 
 // Begin names the bases of all scripts that are started alike, by the facts of one of them. It is empty for a module.
 func Begin(facts []Fact, words []string) string {
-	if len(program(words)) != 1 {
+	if len(program(words)) != 1 || isSpawned(words) {
 		return ""
 	}
 	isProgram := func(fact Fact) bool { return fact.Name == ofProgram }

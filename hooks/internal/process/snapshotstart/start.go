@@ -94,6 +94,22 @@ func program(words []string) []string {
 	return nil
 }
 
+// spawned is the last word of a Python that multiprocessing spawns. Here the script that it is to import comes first, then this word
+// with = and the start method, and at last what it executes.
+const spawned = "--multiprocessing-fork"
+
+func isSpawned(words []string) bool {
+	return len(words) > 1 && strings.HasPrefix(words[1], spawned+"=")
+}
+
+// Plain returns the words by which Python is started without a snapshot.
+func Plain(words []string) []string {
+	if isSpawned(words) && len(words) == 3 {
+		return []string{"-c", words[2], spawned}
+	}
+	return words
+}
+
 // module is Python's option in front of the name of a module.
 const module = "-m"
 
@@ -141,6 +157,9 @@ func Key(installed, python string, options, words, env []string) (string, []Fact
 	name, err := placed(program(words))
 	if err != nil {
 		return "", nil, err
+	}
+	if isSpawned(words) {
+		name += "\x00" + words[1]
 	}
 	root, err := rootOf(installed, env)
 	if err != nil {
