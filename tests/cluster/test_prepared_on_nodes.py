@@ -1,15 +1,17 @@
 """What is prepared once is started from on all nodes, in every later job."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from benchmarks.measuring.containers import Containers, find_containers
-from benchmarks.programs.lab_images import PREPARED, Tree, launch, library_of, site_of
+from benchmarks.measuring.prepared import prepare_on_shared
+from benchmarks.programs.lab_images import PATH, PREPARED, Tree, launch, library_of, site_of
 from lab.cluster import python_tree
 from lab.provisioning import Unavailable
-from lab.ranks import Mpi
+from lab.ranks import Mpi, clean_environment, run
 
 NODES, RANKS = 2, 4
 # Prints the files that starts from images map. The installed program knows their checksums.
@@ -24,6 +26,18 @@ for image in sys.argv[1:]:
 """
 # What a node may ask more than plainly: for the way to the library, and for the snapshot.
 MORE = 20
+# Of the operations that workers and launchers cause plainly. Each node looks once at each file that was imported.
+FEW = 0.15
+LAUNCHER = """
+import subprocess, sys
+workers = [subprocess.Popen([sys.executable, sys.argv[1]], stdout=subprocess.PIPE, text=True) for _ in range(4)]
+print(*(worker.communicate()[0].strip() for worker in workers))
+"""
+WORKER = """
+import numpy; import scipy.interpolate
+import os
+print(os.readlink("/proc/self/exe").endswith("mpiimport-restore"))
+"""
 
 
 @pytest.fixture
@@ -55,3 +69,24 @@ def test_a_snapshot_has_the_libraries_of_a_shared_python_in_it(containers: Conta
         command = [str(prefix / "host" / "bin" / "python"), "-I", "-c", MAPPED, *map(str, images)]
         mapped = [Path(path) for path in subprocess.check_output(command, text=True).split()]
     assert mapped and not [path for path in mapped if any(path.is_relative_to(each) for each in directories)]
+
+
+def test_a_launcher_on_each_node_has_its_workers_restored(containers: Containers, prefix: Path) -> None:
+    directories = [*python_tree().values()]
+    with site_of(4, 0.0, containers, *directories) as site:
+        home, library = site.cluster.home, library_of(site.cluster) / "workers"
+        library.mkdir(0o700)
+        (home / "torchrun").write_text(LAUNCHER)
+        (home / "worker.py").write_text(WORKER)
+        program = [sys.executable, str(home / "torchrun"), str(home / "worker.py")]
+        plain = clean_environment(PATH=PATH, MPIIMPORT_SNAPSHOTS=str(library))
+        prepare_on_shared(directories, home, prefix, containers.mpi, program, plain)
+        entry = str(prefix / "lib" / "mpiimport" / "pythonpath")
+        asked = []
+        for environment in (plain, {**plain, "PYTHONPATH": entry, "MPIIMPORT": "1"}):
+            site.shared.remount()
+            outcome = run([*site.mpi.command(4), *program], environment, 240, home)
+            assert (outcome.status, {*outcome.stdout.split()}) == (0, {str(environment is not plain)}), outcome
+            asked.append(site.shared.load().total.metadata)
+    print("operations of 16 workers: plain", asked[0], "prepared", asked[1])
+    assert asked[1] <= FEW * asked[0], asked

@@ -83,6 +83,19 @@ def test_each_worker_of_a_launcher_is_as_plainly(prepared: Prepared) -> None:
         assert ({**said, "variables": variables}, status) == (said_plainly, status_plainly)
 
 
+def test_workers_of_a_launcher_that_is_a_rank_are_restored_and_are_no_ranks(prepared: Prepared) -> None:
+    launcher = prepared.baked.script(LAUNCHER, "torchrun")
+    worker, other = prepared.baked.script(WORKER, "worker.py"), prepared.baked.script(WORKER, "other.py")
+    assert prepared.try_to_prepare(prepared.baked.python, launcher, worker).status == 0
+    rank = {"PMI_RANK": "0", "PMI_SIZE": "4"}
+    for program, is_prepared in ((worker, True), (other, False)):
+        outcome = started(prepared, launcher, program, **rank)
+        (line,) = outcome.ours()
+        assert outcome.status == 0 and "running as plain Python: it uses no MPI; its workers " in line
+        workers = [json.loads(text) for text, _ in eval(outcome.stdout)]
+        assert [(restored, said["value"]) for restored, said in workers] == [(is_prepared, "old")] * 3
+
+
 def test_a_worker_finds_its_snapshot_by_the_variable_that_was_set(prepared: Prepared) -> None:
     """A process that starts from one hands it on as it was, and shows no other variable of mpiimport."""
     text = f"{SAYS}\nrestored, seen = said()\nprint(restored, json.dumps(seen))\n"

@@ -5,6 +5,7 @@ import pytest
 from mpiimport.runtime.file_systems import IMAGE_FILE
 from mpiimport.runtime.mpi.launcher import launch
 from mpiimport.runtime.options import from_environment
+from mpiimport.runtime.program import Program
 from mpiimport.runtime.report.outcome import KEPT, PLAIN, SERVED
 from mpiimport.runtime.startup.decision import BYPASSED, FEW_ON_FILES, IMAGE_ON, mode, why_not
 
@@ -29,6 +30,7 @@ def test_few_ranks_that_read_image_files_start_no_service(monkeypatch: pytest.Mo
     assert reason(monkeypatch, FEW_ON_FILES, 4, IMAGE_FILE) == ""
 
 
+PROGRAM = Program("script", "app.py")
 RANK = {"PMI_RANK": "0", "PMI_SIZE": "2", "MPI_LOCALNRANKS": "1"}
 ON_ONE_NODE = {**RANK, "MPI_LOCALNRANKS": "2"}
 
@@ -53,15 +55,15 @@ def test_a_process_gets_the_mode_that_the_table_names(
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    found, why = mode(launch(), from_environment(), explicit=True, prepared=False)
+    found, why = mode(launch(), from_environment(), PROGRAM, explicit=True, prepared=False)
     assert found == expected and words in why and bool(words) == bool(why)
 
 
 def test_a_rank_whose_snapshot_does_not_fit_serves_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in RANK.items():
         monkeypatch.setenv(name, value)
-    assert mode(launch(), from_environment(), explicit=True, prepared=True)[0] == BYPASSED
+    assert mode(launch(), from_environment(), PROGRAM, explicit=True, prepared=True)[0] == BYPASSED
     # The container's entry has named another process.
     monkeypatch.setenv("_MPIIMPORT_PID", "1")
-    found, why = mode(launch(), from_environment(), explicit=False, prepared=False)
+    found, why = mode(launch(), from_environment(), PROGRAM, explicit=False, prepared=False)
     assert found == PLAIN and "start it by" in why

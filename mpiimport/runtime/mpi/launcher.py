@@ -3,8 +3,10 @@
 from ...rank_variables import VARIABLES
 from .. import open, os
 
-# Set in a process that a rank has started by MPI_Comm_spawn: MPICH and Intel MPI, Open MPI.
-SPAWNED = ("PMI_SPAWNED", "OMPI_PARENT_PORT")
+# Set for what a rank starts to which nothing is served: it is no rank, and has the variables of one.
+OF_RANK = "_MPIIMPORT_OF_RANK"
+# Set in a process that a rank has started; by MPI_Comm_spawn: MPICH and Intel MPI, Open MPI.
+SPAWNED = ("PMI_SPAWNED", "OMPI_PARENT_PORT", OF_RANK)
 # Programs that stand one behind the other between launcher and python.
 MOST_WRAPPERS = 8
 

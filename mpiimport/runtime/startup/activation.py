@@ -67,14 +67,14 @@ def activate(
     if here is None and options.keep == NEVER:
         notes.tell(Outcome(PLAIN, NO_LAUNCHER))
     at_exit = ExitHandlers()
-    found, reason = mode(here, options, explicit, bool(invocation.python))
+    found, reason = mode(here, options, program, explicit, bool(invocation.python))
     if found == KEPT:
         _import_from_kept(here, invocation, at_exit)
         return None
     if found == PLAIN or here is None:
         _stay_plain(here, invocation, at_exit, reason)
         return None
-    # Children of a rank must neither start MPI nor wait for us.
+    # What a rank starts must neither start MPI nor wait for us.
     os.environ["MPIIMPORT"] = "0"
     try:
         return _activate_rank(here, invocation, at_exit, reason)

@@ -11,7 +11,7 @@ from ..clock import MAIN, SITE, phases
 from ..configuration import agree_with_program
 from ..importing.site_answers import Answers
 from ..messages import say, say_as_interpreter
-from ..mpi.launcher import launch
+from ..mpi.launcher import OF_RANK, launch
 from ..options import (
     OptionError,
     VariableError,
@@ -169,7 +169,7 @@ def _replace_main() -> None:
 def activate_interpreter() -> bool:
     """Activate for the program that the running interpreter is about to run itself. Never raises.
 
-    Return whether Pythons that this one starts, which are no ranks, may start from snapshots.
+    Return whether Pythons that this one starts may start from snapshots: not where imports are served to it by MPI.
     """
     try:
         options = from_environment()
@@ -178,8 +178,13 @@ def activate_interpreter() -> bool:
             # That activates for the program behind it.
             return False
         _name_unknown_variables()
-        abort_on_uncaught(activate(options, program, Answers(), before_site=False, explicit=False))
-        return launch(options.rank_variables) is None and has_snapshots(options)
+        service = activate(options, program, Answers(), before_site=False, explicit=False)
+        abort_on_uncaught(service)
+        if not has_snapshots(options) or (service is not None and service.serves):
+            return False
+        if launch(options.rank_variables) is not None:
+            os.environ.update({"MPIIMPORT": options.switch, OF_RANK: "1"})
+        return True
     except NoProgram:
         return False
     except VariableError as exc:

@@ -7,11 +7,13 @@ from ..file_systems import IMAGE_FILE, LOCAL_FILE_SYSTEMS, OVERLAY, file_system
 from ..mpi.launcher import is_on_one_node, is_rank_process, is_spent
 from ..option_table import NEVER, OFF, SESSION
 from ..report.outcome import KEPT, PLAIN, SERVED
+from .other_start import is_launcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..mpi.launcher import Launch
     from ..options import Options
+    from ..program import Program
 
 # What lies below an overlay cannot be seen from inside a container; who starts one says it of the image.
 IMAGE_ON = "_MPIIMPORT_IMAGE_ON"
@@ -27,10 +29,13 @@ FEW_ON_FILES = 16
 BYPASSED = "bypassed"
 LOCALLY = "everything is imported locally (-d, or MPIIMPORT_DEBUG)"
 NO_RANK = "no launcher has started this process as a rank of a job, and no store is kept (MPIIMPORT_KEEP)"
+STARTS_WORKERS = "it uses no MPI; its workers start from snapshots, where mpiimport prepare has made them"
 NOT_PREPARED = "the snapshot that was prepared does not fit, as is said above"
 
 
-def mode(here: "Launch | None", options: "Options", explicit: bool, prepared: bool) -> tuple[str, str]:
+def mode(
+    here: "Launch | None", options: "Options", program: "Program", explicit: bool, prepared: bool
+) -> tuple[str, str]:
     """Return what a process gets that starts from no snapshot, and why it is plain where it is.
 
     SERVED; KEPT, a session's store or a cached one; PLAIN; or BYPASSED. All ranks of a job get the same.
@@ -48,7 +53,7 @@ def mode(here: "Launch | None", options: "Options", explicit: bool, prepared: bo
         return PLAIN, LOCALLY if options.debug else NO_RANK
     if not explicit and not is_rank_process(here):
         return PLAIN, _behind_a_wrapper()
-    reason = NOT_PREPARED if prepared else why_not(here, options)
+    reason = NOT_PREPARED if prepared else STARTS_WORKERS if is_launcher(program) else why_not(here, options)
     return (BYPASSED, reason) if reason else (SERVED, "")
 
 

@@ -10,7 +10,7 @@ from .. import PREFIX, os
 from ..coerced_locale import forget_coerced_locale
 from ..option_table import AUTO
 from ..options import SNAPSHOTS, makes_snapshot, user_cache
-from ..program import COMMAND, MODULE, SCRIPT, SPAWNED
+from ..program import COMMAND, INPUT, MODULE, SCRIPT, SPAWNED
 from ..regular_file import read_regular
 from ..report.job_notes import notes
 from ..store.store import PROGRAM
@@ -27,6 +27,11 @@ FITTING: tuple[list[str], ...] = ([], ["-u"])
 INSIDE = "/.mpiimport"
 # Where a library has an empty file for each name of a program that was prepared.
 NAMES = "names"
+# Programs that start a script as often as they are asked to, by their files or modules. Its processes need not run.
+LAUNCHERS = (
+    *("torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate", "deepspeed"),
+    *("deepspeed.launcher.runner", "deepspeed.launcher.launch"),
+)
 PYTHON_MPI = os.path.join(PREFIX, "bin", "python-mpi")
 
 
@@ -57,6 +62,11 @@ def as_started(options: "Options", program: "Program") -> "Program":
 def name_in_library(program: "Program") -> str:
     """Return by which name a library tells that it may have a program."""
     return os.path.basename(program.target) + (SPAWNED if program.is_spawned() else "")
+
+
+def is_launcher(program: "Program") -> bool:
+    """Tell whether a program is known to start workers."""
+    return program.kind not in (COMMAND, INPUT) and name_in_library(program) in LAUNCHERS
 
 
 def become_where_kept(program: "Program", place: "Cache") -> None:

@@ -7,19 +7,13 @@ from .. import PREFIX, os
 from ..digest import digest
 from ..messages import say
 from ..options import FILL_RUNNING, FILL_SNAPSHOT, FILL_WORKER
-from ..program import COMMAND, INPUT
-from .other_start import name_in_library, named_python, words_of_program
+from .other_start import is_launcher, named_python, words_of_program
 from .preparing import make_beside, maker, plain_environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..program import Program
 
-# Programs that start a script as often as they are asked to, by their files or modules. Its processes need not run.
-LAUNCHERS = (
-    *("torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate", "deepspeed"),
-    *("deepspeed.launcher.runner", "deepspeed.launcher.launch"),
-)
 ENTRY = os.path.join(PREFIX, "lib", "mpiimport", "pythonpath")
 NO_WORKER = "only a script has a snapshot, and a module (-m), with -u or no option of Python; it starts plainly"
 
@@ -27,8 +21,7 @@ NO_WORKER = "only a script has a snapshot, and a module (-m), with -u or no opti
 def runs(program: "Program", library: str) -> bool:
     """Tell whether a program runs, and has no snapshot made: a launcher of workers; a worker that can have none."""
     filling = os.environ["MPIIMPORT_FILL"]
-    is_file = program.kind not in (COMMAND, INPUT)
-    if filling in (FILL_SNAPSHOT, FILL_WORKER) and is_file and name_in_library(program) in LAUNCHERS:
+    if filling in (FILL_SNAPSHOT, FILL_WORKER) and is_launcher(program):
         os.environ["MPIIMPORT_FILL"] = FILL_WORKER
         return True
     if filling not in (FILL_WORKER, FILL_RUNNING):

@@ -25,6 +25,7 @@ const (
 	Image   = "_MPIIMPORT_IMAGE"    // what tells the container's image from all others of this machine
 	Job     = "_MPIIMPORT_JOB"      // the directory in which root notes, for `mpiimport run`, what its job got
 	Path    = "_MPIIMPORT_PATH"     // what PYTHONPATH is for a process that is no rank, and for Pythons that it starts
+	OfRank  = "_MPIIMPORT_OF_RANK"  // a rank has started this process, and passes its variables on to it
 	Looked  = "_MPIIMPORT_LOOKED"   // which cached stores are true, as seen once for all ranks of a job
 )
 

@@ -22,8 +22,11 @@ func Variables(env []string) []string {
 	return append(strings.Fields(strings.Split(option, ":")[0]), strings.Fields(list)...)
 }
 
-// IsRank says whether the environment belongs to an MPI rank.
+// IsRank says whether the environment belongs to an MPI rank, and not to what that has started.
 func IsRank(env []string) bool {
+	if _, ok := environ.Get(env, ourvars.OfRank); ok {
+		return false
+	}
 	for _, name := range Variables(env) {
 		if value, ok := environ.Get(env, name); ok && value != "" {
 			return true

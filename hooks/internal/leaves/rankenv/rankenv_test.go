@@ -5,6 +5,12 @@ import (
 	"testing"
 )
 
+func TestWhatARankStartsIsNone(t *testing.T) {
+	if !IsRank([]string{"PMI_RANK=1"}) || IsRank([]string{"PMI_RANK=1", "_MPIIMPORT_OF_RANK=1"}) {
+		t.Error("a rank, or what it starts")
+	}
+}
+
 func TestLaunchersTellHowManyRanksAreHere(t *testing.T) {
 	for environment, want := range map[string]struct {
 		ranks int
