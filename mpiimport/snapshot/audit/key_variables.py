@@ -37,6 +37,8 @@ FREE = (
     *("SLURM_*", "SLURMD_*", "SRUN_*", "PBS_*", "LSB_*", "JSM_*", "FLUX_*", "OMPI_*", "PRTE_*", "I_MPI_*", "HYDRA_*"),
     # What a container is handed in for MPI where its ranks have user namespaces of their own.
     *("MPIR_CVAR_CH4_CMA_ENABLE", "FI_SHM_DISABLE_CMA", "UCX_POSIX_USE_PROC_LINK"),
+    # Which process was Dask's first: each worker asks for it as it is now.
+    "__DASK_PARENT_PID",
     *("PWD", "OLDPWD", "SHLVL", "_", "HOSTNAME", "SSH_*", "TMUX*", "WINDOWID", "XDG_SESSION_*"),
     *(name + "*" for name in OURS),
 )
