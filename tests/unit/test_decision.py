@@ -30,7 +30,7 @@ def test_few_ranks_that_read_image_files_start_no_service(monkeypatch: pytest.Mo
     assert reason(monkeypatch, FEW_ON_FILES, 4, IMAGE_FILE) == ""
 
 
-PROGRAM = Program("script", "app.py")
+PROGRAM = Program("script", "app.py", [])
 RANK = {"PMI_RANK": "0", "PMI_SIZE": "2", "MPI_LOCALNRANKS": "1"}
 ON_ONE_NODE = {**RANK, "MPI_LOCALNRANKS": "2"}
 

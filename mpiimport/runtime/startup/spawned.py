@@ -1,4 +1,4 @@
-"""A Python that multiprocessing spawns is told by a pipe which program it is to import. Its snapshot is for that one.
+"""A Python that multiprocessing spawns reads from a pipe which program to import. Its snapshot is for that program.
 
 It imports what stands at the begin of its parent's program, and finds it as the parent does. What comes by the pipe is
 looked at before anything reads it, so that it is all there for whatever goes on.
