@@ -43,7 +43,7 @@ ALONE := -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables -mg
 LOADED := -fPIC -shared -nostdlib
 STARTER := $(addprefix restorer/,start.c command.c fresh.c process.c image.c key.c tables.c place.c machine.c regular.c text.c)
 
-.PHONY: help check demo docs provision test test-full bench lint install uninstall tarball packages wheel go-test cross restorer plugin spank clean
+.PHONY: help check demo docs provision test test-mpi test-snapshots test-full bench lint install uninstall tarball packages wheel go-test cross restorer plugin spank clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @
@@ -60,6 +60,16 @@ test: $(VENV)/ready $(BINARIES) ## all tests but those that take long (half an h
 	@$(MAKE) --no-print-directory -j4 $(BEFORE_TESTS)
 	lab/tools.sh
 	tests/run.sh $(VENV)/bin/python -m "not full" $(PYTEST)
+
+# Files of tests/$(1), chosen by the processor time that they take: five minutes for each target, on all cores together.
+PART = lab/tools.sh && $(VENV)/bin/python -m pytest -q -m "not full" $(patsubst %,tests/$(1)/test_%.py,$(2)) $(PYTEST)
+test-mpi: $(VENV)/ready $(BUILD)/prefix/ready ## the rank path: jobs served, plain, failing; no root, no containers (8 minutes)
+	@$(call PART,mpi,broadcast damaged_store divergent_imports freshness late_imports learned_manifests \
+	    mpi_ownership one_copy_per_node other_ranks_leave_the_tree_alone programs rank_path_is_thin steps_aside uncaught_exceptions)
+
+test-snapshots: $(VENV)/ready $(BUILD)/prefix/ready ## snapshots: made, started from, refused, edits between; no containers (8 minutes)
+	@$(call PART,snapshots,changed_files damaged_images edit_loop prepare ranks same_outcome start_faster_page starts_from_a_library \
+	    the_key two_cuts_start)
 
 test-full: $(VENV)/ready $(BINARIES) ## all tests (hours)
 	@$(MAKE) --no-print-directory -j4 $(BEFORE_TESTS)
