@@ -67,9 +67,8 @@ test-mpi: $(VENV)/ready $(BUILD)/prefix/ready ## the rank path: jobs served, pla
 	@$(call PART,mpi,broadcast damaged_store divergent_imports freshness late_imports learned_manifests \
 	    mpi_ownership one_copy_per_node other_ranks_leave_the_tree_alone programs rank_path_is_thin steps_aside uncaught_exceptions)
 
-test-snapshots: $(VENV)/ready $(BUILD)/prefix/ready ## snapshots: made, started from, refused, edits between; no containers (8 minutes)
-	@$(call PART,snapshots,changed_files damaged_images edit_loop prepare ranks same_outcome start_faster_page starts_from_a_library \
-	    the_key two_cuts_start)
+test-snapshots: $(VENV)/ready $(BUILD)/prefix/ready ## snapshots: made, started from, refused, after edits; no containers (8 minutes)
+	@$(call PART,snapshots,damaged_images prepare ranks same_outcome start_faster_page starts_from_a_library the_key two_cuts_start)
 
 test-full: $(VENV)/ready $(BINARIES) ## all tests (hours)
 	@$(MAKE) --no-print-directory -j4 $(BEFORE_TESTS)
