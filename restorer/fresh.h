@@ -4,6 +4,8 @@
 
 #include "format.h"
 
+/* Write to standard error. */
+void say(const char *text);
 __attribute__((noreturn)) void fresh(const char *reason, const char *what);
 
 #endif

@@ -3,12 +3,14 @@
 #include "digest.h"
 #include "fresh.h"
 #include "kernel.h"
+#include "looked.h"
 #include "machine.h"
 #include "process.h"
 #include "regular.h"
 #include "tables.h"
 #include "text.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -22,13 +24,7 @@ static struct machine this_machine(int with_cores) {
     return here;
 }
 
-enum { LONGEST = 4096, DIGITS = 16 };
-
-/* A number in hexadecimal digits, with none left out. */
-static void write_digits(char *to, word number) {
-    for (int i = 0; i < DIGITS; i++)
-        to[i] = "0123456789abcdef"[number >> (60 - 4 * i) & 15];
-}
+enum { LONGEST = 4096 };
 
 static const char image_name[] = "/image";
 
@@ -180,10 +176,17 @@ static int is_mapped(word file) {
     return 0;
 }
 
+/* How fstatat(2) follows links to it. */
+static word flags_of(const struct file *file) {
+    return file->how == STAMP ? 0 : AT_SYMLINK_NOFOLLOW;
+}
+
 /* What is mapped is opened first and looked at then: the file that was seen is the one that is mapped. For all else an image
- * file may vouch. */
+ * file may vouch, or the launch has looked at it. */
 static void compare_files(void) {
     struct stat now;
+    word passed = 0;
+    read_answer();
     for (word i = 0; i < image->files.count; i++) {
         const struct file *file = &TABLE(file, files)[i];
         const char *path = text_at(file->path);
@@ -193,10 +196,14 @@ static void compare_files(void) {
             open_files[i] = -1;
         if (!mapped && immutable && file->vouched)
             continue;
+        if (!mapped && file->how != CONTENT && is_looked_at(i)) {
+            passed++;
+            continue;
+        }
         if (mapped || file->how == CONTENT)
             failed = (opened = open_regular(AT_FDCWD, path, O_RDONLY, &now)) < 0;
         else
-            failed = look_at(path, file->how == STAMP ? 0 : AT_SYMLINK_NOFOLLOW, &now);
+            failed = look_at(path, flags_of(file), &now);
         /* What was looked for and not found has no inode. */
         if (failed ? file->inode != ABSENT : file->how == CONTENT ? !has_its_bytes(file, opened) : !is_as_it_was(file, &now))
             fresh("this has changed since, or cannot be opened: ", path);
@@ -205,6 +212,22 @@ static void compare_files(void) {
         else if (opened >= 0)
             kernel3(__NR_close, opened, 0, 0);
     }
+    if (passed && !quiet && is_verbose())
+        say("mpiimport: `mpiimport run` has looked at files of the snapshot that lie on shared file systems\n");
+}
+
+void look_for_job(void) {
+    struct stat now;
+    for (word i = 0; i < image->files.count; i++) {
+        const struct file *file = &TABLE(file, files)[i];
+        if (file->how == CONTENT || is_mapped(i))
+            continue;
+        long failed = look_on_shared(text_at(file->path), flags_of(file), &now);
+        if (failed ? failed == -ENOENT && file->inode == ABSENT : is_as_it_was(file, &now))
+            remember(i);
+    }
+    write_answer();
+    kernel3(__NR_exit_group, 0, 0, 0);
 }
 
 void close_files(void) {

@@ -6,6 +6,7 @@
 #include "image.h"
 #include "kernel.h"
 #include "key.h"
+#include "looked.h"
 #include "place.h"
 #include "process.h"
 #include "tables.h"
@@ -75,8 +76,10 @@ static struct begin *keep_words(void) {
     at++;
     words_end = texts_end;
     block->variables = at;
+    /* What was looked at counts for this start alone. */
     for (word i = 0; i < variable_count; i++)
-        *at++ = copied(variables[i]);
+        if (!begins(variables[i], LOOKED "="))
+            *at++ = copied(variables[i]);
     at++;
     variables_end = texts_end;
     block->plain = command.words ? keep_command(at, command, first + own_count) : first;
@@ -161,6 +164,8 @@ __attribute__((noreturn)) static void start(word *stack) {
         /* Which file it is depends on the machine. */
         look_at_process(), find_variant();
     open_image();
+    if (looks)
+        look_for_job();
     if (!key)
         look_at_process();
     check_vdso();

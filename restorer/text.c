@@ -40,6 +40,11 @@ const char *begins(const char *text, const char *begin) {
     return text;
 }
 
+void write_digits(char *to, word number) {
+    for (int i = 0; i < DIGITS; i++)
+        to[i] = "0123456789abcdef"[number >> (60 - 4 * i) & 15];
+}
+
 /* Read a number in base 10 or 16 into `value`; return what follows it. */
 const char *number(const char *text, word base, word *value) {
     for (*value = 0;; text++) {

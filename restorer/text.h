@@ -10,6 +10,9 @@ int memcmp(const void *one, const void *other, word size);
 word length(const char *text);
 int same(const char *one, const char *other);
 const char *begins(const char *text, const char *begin);
+/* A number in so many hexadecimal digits. */
+enum { DIGITS = 16 };
+void write_digits(char *to, word number);
 const char *number(const char *text, word base, word *value);
 
 #endif

@@ -42,7 +42,11 @@ SIZES = ["2x1", "2x2", "8x1", "8x4"]
 SESSION = "session"
 # A job of a program of which a snapshot was prepared, with the ordinary command.
 PREPARED = "prepared"
-WAYS = ("plain", "first", "later", SESSION, PREPARED)
+# The same behind `mpiimport run`, which looks for all nodes at what the snapshot depends on.
+LOOKED_AT = "prepared, run"
+SAID = "mpiimport: from a snapshot"
+SNAPSHOTS = (PREPARED, LOOKED_AT)
+WAYS = ("plain", "first", "later", SESSION, *SNAPSHOTS)
 # A plain job that imports nothing but MPI: no way by which imports come can cost less.
 ALONE = "mpi alone"
 PYTHON_INSIDE = "/usr/bin/python3"
@@ -69,7 +73,7 @@ if MPI.COMM_WORLD.rank == 0:
 ALONE_PROGRAM = PROGRAM.replace(WORKLOADS["scipy"].imports, "").replace('is_served("numpy")', "False")
 PREPARED_PROGRAM = PROGRAM.replace(BEGUN, "import time").replace("imported = ", "begun = imported = ")
 APP = "app.py"
-PROGRAMS = {PREPARED: ("prepared.py", PREPARED_PROGRAM), ALONE: ("alone.py", ALONE_PROGRAM)}
+PROGRAMS = {**dict.fromkeys(SNAPSHOTS, ("prepared.py", PREPARED_PROGRAM)), ALONE: ("alone.py", ALONE_PROGRAM)}
 PLAIN_WAYS = ("plain", ALONE)
 
 
@@ -172,17 +176,17 @@ def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
         manifests.mkdir()
         shutil.chown(manifests, user)
     words = words_in_container(way, tree, site) if tree.image else words_on_host(way, site)
-    asked = {} if way in (*PLAIN_WAYS, PREPARED) else {"MPIIMPORT": "force", "MPIIMPORT_MANIFESTS": str(manifests)}
+    asked = {} if way in (*PLAIN_WAYS, *SNAPSHOTS) else {"MPIIMPORT": "force", "MPIIMPORT_MANIFESTS": str(manifests)}
     asked |= ATTACHING if way == SESSION else {}
     library = library_of(site.cluster) / f"{tree.image or 'host'}-{user}"
-    asked |= {"MPIIMPORT_SNAPSHOTS": str(library)} if way == PREPARED else {}
+    asked |= {"MPIIMPORT_SNAPSHOTS": str(library)} if way in SNAPSHOTS else {}
     own = site.containers.environment(user) if tree.image else {"MPI4PY_LIBMPI": str(site.mpi.library), "PATH": PATH}
     words.append(str(site.cluster.home / PROGRAMS.get(way, (APP,))[0]))
     environment = clean_environment(**own, **asked)
     if way == SESSION:
         keep_on_all_nodes(site.mpi, words, environment, site.cluster.home)
         site.shared.remount()
-    if way == PREPARED and not library.exists():
+    if way in SNAPSHOTS and not library.exists():
         library.mkdir(0o700)
         shutil.chown(library, user)
         before, of_containers = tuple(as_user(tree)), site.containers
@@ -191,10 +195,10 @@ def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
         prepare_on_shared(*shown, of_containers.prefix, of_containers.mpi, program, environment, before)
         site.shared.remount()
     with group() as members:
-        command = [*into(members), *site.mpi.command(ranks), *words]
+        command = [*into(members), *launcher(ranks, way, site), *words]
         began = time.monotonic()
         outcome = run(command, environment, SECONDS, site.cluster.home)
-        if outcome.status != 0 or outcome.ours():
+        if outcome.status != 0 or outcome.ours() != ([SAID] if way == LOOKED_AT else []):
             sys.exit(f"{' '.join(command)}: status {outcome.status}\n{outcome.stdout[-1000:]}{outcome.stderr[-4000:]}")
         cpu = round(seconds_of(members), 3) if members else None
     said = json.loads(outcome.stdout)
@@ -213,9 +217,18 @@ def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
     return Launched(figures, moments)
 
 
+def launcher(ranks: int, way: str, site: Site) -> list[str]:
+    """Return the words in front of those of each rank. `mpiimport run` is on a node: it is to see what nodes do."""
+    if way != LOOKED_AT:
+        return site.mpi.command(ranks)
+    enter = site.cluster.on(site.cluster.nodes[0])
+    command = dataclasses.replace(site.mpi, enter=[]).command(ranks)
+    return [*enter, str(site.containers.prefix / "bin" / "mpiimport"), "run", "--", *command]
+
+
 def words_on_host(way: str, site: Site) -> list[str]:
     start = site.containers.prefix / "lib" / "mpiimport" / "start.py"
-    if way == PREPARED:
+    if way in SNAPSHOTS:
         return [str(site.containers.prefix / "bin" / "python-mpi")]
     return [sys.executable, *([] if way in PLAIN_WAYS else ["-S", str(start)])]
 

@@ -1,17 +1,23 @@
 """What is prepared once is started from on all nodes, in every later job."""
 
+import os
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.measuring.containers import Containers, find_containers
 from benchmarks.measuring.prepared import prepare_on_shared
-from benchmarks.programs.lab_images import PATH, PREPARED, Tree, launch, library_of, site_of
-from lab.cluster import python_tree
+from benchmarks.programs.lab_images import LOOKED_AT, PATH, PREPARED, Tree, launch, library_of, site_of
+from lab.cluster import Cluster, python_tree
+from lab.filesystem import SharedFileSystem
 from lab.provisioning import Unavailable
-from lab.ranks import Mpi, clean_environment, run
+from lab.ranks import Mpi, Outcome, clean_environment, run
 
 NODES, RANKS = 2, 4
 # Prints the files that starts from images map. The installed program knows their checksums.
@@ -90,3 +96,89 @@ def test_a_launcher_on_each_node_has_its_workers_restored(containers: Containers
             asked.append(site.shared.load().total.metadata)
     print("operations of 16 workers: plain", asked[0], "prepared", asked[1])
     assert asked[1] <= FEW * asked[0], asked
+
+
+def test_run_looks_once_for_all_nodes(containers: Containers) -> None:
+    with site_of(NODES, 0.0, containers, *python_tree().values()) as site:
+        alone, before = (launch(RANKS, way, Tree(), site).figures["metadata"] for way in (PREPARED, LOOKED_AT))
+    # Each node looks at the files, or the first one does for both.
+    assert before < 0.7 * alone, (before, alone)
+
+
+# A launch of its own would inherit the answer.
+SHOW = """
+import part
+import os
+print(part.value, "_MPIIMPORT_VALIDATED" in os.environ, flush=True)
+"""
+HAS_LOOKED = "`mpiimport run` has looked at files"
+Lab = tuple[Callable[..., Outcome], Callable[[], list[str]], Path]
+
+
+@pytest.fixture
+def installation(lab: None, prefix: Path, mpich: Mpi) -> Iterator[Lab]:
+    """Yield what starts a prepared program on two nodes, what looks there, and a module of a shared installation."""
+    with (
+        tempfile.TemporaryDirectory(prefix="looked-") as name,
+        SharedFileSystem() as shared,
+        Cluster(NODES, Path(name)) as cluster,
+    ):
+        site, library, app = (cluster.home / each for each in ("site", "snapshots", "app.py"))
+        (site / "part-1.dist-info").mkdir(parents=True)
+        library.mkdir(0o700)
+        part = site / "part.py"
+        part.write_text("value = 'old'\n")
+        (site / "part-1.dist-info" / "METADATA").write_text("Name: part\nVersion: 1\n")
+        app.write_text(SHOW)
+        directories = (site, library)
+        cluster.share(shared, *directories)
+        environment = clean_environment(
+            MPI4PY_LIBMPI=str(mpich.library),
+            PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            PYTHONPATH=str(site),
+            MPIIMPORT_SNAPSHOTS=str(library),
+            MPIIMPORT_PREPARE="never",
+            MPIIMPORT_VERBOSE="1",
+        )
+        words = [str(prefix / "bin" / "python-mpi"), str(app)]
+        prepare_on_shared(directories, cluster.home, prefix, mpich, words, environment)
+        enter, job = cluster.on("node0"), replace(cluster.mpi(mpich), enter=[])
+
+        def start(*front: str, **variables: str) -> Outcome:
+            shared.remount()
+            before = list(front) or [str(prefix / "bin" / "mpiimport"), "run", "--"]
+            return run([*enter, *before, *job.command(RANKS), *words], {**environment, **variables}, 100, cluster.home)
+
+        def look() -> list[str]:
+            starter = str(prefix / "bin" / "mpiimport-restore")
+            images = library.glob("*/*/image")
+            command = [[*enter, starter, "--look", str(image), str(app)] for image in images]
+            return [subprocess.check_output(each, text=True) for each in command]
+
+        yield start, look, part
+
+
+def test_a_change_before_the_launch_is_seen(installation: Lab) -> None:
+    start, _, part = installation
+    outcome = start()
+    assert (outcome.status, outcome.lines()) == (0, ["old False"] * RANKS), outcome.stderr
+    assert HAS_LOOKED in outcome.stderr
+    part.write_text("value = 'new'\n")
+    outcome = start()
+    assert (outcome.status, outcome.lines()) == (0, ["new False"] * RANKS), outcome.stderr
+
+
+def test_an_answer_is_for_one_launch(installation: Lab) -> None:
+    """A change while the ranks start is seen by none of them; by what starts later it is."""
+    start, look, part = installation
+    (answer,) = look()
+    part.write_text("value = 'new'\n")
+    began, name, digits = answer.split(",")
+    earlier = f"{int(began, 16) - 60:016x},{name},{digits}"
+    other = f"{began},{int(name, 16) ^ 1:016x},{digits}"
+    for told in (earlier, other, "", "nonsense,,/", digits):
+        outcome = start("env", _MPIIMPORT_VALIDATED=told)
+        assert (outcome.status, outcome.lines()) == (0, ["new False"] * RANKS), (told, outcome.stderr)
+    # Every node would have it wrong, if it were as soon after the look as a job's start.
+    now = f"{int(time.time()):016x},{name},{digits}"
+    assert start("env", _MPIIMPORT_VALIDATED=f"{other}/{now}").lines() == ["old False"] * RANKS

@@ -2,9 +2,12 @@
 
 import re
 import shutil
+from itertools import pairwise
 
 PYTHON = re.compile(r"(?:.*/)?python(?:-mpi|[\d.]*)")
 BEHIND_MODULE = ["-m", "mpiimport"]
+# The next word says how the launcher comes to other nodes.
+AGENTS = {"-launcher", "-launcher-exec", "-bootstrap", "-bootstrap-exec"}
 # Between the programs of several groups of ranks.
 SEPARATOR = ":"
 
@@ -17,7 +20,8 @@ def words_of_ranks(line: list[str]) -> list[str] | None:
     place = next((place for place, word in enumerate(line) if place and PYTHON.fullmatch(word)), 0)
     if not place or SEPARATOR in line:
         return None
-    if any(shutil.which(word) for word in line[1:place] if not word.startswith("-")):
+    values = (word for before, word in pairwise(line[:place]) if before not in AGENTS and not word.startswith("-"))
+    if any(map(shutil.which, values)):
         return None
     words = line[place + 1 :]
     return words[2:] if words[:2] == BEHIND_MODULE else words

@@ -25,6 +25,7 @@ from ..complaint import Complaint
 from .becoming import become
 from .launch_line import words_of_ranks
 from .session_command import Command, command_of
+from .snapshot_validation import VALIDATED, look_at_snapshots
 
 THREADS = 16
 
@@ -106,7 +107,7 @@ def run(command: list[str], find_place: Callable[[], Cache | None], ignored: lis
     except (Complaint, OSError):
         # What is wrong with options the ranks say, and look for themselves.
         told = ""
-    return become(command, {**os.environ, LOOKED_BY_LAUNCH: told}, ignored)
+    return become(command, {**os.environ, LOOKED_BY_LAUNCH: told, VALIDATED: look_at_snapshots(command)}, ignored)
 
 
 def _told(found: list[Look], command: list[str], began: float) -> str:

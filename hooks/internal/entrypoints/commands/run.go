@@ -13,6 +13,7 @@ import (
 	"mpiimport.org/hooks/internal/leaves/ignored"
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 	"mpiimport.org/hooks/internal/leaves/prefix"
+	"mpiimport.org/hooks/internal/leaves/snapshotlibrary"
 	"mpiimport.org/hooks/launch"
 	"mpiimport.org/hooks/profile"
 )
@@ -68,7 +69,7 @@ func (c Call) Run() (Outcome, error) {
 	}
 	if !session && c.looks(line, chosen.Profile) {
 		// The value comes later; launchers must know the name.
-		job.Env = environ.Set(job.Env, ourvars.Looked, "")
+		job.Env = environ.Set(environ.Set(job.Env, ourvars.Looked, ""), ourvars.Validated, "")
 		return c.behind("look", toOtherNodes(job)), nil
 	}
 	job = toOtherNodes(job)
@@ -89,7 +90,7 @@ func StartsRanks(line []string) bool {
 	return place < len(line) && slices.Contains(starters, filepath.Base(line[place]))
 }
 
-// looks says whether cached stores are looked at before the ranks start.
+// looks says whether cached stores and snapshots are looked at before the ranks start.
 func (c Call) looks(line []string, p *profile.Profile) bool {
 	if !StartsRanks(line) {
 		return false
@@ -99,7 +100,7 @@ func (c Call) looks(line []string, p *profile.Profile) bool {
 		return false
 	}
 	options, err := launch.HostEnvironment(p, c.Env, false)
-	return err == nil && launch.Keeps(options)
+	return err == nil && (launch.Keeps(options) || snapshotlibrary.MayHave(snapshotlibrary.Directory(c.Env), line))
 }
 
 // takeSession takes the option --session from those in front of the launcher.

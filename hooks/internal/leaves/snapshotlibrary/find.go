@@ -5,6 +5,7 @@ package snapshotlibrary
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
@@ -15,6 +16,17 @@ import (
 
 // InContainer is where a launch plan brings the library.
 const InContainer = "/.mpiimport-snapshots"
+
+// names has, in a library, an empty file for each name of a program that was prepared.
+const names = "names"
+
+// MayHave says whether a library has a program that a command line names.
+func MayHave(library string, line []string) bool {
+	return library != "" && slices.ContainsFunc(line, func(word string) bool {
+		_, err := os.Lstat(filepath.Join(library, names, filepath.Base(word)))
+		return err == nil
+	})
+}
 
 // since is a file of an entry: its time is when the entry got its first snapshot.
 const since = "since"

@@ -1,0 +1,40 @@
+"""What `mpiimport run` finds where it looks, once for all nodes of a job, at files on which snapshots depend."""
+
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from mpiimport.runtime import PREFIX
+from mpiimport.runtime.store.store import PROGRAM
+from mpiimport.snapshot.image.library import directory, entries
+from mpiimport.snapshot.memory_map import Refused
+
+from .launch_line import words_of_ranks
+
+# Answers of the starter, with a slash between them: see restorer/looked.c, which reads them on each node.
+VALIDATED = "_MPIIMPORT_VALIDATED"
+STARTER = Path(PREFIX) / "bin" / "mpiimport-restore"
+
+
+def look_at_snapshots(command: list[str]) -> str:
+    """Return the variable's value; empty where ranks find none by this launch, or something else may run in between.
+
+    The starter decides on each node whether an answer is for it.
+    """
+    words = words_of_ranks(command) or []
+    # It is in the key of a snapshot, and not among the words that its start is given.
+    words = words[words[:1] == ["-u"] :]
+    names = {Path(word).name for word in words}
+    answers: list[str] = []
+    with suppress(OSError, Refused):
+        for entry in entries(directory()) if words else []:
+            if Path(entry.text(PROGRAM).partition(" ")[2]).name in names:
+                answers += [_look(image, words) for image in entry.images_and_bases]
+    return "/".join(filter(None, answers))
+
+
+def _look(image: Path, words: list[str]) -> str:
+    """Return the answer of the starter for an image or its base; empty where that can be of no use."""
+    option = ["--base"] if image.suffix else []
+    line = [str(STARTER), "--look", *option, str(image.with_suffix("")), *words]
+    return subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
