@@ -130,8 +130,7 @@ def installation(lab: None, prefix: Path, mpich: Mpi) -> Iterator[Lab]:
         part.write_text("value = 'old'\n")
         (site / "part-1.dist-info" / "METADATA").write_text("Name: part\nVersion: 1\n")
         app.write_text(SHOW)
-        directories = (site, library)
-        cluster.share(shared, *directories)
+        cluster.share(shared, site, library)
         environment = clean_environment(
             MPI4PY_LIBMPI=str(mpich.library),
             PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -141,7 +140,7 @@ def installation(lab: None, prefix: Path, mpich: Mpi) -> Iterator[Lab]:
             MPIIMPORT_VERBOSE="1",
         )
         words = [str(prefix / "bin" / "python-mpi"), str(app)]
-        prepare_on_shared(directories, cluster.home, prefix, mpich, words, environment)
+        prepare_on_shared([site], cluster.home, prefix, mpich, words, environment)
         enter, job = cluster.on("node0"), replace(cluster.mpi(mpich), enter=[])
 
         def start(*front: str, **variables: str) -> Outcome:
