@@ -72,10 +72,12 @@ def plain_environment() -> dict[str, str]:
 
 
 def make_beside(library: str, key: str, command: "list[str]", environment: "dict[str, str]") -> None:
-    """Have a process that is no child of this one make the snapshot, unless another worker has done so. Raises OSError.
+    """Have a process make the snapshot, unless another worker has done so. Raises OSError.
 
-    It has no descriptor of this process: somebody may wait for their end.
+    It has no descriptor of this process: somebody may wait for their end. Where this one is not to run its program, it
+    waits, for a container may end with its launcher.
     """
+    waits = os.environ["MPIIMPORT_FILL"] == FILL_WORKER
     place = os.path.join(library, SEEN)
     try:
         os.makedirs(place, 0o700, exist_ok=True)
@@ -89,7 +91,7 @@ def make_beside(library: str, key: str, command: "list[str]", environment: "dict
         os.waitpid(child, 0)
         return
     try:
-        if not os.fork():
+        if waits or not os.fork():
             os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
             os.dup2(seen, 1)
             os.dup2(seen, 2)
