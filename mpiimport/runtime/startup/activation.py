@@ -17,7 +17,7 @@ from ..program import Program
 from ..report.job_notes import notes
 from ..report.outcome import KEPT, PLAIN, SERVED, Outcome
 from .closed_streams import ClosedStreamsKept
-from .decision import IMAGE_ON, LOCALLY, NO_RANK, NOT_PREPARED, mode, why_nothing_is_kept
+from .decision import IMAGE_ON, LOCALLY, NO_RANK, NOT_PREPARED, STARTS_WORKERS, mode, why_nothing_is_kept
 from .exit_handlers import ExitHandlers
 from .invocation import Invocation
 from .other_start import as_started, become, wants_snapshot
@@ -91,7 +91,8 @@ def _stay_plain(here: Launch | None, invocation: Invocation, at_exit: ExitHandle
 
         at_exit.add(record_to_bake(invocation.program, options, invocation.answers, invocation.before_site).finish)
     if reason not in ("", LOCALLY, NO_RANK):
-        _say(here.rank if here is not None else 0, reason)
+        report = _new_report(here, invocation, at_exit) if reason == STARTS_WORKERS else None
+        _say(here.rank if here is not None else 0, reason, report)
     elif reason and (not invocation.unchanged or (here is not None and is_rank_process(here))):
         report = _new_report(here, invocation, at_exit)
         if report is not None:

@@ -53,7 +53,9 @@ def mode(
         return PLAIN, LOCALLY if options.debug else NO_RANK
     if not explicit and not is_rank_process(here):
         return PLAIN, _behind_a_wrapper()
-    reason = NOT_PREPARED if prepared else STARTS_WORKERS if is_launcher(program) else why_not(here, options)
+    if is_launcher(program):
+        return PLAIN, STARTS_WORKERS
+    reason = NOT_PREPARED if prepared else why_not(here, options)
     return (BYPASSED, reason) if reason else (SERVED, "")
 
 
