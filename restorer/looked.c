@@ -116,6 +116,10 @@ static const struct mount *shared_mount(const char *path) {
             found = &mounts[i];
     if (!found || !found->name || found == seen)
         return found && found->name ? found : 0;
+    /* A link in it may lead to what is mounted below it here. */
+    for (word i = 0; i < mount_count; i++)
+        if (behind(found->place, mounts[i].place))
+            return 0;
     /* Something else may be mounted over it. */
     if (look_at(found->place, 0, &status) || status.st_dev != found->device)
         return 0;
