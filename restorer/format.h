@@ -47,10 +47,10 @@ struct header {
     struct section files, regions, runs, variables, signals, words, blocks, text;
 };
 
-/* What of a path must be as it was: what it leads to, by its stamp; a link itself, by its stamp; that it is a directory
- * with the same rights: then `size` is its mode, `mtime` its owner and `ctime` its group; or that a small file, of which each node
+/* What of a path must be as it was: what it leads to, by its stamp; a link itself, by its stamp; that a directory
+ * or device is one with the same rights: then `size` is its mode, `mtime` its owner and `ctime` its group; or that a small file, of which each node
  * has one of its own, has the same bytes: then `mtime` is their digest. */
-enum how { STAMP, LINK, IS_DIRECTORY, CONTENT };
+enum how { STAMP, LINK, KIND, CONTENT };
 enum { LARGEST_CONTENT = 1 << 16 };
 
 /* A path and how it was. Files that are mapped come first. `vouched`: 1 where the image file has it, and so no start looks at it. */

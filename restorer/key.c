@@ -158,7 +158,7 @@ static int has_its_bytes(const struct file *file, long opened) {
 }
 
 static int is_as_it_was(const struct file *file, const struct stat *now) {
-    if (file->how == IS_DIRECTORY)
+    if (file->how == KIND)
         return now->st_mode == file->size && now->st_uid == file->mtime && now->st_gid == file->ctime;
     int of_tree = file->device == OF_TREE;
     /* Overlays number directories anew at each mount. */

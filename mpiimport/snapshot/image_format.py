@@ -16,7 +16,7 @@ FREE = OF_TREE = (1 << 64) - 2
 OF_BOUND = (1 << 64) - 3
 # What of a path must be as it was: what it leads to, a link itself, that it is a directory with the same rights, or the
 # bytes of a file, of no more than so many.
-STAMP, LINK, IS_DIRECTORY, CONTENT = range(4)
+STAMP, LINK, KIND, CONTENT = range(4)
 LARGEST_CONTENT = 1 << 16
 ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED = range(6)
 SECTIONS = ("files", "regions", "runs", "variables", "signals", "words", "blocks", "text")

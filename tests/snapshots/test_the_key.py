@@ -118,6 +118,26 @@ def test_a_device_that_an_import_has_not_found(baked: Baked) -> None:
         device.unlink()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a device")
+def test_a_device_that_an_import_only_finds(baked: Baked) -> None:
+    """What an import does with a device ends the begin. Which devices a process may use, it says itself."""
+    baked.install()
+    device = Path(f"/dev/nvidia-mpiimport-test-{os.getpid()}")
+    baked.module("plant", f"import os\nVALUE = os.path.exists('{device}')")
+    script = baked.script("import json, os, plant\nprint(plant.VALUE, os.environ['CUDA_VISIBLE_DEVICES'])")
+    device.touch()
+    try:
+        baked.bake(script, CUDA_VISIBLE_DEVICES="0")
+        assert baked.start_restored(script, CUDA_VISIBLE_DEVICES="1").stdout == "True 1\n"
+        device.unlink()
+        assert baked.start_fresh(device.name, script, CUDA_VISIBLE_DEVICES="1").stdout == "False 1\n"
+        device.touch()
+        baked.module("plant", f"VALUE = open('{device}').read()")
+        assert "plant asks for the machine" in baked.try_to_bake(script).stderr
+    finally:
+        device.unlink(missing_ok=True)
+
+
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
 def test_the_number_of_processors(baked: Baked, script: str) -> None:
     baked.start_fresh("number of processors", script, before=("taskset", "-c", "0"))

@@ -27,6 +27,7 @@ from .hazards import (
     TIME,
     Call,
     hazard_of,
+    is_in_key,
     is_look_at_stream,
     library_name,
 )
@@ -263,8 +264,8 @@ def _without_units(calls: Iterable[Call]) -> Iterator[Call]:
 def _note_file(found: Causes, call: Call) -> None:
     if call.path.startswith("/proc/") or not call.path.startswith("/"):
         return
-    if call.path.startswith(OF_PROCESS) and (call.name in OPENS or (call.result >= 0 and not os.path.isdir(call.path))):
-        # What a device is has no place in the key. That there is none has, and that there is a directory.
+    if call.path.startswith(OF_PROCESS) and (call.name in OPENS or (call.result >= 0 and not is_in_key(call.path))):
+        # What else is there has no place in the key. That nothing is has.
         return
     if call.name in LOOKS or call.name in OPENS:
         if call.result >= 0 or (call.name in OF_LINKS and call.result == INVALID):

@@ -73,6 +73,8 @@ WRITING = 0o3 | 0o100
 MPI_LIBRARY = re.compile(r"/lib(mpi|mpich|open-rte|open-pal|pmi2?|pmix|ucp|ucs|fabric)[^/]*\.so[^/]*$")
 # It belongs to a device, which begins with a process. Where there is none, the driver has not made its file.
 DRIVER_LIBRARIES = {"libcuda.so": "/dev/nvidiactl", "libhsa-runtime64.so": "/dev/kfd", "libze_loader.so": "/dev/dri"}
+# Files of devices. What an import does with one ends the begin. That one is there is in the key.
+OF_DEVICES = re.compile(r"/dev/(nvidia|kfd$|dri/)")
 ENTROPY_FILES = ("/dev/urandom", "/dev/random")
 # madvise(2): MADV_DONTNEED, MADV_FREE, MADV_DONTFORK, MADV_WIPEONFORK. The first two count on zeros afterwards.
 MARKING = {4, 8, 10, 18}
@@ -132,10 +134,15 @@ def hazard_of(call: Call) -> str:
             return KERNEL
         if call.path.startswith("/"):
             machine = _of_machine(call.path)
-            return machine if machine and call.result >= 0 and not os.path.isdir(call.path) else ""
+            return machine if machine and call.result >= 0 and not is_in_key(call.path) else ""
         return PLACE if call.path else ""
     hazard = HAZARDS.get(call.name, "")
     return "" if hazard == FILES and "/__pycache__" in call.path else hazard
+
+
+def is_in_key(path: str) -> bool:
+    """Tell of what the kernel shows, and is there, whether a look at it only sees its kind and rights."""
+    return bool(OF_DEVICES.match(path)) or os.path.isdir(path)
 
 
 def is_look_at_stream(call: Call, number: int) -> bool:

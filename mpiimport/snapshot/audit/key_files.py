@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterable
 from importlib.util import source_from_cache
 from pathlib import Path
 
-from ..image_format import IS_DIRECTORY, LINK, STAMP
+from ..image_format import KIND, LINK, STAMP
 from .causes import Causes
+from .hazards import OF_PROCESS
 
 # Path, and what of it must be as it was.
 File = tuple[bytes, int]
@@ -19,7 +20,8 @@ def key_files(asked: Causes, compared: Collection[str] = ()) -> set[tuple[str, i
     """Return paths, with what of each must be as it was, so that imports would see what they saw.
 
     Directories that were listed say what is in them, so nothing that was absent there need be looked for. For bytecode
-    its source stands: see _is_of_source. A directory that was not listed must be one, with the same rights.
+    its source stands: see _is_of_source. A directory that was not listed, and a
+    device, must be one with the same rights.
     Of directories that are ``compared`` by each start otherwise, listings do not count.
     """
     listed = {path for path in asked.opened if os.path.isdir(path)}.difference(compared)
@@ -33,9 +35,9 @@ def key_files(asked: Causes, compared: Collection[str] = ()) -> set[tuple[str, i
         if os.path.islink(path) and (path in asked.links or os.path.isdir(path)):
             found.add((path, LINK))
         if not os.path.isdir(path):
-            found.add((path, STAMP))
+            found.add((path, KIND if path.startswith(OF_PROCESS) else STAMP))
         elif path not in listed:
-            found.add((os.path.realpath(path), IS_DIRECTORY))
+            found.add((os.path.realpath(path), KIND))
     for path, there in asked.files.items():
         if CACHE in path and _source(path) in present:
             continue
@@ -51,7 +53,7 @@ def stamp(path: str, how: int = STAMP) -> tuple[int, ...]:
         status = os.stat(path) if how == STAMP else os.lstat(path)
     except OSError:
         return ()
-    if how == IS_DIRECTORY:
+    if how == KIND:
         return status.st_mode, status.st_uid, status.st_gid
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 

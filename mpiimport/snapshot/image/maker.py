@@ -19,7 +19,7 @@ from ..audit.confinement import refuse_changed, refuse_poor_kernel, refuse_unkno
 from ..audit.key_files import packed, stamp
 from ..audit.preloaded import refuse_constructors
 from ..audit.registry import names_of_libraries
-from ..image_format import IS_DIRECTORY, STAMP, is_image
+from ..image_format import KIND, STAMP, is_image
 from ..interpreter import SECONDS, split
 from ..memory_map import Refused
 from ..restore.beginning import is_distribution, modules_among
@@ -163,7 +163,7 @@ def _made(
     before = {file: stamp(*file) for file in verdict.files}
     refuse_changed(path for path, _ in before)
     # While something was changed in the last moment, its stamp may not tell of another change.
-    wait_for_rest({path: seen[-1] for (path, how), seen in before.items() if how != IS_DIRECTORY and seen})
+    wait_for_rest({path: seen[-1] for (path, how), seen in before.items() if how != KIND and seen})
     cut = _write(image, asked, verdict, entries, directory, is_base)
     changed = sorted(file for file, seen in before.items() if stamp(*file) != seen)
     if changed:

@@ -19,7 +19,7 @@ from ..image_format import (
     CHECKSUM_AT,
     CONTENT,
     FREE,
-    IS_DIRECTORY,
+    KIND,
     LARGEST_CONTENT,
     MACHINE,
     MAPPED,
@@ -164,7 +164,7 @@ class Writer:
                 status = os.stat(path) if how == STAMP else os.lstat(path)
                 device = self._device_of(path, status.st_dev)
                 stamp = (device, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-                if how == IS_DIRECTORY:
+                if how == KIND:
                     stamp = (device, status.st_ino, status.st_mode, status.st_uid, status.st_gid)
             except OSError:
                 stamp = (0, ABSENT, 0, 0, 0)
