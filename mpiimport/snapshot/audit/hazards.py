@@ -141,7 +141,7 @@ def hazard_of(call: Call) -> str:
 
 
 def is_in_key(path: str) -> bool:
-    """Tell of what the kernel shows, and is there, whether a look at it only sees its kind and rights."""
+    """Tell of what the kernel shows, and is there, whether stat(2) of it shows only its kind and rights."""
     return bool(OF_DEVICES.match(path)) or os.path.isdir(path)
 
 
