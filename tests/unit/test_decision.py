@@ -67,3 +67,10 @@ def test_a_rank_whose_snapshot_does_not_fit_serves_nobody(monkeypatch: pytest.Mo
     monkeypatch.setenv("_MPIIMPORT_PID", "1")
     found, why = mode(launch(), from_environment(), PROGRAM, explicit=False, prepared=False)
     assert found == PLAIN and "start it by" in why
+
+
+def test_a_rank_that_only_starts_workers_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in RANK.items():
+        monkeypatch.setenv(name, value)
+    found, why = mode(launch(), from_environment(), Program("module", "torch.distributed.run", []), True, False)
+    assert found == PLAIN and "its workers start from snapshots" in why
