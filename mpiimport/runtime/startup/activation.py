@@ -25,7 +25,7 @@ from .other_start import as_started, become, wants_snapshot
 # What our programs tell each other on the way to a rank, which the program need not know.
 HANDED_OVER = (
     *(NAMED, STARTED, IMAGE_ON, IMAGE),
-    *("_MPIIMPORT_APPLIED", "_MPIIMPORT_LOOKED", "_MPIIMPORT_VALIDATED", "_MPIIMPORT_PLAN", "MPIIMPORT_PROFILE"),
+    *("_MPIIMPORT_APPLIED", "_MPIIMPORT_LOOKED", "_MPIIMPORT_PLAN", "MPIIMPORT_PROFILE"),
 )
 # Set by python-mpi where a snapshot was prepared, to the name of the Python that it starts otherwise. Other ranks may
 # have started from it then, and wait for nobody.
@@ -61,6 +61,8 @@ def activate(
     invocation = Invocation(options, program, answers, before_site, os.environ.pop(PYTHON, ""), not explicit)
     if options.fill and options.switch != "0":
         _fill(here, invocation)
+    # Whatever starts a snapshot later compares its files anew.
+    os.environ.pop("_MPIIMPORT_VALIDATED", None)
     if PYTHONPATH in os.environ:
         os.environ["PYTHONPATH"] = os.environ.pop(PYTHONPATH)
     notes.begin(here is None, here is None or here.rank == 0)
