@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -269,7 +270,17 @@ func TestStoresAreLookedAtOnceWhereALauncherStartsTheRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	job, err := c.with("--profile site mpirun app").Run()
-	if line := strings.Join(job.Args, " "); err != nil || !strings.Contains(line, own+"mpirun") || !strings.Contains(line, "-x _MPIIMPORT_LOOKED") {
+	if line := strings.Join(job.Args, " "); err != nil || !strings.Contains(line, own+"mpirun") || !strings.Contains(line, "-x _MPIIMPORT_LOOKED -x _MPIIMPORT_VALIDATED") {
 		t.Errorf("%q %v", job.Args, err)
+	}
+	library := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(library, "names"), 0o755), os.WriteFile(filepath.Join(library, "names", "app"), nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for line, isBehind := range map[string]bool{"srun python bin/app": true, "srun python other": false} {
+		job, err := withHostPython(installed(t, nil)).with(line, "MPIIMPORT_SNAPSHOTS="+library).Run()
+		if got := strings.Join(job.Args, " "); err != nil || strings.HasSuffix(got, own+line) != isBehind {
+			t.Errorf("%s with a snapshot of app: %q %v", line, job.Args, err)
+		}
 	}
 }
