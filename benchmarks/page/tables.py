@@ -20,6 +20,7 @@ HEADINGS = {
     "session": "in a session",
     "warm": "from a snapshot in memory",
     "prepared": "from a prepared snapshot",
+    "prepared, run": "the same behind `mpiimport run`",
     "mpi alone": "plain, MPI alone imported",
 }
 
