@@ -46,7 +46,7 @@ PREPARED = "prepared"
 LOOKED_AT = "prepared, run"
 SAID = "mpiimport: from a snapshot"
 SNAPSHOTS = (PREPARED, LOOKED_AT)
-WAYS = ("plain", "first", "later", SESSION, *SNAPSHOTS)
+WAYS = ("plain", "first", "later", SESSION, PREPARED)
 # A plain job that imports nothing but MPI: no way by which imports come can cost less.
 ALONE = "mpi alone"
 PYTHON_INSIDE = "/usr/bin/python3"
@@ -108,7 +108,7 @@ def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("--sizes", nargs="+", default=SIZES, metavar="RANKSxNODES", help=f"({' '.join(SIZES)})")
     parser.add_argument("--trees", nargs="+", default=TREES, choices=TREES, help="where Python lies (all)")
-    parser.add_argument("--ways", nargs="+", default=WAYS, choices=(*WAYS, ALONE), help="what jobs get")
+    parser.add_argument("--ways", nargs="+", default=WAYS, choices=(*WAYS, LOOKED_AT, ALONE), help="what jobs get")
     add_service_time(parser)
     arguments = parser.parse_args()
     prefix = arguments.prefix

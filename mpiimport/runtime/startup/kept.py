@@ -167,7 +167,8 @@ class Attached:
         """
         index, told = self._index, told_of(self._generation)
         # What the job may write to no store speaks of.
-        if working_directory() in index.listings:
+        current = working_directory()
+        if current in index.listings and os.access(current, os.W_OK):
             return NONE_IN_SESSION
         trusted = trusted or (told == HOLDS and here is not None and is_rank_process(here))
         # Of what a container of podman's or docker's mounts nothing is told.
