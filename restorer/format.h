@@ -48,8 +48,8 @@ struct header {
 };
 
 /* What of a path must be as it was: what it leads to, by its stamp; a link itself, by its stamp; that a directory
- * or device is one with the same rights: then `size` is its mode, `mtime` its owner and `ctime` its group; or that a small file, of which each node
- * has one of its own, has the same bytes: then `mtime` is their digest. */
+ * or device is one with the same rights: then `size` is its mode, `mtime` its owner and `ctime` its group; or that a small
+ * file, of which each node has one of its own, has the same bytes: then `mtime` is their digest. */
 enum how { STAMP, LINK, KIND, CONTENT };
 enum { LARGEST_CONTENT = 1 << 16 };
 

@@ -19,7 +19,7 @@ from benchmarks.demonstrations.preparing import NICENESS, Part, begun, finish, p
 from benchmarks.demonstrations.time_line import draw
 from benchmarks.measuring.command_line import with_prefix
 from benchmarks.measuring.containers import Containers, find_containers
-from benchmarks.programs.lab_images import PREPARED, PYTHON_INSIDE, SESSION, WAYS, Launched, Tree, launch, site_of
+from benchmarks.programs.lab_images import PREPARED, PYTHON_INSIDE, SESSION, Launched, Tree, launch, site_of
 from lab.cluster import python_tree
 from lab.provisioning import Unavailable, provisioned_mpi
 from lab.ranks import Mpi
@@ -122,7 +122,7 @@ def show(console: Console, kind: str, tree: Tree, containers: Containers, *direc
     started = f"singularity exec --mpiimport=mpich {tree.image} {PYTHON_INSIDE}" if tree.image else "python"
     began = time.monotonic()
     with site_of(NODES, SERVICE_TIME, containers, *directories) as site:
-        launches = {way: launch(RANKS, way, tree, site) for way in WAYS}
+        launches = {way: launch(RANKS, way, tree, site) for way in TITLES}
     table = new_table(f"{kind}: mpiexec -n {RANKS} {started} app.py", [TITLES[way] for way in launches])
     for label, cell in ROWS.items():
         table.add_row(label, *(cell(launched.figures) for launched in launches.values()))

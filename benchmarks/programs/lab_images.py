@@ -69,8 +69,8 @@ found = MPI.COMM_WORLD.gather((is_served("numpy") or is_restored, [born, begun, 
 if MPI.COMM_WORLD.rank == 0:
     import json; print(json.dumps({{"served": [one[0] for one in found], "moments": [one[1] for one in found]}}))
 """
-# The clock belongs to one run, so this one asks for it behind its imports, as programs do that are not measured.
 ALONE_PROGRAM = PROGRAM.replace(WORKLOADS["scipy"].imports, "").replace('is_served("numpy")', "False")
+# The clock belongs to one run, so this one asks for it behind its imports, as programs do that are not measured.
 PREPARED_PROGRAM = PROGRAM.replace(BEGUN, "import time").replace("imported = ", "begun = imported = ")
 APP = "app.py"
 PROGRAMS = {**dict.fromkeys(SNAPSHOTS, ("prepared.py", PREPARED_PROGRAM)), ALONE: ("alone.py", ALONE_PROGRAM)}

@@ -14,8 +14,8 @@ ABSENT = (1 << 64) - 1
 # The value of a variable that may have any, and the device of a file of a container's own tree.
 FREE = OF_TREE = (1 << 64) - 2
 OF_BOUND = (1 << 64) - 3
-# What of a path must be as it was: what it leads to, a link itself, that it is a directory with the same rights, or the
-# bytes of a file, of no more than so many.
+# What of a path must be as it was: what it leads to, a link itself, that a directory or device is one with the same
+# rights, or the bytes of a file, of no more than so many.
 STAMP, LINK, KIND, CONTENT = range(4)
 LARGEST_CONTENT = 1 << 16
 ANONYMOUS, MAPPED, STACK, VDSO, VVAR, WIPED = range(6)

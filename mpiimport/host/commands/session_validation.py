@@ -101,16 +101,17 @@ def _read(store: Path) -> list[tuple[str, Dependencies]]:
 def run(command: list[str], find_place: Callable[[], Cache | None], ignored: list[int]) -> int:
     """Look, tell the ranks that a command starts, and become it, whatever was found. See ``become``."""
     began = time.time()
+    words = words_of_ranks(command)
     try:
         place = find_place()
-        told = _told(look(place), command, began) if place is not None else ""
+        told = _told(look(place), words, began) if place is not None else ""
     except (Complaint, OSError):
         # What is wrong with options the ranks say, and look for themselves.
         told = ""
-    return become(command, {**os.environ, LOOKED_BY_LAUNCH: told, VALIDATED: look_at_snapshots(command)}, ignored)
+    return become(command, {**os.environ, LOOKED_BY_LAUNCH: told, VALIDATED: look_at_snapshots(words or [])}, ignored)
 
 
-def _told(found: list[Look], command: list[str], began: float) -> str:
+def _told(found: list[Look], words: list[str] | None, began: float) -> str:
     """Name what has changed on standard error, and return what the ranks get. Raises OSError."""
     said_of = {program_of(one.store) for one in found if not one.changed}
     for one in found:
@@ -120,7 +121,6 @@ def _told(found: list[Look], command: list[str], began: float) -> str:
             said_of.add(program)
             said = f"{one.changed[0]} has changed since the store of {program} was filled; it is not used"
             print(f"mpiimport: {said}", file=sys.stderr)
-    words = words_of_ranks(command)
     told = {one.generation: not one.changed for one in found if one.changed or words is not None}
     return in_one_text(told, words or [], began)
 

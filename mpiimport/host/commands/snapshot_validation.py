@@ -9,21 +9,19 @@ from mpiimport.runtime.store.store import PROGRAM
 from mpiimport.snapshot.image.library import directory, entries
 from mpiimport.snapshot.memory_map import Refused
 
-from .launch_line import words_of_ranks
-
 # Answers of the starter, with a slash between them: see restorer/looked.c, which reads them on each node.
 VALIDATED = "_MPIIMPORT_VALIDATED"
 STARTER = Path(PREFIX) / "bin" / "mpiimport-restore"
 
 
-def look_at_snapshots(command: list[str]) -> str:
-    """Return the variable's value; empty where ranks find none by this launch, or something else may run in between.
+def look_at_snapshots(words: list[str]) -> str:
+    """Return the variable's value for ranks that run these words; empty where there is no snapshot of them.
 
-    The starter decides on each node whether an answer is for it.
+    ``words``: see ``words_of_ranks``. The starter decides on each node whether an answer is for it.
     """
-    words = words_of_ranks(command) or []
-    # It is in the key of a snapshot, and not among the words that its start is given.
-    words = words[words[:1] == ["-u"] :]
+    if words[:1] == ["-u"]:
+        # It is in the key of a snapshot, and not among the words that its start is given.
+        words = words[1:]
     names = {Path(word).name for word in words}
     answers: list[str] = []
     with suppress(OSError, Refused):

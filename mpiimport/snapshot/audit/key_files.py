@@ -20,8 +20,8 @@ def key_files(asked: Causes, compared: Collection[str] = ()) -> set[tuple[str, i
     """Return paths, with what of each must be as it was, so that imports would see what they saw.
 
     Directories that were listed say what is in them, so nothing that was absent there need be looked for. For bytecode
-    its source stands: see _is_of_source. A directory that was not listed, and a
-    device, must be one with the same rights.
+    its source stands: see _is_of_source. A directory that was not listed, and a device, must be one with the same
+    rights.
     Of directories that are ``compared`` by each start otherwise, listings do not count.
     """
     listed = {path for path in asked.opened if os.path.isdir(path)}.difference(compared)
