@@ -84,7 +84,7 @@ provision:
 # Each benchmark is done once: `make bench` goes on where it was interrupted, and begins anew when the directory of its
 # marks, build/bench or build/bench-quick, is gone. One that this machine cannot run says so and ends with status 3.
 BENCHMARKS := lab_scale lab_images lab_broadcast never_slower import_cpu binding container_start one_container_per_node \
-	workflow_tasks lab_session lab_own_code kept_jobs farm_under_kills warm_starts
+	workflow_tasks lab_session lab_own_code cached_jobs farm_under_kills warm_starts
 ifdef QUICK
 MARKS := $(BUILD)/bench-quick
 RESULTS := $(MARKS)
@@ -96,7 +96,7 @@ never_slower := --ranks 1 2 --rounds 3
 import_cpu := --workloads scipy --rounds 3
 lab_session := --sizes 2x2 --jobs 3 --others 1
 lab_own_code := --sizes 2x2 --programs package
-kept_jobs := --ranks 1 2 --rounds 3
+cached_jobs := --ranks 1 2 --rounds 3
 farm_under_kills := --tasks 60
 warm_starts := --ranks 1 4 --rounds 1
 binding := --rounds 3

@@ -209,7 +209,7 @@ int slurm_spank_job_epilog(spank_t spank, int count, char **arguments) {
     char place[64], variable[32];
     if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS || spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS)
         return 0;
-    snprintf(place, sizeof place, "/dev/shm/mpiimport-kept.%u.%u", user, job);
+    snprintf(place, sizeof place, "/dev/shm/mpiimport-cache.%u.%u", user, job);
     snprintf(variable, sizeof variable, "SLURM_JOB_ID=%u", job);
     struct passwd *account = is_directory_of(place, user) ? getpwuid(user) : 0;
     if (account)

@@ -218,7 +218,7 @@ class Job:
         path = {"module": str(self._package.parent), "sitecustomize": str(self._package / "pythonpath")}
         # The machine's own file system stands for a shared one.
         switches = {} if entry_point == "plain" else {"MPIIMPORT": "force", "MPIIMPORT_LIBRARIES": "stage"}
-        kept = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(self.stores())} if entry_point == "kept" else {}
+        kept = {"MPIIMPORT_CACHE": "auto", "MPIIMPORT_STORE": str(self.stores())} if entry_point == "kept" else {}
         return {**switches, **kept, **({"PYTHONPATH": path[entry_point]} if entry_point in path else {})}
 
     def first_on_path(self) -> dict[str, str]:
@@ -306,6 +306,6 @@ def stores() -> Callable[[], list[Path]]:
 
     def present() -> list[Path]:
         found = [path for parent in ("/dev/shm", "/tmp") for path in Path(parent).glob("mpiimport-*")]
-        return [path for path in found if not path.name.startswith("mpiimport-kept.")]
+        return [path for path in found if not path.name.startswith("mpiimport-cache.")]
 
     return present

@@ -50,7 +50,7 @@ def runtime_is_here() -> bool:
     directories = [directory for directory in os.get_exec_path() if Path(directory).name != "shim"]
     if any(shutil.which(name, path=os.pathsep.join(directories)) for name in ("apptainer", "singularity")):
         return True
-    cache = Path(os.environ.get("MPIIMPORT_CACHE") or "/var/cache/mpiimport")
+    cache = Path(os.environ.get("MPIIMPORT_LAB_CACHE") or "/var/cache/mpiimport")
     return any(cache.glob("apptainer-*/bin/apptainer"))
 
 

@@ -7,7 +7,7 @@ from lab.filesystem import FILE_SYSTEM_TYPE
 from lab.ranks import run
 
 # What a job of a session is told. No file on the lab's file system changes without the times of its inode.
-ATTACHING = {"MPIIMPORT": "1", "MPIIMPORT_KEEP": "session", "MPIIMPORT_KEEP_ON": FILE_SYSTEM_TYPE}
+ATTACHING = {"MPIIMPORT": "1", "MPIIMPORT_CACHE": "session", "MPIIMPORT_CACHE_ON": FILE_SYSTEM_TYPE}
 
 
 # No start of a session takes longer.

@@ -246,8 +246,8 @@ def first_runs(result: dict[str, Any]) -> str:
     return f"{source(result)}\n\n{table(headings, rows)}"
 
 
-@of_latest("kept_jobs*.json")
-def kept_jobs(result: dict[str, Any]) -> str:
+@of_latest("cached_jobs*.json")
+def cached_jobs(result: dict[str, Any]) -> str:
     """Show ratios to plain of the same round, and what filling a store takes beside the job."""
     ways = [way for way in result["settings"][0]["ways"] if way != "plain"]
     rows = [

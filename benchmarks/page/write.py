@@ -56,7 +56,7 @@ def written(directory: Path = RESULTS) -> str:
     farm = tables.farm_under_kills(directory)
     parts += ["## A farm under kills", farm, "![Memory of all stores](benchmarks/farm.svg)"] if farm else []
     for heading, text in (
-        ("## Jobs that keep a store", tables.kept_jobs(directory)),
+        ("## Jobs that keep a store", tables.cached_jobs(directory)),
         ("## Starts from snapshots", tables.warm_starts(directory)),
         ("## Starts from snapshots in containers", tables.warm_in_containers(directory)),
         ("## CPU of the imports", tables.import_cpu(directory)),

@@ -33,7 +33,7 @@ def main() -> None:
         (directory / "task.py").write_text(PROGRAM)
         environment = clean_environment(
             MPIIMPORT="1",
-            MPIIMPORT_KEEP="auto",
+            MPIIMPORT_CACHE="auto",
             MPIIMPORT_STORE=store,
             MPIIMPORT_STORE_SIZE=f"{LIMIT >> 20}MiB",
             PYTHONPATH=str(directory / "lib"),

@@ -73,7 +73,7 @@ def ways(names: list[str], prefix: Path) -> dict[str, Way]:
     """Return what is compared."""
     flags, programs = ("--mpiimport=mpich",), (prefix / "shim",)
     # The lab's file system hands the times of inodes on.
-    keeping = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_KEEP_ON": FILE_SYSTEM_TYPE}
+    keeping = {"MPIIMPORT_CACHE": "auto", "MPIIMPORT_CACHE_ON": FILE_SYSTEM_TYPE}
     session = (str(prefix / "bin" / "mpiimport"), "run", "--session", "--")
     served, kept = Way(flags, programs), Way(flags, programs, keeping)
     known = dict(zip(WAYS, (Way(), served, kept, dataclasses.replace(kept, front=session)), strict=True))

@@ -98,7 +98,7 @@ func TestATaskStartsAsRanksDoWhereItsSnapshotIsMade(t *testing.T) {
 		"a task":                    {[]string{"MPIIMPORT_FILL=snapshot"}, true, false},
 		"a rank":                    {[]string{"MPIIMPORT_FILL=snapshot", "PMI_RANK=0"}, true, true},
 		"a task that fills a store": {[]string{"MPIIMPORT_FILL=1"}, false, false},
-		"a task that runs":          {[]string{"MPIIMPORT_KEEP=session"}, false, false},
+		"a task that runs":          {[]string{"MPIIMPORT_CACHE=session"}, false, false},
 	} {
 		asked := call(Exec, append(c.env, "MPIIMPORT=1")...)
 		asked.Command = []string{"python3", "-m", "task"}
@@ -148,12 +148,12 @@ func TestAContainerIsToldItsImageWhereAStoreIsKept(t *testing.T) {
 		keep    string
 		begins  string
 	}{
-		"a file":                     {os.Args[0], nil, "KEEP=auto", "file:"},
+		"a file":                     {os.Args[0], nil, "CACHE=auto", "file:"},
 		"a file, filled":             {os.Args[0], nil, "FILL=1", "file:"},
-		"a file, nothing kept":       {os.Args[0], nil, "KEEP=never", ""},
-		"a sandbox":                  {"/proc/self", nil, "KEEP=auto", "proc:"},
-		"a sandbox and a layer":      {"/proc/self", map[string]string{"overlay": "/layer"}, "KEEP=auto", ""},
-		"an image yet to be fetched": {"docker://py", nil, "KEEP=auto", ""},
+		"a file, nothing kept":       {os.Args[0], nil, "CACHE=never", ""},
+		"a sandbox":                  {"/proc/self", nil, "CACHE=auto", "proc:"},
+		"a sandbox and a layer":      {"/proc/self", map[string]string{"overlay": "/layer"}, "CACHE=auto", ""},
+		"an image yet to be fetched": {"docker://py", nil, "CACHE=auto", ""},
 	} {
 		asked := call(Exec, "MPIIMPORT=1", "MPIIMPORT_"+c.keep)
 		asked.Image, asked.Options = c.image, c.options
@@ -222,7 +222,7 @@ func TestMountsOfTwoStartsAreToldApart(t *testing.T) {
 		"by a variable": {nil, []string{"APPTAINER_BIND=/a:/opt"}},
 		"another home":  {nil, []string{"HOME=/home/b"}},
 	} {
-		asked := call(Exec, append(c.env, "MPIIMPORT=1", "MPIIMPORT_KEEP=auto")...)
+		asked := call(Exec, append(c.env, "MPIIMPORT=1", "MPIIMPORT_CACHE=auto")...)
 		asked.Image, asked.Words = os.Args[0], c.words
 		out, err := asked.Decide()
 		value, _ := environ.Get(out.Env, "APPTAINERENV_"+ourvars.Image)

@@ -57,7 +57,7 @@ func resolveMounts(p *profile.Profile, r Request) ([]Mount, error) {
 // ours returns the place of mpiimport that a mount target has to do with, "" where there is none.
 func ours(target string) string {
 	below := func(place, top string) bool { return strings.HasPrefix(place+"/", strings.TrimSuffix(top, "/")+"/") }
-	for _, own := range []string{Inside, StorePath, KeptPath, MPIPath} {
+	for _, own := range []string{Inside, StorePath, CachePath, MPIPath} {
 		if target = path.Clean(target); below(target, own) || below(own, target) {
 			return own
 		}

@@ -18,7 +18,7 @@ const (
 	EntryPath = Inside + "/bin/mpiimport-entry"
 	SitePath  = Inside + "/lib/mpiimport/pythonpath"
 	StorePath = "/.mpiimport-store" // where the plan brings memory for a store
-	KeptPath  = storecache.InContainer
+	CachePath = storecache.InContainer
 	MPIPath   = "/.mpiimport-mpi" // where the plan brings the host's MPI
 )
 
@@ -43,8 +43,8 @@ func (p Plan) With(variables ...Variable) Plan {
 	return p
 }
 
-// Kept says where the containers of an image of podman's or docker's keep stores.
-type Kept struct {
+// ImageCache says where the containers of an image of podman's or docker's keep stores.
+type ImageCache struct {
 	Directory string // of the host
 	Image     string // what tells the image from all others of this machine
 	Born      int64  // a time (ns) between the last change to the image and the first one to the container
@@ -53,8 +53,8 @@ type Kept struct {
 
 // Keeping returns the plan of a container that keeps stores, and knows which image it is of. Behind the image stands what tells
 // one container from all others.
-func (p Plan) Keeping(k Kept) Plan {
-	p.Mounts = slices.Concat(p.Mounts, []Mount{{Source: k.Directory, Target: KeptPath, Options: "rw"}})
+func (p Plan) WithCache(k ImageCache) Plan {
+	p.Mounts = slices.Concat(p.Mounts, []Mount{{Source: k.Directory, Target: CachePath, Options: "rw"}})
 	told := fmt.Sprintf("%s%s %d %s", ourvars.Layers, k.Image, k.Born, k.Confined)
 	return p.With(Variable{ourvars.Image, strings.TrimRight(told, " "), Set})
 }

@@ -41,7 +41,7 @@ const (
 
 const (
 	storeVariable = "MPIIMPORT_STORE"
-	keepNever     = "never"
+	cacheNever    = "never"
 	off           = "0"
 )
 
@@ -54,15 +54,15 @@ func Resolve(p *profile.Profile, r Request) (Plan, error) {
 	return shared.For(r)
 }
 
-// Keeps says whether a store is kept on the node, or filled to be kept.
-func Keeps(environment []Variable) bool {
+// Caches says whether a store is kept on the node, or filled to be kept.
+func Caches(environment []Variable) bool {
 	return slices.ContainsFunc(environment, func(v Variable) bool {
-		return v.Change == Set && (v.Name == ourvars.Keep && v.Value != keepNever || v.Name == ourvars.Fill && v.Value != off && v.Value != "")
+		return v.Change == Set && (v.Name == ourvars.Cache && v.Value != cacheNever || v.Name == ourvars.Fill && v.Value != off && v.Value != "")
 	})
 }
 
 // AsksForImage says whether the container has to know which image it is of: for what is kept or was prepared of it.
-func (p Plan) AsksForImage() bool { return Keeps(p.Environment) || p.BringsLibrary() }
+func (p Plan) AsksForImage() bool { return Caches(p.Environment) || p.BringsLibrary() }
 
 // withSet returns a caller's environment with what is set in a container.
 func withSet(environment []Variable, caller []string) []string {

@@ -104,7 +104,7 @@ func (s Shared) For(r Request) (Plan, error) {
 	switch {
 	case r.Shm != ShmHost:
 		plan.placeStore(r.Shm)
-	case r.OwnShm && Keeps(options):
+	case r.OwnShm && Caches(options):
 		plan.placeStore(ShmNoExec)
 	}
 	switch {

@@ -9,8 +9,8 @@ import (
 
 func TestAContainerThatKeepsStoresKnowsItsImage(t *testing.T) {
 	plan := Plan{Mounts: []Mount{{"/sw/mpiimport", "/.mpiimport", "ro"}}}
-	kept := plan.Keeping(Kept{Directory: "/dev/shm/mpiimport-kept.7/images/1", Image: "sha256:1", Born: 42})
-	if len(plan.Mounts) != 1 || !reflect.DeepEqual(kept.Mounts[1], Mount{"/dev/shm/mpiimport-kept.7/images/1", "/.mpiimport-kept", "rw"}) {
+	kept := plan.WithCache(ImageCache{Directory: "/dev/shm/mpiimport-cache.7/images/1", Image: "sha256:1", Born: 42})
+	if len(plan.Mounts) != 1 || !reflect.DeepEqual(kept.Mounts[1], Mount{"/dev/shm/mpiimport-cache.7/images/1", "/.mpiimport-cache", "rw"}) {
 		t.Errorf("%+v", kept.Mounts)
 	}
 	if got := find(kept, "_MPIIMPORT_IMAGE"); got == nil || *got != (Variable{"_MPIIMPORT_IMAGE", "layers:sha256:1 42", Set}) {
@@ -33,10 +33,10 @@ func TestTheStoreGetsAPlaceWhereDevShmIsNone(t *testing.T) {
 	}{
 		"Apptainer's":            {shm: ShmHost, mounts: []Mount{prefix}},
 		"its own":                {own: true, mounts: []Mount{prefix}},
-		"its own, nothing kept":  {own: true, env: []string{"MPIIMPORT_KEEP=never", "MPIIMPORT_FILL=0"}, mounts: []Mount{prefix}},
-		"its own, kept":          {own: true, env: []string{"MPIIMPORT_KEEP=auto"}, mounts: []Mount{prefix, shared}, store: StorePath},
+		"its own, nothing kept":  {own: true, env: []string{"MPIIMPORT_CACHE=never", "MPIIMPORT_FILL=0"}, mounts: []Mount{prefix}},
+		"its own, kept":          {own: true, env: []string{"MPIIMPORT_CACHE=auto"}, mounts: []Mount{prefix, shared}, store: StorePath},
 		"its own, filled":        {own: true, env: []string{"MPIIMPORT_FILL=1"}, mounts: []Mount{prefix, shared}, store: StorePath},
-		"the host's, kept":       {env: []string{"MPIIMPORT_KEEP=auto"}, mounts: []Mount{prefix}},
+		"the host's, kept":       {env: []string{"MPIIMPORT_CACHE=auto"}, mounts: []Mount{prefix}},
 		"private":                {shm: ShmPrivate, mounts: []Mount{prefix}, memory: []string{StorePath}, store: StorePath},
 		"the host's, noexec":     {shm: ShmNoExec, mounts: []Mount{prefix, shared}, store: StorePath},
 		"the profile names one":  {profile: named, shm: ShmPrivate, mounts: []Mount{prefix}, store: "/scratch"},

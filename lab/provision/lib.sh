@@ -22,14 +22,14 @@ die() {
 # the ordinary user that half of the container tests run as.
 cache_dir() {
     local dir
-    if [ -n "${MPIIMPORT_CACHE:-}" ]; then
-        dir=$MPIIMPORT_CACHE
+    if [ -n "${MPIIMPORT_LAB_CACHE:-}" ]; then
+        dir=$MPIIMPORT_LAB_CACHE
     elif [ "$(id -u)" = 0 ]; then
         dir=/var/cache/mpiimport
     else
         dir=${XDG_CACHE_HOME:-$HOME/.cache}/mpiimport
     fi
-    mkdir -p "$dir" || die 1 "cannot make the cache directory $dir; set MPIIMPORT_CACHE to a writable one"
+    mkdir -p "$dir" || die 1 "cannot make the cache directory $dir; set MPIIMPORT_LAB_CACHE to a writable one"
     (cd "$dir" && pwd -P)
 }
 
@@ -38,7 +38,7 @@ cache_dir() {
 lock_cache() {
     local file
     file=$(cache_dir)/$1.lock
-    (: >>"$file") 2>/dev/null || die 1 "cannot write $file; set MPIIMPORT_CACHE to a directory of your own"
+    (: >>"$file") 2>/dev/null || die 1 "cannot write $file; set MPIIMPORT_LAB_CACHE to a directory of your own"
     exec {lock_fd}>>"$file"
     if ! flock -n "$lock_fd"; then
         say "waiting for another run that holds $file"

@@ -13,7 +13,7 @@ AUTO, STAGE, DIRECT = "auto", "stage", "direct"
 MPI, SHMEM = "mpi", "shmem"
 ALL, LISTINGS = "all", "listings"
 NEVER = "never"
-KEPT, FRESH = "kept", "fresh"
+CACHED, FRESH = "kept", "fresh"
 RENEW = "renew"
 THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
 # In the place of a level: what MPI_Init, which is asked for none, gives.
@@ -84,7 +84,7 @@ OPTIONS = (
         "memory, the job's limit leaves; of /dev/shm 64 MiB are always left to MPI",
     ),
     Option(
-        "keep",
+        "cache",
         None,
         "WHEN",
         str,
@@ -95,7 +95,7 @@ OPTIONS = (
         (NEVER, AUTO, SESSION),
     ),
     Option(
-        "keep_on",
+        "cache_on",
         None,
         "TYPES",
         tuple,
@@ -142,10 +142,10 @@ OPTIONS = (
         None,
         "WHOSE",
         str,
-        KEPT,
+        CACHED,
         "the seeds of hash tables in libraries, which decide in which order these have their entries: those of the "
         "snapshot (`kept`), or each process's own (`fresh`), and then what has drawn one is in no snapshot",
-        (KEPT, FRESH),
+        (CACHED, FRESH),
     ),
     Option(
         "fill",

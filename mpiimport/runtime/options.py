@@ -50,8 +50,8 @@ class Options:
     profile: str
     store: str
     store_size: Size
-    keep: str
-    keep_on: tuple[str, ...]
+    cache: str
+    cache_on: tuple[str, ...]
     session: str
     snapshot: bool
     snapshots: str

@@ -27,8 +27,8 @@ class Job:
     SingularityCE, empty for the host's own tree; ``ranks_per_node``: 0 leaves it to the launcher; ``threads``: what
     OMP_NUM_THREADS is to say, 0 for nothing; ``profile``: a name or a path, empty for the site's default; ``launcher``:
     the words in front of ``-n RANKS``; ``launcher_inside``: these are the image's own, and the job is one container;
-    ``options``: of the container runtime, in front of the image; ``keep``: whether a task leaves what it imports on its
-    node, in memory, for those that come later.
+    ``options``: of the container runtime, in front of the image; ``cache``: whether a task leaves what it imports on
+    its node, in memory, for those that come later.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Job:
     launcher_inside: bool = False
     options: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    keep: bool = False
+    cache: bool = False
 
     @property
     def nodes(self) -> int:
@@ -121,8 +121,8 @@ class Job:
     def variables(self) -> dict[str, str]:
         """Return the environment that the job adds to what it inherits."""
         threads = {"OMP_NUM_THREADS": str(self.threads)} if self.threads else {}
-        keep = {"MPIIMPORT_KEEP": "auto"} if self.keep else {}
-        return {**threads, **keep, **self.environment}
+        cache = {"MPIIMPORT_CACHE": "auto"} if self.cache else {}
+        return {**threads, **cache, **self.environment}
 
     @property
     def profile_name(self) -> str:

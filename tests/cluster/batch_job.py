@@ -20,7 +20,7 @@ class BatchJob:
             self.mpi,
             # As a batch system names its jobs; of Slurm Open MPI would expect more.
             JOB_ID=f"{os.getpid()}x{job.directory.name}",
-            MPIIMPORT_KEEP_ON=FILE_SYSTEM_TYPE,
+            MPIIMPORT_CACHE_ON=FILE_SYSTEM_TYPE,
             PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         )
         self._bin = job.prefix / "bin"
@@ -32,7 +32,7 @@ class BatchJob:
 
     def run(self, script: Path, *words: str, **changes: str) -> Outcome:
         command = [*self.mpi.command(RANKS), str(self._bin / "python-mpi"), str(script), *words]
-        return self._run(command, **{"MPIIMPORT_KEEP": "session", **changes})
+        return self._run(command, **{"MPIIMPORT_CACHE": "session", **changes})
 
     def run_plainly(self, script: Path) -> Outcome:
         return self._run([*self.mpi.command(RANKS), sys.executable, str(script)])

@@ -47,7 +47,7 @@ def test_the_demonstration_shows_containers_on_a_shared_file_system(
 def test_where_no_cluster_can_be_made_the_demonstration_says_why_and_goes_on(
     python: Path, prefix: Path, tmp_path: Path
 ) -> None:
-    done = demonstrate(python, prefix, tmp_path / "demo.png", MPIIMPORT_CACHE="/proc/nowhere")
+    done = demonstrate(python, prefix, tmp_path / "demo.png", MPIIMPORT_LAB_CACHE="/proc/nowhere")
     assert done.status == 0, done.stderr
-    assert "so on one node: " in done.stdout and "set MPIIMPORT_CACHE" in done.stdout
+    assert "so on one node: " in done.stdout and "set MPIIMPORT_LAB_CACHE" in done.stdout
     assert "modules served per rank" in done.stdout

@@ -48,7 +48,7 @@ def node(site: Site, mpis: dict[str, Mpi]) -> Iterator[Node]:
 def _keeps(site: Site) -> Iterator[None]:
     """The administrator lets containers keep stores."""
     release = [str(site.prefix / "bin" / "mpiimport-plan"), "release"]
-    subprocess.run([*release, "--keep", "default"], check=True, env={})
+    subprocess.run([*release, "--cache", "default"], check=True, env={})
     yield
     subprocess.run([*release, "default"], check=True, env={})
 

@@ -36,7 +36,7 @@ class Containers:
     @property
     def place(self) -> Path:
         uid = pwd.getpwnam(self.site.user).pw_uid if self.identity == "user" else 0
-        return Path(f"/dev/shm/mpiimport-kept.{uid}.{self.job}")
+        return Path(f"/dev/shm/mpiimport-cache.{uid}.{self.job}")
 
     def script(self, module: str) -> str:
         path = self.site.workspace(self.identity) / "task.py"
@@ -47,7 +47,7 @@ class Containers:
         return self.host(*self.line(*command, image=image, options=options, **variables))
 
     def line(self, *command: str, image: str, options: tuple[str, ...] = (), **variables: str) -> list[str]:
-        words = {"MPIIMPORT_KEEP": "auto", **variables}
+        words = {"MPIIMPORT_CACHE": "auto", **variables}
         engine = ["podman", "--runtime", self.runtime, "--hooks-dir", str(hooks(self.site.prefix)), "run"]
         asked = [*podman.RUN_OPTIONS, "--annotation", f"{ANNOTATION}=default", "--volume=/tmp:/tmp"]
         settings = [f"--env={name}={value}" for name, value in words.items()]

@@ -23,7 +23,7 @@ PLAINLY = "_frozen_importlib_external"
 WAYS = {
     "plain": (PLAINLY, {"MPIIMPORT": "0"}),
     "served": ("mpiimport", {"MPIIMPORT": "force", "MPIIMPORT_SNAPSHOT": "0"}),
-    "from a session": ("mpiimport", {"MPIIMPORT_KEEP": "session", "MPIIMPORT_SNAPSHOT": "0"}),
+    "from a session": ("mpiimport", {"MPIIMPORT_CACHE": "session", "MPIIMPORT_SNAPSHOT": "0"}),
     "from a snapshot": ("snapshot", {"MPIIMPORT_SNAPSHOT": "1"}),
 }
 

@@ -13,7 +13,7 @@ from tests.conftest import ROOT, settle, wait_for
 from tests.containers.cells import Site
 from tests.containers.entry_points.plugin import runtime
 from tests.containers.prepared import SECONDS, TEXT, Prepared, prepared_of
-from tests.containers.test_kept_stores_in_containers import PACKAGES, put_module
+from tests.containers.test_cached_stores_in_containers import PACKAGES, put_module
 
 PER_NODE = """
 schema_version: 1

@@ -86,7 +86,7 @@ def test_what_containers_change_at_random_is_imported_as_plainly(containers: Con
     task.write_text(PROGRAM)
     (context / "Dockerfile").write_text(f"FROM {podman.IMAGE}\nCOPY make.sh /\nRUN sh /make.sh\n")
     (context / "make.sh").write_text(made())
-    image = f"localhost/mpiimport-kept-{containers.job}"
+    image = f"localhost/mpiimport-cache-{containers.job}"
     built = containers.host("podman", "build", "--quiet", "--network=none", f"--tag={image}", str(context))
     assert built.status == 0, built.stderr
     try:

@@ -11,7 +11,7 @@ import pytest
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import install_in, settle
 from tests.containers.cells import Cell, Site
-from tests.containers.test_kept_stores_in_containers import PACKAGES, SECONDS, Tasks, image_of, tasks_of
+from tests.containers.test_cached_stores_in_containers import PACKAGES, SECONDS, Tasks, image_of, tasks_of
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Session:
         return run(tasks.site.as_identity(tasks.identity, [*line]), environment, SECONDS, tasks.script.parent)
 
     def task(self, **variables: str) -> list[str]:
-        return self.run(*self.line, **{"MPIIMPORT_KEEP": "session", **variables}).lines()
+        return self.run(*self.line, **{"MPIIMPORT_CACHE": "session", **variables}).lines()
 
     def tool(self, *words: str) -> Outcome:
         return self.run(str(self.tasks.site.prefix / "bin" / "mpiimport"), "session", *words)
@@ -143,7 +143,7 @@ def test_an_image_in_the_place_of_another_is_kept_anew(
         session.start()
         assert session.tool("refresh").stdout == "the tree is as the stores say\n"
         assert session.task() == ["kept one no MPI"]
-        assert session.task(MPIIMPORT_KEEP="auto") == ["kept one no MPI"]
+        assert session.task(MPIIMPORT_CACHE="auto") == ["kept one no MPI"]
         made.write("two")
         assert session.task() == ["plain two no MPI"]
         assert "not looked at: the command of session start did not come to it" in session.tool("status").stdout

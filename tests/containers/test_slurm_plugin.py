@@ -196,7 +196,7 @@ def test_a_killed_step_leaves_nothing(steps: Steps) -> None:
 def test_what_a_job_has_kept_goes_with_it(steps: Steps) -> None:
     script = steps.directory / "job.sh"
     command = f"{steps.site.prefix}/bin/mpiimport session start -- apptainer exec --mpiimport"
-    listed = "ls -d /dev/shm/mpiimport-kept.*.$SLURM_JOB_ID"
+    listed = "ls -d /dev/shm/mpiimport-cache.*.$SLURM_JOB_ID"
     script.write_text(f"#!/bin/sh\n{command} {steps.site.image('sif')[1]} python3 -c 'import json' && {listed}\n")
     output = steps.directory / "kept"
     submitted = steps.run("sbatch", "--mpiimport", "--wait", f"--output={output}", str(script))
@@ -210,7 +210,7 @@ def test_names_of_others_have_nothing_removed(steps: Steps) -> None:
     script = steps.directory / "job.sh"
     script.write_text("#!/bin/sh\necho $SLURM_JOB_ID\nsleep 2\n")
     job = steps.run("sbatch", "--parsable", "--output=/dev/null", str(script)).stdout.strip()
-    made = [Path(f"/dev/shm/mpiimport-kept.{user}.{job}"), Path(f"/dev/shm/mpiimport-{user}.other")]
+    made = [Path(f"/dev/shm/mpiimport-cache.{user}.{job}"), Path(f"/dev/shm/mpiimport-{user}.other")]
     try:
         for each in made:
             each.mkdir(0o700)

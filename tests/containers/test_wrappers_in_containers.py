@@ -60,7 +60,7 @@ def test_a_session_fills_by_a_console_script_and_serves_behind_wrappers(sandbox:
         assert (filled.status, filled.stdout, (sandbox.workspace / "result").exists()) == (0, "", False), filled.stderr
     for command in ([str(path)], [*ALONE, f"python3 {path}; true"], ["python3", str(path)]):
         line = sandbox.start(*command, per_node=False)
-        outcome = sandbox.run(*line, ranks=2, **variables(sandbox, MPIIMPORT_KEEP="session"))
+        outcome = sandbox.run(*line, ranks=2, **variables(sandbox, MPIIMPORT_CACHE="session"))
         assert (outcome.status, outcome.lines()) == (0, SERVED), outcome.stderr
 
 

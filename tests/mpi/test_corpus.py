@@ -133,7 +133,7 @@ def test_a_package_looks_the_same_from_a_kept_store(corpus: Job, mpich: Mpi, pac
         assert served.differences(plain) == {}
         assert served.mapped_more_often(plain) == {}
     report = json.loads((corpus.directory / "report.json").read_text())
-    assert report["kept_store"] and report["answered"]["python_modules"]["root"] > 0
+    assert report["cached_store"] and report["answered"]["python_modules"]["root"] > 0
 
 
 def test_first_runs_are_served_nearly_all_of_their_modules(figures: dict[str, list[Run]]) -> None:

@@ -70,7 +70,7 @@ def test_kept_stores_are_counted(doctor: Doctor, job: Job, tmp_path: Path) -> No
 def test_keeping_is_recommended_only_where_it_works(doctor: Doctor, tmp_path: Path) -> None:
     store = tmp_path / "stores"
     store.mkdir()
-    place = store / f"mpiimport-kept.{os.geteuid()}"
+    place = store / f"mpiimport-cache.{os.geteuid()}"
     place.mkdir(mode=0o755)
     refused = facts(doctor(MPIIMPORT_STORE=str(store)))["kept"]
     assert refused.startswith(f"no stores can be kept: {place} is no directory that only its owner can use"), refused
@@ -79,7 +79,7 @@ def test_keeping_is_recommended_only_where_it_works(doctor: Doctor, tmp_path: Pa
         refused = facts(doctor(MPIIMPORT_STORE=str(store)))["kept"]
         assert refused.startswith(f"no stores can be kept: {place} belongs to user 65534; name another"), refused
     place.rmdir()
-    assert "MPIIMPORT_KEEP=auto" in facts(doctor(MPIIMPORT_STORE=str(store)))["kept"]
+    assert "MPIIMPORT_CACHE=auto" in facts(doctor(MPIIMPORT_STORE=str(store)))["kept"]
     assert "session start" in facts(doctor(MPIIMPORT_STORE=str(store), SLURM_JOB_ID="7"))["kept"]
 
 

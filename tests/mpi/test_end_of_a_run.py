@@ -56,7 +56,7 @@ def test_a_session_is_named(job: Job, mpich: Mpi) -> None:
     words = [str(job.prefix / "bin" / "mpiimport"), "session", "start", "--", *mpich.command(1), PYTHON, "app.py"]
     filled = run(words, job.environment(mpich, **own), 60, job.directory)
     assert filled.status == 0, filled.stderr
-    served = start(job, mpich, PYTHON, "app.py", MPIIMPORT_KEEP="session")
+    served = start(job, mpich, PYTHON, "app.py", MPIIMPORT_CACHE="session")
     assert (served.lines(), served.stderr) == ([SERVED] * 2, "mpiimport: 2 ranks: from a session\n")
 
 

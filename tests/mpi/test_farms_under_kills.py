@@ -23,7 +23,7 @@ def farm(job: Job, mpich: Mpi) -> Farm:
     tree = Tree(job.directory / "lib")
     variables = {"MPIIMPORT_STORE": str(job.stores()), "MPIIMPORT_STORE_SIZE": f"{LIMIT >> 20}MiB"}
     environment = job.environment(
-        mpich, MPIIMPORT="1", PYTHONPATH=str(job.directory / "lib"), MPIIMPORT_KEEP="auto", **variables
+        mpich, MPIIMPORT="1", PYTHONPATH=str(job.directory / "lib"), MPIIMPORT_CACHE="auto", **variables
     )
     words = [*job.python("early"), str(job.script(PROGRAM))]
     return Farm(tree, words, environment, job.directory, job.stores())

@@ -54,7 +54,7 @@ def test_options_of_python_are_python_s(job: Job, mpich: Mpi, options: str) -> N
 def test_tasks_import_from_a_kept_store(job: Job, mpich: Mpi, tmp_path: Path) -> None:
     script = job.script(SHOW)
     (tmp_path / "stores").mkdir()
-    variables = {"MPIIMPORT_STORE": str(tmp_path / "stores"), "MPIIMPORT_KEEP": "auto"}
+    variables = {"MPIIMPORT_STORE": str(tmp_path / "stores"), "MPIIMPORT_CACHE": "auto"}
     filled = start(job, mpich, 1, binary(job), script, MPIIMPORT_FILL="1", **variables)
     assert (filled.status, filled.stdout, filled.stderr) == (0, "", "")
     outcome = start(job, mpich, 2, binary(job), script, **variables)
@@ -97,7 +97,7 @@ def test_a_python_that_leads_here_again_is_refused(job: Job, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("variable", "said"),
     [
-        ("MPIIMPORT_KEP", "MPIIMPORT_KEP is no option, and changes nothing; did you mean MPIIMPORT_KEEP?"),
+        ("MPIIMPORT_KEP", "MPIIMPORT_KEP is no option, and changes nothing; did you mean MPIIMPORT_CACHE?"),
         ("MPIIMPORT_PYTHON", "MPIIMPORT_PYTHON is no option, and changes nothing"),
     ],
 )

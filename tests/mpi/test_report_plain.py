@@ -51,7 +51,7 @@ def test_what_records_nothing_says_so(mpiimport: Plainly) -> None:
         (["--plain", "--", "true"], {}, "true ended, and nothing was recorded in "),
         (["--plain", "--", "true"], {"MPIIMPORT": "0"}, "MPIIMPORT=0 switches mpiimport off"),
         (["--plain", "--", "true"], {"MPIIMPORT_MANIFESTS": "-"}, "no manifests are kept"),
-        (["--plain", "--", "true"], {"MPIIMPORT_KEEP": "x"}, "MPIIMPORT_KEEP is one of"),
+        (["--plain", "--", "true"], {"MPIIMPORT_CACHE": "x"}, "MPIIMPORT_CACHE is one of"),
         (["--plain", "--", "/no/such"], {}, "/no/such cannot be started: No such file"),
     ):
         outcome = mpiimport("report", *words, **changes)

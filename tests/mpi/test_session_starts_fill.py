@@ -46,7 +46,7 @@ def test_a_console_script_fills(job: Job, mpich: Mpi, first: str) -> None:
     console_script(job.directory, PROGRAM, first)
     filled = start(job, mpich, *mpich.command(1), "fit")
     assert (filled.status, filled.stdout, filled.stderr) == (0, "", "")
-    served = call(job, mpich, ["run", "--"], *mpich.command(2), "fit", MPIIMPORT_KEEP="session")
+    served = call(job, mpich, ["run", "--"], *mpich.command(2), "fit", MPIIMPORT_CACHE="session")
     assert served.lines() == ["True"] * 2, served.stderr
 
 
@@ -66,7 +66,7 @@ def test_so_do_a_python_and_one_behind_a_wrapper(job: Job, mpich: Mpi) -> None:
     for line in (["python", "app.py"], ["timeout", "60", "python", "app.py"], ["sh", "-c", "A=1; python app.py"]):
         filled = start(job, mpich, *mpich.command(1), *line)
         assert (filled.status, filled.stdout, filled.stderr) == (0, "", ""), line
-        served = call(job, mpich, ["run", "--"], *mpich.command(2), *line, MPIIMPORT_KEEP="session")
+        served = call(job, mpich, ["run", "--"], *mpich.command(2), *line, MPIIMPORT_CACHE="session")
         assert served.lines() == ["True"] * 2, served.stderr
         (job.directory / "result").unlink()
 

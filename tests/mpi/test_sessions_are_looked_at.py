@@ -73,7 +73,7 @@ def elsewhere(job: Job) -> Elsewhere:
 
 def test_what_only_the_command_sees_is_looked_at_by_it(elsewhere: Elsewhere) -> None:
     assert elsewhere.session("start", "--", *elsewhere.line).status == 0
-    assert elsewhere.run(*elsewhere.line, MPIIMPORT_KEEP="session").lines() == ["served one"]
+    assert elsewhere.run(*elsewhere.line, MPIIMPORT_CACHE="session").lines() == ["served one"]
     assert elsewhere.status().endswith(" now")
     assert elsewhere.session("refresh").stdout == "the tree is as the stores say\n"
     elsewhere.write("two")
@@ -81,16 +81,16 @@ def test_what_only_the_command_sees_is_looked_at_by_it(elsewhere: Elsewhere) -> 
     assert elsewhere.status().endswith(changed)
     refreshed = elsewhere.session("refresh")
     assert (refreshed.status, refreshed.stdout) == (0, f"script {elsewhere.script}: {changed}\n"), refreshed.stderr
-    assert elsewhere.run(*elsewhere.line, MPIIMPORT_KEEP="session").lines() == ["served two"]
+    assert elsewhere.run(*elsewhere.line, MPIIMPORT_CACHE="session").lines() == ["served two"]
 
 
 def test_what_differs_from_the_nearest_store_is_named(elsewhere: Elsewhere) -> None:
     assert elsewhere.session("start", "--", *elsewhere.line).status == 0
     other = elsewhere.job.script(SHOW, "other.py")
-    plain = elsewhere.run(*elsewhere.line[:-1], str(other), MPIIMPORT_KEEP="session")
+    plain = elsewhere.run(*elsewhere.line[:-1], str(other), MPIIMPORT_CACHE="session")
     assert f": the nearest one has the program 'script {elsewhere.script}', not 'script {other}'" in plain.stderr, plain
     path = f"/opt/nowhere:/tmp/bound-{elsewhere.job.directory.name}"
-    plain = elsewhere.run(*elsewhere.line, MPIIMPORT_KEEP="session", PYTHONPATH=path)
+    plain = elsewhere.run(*elsewhere.line, MPIIMPORT_CACHE="session", PYTHONPATH=path)
     assert ": the nearest one has another search path, without '/opt/nowhere'" in plain.stderr, plain
 
 
@@ -98,7 +98,7 @@ def test_what_is_refused_is_no_use_of_a_store(elsewhere: Elsewhere) -> None:
     """What may be written to is in no store, so a process takes none that has its own directory."""
     assert elsewhere.session("start", "--", *elsewhere.line).status == 0
     there = [word.replace("exec", "cd /tmp/$NAME && exec") for word in elsewhere.line]
-    outcome = elsewhere.run(*there, MPIIMPORT_KEEP="session")
+    outcome = elsewhere.run(*there, MPIIMPORT_CACHE="session")
     assert outcome.lines() == ["plain one"] and "no session keeps a store" in outcome.stderr, outcome
     assert ", no process so far" in elsewhere.status()
 
@@ -116,11 +116,11 @@ def test_what_another_python_has_kept_is_looked_at_by_that(job: Job) -> None:
     assert session("refresh").stdout == "the tree is as the stores say\n"
     other.write("two")
     assert session("refresh").stdout == f"script {other.script}: {other.part} has changed since\n"
-    assert other.run(*line, **variables, MPIIMPORT_KEEP="session").lines() == ["served two"]
+    assert other.run(*line, **variables, MPIIMPORT_CACHE="session").lines() == ["served two"]
 
 
 def test_what_nothing_here_can_look_at_is_said_to_be_unseen(elsewhere: Elsewhere) -> None:
-    first = elsewhere.run(*elsewhere.line, MPIIMPORT_KEEP="auto")
+    first = elsewhere.run(*elsewhere.line, MPIIMPORT_CACHE="auto")
     assert first.lines() == ["plain one"]
     wait_for(lambda: list(elsewhere.job.stores().glob("*/programs/*")))
     unseen = "not looked at: no session start has filled it on this node"

@@ -63,14 +63,14 @@ def test_a_job_on_such_a_tree_runs_as_plainly(job: Job, mpich: Mpi, kind: Callab
 
 
 def test_a_store_is_filled_from_such_a_tree(job: Job) -> None:
-    settings = {"PYTHONPATH": str(tree(job, pipe)), "MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(job.stores())}
+    settings = {"PYTHONPATH": str(tree(job, pipe)), "MPIIMPORT_CACHE": "auto", "MPIIMPORT_STORE": str(job.stores())}
     outcome = job.keep(job.script(PROGRAM), **settings)
     assert (outcome.status, outcome.stderr) == (0, ""), outcome
 
 
 def test_filling_ends_where_the_tree_has_links_to_devices(job: Job) -> None:
     """Of a file system such as /dev nobody knows when files have changed."""
-    settings = {"PYTHONPATH": str(tree(job, device)), "MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(job.stores())}
+    settings = {"PYTHONPATH": str(tree(job, device)), "MPIIMPORT_CACHE": "auto", "MPIIMPORT_STORE": str(job.stores())}
     outcome = job.keep(job.script(PROGRAM), **settings)
     assert outcome.status == 1 and "lies on devtmpfs" in outcome.stderr, outcome
 
@@ -79,7 +79,7 @@ def test_filling_ends_where_the_tree_has_links_to_devices(job: Job) -> None:
 @pytest.mark.parametrize("keep", ["never", "auto"])
 def test_a_job_whose_store_an_enemy_could_swap_is_plain_python(job: Job, mpich: Mpi, keep: str) -> None:
     place = owned(job.directory / "place", ENEMY, 0o777)
-    settings = {"MPIIMPORT_STORE": str(place), "MPIIMPORT_KEEP": keep}
+    settings = {"MPIIMPORT_STORE": str(place), "MPIIMPORT_CACHE": keep}
     outcome = job.run(mpich, 2, job.script("import json\nprint(type(json.__loader__).__name__)"), **settings)
     assert (outcome.status, outcome.lines()) == (0, ["SourceFileLoader"] * 2), outcome
     (line,) = outcome.ours()

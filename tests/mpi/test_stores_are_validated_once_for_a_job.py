@@ -42,7 +42,7 @@ def launch(job: Job, part: Path) -> Launch:
             "PYTHONPATH": str(part.parent),
             "MPIIMPORT_STORE": str(job.stores()),
             "MPIIMPORT": "1",
-            "MPIIMPORT_KEEP": "auto",
+            "MPIIMPORT_CACHE": "auto",
         }
         environment = job.environment(mpi, **{**own, **variables})
         program = [str(job.prefix / "bin" / "python-mpi"), str(job.directory / "app.py")]
@@ -65,7 +65,7 @@ def fill(job: Job, mpi: Mpi, launch: Launch) -> None:
 
 
 def looked_at(path: Path) -> int:
-    return int(json.loads(path.read_text())["kept_store"]["looked_at"])
+    return int(json.loads(path.read_text())["cached_store"]["looked_at"])
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
@@ -80,9 +80,9 @@ def test_ranks_do_not_look_again(job: Job, mpis: dict[str, Mpi], launch: Launch,
 @pytest.mark.parametrize("keep", ["auto", "session"])
 def test_a_change_is_seen_at_the_next_launch(job: Job, mpich: Mpi, part: Path, launch: Launch, keep: str) -> None:
     fill(job, mpich, launch)
-    assert launch(mpich, MPIIMPORT_KEEP=keep).lines() == ["served old"] * 2
+    assert launch(mpich, MPIIMPORT_CACHE=keep).lines() == ["served old"] * 2
     part.write_text("value = 'new'\n")
-    outcome = launch(mpich, MPIIMPORT_KEEP=keep)
+    outcome = launch(mpich, MPIIMPORT_CACHE=keep)
     assert (outcome.status, outcome.lines()) == (0, ["plain new"] * 2), outcome.stderr
     assert f"{part} has changed since the store of script " in outcome.ours()[0]
     assert len(outcome.ours()) == 2
@@ -196,6 +196,6 @@ def test_a_session_is_refreshed_where_the_tree_has_changed(job: Job, mpich: Mpi,
     refreshed = session("refresh")
     environment["PYTHONPATH"] = search
     assert (refreshed.status, refreshed.stdout) == (0, f"script {script}: {part} has changed since\n"), refreshed.stderr
-    attached = run(python, {**environment, "MPIIMPORT": "1", "MPIIMPORT_KEEP": "session"}, 60, job.directory)
+    attached = run(python, {**environment, "MPIIMPORT": "1", "MPIIMPORT_CACHE": "session"}, 60, job.directory)
     assert attached.lines() == ["served new"], attached.stderr
     assert session("stop").status == 0 and not list(job.stores().iterdir())

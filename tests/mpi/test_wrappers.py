@@ -104,7 +104,7 @@ def test_a_snapshot_and_a_store_of_a_session_serve_behind_every_wrapper(job: Job
     begun = run([tool, "session", "start", "--", *program], job.environment(mpich, **variables), 60, job.directory)
     assert begun.status == 0, begun
     assert job.prepare(program, job.environment(mpich, **variables)) == ""
-    kept = {"MPIIMPORT_KEEP": "session", "MPIIMPORT_SNAPSHOT": "0"}
+    kept = {"MPIIMPORT_CACHE": "session", "MPIIMPORT_SNAPSHOT": "0"}
     for way, changes in (("from a snapshot", {}), ("2 ranks: from a session", kept)):
         environment = job.environment(mpich, **variables, **changes)
         for wrapper in ("a condition", "something after it", "a loop"):

@@ -250,7 +250,13 @@ def test_all_variables_are_in_the_key_where_an_import_looks_at_all(baked: Baked)
     baked.module("plant", "import os\nVALUE = [name for name, _ in os.environ.items() if name.startswith('PLANTED_')]")
     script = baked.script("import plant\nprint(plant.VALUE)")
     assert "it prints" in reach(baked.bake(script, PLANTED_A="1"))
-    of_a_rank = {"PMI_RANK": "3", "MPI_LOCALNRANKS": "4", "SLURM_NODEID": "7", "OLDPWD": "/x", "MPIIMPORT_KEEP": "auto"}
+    of_a_rank = {
+        "PMI_RANK": "3",
+        "MPI_LOCALNRANKS": "4",
+        "SLURM_NODEID": "7",
+        "OLDPWD": "/x",
+        "MPIIMPORT_CACHE": "auto",
+    }
     assert baked.start_restored(script, PLANTED_A="1", **of_a_rank).stdout == "['PLANTED_A']\n"
     another = baked.start_fresh("made without such a variable: PLANTED_B", script, PLANTED_A="1", PLANTED_B="2")
     assert another.stdout == "['PLANTED_A', 'PLANTED_B']\n"

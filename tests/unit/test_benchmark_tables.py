@@ -92,8 +92,8 @@ def test_jobs_that_keep_a_store_are_shown_beside_what_fills_it(tmp_path: Path) -
     way = {"wall": costs, "cpu": costs}
     setting = {"tree": "host, ext4", "ranks": 4, "load_average": 3.0, "fillings": [0.7]}
     ways = {"plain": way, "empty": way, "attached": way}
-    record(tmp_path, "kept_jobs", goals={"empty": 1.02, "attached": 1.0}, settings=[{**setting, "ways": ways}])
-    text = tables.kept_jobs(tmp_path)
+    record(tmp_path, "cached_jobs", goals={"empty": 1.02, "attached": 1.0}, settings=[{**setting, "ways": ways}])
+    text = tables.cached_jobs(tmp_path)
     assert cells(text) == [["host, ext4, 4", "2.00 s; 2.00 s", *["0.91 (0.88 to 0.93); 0.91"] * 2, "0.70 s"]]
     assert "nothing kept yet, goal 1.02" in text
 

@@ -95,7 +95,7 @@ def test_batch_jobs_have_places_of_their_own(tmp_path: Path, monkeypatch: pytest
     assert batch_job() == "12/../3"
     assert Cache.find([str(tmp_path)]) is None
     made = Cache.make([str(tmp_path)])
-    assert made is not None and Path(made.directory).name == f"mpiimport-kept.{os.geteuid()}.12____3"
+    assert made is not None and Path(made.directory).name == f"mpiimport-cache.{os.geteuid()}.12____3"
 
 
 def test_processes_that_make_it_at_once_have_one_place(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mpiimport.runtime.options import Options, from_environment
 from mpiimport.runtime.store.cache import Cache
-from mpiimport.runtime.store.cache_placement import KeptPlacement
+from mpiimport.runtime.store.cache_placement import CachePlacement
 
 SIZES = {"index": 10, "code": 10}
 
@@ -19,7 +19,7 @@ def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Options:
 
 @pytest.mark.parametrize("last", [0, 1])
 def test_a_published_store_stays(options: Options, last: int) -> None:
-    ranks = first, second = KeptPlacement(options), KeptPlacement(options)
+    ranks = first, second = CachePlacement(options), CachePlacement(options)
     own, place = first.reserve(True, SIZES)
     first.join(own, place, SIZES)
     _, made_its_own = second.join(None, place, SIZES)
@@ -35,7 +35,7 @@ def test_a_published_store_stays(options: Options, last: int) -> None:
 
 
 def test_one_that_was_not_published_goes_with_its_job(options: Options, tmp_path: Path) -> None:
-    placement = KeptPlacement(options)
+    placement = CachePlacement(options)
     placement.reserve(True, SIZES)
     placement.leave()
     assert list(tmp_path.glob("*/stores/*")) == []

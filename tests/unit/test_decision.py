@@ -6,7 +6,7 @@ from mpiimport.runtime.file_systems import IMAGE_FILE
 from mpiimport.runtime.mpi.launcher import launch
 from mpiimport.runtime.options import from_environment
 from mpiimport.runtime.program import Program
-from mpiimport.runtime.report.outcome import KEPT, PLAIN, SERVED
+from mpiimport.runtime.report.outcome import CACHED, PLAIN, SERVED
 from mpiimport.runtime.startup.decision import BYPASSED, FEW_ON_FILES, IMAGE_ON, mode, why_not
 
 
@@ -41,11 +41,11 @@ ON_ONE_NODE = {**RANK, "MPI_LOCALNRANKS": "2"}
         ({**RANK}, SERVED, ""),
         ({}, PLAIN, "no launcher has started this process"),
         ({**RANK, "MPIIMPORT": "0"}, PLAIN, ""),
-        ({**RANK, "MPIIMPORT_KEEP": "session"}, KEPT, ""),
-        ({"MPIIMPORT_KEEP": "session"}, KEPT, ""),
-        ({**ON_ONE_NODE, "MPIIMPORT_KEEP": "auto"}, KEPT, ""),
-        ({**RANK, "MPIIMPORT_KEEP": "auto"}, SERVED, ""),
-        ({**RANK, "MPIIMPORT_KEEP": "session", "MPIIMPORT_DEBUG": "1"}, PLAIN, "everything is imported locally"),
+        ({**RANK, "MPIIMPORT_CACHE": "session"}, CACHED, ""),
+        ({"MPIIMPORT_CACHE": "session"}, CACHED, ""),
+        ({**ON_ONE_NODE, "MPIIMPORT_CACHE": "auto"}, CACHED, ""),
+        ({**RANK, "MPIIMPORT_CACHE": "auto"}, SERVED, ""),
+        ({**RANK, "MPIIMPORT_CACHE": "session", "MPIIMPORT_DEBUG": "1"}, PLAIN, "everything is imported locally"),
         ({**RANK, "MPIIMPORT_INIT": "off"}, BYPASSED, "MPI is not to be started"),
         ({**RANK, "PMI_SIZE": "1"}, BYPASSED, "one rank"),
     ],

@@ -176,7 +176,7 @@ def test_variables_that_are_no_options_are_found(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     ("word", "meant"),
-    [("KEP", "KEEP"), ("STORESIZE", "STORE_SIZE"), ("REPORTS", "REPORT"), ("PYTHON", ""), ("X", "")],
+    [("CACH", "CACHE"), ("STORESIZE", "STORE_SIZE"), ("REPORTS", "REPORT"), ("PYTHON", ""), ("X", "")],
 )
 def test_the_nearest_option_is_named(word: str, meant: str) -> None:
     assert nearest(word, [option.name.upper() for option in OPTIONS]) == meant

@@ -29,8 +29,8 @@ def test_it_claims_nothing_that_is_not_known() -> None:
     ("changes", "line"),
     [
         ({}, "served; imports took 3.0 s"),
-        ({"kept_store": {"session": True}}, "from a session; imports took 3.0 s"),
-        ({"kept_store": {"session": False}}, "from a cached store; imports took 3.0 s"),
+        ({"cached_store": {"session": True}}, "from a session; imports took 3.0 s"),
+        ({"cached_store": {"session": False}}, "from a cached store; imports took 3.0 s"),
         ({"snapshot": {"base": True}}, "from the base of a snapshot; imports took 3.0 s"),
         ({"snapshot": {"base": False}, "plain_start": {"imports": 6.04}},
          "from a snapshot; imports took 3.0 s (6.0 plainly in the last recorded run)"),

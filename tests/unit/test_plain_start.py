@@ -48,7 +48,7 @@ def test_doctor_shows_what_was_recorded(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "kept" / "other.plain").write_text("damaged")
     os.mkfifo(tmp_path / "kept" / "pipe.plain")
     assert re.fullmatch(r"app\.py took 7\.9 s to its own code with 8 ranks \(\d{4}-\d\d-\d\d\)", recorded_starts())
-    monkeypatch.setenv("MPIIMPORT_KEEP", "nonsense")
+    monkeypatch.setenv("MPIIMPORT_CACHE", "nonsense")
     assert recorded_starts() == ""
 
 

@@ -68,9 +68,9 @@ def test_a_job_is_one_command(changes: dict[str, object], words: list[str]) -> N
 
 
 def test_a_line_for_a_shell_keeps_every_word() -> None:
-    job = Job("app", ("python3", "a b.py"), image="i", threads=2, environment={"NAME": "it's $HOME"}, keep=True)
+    job = Job("app", ("python3", "a b.py"), image="i", threads=2, environment={"NAME": "it's $HOME"}, cache=True)
     assert shlex.split(job.line("x y")) == [
-        *["env", "OMP_NUM_THREADS=2", "MPIIMPORT_KEEP=auto", "NAME=it's $HOME"],
+        *["env", "OMP_NUM_THREADS=2", "MPIIMPORT_CACHE=auto", "NAME=it's $HOME"],
         *[str(MPIIMPORT), "exec", "i", "python3", "a b.py", "x y"],
     ]
 

@@ -34,7 +34,7 @@ const usage = `usage: mpiimport-plan show [--profile P] [--userns] [--prefix DIR
        mpiimport-plan directories [--prefix DIR]                                print where profiles are looked for: shipped, the site's, yours
        mpiimport-plan cdi [--profile P | --all] [--userns=false] [--shm host|noexec|private] [--output FILE]
                                                                                 write CDI devices
-       mpiimport-plan release [--writable] [--keep] [--prefix DIR] [NAME...]   let the OCI hook serve profiles; without a name, print which it serves
+       mpiimport-plan release [--writable] [--cache] [--prefix DIR] [NAME...]   let the OCI hook serve profiles; without a name, print which it serves
        mpiimport-plan withdraw [--prefix DIR] NAME...                          let it serve them no more
        mpiimport-plan check FILE...                                             check profile files
        mpiimport-plan record [--prefix DIR]                                     write PREFIX/etc/launch.yaml
@@ -71,7 +71,7 @@ func run(args []string) error {
 	// A CDI device serves everybody on the machine, rootless podman included.
 	userns := flags.Bool("userns", os.Geteuid() != 0 || args[0] == "cdi", "the container runs in a user namespace")
 	devices := cdiFlags(flags)
-	keep := flags.Bool("keep", false, "containers of the released profiles may keep stores in the memory of the node")
+	caches := flags.Bool("cache", false, "containers of the released profiles may keep stores in the memory of the node")
 	writable := flags.Bool("writable", false, "the released profiles may mount host directories writable")
 	if err := flags.Parse(args[1:]); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
@@ -114,7 +114,7 @@ func run(args []string) error {
 	case "cdi":
 		return devices.write(*name, *installed, *userns)
 	case "release":
-		return release(*installed, flags.Args(), *writable, *keep)
+		return release(*installed, flags.Args(), *writable, *caches)
 	case "withdraw":
 		return withdraw(*installed, flags.Args())
 	case "check":

@@ -42,7 +42,7 @@ func release(installed string, names []string, writable, keep bool) error {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		terms := slices.Clone(list[name].Writable)
 		if list[name].Keep {
-			terms = append(terms, "--keep")
+			terms = append(terms, "--cache")
 		}
 		fmt.Println(strings.TrimSpace(fmt.Sprintf("%-12s %s", name, strings.Join(terms, " "))))
 	}

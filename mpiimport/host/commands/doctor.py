@@ -16,7 +16,7 @@ from ..machine.trees import Place, Tree, ask_here, ask_image, usual_python
 from ..planner import values, wrong
 from ..probe.answer import MESSAGE_SIZE
 from .doctor_recorded import recorded_starts
-from .session import kept_place
+from .session import user_cache
 
 WIDTH, LABEL = 110, 12
 
@@ -143,22 +143,22 @@ def _describe_stores(report: Report, tree: Tree) -> None:
     if tree.stores and not usable:
         for place in tree.stores:
             report.wrong(place.refusal)
-    _describe_kept_stores(report, tree)
+    _describe_cached_stores(report, tree)
 
 
-def _describe_kept_stores(report: Report, tree: Tree) -> None:
+def _describe_cached_stores(report: Report, tree: Tree) -> None:
     try:
-        place = kept_place()
+        place = user_cache()
         stores = place.stores() if place else []
         if place and stores:
             report.fact("kept", f"stores: {len(stores)}, {in_words(place.size())}, in {place.directory}")
-        elif not tree.not_kept:
-            report.fact("kept", "no stores yet; MPIIMPORT_KEEP=auto keeps them")
+        elif not tree.not_cached:
+            report.fact("kept", "no stores yet; MPIIMPORT_CACHE=auto keeps them")
     except (Complaint, OSError):
         # What is wrong with options the tree's own Python has said; others may remove the place meanwhile.
         stores = []
-    if tree.not_kept and not stores:
-        report.fact("kept", f"no stores can be kept: {tree.not_kept}")
+    if tree.not_cached and not stores:
+        report.fact("kept", f"no stores can be kept: {tree.not_cached}")
 
 
 def _store(place: Place, memory_left: int | None) -> str:

@@ -30,7 +30,7 @@ def report_plain(command: list[str]) -> int:
     if status == 0 and _records(Path(place)) == before:
         raise Complaint(
             f"{command[0]} ended, and nothing was recorded in {place}: its python has to be started as the job's, by "
-            "python-mpi, or in a container by --mpiimport and with the same home; a task needs MPIIMPORT_KEEP, too"
+            "python-mpi, or in a container by --mpiimport and with the same home; a task needs MPIIMPORT_CACHE, too"
         )
     # As a shell says that a signal has ended it.
     return status if status >= 0 else 128 - status

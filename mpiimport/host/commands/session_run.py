@@ -31,7 +31,7 @@ def run(command: list[str], parents: list[str], ignored: list[int]) -> int:
     # Nobody can wait for a child otherwise.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _leave_cleaner(place)
-    return become(command, {**os.environ, "MPIIMPORT_SESSION": session, "MPIIMPORT_KEEP": "auto"}, ignored)
+    return become(command, {**os.environ, "MPIIMPORT_SESSION": session, "MPIIMPORT_CACHE": "auto"}, ignored)
 
 
 def _begin(session: str, parents: list[str]) -> Cache | None:

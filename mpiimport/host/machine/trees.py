@@ -36,7 +36,7 @@ class Tree:
     ``one_node``, ``several_nodes``: why a job of such a size had better run as plain Python, empty where it is served;
     ``no_mpi``: why MPI cannot be used; ``mpi``: what the library ``libmpi`` calls itself; ``pmix``: the version of
     the PMIx that it has loaded; ``memory_left``: bytes that the control groups leave, None without a limit;
-    ``not_kept``: why no store of this tree is kept.
+    ``not_cached``: why no store of this tree is kept.
     """
 
     python: str
@@ -54,7 +54,7 @@ class Tree:
     no_mpi: str = ""
     stores: list[Place] = field(default_factory=list)
     memory_left: int | None = None
-    not_kept: str = ""
+    not_cached: str = ""
 
 
 def usual_python() -> str:

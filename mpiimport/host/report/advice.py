@@ -55,7 +55,7 @@ def _whose(facts: dict[str, Any]) -> list[Advice]:
         return [
             Advice(None, "the report ends where the program began: the job was aborted, or goes on", "see how it ended")
         ]
-    if facts["scope"] == "root" and not facts.keys() & {"kept_store", "snapshot"}:
+    if facts["scope"] == "root" and not facts.keys() & {"cached_store", "snapshot"}:
         return [
             Advice(
                 None,

@@ -47,7 +47,7 @@ def fill(
     what reading, and a file system, may raise; NoRoom; NoModule; and Unsettled. Nothing is left of the store then.
     """
     wanted = place.take_wanted(key)
-    payload = read_to_keep(
+    payload = read_for_cache(
         program, options, loaded, wanted, answers, before_site, room=lambda: place.room(options.store_size)
     )
     store = place.create(payload.sizes, options)
@@ -58,7 +58,7 @@ def fill(
         store.leave()
 
 
-def read_to_keep(
+def read_for_cache(
     program: "Program",
     options: "Options",
     loaded: set[str],
@@ -86,7 +86,7 @@ def read_to_keep(
                 raise NoModule(f"no module {program.target} is found; name a program that runs")
             payload = read_payload(program, options, learning, loaded, answers, nodes, room, site, kept=True, mpi=mpi)
         try:
-            check_settled(payload.witnesses, began, options.keep_on)
+            check_settled(payload.witnesses, began, options.cache_on)
             return payload
         except JustChanged as exc:
             # Whoever asks for a store rather waits than asks again.

@@ -39,7 +39,7 @@ class MpiLibraries:
         Nothing is taken of directories with very many names, nor of file systems where files change unseen.
         """
         found = cls(module)
-        mounts = Mounts(options.keep_on)
+        mounts = Mounts(options.cache_on)
         of_python = {getattr(module, "__file__", None) for module in sys.modules.values()} - {module}
         for name in sorted({module, *LinkMap().names()} - of_python):
             path, real = os.path.normpath(name), os.path.realpath(name)

@@ -67,7 +67,7 @@ class Mounts:
         said = f"{path} lies on {kind or 'a file system of unknown kind'}, where files may change unseen"
         if kind == OVERLAY and not self._image_on:
             return f"{said}; only programs of a container's caller know its image, where stores are kept"
-        return f"{said}; if they do not, name its type in MPIIMPORT_KEEP_ON"
+        return f"{said}; if they do not, name its type in MPIIMPORT_CACHE_ON"
 
     def rest_of(self, path: str, device: int, changed: int) -> int:
         """Return how long (ns) a file that has changed then must have been left alone: 0 in an image that is a file."""

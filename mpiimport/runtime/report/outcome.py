@@ -6,13 +6,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 SERVED, SESSION, SNAPSHOT, PLAIN = "served", "from a session", "from a snapshot", "plain"
-KEPT, BASE = "from a cached store", "from the base of a snapshot"
+CACHED, BASE = "from a cached store", "from the base of a snapshot"
 
 
 class Outcome:
     """What one job got. Seconds and counts are None where nobody measured them.
 
-    ``way``: SERVED, SESSION, KEPT, SNAPSHOT, BASE or PLAIN; ``reason``: why it is plain; ``imports``: how long they
+    ``way``: SERVED, SESSION, CACHED, SNAPSHOT, BASE or PLAIN; ``reason``: why it is plain; ``imports``: how long they
     took, of the slowest rank that is known; ``plainly``: how long they took in the last run that was recorded without
     mpiimport; ``provided``: how many of the ``modules`` that were imported came that way.
     """
@@ -59,8 +59,8 @@ def _way(facts: "Mapping[str, Any]") -> str:
         return PLAIN
     if "snapshot" in facts:
         return BASE if facts["snapshot"]["base"] else SNAPSHOT
-    if "kept_store" in facts:
-        return SESSION if facts["kept_store"].get("session") else KEPT
+    if "cached_store" in facts:
+        return SESSION if facts["cached_store"].get("session") else CACHED
     return SERVED
 
 

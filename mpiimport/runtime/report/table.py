@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 SHOWN = {"wall": ("min", "median", "max"), "own": ("median", "max"), "waited": ("median", "max")}
 MODULES_SHOWN = 5
 TOTAL = "total"
-KEPT = {
+CACHED = {
     "age": "age in seconds",
     "uses": "processes that came to it so far",
     "looked_at": "paths looked at before it was believed",
@@ -65,8 +65,8 @@ def count_rows(facts: "Mapping[str, Any]") -> list[tuple[str, str]]:
     }
     found |= {f"root, {name.replace('_', ' ')}": number for name, number in facts.get("root_read", {}).items()}
     found |= {label: facts[name] for name, label in STORED.items() if name in facts}
-    kept = facts.get("kept_store", {})
-    found |= {f"cached store, {label}": kept[name] for name, label in KEPT.items() if kept}
+    kept = facts.get("cached_store", {})
+    found |= {f"cached store, {label}": kept[name] for name, label in CACHED.items() if kept}
     whose = {"root": "this process", "others": "other ranks"} if kept else {"others": "other ranks"}
     for who, said in whose.items():
         if any(count[who] for count in facts["answered"].values()):

@@ -15,9 +15,9 @@ from ..option_table import NEVER
 from ..options import Options, is_looking, makes_snapshot
 from ..program import Program
 from ..report.job_notes import notes
-from ..report.outcome import KEPT, PLAIN, SERVED, Outcome
+from ..report.outcome import CACHED, PLAIN, SERVED, Outcome
 from .closed_streams import ClosedStreamsKept
-from .decision import IMAGE_ON, LOCALLY, NO_RANK, NOT_PREPARED, STARTS_WORKERS, mode, why_nothing_is_kept
+from .decision import IMAGE_ON, LOCALLY, NO_RANK, NOT_PREPARED, STARTS_WORKERS, mode, why_nothing_is_cached
 from .exit_handlers import ExitHandlers
 from .invocation import Invocation
 from .other_start import as_started, become, wants_snapshot
@@ -66,11 +66,11 @@ def activate(
     if PYTHONPATH in os.environ:
         os.environ["PYTHONPATH"] = os.environ.pop(PYTHONPATH)
     notes.begin(here is None, here is None or here.rank == 0)
-    if here is None and options.keep == NEVER:
+    if here is None and options.cache == NEVER:
         notes.tell(Outcome(PLAIN, NO_LAUNCHER))
     at_exit = ExitHandlers()
     found, reason = mode(here, options, program, explicit, bool(invocation.python))
-    if found == KEPT:
+    if found == CACHED:
         _import_from_kept(here, invocation, at_exit)
         return None
     if found == PLAIN or here is None:
@@ -159,11 +159,11 @@ def _fill(here: Launch | None, invocation: Invocation) -> None:
         prepare_now(invocation)
         invocation.options.fill = False
         return
-    reason = why_nothing_is_kept(invocation.options)
+    reason = why_nothing_is_cached(invocation.options)
     if reason:
         refuse_to_fill(reason)
     if here is None or is_on_one_node(here):
-        from .keeping import fill_now
+        from .cache_filling import fill_now
 
         fill_now(invocation)
     else:
@@ -180,11 +180,11 @@ def refuse_to_fill(reason: str) -> None:
 
 
 def _import_from_kept(here: Launch | None, invocation: Invocation, at_exit: ExitHandlers) -> None:
-    from .kept import import_from_kept
+    from .cached_store import import_from_cache
 
     report = _new_report(here, invocation, at_exit)
     with ClosedStreamsKept():
-        import_from_kept(invocation, here, report)
+        import_from_cache(invocation, here, report)
 
 
 def _new_report(here: Launch | None, invocation: Invocation, at_exit: ExitHandlers) -> "Report | None":

@@ -6,7 +6,7 @@ from .. import PREFIX, os
 from ..file_systems import IMAGE_FILE, LOCAL_FILE_SYSTEMS, OVERLAY, file_system
 from ..mpi.launcher import is_on_one_node, is_rank_process, is_spent
 from ..option_table import NEVER, OFF, SESSION
-from ..report.outcome import KEPT, PLAIN, SERVED
+from ..report.outcome import CACHED, PLAIN, SERVED
 from .other_start import is_launcher
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ FEW_ON_FILES = 16
 # The mode of a rank that is plain, beside PLAIN of other processes: what it starts is none either.
 BYPASSED = "bypassed"
 LOCALLY = "everything is imported locally (-d, or MPIIMPORT_DEBUG)"
-NO_RANK = "no launcher has started this process as a rank of a job, and no store is kept (MPIIMPORT_KEEP)"
+NO_RANK = "no launcher has started this process as a rank of a job, and no store is kept (MPIIMPORT_CACHE)"
 STARTS_WORKERS = "it uses no MPI; its workers start from snapshots, where mpiimport prepare has made them"
 NOT_PREPARED = "the snapshot that was prepared does not fit, as is said above"
 
@@ -38,15 +38,15 @@ def mode(
 ) -> tuple[str, str]:
     """Return what a process gets that starts from no snapshot, and why it is plain where it is.
 
-    SERVED; KEPT, a session's store or a cached one; PLAIN; or BYPASSED. All ranks of a job get the same.
+    SERVED; CACHED, a session's store or a cached one; PLAIN; or BYPASSED. All ranks of a job get the same.
     ``explicit``: the command line names mpiimport; ``prepared``: python-mpi has found a snapshot that does not fit.
     """
     if options.switch == "0":
         return PLAIN, ""
-    if not why_nothing_is_kept(options) and (
-        options.keep == SESSION or (options.keep != NEVER and is_on_one_node(here))
+    if not why_nothing_is_cached(options) and (
+        options.cache == SESSION or (options.cache != NEVER and is_on_one_node(here))
     ):
-        return KEPT, ""
+        return CACHED, ""
     if options.record:
         return PLAIN, ""
     if options.debug or here is None:
@@ -59,7 +59,7 @@ def mode(
     return (BYPASSED, reason) if reason else (SERVED, "")
 
 
-def why_nothing_is_kept(options: "Options") -> str:
+def why_nothing_is_cached(options: "Options") -> str:
     """Return why a process neither fills a cached store nor imports from one; empty where it may."""
     if options.debug:
         return f"{LOCALLY}; take that away"

@@ -69,7 +69,7 @@ def is_launcher(program: "Program") -> bool:
     return program.kind not in (COMMAND, INPUT) and name_in_library(program) in LAUNCHERS
 
 
-def become_where_kept(program: "Program", place: "Cache") -> None:
+def become_where_cached(program: "Program", place: "Cache") -> None:
     """Become the program as python-mpi starts it, if a store of a session is for it, started in some other way."""
     try:
         kept = any(_text(os.path.join(store, PROGRAM)) == program.identity() for store in place.stores())

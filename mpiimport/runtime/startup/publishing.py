@@ -10,7 +10,7 @@ from ..importing.libraries import mapped_files
 from ..messages import say
 from ..size import in_words
 from ..store.broadcast import pack_sizes
-from ..store.cache_placement import KeptPlacement
+from ..store.cache_placement import CachePlacement
 from ..store.key import NO_NAME, facts_of, key_of, not_there
 from .agreement import SteppedAside
 from .closed_streams import ClosedStreamsKept
@@ -43,7 +43,7 @@ class Publishing(Service):
         super().__init__(ownership, invocation, None)
         self._loaded = loaded
         self._mapped = mapped
-        self._placement: KeptPlacement = KeptPlacement(invocation.options)
+        self._placement: CachePlacement = CachePlacement(invocation.options)
         self._key = ""
         self.kept = ""
 
@@ -64,13 +64,13 @@ class Publishing(Service):
         if reason:
             raise SteppedAside(reason)
         (least, _), _ = rooms
-        from ..payload.filling import NoModule, read_to_keep
+        from ..payload.filling import NoModule, read_for_cache
         from ..payload.mpi_libraries import MpiLibraries
 
         # A program without an mpi4py of its own does not use the one that we bring.
         mpi = self.ownership.path if self.ownership.of_the_tree else ""
         try:
-            payload = read_to_keep(
+            payload = read_for_cache(
                 self._program,
                 self.options,
                 self._loaded,

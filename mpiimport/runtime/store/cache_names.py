@@ -5,7 +5,7 @@ from ..file_systems import IMAGE_LAYERS, image_on
 from .image_caches import IN_CONTAINER
 from .lock import own_prefix, user
 
-NAME = "mpiimport-kept."
+NAME = "mpiimport-cache."
 # In a batch job what is kept would take the next job's memory, unless the job script starts a session and ends it.
 BATCH_JOBS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "JOB_ID")
 

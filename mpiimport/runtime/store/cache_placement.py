@@ -2,7 +2,7 @@
 
 from .cache import LEASE, Cache
 from .links import link_beside
-from .nearest import keep_facts
+from .nearest import write_facts
 from .placement import Placement
 from .store import Store
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..options import Options
 
 
-class KeptPlacement(Placement):
+class CachePlacement(Placement):
     """This rank's part in it."""
 
     def __init__(self, options: "Options") -> None:
@@ -32,14 +32,14 @@ class KeptPlacement(Placement):
     def publish(self, key: str, program: str, began: int, facts: "dict[str, list[str]]") -> None:
         """Where this rank has made a store, let later processes come to it. Raises OSError.
 
-        ``program``, ``began``: as for ``Cache.publish``; ``facts``: as for ``keep_facts``.
+        ``program``, ``began``: as for ``Cache.publish``; ``facts``: as for ``write_facts``.
         """
         for store in self._stores:
             # Whichever rank of the node is the last to leave it.
             store.kept = True
         if self._made is not None:
             link_beside(self._made)
-            keep_facts(self._made.directory, facts)
+            write_facts(self._made.directory, facts)
             self._kept().publish(key, self._made, program, began)
 
     def withdraw(self, key: str) -> None:

@@ -8,7 +8,7 @@ from .. import os, time
 from .lock import LOCK, is_used, remove
 
 IMAGES = "images"
-IN_CONTAINER = "/.mpiimport-kept"
+IN_CONTAINER = "/.mpiimport-cache"
 
 
 def places_of_images(directory: str) -> list[str]:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 IMAGE_NAMES = ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER")
 OF_PROCESS = "/proc/"
 NONE_YET = (
-    "no store is kept for this program as it is now; one is being filled for later processes (MPIIMPORT_KEEP), or will "
-    "be; mpiimport session start says what is in the way"
+    "no store is kept for this program as it is now; one is being filled for later processes (MPIIMPORT_CACHE), or "
+    "will be; mpiimport session start says what is in the way"
 )
 FIRST_PROCESS = (
     "this is the first process of its container, and nothing that it leaves behind outlives it; "

@@ -14,7 +14,7 @@ FACTS = "facts"
 LONGEST = 200
 
 
-def keep_facts(store: str, facts: "dict[str, list[str]]") -> None:
+def write_facts(store: str, facts: "dict[str, list[str]]") -> None:
     """Raises OSError."""
     with open(os.path.join(store, FACTS), "wb") as stream:
         stream.write(marshal.dumps(facts))

@@ -110,16 +110,16 @@ func inspect(runtime, image string) (ociImage, bool) {
 	return found[0], true
 }
 
-// kept returns where the container keeps stores: it is a new one, so nothing in it has changed yet. Only of layers that the
+// imageCache returns where the container keeps stores: it is a new one, so nothing in it has changed yet. Only of layers that the
 // kernel lays over each other is known what the image has brought and what the container has changed. What the container may do
 // follows from the runtime and its options.
-func (c Call) kept(plan launch.Plan, image ociImage, line []string) (launch.Kept, bool) {
+func (c Call) imageCache(plan launch.Plan, image ociImage, line []string) (launch.ImageCache, bool) {
 	isLayered := slices.Contains([]string{"overlay", "overlay2", "overlayfs"}, image.GraphDriver.Name)
 	if !plan.AsksForImage() || image.ID == "" || !isLayered {
-		return launch.Kept{}, false
+		return launch.ImageCache{}, false
 	}
 	directory := imagecache.ForImage(image.ID, c.Env)
-	kept := launch.Kept{Directory: directory, Image: image.ID, Born: time.Now().UnixNano()}
+	kept := launch.ImageCache{Directory: directory, Image: image.ID, Born: time.Now().UnixNano()}
 	if plan.BringsLibrary() {
 		kept.Confined = confined(line)
 	}
@@ -175,8 +175,8 @@ func (c Call) ociOptions(chosen profile.Chosen, command []string, image ociImage
 		return nil, nil, err
 	}
 	plan = plan.BringingLibrary(c.Env)
-	if kept, ok := c.kept(plan, image, line); ok {
-		plan = plan.Keeping(kept)
+	if kept, ok := c.imageCache(plan, image, line); ok {
+		plan = plan.WithCache(kept)
 	}
 	out := []string{"--entrypoint=" + launch.EntryPath}
 	for _, m := range plan.Mounts {

@@ -100,7 +100,7 @@ func (c Call) looks(line []string, p *profile.Profile) bool {
 		return false
 	}
 	options, err := launch.HostEnvironment(p, c.Env, false)
-	return err == nil && (launch.Keeps(options) || snapshotlibrary.MayHave(snapshotlibrary.Directory(c.Env), line))
+	return err == nil && (launch.Caches(options) || snapshotlibrary.MayHave(snapshotlibrary.Directory(c.Env), line))
 }
 
 // takeSession takes the option --session from those in front of the launcher.
@@ -121,7 +121,7 @@ func takeSession(args []string) ([]string, bool) {
 // inSession puts the program in front of a job that makes a place for stores and removes it when the job has ended.
 func (c Call) inSession(job Outcome, p *profile.Profile) (Outcome, error) {
 	// A profile may lock that nothing is kept.
-	if _, err := launch.HostEnvironment(p, environ.Set(c.Env, ourvars.Keep, "auto"), false); err != nil {
+	if _, err := launch.HostEnvironment(p, environ.Set(c.Env, ourvars.Cache, "auto"), false); err != nil {
 		return Outcome{}, err
 	}
 	return c.behind("run", job), nil

@@ -229,11 +229,11 @@ func TestASessionStandsInFrontOfTheLauncher(t *testing.T) {
 		t.Errorf("switched off: %q %v", job.Args, err)
 	}
 	c := installed(t, nil)
-	locked := site + "service: {keep: never}\nlock: [service.keep]\n"
+	locked := site + "service: {cache: never}\nlock: [service.cache]\n"
 	if err := os.WriteFile(filepath.Join(c.Prefix, "profiles", "site.yaml"), []byte(locked), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.with("--profile site --session srun").Run(); err == nil || !strings.Contains(err.Error(), "locks service.keep") {
+	if _, err := c.with("--profile site --session srun").Run(); err == nil || !strings.Contains(err.Error(), "locks service.cache") {
 		t.Errorf("locked: %v", err)
 	}
 }
@@ -249,23 +249,23 @@ func TestStoresAreLookedAtOnceWhereALauncherStartsTheRanks(t *testing.T) {
 		}
 		return c
 	}
-	if job, err := installed(t, nil).with("srun app", "MPIIMPORT_KEEP=auto").Run(); err != nil || strings.Join(job.Args, " ") != "srun app" {
+	if job, err := installed(t, nil).with("srun app", "MPIIMPORT_CACHE=auto").Run(); err != nil || strings.Join(job.Args, " ") != "srun app" {
 		t.Errorf("without a Python for it: %q %v", job.Args, err)
 	}
 	for _, line := range []string{"srun -n 2 app", "nice mpiexec.hydra -n 2 app"} {
-		job, err := withHostPython(installed(t, nil)).with(line, "MPIIMPORT_KEEP=auto").Run()
+		job, err := withHostPython(installed(t, nil)).with(line, "MPIIMPORT_CACHE=auto").Run()
 		if err != nil || !strings.HasSuffix(strings.Join(job.Args, " "), own+line) {
 			t.Errorf("%s: %q %v", line, job.Args, err)
 		}
 	}
-	for line, env := range map[string]string{"srun app": "MPIIMPORT_KEEP=never", "mpirun app": "HOME=/none", "sh -c srun": "MPIIMPORT_KEEP=auto"} {
+	for line, env := range map[string]string{"srun app": "MPIIMPORT_CACHE=never", "mpirun app": "HOME=/none", "sh -c srun": "MPIIMPORT_CACHE=auto"} {
 		job, err := withHostPython(installed(t, nil)).with(line, env).Run()
 		if got := strings.Join(job.Args, " "); got != line || err != nil {
 			t.Errorf("%s: %q %v", line, job.Args, err)
 		}
 	}
 	c := withHostPython(installed(t, map[string]string{"mpirun": "echo 'mpirun (Open MPI) 5.0.11'"}))
-	keeps := site + "service: {keep: session}\n"
+	keeps := site + "service: {cache: session}\n"
 	if err := os.WriteFile(filepath.Join(c.Prefix, "profiles", "site.yaml"), []byte(keeps), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func TestEachImageHasAPlaceOfItsOwn(t *testing.T) {
 	if one == "" || one == two || one != in(parent, "one", []string{"MPIIMPORT_SESSION="}) {
 		t.Error(one, two)
 	}
-	images := filepath.Join(parent, fmt.Sprintf("mpiimport-kept.%d", user(t)), "images")
+	images := filepath.Join(parent, fmt.Sprintf("mpiimport-cache.%d", user(t)), "images")
 	for _, directory := range []string{images, one, two} {
 		if info, err := os.Lstat(directory); err != nil || info.Mode().Perm() != 0o700 || !strings.HasPrefix(directory, images) {
 			t.Error(directory, err)
@@ -39,7 +39,7 @@ func TestWhereOneHasToBeAskedForNoneIsMade(t *testing.T) {
 		env  []string
 		name string
 	}{
-		"a batch job":       {[]string{"SLURM_JOB_ID=7/../8"}, "mpiimport-kept.%d.7____8"},
+		"a batch job":       {[]string{"SLURM_JOB_ID=7/../8"}, "mpiimport-cache.%d.7____8"},
 		"a session":         {[]string{session}, "mpiimport-%d.session-" + strings.Repeat("0a", 16)},
 		"that of a job":     {[]string{session + ".12", "PBS_JOBID=12"}, "mpiimport-%d.session-" + strings.Repeat("0a", 16) + ".12"},
 		"filled in session": {[]string{session, "MPIIMPORT_FILL=1"}, "mpiimport-%d.session-" + strings.Repeat("0a", 16)},
@@ -68,7 +68,7 @@ func TestWhereOneHasToBeAskedForNoneIsMade(t *testing.T) {
 }
 
 func TestWhatAnotherHasMadeIsNoPlace(t *testing.T) {
-	name := fmt.Sprintf("mpiimport-kept.%d", user(t))
+	name := fmt.Sprintf("mpiimport-cache.%d", user(t))
 	for problem, make := range map[string]func(place string) error{
 		"open to others": func(place string) error { return os.Mkdir(place, 0o755) },
 		"a link": func(place string) error {

@@ -14,7 +14,7 @@ type Host struct {
 	Prefix        string // where mpiimport is installed
 	UserNamespace bool   // whether the hook itself runs in a user namespace, as under rootless podman
 	Profile       func(name string) (*profile.Profile, error)
-	Keeps         func(name string) bool // whether containers of a profile that is served may keep stores on this node
+	MayCache      func(name string) bool // whether containers of a profile that is served may keep stores on this node
 }
 
 // ThisHost looks at the machine.
@@ -30,9 +30,9 @@ func ThisHost() (Host, error) {
 	trusted := func(name string) (*profile.Profile, error) { return servable(name, installed) }
 	keeps := func(name string) bool {
 		list, err := released.Read(installed)
-		return err == nil && list.Keeps(name)
+		return err == nil && list.MayCache(name)
 	}
-	return Host{Prefix: installed, UserNamespace: root != 0, Profile: trusted, Keeps: keeps}, nil
+	return Host{Prefix: installed, UserNamespace: root != 0, Profile: trusted, MayCache: keeps}, nil
 }
 
 // servable returns a profile that is released for the hook. Where it is not, the container starts as it would without us:

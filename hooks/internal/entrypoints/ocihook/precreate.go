@@ -46,8 +46,8 @@ func Precreate(text []byte, h Host) ([]byte, error) {
 	}
 	// A container's own word of it is none.
 	c.env = environ.Unset(c.env, ourvars.Image)
-	if kept, ok := c.kept(plan, h); ok {
-		plan = plan.Keeping(kept)
+	if kept, ok := c.imageCache(plan, h); ok {
+		plan = plan.WithCache(kept)
 	}
 	if err := c.addDevices(plan.Devices); errors.As(err, &Unchanged{}) {
 		return text, err

@@ -93,8 +93,8 @@ func (l List) Covers(p *profile.Profile) error {
 	return nil
 }
 
-// Keeps says whether the containers of a profile may keep stores on the node: each part of its name has to be released for it.
-func (l List) Keeps(asked string) bool {
+// MayCache says whether the containers of a profile may keep stores on the node: each part of its name has to be released for it.
+func (l List) MayCache(asked string) bool {
 	return !slices.ContainsFunc(profile.Parts(asked), func(name string) bool { return !l[name].Keep })
 }
 

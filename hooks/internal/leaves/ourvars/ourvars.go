@@ -48,9 +48,9 @@ const Report = OptionPrefix + "REPORT"
 // Verbose is an option: whether programs say what they do.
 const Verbose = OptionPrefix + "VERBOSE"
 
-// Keep, Fill and Session are options: whether a store is kept on the node, whether it is filled now, and for which session.
+// Cache, Fill and Session are options: whether a store is kept on the node, whether it is filled now, and for which session.
 const (
-	Keep    = OptionPrefix + "KEEP"
+	Cache   = OptionPrefix + "CACHE"
 	Fill    = OptionPrefix + "FILL"
 	Session = OptionPrefix + "SESSION"
 )

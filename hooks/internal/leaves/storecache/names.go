@@ -16,7 +16,7 @@ import (
 )
 
 // InContainer is the place that a container of podman's or docker's sees.
-const InContainer = "/.mpiimport-kept"
+const InContainer = "/.mpiimport-cache"
 
 // batchJobs are the variables that tell a batch job, in the order in which they count.
 var batchJobs = []string{"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "COBALT_JOBID", "JOB_ID"}
@@ -26,7 +26,7 @@ func Name(owner int, env []string) string {
 	if session, _ := environ.Get(env, ourvars.Session); session != "" {
 		return fmt.Sprintf("mpiimport-%d.%s", owner, filepath.Base(session))
 	}
-	return fmt.Sprintf("mpiimport-kept.%d%s", owner, BatchJob(env))
+	return fmt.Sprintf("mpiimport-cache.%d%s", owner, BatchJob(env))
 }
 
 // BatchJob returns how the names of what a batch job keeps end; it is empty outside one.

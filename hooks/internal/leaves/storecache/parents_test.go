@@ -41,7 +41,7 @@ func TestAPlaceCountsOnlyWhereNobodyElseMayRename(t *testing.T) {
 	} {
 		parent := filepath.Join(t.TempDir(), "parent")
 		inner := filepath.Join(parent, "inner")
-		place := filepath.Join(inner, fmt.Sprintf("mpiimport-kept.%d", 0))
+		place := filepath.Join(inner, fmt.Sprintf("mpiimport-cache.%d", 0))
 		if err := os.MkdirAll(place, 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -252,7 +252,7 @@ const overlay = "overlay"
 // directories that podman and docker make an overlay of are named in proc(5), mountinfo.
 func rootOf(installed string, env []string) (string, error) {
 	if image, _ := environ.Get(env, ourvars.Image); strings.HasPrefix(image, ourvars.Layers) {
-		// Behind the layers stands when this container was made, and how it is confined: see launch.Kept.
+		// Behind the layers stands when this container was made, and how it is confined: see launch.ImageCache.
 		told := strings.Fields(image)
 		if len(told) != 3 {
 			return "", errors.New("it is not known how this container is confined")

@@ -1,8 +1,8 @@
 """Jobs of one node on a warm local file system that keep what they import: the first of them, and later ones.
 
-    python -m benchmarks.programs.kept_jobs --prefix build/prefix --output results.json
+    python -m benchmarks.programs.cached_jobs --prefix build/prefix --output results.json
 
-The ways take turns: plain Python; ``MPIIMPORT_KEEP=auto`` where nothing is kept yet; the same where a store is kept.
+The ways take turns: plain Python; ``MPIIMPORT_CACHE=auto`` where nothing is kept yet; the same where a store is kept.
 After each job its filling, if it has one, is waited for. Writes JSON: wall and CPU seconds of each job, without those
 of its filling, with the ratios to plain of the same round, and the CPU seconds of each filling.
 """
@@ -90,7 +90,7 @@ PLACES = {"host": on_host, "sandbox": in_sandbox}
 
 
 def measure(place: Place, ranks: int, count: int, mpi: Mpi) -> dict[str, Any]:
-    with TemporaryDirectory(prefix="mpiimport-kept-jobs-") as name, TemporaryDirectory(dir="/dev/shm") as memory:
+    with TemporaryDirectory(prefix="mpiimport-cached-jobs-") as name, TemporaryDirectory(dir="/dev/shm") as memory:
         program = Path(name, "app.py")
         program.write_text(PROGRAM)
         time.sleep(SETTLED)
@@ -99,7 +99,7 @@ def measure(place: Place, ranks: int, count: int, mpi: Mpi) -> dict[str, Any]:
         def run(way: str) -> dict[str, float]:
             job = launch(mpi, ranks, start(way, place, Path(memory)), program)
             if job.said["served"] != [way == "attached"] * ranks:
-                sys.exit(f"kept_jobs: {place.tree}, {ranks} ranks, {way}: served {job.said['served']}")
+                sys.exit(f"cached_jobs: {place.tree}, {ranks} ranks, {way}: served {job.said['served']}")
             filling = wait_for_orphans()
             if way == "empty":
                 fillings.append(round(filling, 3))
@@ -126,7 +126,7 @@ def start(way: str, place: Place, memory: Path) -> Start:
         return place.plain
     store = str(memory / "kept") if way == "attached" else mkdtemp(dir=memory)
     Path(store).mkdir(exist_ok=True)
-    keeping = {"MPIIMPORT": "1", "MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": store}
+    keeping = {"MPIIMPORT": "1", "MPIIMPORT_CACHE": "auto", "MPIIMPORT_STORE": store}
     return dataclasses.replace(place.keeping, environment={**place.keeping.environment, **keeping})
 
 

@@ -57,7 +57,7 @@ class Tasks:
         )
         line = [*before, runtime, "exec", "--mpiimport", *options, image, "python3", self.script]
         cell = Cell("shim", "sandbox", self.identity, "hybrid", "mpich")
-        words = {"MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(self.store), **variables}
+        words = {"MPIIMPORT_CACHE": "auto", "MPIIMPORT_STORE": str(self.store), **variables}
         environment = self.site.environment(cell, self.mpi, **words)
         command = self.site.as_identity(self.identity, [str(word) for word in line])
         return run(command, {name: value for name, value in environment.items() if value}, SECONDS, self.script.parent)
@@ -126,7 +126,7 @@ def test_jobs_attach_to_what_a_session_of_nodes_has_kept(
         started = tasks.run_ranks(image, entry_point, MPIIMPORT_FILL="1")
         assert (started.status, started.stdout) == (0, ""), started.stderr
         assert len(tasks.stores()) == 1
-        later = tasks.run_ranks(image, entry_point, MPIIMPORT_KEEP="session")
+        later = tasks.run_ranks(image, entry_point, MPIIMPORT_CACHE="session")
         assert (later.status, later.lines(), later.ours()) == (0, [KEPT] * 2, []), later.stderr
 
 
@@ -142,7 +142,7 @@ def test_options_of_the_runtime_do_not_matter(site: Site, mpich: Mpi, option: st
 
 def test_a_container_with_a_dev_of_its_own_keeps_its_store_on_the_node(site: Site, mpich: Mpi) -> None:
     with tasks_of(site, mpich, "user", "numpy") as tasks:
-        place = Path(f"/dev/shm/mpiimport-kept.{pwd.getpwnam(site.user).pw_uid}")
+        place = Path(f"/dev/shm/mpiimport-cache.{pwd.getpwnam(site.user).pw_uid}")
         assert not place.exists()
         try:
             inside = ["--contain", "--bind", str(tasks.script.parent), "--pwd", str(tasks.script.parent)]
@@ -243,7 +243,7 @@ def test_a_user_who_is_root_in_the_container_has_the_stores_outside(site: Site, 
         image = site.image("sif")[1]
         assert tasks.first(image, "--fakeroot", MPIIMPORT_FILL="1").status == 0
         (place,) = tasks.store.iterdir()
-        assert place.name == f"mpiimport-kept.{pwd.getpwnam(site.user).pw_uid}"
+        assert place.name == f"mpiimport-cache.{pwd.getpwnam(site.user).pw_uid}"
         status = [str(site.prefix / "bin" / "mpiimport"), "session", "status"]
         environment = {"MPIIMPORT_STORE": str(tasks.store), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
         shown = run(site.as_identity("user", status), environment, SECONDS, tasks.store)
@@ -300,7 +300,7 @@ def test_on_a_shared_file_system_a_session_asks_for_nothing_of_ours(site: Site, 
         place.mkdir()
         shared.mount("node", site.images, place)
         image = place / "py"
-        trusted = {"MPIIMPORT_KEEP_ON": FILE_SYSTEM_TYPE}
+        trusted = {"MPIIMPORT_CACHE_ON": FILE_SYSTEM_TYPE}
 
         def asked(**variables: str) -> tuple[list[str], list[Operation]]:
             seen = len(shared.operations())
@@ -327,7 +327,7 @@ def test_in_a_session_libraries_of_a_shared_tree_are_in_memory(site: Site, mpich
         SharedFileSystem(record=tmp_path / "record") as shared,
     ):
         Cache.make([str(tasks.store)], "session-of-test")
-        session = {"MPIIMPORT_SESSION": "session-of-test", "MPIIMPORT_KEEP_ON": FILE_SYSTEM_TYPE}
+        session = {"MPIIMPORT_SESSION": "session-of-test", "MPIIMPORT_CACHE_ON": FILE_SYSTEM_TYPE}
         images = tasks.script.parent / "images"
         images.mkdir()
         shared.mount("node", site.images, images)

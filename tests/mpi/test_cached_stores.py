@@ -60,7 +60,7 @@ def kept(
     # In a batch job it is that job's.
     filled = job.keep(script, entry_point=entry_point, **{**mpi.environment, **words})
     assert (filled.status, filled.stdout, filled.ours()) == (0, "", []), filled.stderr
-    return job.run(mpi, ranks, script, entry_point=entry_point, MPIIMPORT_KEEP="auto", **words)
+    return job.run(mpi, ranks, script, entry_point=entry_point, MPIIMPORT_CACHE="auto", **words)
 
 
 @pytest.mark.parametrize("entry_point", ENTRY_POINTS)
@@ -77,7 +77,7 @@ def test_the_first_process_is_plain_and_has_a_store_filled_for_the_next(
     job: Job, mpich: Mpi, store: str, entry_point: str
 ) -> None:
     script = job.script(SHOW)
-    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_KEEP": "auto"}
+    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_CACHE": "auto"}
     first = job.run(mpich, 1, script, entry_point=entry_point, **variables)
     assert (first.status, first.lines(), first.stderr) == (0, ["plain no MPI"], "")
     wait_for(lambda: list(Path(store).glob("*/programs/*")))
@@ -87,7 +87,7 @@ def test_the_first_process_is_plain_and_has_a_store_filled_for_the_next(
 
 def test_a_store_is_filled_for_tasks_whose_directory_is_gone(job: Job, mpich: Mpi, store: str) -> None:
     script = job.script(SHOW)
-    environment = job.environment(mpich, MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto", MPIIMPORT="1")
+    environment = job.environment(mpich, MPIIMPORT_STORE=store, MPIIMPORT_CACHE="auto", MPIIMPORT="1")
     gone = ["sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$@"', "sh", *job.python("early"), str(script)]
     first = run(gone, environment, 60, job.directory)
     assert (first.status, first.lines(), first.stderr) == (0, ["plain no MPI"], "")
@@ -176,7 +176,7 @@ def test_what_has_changed_since_is_imported_as_it_is(job: Job, mpich: Mpi, store
     assert before.lines() == ["old"], before.stderr
     CHANGES[change](package)
     plain = job.run(mpich, 1, script, entry_point="plain", **path)
-    after = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto", **path)
+    after = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_CACHE="auto", **path)
     assert (after.status, after.lines()) == (0, plain.lines()), after.stderr
 
 
@@ -199,7 +199,7 @@ def test_what_a_link_leads_to_by_now_is_imported(job: Job, mpich: Mpi, store: st
     path = {"PYTHONPATH": str(package.parent)}
     assert kept(job, mpich, 1, script, store, **path).lines() == ["no plug"]
     make(target if name.endswith(".py") else target / "__init__.py", "value = 'there'\n")
-    after = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto", **path)
+    after = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_CACHE="auto", **path)
     assert after.lines() == ["there"], after.stderr
 
 
@@ -216,7 +216,7 @@ def test_a_stale_pyc_counts_until_it_is_removed(job: Job, mpich: Mpi, store: str
     path = {"PYTHONPATH": str(part.parent)}
     assert kept(job, mpich, 1, script, store, **path).lines() == ["old"]
     Path(str(cached)).unlink()
-    after = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto", **path)
+    after = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_CACHE="auto", **path)
     assert after.lines() == ["new"], after.stderr
 
 
@@ -240,7 +240,7 @@ print(type(getattr(module.__loader__, "source", None)).__name__)
 @pytest.mark.parametrize("manifests", ["", "-"])
 def test_what_a_store_lacks_is_in_the_next(job: Job, mpich: Mpi, store: str, manifests: str) -> None:
     script = job.script(MISSES)
-    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_KEEP": "auto", "MPIIMPORT_MANIFESTS": manifests}
+    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_CACHE": "auto", "MPIIMPORT_MANIFESTS": manifests}
     first = kept(job, mpich, 2, script, store, MPIIMPORT_MANIFESTS=manifests)
     (link,) = Path(store).glob("*/programs/*")
     before = link.readlink()
@@ -258,7 +258,7 @@ def test_what_a_store_lacks_is_in_the_next(job: Job, mpich: Mpi, store: str, man
 
 def listing(store: Path, link: Path) -> str:
     """What lies in the code of a store, as text."""
-    (place,) = store.glob("mpiimport-kept.*")
+    (place,) = store.glob("mpiimport-cache.*")
     return (place / "stores" / link.name / "code").read_bytes().decode("latin-1")
 
 
@@ -285,7 +285,7 @@ def test_damage_leads_to_ordinary_imports(job: Job, mpich: Mpi, store: str, part
     for position in range(0, len(content), 97):
         content[position] ^= 0xFF
     file.write_bytes(content)
-    outcome = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto")
+    outcome = job.run(mpich, 1, script, MPIIMPORT_STORE=store, MPIIMPORT_CACHE="auto")
     assert (outcome.status, outcome.lines()) == (0, ["[1]"]), outcome.stderr
     # It is given up, and another one is filled.
     assert outcome.ours() == []
@@ -310,7 +310,7 @@ def test_where_memory_runs_out_the_filling_ends_and_not_the_task(job: Job, mpich
         (group / "memory.limit_in_bytes").write_text(str(limit))
         into = ["sh", "-c", 'echo $$ > "$0"/tasks; exec "$@"', str(group)]
         words = [*into, *job.python("early"), str(job.script(LARGE)), str(limit * 6 // 10)]
-        environment = job.environment(mpich, MPIIMPORT="1", MPIIMPORT_KEEP="auto", MPIIMPORT_STORE=store)
+        environment = job.environment(mpich, MPIIMPORT="1", MPIIMPORT_CACHE="auto", MPIIMPORT_STORE=store)
         outcome = run(words, environment, 60, job.directory)
         assert (outcome.status, outcome.stdout, outcome.stderr) == (0, "done\n", "")
         killed = dict(line.split() for line in (group / "memory.oom_control").read_text().splitlines())["oom_kill"]
@@ -322,7 +322,7 @@ def test_where_memory_runs_out_the_filling_ends_and_not_the_task(job: Job, mpich
 
 def test_a_filling_that_stands_still_holds_nobody_up(job: Job, mpich: Mpi, store: str) -> None:
     script = job.script(SHOW)
-    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_KEEP": "auto"}
+    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_CACHE": "auto"}
     first = job.run(mpich, 1, script, **variables)
     (pid,) = [pid for pid, words in running(lambda directory: directory == job.directory) if str(script) in words]
     os.kill(pid, signal.SIGSTOP)
@@ -344,7 +344,7 @@ def test_modules_import_from_one_store_in_whatever_directory_they_run(job: Job, 
     make(job.directory / "own" / "pack" / "task.py", "print('its own')")
     settle(*job.directory.rglob("*"))
     variables = {"MPIIMPORT_STORE": store, "PYTHONPATH": str(job.directory / "lib")}
-    environment = job.environment(mpich, MPIIMPORT="1", MPIIMPORT_KEEP="auto", **variables)
+    environment = job.environment(mpich, MPIIMPORT="1", MPIIMPORT_CACHE="auto", **variables)
     words = [*job.python("early"), "-m", "pack.task"]
     filled = run(words, {**environment, "MPIIMPORT_FILL": "1"}, 60, job.directory / "one")
     assert filled.status == 0, filled.stderr
@@ -368,7 +368,7 @@ def test_a_session_is_started_shown_and_stopped(job: Job, mpich: Mpi, store: str
     shown = run([command, "session", "status"], environment, 60)
     assert shown.status == 0 and f"script {script}: " in shown.stdout, shown.stderr
     assert shown.stdout.endswith(", no process so far\n")
-    outcome = job.run(mpich, 2, script, entry_point="module", MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto")
+    outcome = job.run(mpich, 2, script, entry_point="module", MPIIMPORT_STORE=store, MPIIMPORT_CACHE="auto")
     assert outcome.lines() == ["served no MPI"] * 2, outcome.stderr
     shown = run([command, "session", "status"], environment, 60)
     assert ", 2 processes so far, the last " in shown.stdout and shown.stdout.endswith(", 0 now\n")
@@ -384,7 +384,7 @@ def test_a_session_is_started_shown_and_stopped(job: Job, mpich: Mpi, store: str
 def test_a_batch_job_keeps_nothing_unless_it_asks_for_it(job: Job, mpich: Mpi, store: str) -> None:
     script = job.script(SHOW)
     variables = {"MPIIMPORT_STORE": store, "SLURM_JOB_ID": "77"}
-    outcome = job.run(mpich, 1, script, MPIIMPORT_KEEP="auto", **variables)
+    outcome = job.run(mpich, 1, script, MPIIMPORT_CACHE="auto", **variables)
     assert (outcome.lines(), list(Path(store).iterdir())) == (["plain no MPI"], [])
     assert kept(job, mpich, 1, script, store, SLURM_JOB_ID="77").lines() == ["served no MPI"]
     (place,) = Path(store).iterdir()
@@ -399,9 +399,9 @@ def test_a_report_names_the_store(job: Job, mpich: Mpi, store: str) -> None:
     report = json.loads(file.read_text())
     schema = json.loads((job.prefix / "lib" / "mpiimport" / "host" / "report" / "report.schema.json").read_text())
     jsonschema.validate(report, schema)
-    kept_store, spared = report["kept_store"], report["estimated_path_calls_saved"]
-    assert kept_store["directory"].startswith(store) and report["answered"]["python_modules"]["root"] > 50
-    assert kept_store["looked_at"] > 0 and spared > 0 and kept_store["uses"] == 1
+    cached_store, spared = report["cached_store"], report["estimated_path_calls_saved"]
+    assert cached_store["directory"].startswith(store) and report["answered"]["python_modules"]["root"] > 50
+    assert cached_store["looked_at"] > 0 and spared > 0 and cached_store["uses"] == 1
 
 
 def test_a_job_on_several_nodes_is_served_as_always(job: Job, mpich: Mpi, store: str) -> None:
@@ -409,7 +409,7 @@ def test_a_job_on_several_nodes_is_served_as_always(job: Job, mpich: Mpi, store:
     script = job.script(SHOW)
     assert kept(job, mpich, 2, script, store).lines() == ["served no MPI"] * 2
     hidden = ["env", "-u", "MPI_LOCALNRANKS", *job.python("early"), str(script)]
-    variables = job.environment(mpich, **job.switches("early"), MPIIMPORT_STORE=store, MPIIMPORT_KEEP="auto")
+    variables = job.environment(mpich, **job.switches("early"), MPIIMPORT_STORE=store, MPIIMPORT_CACHE="auto")
     outcome = run([*mpich.command(2), *hidden], variables, 60, job.directory)
     assert outcome.lines() == ["served MPI"] * 2, outcome.stderr
 
@@ -429,7 +429,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
 def test_children_import_from_the_store_and_leave_it(job: Job, mpich: Mpi, store: str, method: str) -> None:
     script = job.script(POOL)
-    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_KEEP": "auto"}
+    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_CACHE": "auto"}
     assert job.keep(script, method, MPIIMPORT_STORE=store).status == 0
     for _ in range(2):
         outcome = job.run(mpich, 1, script, method, **variables)
@@ -472,7 +472,7 @@ def test_a_damaged_store_is_given_up_without_a_word(job: Job, mpich: Mpi, store:
         (damaged / part).unlink()
         (filling,) = Path(store).glob("*/filling/*")
         os.utime(filling, (0, 0))
-        variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_KEEP": "auto"}
+        variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_CACHE": "auto"}
         first = job.run(mpich, 1, script, **variables)
         assert (first.lines(), first.stderr) == (["plain no MPI"], "")
         wait_for(lambda: list(Path(store).glob("*/programs/*")))
@@ -514,7 +514,7 @@ def test_a_module_that_is_somewhere_has_one(job: Job, store: str, name: str) -> 
 
 NEVER_FILLED = {
     "a bad value": {"MPIIMPORT_DEADLINE": "x"},
-    "another": {"MPIIMPORT_KEEP": "sesion"},
+    "another": {"MPIIMPORT_CACHE": "sesion"},
     "debugging": {"MPIIMPORT_DEBUG": "1"},
     "recording": {"MPIIMPORT_RECORD": "recorded"},
 }
@@ -535,7 +535,7 @@ def test_closed_streams_stay_closed(job: Job, store: str) -> None:
     )
     assert job.keep(script, MPIIMPORT_STORE=store).status == 0
     words = [*job.python("early"), str(script)]
-    variables = {"MPIIMPORT": "1", "MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": store, "PATH": os.environ["PATH"]}
+    variables = {"MPIIMPORT": "1", "MPIIMPORT_CACHE": "auto", "MPIIMPORT_STORE": store, "PATH": os.environ["PATH"]}
     outcome = run(["bash", "-c", 'exec "$@" <&- >&-', "bash", *words], variables, 60, job.directory)
     assert outcome.status == 0, outcome.stderr
     assert "Bad file descriptor" in (job.directory / "said").read_text()
@@ -568,7 +568,7 @@ def test_a_process_that_has_threads_already_is_not_forked(job: Job, mpich: Mpi, 
     job.script(THREADED, "site/sitecustomize.py")
     script = job.script(SHOW)
     path = f"{job.prefix / 'lib'}:{job.directory / 'site'}"
-    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_KEEP": "auto", "PYTHONPATH": path, "PYTHONWARNINGS": "error"}
+    variables = {"MPIIMPORT_STORE": store, "MPIIMPORT_CACHE": "auto", "PYTHONPATH": path, "PYTHONWARNINGS": "error"}
     outcome = job.run(mpich, 1, script, entry_point="module", **variables)
     assert (outcome.lines(), outcome.stderr) == (["plain no MPI"], "")
     assert not list(Path(store).glob("*/filling/*"))

@@ -37,14 +37,14 @@ func TestStoresAreOfTheUserWhoStartsTheContainer(t *testing.T) {
 func TestOnlyAReleasedProfileKeepsStoresAndNoContainerSaysItsImage(t *testing.T) {
 	asked := with(t, func(c map[string]any) {
 		annotate("default")(c)
-		object(c, "process")["env"] = []string{ourvars.Keep + "=auto", ourvars.Image + "=layers:mine 0"}
+		object(c, "process")["env"] = []string{ourvars.Cache + "=auto", ourvars.Image + "=layers:mine 0"}
 		object(c, "root")["path"] = filepath.Join(t.TempDir(), "merged")
 	})
 	for _, keeps := range []bool{false, true} {
 		h := host("")
-		h.Keeps = func(string) bool { return keeps }
+		h.MayCache = func(string) bool { return keeps }
 		c := edited(t, asked, h)
-		if said, ok := environ.Get(c.env, ourvars.Image); ok || c.mountAt(launch.KeptPath) >= 0 {
+		if said, ok := environ.Get(c.env, ourvars.Image); ok || c.mountAt(launch.CachePath) >= 0 {
 			t.Errorf("%v: %q", keeps, said)
 		}
 	}

@@ -18,19 +18,19 @@ import (
 	"mpiimport.org/hooks/launch"
 )
 
-// kept returns where the container keeps stores. It keeps none where the administrator has not released its profile for that,
+// imageCache returns where the container keeps stores. It keeps none where the administrator has not released its profile for that,
 // where its program is of another user than who starts it, and where the layers of its image cannot be told.
-func (c *config) kept(plan launch.Plan, h Host) (launch.Kept, bool) {
-	if !launch.Keeps(plan.Environment) || h.Keeps == nil || !h.Keeps(c.annotations[ProfileAnnotation]) || !c.isCallers() {
-		return launch.Kept{}, false
+func (c *config) imageCache(plan launch.Plan, h Host) (launch.ImageCache, bool) {
+	if !launch.Caches(plan.Environment) || h.MayCache == nil || !h.MayCache(c.annotations[ProfileAnnotation]) || !c.isCallers() {
+		return launch.ImageCache{}, false
 	}
 	image := filesystems.Layers(c.root, filesystems.Mountinfo)
 	born := birth(c.root)
 	if image == "" || born == 0 {
-		return launch.Kept{}, false
+		return launch.ImageCache{}, false
 	}
 	directory := imagecache.ForImage(image, slices.Concat(c.env, callers()))
-	return launch.Kept{Directory: directory, Image: image, Born: born, Confined: c.confined()}, directory != ""
+	return launch.ImageCache{Directory: directory, Image: image, Born: born, Confined: c.confined()}, directory != ""
 }
 
 // confined returns a digest of what the container's program may do: the filter of system calls, capabilities, user.

@@ -27,7 +27,7 @@ class NotFilled(Exception):
     """The store is not filled; the message says why, and what to do."""
 
 
-class Keeping:
+class Filling:
     """What is kept for one program: ``key`` is its name in ``place``."""
 
     def __init__(self, place: Cache, key: str, invocation: "Invocation") -> None:
@@ -42,12 +42,12 @@ class Keeping:
         # Before root's own modules need more, which those that come later have not.
         loaded = set(sys.modules)
         from ..payload.filling import fill
-        from ..store.nearest import keep_facts
+        from ..store.nearest import write_facts
 
         self.place.sweep(LEASE)
         asked = self._invocation
         fill(self.place, self.key, asked.program, asked.options, loaded, asked.answers, asked.before_site, self._began)
-        keep_facts(self.place.target(self.key), asked.facts())
+        write_facts(self.place.target(self.key), asked.facts())
 
     def leave_filler(self) -> str:
         """Leave a process behind that fills the store, unless one does; return why there is none yet, or will be none.
@@ -57,7 +57,7 @@ class Keeping:
         from ..payload.stamps import Mounts
         from .left_behind import beginning_of, end_first, give_way, keep_only, leave_behind, let_go, wait_for_end
 
-        doubt = Mounts(self._invocation.options.keep_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
+        doubt = Mounts(self._invocation.options.cache_on).doubt(sys.prefix, os.stat(sys.prefix).st_dev)
         if doubt:
             return doubt
         if os.getpid() == INIT:
@@ -123,6 +123,6 @@ def _fill_here(invocation: "Invocation") -> None:
     if reason:
         raise NotFilled(reason)
     place = Cache.found_or_made(options.store_places(), options.session)
-    keeping = Keeping(place, key, invocation)
-    if not keeping.fill_or_wait(asked_at(), options.deadline):
+    store = Filling(place, key, invocation)
+    if not store.fill_or_wait(asked_at(), options.deadline):
         raise NotFilled("another process has been filling it, and has not come to an end; look for that")

@@ -28,7 +28,7 @@ except ChildProcessError:
 PACKAGES = "/usr/lib/python3/dist-packages"
 # What a container sees of stores.
 LOOK = (
-    "grep -o ' /.mpiimport-kept ' /proc/self/mountinfo; find /.mpiimport-store /dev/shm -mindepth 1 2>/dev/null; true"
+    "grep -o ' /.mpiimport-cache ' /proc/self/mountinfo; find /.mpiimport-store /dev/shm -mindepth 1 2>/dev/null; true"
 )
 
 
@@ -53,7 +53,7 @@ def test_containers_import_from_what_a_session_has_filled(
     filled = containers.fill("python3", task)
     assert (filled.status, filled.stdout, filled.ours()) == (0, "", []), filled.stderr
     for keep in ("auto", "session"):
-        outcome = containers.run("python3", task, MPIIMPORT_KEEP=keep)
+        outcome = containers.run("python3", task, MPIIMPORT_CACHE=keep)
         assert (outcome.status, outcome.lines(), outcome.stderr) == (0, ["kept "], "")
     assert not list(containers.place.glob("images/*/wanted/*"))
     assert "containers of the image" in containers.mpiimport("session", "status").stdout
@@ -83,7 +83,7 @@ def test_a_process_that_is_not_the_first_of_its_container_fills(containers: Cont
     """Where the container lives as long as that takes. It ends when its first process does."""
     task = containers.script("numpy")
     assert containers.fill("python3", containers.script("colorsys")).status == 0
-    living = f"python3 {task}; until [ $(ls /.mpiimport-kept/programs | wc -l) = 2 ]; do sleep 0.1; done; exit 7"
+    living = f"python3 {task}; until [ $(ls /.mpiimport-cache/programs | wc -l) = 2 ]; do sleep 0.1; done; exit 7"
     first = containers.run("sh", "-c", living)
     assert (first.status, first.lines(), first.stderr) == (7, ["plain "], "")
     second = containers.run("sh", "-c", f"python3 {task}; exit 7")
@@ -108,7 +108,7 @@ def build(containers: Containers, name: str, value: str) -> str:
 
 @pytest.fixture
 def image(containers: Containers) -> Iterator[str]:
-    name = f"localhost/mpiimport-kept-{containers.job}"
+    name = f"localhost/mpiimport-cache-{containers.job}"
     yield build(containers, name, "one")
     containers.host("podman", "rmi", "--force", name)
 
@@ -193,7 +193,7 @@ def test_containers_keep_nothing_unless_the_administrator_lets_them(containers: 
         seen = containers.run("sh", "-c", LOOK)
         plain = containers.run("python3", task)
     finally:
-        subprocess.run([*release, "--keep", "default"], check=True, env={})
+        subprocess.run([*release, "--cache", "default"], check=True, env={})
     assert (seen.lines(), plain.lines()) == ([], ["plain "]), plain.stderr
     (line,) = plain.ours()
     assert line.startswith("mpiimport: running as plain Python: ")
@@ -210,9 +210,9 @@ def test_a_device_knows_no_image_and_keeps_nothing(containers: Containers, site:
 
 def test_a_session_lasts_as_long_as_its_command(containers: Containers) -> None:
     task = containers.script("numpy")
-    handed = ("--env=MPIIMPORT_SESSION", "--env=MPIIMPORT_KEEP")
+    handed = ("--env=MPIIMPORT_SESSION", "--env=MPIIMPORT_CACHE")
     line = containers.line("python3", task, image=podman.IMAGE, options=handed)
-    line.remove("--env=MPIIMPORT_KEEP=auto")
+    line.remove("--env=MPIIMPORT_CACHE=auto")
     script = 'MPIIMPORT_FILL=1 "$0" session start -- "$@"; "$@"; ls -d /dev/shm/*.$MPIIMPORT_SESSION'
     line.insert(line.index(podman.IMAGE), "--env=MPIIMPORT_FILL")
     command = str(containers.site.prefix / "bin" / "mpiimport")
@@ -228,7 +228,7 @@ def test_a_session_lasts_as_long_as_its_command(containers: Containers) -> None:
 def test_exec_keeps_stores_of_images_that_have_only_a_name(site: Site, mpich: Mpi, identity: str, engine: str) -> None:
     containers = Containers(site, mpich, identity)
     task = Path(containers.script("numpy"))
-    variables = {"MPIIMPORT_KEEP": "auto"}
+    variables = {"MPIIMPORT_CACHE": "auto"}
     name = podman.IMAGE
     if engine == "docker":
         make_docker_images(site)

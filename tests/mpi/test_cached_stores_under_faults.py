@@ -32,7 +32,7 @@ int flock(int file, int operation) { errno = ENOLCK; return -1; }
 
 
 def task(job: Job, mpi: Mpi, script: Path, store: Path, **variables: str) -> Outcome:
-    words = {"MPIIMPORT": "1", "MPIIMPORT_KEEP": "auto", "MPIIMPORT_STORE": str(store), **variables}
+    words = {"MPIIMPORT": "1", "MPIIMPORT_CACHE": "auto", "MPIIMPORT_STORE": str(store), **variables}
     return run([*job.python("early"), str(script)], job.environment(mpi, **words), 60, job.directory)
 
 

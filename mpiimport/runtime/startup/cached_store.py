@@ -16,7 +16,7 @@ from ..mpi.launcher import is_rank_process
 from ..option_table import SESSION
 from ..program import working_directory
 from ..report.job_notes import notes
-from ..report.outcome import KEPT, PLAIN, Outcome
+from ..report.outcome import CACHED, PLAIN, Outcome
 from ..report.outcome import SESSION as FROM_SESSION
 from ..store.cache import Cache
 from ..store.cache_names import batch_job
@@ -28,7 +28,7 @@ from ..store.launch_validation import CHANGED, HOLDS, LOOKED_BY_LAUNCH, told_of
 from ..store.no_cache import why_no_place
 from ..store.shared_validation import holds
 from ..store.store import NoRoom
-from .other_start import become_where_kept
+from .other_start import become_where_cached
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from .invocation import Invocation
 
 NONE_IN_SESSION = (
-    "no session keeps a store for this program, as it is started now, on this node (MPIIMPORT_KEEP=session); "
+    "no session keeps a store for this program, as it is started now, on this node (MPIIMPORT_CACHE=session); "
     "mpiimport session start fills one on each node"
 )
 # All is as it is meant to be, and nothing is said of it.
 COMES_LATER = (NONE_YET, FIRST_PROCESS)
 NO_PLACE = (
-    "no place for cached stores is there on this node (MPIIMPORT_KEEP); in a batch job mpiimport session start, or "
+    "no place for cached stores is there on this node (MPIIMPORT_CACHE); in a batch job mpiimport session start, or "
     "mpiimport run --session, makes one"
 )
 CHANGED_IN_SESSION = (
@@ -54,7 +54,7 @@ CHANGED_IN_SESSION = (
 )
 
 
-def import_from_kept(invocation: "Invocation", here: "Launch | None", report: "Report | None") -> None:
+def import_from_cache(invocation: "Invocation", here: "Launch | None", report: "Report | None") -> None:
     """Import from the cached store for this program, from now on, if there is one. Never raises.
 
     Where there is none, or what it was made from has changed, one is filled for later processes, but for those of a
@@ -94,12 +94,12 @@ def _import_or_fill(invocation: "Invocation", here: "Launch | None", report: "Re
     """Return why there is no store to import from; empty where there is one, or there can be none. Raises NoRoom."""
     key, options = invocation.key(), invocation.options
     place = _place(options)
-    lasts = options.keep == SESSION
+    lasts = options.cache == SESSION
     if not key or place is None:
         return NONE_IN_SESSION if lasts else NO_PLACE if key else NO_NAME
     attached = Attached.to(place, key)
     if attached is None and lasts and invocation.unchanged:
-        become_where_kept(invocation.program, place)
+        become_where_cached(invocation.program, place)
     # Those of a session have been filled since that began.
     trusted = lasts or bool(options.session)
     reason = NONE_IN_SESSION if attached is None else attached.doubt(trusted, here, asked)
@@ -107,21 +107,21 @@ def _import_or_fill(invocation: "Invocation", here: "Launch | None", report: "Re
         attached.store.leave()
         attached = None
     if not lasts and (attached is None or place.is_wanted(key)):
-        from .keeping import Keeping
+        from .cache_filling import Filling
 
-        reason = Keeping(place, key, invocation).leave_filler()
+        reason = Filling(place, key, invocation).leave_filler()
     if attached is None:
         return reason
     rank = here.rank if here is not None else 0
     attached.import_from(Account(set(sys.modules), rank, options.verbose), invocation.answers, report, trusted)
-    notes.tell(Outcome(FROM_SESSION if lasts else KEPT, ranks=here.size if here is not None else None))
+    notes.tell(Outcome(FROM_SESSION if lasts else CACHED, ranks=here.size if here is not None else None))
     return ""
 
 
 def _place(options: "Options") -> Cache | None:
     parents = options.store_places()
     place = Cache.find(parents, options.session)
-    waits = options.session or options.keep == SESSION or batch_job()
+    waits = options.session or options.cache == SESSION or batch_job()
     if place is not None or waits:
         return place
     place = Cache.make(parents)
@@ -198,7 +198,7 @@ class Attached:
         imports = Imports(self._index, store, None, answers, frozenset(), account)
         imports.install()
         if report is not None:
-            report.facts["kept_store"] = {
+            report.facts["cached_store"] = {
                 "directory": store.directory,
                 "age": int(time.time() - store.filled()),
                 "looked_at": self._looked_at,
