@@ -16,7 +16,7 @@ PARSERS: "dict[type, Callable[[str], object]]" = {Size: Size.parse}
 FILL_SNAPSHOT, FILL_BESIDE = "snapshot", "snapshot beside a job"
 FILL_WORKER, FILL_RUNNING = "snapshot of a worker", "snapshot of what runs"
 # What `mpiimport session status` and `refresh` have in MPIIMPORT_FILL; `session start` has the time when it began.
-LOOK = "look"
+VALIDATE = "validate"
 
 
 # Below the user's cache: the library of prepared snapshots.
@@ -119,9 +119,9 @@ def is_filling() -> bool:
     return os.environ.get("MPIIMPORT_FILL", "0") not in ("", "0") and os.environ.get("MPIIMPORT") != "0"
 
 
-def is_looking() -> bool:
+def is_validating() -> bool:
     """Tell whether a process that is asked to fill is only to validate what is in the cache."""
-    return os.environ.get("MPIIMPORT_FILL") == LOOK
+    return os.environ.get("MPIIMPORT_FILL") == VALIDATE
 
 
 def makes_snapshot() -> bool:

@@ -102,7 +102,7 @@ def test_jobs_on_all_nodes_attach_to_what_was_read_once(
     started = session.start(script, entry_point)
     assert (started.status, started.stdout) == (0, ""), started.stderr
     (said,) = started.ours()
-    assert f"kept on {NODES} nodes" in said
+    assert f"cached on {NODES} nodes" in said
     for _ in range(2):
         outcome = session.run(script, entry_point=entry_point)
         assert shown(outcome) == on_all_nodes(SERVED)

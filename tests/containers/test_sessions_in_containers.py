@@ -146,7 +146,7 @@ def test_an_image_in_the_place_of_another_is_kept_anew(
         assert session.task(MPIIMPORT_CACHE="auto") == ["kept one no MPI"]
         made.write("two")
         assert session.task() == ["plain two no MPI"]
-        assert "not looked at: the command of session start did not come to it" in session.tool("status").stdout
+        assert "not validated: the command of session start did not come to it" in session.tool("status").stdout
         assert session.tool("refresh").status == 0
         assert session.task() == ["kept two no MPI"]
 

@@ -401,7 +401,7 @@ def test_a_report_names_the_store(job: Job, mpich: Mpi, store: str) -> None:
     jsonschema.validate(report, schema)
     cached_store, spared = report["cached_store"], report["estimated_path_calls_saved"]
     assert cached_store["directory"].startswith(store) and report["answered"]["python_modules"]["root"] > 50
-    assert cached_store["looked_at"] > 0 and spared > 0 and cached_store["uses"] == 1
+    assert cached_store["validated"] > 0 and spared > 0 and cached_store["uses"] == 1
 
 
 def test_a_job_on_several_nodes_is_served_as_always(job: Job, mpich: Mpi, store: str) -> None:

@@ -64,8 +64,8 @@ def fill(job: Job, mpi: Mpi, launch: Launch) -> None:
     assert (filled.status, filled.stdout) == (0, ""), filled.stderr
 
 
-def looked_at(path: Path) -> int:
-    return int(json.loads(path.read_text())["cached_store"]["looked_at"])
+def validated(path: Path) -> int:
+    return int(json.loads(path.read_text())["cached_store"]["validated"])
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
@@ -74,7 +74,7 @@ def test_ranks_do_not_look_again(job: Job, mpis: dict[str, Mpi], launch: Launch,
     report = job.directory / "run.json"
     outcome = launch(mpis[name], MPIIMPORT_REPORT=str(report))
     assert (outcome.status, outcome.lines(), outcome.ours()) == (0, ["served old"] * 2, [GOT]), outcome.stderr
-    assert looked_at(report) == 0
+    assert validated(report) == 0
 
 
 @pytest.mark.parametrize("keep", ["auto", "session"])
@@ -149,7 +149,7 @@ def test_what_a_rank_starts_later_looks_for_itself(job: Job, mpich: Mpi, part: P
     fill(job, mpich, launch)
     python = f"{job.prefix}/bin/python-mpi"
     parent = job.script(
-        f"import os, subprocess\nprint(sorted(name for name in os.environ if name == '_MPIIMPORT_LOOKED'), flush=True)\n"
+        f"import os, subprocess\nprint(sorted(name for name in os.environ if name == '_MPIIMPORT_STORES_VALIDATED'), flush=True)\n"
         f"open({str(part)!r}, 'w').write('value = 2')\n"
         f"subprocess.run(['{python}', '{job.directory}/app.py'])",
         "parent.py",

@@ -17,7 +17,7 @@ from mpiimport.runtime.store import cache as place_module
 from mpiimport.runtime.store import cache_removal
 from mpiimport.runtime.store.cache import FILLING, LEASE, PROGRAMS, STORES, Cache
 from mpiimport.runtime.store.cache_names import BATCH_JOBS, batch_job
-from mpiimport.runtime.store.cache_removal import remove_place
+from mpiimport.runtime.store.cache_removal import remove_cache
 from mpiimport.runtime.store.image_caches import IMAGES
 from mpiimport.runtime.store.lock import LOCK
 from mpiimport.runtime.store.objects import OBJECTS, share
@@ -236,7 +236,7 @@ def test_the_place_stays_where_somebody_comes_while_it_is_removed(
         return []
 
     monkeypatch.setattr(cache_removal, "remove_images", remove_images)
-    assert remove_place(place) == []
+    assert remove_cache(place) == []
     assert come.exists()
     assert place.create({}, switched_off())
 
@@ -282,7 +282,7 @@ def test_what_stores_hold_alike_is_there_once(place: Cache) -> None:
     assert stores(place) == [other] and user.read("index") == content
     assert len(list(Path(place.path(OBJECTS)).iterdir())) == 2 and place.idle_size() == 0
     user.leave()
-    assert remove_place(place) == [] and not Path(place.directory).exists()
+    assert remove_cache(place) == [] and not Path(place.directory).exists()
 
 
 def test_alike_libraries_of_one_store_stay_two(tmp_path: Path) -> None:
@@ -317,17 +317,17 @@ def test_a_store_of_libraries_that_lie_deep_is_removed(place: Cache) -> None:
     store = place.create({"index": 1, "code": 1, name: 1}, switched_off())
     place.publish(KEY, store, "script", 0)
     store.leave()
-    assert remove_place(place) == [] and not Path(place.directory).exists()
+    assert remove_cache(place) == [] and not Path(place.directory).exists()
 
 
 def test_stopping_removes_everything_but_what_is_used(place: Cache) -> None:
     publish(place, KEY)
     used = publish(place, OTHER)
     user = attached(place, OTHER)
-    assert remove_place(place) == [used]
+    assert remove_cache(place) == [used]
     assert place.attach(OTHER) is None
     user.leave()
-    assert remove_place(place) == []
+    assert remove_cache(place) == []
     assert not Path(place.directory).exists()
 
 
@@ -386,7 +386,7 @@ def place_of_image(place: Cache) -> Path:
 
 def test_a_place_takes_those_of_images_with_it(place: Cache) -> None:
     publish(Cache(str(place_of_image(place))), KEY)
-    assert remove_place(place) == []
+    assert remove_cache(place) == []
     assert not Path(place.directory).exists()
 
 
@@ -394,10 +394,10 @@ def test_the_place_of_an_image_is_left_while_one_of_its_containers_uses_a_store(
     image = place_of_image(place)
     publish(Cache(str(image)), KEY)
     store = attached(Cache(str(image)), KEY)
-    assert remove_place(place) == [str(image)]
+    assert remove_cache(place) == [str(image)]
     assert Path(store.directory).exists()
     store.leave()
-    assert remove_place(place) == []
+    assert remove_cache(place) == []
 
 
 def test_places_of_images_go_when_nobody_has_come_to_them_for_long(place: Cache) -> None:
@@ -424,14 +424,14 @@ def test_no_link_that_a_container_has_made_is_followed(place: Cache, tmp_path: P
     deep = image.joinpath("filling", *"abc")
     deep.mkdir(parents=True)
     (deep / "link").symlink_to(mine / "lock")
-    assert remove_place(place) == []
+    assert remove_cache(place) == []
     assert (mine / "lock").exists() and not image.exists()
 
 
 def test_a_tree_without_end_is_left(place: Cache) -> None:
     image = place_of_image(place)
     image.joinpath(*"a" * 300).mkdir(parents=True)
-    assert [Path(left).parent for left in remove_place(place)] == [image.parent]
+    assert [Path(left).parent for left in remove_cache(place)] == [image.parent]
 
 
 def test_the_launch_side_knows_the_same_batch_jobs() -> None:
@@ -446,6 +446,6 @@ def test_a_place_that_was_removed_while_it_is_mounted_is_none(
     descriptor = os.open(place.directory, os.O_RDONLY)
     monkeypatch.setattr(place_module, "candidates", lambda *_: [f"/proc/self/fd/{descriptor}/."])
     assert Cache.find([str(tmp_path)]) is not None
-    assert remove_place(place) == []
+    assert remove_cache(place) == []
     assert Cache.find([str(tmp_path)]) is None
     os.close(descriptor)

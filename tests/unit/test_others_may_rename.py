@@ -11,7 +11,7 @@ import pytest
 
 from mpiimport.runtime.options import switched_off
 from mpiimport.runtime.store.cache import STORES, Cache
-from mpiimport.runtime.store.cache_removal import NotOurs, remove_place
+from mpiimport.runtime.store.cache_removal import NotOurs, remove_cache
 from mpiimport.runtime.store.lock import ABANDONED_SECONDS, LOCK, NEW_LOCK, STORE_PREFIX, sweep
 from mpiimport.runtime.store.parents import who_may_rename
 from mpiimport.runtime.store.store import NoRoom, Store
@@ -224,16 +224,16 @@ def test_stop_removes_no_directory_that_is_no_place(tmp_path: Path) -> None:
     mine = Path(place.directory, "thesis.tex")
     mine.write_text("results")
     with pytest.raises(NotOurs, match=r"'thesis\.tex', which is not ours"):
-        remove_place(place)
+        remove_cache(place)
     mine.unlink()
     inside = Path(place.path(STORES), "results")
     inside.mkdir()
     (inside / "result").write_text("1")
     with pytest.raises(NotOurs, match="results holds 'result', which is not ours"):
-        remove_place(place)
+        remove_cache(place)
     assert (inside / "result").read_text() == "1"
     (inside / "result").unlink()
     store = place.create({"index": 1}, switched_off())
-    assert [Path(left).name for left in remove_place(place)] == [Path(store.directory).name]
+    assert [Path(left).name for left in remove_cache(place)] == [Path(store.directory).name]
     store.leave()
-    assert remove_place(place) == [] and list(tmp_path.iterdir()) == []
+    assert remove_cache(place) == [] and list(tmp_path.iterdir()) == []

@@ -88,9 +88,9 @@ def test_what_is_saved_is_counted_on_the_other_ranks_alone() -> None:
 
 def test_from_a_kept_store_a_process_itself_saves_what_it_need_not_look_at() -> None:
     rows = [*row()[: -len(ANSWERED)], 10, 5, 3, 1]
-    found: Figures = summary.answered(ANSWERED, rows, WIDTH, looked_at=20)
+    found: Figures = summary.answered(ANSWERED, rows, WIDTH, validated=20)
     assert found["estimated_path_calls_saved"] == 4 * 10 + 3 * 5 + 3 + 1 - 20
-    assert summary.answered(ANSWERED, rows, WIDTH, looked_at=100)["estimated_path_calls_saved"] == 0
+    assert summary.answered(ANSWERED, rows, WIDTH, validated=100)["estimated_path_calls_saved"] == 0
 
 
 def test_modules_come_by_cost_and_ours_are_left_out() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mpiimport.runtime.options import switched_off
-from mpiimport.runtime.store.shared_validation import LOOKED, holds
+from mpiimport.runtime.store.shared_validation import VALIDATED, holds
 from mpiimport.runtime.store.store import Store
 from tests.conftest import ROOT
 
@@ -19,7 +19,7 @@ ASKS = """
 import sys, time
 from mpiimport.runtime.store.shared_validation import holds
 from mpiimport.runtime.store.store import Store
-store = Store.join(sys.argv[1], kept=True)
+store = Store.join(sys.argv[1], lasting=True)
 looks = []
 def look():
     looks.append(1)
@@ -101,13 +101,13 @@ def test_what_cannot_be_read_counts_for_nobody(store: Store, harm: Callable[[Pat
     asked = time.monotonic_ns()
     look = Look()
     assert holds(store, asked, look)
-    harm(Path(store.path(LOOKED)))
+    harm(Path(store.path(VALIDATED)))
     assert holds(store, asked, look) and look.count == 2
 
 
 def test_one_who_looks_and_comes_to_no_end_holds_nobody_up(store: Store) -> None:
     lock = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print(1, flush=True); input()"
-    words = [sys.executable, "-c", lock, store.path(LOOKED)]
+    words = [sys.executable, "-c", lock, store.path(VALIDATED)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None and other.stdout.readline()
         look = Look()
@@ -121,7 +121,7 @@ def test_a_look_in_another_view_of_the_file_system_does_not_count(store: Store) 
     program = (
         "import sys, time; from mpiimport.runtime.store.shared_validation import holds\n"
         "from mpiimport.runtime.store.store import Store\n"
-        "assert holds(Store.join(sys.argv[1], kept=True), time.monotonic_ns(), lambda: True)"
+        "assert holds(Store.join(sys.argv[1], lasting=True), time.monotonic_ns(), lambda: True)"
     )
     subprocess.run(["unshare", "-m", sys.executable, "-c", program, store.directory], cwd=ROOT, check=True)
     look = Look()

@@ -12,7 +12,7 @@ from mpiimport.runtime.options import OptionError, Options, from_environment
 from mpiimport.runtime.size import in_words
 from mpiimport.runtime.store.cache import Cache
 from mpiimport.runtime.store.cache_names import batch_job
-from mpiimport.runtime.store.cache_removal import NotOurs, remove_place
+from mpiimport.runtime.store.cache_removal import NotOurs, remove_cache
 from mpiimport.runtime.store.entry import last_use, size_of, uses
 from mpiimport.runtime.store.image_caches import IMAGES, places_of_images
 from mpiimport.runtime.store.lock import LOCK, sweep
@@ -35,7 +35,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     # `mpiimport run --session` says it.
     parser.add_argument("--ignoring", type=int, nargs="*", default=[], help=argparse.SUPPRESS)
     parser.set_defaults(run=_run, takes_command=True)
-    parser = kinds.add_parser("look", help="look once, for all ranks that the launcher behind -- starts")
+    parser = kinds.add_parser("validate", help="validate once, for all ranks that the launcher behind -- starts")
     parser.add_argument("--ignoring", type=int, nargs="*", default=[], help=argparse.SUPPRESS)
     parser.set_defaults(
         run=lambda given, command: session_validation.run(command, user_cache, given.ignoring), takes_command=True
@@ -62,9 +62,9 @@ def _sweep() -> int:
 def start(words: list[str]) -> int:
     """Start a command so that its program has its store filled, and is not run. Raises Complaint."""
     environment = with_entry_point(words, asking_to_fill("no store would be filled"))
-    place = user_cache()
-    if place is not None:
-        _forget_changed(place)
+    cache = user_cache()
+    if cache is not None:
+        _forget_changed(cache)
     return _fill(Command(words, environment, str(Path.cwd())))
 
 
@@ -78,11 +78,11 @@ def asking_to_fill(else_: str) -> dict[str, str]:
     return {**os.environ, "MPIIMPORT_FILL": "1", "MPIIMPORT": os.environ.get("MPIIMPORT") or "1"}
 
 
-def _forget_changed(place: Cache) -> None:
+def _forget_changed(cache: Cache) -> None:
     """Let no process come to stores that are no longer true, as seen from here, until their tree has come to rest."""
-    changed = [one for one in session_validation.look(place) if one.changed]
+    changed = [one for one in session_validation.validate(cache) if one.changed]
     for one in changed:
-        place.forget(str(one.store))
+        cache.forget(str(one.store))
     # What has just changed is not kept: see payload/stamps.py.
     stamps = {path: stamp_of(path) for one in changed for path in one.changed}
     wait_for_rest({path: stamp[1] for path, stamp in stamps.items() if stamp is not None})
@@ -92,9 +92,9 @@ def _fill(command: Command) -> int:
     before = _filled()
     status = command.fill()
     new = _filled() - before
-    place = user_cache()
+    cache = user_cache()
     # Not in the places of images: containers may have put links there.
-    for store in new.intersection(place.stores() if place is not None else ()):
+    for store in new.intersection(cache.stores() if cache is not None else ()):
         command.keep_beside(Path(store))
     if status or new:
         return status
@@ -111,20 +111,20 @@ def _fill(command: Command) -> int:
 
 def refresh() -> int:
     """Look at the tree, and start again what has filled stores that are not known to be true. Raises Complaint."""
-    place = user_cache()
-    if place is None or not place.stores():
+    cache = user_cache()
+    if cache is None or not cache.stores():
         raise Complaint("no stores are kept on this node; mpiimport session start fills one")
-    doubted = [one for one in session_validation.look_from_anywhere(place) if one.stale or one.unseen]
+    doubted = [one for one in session_validation.validate_from_anywhere(cache) if one.stale or one.unseen]
     if not doubted:
         print("the tree is as the stores say")
         return 0
     commands = dict.fromkeys(filter(None, (command_of(one.store) for one in doubted)))
     for one in doubted:
-        print(f"{session_validation.program_of(one.store)}: {one.stale or f'not looked at: {one.unseen}'}")
-    _forget_changed(place)
+        print(f"{session_validation.program_of(one.store)}: {one.stale or f'not validated: {one.unseen}'}")
+    _forget_changed(cache)
     for one in doubted:
         if one.stale or command_of(one.store):
-            place.forget(str(one.store))
+            cache.forget(str(one.store))
     if not commands:
         raise Complaint(
             "no session start of this node has filled these stores: tasks fill others by themselves, and where a "
@@ -135,14 +135,14 @@ def refresh() -> int:
 
 def status() -> int:
     """Print a line for each store. Status 1 where there is none."""
-    place = user_cache()
-    stores = place.stores() if place is not None else []
-    images = places_of_images(place.directory) if place is not None else []
-    if place is None or not (stores or images):
+    cache = user_cache()
+    stores = cache.stores() if cache is not None else []
+    images = places_of_images(cache.directory) if cache is not None else []
+    if cache is None or not (stores or images):
         print("no stores are kept on this node")
         return 1
-    print(f"{place.directory}: {in_words(size_of(place.directory))}")
-    found = {str(one.store): one for one in session_validation.look_from_anywhere(place)}
+    print(f"{cache.directory}: {in_words(size_of(cache.directory))}")
+    found = {str(one.store): one for one in session_validation.validate_from_anywhere(cache)}
     for store in stores:
         print(f"  {_described(Path(store), found.get(store))}")
     for image in images:
@@ -167,15 +167,15 @@ def _described(store: Path, found: session_validation.Found | None) -> str:
         # Removed meanwhile, or by hand.
         return f"{store}: {exc.strerror}"
     came = f"{count} processes so far, the last {_ago(used)}, {len(users(store))} now" if count else "no process so far"
-    doubt = f"; {found.stale or f'not looked at: {found.unseen}'}" if found and (found.stale or found.unseen) else ""
+    doubt = f"; {found.stale or f'not validated: {found.unseen}'}" if found and (found.stale or found.unseen) else ""
     return f"{program}: {in_words(size_of(str(store)))}, filled {_ago(filled)}, {came}{doubt}"
 
 
 def stop() -> int:
     """Remove the stores of this user on this node. Raises Complaint."""
-    place = user_cache()
+    cache = user_cache()
     try:
-        left = remove_place(place) if place is not None else []
+        left = remove_cache(cache) if cache is not None else []
     except NotOurs as exc:
         raise Complaint(str(exc)) from None
     for store in left:
@@ -205,11 +205,11 @@ def user_cache() -> Cache | None:
     """Return where this user's stores lie on this node, if there are any. Raises Complaint."""
     options = _options()
     parents = options.store_places()
-    place = Cache.find(parents, options.session)
-    why = why_no_place(parents, options.session) if place is None else ""
+    cache = Cache.find(parents, options.session)
+    why = why_no_place(parents, options.session) if cache is None else ""
     if why:
         raise Complaint(f"no stores can be kept: {why}")
-    return place
+    return cache
 
 
 def _options() -> Options:
@@ -220,10 +220,10 @@ def _options() -> Options:
 
 
 def _filled() -> set[str]:
-    place = user_cache()
-    if place is None:
+    cache = user_cache()
+    if cache is None:
         return set()
-    own = [place, *map(Cache, places_of_images(place.directory))]
+    own = [cache, *map(Cache, places_of_images(cache.directory))]
     return {store for one in own for store in one.stores()}
 
 

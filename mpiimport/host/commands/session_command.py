@@ -1,4 +1,4 @@
-"""The command that has filled a store, kept beside it: it is started again to fill another, or to look at that one.
+"""The command that has filled a store, kept beside it: it is started again to fill another, or to validate that one.
 
 command   in a store: words, variables and directory, as JSON
 """
@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from mpiimport.runtime.options import LOOK
+from mpiimport.runtime.options import VALIDATE
 from mpiimport.runtime.regular_file import read_regular
 from mpiimport.runtime.startup.left_behind import began_at
 from mpiimport.runtime.store.origin import found_since
@@ -21,7 +21,7 @@ from ..complaint import Complaint
 
 COMMAND = "command"
 FILL = "MPIIMPORT_FILL"
-# Seconds in which a command ends that is to look: srun may wait for a node that is busy.
+# Seconds in which a command ends that validates: srun may wait for a node that is busy.
 PATIENCE = 60
 
 
@@ -54,13 +54,13 @@ class Command:
             print(f"mpiimport: {self.words[0]} ended with status {status}", file=sys.stderr)
         return status
 
-    def look(self, stores: list[Path]) -> dict[Path, str | None]:
-        """Start it, so that its processes look at these stores, and run nothing else.
+    def validate(self, stores: list[Path]) -> dict[Path, str | None]:
+        """Start it, so that its processes validate these stores, and run nothing else.
 
-        Return what they have found, nothing where all is as it was; None for a store at which they have not looked.
+        Return what they have found, nothing for a valid store; None for one that they have not validated.
         """
         asked = time.monotonic_ns()
-        environment = {**self.environment, FILL: LOOK}
+        environment = {**self.environment, FILL: VALIDATE}
         nothing = subprocess.DEVNULL
         # What they have found by then counts.
         with suppress(OSError, subprocess.TimeoutExpired):

@@ -1,6 +1,6 @@
-"""``mpiimport session look``: one validation, by many threads, of what this node's cached stores depend on.
+"""``mpiimport session validate``: one validation, by many threads, of what this node's cached stores depend on.
 
-`mpiimport run` puts it in front of a launcher, so that no rank has to look for itself.
+`mpiimport run` puts it in front of a launcher, so that no rank validates by itself.
 """
 
 import os
@@ -17,7 +17,7 @@ from mpiimport.runtime.regular_file import read_regular
 from mpiimport.runtime.store.cache import Cache
 from mpiimport.runtime.store.dependencies import WITNESSES, Dependencies, of_another_image
 from mpiimport.runtime.store.index import Index, generation
-from mpiimport.runtime.store.launch_validation import LOOKED_BY_LAUNCH, in_one_text
+from mpiimport.runtime.store.launch_validation import VALIDATED_BY_LAUNCH, in_one_text
 from mpiimport.runtime.store.origin import is_seen_from_here
 from mpiimport.runtime.store.store import PROGRAM
 
@@ -35,7 +35,7 @@ NO_COMMAND = "no session start has filled it on this node"
 
 
 @dataclass(frozen=True)
-class Look:
+class Validation:
     """What the validation of one store has found. ``changed``: the paths that are not as they were."""
 
     store: Path
@@ -52,41 +52,40 @@ class Found:
     unseen: str = ""
 
 
-def look_from_anywhere(place: Cache) -> list[Found]:
-    """Look at all stores of a place: those that are not seen from here are by the commands that have filled them."""
-    here = look(place)
+def validate_from_anywhere(cache: Cache) -> list[Found]:
+    """Validate all stores of a cache: those that are not seen from here by the commands that have filled them."""
+    here = validate(cache)
     stale = {one.store: f"{one.changed[0]} has changed since" for one in here if one.changed}
     found = [Found(store, stale.get(store, "")) for store in dict.fromkeys(one.store for one in here)]
     by_command: dict[str, list[Path]] = {}
-    for store in map(Path, place.stores()):
+    for store in map(Path, cache.stores()):
         if store not in {one.store for one in here}:
             by_command.setdefault(command_of(store), []).append(store)
     for command, stores in by_command.items():
-        answers = Command.read(command).look(stores) if command else dict.fromkeys(stores)
+        answers = Command.read(command).validate(stores) if command else dict.fromkeys(stores)
         why = NOT_BY_COMMAND if command else NO_COMMAND
         found += [Found(store, answer or "", why if answer is None else "") for store, answer in answers.items()]
     return found
 
 
-def look(place: Cache) -> list[Look]:
-    """Look at everything that the stores of a place speak of, each path once.
+def validate(cache: Cache) -> list[Validation]:
+    """Validate the stores of a cache, each path once.
 
-    What a container has filled can only be looked at in it, and what another Python has only by that: they are left
-    out.
+    Those that a container or another Python has filled can be validated only by it: they are not in the answer.
     """
-    stores = [(Path(store), *read) for store in place.stores() for read in _read(Path(store))]
+    stores = [(Path(store), *read) for store in cache.stores() for read in _read(Path(store))]
     paths = list({path for _, _, witnesses in stores for path in witnesses.seen})
     with ThreadPoolExecutor(THREADS) as threads:
         present = dict(zip(paths, threads.map(stamp_of, paths), strict=True))
     found = []
     for store, name, known in stores:
         changed = [path for path, stamp in known.seen.items() if present[path] != stamp]
-        found.append(Look(store, name, [*changed, *of_another_image(known.of_image)]))
+        found.append(Validation(store, name, [*changed, *of_another_image(known.of_image)]))
     return found
 
 
 def _read(store: Path) -> list[tuple[str, Dependencies]]:
-    """Return a store's generation and witnesses; nothing where it cannot be looked at here."""
+    """Return a store's generation and witnesses; nothing where it cannot be validated here."""
     if not is_seen_from_here(str(store)):
         return []
     try:
@@ -98,20 +97,21 @@ def _read(store: Path) -> list[tuple[str, Dependencies]]:
     return [(generation(packed), witnesses)]
 
 
-def run(command: list[str], find_place: Callable[[], Cache | None], ignored: list[int]) -> int:
-    """Look, tell the ranks that a command starts, and become it, whatever was found. See ``become``."""
+def run(command: list[str], find_cache: Callable[[], Cache | None], ignored: list[int]) -> int:
+    """Validate, hand the answer to the ranks that a command starts, and become it. See ``become``."""
     began = time.time()
     words = words_of_ranks(command)
     try:
-        place = find_place()
-        told = _told(look(place), words, began) if place is not None else ""
+        cache = find_cache()
+        answer = _answer(validate(cache), words, began) if cache is not None else ""
     except (Complaint, OSError):
-        # What is wrong with options the ranks say, and look for themselves.
-        told = ""
-    return become(command, {**os.environ, LOOKED_BY_LAUNCH: told, VALIDATED: look_at_snapshots(words or [])}, ignored)
+        # What is wrong with options the ranks say, and validate by themselves.
+        answer = ""
+    answers = {VALIDATED_BY_LAUNCH: answer, VALIDATED: look_at_snapshots(words or [])}
+    return become(command, {**os.environ, **answers}, ignored)
 
 
-def _told(found: list[Look], words: list[str] | None, began: float) -> str:
+def _answer(found: list[Validation], words: list[str] | None, began: float) -> str:
     """Name what has changed on standard error, and return what the ranks get. Raises OSError."""
     said_of = {program_of(one.store) for one in found if not one.changed}
     for one in found:
@@ -121,8 +121,8 @@ def _told(found: list[Look], words: list[str] | None, began: float) -> str:
             said_of.add(program)
             said = f"{one.changed[0]} has changed since the store of {program} was filled; it is not used"
             print(f"mpiimport: {said}", file=sys.stderr)
-    told = {one.generation: not one.changed for one in found if one.changed or words is not None}
-    return in_one_text(told, words or [], began)
+    valid = {one.generation: not one.changed for one in found if one.changed or words is not None}
+    return in_one_text(valid, words or [], began)
 
 
 def program_of(store: Path) -> str:

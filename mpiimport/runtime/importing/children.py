@@ -21,8 +21,8 @@ sys.path.insert(0, {0!r})
 try:
     from mpiimport.runtime import own_files
     own_files.hide()
-    from mpiimport.runtime.importing.attach import attach
-    attach({1!r}, {2!r})
+    from mpiimport.runtime.importing.child_start import attach_child
+    attach_child({1!r}, {2!r})
 except Exception:
     pass
 finally:
@@ -39,7 +39,7 @@ def attach_children(module: "ModuleType", store: "Store", wanted: "Callable[[], 
     start: Any = getattr(module, "spawnv_passfds", None)
     if start is None:
         return
-    ahead = f"exec({ATTACH.format(os.path.dirname(PACKAGE_DIRECTORY), store.directory, store.kept)!r}, {{}}); "
+    ahead = f"exec({ATTACH.format(os.path.dirname(PACKAGE_DIRECTORY), store.directory, store.lasting)!r}, {{}}); "
 
     def spawnv_passfds(path: "Any", args: "Any", passfds: "Any") -> "Any":
         words = list(args)

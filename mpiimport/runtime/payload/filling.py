@@ -5,8 +5,10 @@ import sys
 from .. import os, time
 from ..clock import SECOND
 from ..program import MODULE
+from ..store.broadcast import Cargo
 from .learning import Learning
 from .payload import entries_for, read_payload
+from .read_ahead import read_ahead
 from .rehearsal import DISTUTILS, Rehearsal
 from .stamps import JustChanged, check_settled
 from .tree import Tree
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from ..options import Options
     from ..program import Program
     from ..store.cache import Cache
-    from ..store.store import Store
     from .mpi_libraries import MpiLibraries
     from .payload import Payload
 
@@ -32,7 +33,7 @@ class NoModule(Exception):
 
 
 def fill(
-    place: "Cache",
+    cache: "Cache",
     key: str,
     program: "Program",
     options: "Options",
@@ -46,14 +47,14 @@ def fill(
     ``loaded``: the modules that each process has already when it attaches; ``began``: as for ``Cache.publish``. Raises
     what reading, and a file system, may raise; NoRoom; NoModule; and Unsettled. Nothing is left of the store then.
     """
-    wanted = place.take_wanted(key)
+    wanted = cache.take_wanted(key)
     payload = read_for_cache(
-        program, options, loaded, wanted, answers, before_site, room=lambda: place.room(options.store_size)
+        program, options, loaded, wanted, answers, before_site, room=lambda: cache.room(options.store_size)
     )
-    store = place.create(payload.sizes, options)
+    store = cache.create(payload.sizes, options)
     try:
-        _write(payload, store)
-        place.publish(key, store, program.identity(), began)
+        Cargo(payload.sizes, store, read_ahead(payload.sizes, payload.fill)).fill()
+        cache.publish(key, store, program.identity(), began)
     finally:
         store.leave()
 
@@ -84,7 +85,7 @@ def read_for_cache(
                 learning.add(wanted)
             if _is_missing(program, site):
                 raise NoModule(f"no module {program.target} is found; name a program that runs")
-            payload = read_payload(program, options, learning, loaded, answers, nodes, room, site, kept=True, mpi=mpi)
+            payload = read_payload(program, options, learning, loaded, answers, nodes, room, site, cached=True, mpi=mpi)
         try:
             check_settled(payload.witnesses, began, options.cache_on)
             return payload
@@ -105,13 +106,3 @@ def _is_missing(program: "Program", site: Rehearsal) -> bool:
     tree = Tree(entries)
     tree.mapped, tree.namespaces = site.mapped, site.namespaces
     return tree.find(program.target) is None and not any(map(os.path.isfile, entries))
-
-
-def _write(payload: "Payload", store: "Store") -> None:
-    for name, size in payload.sizes.items():
-        if not store.holds(name):
-            continue
-        content = memoryview(bytearray(size))
-        payload.fill(name, 0, content)
-        store.write(name, 0, content)
-        store.seal(name)

@@ -100,13 +100,13 @@ def read_payload(
     nodes: int = MANY_NODES,
     room: "Callable[[], int] | None" = None,
     site: "Rehearsal | None" = None,
-    kept: bool = False,
+    cached: bool = False,
     mpi: MpiLibraries | None = None,
 ) -> Payload:
     """Read what ``program`` will import: ``loaded`` are the modules that every rank has already.
 
     ``learning``: of this program; ``nodes``: how many there are; ``room``: tells the bytes that every node has for its
-    store; ``site``: entered, where it has still to run; ``kept``: for a store that is kept; ``mpi``: to be in that.
+    store; ``site``: entered, where it has still to run; ``cached``: for a store of the cache; ``mpi``: to be in that.
     """
     rest = Rest()
     before = set(sys.modules)
@@ -120,7 +120,7 @@ def read_payload(
     beside = {working_directory(), first or working_directory(), *searched}
     own = OwnDirectories(manifest.tree, own_places(manifest.tree, beside), rest)
     mpi = mpi or MpiLibraries()
-    payload = _pack(manifest, own, answers, learning, options, nodes == 1, room, kept, alone | mpi.names(), mpi)
+    payload = _pack(manifest, own, answers, learning, options, nodes == 1, room, cached, alone | mpi.names(), mpi)
     payload.complaints += unseen_settings(program, manifest)
     return payload
 
@@ -217,7 +217,7 @@ def _pack(
     options: "Options",
     one_node: bool,
     room: "Callable[[], int] | None",
-    kept: bool,
+    cached: bool,
     alone: set[str],
     mpi: MpiLibraries,
 ) -> Payload:
@@ -231,7 +231,7 @@ def _pack(
     if with_contents:
         found = [(module.kind, module.path) for module in manifest.modules.values()]
         extensions = [path for kind, path in found if kind == EXTENSION and path]
-        stage(libraries, extensions, own, mpi.module, options, one_node, kept)
+        stage(libraries, extensions, own, mpi.module, options, one_node, cached)
     metadata = _read_metadata(manifest, own) if with_contents else {}
     index = Index(
         listings={path: names for path, names in tree.listings.items() if names is not None and not own.has(path)},
@@ -273,7 +273,7 @@ def _pack(
     index.unnamed = libraries.unnamed()
     index.mpi = libraries.of_mpi(mpi.also())
     witnesses = Dependencies()
-    if kept:
+    if cached:
         index.expected = learning.known.imported
         witnesses = dependencies_of(index, mpi.directories())
         if mpi.paths:

@@ -31,15 +31,15 @@ def stage(
     mpi: str,
     options: "Options",
     one_node: bool,
-    kept: bool,
+    cached: bool,
 ) -> None:
     """Add the libraries of extension modules, and MPI's, but for what is loaded from where it lies.
 
-    ``mpi``: the file of ``mpi4py.MPI``, if MPI's libraries are to be staged; ``kept``: for a store that is kept.
+    ``mpi``: the file of ``mpi4py.MPI``, if MPI's libraries are to be staged; ``cached``: for a store of the cache.
     """
     changeable = {path for path in extensions if own.has(os.path.dirname(path))}
     # On one node the page cache holds one copy for all ranks anyway, and a search in it costs little.
-    if one_node and (options.libraries == AUTO or kept) and _stay_direct(extensions, kept, options):
+    if one_node and (options.libraries == AUTO or cached) and _stay_direct(extensions, cached, options):
         libraries.needs = {path: [] for path in extensions if path not in changeable}
     else:
         for path in extensions:
@@ -48,9 +48,9 @@ def stage(
     _leave_direct(libraries, options)
 
 
-def _stay_direct(paths: list[str], kept: bool, options: "Options") -> bool:
-    """Tell whether the libraries of one node are loaded from where they lie. ``kept``: for a store that is kept."""
-    if not kept:
+def _stay_direct(paths: list[str], cached: bool, options: "Options") -> bool:
+    """Tell whether the libraries of one node are loaded from where they lie. ``cached``: for a store of the cache."""
+    if not cached:
         return are_local(paths)
     # Else ld.so may find others for a later process. An image that is a file is mounted for each container anew.
     in_session = options.fill or bool(options.session)

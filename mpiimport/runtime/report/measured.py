@@ -43,7 +43,7 @@ class Report:
         if size is not None:
             self.facts["ranks"] = size
         # Where the imports are from a cached store: at how many paths this process looked, to believe that.
-        self.looked_at: int | None = None
+        self.validated: int | None = None
         # The program may change the directory.
         self._path = options.report if options.report in ("", TABLE) else os.path.abspath(options.report)
         self._says, self._records = options.verbose, options.debug
@@ -177,7 +177,7 @@ class Report:
             provided, imported = self.count_imported()
             self.facts["modules_imported"] = {"provided": provided, "all": imported}
         self.facts.update(summary.phases(rows, WIDTH))
-        self.facts.update(summary.answered(ANSWERED, rows, WIDTH, self.looked_at))
+        self.facts.update(summary.answered(ANSWERED, rows, WIDTH, self.validated))
         self.facts["modules"] = summary.modules(self._modules, largest)
         if self._ended:
             self.facts["imports"] = imports(self._ended, _birth())

@@ -69,20 +69,20 @@ def _shown(size: int, walls: "Mapping[str, Sequence[int]]", total: "Sequence[int
 
 
 def answered(
-    names: "Sequence[str]", rows: "Sequence[int]", width: int, looked_at: int | None = None
+    names: "Sequence[str]", rows: "Sequence[int]", width: int, validated: int | None = None
 ) -> "dict[str, Value]":
     """Return what root, and what all others, got without asking the tree, and what that comes to at least.
 
-    ``names``: of the counts that follow the phases in each rank's part of ``rows``; ``looked_at``: where root itself
-    imports from a cached store, at how many paths it looked before. Else it has read all, and is spared nothing.
+    ``names``: of the counts that follow the phases in each rank's part of ``rows``; ``validated``: where root itself
+    imports from a cached store, how many paths it validated before. Else it has read all, and is spared nothing.
     """
     found: dict[str, dict[str, int]] = {}
     for position, name in enumerate(names, CELLS):
         column = rows[position::width]
         found[name] = {"root": column[0], "others": sum(column) - column[0]}
-    whose = ["others"] if looked_at is None else ["others", "root"]
+    whose = ["others"] if validated is None else ["others", "root"]
     saved = sum(LEAST_PATH_CALLS[name] * count[who] for name, count in found.items() for who in whose)
-    saved = max(saved - (looked_at or 0), 0)
+    saved = max(saved - (validated or 0), 0)
     return {"answered": found, "estimated_path_calls_saved": saved}
 
 

@@ -14,7 +14,7 @@ TOTAL = "total"
 CACHED = {
     "age": "age in seconds",
     "uses": "processes that came to it so far",
-    "looked_at": "paths looked at before it was believed",
+    "validated": "paths validated",
 }
 SNAPSHOT = {
     "modules": "snapshot, modules that it holds",

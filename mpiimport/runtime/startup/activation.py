@@ -12,7 +12,7 @@ from ..messages import say
 from ..mpi.abrupt_ends import before_abrupt_ends
 from ..mpi.launcher import Launch, is_on_one_node, is_rank_process, launch
 from ..option_table import NEVER
-from ..options import Options, is_looking, makes_snapshot
+from ..options import Options, is_validating, makes_snapshot
 from ..program import Program
 from ..report.job_notes import notes
 from ..report.outcome import CACHED, PLAIN, SERVED, Outcome
@@ -25,7 +25,7 @@ from .other_start import as_started, become, wants_snapshot
 # What our programs tell each other on the way to a rank, which the program need not know.
 HANDED_OVER = (
     *(NAMED, STARTED, IMAGE_ON, IMAGE),
-    *("_MPIIMPORT_APPLIED", "_MPIIMPORT_LOOKED", "_MPIIMPORT_PLAN", "MPIIMPORT_PROFILE"),
+    *("_MPIIMPORT_APPLIED", "_MPIIMPORT_STORES_VALIDATED", "_MPIIMPORT_PLAN", "MPIIMPORT_PROFILE"),
 )
 # Set by python-mpi where a snapshot was prepared, to the name of the Python that it starts otherwise. Other ranks may
 # have started from it then, and wait for nobody.
@@ -149,10 +149,10 @@ def _fill(here: Launch | None, invocation: Invocation) -> None:
 
     Ends this process, and returns only where the program runs beside.
     """
-    if is_looking():
-        from .validating import look_now
+    if is_validating():
+        from .validating import validate_now
 
-        look_now(invocation)
+        validate_now(invocation)
     if makes_snapshot():
         from .preparing import prepare_now
 

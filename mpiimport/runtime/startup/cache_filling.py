@@ -28,10 +28,10 @@ class NotFilled(Exception):
 
 
 class Filling:
-    """What is kept for one program: ``key`` is its name in ``place``."""
+    """The filling of one program's store: ``key`` is its name in ``cache``."""
 
-    def __init__(self, place: Cache, key: str, invocation: "Invocation") -> None:
-        self.place = place
+    def __init__(self, cache: Cache, key: str, invocation: "Invocation") -> None:
+        self.cache = cache
         self.key = key
         self._invocation = invocation
         # What comes of a process that this one leaves behind is as old as what this one sees.
@@ -44,10 +44,10 @@ class Filling:
         from ..payload.filling import fill
         from ..store.nearest import write_facts
 
-        self.place.sweep(LEASE)
+        self.cache.sweep(LEASE)
         asked = self._invocation
-        fill(self.place, self.key, asked.program, asked.options, loaded, asked.answers, asked.before_site, self._began)
-        write_facts(self.place.target(self.key), asked.facts())
+        fill(self.cache, self.key, asked.program, asked.options, loaded, asked.answers, asked.before_site, self._began)
+        write_facts(self.cache.target(self.key), asked.facts())
 
     def leave_filler(self) -> str:
         """Leave a process behind that fills the store, unless one does; return why there is none yet, or will be none.
@@ -62,8 +62,8 @@ class Filling:
             return doubt
         if os.getpid() == INIT:
             return FIRST_PROCESS
-        self.place.complete()
-        filling = self.place.begin_filling(self.key) if len(os.listdir(THREADS)) == 1 else None
+        self.cache.complete()
+        filling = self.cache.begin_filling(self.key) if len(os.listdir(THREADS)) == 1 else None
         if filling is None:
             return NONE_YET
         starter = os.getpid()
@@ -92,13 +92,13 @@ class Filling:
         """
         deadline = time.monotonic() + seconds
         waited = False
-        while (filling := self.place.begin_filling(self.key, rest=0)) is None:
+        while (filling := self.cache.begin_filling(self.key, rest=0)) is None:
             if time.monotonic() > deadline:
                 return False
             waited = True
             time.sleep(LOOK_AGAIN)
         try:
-            if not ((waited or since) and self.place.has(self.key, since)):
+            if not ((waited or since) and self.cache.has(self.key, since)):
                 self.fill()
         finally:
             os.close(filling)
@@ -122,7 +122,7 @@ def _fill_here(invocation: "Invocation") -> None:
     reason = not_there(invocation.program) if key else NO_NAME
     if reason:
         raise NotFilled(reason)
-    place = Cache.found_or_made(options.store_places(), options.session)
-    store = Filling(place, key, invocation)
+    cache = Cache.found_or_made(options.store_places(), options.session)
+    store = Filling(cache, key, invocation)
     if not store.fill_or_wait(asked_at(), options.deadline):
         raise NotFilled("another process has been filling it, and has not come to an end; look for that")

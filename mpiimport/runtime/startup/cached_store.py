@@ -22,9 +22,9 @@ from ..store.cache import Cache
 from ..store.cache_names import batch_job
 from ..store.dependencies import WITNESSES, Dependencies
 from ..store.entry import uses
-from ..store.index import Index, generation, linker_settings
+from ..store.index import attach, linker_settings
 from ..store.key import FIRST_PROCESS, NO_NAME, NONE_YET
-from ..store.launch_validation import CHANGED, HOLDS, LOOKED_BY_LAUNCH, told_of
+from ..store.launch_validation import CHANGED, HOLDS, VALIDATED_BY_LAUNCH, answer_of_launch
 from ..store.no_cache import why_no_place
 from ..store.shared_validation import holds
 from ..store.store import NoRoom
@@ -45,7 +45,7 @@ NONE_IN_SESSION = (
 )
 # All is as it is meant to be, and nothing is said of it.
 COMES_LATER = (NONE_YET, FIRST_PROCESS)
-NO_PLACE = (
+NO_CACHE = (
     "no place for cached stores is there on this node (MPIIMPORT_CACHE); in a batch job mpiimport session start, or "
     "mpiimport run --session, makes one"
 )
@@ -67,8 +67,8 @@ def import_from_cache(invocation: "Invocation", here: "Launch | None", report: "
     except Exception as exc:
         reason = f"no store is kept: {exc}" if isinstance(exc, NoRoom) else f"no store is kept ({exc!r})"
     finally:
-        # Whatever this process starts comes later than that look.
-        os.environ.pop(LOOKED_BY_LAUNCH, None)
+        # What this process starts comes later than that validation.
+        os.environ.pop(VALIDATED_BY_LAUNCH, None)
     if reason and report is not None:
         report.step_aside(reason)
     says = bool(reason) and reason not in COMES_LATER and rank == 0
@@ -84,8 +84,8 @@ def _difference(invocation: "Invocation") -> str:
     from ..store.nearest import difference
 
     try:
-        place = _place(invocation.options)
-        return difference(place, invocation.facts()) if place is not None else ""
+        cache = _cache(invocation.options)
+        return difference(cache, invocation.facts()) if cache is not None else ""
     except OSError:
         return ""
 
@@ -93,23 +93,23 @@ def _difference(invocation: "Invocation") -> str:
 def _import_or_fill(invocation: "Invocation", here: "Launch | None", report: "Report | None", asked: int) -> str:
     """Return why there is no store to import from; empty where there is one, or there can be none. Raises NoRoom."""
     key, options = invocation.key(), invocation.options
-    place = _place(options)
+    cache = _cache(options)
     lasts = options.cache == SESSION
-    if not key or place is None:
-        return NONE_IN_SESSION if lasts else NO_PLACE if key else NO_NAME
-    attached = Attached.to(place, key)
+    if not key or cache is None:
+        return NONE_IN_SESSION if lasts else NO_CACHE if key else NO_NAME
+    attached = Attached.to(cache, key)
     if attached is None and lasts and invocation.unchanged:
-        become_where_cached(invocation.program, place)
+        become_where_cached(invocation.program, cache)
     # Those of a session have been filled since that began.
     trusted = lasts or bool(options.session)
     reason = NONE_IN_SESSION if attached is None else attached.doubt(trusted, here, asked)
     if attached is not None and reason:
-        attached.store.leave()
+        attached.leave()
         attached = None
-    if not lasts and (attached is None or place.is_wanted(key)):
+    if not lasts and (attached is None or cache.is_wanted(key)):
         from .cache_filling import Filling
 
-        reason = Filling(place, key, invocation).leave_filler()
+        reason = Filling(cache, key, invocation).leave_filler()
     if attached is None:
         return reason
     rank = here.rank if here is not None else 0
@@ -118,82 +118,83 @@ def _import_or_fill(invocation: "Invocation", here: "Launch | None", report: "Re
     return ""
 
 
-def _place(options: "Options") -> Cache | None:
+def _cache(options: "Options") -> Cache | None:
     parents = options.store_places()
-    place = Cache.find(parents, options.session)
+    cache = Cache.find(parents, options.session)
     waits = options.session or options.cache == SESSION or batch_job()
-    if place is not None or waits:
-        return place
-    place = Cache.make(parents)
-    why = why_no_place(parents) if place is None else ""
+    if cache is not None or waits:
+        return cache
+    cache = Cache.make(parents)
+    why = why_no_place(parents) if cache is None else ""
     if why:
         raise NoRoom(why)
-    return place
+    return cache
 
 
 class Attached:
-    """A cached store that this process has attached to."""
+    """The cached store of one key that this process has attached to."""
 
-    def __init__(self, place: Cache, key: str, store: "Store", packed: bytes) -> None:
+    def __init__(self, cache: Cache, key: str, store: "Store") -> None:
         """Raises Damaged and OSError."""
-        self.store = store
-        # Paths that it has asked for, to believe the store.
-        self._looked_at = 0
-        self._place = place
-        self._key = key
-        self._index = Index.unpack(packed)
-        self._generation = generation(packed)
-        store.open_code()
+        self._index, self._generation = attach(store)
         if not store.is_sealed("code"):
             raise Damaged("the code of the store is damaged")
+        self._store = store
+        # Paths that were asked for, to validate the store.
+        self._validated = 0
+        self._cache = cache
+        self._key = key
 
     @classmethod
-    def to(cls, place: Cache, key: str) -> "Attached | None":
+    def to(cls, cache: Cache, key: str) -> "Attached | None":
         """Attach to the store for a key, if there is a sound one."""
-        store = place.attach(key)
+        store = cache.attach(key)
         if store is None:
             return None
         try:
-            return cls(place, key, store, store.read("index"))
+            return cls(cache, key, store)
         except (Damaged, OSError):
             # It is as good as none.
-            place.withdraw(key, store)
+            cache.withdraw(key, store)
             return None
 
-    def doubt(self, trusted: bool, here: "Launch | None", asked: int) -> str:
-        """Return why the store is not to be believed, as a session says it; empty where all is as it was.
+    def leave(self) -> None:
+        """Do not import from the store."""
+        self._store.leave()
 
-        ``trusted``: nothing has to be looked at; ``asked``: ns by CLOCK_MONOTONIC, when this process began to ask.
+    def doubt(self, trusted: bool, here: "Launch | None", asked: int) -> str:
+        """Return why the store is not to be believed, as a session says it; empty where it is valid.
+
+        ``trusted``: nothing has to be validated; ``asked``: ns by CLOCK_MONOTONIC, when this process began to ask.
         """
-        index, told = self._index, told_of(self._generation)
+        index, store = self._index, self._store
+        answer = answer_of_launch(self._generation)
         # What the job may write to no store speaks of.
         current = working_directory()
         if current in index.listings and os.access(current, os.W_OK):
             return NONE_IN_SESSION
-        trusted = trusted or (told == HOLDS and here is not None and is_rank_process(here))
-        # Of what a container of podman's or docker's mounts nothing is told.
+        trusted = trusted or (answer == HOLDS and here is not None and is_rank_process(here))
+        # No launch knows what a container of podman's or docker's mounts.
         trusted = trusted and index.mounts == image()[1] and image_on() != IMAGE_LAYERS
-        self.store.vouched = trusted
-        if told == CHANGED or (not trusted and not holds(self.store, asked, self._look)):
+        store.vouched = trusted
+        if answer == CHANGED or (not trusted and not holds(store, asked, self._validate)):
             return CHANGED_IN_SESSION
         if not trusted or index.linker != linker_settings():
             index.leave_libraries()
         return ""
 
-    def _look(self) -> bool:
+    def _validate(self) -> bool:
         try:
-            witnesses = Dependencies.unpack(self.store.read(WITNESSES), self._index.witnesses)
+            witnesses = Dependencies.unpack(self._store.read(WITNESSES), self._index.witnesses)
         except (Damaged, OSError):
-            self._place.withdraw(self._key, self.store)
+            self._cache.withdraw(self._key, self._store)
             return False
-        self._looked_at = len(witnesses.seen) + len(witnesses.of_image)
+        self._validated = len(witnesses.seen) + len(witnesses.of_image)
         return witnesses.hold()
 
-    def import_from(
-        self, account: Account, answers: "Answers", report: "Report | None" = None, in_session: bool = True
-    ) -> None:
+    def import_from(self, account: Account, answers: "Answers", report: "Report | None", in_session: bool) -> None:
         """Import from the store from now on, and at exit leave word of what it lacks."""
-        store = self.store
+        store = self._store
         store.count_use()
         imports = Imports(self._index, store, None, answers, frozenset(), account)
         imports.install()
@@ -201,37 +202,35 @@ class Attached:
             report.facts["cached_store"] = {
                 "directory": store.directory,
                 "age": int(time.time() - store.filled()),
-                "looked_at": self._looked_at,
+                "validated": self._validated,
                 "session": in_session,
                 "uses": uses(store.directory),
             }
-            report.looked_at = self._looked_at
+            report.validated = self._validated
             report.facts["modules_stored"] = len(imports.paths())
             report.measure(imports)
         pid = os.getpid()
 
-        def tell() -> None:
+        def at_exit() -> None:
             if os.getpid() == pid:
-                self._tell(account, imports.damaged)
+                self._leave_word(account, imports.damaged)
 
-        atexit.register(tell)
+        atexit.register(at_exit)
 
-    def _tell(self, account: Account, damaged: bool) -> None:
-        """Leave word of what this process imported and nobody knew of. Never raises, and imports nothing.
-
-        ``damaged``: the store is not as it was written, so that nobody else is to come to it.
-        """
+    def _leave_word(self, account: Account, damaged: bool) -> None:
+        """Leave word of what this process imported and the store lacked. Never raises, and imports nothing."""
         index = self._index
         try:
             if damaged:
-                self._place.withdraw(self._key, self.store)
+                # No other process is to attach to it.
+                self._cache.withdraw(self._key, self._store)
             new = {
                 name
                 for name in account.used()[1] - index.expected
                 if os.path.dirname(file_of(sys.modules.get(name))) in index.listings
             }
             if new:
-                self._place.want(self._key, new)
+                self._cache.want(self._key, new)
         except Exception:
             # The program may have left anything in sys.modules.
             pass

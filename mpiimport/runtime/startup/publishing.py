@@ -9,7 +9,6 @@ from .. import os
 from ..importing.libraries import mapped_files
 from ..messages import say
 from ..size import in_words
-from ..store.broadcast import pack_sizes
 from ..store.cache_placement import CachePlacement
 from ..store.key import NO_NAME, facts_of, key_of, not_there
 from .agreement import SteppedAside
@@ -21,21 +20,22 @@ from .starting import load_mpi
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..importing.imports import Imports
     from ..mpi.launcher import Launch
     from ..mpi.ownership import Ownership
     from ..mpi.transport import Transport
     from ..payload.payload import Payload
     from ..report.gathering import Gathering
-    from ..store.broadcast import Cargo
     from ..store.store import Store
     from .invocation import Invocation
 
 
 class Publishing(Service):
-    """The service of a rank that is to keep a store, and not to run the program.
+    """The service of a rank that is to fill a store, and not to run the program.
 
-    ``kept``: on root, what is kept in the end, for people.
+    ``published``: on root, what comes of it, for people.
     """
 
     def __init__(self, ownership: "Ownership", invocation: "Invocation", loaded: set[str], mapped: set[str]) -> None:
@@ -45,25 +45,14 @@ class Publishing(Service):
         self._mapped = mapped
         self._placement: CachePlacement = CachePlacement(invocation.options)
         self._key = ""
-        self.kept = ""
+        self.published = ""
 
-    def state_facts(self, transport: "Transport") -> tuple[dict[str, int], list[int]]:
-        """See, besides, whether there can be a store for the program."""
-        self._key = key_of(self._program, self.options, self._before_site)
-        if not self._key:
-            raise SteppedAside(NO_NAME)
-        return super().state_facts(transport)
-
-    def read_tree(
-        self, transport: "Transport", nodes: list[int] | None, rooms: tuple[list[int], list[int]]
-    ) -> "tuple[Payload | None, bytes]":
-        """On root, read what the program will import, in whatever run of it."""
-        if nodes is None:
-            return None, b""
-        reason = not_there(self._program)
+    def read_payload(self, ranks: int, nodes: int, held: bool, room: "Callable[[], int]") -> "Payload":
+        """Return what any run of the program will import. Raises SteppedAside where there can be no store for it."""
+        key = key_of(self._program, self.options, self._before_site)
+        reason = not_there(self._program) if key else NO_NAME
         if reason:
             raise SteppedAside(reason)
-        (least, _), _ = rooms
         from ..payload.filling import NoModule, read_for_cache
         from ..payload.mpi_libraries import MpiLibraries
 
@@ -74,46 +63,32 @@ class Publishing(Service):
                 self._program,
                 self.options,
                 self._loaded,
-                self._placement.wanted(self._key),
+                self._placement.wanted(key),
                 self._answers,
                 self._before_site,
-                nodes[0],
-                room=lambda: self._placement.room(least),
-                mpi=MpiLibraries.mapped_since(self._mapped, mpi, self.options) if mpi else None,
+                nodes,
+                room,
+                MpiLibraries.mapped_since(self._mapped, mpi, self.options) if mpi else None,
             )
         except NoModule as exc:
             raise SteppedAside(str(exc)) from None
-        for complaint in payload.complaints:
-            say(f"mpiimport: {complaint}")
-        return payload, pack_sizes(payload.sizes)
-
-    def end_broadcast(
-        self, leaders: "Transport | None", cargo: "Cargo", copies: int | None, payload: "Payload | None"
-    ) -> None:
-        super().end_broadcast(leaders, cargo, copies, payload)
-        if payload is not None:
-            size = in_words(sum(payload.sizes.values()))
-            self.kept = f"the modules of {self._program.label()} are kept on {copies} nodes, {size} on each"
+        self.published = f"the modules of {self._program.label()} are cached on {nodes} nodes, "
+        self.published += f"{in_words(sum(payload.sizes.values()))} on each"
+        return payload
 
     def attach_store(
-        self,
-        transport: "Transport",
-        gathers: "Transport | None",
-        store: "Store",
-        payload: "Payload | None",
+        self, transport: "Transport", gathers: "Transport | None", store: "Store", payload: "Payload | None"
     ) -> "tuple[Imports, Gathering]":
-        """Check what the store holds, and let later processes come to it."""
+        """Check what the store holds, and let later processes attach to it. Nothing is gathered."""
         checked = super().attach_store(transport, None, store, None)
         facts = facts_of(self._program, self.options, self._before_site)
+        self._key = key_of(self._program, self.options, self._before_site)
         self._placement.publish(self._key, self._program.identity(), began_at(os.getpid()), facts)
         return checked
 
-    def serve(self, imports: "Imports") -> None:
-        """Nothing is imported any more."""
-
-    def finish(self, kept: bool) -> None:
-        """End what was begun. ``kept``: all nodes have a store; else none is to have one."""
-        if not kept:
+    def finish(self, published: bool) -> None:
+        """End what was begun. ``published``: all nodes have a store; else none is to have one."""
+        if not published and self._key:
             self._placement.withdraw(self._key)
         self.leave()
         self.ownership.finish_at_once(becomes=False)
@@ -137,7 +112,7 @@ def publish_now(here: "Launch", invocation: "Invocation") -> None:
             service = Publishing(ownership, invocation, loaded, mapped)
             finish = service.finish
             service.start()
-        said, status = service.kept, 0
+        said, status = service.published, 0
     except SteppedAside as exc:
         said = f"no store is kept: {exc}"
     except Exception as exc:

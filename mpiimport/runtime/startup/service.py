@@ -18,7 +18,7 @@ from ..option_table import ALL
 from ..report.gathering import Gathering
 from ..report.job_notes import notes
 from ..store.broadcast import Cargo, pack_sizes, unpack_sizes
-from ..store.index import Index
+from ..store.index import attach
 from ..store.placement import Placement
 from .agreement import Agreement, SteppedAside, alone
 from .deadline import run_before_deadline
@@ -69,7 +69,10 @@ class Service:
         self._all_fail: Callable[[float], bool] = _wait_alone
 
     def start(self) -> None:
-        """Run the phases on every rank. Raises SteppedAside on every rank, or on none."""
+        """Run the phases on every rank. Raises SteppedAside on every rank, or on none.
+
+        Where the program is not to run, the store is filled, and nothing imports from it.
+        """
         try:
             run_before_deadline(self._deadline, self._take_part)
         except BaseException:
@@ -117,7 +120,8 @@ class Service:
         gathering.begin()
         self._gather = gathering.run_at_exit
         self._end_startup(transport, gathers)
-        alone(transport.rank, self.serve, imports)
+        if not self.options.fill:
+            alone(transport.rank, self.serve, imports)
 
     def _end_startup(self, transport: Transport, gathers: Transport | None) -> None:
         """Free what the phases were agreed upon by, but for what tells at the end whether all ranks fail."""
@@ -187,7 +191,17 @@ class Service:
         if nodes is None:
             return None, b""
         (least, held), _ = rooms
-        if nodes == [1] and held and self.options.switch != "force":
+        payload = self.read_payload(transport.size, nodes[0], bool(held), room=lambda: self._placement.room(least))
+        for complaint in payload.complaints:
+            say(f"mpiimport: {complaint}")
+        return payload, pack_sizes(payload.sizes)
+
+    def read_payload(self, ranks: int, nodes: int, held: bool, room: "Callable[[], int]") -> "Payload":
+        """Return what this run of the program will import. Raises SteppedAside where serving it gains nothing.
+
+        ``held``: each node holds the tree itself; ``room``: returns the bytes that a store may take on every node.
+        """
+        if nodes == 1 and held and self.options.switch != "force":
             raise SteppedAside(nothing_gained(own_file_system()))
         loaded = set(sys.modules)
         from ..payload.learning import Learning
@@ -196,28 +210,16 @@ class Service:
         # What is known of a program goes by sys.prefix, which site sets.
         with Rehearsal(self._answers, self._before_site) as site:
             learning = Learning.of(self._program, self.options.manifests)
-            if transport.size < SERVED_AT_ONCE and self.options.switch != "force" and learning.begin():
+            if ranks < SERVED_AT_ONCE and self.options.switch != "force" and learning.begin():
                 from ..payload.reading import hide_modules
                 from ..payload.recording import Recording
 
                 self.recording = Recording(learning.add)
                 hide_modules(loaded)
-                raise SteppedAside(learned_first(transport.size))
+                raise SteppedAside(learned_first(ranks))
             from ..payload.payload import read_payload
 
-            payload = read_payload(
-                self._program,
-                self.options,
-                learning,
-                loaded,
-                self._answers,
-                nodes[0],
-                room=lambda: self._placement.room(least),
-                site=site,
-            )
-        for complaint in payload.complaints:
-            say(f"mpiimport: {complaint}")
-        return payload, pack_sizes(payload.sizes)
+            return read_payload(self._program, self.options, learning, loaded, self._answers, nodes, room, site)
 
     def reserve_store(self, neighbours: Transport, listed: bytes) -> "tuple[dict[str, int], Store | None, bytes]":
         """Return the sizes of the files of the store and, on the first rank of a node, the store and where that is."""
@@ -253,8 +255,7 @@ class Service:
         self, transport: Transport, gathers: Transport | None, store: "Store", payload: "Payload | None"
     ) -> tuple[Imports, Gathering]:
         """Check what the store holds, and make ready to import from it and to gather at the end what was imported."""
-        index = Index.unpack(store.read("index"))
-        store.open_code()
+        index, _ = attach(store)
         self._facts.update(modules_stored=len(index.code) + len(index.needs))
         uncached = payload.uncached if payload else frozenset()
         account = Account(set(sys.modules), transport.rank, self.options.verbose)

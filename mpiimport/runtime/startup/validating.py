@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from .invocation import Invocation
 
 
-def look_now(invocation: "Invocation") -> None:
-    """Look at the store for this program, leave word in it, and end this process. Does not return."""
+def validate_now(invocation: "Invocation") -> None:
+    """Validate the store for this program, leave word in it, and end this process. Does not return."""
     status = 0
     try:
-        _look(invocation)
+        _validate(invocation)
     except Exception as exc:
         say(f"mpiimport: {exc or type(exc).__name__}")
         status = 1
     os._exit(status)
 
 
-def _look(invocation: "Invocation") -> None:
+def _validate(invocation: "Invocation") -> None:
     """Raises OSError and Damaged."""
     asked = time.monotonic_ns()
     options = invocation.options
-    place = Cache.find(options.store_places(), options.session)
-    if place is None:
+    cache = Cache.find(options.store_places(), options.session)
+    if cache is None:
         return
-    store = place.target(invocation.key())
+    store = cache.target(invocation.key())
     if store:
         index = Index.unpack(_read(store, "index"))
         witnesses = Dependencies.unpack(_read(store, WITNESSES), index.witnesses)

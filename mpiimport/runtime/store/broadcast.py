@@ -77,6 +77,12 @@ class Cargo:
             return None
         return carry(leaders, self._messages(), self.unload, lambda: self.failure is None)
 
+    def fill(self) -> None:
+        """Fill the store on this node alone. Raises what reading and writing may raise."""
+        for message in self._messages():
+            self.unload(message)
+        self.check()
+
     def check(self) -> None:
         """At the end, raise the first exception that this rank had on the way."""
         self._buffer = memoryview(b"")

@@ -6,7 +6,7 @@ stores/<name>   a store (see ``store``), complete and never changed. Its lock is
 programs/<key>  a symbolic link to the store for a program, put there by renaming
 wanted/<key>    what processes of a program imported that its store lacks, a name in a line: another store is wanted
 filling/<key>   locked by the process that fills a store for this key, as long as it lives (flock(2))
-images/<digest> a place for the containers of one image: see ``image_caches``
+images/<digest> the cache of one image's containers: see ``image_caches``
 """
 
 from .. import open, os, time
@@ -50,15 +50,15 @@ class Cache:
 
     @classmethod
     def find(cls, parents: list[str], session: str = "") -> "Cache | None":
-        """Return the place in the first of the directories that has one, which nobody else can have made.
+        """Return the cache in the first of the directories that has one, which nobody else can have made.
 
-        ``session``: the name of one whose place is meant.
+        ``session``: the name of one whose cache is meant.
         """
         return next(map(cls, filter(_is_own, candidates(parents, session))), None)
 
     @classmethod
     def make(cls, parents: list[str], session: str = "") -> "Cache | None":
-        """Return the place, made in the first directory that can be written to; None where none can."""
+        """Return the cache, made in the first directory that can be written to; None where none can."""
         return next(filter(None, map(cls._made, candidates(parents, session))), None)
 
     @classmethod
@@ -70,20 +70,20 @@ class Cache:
             # Another process may make it at the same time.
             if not _is_own(directory):
                 return None
-            place = cls(directory)
-            place.complete()
+            cache = cls(directory)
+            cache.complete()
         except OSError:
             return None
-        return place
+        return cache
 
     @classmethod
     def found_or_made(cls, parents: list[str], session: str = "") -> "Cache":
-        """Return the place to fill a store in. Raises NoRoom where none can be made, and OSError."""
-        place = cls.find(parents, session) or cls.make(parents, session)
-        if place is None:
+        """Return the cache to fill a store in. Raises NoRoom where none can be made, and OSError."""
+        cache = cls.find(parents, session) or cls.make(parents, session)
+        if cache is None:
             raise NoRoom(why_no_place(parents, session) or STOPPED)
-        place.complete()
-        return place
+        cache.complete()
+        return cache
 
     def complete(self) -> None:
         """Make what is missing of it: its maker may have been killed, or somebody has removed a part."""
@@ -101,7 +101,7 @@ class Cache:
                 name = os.readlink(self.path(PROGRAMS, key))
             except OSError:
                 return None
-            store = Store.join(self.path(STORES, os.path.basename(name)), kept=True)
+            store = Store.join(self.path(STORES, os.path.basename(name)), lasting=True)
             if store is not None:
                 return store
         return None
@@ -159,7 +159,7 @@ class Cache:
 
         ``program``: for people, what it is a store for; ``began``: when the process did that has seen the tree.
         """
-        store.kept = True
+        store.lasting = True
         write_origin(store.directory, began)
         with open(store.path(PROGRAM), "x", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write(program)

@@ -16,18 +16,18 @@ class CachePlacement(Placement):
 
     def __init__(self, options: "Options") -> None:
         super().__init__(options)
-        self._place: Cache | None = None
+        self._cached: Cache | None = None
         self._made: Store | None = None
 
     def survey(self, first: bool, rank: int) -> int:
         """Remove, too, the stores that nobody has come to for long. Raises NoRoom."""
         if first:
-            self._kept().sweep(LEASE)
+            self._cache().sweep(LEASE)
         return super().survey(first, rank)
 
     def wanted(self, key: str) -> set[str]:
         """Return the modules that processes on this node have missed, which the caller sees to. Raises NoRoom."""
-        return self._kept().take_wanted(key)
+        return self._cache().take_wanted(key)
 
     def publish(self, key: str, program: str, began: int, facts: "dict[str, list[str]]") -> None:
         """Where this rank has made a store, let later processes come to it. Raises OSError.
@@ -36,26 +36,26 @@ class CachePlacement(Placement):
         """
         for store in self._stores:
             # Whichever rank of the node is the last to leave it.
-            store.kept = True
+            store.lasting = True
         if self._made is not None:
             link_beside(self._made)
             write_facts(self._made.directory, facts)
-            self._kept().publish(key, self._made, program, began)
+            self._cache().publish(key, self._made, program, began)
 
     def withdraw(self, key: str) -> None:
         """Take back what this rank has made, and may have published: not all nodes have a store. Raises OSError."""
         if self._made is not None:
-            self._kept().withdraw(key, self._made)
+            self._cache().withdraw(key, self._made)
 
     def _room_here(self) -> int:
-        return self._kept().room(self._options.store_size)
+        return self._cache().room(self._options.store_size)
 
     def _create_store(self, sizes: dict[str, int]) -> Store:
-        self._made = self._kept().create(sizes, self._options)
+        self._made = self._cache().create(sizes, self._options)
         self._stores.append(self._made)
         return self._made
 
-    def _kept(self) -> Cache:
-        if self._place is None:
-            self._place = Cache.found_or_made(self._options.store_places(), self._options.session)
-        return self._place
+    def _cache(self) -> Cache:
+        if self._cached is None:
+            self._cached = Cache.found_or_made(self._options.store_places(), self._options.session)
+        return self._cached

@@ -1,4 +1,4 @@
-"""All cached stores are removed, and their place with them, unless some process uses one."""
+"""Removal of a cache: all its stores, and then the directory, unless some process uses one."""
 
 from errno import ENOTEMPTY
 
@@ -11,21 +11,21 @@ from .store import has_seal
 
 
 class NotOurs(Exception):
-    """The directory holds what no place of stores has; the message says what."""
+    """The directory holds what no cache has; the message says what."""
 
 
-# What stands in a place, or in that of a session.
+# What stands in a cache, or in that of a session.
 NAMES = {*KINDS, IMAGES, LOCK, NEW_LOCK}
 
 
-def remove_place(place: Cache) -> list[str]:
-    """Remove all stores, and the place; return the stores that some process uses. Raises OSError, and NotOurs."""
-    _check(place.directory, NAMES)
+def remove_cache(cache: Cache) -> list[str]:
+    """Remove all stores, and the cache; return the stores that some process uses. Raises OSError, and NotOurs."""
+    _check(cache.directory, NAMES)
     # Who fills a store finds by that, at its end, that nobody wants it any more.
     for kind in (PROGRAMS, WANTED, FILLING):
-        for name in place.names(kind):
-            os.unlink(place.path(kind, name))
-    for directory in place.by_last_use():
+        for name in cache.names(kind):
+            os.unlink(cache.path(kind, name))
+    for directory in cache.by_last_use():
         if directory.endswith(REMOVED) or os.path.lexists(os.path.join(directory, LOCK)):
             remove_unless_used(directory)
         elif _has_sealed(directory):
@@ -35,11 +35,11 @@ def remove_place(place: Cache) -> list[str]:
             # Its maker was killed.
             _check(directory, {NEW_LOCK})
             remove_begun(directory)
-    drop_unused(place.path(OBJECTS))
-    left = place.by_last_use() + remove_images(place.directory)
-    # Whose session it is takes the place away.
-    if not left and not os.path.exists(place.path(LOCK)):
-        _remove_empty(place)
+    drop_unused(cache.path(OBJECTS))
+    left = cache.by_last_use() + remove_images(cache.directory)
+    # Whose session it is takes the cache away.
+    if not left and not os.path.exists(cache.path(LOCK)):
+        _remove_empty(cache)
     return left
 
 
@@ -55,12 +55,12 @@ def _check(directory: str, names: set[str]) -> None:
         raise NotOurs(f"{directory} holds {others[0]!r}, which is not ours, so it is not removed; look at it")
 
 
-def _remove_empty(place: Cache) -> None:
-    place.complete()
-    make_directory(place.path(IMAGES))
+def _remove_empty(cache: Cache) -> None:
+    cache.complete()
+    make_directory(cache.path(IMAGES))
     try:
         for name in (*KINDS, IMAGES, ""):
-            os.rmdir(place.path(name))
+            os.rmdir(cache.path(name))
     except OSError as exc:
         # Somebody may have come meanwhile, and needs what is there.
         if exc.errno != ENOTEMPTY:

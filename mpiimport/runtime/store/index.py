@@ -11,6 +11,7 @@ from ..digest import DIGEST_SIZE, Damaged, digest
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..listing import Seen, Stamp
+    from .store import Store
 
     OfMpi = tuple[list[str], list[str], bool]
 
@@ -114,6 +115,17 @@ class Index:
         if len(data) < DIGEST_SIZE or digest(data[DIGEST_SIZE:]) != data[:DIGEST_SIZE]:
             raise Damaged("the index of the store is damaged")
         return cls(**dict(zip(cls.__slots__, marshal.loads(data[DIGEST_SIZE:]), strict=True)))
+
+
+def attach(store: "Store") -> tuple[Index, str]:
+    """Return the index of a store, whose code can be read from then on, and its generation.
+
+    Raises Damaged and OSError.
+    """
+    packed = store.read("index")
+    index = Index.unpack(packed)
+    store.open_code()
+    return index, generation(packed)
 
 
 def generation(packed: bytes) -> str:

@@ -1,7 +1,7 @@
-"""What `mpiimport run` has found where it looked, once for all ranks of a job, whether cached stores are valid.
+"""Whether cached stores are valid, as `mpiimport run` has found once for all ranks of a job.
 
-That a store is true counts only for a process that sees the same file systems, soon after, and whose command stands on
-the launcher's line: whatever comes between may have changed the tree. That a store is not true counts for everybody.
+That a store is valid counts only for a process that sees the same file systems, soon after, and whose command stands
+on the launcher's line: what comes between may have changed the tree. That a store is stale counts for every process.
 """
 
 import sys
@@ -10,20 +10,20 @@ from .. import os, time
 from ..digest import digest
 from .view import view
 
-# When the look began (whole seconds of the epoch), the view of who looked, the digest of the command, and generations
-# of stores, each with HOLDS or CHANGED behind a colon, between commas; all of that between slashes.
-LOOKED_BY_LAUNCH = "_MPIIMPORT_LOOKED"
+# When validation began (whole seconds of the epoch), the view of the process that did it, the digest of the command,
+# and generations of stores, each with HOLDS or CHANGED behind a colon, between commas; all of that between slashes.
+VALIDATED_BY_LAUNCH = "_MPIIMPORT_STORES_VALIDATED"
 HOLDS, CHANGED = "holds", "changed"
 # Seconds for which it counts.
 FRESH = 30
 
 
-def told_of(generation: str) -> str:
-    """Return HOLDS or CHANGED for a store; empty where nobody has looked at that, or not for this process.
+def answer_of_launch(generation: str) -> str:
+    """Return HOLDS or CHANGED for a store; empty where nothing has validated it for this process.
 
     Raises OSError where this process cannot say what it sees.
     """
-    fields = os.environ.get(LOOKED_BY_LAUNCH, "").split("/")
+    fields = os.environ.get(VALIDATED_BY_LAUNCH, "").split("/")
     if len(fields) != 4:
         return ""
     began, seen, command, entries = fields
@@ -38,7 +38,7 @@ def told_of(generation: str) -> str:
 
 
 def in_one_text(found: dict[str, bool], command: list[str], began: float) -> str:
-    """Return the variable's value. ``found``: generation of a store -> whether it is true; ``command``: what ranks
+    """Return the variable's value. ``found``: generation of a store -> whether it is valid; ``command``: what ranks
     run, less the interpreter; ``began``: when the validation did. Raises OSError.
     """
     entries = ",".join(f"{name}:{HOLDS if holds else CHANGED}" for name, holds in found.items())

@@ -3,8 +3,8 @@
 It counts for a process only if it began after that process had asked, and in the same view of the file system. So
 it tells what the process would have seen by itself.
 
-looked   in a store: when the last validation began that found no change (ns, CLOCK_MONOTONIC), in which view; locked
-         by the process that looks (flock(2))
+validated   in a store: when the last validation began that found no change (ns, CLOCK_MONOTONIC), in which view;
+            locked by the process that validates (flock(2))
 """
 
 from .. import os, time
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 
     from .store import Store
 
-LOOKED = "looked"
+VALIDATED = "validated"
 TIME_SIZE = 8
 
 
-def holds(store: "Store", asked: int, look: "Callable[[], bool]") -> bool:
-    """Return what ``look`` says; its answer, if that is yes, may be another process's.
+def holds(store: "Store", asked: int, validate: "Callable[[], bool]") -> bool:
+    """Return what ``validate`` says; its answer, if that is yes, may be another process's.
 
-    ``asked``: ns by CLOCK_MONOTONIC, when this process began to ask. Raises what ``look`` raises.
+    ``asked``: ns by CLOCK_MONOTONIC, when this process began to ask. Raises what ``validate`` raises.
     """
     answer = None
     try:
         own = view()
-        with LockedFile(store.path(LOOKED), os.O_CREAT) as descriptor:
+        with LockedFile(store.path(VALIDATED), os.O_CREAT) as descriptor:
             if _counts(os.pread(descriptor, TIME_SIZE + DIGEST_SIZE, 0), asked, own):
                 return True
             began = time.monotonic_ns()
-            answer = look()
+            answer = validate()
             if answer:
                 os.pwrite(descriptor, began.to_bytes(TIME_SIZE, "little") + own, 0)
     except OSError:
-        # Nothing can be locked or written there, or whoever looks does not come to an end.
+        # Nothing can be locked or written there, or the process that validates does not come to an end.
         pass
-    return look() if answer is None else answer
+    return validate() if answer is None else answer
 
 
 def _counts(record: bytes, asked: int, own: bytes) -> bool:

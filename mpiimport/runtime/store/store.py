@@ -5,13 +5,13 @@ write or truncation replaces. Ranks take code and libraries only from sealed fil
 content.
 
 lock       locked, shared, by every process that uses the store (flock(2)), so that the last one out removes it; says
-           that this is a store, and of a kept one each of them adds a byte to it
+           that this is a store, and of a cached one each of them adds a byte to it
 index      what the store holds, as `index.Index` packs it
 code       the code objects, one after another
 witnesses  of a cached store: what its paths were like, as `witnesses.Dependencies` packs it
 lib/...    shared libraries under their original absolute paths, so that $ORIGIN keeps its meaning
 late/...   what the ranks add, see `late_records`
-looked     of a cached store: see `shared_validation`
+validated  of a cached store: see `shared_validation`
 """
 
 from .. import os, time
@@ -46,13 +46,13 @@ class Store:
     """An open store. ``directory``: where it is; ``executable``: libraries may be mapped from it; ``vouched``: nobody
     looks whether the tree is as it was."""
 
-    def __init__(self, directory: str, lock: int, kept: bool = False) -> None:
+    def __init__(self, directory: str, lock: int, lasting: bool = False) -> None:
         """``lock``: the descriptor of the lock, locked; each process has opened it by itself.
 
-        ``kept``: it outlives its users; see ``place``.
+        ``lasting``: it outlives its users, as one in a cache does.
         """
         self.directory = directory
-        self.kept = kept
+        self.lasting = lasting
         self.vouched = False
         # Directories that came first, and in which others may rename.
         self.passed_over: list[str] = []
@@ -104,14 +104,14 @@ class Store:
         raise NoRoom("no place for the store: " + "; ".join(tried) + "; name one with MPIIMPORT_STORE")
 
     @classmethod
-    def join(cls, directory: str, kept: bool = False) -> "Store | None":
+    def join(cls, directory: str, lasting: bool = False) -> "Store | None":
         """Open a neighbour's store; None where this process cannot see or lock it, or it is not this user's own."""
         try:
             status = os.lstat(directory)
             if status.st_uid != os.geteuid() or status.st_mode & 0o77:
                 return None
-            # A kept one lies in a place that has been looked at.
-            if not kept and who_may_rename(os.path.dirname(directory)):
+            # A cache has been checked as a whole.
+            if not lasting and who_may_rename(os.path.dirname(directory)):
                 return None
             lock = open_lock(directory)
         except OSError:
@@ -121,7 +121,7 @@ class Store:
             # Who has it alone is removing the store.
             flock(lock, LOCK_SH | LOCK_NB)
             if os.path.samestat(os.fstat(lock), os.lstat(os.path.join(directory, LOCK))):
-                store = cls(directory, out_of_the_way(lock), kept)
+                store = cls(directory, out_of_the_way(lock), lasting)
         except OSError:
             pass
         finally:
@@ -192,7 +192,7 @@ class Store:
         return read_regular(self.path(name))
 
     def filled(self) -> float:
-        """Return when a kept one was complete, in seconds since the epoch. Raises OSError."""
+        """Return when a cached one was complete, in seconds since the epoch. Raises OSError."""
         return os.stat(self.path(PROGRAM)).st_mtime
 
     def is_used_by_this_process(self) -> bool:
@@ -218,7 +218,7 @@ class Store:
         held, self._lock = self._lock, None
         try:
             lock = held.descriptor if held.is_open() else open_lock(self.directory)
-            if self.kept:
+            if self.lasting:
                 os.close(lock)
             else:
                 remove_if_unused(self.directory, lock)
@@ -227,7 +227,7 @@ class Store:
 
     def discard(self) -> None:
         """Remove the store although it is used, for the job is about to be ended. Never raises."""
-        if os.getpid() == self._pid and not self.kept:
+        if os.getpid() == self._pid and not self.lasting:
             try:
                 remove(self.directory)
             except OSError:

@@ -69,8 +69,8 @@ func (c Call) Run() (Outcome, error) {
 	}
 	if !session && c.looks(line, chosen.Profile) {
 		// The value comes later; launchers must know the name.
-		job.Env = environ.Set(environ.Set(job.Env, ourvars.Looked, ""), ourvars.Validated, "")
-		return c.behind("look", toOtherNodes(job)), nil
+		job.Env = environ.Set(environ.Set(job.Env, ourvars.StoresValidated, ""), ourvars.Validated, "")
+		return c.behind("validate", toOtherNodes(job)), nil
 	}
 	job = toOtherNodes(job)
 	if session {

@@ -239,7 +239,7 @@ func TestASessionStandsInFrontOfTheLauncher(t *testing.T) {
 }
 
 func TestStoresAreLookedAtOnceWhereALauncherStartsTheRanks(t *testing.T) {
-	const own = " -I -m mpiimport.host session look --ignoring -- "
+	const own = " -I -m mpiimport.host session validate --ignoring -- "
 	withHostPython := func(c Call) Call {
 		if err := os.MkdirAll(filepath.Join(c.Prefix, "host", "bin"), 0o755); err != nil {
 			t.Fatal(err)
@@ -270,7 +270,7 @@ func TestStoresAreLookedAtOnceWhereALauncherStartsTheRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	job, err := c.with("--profile site mpirun app").Run()
-	if line := strings.Join(job.Args, " "); err != nil || !strings.Contains(line, own+"mpirun") || !strings.Contains(line, "-x _MPIIMPORT_LOOKED -x _MPIIMPORT_VALIDATED") {
+	if line := strings.Join(job.Args, " "); err != nil || !strings.Contains(line, own+"mpirun") || !strings.Contains(line, "-x _MPIIMPORT_STORES_VALIDATED -x _MPIIMPORT_VALIDATED") {
 		t.Errorf("%q %v", job.Args, err)
 	}
 	library := t.TempDir()

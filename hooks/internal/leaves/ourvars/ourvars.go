@@ -9,25 +9,25 @@ import (
 
 // Mode and Profile are also for people to set. The others are ours alone, and begin with an underscore.
 const (
-	Mode      = "MPIIMPORT"            // 0, 1 or force
-	Profile   = "MPIIMPORT_PROFILE"    // the profile's name
-	Applied   = "_MPIIMPORT_APPLIED"   // the profile whose environment is there already
-	Start     = "_MPIIMPORT_START"     // early or early-nosite, where the start script runs
-	Pid       = "_MPIIMPORT_PID"       // the one process that may activate
-	Started   = "_MPIIMPORT_STARTED"   // the clocks of that process when it became its command, for the report
-	Unset     = "_MPIIMPORT_UNSET"     // colon list of variables that the entry binary removes
-	Parent    = "_MPIIMPORT_PARENT"    // descriptor and pid of who becomes the parent of the process in the container
-	Plan      = "_MPIIMPORT_PLAN"      // a launch plan that holds for all container starts of a job
-	Inject    = "_MPIIMPORT_INJECT"    // what an injected MPI needs of the image (internal/process/fitting)
-	ImageOn   = "_MPIIMPORT_IMAGE_ON"  // the kind of file system from which the container's image is read
-	Python    = "_MPIIMPORT_PYTHON"    // by which name python-mpi looks for Python, - for its usual ones, where the job's ranks may start from a snapshot
-	Asked     = "_MPIIMPORT_ASKED"     // the key of the program of which a snapshot is to be made
-	Image     = "_MPIIMPORT_IMAGE"     // what tells the container's image from all others of this machine
-	Job       = "_MPIIMPORT_JOB"       // the directory in which root notes, for `mpiimport run`, what its job got
-	Path      = "_MPIIMPORT_PATH"      // what PYTHONPATH is for a process that is no rank, and for Pythons that it starts
-	OfRank    = "_MPIIMPORT_OF_RANK"   // a rank has started this process, and passes its variables on to it
-	Looked    = "_MPIIMPORT_LOOKED"    // which cached stores are true, as seen once for all ranks of a job
-	Validated = "_MPIIMPORT_VALIDATED" // which files of snapshots are as they were, as seen once for all nodes of a job
+	Mode            = "MPIIMPORT"                   // 0, 1 or force
+	Profile         = "MPIIMPORT_PROFILE"           // the profile's name
+	Applied         = "_MPIIMPORT_APPLIED"          // the profile whose environment is there already
+	Start           = "_MPIIMPORT_START"            // early or early-nosite, where the start script runs
+	Pid             = "_MPIIMPORT_PID"              // the one process that may activate
+	Started         = "_MPIIMPORT_STARTED"          // the clocks of that process when it became its command, for the report
+	Unset           = "_MPIIMPORT_UNSET"            // colon list of variables that the entry binary removes
+	Parent          = "_MPIIMPORT_PARENT"           // descriptor and pid of who becomes the parent of the process in the container
+	Plan            = "_MPIIMPORT_PLAN"             // a launch plan that holds for all container starts of a job
+	Inject          = "_MPIIMPORT_INJECT"           // what an injected MPI needs of the image (internal/process/fitting)
+	ImageOn         = "_MPIIMPORT_IMAGE_ON"         // the kind of file system from which the container's image is read
+	Python          = "_MPIIMPORT_PYTHON"           // by which name python-mpi looks for Python, - for its usual ones, where the job's ranks may start from a snapshot
+	Asked           = "_MPIIMPORT_ASKED"            // the key of the program of which a snapshot is to be made
+	Image           = "_MPIIMPORT_IMAGE"            // what tells the container's image from all others of this machine
+	Job             = "_MPIIMPORT_JOB"              // the directory in which root notes, for `mpiimport run`, what its job got
+	Path            = "_MPIIMPORT_PATH"             // what PYTHONPATH is for a process that is no rank, and for Pythons that it starts
+	OfRank          = "_MPIIMPORT_OF_RANK"          // a rank has started this process, and passes its variables on to it
+	StoresValidated = "_MPIIMPORT_STORES_VALIDATED" // which cached stores are valid, as seen once for all ranks of a job
+	Validated       = "_MPIIMPORT_VALIDATED"        // which files of snapshots are as they were, as seen once for all nodes of a job
 )
 
 // ForAllRanks ends ImageOn where a launcher in the container starts the ranks, which are then all told the same.

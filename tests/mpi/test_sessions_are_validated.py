@@ -123,7 +123,7 @@ def test_what_nothing_here_can_look_at_is_said_to_be_unseen(elsewhere: Elsewhere
     first = elsewhere.run(*elsewhere.line, MPIIMPORT_CACHE="auto")
     assert first.lines() == ["plain one"]
     wait_for(lambda: list(elsewhere.job.stores().glob("*/programs/*")))
-    unseen = "not looked at: no session start has filled it on this node"
+    unseen = "not validated: no session start has filled it on this node"
     assert elsewhere.status().endswith(unseen)
     refreshed = elsewhere.session("refresh")
     assert refreshed.status == 1 and unseen in refreshed.stdout and "as the stores say" not in refreshed.stdout
@@ -136,7 +136,7 @@ def test_what_its_command_does_not_come_to_is_filled_anew(elsewhere: Elsewhere) 
     command = json.loads(file.read_text())
     command["environment"]["PYTHONSAFEPATH"] = "1"
     file.write_text(json.dumps(command))
-    unseen = "not looked at: the command of session start did not come to it"
+    unseen = "not validated: the command of session start did not come to it"
     assert elsewhere.status().endswith(unseen)
     refreshed = elsewhere.session("refresh")
     assert refreshed.status == 0 and unseen in refreshed.stdout, refreshed

@@ -4,7 +4,7 @@ import atexit
 import sys
 
 from ..mpi.abrupt_ends import before_abrupt_ends
-from ..store.index import Index
+from ..store.index import attach
 from ..store.store import Store
 from .account import Account
 from .children import own_words
@@ -12,18 +12,17 @@ from .imports import Imports
 from .site_answers import Answers
 
 
-def attach(directory: str, kept: bool) -> None:
+def attach_child(directory: str, lasting: bool) -> None:
     """Import from the store in ``directory`` from now on. Raises OSError or Damaged, and is then not attached.
 
-    ``kept``: it outlives its users.
+    ``lasting``: it outlives its users.
     """
     sys.orig_argv[:] = own_words(sys.orig_argv)
-    store = Store.join(directory, kept)
+    store = Store.join(directory, lasting)
     if store is None:
         return
     try:
-        index = Index.unpack(store.read("index"))
-        store.open_code()
+        index, _ = attach(store)
     except BaseException:
         store.leave()
         raise
