@@ -118,7 +118,7 @@ static void *object_of(const void *address) {
     return address && dladdr(address, &found) ? found.dli_fbase : 0;
 }
 
-/* The interpreter itself asks at each import; what Python code does with its answers, the comparison of twins shows. */
+/* The interpreter itself asks at each import; what Python code does with its answers, the variation runs show. */
 int clock_gettime(clockid_t clock, struct timespec *now) {
     static void *interpreter;
     if (!interpreter)

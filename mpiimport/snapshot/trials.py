@@ -98,7 +98,7 @@ class Trials:
             trial.end()
 
     def begin(self, begin: tuple[Any, ...], **changes: Any) -> Trial:
-        """Begin a variation run: see ``twins.compare``."""
+        """Begin a variation run: see ``comparison.compare``."""
         options: dict[str, Any] = {"cwd": changes.get("cwd"), "preexec_fn": changes.get("before", begin_child)}
         words, environment = heeding_seed(self._words, self._environment)
         options |= {"words": words, "env": {**environment, **changes.get("environment", {})}}

@@ -76,7 +76,7 @@ def test_the_first_process_of_a_container_gets_no_child_of_ours(containers: Cont
     assert containers.fill("python3", containers.script("colorsys")).status == 0
     outcome = containers.run("python3", str(task), MPIIMPORT_REPORT=str(report))
     assert (outcome.status, outcome.lines(), outcome.ours()) == (0, ["no child", "plain "], []), outcome.stderr
-    assert "mpiimport session start fills the store" in json.loads(report.read_text())["stepped_aside"]
+    assert "mpiimport session start fills the store" in json.loads(report.read_text())["bypassed"]
 
 
 def test_a_process_that_is_not_the_first_of_its_container_fills(containers: Containers) -> None:

@@ -1,4 +1,4 @@
-"""Every version of Python that is served behaves as that Python does plainly; the free-threaded build steps aside."""
+"""Every version of Python that is served behaves as that Python does plainly; the free-threaded build is bypassed."""
 
 import subprocess
 from pathlib import Path

@@ -168,7 +168,7 @@ def test_programs_end_as_without_us(shmem_job: Job, openshmem: OpenShmem, progra
     assert plain.status is not None and served.status == plain.status, served.stderr
     assert served.lines() == plain.lines(), served.stderr
     assert served.ours() == []
-    assert "stepped_aside" not in (shmem_job.directory / "report.json").read_text()
+    assert "bypassed" not in (shmem_job.directory / "report.json").read_text()
 
 
 @pytest.mark.parametrize("program", but_everyday(ENDINGS, {"one PE that leaves", "one PE that is killed"}))

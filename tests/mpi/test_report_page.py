@@ -169,7 +169,7 @@ def test_time_on_a_core_is_told_from_waiting_where_that_is_asked_for(tmp_path: P
 def test_plain_and_served_stand_on_one_page_and_one_scale(tmp_path: Path, browse: Browse) -> None:
     plain = keep(
         tmp_path / "plain.json",
-        **{**facts([row(interpreter=1, main=7)]), "ranks": 2, "scope": "root", "stepped_aside": "off"},
+        **{**facts([row(interpreter=1, main=7)]), "ranks": 2, "scope": "root", "bypassed": "off"},
     )
     document = browse(written(tmp_path, plain, keep(tmp_path / "served.json")))
     assert texts(document, "h1") == ["mpiimport: plain and served"]

@@ -163,7 +163,7 @@ def test_a_job_starts_whatever_hinders_the_look(job: Job, mpich: Mpi, launch: La
     assert (unknown.status, unknown.lines()) == (0, ["plain old"] * 2), unknown.stderr
     (said,) = unknown.ours()
     assert "MPIIMPORT_STORE_SIZE" in said
-    (index,) = job.stores().glob("*/stores/*/witnesses")
+    (index,) = job.stores().glob("*/stores/*/dependencies")
     index.write_bytes(b"nonsense")
     damaged = launch(mpich)
     assert (damaged.status, len(damaged.ours())) == (0, 1), damaged.stderr

@@ -8,7 +8,7 @@ import pytest
 
 from lab.ranks import clean_environment
 from mpiimport.snapshot.audit.causes import read
-from mpiimport.snapshot.audit.witness import MARK
+from mpiimport.snapshot.audit.observer import MARK
 from tests.conftest import settle
 
 from .conftest import SECONDS

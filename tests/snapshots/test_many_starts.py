@@ -83,7 +83,7 @@ def test_an_ordinary_user_without_new_privileges(baked_with: Callable[[str], Bak
 
 
 def test_an_interrupt_leaves_nothing_half_made(baked: Baked) -> None:
-    """Whatever a remedy does when it comes, it does to the end: random numbers of the image are nobody's."""
+    """Whatever a reinitialiser does when it comes, it does to the end: random numbers of the image are nobody's."""
     script = baked.script(
         "import logging, random, threading\nprint(random.random(), flush=True)\nthreading.Event().wait(0.05)"
     )

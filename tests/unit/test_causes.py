@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from mpiimport.snapshot.audit.causes import COUNTS, read
-from mpiimport.snapshot.audit.hazards import TIME
-from mpiimport.snapshot.audit.witness import MARK
+from mpiimport.snapshot.audit.observations import TIME
+from mpiimport.snapshot.audit.observer import MARK
 
 ACCESS, COARSE, ONLINE = "access -2 0 0 0 0", "clock_gettime 0 5 0 0 0", "openat 3 -100 0 0 0"
 

@@ -53,7 +53,7 @@ OF_PYTHON = (
     "running as plain Python",
     "an interactive interpreter",
 )
-SAYING = {"SteppedAside", "NoMpi", "NoRoom", "NoProgram", "OptionError", "RuntimeError", "say", "_say"}
+SAYING = {"Bypassed", "NoMpi", "NoRoom", "NoProgram", "OptionError", "RuntimeError", "say", "_say"}
 
 
 # Functions that return why a job runs plainly.

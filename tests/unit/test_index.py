@@ -42,7 +42,7 @@ def sample(number_of_modules: int) -> dict[str, Any]:
         "expected": ["package.module_0"],
         "linker": ["/opt/lib", "", ""],
         "mpi": {"/opt/mpi/libmpi.so.12": (["/opt/mpi/libfabric.so.1"], ["/opt/mpi/libmpi.so"], True)},
-        "witnesses": b"digested",
+        "dependencies": b"digested",
         "mounts": "0123456789abcdef",
     }
 

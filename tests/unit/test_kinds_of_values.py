@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import clean_environment
-from mpiimport.snapshot.audit.twins import Differences, compare
+from mpiimport.snapshot.audit.comparison import Differences, compare
 from mpiimport.snapshot.text.program_text import ProgramText
 from mpiimport.snapshot.trials import Trials
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mpiimport.snapshot.audit.twins import compare
+from mpiimport.snapshot.audit.comparison import compare
 
 # In the order in which they are begun: the first, the third, the second and the fourth.
 ORDERS = {

@@ -34,7 +34,7 @@ def test_it_claims_nothing_that_is_not_known() -> None:
         ({"snapshot": {"base": True}}, "from the base of a snapshot; imports took 3.0 s"),
         ({"snapshot": {"base": False}, "plain_start": {"imports": 6.04}},
          "from a snapshot; imports took 3.0 s (6.0 plainly in the last recorded run)"),
-        ({"stepped_aside": "of it", "modules_imported": {"provided": 0, "all": 5}},
+        ({"bypassed": "of it", "modules_imported": {"provided": 0, "all": 5}},
          "plain because of it; imports took 3.0 s"),
         ({"modules_imported": {"provided": 4, "all": 5}}, "served; imports took 3.0 s; 4 of 5 modules"),
     ],

@@ -39,7 +39,7 @@ def test_one_report_is_shown_in_full(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_several_reports_stand_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plain = keep(tmp_path / "plain.json", stepped_aside="one node", scope="root", phases={})
+    plain = keep(tmp_path / "plain.json", bypassed="one node", scope="root", phases={})
     assert main(["report", str(plain), str(keep(tmp_path / "served.json"))]) == 0
     out = capsys.readouterr().out
     cells = [line.split("│")[1:-1] for line in out.splitlines() if line.startswith("│")]

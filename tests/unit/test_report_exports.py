@@ -94,7 +94,7 @@ def test_rounding_makes_no_negative_time() -> None:
 
 
 def test_what_has_no_imports_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "--importtime", str(keep(tmp_path / "plain.json", stepped_aside="one node"))]) == 1
+    assert main(["report", "--importtime", str(keep(tmp_path / "plain.json", bypassed="one node"))]) == 1
     assert "plain holds no imports" in capsys.readouterr().err
     files = [str(keep(tmp_path / f"{name}.json")) for name in "ab"]
     assert main(["report", "--importtime", *files]) == 1

@@ -107,7 +107,7 @@ RECORDED = {"ranks": 8, "start": 7.94, "imports": 6.0, "recorded": 1_764_200_000
          "8 ranks started in 10.6 s; plainly rank 0 took 7.9 s (recorded on 2025-11-2"),
         ({"plain_start": RECORDED}, "2 ranks started in 10.6 s; plainly rank 0 took 7.9 s (with 8 ranks, recorded on "),
         ({}, "2 ranks started in 10.6 s; `mpiimport report --plain -- COMMAND` records how long it takes plainly"),
-        ({"scope": "root", "start": 1.26, "stepped_aside": "of it"}, "rank 0 of 2 started in 1.3 s"),
+        ({"scope": "root", "start": 1.26, "bypassed": "of it"}, "rank 0 of 2 started in 1.3 s"),
     ],
 )  # fmt: skip
 def test_the_verdict_compares_the_start_with_the_plain_one(changes: dict[str, Any], first: str) -> None:
@@ -118,7 +118,7 @@ def test_the_verdict_compares_the_start_with_the_plain_one(changes: dict[str, An
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
-        ({"stepped_aside": "the job has one rank"}, "the job has one rank"),
+        ({"bypassed": "the job has one rank"}, "the job has one rank"),
         ({"scope": "root"}, "root alone"),
         ({"scope": "start-up"}, "aborted"),
         ({"missed": [{"name": "late", "ranks": 3, "why": "imported in a function"}]}, "late, imported in a function"),

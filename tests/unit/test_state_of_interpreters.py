@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from mpiimport.snapshot.audit import graph, twins
+from mpiimport.snapshot.audit import comparison, graph
 from mpiimport.snapshot.audit.addresses import are_alike
 from mpiimport.snapshot.audit.contents import told
 from mpiimport.snapshot.audit.graph import GENERATOR
@@ -71,7 +71,7 @@ def test_an_order_counts_where_it_may_have_been_drawn(generator: str, kind: str,
         def end(self) -> None:
             pass
 
-    found = twins.compare(Began, [0], {}, None)
+    found = comparison.compare(Began, [0], {}, None)
     assert found.own - {generator} == ({"m:all[0]", "m:all[1]"} if counts else set())
 
 

@@ -39,7 +39,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the image file to FILE, not over IMAGE")
     parser.add_argument("--snapshot", type=Path, metavar="FILE", help="write an image of the memory, imports done")
     parser.add_argument("--check", action="store_true", help="with --snapshot: look at every byte of FILE")
-    # For tests of remedies.
+    # For tests of reinitialisers.
     parser.add_argument("--without", action="append", default=[], help=argparse.SUPPRESS)
     parser.set_defaults(takes_command=False, may_take_command=True, run=partial(_run, parser))
 

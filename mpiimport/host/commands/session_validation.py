@@ -15,7 +15,7 @@ from mpiimport.runtime.digest import Damaged
 from mpiimport.runtime.listing import stamp_of
 from mpiimport.runtime.regular_file import read_regular
 from mpiimport.runtime.store.cache import Cache
-from mpiimport.runtime.store.dependencies import WITNESSES, Dependencies, of_another_image
+from mpiimport.runtime.store.dependencies import DEPENDENCIES, Dependencies, of_another_image
 from mpiimport.runtime.store.index import Index, generation
 from mpiimport.runtime.store.launch_validation import VALIDATED_BY_LAUNCH, in_one_text
 from mpiimport.runtime.store.origin import is_seen_from_here
@@ -74,7 +74,7 @@ def validate(cache: Cache) -> list[Validation]:
     Those that a container or another Python has filled can be validated only by it: they are not in the answer.
     """
     stores = [(Path(store), *read) for store in cache.stores() for read in _read(Path(store))]
-    paths = list({path for _, _, witnesses in stores for path in witnesses.seen})
+    paths = list({path for _, _, dependencies in stores for path in dependencies.seen})
     with ThreadPoolExecutor(THREADS) as threads:
         present = dict(zip(paths, threads.map(stamp_of, paths), strict=True))
     found = []
@@ -85,16 +85,16 @@ def validate(cache: Cache) -> list[Validation]:
 
 
 def _read(store: Path) -> list[tuple[str, Dependencies]]:
-    """Return a store's generation and witnesses; nothing where it cannot be validated here."""
+    """Return a store's generation and dependencies; nothing where it cannot be validated here."""
     if not is_seen_from_here(str(store)):
         return []
     try:
         packed = read_regular(str(store / "index"))
-        witnesses = Dependencies.unpack(read_regular(str(store / WITNESSES)), Index.unpack(packed).witnesses)
+        dependencies = Dependencies.unpack(read_regular(str(store / DEPENDENCIES)), Index.unpack(packed).dependencies)
     except (OSError, Damaged):
         # Removed meanwhile, damaged, or written by a Python whose digests are others.
         return []
-    return [(generation(packed), witnesses)]
+    return [(generation(packed), dependencies)]
 
 
 def run(command: list[str], find_cache: Callable[[], Cache | None], ignored: list[int]) -> int:

@@ -43,11 +43,11 @@ def _start_up(facts: dict[str, Any]) -> float:
 
 
 def _whose(facts: dict[str, Any]) -> list[Advice]:
-    if "stepped_aside" in facts:
+    if "bypassed" in facts:
         return [
             Advice(
                 None,
-                f"the job ran as plain Python: {facts['stepped_aside']}",
+                f"the job ran as plain Python: {facts['bypassed']}",
                 "docs/messages.md says for each reason what to do",
             )
         ]

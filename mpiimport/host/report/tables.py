@@ -84,7 +84,7 @@ def comparison(reports: list[ReportFile]) -> list[Sheet]:
     counts = [dict(count_rows(report.facts)) for report in reports]
     about = [
         ["ranks", *(str(report.facts.get("ranks", NONE)) for report in reports)],
-        ["served", *("no" if "stepped_aside" in report.facts else "yes" for report in reports)],
+        ["served", *("no" if "bypassed" in report.facts else "yes" for report in reports)],
         ["figures of", *(report.facts["scope"] for report in reports)],
         *([name, *(count.get(name, NONE) for count in counts)] for name in dict.fromkeys(k for c in counts for k in c)),
     ]

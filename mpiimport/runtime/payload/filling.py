@@ -87,7 +87,7 @@ def read_for_cache(
                 raise NoModule(f"no module {program.target} is found; name a program that runs")
             payload = read_payload(program, options, learning, loaded, answers, nodes, room, site, cached=True, mpi=mpi)
         try:
-            check_settled(payload.witnesses, began, options.cache_on)
+            check_settled(payload.dependencies, began, options.cache_on)
             return payload
         except JustChanged as exc:
             # Whoever asks for a store rather waits than asks again.

@@ -9,7 +9,7 @@ from ..importing.metadata import METADATA_MODULES
 from ..option_table import ALL
 from ..program import Program, working_directory
 from ..size import in_words
-from ..store.dependencies import WITNESSES, Dependencies
+from ..store.dependencies import DEPENDENCIES, Dependencies
 from ..store.index import Index, linker_settings
 from ..store.links import LINKS, pack
 from ..store.store import library_name
@@ -46,7 +46,7 @@ class Payload:
 
     ``sizes``: bytes of each file of the store by its name there; ``uncached``: source files without a valid
     pyc, whose pyc root writes when it imports them, as plain Python would; ``learning``: gets at the end what
-    was imported; ``complaints``: lines for the user; ``witnesses``: of a cached store.
+    was imported; ``complaints``: lines for the user; ``dependencies``: of a cached store.
     """
 
     def __init__(
@@ -57,14 +57,14 @@ class Payload:
         uncached: frozenset[str],
         learning: Learning,
         complaints: list[str],
-        witnesses: Dependencies,
+        dependencies: Dependencies,
     ) -> None:
         """``contents``: of the files of the store, but for the index and the libraries."""
         self.index = index
         self.uncached = uncached
         self.learning = learning
         self.complaints = complaints
-        self.witnesses = witnesses
+        self.dependencies = dependencies
         self._contents = {"index": index.pack(), **contents}
         self._sources = {library_name(path): path for path in staged}
         self.sizes = {
@@ -254,7 +254,7 @@ def _pack(
         expected=[],
         linker=linker_settings(),
         mpi={},
-        witnesses=b"",
+        dependencies=b"",
         mounts=image()[1],
     )
     contents = {"code": records.joined()}
@@ -272,16 +272,16 @@ def _pack(
     index.aliases = libraries.aliases()
     index.unnamed = libraries.unnamed()
     index.mpi = libraries.of_mpi(mpi.also())
-    witnesses = Dependencies()
+    dependencies = Dependencies()
     if cached:
         index.expected = learning.known.imported
-        witnesses = dependencies_of(index, mpi.directories())
+        dependencies = dependencies_of(index, mpi.directories())
         if mpi.paths:
             contents[LINKS] = pack(mpi.beside())
-        contents[WITNESSES] = witnesses.pack()
-        index.witnesses = digest(contents[WITNESSES])
+        contents[DEPENDENCIES] = dependencies.pack()
+        index.dependencies = digest(contents[DEPENDENCIES])
     uncached = frozenset(path for path, read in code_read.items() if not read.cached)
-    return Payload(index, contents, libraries.staged, uncached, learning, complaints, witnesses)
+    return Payload(index, contents, libraries.staged, uncached, learning, complaints, dependencies)
 
 
 def _read_metadata(manifest: Manifest, own: OwnDirectories) -> dict[str, dict[str, bytes | None]]:

@@ -100,18 +100,18 @@ class Mounts:
 
 def dependencies_of(index: "Index", more: "Iterable[str]" = ()) -> Dependencies:
     """Return what each path is like from which an index was made, and ``more`` paths."""
-    witnesses, mounts = Dependencies(), Mounts()
+    dependencies, mounts = Dependencies(), Mounts()
     for path in dict.fromkeys([*_paths(index), *more]):
         try:
             status = os.stat(path)
         except OSError:
-            witnesses.seen[path] = None
+            dependencies.seen[path] = None
             continue
         if mounts.has_in_image(path, status.st_dev):
-            witnesses.of_image[path] = stamp_in_image(path, status)
+            dependencies.of_image[path] = stamp_in_image(path, status)
         else:
-            witnesses.seen[path] = stamp(status)
-    return witnesses
+            dependencies.seen[path] = stamp(status)
+    return dependencies
 
 
 def _paths(index: "Index") -> "Iterator[str]":
@@ -149,14 +149,14 @@ def _cache(path: str) -> "Iterator[str]":
         yield cached
 
 
-def check_settled(witnesses: Dependencies, began: int, told: tuple[str, ...]) -> None:
+def check_settled(dependencies: Dependencies, began: int, told: tuple[str, ...]) -> None:
     """Raise Unsettled where a path has changed since ``began`` (ns), or shortly before (JustChanged), or may unseen.
 
     ``told``: types of file systems on which nothing does.
     """
     mounts = Mounts(told)
     made = container_made()
-    for path, found in {**witnesses.seen, **witnesses.of_image}.items():
+    for path, found in {**dependencies.seen, **dependencies.of_image}.items():
         if found is None:
             continue
         device = os.stat(path).st_dev
@@ -172,5 +172,5 @@ def check_settled(witnesses: Dependencies, began: int, told: tuple[str, ...]) ->
             raise Unsettled(
                 f"{path} has changed since this container was made, and a store is of the image; start a new container"
             )
-    if next(of_another_image(witnesses.of_image), None) is not None:
+    if next(of_another_image(dependencies.of_image), None) is not None:
         raise Unsettled("the image has just changed, or its files lie on several devices")

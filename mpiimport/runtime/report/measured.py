@@ -68,9 +68,9 @@ class Report:
         costs = measure_imports(one_by_one=self._rank == 0)
         self._modules, self._ended = costs.modules, costs.ended
 
-    def step_aside(self, reason: str) -> None:
+    def bypass(self, reason: str) -> None:
         """Nothing answers the imports of this process, for this ``reason``."""
-        self.facts["stepped_aside"] = reason
+        self.facts["bypassed"] = reason
         tell_imports()
 
     def measured(self, paths: list[str]) -> tuple[list[int], list[int]]:

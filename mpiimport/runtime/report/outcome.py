@@ -46,7 +46,7 @@ def _counted(number: int, what: str) -> str:
 
 def outcome_of(facts: "Mapping[str, Any]") -> Outcome:
     """Return what a job got, by the facts of its report."""
-    outcome = Outcome(_way(facts), facts.get("stepped_aside", ""), facts.get("ranks"))
+    outcome = Outcome(_way(facts), facts.get("bypassed", ""), facts.get("ranks"))
     outcome.imports = imports_of(facts)
     outcome.plainly = facts.get("plain_start", {}).get("imports")
     if outcome.way != PLAIN and (imported := facts.get("modules_imported", {})):
@@ -55,7 +55,7 @@ def outcome_of(facts: "Mapping[str, Any]") -> Outcome:
 
 
 def _way(facts: "Mapping[str, Any]") -> str:
-    if "stepped_aside" in facts:
+    if "bypassed" in facts:
         return PLAIN
     if "snapshot" in facts:
         return BASE if facts["snapshot"]["base"] else SNAPSHOT

@@ -98,7 +98,7 @@ def _stay_plain(here: Launch | None, invocation: Invocation, at_exit: ExitHandle
     elif reason and (not invocation.unchanged or (here is not None and is_rank_process(here))):
         report = _new_report(here, invocation, at_exit)
         if report is not None:
-            report.step_aside(reason)
+            report.bypass(reason)
 
 
 def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers, reason: str) -> "Service | None":
@@ -108,14 +108,14 @@ def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers, 
     if reason == NOT_PREPARED:
         # The starter has said why. Other ranks may have started from it.
         if report is not None:
-            report.step_aside(reason)
+            report.bypass(reason)
         return None
     if reason:
         _say(here.rank, reason, report)
         return None
     try:
-        # Most of the rank path, which a process that steps aside does without.
-        from .agreement import SteppedAside
+        # Most of the rank path, which a plain process does without.
+        from .agreement import Bypassed
         from .service import Service
         from .starting import load_mpi
     except Exception as exc:
@@ -124,14 +124,14 @@ def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers, 
     try:
         with ClosedStreamsKept():
             ownership = load_mpi(invocation.before_site, options)
-    except SteppedAside as exc:
+    except Bypassed as exc:
         _say(here.rank, str(exc), report)
         return None
     service = Service(ownership, invocation, report)
     try:
         with ClosedStreamsKept():
             service.start()
-    except SteppedAside as exc:
+    except Bypassed as exc:
         _say(here.rank, str(exc), report)
         if service.recording is not None:
             at_exit.add(service.recording.finish)
@@ -247,6 +247,6 @@ def abort_on_uncaught(service: "Service | None") -> None:
 def _say(rank: int, reason: str, report: "Report | None" = None) -> None:
     notes.tell(Outcome(PLAIN, reason), said=True)
     if report is not None:
-        report.step_aside(reason)
+        report.bypass(reason)
     if rank == 0:
         say(f"mpiimport: running as plain Python: {reason}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 REASON = 300
 
 
-class SteppedAside(Exception):
+class Bypassed(Exception):
     """The service does not start; the message says why. The job runs as plain Python."""
 
 
@@ -29,7 +29,7 @@ class Agreement:
     def phase(self, name: str, counted_as: str, work: "Callable[..., Result]", *arguments: object) -> "Result":
         """Return what ``work`` returns, once it has succeeded everywhere. Collective.
 
-        ``work``: local, so that nobody waits while it fails. Raises SteppedAside on every rank where it failed on one.
+        ``work``: local, so that nobody waits while it fails. Raises Bypassed on every rank where it failed on one.
         ``counted_as``: the one of ``clock.PHASES`` to which the time from here to the next phase belongs.
         """
         transport = self._transport
@@ -42,7 +42,7 @@ class Agreement:
             failed, reason = transport.rank, _reason(exc, name, transport.rank)
         (first,), _ = transport.extremes([failed])
         if first < transport.size:
-            raise SteppedAside(transport.broadcast(reason, first).decode(errors="replace"))
+            raise Bypassed(transport.broadcast(reason, first).decode(errors="replace"))
         (result,) = results
         return result
 
@@ -61,6 +61,6 @@ def _reason(exc: Exception, name: str, rank: int) -> bytes:
         text = str(exc)
     except Exception:
         text = ""
-    if not isinstance(exc, SteppedAside):
+    if not isinstance(exc, Bypassed):
         text = f"{name} failed on rank {rank}: {text or type(exc).__name__}"
     return text.encode(errors="backslashreplace")[:REASON]

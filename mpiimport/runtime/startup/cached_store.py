@@ -20,7 +20,7 @@ from ..report.outcome import CACHED, PLAIN, Outcome
 from ..report.outcome import SESSION as FROM_SESSION
 from ..store.cache import Cache
 from ..store.cache_names import batch_job
-from ..store.dependencies import WITNESSES, Dependencies
+from ..store.dependencies import DEPENDENCIES, Dependencies
 from ..store.entry import uses
 from ..store.index import attach, linker_settings
 from ..store.key import FIRST_PROCESS, NO_NAME, NONE_YET
@@ -70,7 +70,7 @@ def import_from_cache(invocation: "Invocation", here: "Launch | None", report: "
         # What this process starts comes later than that validation.
         os.environ.pop(VALIDATED_BY_LAUNCH, None)
     if reason and report is not None:
-        report.step_aside(reason)
+        report.bypass(reason)
     says = bool(reason) and reason not in COMES_LATER and rank == 0
     if reason:
         notes.tell(Outcome(PLAIN, reason), said=says)
@@ -185,12 +185,12 @@ class Attached:
 
     def _validate(self) -> bool:
         try:
-            witnesses = Dependencies.unpack(self._store.read(WITNESSES), self._index.witnesses)
+            dependencies = Dependencies.unpack(self._store.read(DEPENDENCIES), self._index.dependencies)
         except (Damaged, OSError):
             self._cache.withdraw(self._key, self._store)
             return False
-        self._validated = len(witnesses.seen) + len(witnesses.of_image)
-        return witnesses.hold()
+        self._validated = len(dependencies.seen) + len(dependencies.of_image)
+        return dependencies.hold()
 
     def import_from(self, account: Account, answers: "Answers", report: "Report | None", in_session: bool) -> None:
         """Import from the store from now on, and at exit leave word of what it lacks."""

@@ -11,7 +11,7 @@ from ..messages import say
 from ..size import in_words
 from ..store.cache_placement import CachePlacement
 from ..store.key import NO_NAME, facts_of, key_of, not_there
-from .agreement import SteppedAside
+from .agreement import Bypassed
 from .closed_streams import ClosedStreamsKept
 from .decision import why_not
 from .left_behind import began_at
@@ -48,11 +48,11 @@ class Publishing(Service):
         self.published = ""
 
     def read_payload(self, ranks: int, nodes: int, held: bool, room: "Callable[[], int]") -> "Payload":
-        """Return what any run of the program will import. Raises SteppedAside where there can be no store for it."""
+        """Return what any run of the program will import. Raises Bypassed where there can be no store for it."""
         key = key_of(self._program, self.options, self._before_site)
         reason = not_there(self._program) if key else NO_NAME
         if reason:
-            raise SteppedAside(reason)
+            raise Bypassed(reason)
         from ..payload.filling import NoModule, read_for_cache
         from ..payload.mpi_libraries import MpiLibraries
 
@@ -71,7 +71,7 @@ class Publishing(Service):
                 MpiLibraries.mapped_since(self._mapped, mpi, self.options) if mpi else None,
             )
         except NoModule as exc:
-            raise SteppedAside(str(exc)) from None
+            raise Bypassed(str(exc)) from None
         self.published = f"the modules of {self._program.label()} are cached on {nodes} nodes, "
         self.published += f"{in_words(sum(payload.sizes.values()))} on each"
         return payload
@@ -104,7 +104,7 @@ def publish_now(here: "Launch", invocation: "Invocation") -> None:
     try:
         reason = why_not(here, invocation.options)
         if reason:
-            raise SteppedAside(reason)
+            raise Bypassed(reason)
         # Those that attach will not have what MPI needs.
         loaded, mapped = set(sys.modules), mapped_files()
         with ClosedStreamsKept():
@@ -113,7 +113,7 @@ def publish_now(here: "Launch", invocation: "Invocation") -> None:
             finish = service.finish
             service.start()
         said, status = service.published, 0
-    except SteppedAside as exc:
+    except Bypassed as exc:
         said = f"no store is kept: {exc}"
     except Exception as exc:
         # There is nothing outside the phases that could fail but MPI itself.

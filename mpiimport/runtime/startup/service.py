@@ -20,7 +20,7 @@ from ..report.job_notes import notes
 from ..store.broadcast import Cargo, pack_sizes, unpack_sizes
 from ..store.index import attach
 from ..store.placement import Placement
-from .agreement import Agreement, SteppedAside, alone
+from .agreement import Agreement, Bypassed, alone
 from .deadline import run_before_deadline
 from .decision import SERVED_AT_ONCE, learned_first, nothing_gained, own_file_system
 from .handshake import differing, own_facts
@@ -69,7 +69,7 @@ class Service:
         self._all_fail: Callable[[float], bool] = _wait_alone
 
     def start(self) -> None:
-        """Run the phases on every rank. Raises SteppedAside on every rank, or on none.
+        """Run the phases on every rank. Raises Bypassed on every rank, or on none.
 
         Where the program is not to run, the store is filled, and nothing imports from it.
         """
@@ -114,7 +114,7 @@ class Service:
         gathers = transport if transport.lasts else None
         try:
             imports, gathering = self._run_phases(transport, gathers)
-        except SteppedAside:
+        except Bypassed:
             self._end_startup(transport, gathers)
             raise
         gathering.begin()
@@ -155,14 +155,14 @@ class Service:
     def init_mpi(self) -> Transport:
         """Initialise MPI, or OpenSHMEM. Return what to communicate by.
 
-        Raises SteppedAside. No agreement is possible here: ranks that come further wait for one that does not.
+        Raises Bypassed. No agreement is possible here: ranks that come further wait for one that does not.
         """
         return start(self.ownership, self.options, self._program)
 
     def state_facts(self, transport: Transport) -> tuple[dict[str, int], list[int]]:
         """State what must be the same on all ranks, and as numbers alone."""
         if transport.size == 1:
-            raise SteppedAside("the job has one rank, so nobody to share the reading with")
+            raise Bypassed("the job has one rank, so nobody to share the reading with")
         self._facts.update(ranks=transport.size)
         facts = own_facts(self.options, self._program, self._before_site)
         facts["MPMD program"] = transport.program()
@@ -177,7 +177,7 @@ class Service:
         """
         different = differing(facts, *extremes)
         if different:
-            raise SteppedAside(f"the ranks differ in their {', '.join(different)}")
+            raise Bypassed(f"the ranks differ in their {', '.join(different)}")
         first = neighbours.rank == 0
         return [self._placement.survey(first, transport.rank), bool(own_file_system())], [int(first)]
 
@@ -197,12 +197,12 @@ class Service:
         return payload, pack_sizes(payload.sizes)
 
     def read_payload(self, ranks: int, nodes: int, held: bool, room: "Callable[[], int]") -> "Payload":
-        """Return what this run of the program will import. Raises SteppedAside where serving it gains nothing.
+        """Return what this run of the program will import. Raises Bypassed where serving it gains nothing.
 
         ``held``: each node holds the tree itself; ``room``: returns the bytes that a store may take on every node.
         """
         if nodes == 1 and held and self.options.switch != "force":
-            raise SteppedAside(nothing_gained(own_file_system()))
+            raise Bypassed(nothing_gained(own_file_system()))
         loaded = set(sys.modules)
         from ..payload.learning import Learning
         from ..payload.rehearsal import Rehearsal
@@ -216,7 +216,7 @@ class Service:
 
                 self.recording = Recording(learning.add)
                 hide_modules(loaded)
-                raise SteppedAside(learned_first(ranks))
+                raise Bypassed(learned_first(ranks))
             from ..payload.payload import read_payload
 
             return read_payload(self._program, self.options, learning, loaded, self._answers, nodes, room, site)

@@ -5,7 +5,7 @@ from ..mpi.asked_level import asked_level
 from ..mpi.ownership import Ownership
 from ..mpi.private_import import NoMpi
 from ..option_table import AUTO, SHMEM
-from .agreement import SteppedAside
+from .agreement import Bypassed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def load_mpi(before_site: bool, options: "Options") -> Ownership:
-    """Import mpi4py, or load OpenSHMEM, without starting either. Raises SteppedAside."""
+    """Import mpi4py, or load OpenSHMEM, without starting either. Raises Bypassed."""
     phases.begin(INIT)
     try:
         if options.transport == SHMEM:
@@ -33,7 +33,7 @@ def load_mpi(before_site: bool, options: "Options") -> Ownership:
 
 
 def start(ownership: Ownership, options: "Options", program: "Program") -> "Transport":
-    """Start what was loaded for the program. Return what to communicate by. Raises SteppedAside."""
+    """Start what was loaded for the program. Return what to communicate by. Raises Bypassed."""
     try:
         ownership.supports()
         is_guess = options.thread_level == AUTO
@@ -50,7 +50,7 @@ def _load_shmem() -> Ownership:
     return ShmemOwnership()
 
 
-def _no_mpi(exc: Exception) -> SteppedAside:
-    return SteppedAside(
+def _no_mpi(exc: Exception) -> Bypassed:
+    return Bypassed(
         str(exc) if isinstance(exc, NoMpi) else f"MPI does not start on this rank: {exc or type(exc).__name__}"
     )

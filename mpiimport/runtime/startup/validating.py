@@ -7,7 +7,7 @@ image anew, and only in it the paths mean what they meant.
 from .. import open, os, time
 from ..messages import say
 from ..store.cache import Cache
-from ..store.dependencies import WITNESSES, Dependencies
+from ..store.dependencies import DEPENDENCIES, Dependencies
 from ..store.index import Index
 from ..store.origin import write_found
 
@@ -37,8 +37,8 @@ def _validate(invocation: "Invocation") -> None:
     store = cache.target(invocation.key())
     if store:
         index = Index.unpack(_read(store, "index"))
-        witnesses = Dependencies.unpack(_read(store, WITNESSES), index.witnesses)
-        changed = next(witnesses.changed(), "")
+        dependencies = Dependencies.unpack(_read(store, DEPENDENCIES), index.dependencies)
+        changed = next(dependencies.changed(), "")
         write_found(store, asked, f"{changed} has changed since" if changed else "")
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..listing import Stamp
 
 # The file of a store that holds them: a process that need not look does not read it.
-WITNESSES = "witnesses"
+DEPENDENCIES = "dependencies"
 # Where a container's own tree is mounted: its root, or this directory where Apptainer mounts directories one by one.
 ROOT, OF_IMAGE = "/", "/.singularity.d"
 DIRECTORY, KIND = 0o040000, 0o170000
@@ -39,9 +39,9 @@ class Dependencies:
         """Return those that were packed as ``data``, whose digest is ``expected``. Raises Damaged."""
         if digest(data) != expected:
             raise Damaged("the dependencies of the store are damaged")
-        witnesses = cls()
-        witnesses.seen, witnesses.of_image = marshal.loads(data)
-        return witnesses
+        dependencies = cls()
+        dependencies.seen, dependencies.of_image = marshal.loads(data)
+        return dependencies
 
     def hold(self) -> bool:
         """Tell whether everything is as it was."""

@@ -36,7 +36,7 @@ class Index:
     linker     of a cached store: ``linker_settings`` of what found its libraries
     mpi        of a cached store: library of MPI's -> paths of those to load before it, in order; other paths that
                it is opened by; and whether it looks for others where it lies: beside its copy, then (see ``links``)
-    witnesses  of a cached store: the digest of what its paths were like, see ``witnesses``
+    dependencies  of a cached store: the digest of what its paths were like, see ``dependencies``
     mounts     of a cached store: what the container that filled it was started with
     """
 
@@ -45,6 +45,7 @@ class Index:
         "aliases",
         "answers",
         "code",
+        "dependencies",
         "expected",
         "libraries",
         "linker",
@@ -56,7 +57,6 @@ class Index:
         "own",
         "searched",
         "unnamed",
-        "witnesses",
         "writable",
     )
 
@@ -77,7 +77,7 @@ class Index:
         expected: list[str],
         linker: list[str],
         mpi: "dict[str, OfMpi]",
-        witnesses: bytes,
+        dependencies: bytes,
         mounts: str,
     ) -> None:
         self.listings = listings
@@ -95,7 +95,7 @@ class Index:
         self.expected = set(expected)
         self.linker = linker
         self.mpi = mpi
-        self.witnesses = witnesses
+        self.dependencies = dependencies
         self.mounts = mounts
 
     def leave_libraries(self) -> None:

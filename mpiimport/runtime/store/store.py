@@ -8,7 +8,7 @@ lock       locked, shared, by every process that uses the store (flock(2)), so t
            that this is a store, and of a cached one each of them adds a byte to it
 index      what the store holds, as `index.Index` packs it
 code       the code objects, one after another
-witnesses  of a cached store: what its paths were like, as `witnesses.Dependencies` packs it
+dependencies  of a cached store: what its paths were like, as `dependencies.Dependencies` packs it
 lib/...    shared libraries under their original absolute paths, so that $ORIGIN keeps its meaning
 late/...   what the ranks add, see `late_records`
 validated  of a cached store: see `shared_validation`

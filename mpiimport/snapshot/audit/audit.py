@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from ..memory_map import Refused
-from ..restore.remedies import SEEDED_ANEW, UNLESS_SET
+from ..restore.reinitialisers import SEEDED_ANEW, UNLESS_SET
 from ..text.program_text import Piece, ProgramText
 from ..trials import HERE, Ended, Trials
-from . import causes, hazards, key_variables, registry
+from . import causes, key_variables, observations, registry
 from .blockers import Blockers, Observation
+from .comparison import Differences, compare, two_processors
 from .key_files import key_files
 from .leftovers import is_leftover
-from .twins import Differences, compare, two_processors
-from .witness import BEFORE, FORK, SCRIPT
+from .observer import BEFORE, FORK, SCRIPT
 
 # Seconds that a statement may take which is no import, where the user does not say that the begin ends behind it.
 SECONDS = 20
@@ -26,8 +26,8 @@ SECONDS = 20
 class Verdict:
     """``piece``: what is executed; ``modules``: what is there then; ``later``: of others that the program's text
     leads to, the statement of each; ``variables``, ``files``: of the key; ``generators``: (module, name in it);
-    ``settled``: paths of what the program has set, and no remedy makes new; ``threads``: modules that start threads,
-    and end them in a fork; ``looked_for``: top-level modules; ``whole``: whether they look at all variables;
+    ``settled``: paths of what the program has set, and no reinitialiser makes new; ``threads``: modules that start
+    threads, and end them in a fork; ``looked_for``: top-level modules; ``whole``: whether they read all variables;
     ``cores``: whether they ask which processors are of one core; ``absent``: names that the current directory must not
     have, and files of devices' drivers; ``entries``: of the search path, which the script's directory must not be;
     ``relative``: directories that entries of it are by the current one, which is to be
@@ -228,7 +228,7 @@ class Audit:
         verdict.whole, verdict.signals = bool(observed.whole), asked.signals
         verdict.has_handlers, verdict.relative = seen["has_handlers"], seen["relative"]
         verdict.has_arguments = observed.goes_by_arguments()
-        verdict.cores = any(cause == hazards.CORES for _, cause in asked.asked)
+        verdict.cores = any(cause == observations.CORES for _, cause in asked.asked)
         verdict.absent = asked.drivers.union(*(names for name, names in asked.beside.items() if name))
         verdict.variables = asked.variables | observed.variables() | set(key_variables.ALWAYS)
         ours = (str(self._directory), str(HERE))

@@ -6,10 +6,10 @@ from typing import Any
 
 from ..hooks import NEVER
 from ..trials import PACKAGES
-from . import hazards, key_variables, registry
+from . import key_variables, observations, registry
 from .causes import Causes
-from .twins import Differences
-from .witness import AFTER, ARGUMENTS, BEFORE, FORK, LOOKS, PROGRAM, SCRIPT, SEARCH, SITE, WHOLE, WORDS
+from .comparison import Differences
+from .observer import AFTER, ARGUMENTS, BEFORE, FORK, LOOKS, PROGRAM, SCRIPT, SEARCH, SITE, WHOLE, WORDS
 
 # Statement -> why it can be in no snapshot.
 Blockers = dict[int, str]
@@ -57,7 +57,7 @@ class Observation:
         return {
             self.asked.where[name, cause]: f"{named(name)} asks for {cause}"
             for (name, cause), times in self.asked.asked.items()
-            if cause == hazards.ENTROPY
+            if cause == observations.ENTROPY
             and not self._is_answered(name, cause, is_fresh)
             and times != len(differing.generators_of(name))
         }
@@ -89,12 +89,12 @@ class Observation:
         """Yield what was asked for and has no answer: see ``blockers``."""
         for (name, cause), number in self.asked.where.items():
             # What is drawn may be the seed of a generator: the differences tell.
-            if cause == hazards.ENTROPY or self._is_answered(name, cause, is_fresh):
+            if cause == observations.ENTROPY or self._is_answered(name, cause, is_fresh):
                 continue
-            if cause in (hazards.PROCESSORS, hazards.CORES) and compares_processors:
+            if cause in (observations.PROCESSORS, observations.CORES) and compares_processors:
                 # Their number and their cores are in the key.
                 continue
-            if cause == hazards.FORKS and name in self.asked.starting:
+            if cause == observations.FORKS and name in self.asked.starting:
                 # It ends its threads there, and makes them anew when they are used.
                 continue
             yield number, f"{named(name)} asks for {cause}"
@@ -134,9 +134,9 @@ class Observation:
         """What is looked for in the current directory and not there is in the key, if the name is free."""
         for name, beside in self.asked.beside.items():
             if name and any(map(os.path.lexists, beside)):
-                yield self.asked.beside_at[name], f"{named(name)} asks for {hazards.PLACE}"
+                yield self.asked.beside_at[name], f"{named(name)} asks for {observations.PLACE}"
         for (name, cause), number in self.asked.where.items():
-            if cause == hazards.CORES and self.seen["bound"]:
+            if cause == observations.CORES and self.seen["bound"]:
                 yield number, f"{named(name)} binds the process to processors"
 
     def _by_failure(self, behind: int | None) -> Found:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from .hazards import (
+from .observations import (
     BEARS_FORKS,
     CHANGED,
     CHILD,
@@ -26,12 +26,12 @@ from .hazards import (
     THREAD,
     TIME,
     Call,
-    hazard_of,
     is_in_key,
     is_look_at_stream,
     library_name,
+    observation_of,
 )
-from .witness import BEFORE, FORK, MARK, OWN
+from .observer import BEFORE, FORK, MARK, OWN
 
 # What threads that end in a fork give back, which the writer looks at once more; and the fork itself.
 OF_ANY_FORK = {MEMORY, CHILD}
@@ -56,14 +56,14 @@ HOOKS = "mpiimport.snapshot.hooks"
 
 @dataclass
 class Causes:
-    """``asked``: (module, hazard) -> how often; ``before``: the same of what no module asks, hazard -> how often, as
-    the interpreter's start; ``opened``: files and directories that were read, and ``readers`` of each;
+    """``asked``: (module, observation) -> how often; ``before``: of what no module asks, as the interpreter's start,
+    observation -> how often; ``opened``: files and directories that were read, and ``readers`` of each;
     ``files``: path -> was it there; ``links``: paths that were asked for as links; ``measured``: directories where
     more was asked than whether they are there; ``refused``: paths for which a question was answered by another error
     than that nothing is there; ``of_modules``: paths for which a module asked,
     and not the interpreter for itself or to find the first of them; ``variables``: those that C read;
     ``starting``: modules that started threads;
-    ``where``: (module, hazard) -> the first statement of the program at which it was asked, -1 before the first;
+    ``where``: (module, observation) -> the first statement of the program at which it was asked, -1 before the first;
     ``statement``: the last one that was begun; ``stopped``: what it asked for that the recorder did not let through;
     ``beside``: module -> names of the current directory that it looked for in vain; ``beside_at``: at which statement;
     ``drivers``: files that the drivers of devices make, which were not there;
@@ -120,7 +120,7 @@ class _Reading:
             if call.name == "guarded":
                 is_stopped = True
             elif is_stopped:
-                self.found.stopped = hazard_of(call) or FILES
+                self.found.stopped = observation_of(call) or FILES
             if call.path.startswith(MARK):
                 self._take_mark(*call.path.removeprefix(MARK).partition("/")[::2])
             else:
@@ -169,14 +169,14 @@ class _Reading:
                 self.found.readers.setdefault(call.path, set()).add(owner)
         if call.name == "rt_sigaction" and call.arguments[1] and owner:
             self.found.signals.add(call.arguments[0])
-        hazard = hazard_of(call)
+        observation = observation_of(call)
         if call.name == "prctl" and call.arguments[0] == NAMES_THREAD and call.thread != self._first:
             # The name goes with the thread.
-            hazard = ""
+            observation = ""
         if call.path and call.result == NO_FILE:
-            hazard = self._take_absent(call, owner, hazard)
-        if hazard and not (self._stack[-1] == FORK and hazard in OF_ANY_FORK):
-            self._charge(owner, hazard, call)
+            observation = self._take_absent(call, owner, observation)
+        if observation and not (self._stack[-1] == FORK and observation in OF_ANY_FORK):
+            self._charge(owner, observation, call)
 
     def _take_clone(self, call: Call, owner: str) -> None:
         """Note a thread; in a fork, which of them no handler has ended before, for an image has one thread."""
@@ -191,30 +191,30 @@ class _Reading:
                 self.found.where.setdefault((each, THREAD), statement)
                 self._charge(each, THREAD)
 
-    def _take_absent(self, call: Call, owner: str, hazard: str) -> str:
-        """Note what was looked for and is not there; return the hazard that is left."""
+    def _take_absent(self, call: Call, owner: str, observation: str) -> str:
+        """Note what was looked for and is not there; return the observation that is left."""
         device = DRIVER_LIBRARIES.get(library_name(call.path))
         if device:
             self.found.drivers.add(device)
         first = call.path.partition("/")[0]
         given = call.name in WITHOUT_DIRECTORY or call.arguments[0] in AT_FDCWD
-        if not owner or hazard != PLACE or not given or first in (".", ".."):
-            return hazard
+        if not owner or observation != PLACE or not given or first in (".", ".."):
+            return observation
         if len({first}.union(*self.found.beside.values())) > MOST_BESIDE:
-            return hazard
+            return observation
         self.found.beside.setdefault(owner, set()).add(first)
         self.found.beside_at.setdefault(owner, self.found.statement)
         return ""
 
-    def _charge(self, owner: str, hazard: str, call: "Call | None" = None) -> None:
-        if hazard == ENTROPY:
+    def _charge(self, owner: str, observation: str, call: "Call | None" = None) -> None:
+        if observation == ENTROPY:
             drawn = call.arguments[1:3] if call and call.name == "getrandom" else OTHERWISE
             self.found.draws.setdefault(owner, []).append(drawn)
         if owner:
-            self.found.asked[owner, hazard] = self.found.asked.get((owner, hazard), 0) + 1
-            self.found.where.setdefault((owner, hazard), self.found.statement)
+            self.found.asked[owner, observation] = self.found.asked.get((owner, observation), 0) + 1
+            self.found.where.setdefault((owner, observation), self.found.statement)
         else:
-            self.found.before[hazard] = self.found.before.get(hazard, 0) + 1
+            self.found.before[observation] = self.found.before.get(observation, 0) + 1
 
 
 def _calls(log: Path) -> Iterator[Call]:
@@ -237,9 +237,9 @@ def _without_ages(calls: Iterable[Call]) -> Iterator[Call]:
         if call.path == COUNTS:
             counting.add(call.thread)
             continue
-        begins, hazard = call.thread in counting, hazard_of(call)
+        begins, observation = call.thread in counting, observation_of(call)
         counting.discard(call.thread)
-        if not begins or hazard != TIME:
+        if not begins or observation != TIME:
             yield call
 
 

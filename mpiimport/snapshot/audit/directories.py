@@ -2,7 +2,7 @@
 
 import sys
 
-from .witness import MARK
+from .observer import MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

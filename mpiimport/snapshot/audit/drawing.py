@@ -6,14 +6,14 @@ That variation runs come out alike says little of a module that has drawn one nu
 import sys
 from _functools import partial  # type: ignore[import-not-found]
 
-from .witness import DRAWN
+from .observer import DRAWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from .witness import Witness
+    from .observer import Observer
 
 
 GENERATORS = {"random", "numpy.random.mtrand"}
@@ -31,20 +31,20 @@ def _of_numpy(generator: "Any") -> "Any":
 class Drawing:
     """Looks whenever a module begins or ends, or the script: what is executed between has drawn."""
 
-    def __init__(self, witness: "Witness") -> None:
-        self._witness = witness
+    def __init__(self, observer: "Observer") -> None:
+        self._observer = observer
         # Generators, what returns their state as something to compare, and what it was.
         self._watched: list[tuple[Any, Callable[[Any], Any], Any]] = []
 
     def watch(self) -> None:
         """Begin to look."""
-        self._witness.begins.append(lambda name: self._look())
-        self._witness.is_over.append(self._end)
-        self._witness.looks.append(self._look)
+        self._observer.begins.append(lambda name: self._look())
+        self._observer.is_over.append(self._end)
+        self._observer.looks.append(self._look)
 
     def _end(self) -> None:
         self._look()
-        name = self._witness.stack[-1]
+        name = self._observer.stack[-1]
         # Of C there is no module yet when it has been created.
         names = getattr(sys.modules.get(name), "__dict__", {}) if name in GENERATORS else {}
         if name == "random" and "_inst" in names:
@@ -76,5 +76,5 @@ class Drawing:
         for number, (generator, state_of, before) in enumerate(self._watched):
             now = state_of(generator)
             if now != before:
-                self._witness.note(DRAWN)
+                self._observer.note(DRAWN)
                 self._watched[number] = generator, state_of, now

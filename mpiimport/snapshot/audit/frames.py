@@ -5,7 +5,7 @@ The frames of the audit are not shown. Below them a program has that of its scri
 
 import sys
 
-from .witness import FRAMES, OWN
+from .observer import FRAMES, OWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
-    from .witness import Witness
+    from .observer import Observer
 
 DIRECTORY = __file__.rsplit("/", 2)[0]
 
@@ -21,8 +21,8 @@ DIRECTORY = __file__.rsplit("/", 2)[0]
 class Frames:
     """What shows frames, without ours. What comes to the last one is noted."""
 
-    def __init__(self, witness: "Witness") -> None:
-        self._witness = witness
+    def __init__(self, observer: "Observer") -> None:
+        self._observer = observer
         self._get: Callable[[int], FrameType] = sys._getframe
         # The dictionary of the type itself, for a built-in one takes no attributes.
         self._attributes = _referents(type(sys._getframe()).__dict__)
@@ -60,8 +60,8 @@ class Frames:
         while frame is not None and frame.f_code.co_filename.startswith(DIRECTORY):
             came_to_us = True
             frame = self._back(frame)
-        if frame is None and came_to_us and self._witness.stack[-1] not in ("", OWN):
-            self._witness.note(FRAMES)
+        if frame is None and came_to_us and self._observer.stack[-1] not in ("", OWN):
+            self._observer.note(FRAMES)
         return frame
 
     def _warn(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..image_format import KIND, LINK, STAMP
 from .causes import Causes
-from .hazards import OF_PROCESS
+from .observations import OF_PROCESS
 
 # Path, and what of it must be as it was.
 File = tuple[bytes, int]

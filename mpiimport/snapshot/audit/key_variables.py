@@ -30,7 +30,7 @@ ALWAYS = (
 )
 
 # Who looks at all variables puts all of them in the key but these, which launchers, batch systems and shells give to
-# each process. One of the twins has others of them, so who keeps anything of them is left out.
+# each process. One variation run has others of them, so a module that keeps anything of them is excluded.
 FREE = (
     *(name for row in rank_variables.VARIABLES for name in row if name),
     *(prefix + "*" for prefix in rank_variables.PREFIXES),

@@ -13,56 +13,56 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from .witness import Witness
+    from .observer import Observer
 
 PACKAGES = __file__.rsplit("/", 4)[0]
 
 
-def execute(begin: "Any", witness: "Witness", seconds: int) -> "tuple[int, str] | None":
+def execute(begin: "Any", observer: "Observer", seconds: int) -> "tuple[int, str] | None":
     """Execute its statements; return at which one it failed, and why, or None."""
     import _signal  # type: ignore[import-not-found]
 
     def set_timer(left: int) -> None:
         if seconds:
-            witness.executing("mpiimport", lambda: _signal.setitimer(_signal.ITIMER_REAL, left))
+            observer.executing("mpiimport", lambda: _signal.setitimer(_signal.ITIMER_REAL, left))
 
     for number, is_import, step in begin.steps():
         set_timer(0 if is_import else seconds)
-        failure = witness.execute(number, step, not is_import)
+        failure = observer.execute(number, step, not is_import)
         if failure:
             return number, f"it raises {failure}"
-        if witness not in sys.meta_path:
+        if observer not in sys.meta_path:
             return number, "it takes finders away from sys.meta_path"
     set_timer(0)
     return None
 
 
-def call_hooks(witness: "Witness") -> "tuple[list[tuple[str, str]], Callable[[], None]]":
+def call_hooks(observer: "Observer") -> "tuple[list[tuple[str, str]], Callable[[], None]]":
     """Call functions for before a snapshot. Return what is renewed, and what calls functions for after it."""
     hooks: Any = sys.modules.get("mpiimport.snapshot.hooks")
     if hooks is None:
         return [], lambda: None
     for function in reversed(hooks._before):
-        witness.executing(function.__module__, function)
+        observer.executing(function.__module__, function)
 
     def call() -> None:
         for function in hooks._after:
-            witness.executing("register_after_restore of " + function.__module__, function)
+            observer.executing("register_after_restore of " + function.__module__, function)
 
     return sorted(hooks._renewed), call
 
 
-def run_site(witness: "Witness", name: str) -> None:
-    """Do what the option -S has left to do: see the module site. The witness is the first finder again."""
+def run_site(observer: "Observer", name: str) -> None:
+    """Do what the option -S has left to do: see the module site. The observer is the first finder again."""
 
     def run() -> None:
         import site
 
         site.main()
 
-    witness.executing(name, run)
-    sys.meta_path.remove(witness)
-    sys.meta_path.insert(0, witness)
+    observer.executing(name, run)
+    sys.meta_path.remove(observer)
+    sys.meta_path.insert(0, observer)
 
 
 def source_of(name: str) -> str:
@@ -74,12 +74,12 @@ def source_of(name: str) -> str:
     return origin if isinstance(origin, str) and origin.endswith(".py") else ""
 
 
-def import_of_mpi(witness: "Witness", name: str) -> "tuple[object, ...]":
+def import_of_mpi(observer: "Observer", name: str) -> "tuple[object, ...]":
     """Return what decides how a package is imported: where it is found, what imports it, how libraries are loaded."""
     import builtins
 
     found: Any = sys.modules.get(name)
-    finders = [finder for finder in sys.meta_path if finder is not witness]
+    finders = [finder for finder in sys.meta_path if finder is not observer]
     try:
         found = found or next(filter(None, (finder.find_spec(name, None) for finder in finders)), None)
     except Exception as exc:
@@ -102,12 +102,12 @@ def observe() -> None:
 
     forget(PACKAGES, before)
     plan: dict[str, Any] = take_plan()
-    own: Any = load(PACKAGES, "mpiimport.snapshot.audit.witness")
-    witness: Witness = own.Witness()
-    sys.meta_path.insert(0, witness)
-    freeze: Any = witness.executing(own.OWN, lambda: load_extension(plan["freeze"]))
-    witness.own = tuple(f"{directory}/" for directory in plan["own"])
-    witness.install()
+    own: Any = load(PACKAGES, "mpiimport.snapshot.audit.observer")
+    observer: Observer = own.Observer()
+    sys.meta_path.insert(0, observer)
+    freeze: Any = observer.executing(own.OWN, lambda: load_extension(plan["freeze"]))
+    observer.own = tuple(f"{directory}/" for directory in plan["own"])
+    observer.install()
     parts: dict[str, Any] = {
         name.rpartition(".")[2]: load(PACKAGES, f"mpiimport.snapshot.{name}")
         for name in (
@@ -116,47 +116,47 @@ def observe() -> None:
         )
     }
     begin: Any = parts["begin"].Begin(*plan["begin"]) if plan["begin"] else None
-    parts["questions"].Questions(witness, begin is not None and begin.is_spawned).watch()
+    parts["questions"].Questions(observer, begin is not None and begin.is_spawned).watch()
     parts["directories"].watch()
-    parts["search_path"].note_names(witness)
-    parts["search_path"].note_relative(witness)
-    run_site(witness, own.SITE)
+    parts["search_path"].note_names(observer)
+    parts["search_path"].note_relative(observer)
+    run_site(observer, own.SITE)
     of_site = set(sys.modules)
     if plan["watches_path"]:
-        parts["search_path"].SearchPath(witness).watch()
-    parts["drawing"].Drawing(witness).watch()
-    parts["frames"].Frames(witness).watch(freeze)
-    witness.why_not = lambda has_threads: parts["undone"].why_not(has_threads, False)
+        parts["search_path"].SearchPath(observer).watch()
+    parts["drawing"].Drawing(observer).watch()
+    parts["frames"].Frames(observer).watch(freeze)
+    observer.why_not = lambda has_threads: parts["undone"].why_not(has_threads, False)
     mask = posix.sched_getaffinity(0)
     failure = None
     if begin is not None:
-        witness.executing(own.OWN, begin.prepare)
-        before_it = witness.executing(own.OWN, lambda: import_of_mpi(witness, own.NEVER))
-        failure = execute(begin, witness, plan["seconds"])
-        behind_it = witness.executing(own.OWN, lambda: import_of_mpi(witness, own.NEVER))
+        observer.executing(own.OWN, begin.prepare)
+        before_it = observer.executing(own.OWN, lambda: import_of_mpi(observer, own.NEVER))
+        failure = execute(begin, observer, plan["seconds"])
+        behind_it = observer.executing(own.OWN, lambda: import_of_mpi(observer, own.NEVER))
         if plan["behind"] is not None and behind_it != before_it:
             failure = failure or (plan["behind"], f"what comes behind changes how {own.NEVER} is imported, which waits")
     there = set(sys.modules)
-    renewed, call_after = call_hooks(witness)
-    undone = witness.undone if witness.executing(own.OWN, lambda: witness.why_not(True)) else None
-    sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not witness]
+    renewed, call_after = call_hooks(observer)
+    undone = observer.undone if observer.executing(own.OWN, lambda: observer.why_not(True)) else None
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not observer]
     # The recorder sees what pthread_atfork(3) has registered: a snapshot is of a forked process.
-    witness.executing(own.FORK, freeze.fork_alone)
+    observer.executing(own.FORK, freeze.fork_alone)
     call_after()
     found = {
         "failure": failure or undone,
-        "begun": witness.begun,
+        "begun": observer.begun,
         "of_site": sorted(of_site),
         "there": [name for name in sys.modules if name in there],
-        "reads": [(*read, number) for read, number in witness.reads.items()],
-        "wants_mpi": witness.wants_mpi,
+        "reads": [(*read, number) for read, number in observer.reads.items()],
+        "wants_mpi": observer.wants_mpi,
         "bound": posix.sched_getaffinity(0) != mask,
         "renewed": renewed,
-        "entries": sorted(witness.entries),
-        "relative": sorted(witness.relative),
+        "entries": sorted(observer.entries),
+        "relative": sorted(observer.relative),
         "sources": {name: source_of(name) for name in there},
-        "looked_for": sorted(witness.looked_for),
-        "has_handlers": witness.has_handlers,
+        "looked_for": sorted(observer.looked_for),
+        "has_handlers": observer.has_handlers,
     }
     with open(plan["output"], "wb") as stream:
         marshal.dump(found, stream)

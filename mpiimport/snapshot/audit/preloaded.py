@@ -20,7 +20,7 @@ def refuse_constructors(words: list[str], directory: Path, environment: Mapping[
         return
     without = {name: value for name, value in environment.items() if name not in VARIABLES}
     asked, usual = (_asked(Trials(words, directory, dict(each))) for each in (environment, without))
-    more = sorted(hazard for hazard, times in asked.items() if times > usual.get(hazard, 0))
+    more = sorted(observation for observation, times in asked.items() if times > usual.get(observation, 0))
     if more:
         names = " ".join(environment[name] for name in VARIABLES if environment.get(name))
         raise Refused(f"what is loaded in front of Python ({names}) asks for {', '.join(more)}")

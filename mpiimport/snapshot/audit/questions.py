@@ -5,14 +5,14 @@ Variables, the command line, the host's name, what is done with signals; and who
 
 import sys
 
-from .witness import ARGUMENTS, CHANGED_WORDS, HANDLERS, HOST, NEWLINE, PROCESS, SEARCH, WHOLE, WORDS
+from .observer import ARGUMENTS, CHANGED_WORDS, HANDLERS, HOST, NEWLINE, PROCESS, SEARCH, WHOLE, WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from .witness import Witness
+    from .observer import Observer
 
 # Of lists: what looks at one as well, and what changes it.
 LOOKS_OF_LISTS = ("copy", "index", "count", "__reversed__")
@@ -23,16 +23,16 @@ CHANGES = (
 
 
 class Questions:
-    """Has the witness note what is asked from now on. ``is_spawned``: of a process that multiprocessing spawns."""
+    """Has the observer note what is asked from now on. ``is_spawned``: of a process that multiprocessing spawns."""
 
-    def __init__(self, witness: "Witness", is_spawned: bool) -> None:
-        self._witness = witness
+    def __init__(self, observer: "Observer", is_spawned: bool) -> None:
+        self._observer = observer
         self._is_spawned = is_spawned
         # What it is before anything is put in its place.
         self._frame = sys._getframe
 
     def watch(self) -> None:
-        witness = self._witness
+        observer = self._observer
         self._watch_variables()
         self._watch_ends()
         self._watch_host()
@@ -40,9 +40,9 @@ class Questions:
         self._watch_streams()
         sys.argv, sys.orig_argv = self._words(sys.argv, ARGUMENTS), self._words(sys.orig_argv, WORDS)
         self._argv = sys.argv
-        witness.looks.append(self._look_at_words)
-        witness.is_over.append(self._look_at_words)
-        witness.executed.append(self._watch_module)
+        observer.looks.append(self._look_at_words)
+        observer.is_over.append(self._look_at_words)
+        observer.executed.append(self._watch_module)
 
     def _watch_module(self, name: str) -> None:
         if name == "platform":
@@ -54,7 +54,7 @@ class Questions:
 
     def _words(self, words: list[str], behind: str) -> list[str]:
         """Return a list of the same words that notes who looks at it. ``behind``: what those behind the first are."""
-        witness, frame = self._witness, self._frame
+        observer, frame = self._observer, self._frame
 
         def noted(name: str) -> "Any":
             function = getattr(list, name)
@@ -63,10 +63,10 @@ class Questions:
                 index = arguments[1] if name == "__getitem__" else None
                 if index == 0 and behind == ARGUMENTS and frame(1).f_globals.get("__name__") == "argparse":
                     # It takes the name of the program's file from it.
-                    witness.note(SEARCH)
+                    observer.note(SEARCH)
                 else:
                     is_behind = name == "__len__" or _is_behind_first(index)
-                    witness.note(behind if is_behind else CHANGED_WORDS if name in CHANGES else WORDS)
+                    observer.note(behind if is_behind else CHANGED_WORDS if name in CHANGES else WORDS)
                 return function(*arguments)
 
             return call
@@ -79,7 +79,7 @@ class Questions:
     def _look_at_words(self) -> None:
         """Note who leaves another command line."""
         if sys.argv is not self._argv:
-            self._witness.note(CHANGED_WORDS)
+            self._observer.note(CHANGED_WORDS)
 
     def _watch_argparse(self, argparse: "Any") -> None:
         """Let it stand for what its formatter asks for with which it looks whether an argument can be shown.
@@ -93,7 +93,7 @@ class Questions:
             caller = frame(1)
             looks = caller.f_globals is argparse.__dict__ and caller.f_code.co_name in ("add_argument", "_check_help")
             if looks and parser.formatter_class.__module__ == argparse.__name__:
-                return self._witness.executing(argparse.__name__, lambda: get(parser))
+                return self._observer.executing(argparse.__name__, lambda: get(parser))
             return get(parser)
 
         kind._get_formatter = get_formatter
@@ -103,7 +103,7 @@ class Questions:
         current = process.current_process
 
         def noted() -> "Any":
-            self._witness.note(PROCESS)
+            self._observer.note(PROCESS)
             return current()
 
         process.current_process = noted
@@ -114,7 +114,7 @@ class Questions:
 
         def noted(reconfigure: "Any", **changes: "Any") -> None:
             if "newline" in changes:
-                self._witness.note(NEWLINE)
+                self._observer.note(NEWLINE)
             reconfigure(**changes)
 
         streams: tuple[Any, ...] = (sys.stdin, sys.stdout, sys.stderr)
@@ -132,7 +132,7 @@ class Questions:
 
             def call(variables: "Any", *given: "Any") -> "Any":
                 read = WHOLE if whole else given[0].decode(errors="surrogateescape")
-                self._witness.note(read)
+                self._observer.note(read)
                 return function(variables, *given)
 
             return call
@@ -154,7 +154,7 @@ class Questions:
         register = atexit.register
 
         def noted(*given: "Any", **named: "Any") -> "Any":
-            self._witness.has_handlers = self._witness.has_handlers or self._witness.is_guarded
+            self._observer.has_handlers = self._observer.has_handlers or self._observer.is_guarded
             return register(*given, **named)
 
         atexit.register = noted
@@ -177,7 +177,7 @@ class Questions:
         getsignal: Any = _signal.getsignal
 
         def noted(number: int) -> "Any":
-            self._witness.note(HANDLERS)
+            self._observer.note(HANDLERS)
             return getsignal(number)
 
         _signal.getsignal = noted
@@ -190,12 +190,12 @@ class Questions:
 
     def _names(self, names: "Any", host: str) -> "Any":
         """Return the fields of a tuple with names, where who looks at the host's is noted."""
-        witness = self._witness
+        observer = self._observer
 
         class Names(tuple):  # type: ignore[type-arg]
             def __getattribute__(self, name: str) -> "Any":
                 if name == host:
-                    witness.note(HOST)
+                    observer.note(HOST)
                 return getattr(names, name)
 
             def __iter__(self) -> "Iterator[Any]":
@@ -203,7 +203,7 @@ class Questions:
 
             def __getitem__(self, number: "Any") -> "Any":
                 if not isinstance(number, slice) and names[number] == getattr(names, host):
-                    witness.note(HOST)
+                    observer.note(HOST)
                 return names[number]
 
         return Names()

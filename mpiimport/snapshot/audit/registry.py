@@ -1,14 +1,15 @@
 """Which state that an import makes is made new in each process, or held by the key: causes and differences, by module.
 
-Nothing is here by trust in a package: a row names the one cause, and the remedy or the part of the key that answers it.
+Nothing is here by trust in a package: a row names the one cause, and what answers it, a reinitialiser or a part of the
+key.
 A cause without a row keeps its module out of the image.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 
-from ..restore.package_remedies import WITH_OPENSSL, WITH_TOKEN
-from .hazards import (
+from ..restore.package_reinitialisers import WITH_OPENSSL, WITH_TOKEN
+from .observations import (
     CHILD,
     ENTROPY,
     FILES,
@@ -31,7 +32,7 @@ from .hazards import (
     TIME,
     VARIABLES,
 )
-from .witness import DRAWN, FRAMES, PROGRAM, RELATIVE, SEARCH, SITE
+from .observer import DRAWN, FRAMES, PROGRAM, RELATIVE, SEARCH, SITE
 
 # Modules that define such classes: file systems.
 FSSPEC = ("spec", "asyn", "archive", *(f"implementations.{name}" for name in ("local", "memory", "cached", "http")))
@@ -41,7 +42,7 @@ WITH_TOKENS = (
     *("dask.dataframe.io.sql", "dask.dataframe.dask_expr.io.parquet"),
 )
 LLVM = "it asks where it is in its output, and goes nowhere else"
-# (module, cause) -> remedy, or why it is nothing to another process.
+# (module, cause) -> reinitialiser, or why it is nothing to another process.
 ANSWERS: Mapping[tuple[str, str], str] = {
     ("random", ENTROPY): "after_fork",
     ("numpy.random.mtrand", ENTROPY): "numpy",
@@ -80,7 +81,7 @@ ANSWERS: Mapping[tuple[str, str], str] = {
     ("urllib3.util.connection", NETWORK): "urllib3",
     # A child seeds its generators when it first uses them, and so does each start.
     ("numba._helperlib", FORKS): "its generators have no seed",
-    # See `Witness._watch_argparse`.
+    # See `Observer._watch_argparse`.
     ("argparse", TERMINAL): "nothing",
     # How wide it is.
     ("numba.core.types.functions", TERMINAL): "numba",
@@ -197,7 +198,7 @@ NAMES_OF_LIBRARIES: Mapping[str, tuple[str, ...]] = {
         *("cusparse", "cusparselt", "cusolver", "nccl", "nvshmem", "cufile", "nvtx"),
     )
 }
-# Paths of differences between twins, as graph.py writes them -> remedy.
+# Paths of differences between variation runs, as graph.py writes them -> reinitialiser.
 DIFFERENCES: Mapping[str, str] = {
     r"mpiimport\.runtime\.messages:_at_start.*": "streams",
     r"logging:_startTime": "logging",
@@ -235,7 +236,7 @@ DIFFERENCES: Mapping[str, str] = {
     r"distributed\.metrics:\w+\._callbacks<0>": "nothing",
     r"tables\.tests\.common:ShowMemTime\.tref": "tables",
 }
-# Classes of objects whose parts a remedy makes new, wherever they are.
+# Classes of objects whose parts a reinitialiser makes new, wherever they are.
 CLASSES: Mapping[str, str] = {
     "sympy.core.symbol.Dummy": "sympy",
     "tempfile._RandomNameSequence": "temporary_names",
@@ -260,5 +261,5 @@ def are_seeds(module: str, cause: str, drawn: Iterable[tuple[int, ...]]) -> bool
 
 
 def is_made_new(path: str, holder: str) -> bool:
-    """Tell whether a remedy makes new what differs at this path, a part of an object of the class ``holder``."""
+    """Tell whether a reinitialiser makes new what differs at this path, a part of an object of the class ``holder``."""
     return holder in CLASSES or any(re.fullmatch(pattern, path) for pattern in DIFFERENCES)

@@ -5,16 +5,16 @@ Plainly its first entry is the script's directory, which an image knows nothing 
 
 import sys
 
-from .witness import RELATIVE, SEARCH
+from .observer import RELATIVE, SEARCH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .witness import Witness
+    from .observer import Observer
 
 # These ask for one name on behalf of others, or for metadata. Each start looks whether the script's directory has that.
-IMPORTERS = {"_frozen_importlib", "importlib._bootstrap", __package__ + ".witness"}
+IMPORTERS = {"_frozen_importlib", "importlib._bootstrap", __package__ + ".observer"}
 IMPORTERS |= {"importlib.metadata", "importlib_metadata", "importlib_metadata._compat._functools"}
 # The finder of files may be asked by anybody.
 FINDERS = {"_frozen_importlib_external", "importlib._bootstrap_external", "zipimport"}
@@ -26,7 +26,7 @@ LOOKS = (
 LOOKS_AT_FINDERS = ("__iter__", "__len__", "__eq__", "__ne__", "__repr__", "__or__", "copy", "keys", "values", "items")
 
 
-def note_names(witness: "Witness") -> None:
+def note_names(observer: "Observer") -> None:
     """Note for what anybody asks the finder of the search path, past sys.meta_path."""
     from _frozen_importlib_external import PathFinder
 
@@ -34,13 +34,13 @@ def note_names(witness: "Witness") -> None:
     find_spec = kind.__dict__["find_spec"].__func__
 
     def find(finder: "Any", name: str, *given: "Any", **named: "Any") -> "Any":
-        witness.looked_for.add(name.partition(".")[0])
+        observer.looked_for.add(name.partition(".")[0])
         return find_spec(finder, name, *given, **named)
 
     kind.find_spec = classmethod(find)
 
 
-def note_relative(witness: "Witness") -> None:
+def note_relative(observer: "Observer") -> None:
     """Note which directories the entries are that go by the current one, as ``sys.path.append("..")``."""
     import posix
     from _frozen_importlib_external import PathFinder
@@ -55,10 +55,10 @@ def note_relative(witness: "Witness") -> None:
         def find() -> "Any":
             found = get(finder, entry)
             # None where there is no directory.
-            witness.relative.add(getattr(found, "path", None) or f"{posix.getcwd()}/{entry}")
+            observer.relative.add(getattr(found, "path", None) or f"{posix.getcwd()}/{entry}")
             return found
 
-        return witness.executing(RELATIVE, find)
+        return observer.executing(RELATIVE, find)
 
     kind._path_importer_cache = classmethod(finder_of)
 
@@ -66,8 +66,8 @@ def note_relative(witness: "Witness") -> None:
 class SearchPath:
     """The search path, with a note of who looks at it, or goes through the finders of its entries."""
 
-    def __init__(self, witness: "Witness") -> None:
-        self._witness = witness
+    def __init__(self, observer: "Observer") -> None:
+        self._observer = observer
         self._frame = sys._getframe
 
     def watch(self) -> None:
@@ -83,7 +83,7 @@ class SearchPath:
     def _noted(self, function: "Any") -> "Any":
         def call(*arguments: "Any") -> "Any":
             if not self._is_import(self._frame(1)):
-                self._witness.note(SEARCH)
+                self._observer.note(SEARCH)
             return function(*arguments)
 
         return call
@@ -101,8 +101,8 @@ class SearchPath:
         def contains(path: "list[str]", entry: object) -> "Any":
             if type(entry) is not str:
                 return look(path, entry)
-            if self._witness.stack[-1]:
-                self._witness.entries.add(entry)
+            if self._observer.stack[-1]:
+                self._observer.entries.add(entry)
             return list.__contains__(path, entry)
 
         return contains

@@ -65,8 +65,8 @@ class Made:
 
 @dataclass(frozen=True)
 class Request:
-    """``words``: the interpreter and its options; ``program``: what it runs; ``without``: remedies that a test leaves
-    out; ``files``: further paths that are to be as they are; ``key``: by which python-mpi knows the program."""
+    """``words``: the interpreter and its options; ``program``: what it runs; ``without``: reinitialisers that a
+    test excludes; ``files``: further paths that are to be as they are; ``key``: of the program, for python-mpi."""
 
     words: list[str]
     program: Program

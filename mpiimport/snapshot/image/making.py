@@ -34,7 +34,7 @@ class Own:
             collecting,
             ending,
             fork_handlers,
-            remedies,
+            reinitialisers,
             reporting,
             undone,
         )
@@ -42,7 +42,7 @@ class Own:
         # The first one is called last.
         self.end = ending.End()
         atexit.register(self.end.look_at_all)
-        self.begin, self.beginning, self.messages, self.remedies = begin, beginning, messages, remedies
+        self.begin, self.beginning, self.messages, self.reinitialisers = begin, beginning, messages, reinitialisers
         self.collecting, self.ending = collecting, ending
         self.fork_handlers, self.plan, self.undone = fork_handlers, plan, undone
         self.load_extension, self.take_plan = loading.load_extension, loading.take_plan
@@ -65,12 +65,12 @@ class Making:
         self.plan: Plan = self._own.plan.Plan(**self._own.take_plan())
         self.freeze: Any = self._own.load_extension(self.plan.freeze)
         self._begin = self._own.begin.Begin(*self.plan.begin)
-        self.start: Start = self._own.remedies.Start(self.freeze, len(self.plan.words))
+        self.start: Start = self._own.reinitialisers.Start(self.freeze, len(self.plan.words))
 
     def prepare(self) -> str:
         """Execute the begin, and bring the process to rest. Return why there can be no snapshot, or nothing."""
         own, start = self._own, self.start
-        before = own.remedies.variables_of(given_variables())
+        before = own.reinitialisers.variables_of(given_variables())
         sys.modules["__main__"] = own.beginning.new_main()
         self._begin.prepare()
         lines = line_buffering()
@@ -100,21 +100,21 @@ class Making:
         replaced, builtins.__import__ = builtins.__import__, self._importing
         import posix
 
-        remedies, start = self._own.remedies, self.start
+        reinitialisers, start = self._own.reinitialisers, self.start
         self._imported = set(sys.modules)
         start.importing, start.reporting = replaced, self._own.reporting
         self.freeze.messages = self._own.messages
-        start.c_changes = changes(before, remedies.variables_of(self.freeze.environ()))
+        start.c_changes = changes(before, reinitialisers.variables_of(self.freeze.environ()))
         start.python_changes = changes(before, dict(sys.modules["os"].environ._data))
         start.signals = set(self.plan.signals)
-        start.remedy = "; mpiimport prepare makes it anew" if self.plan.key else ""
+        start.reinitialiser = "; mpiimport prepare makes it anew" if self.plan.key else ""
         start.numbers.add(posix.getpid())
         start.directory = posix.readlink("/proc/self/cwd")
-        start.generators = [remedies.named(sys.modules[module], name) for module, name in self.plan.generators]
+        start.generators = [reinitialisers.named(sys.modules[module], name) for module, name in self.plan.generators]
         start.settled = dict.fromkeys(self.plan.settled)
         if "random:_inst" in start.settled:
-            start.settled["random:_inst"] = remedies.executed("random")._inst.getstate()
-        start.objects = remedies.objects_of(remedies.package_remedies.CLASSES)
+            start.settled["random:_inst"] = reinitialisers.executed("random")._inst.getstate()
+        start.objects = reinitialisers.objects_of(reinitialisers.package_reinitialisers.CLASSES)
 
     def expected(self) -> "Any":
         """Return what the program of a start must be."""

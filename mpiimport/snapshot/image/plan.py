@@ -8,8 +8,8 @@ if TYPE_CHECKING:
 class Plan:
     """``begin``: what Begin takes; ``is_base``: own code is not in it; ``image``: the file to write; ``words``: the
     interpreter and its options; ``variables``, ``free``, ``files``: of the key; ``generators``: (module, name in it),
-    which take a new seed; ``settled``: paths of what no remedy makes new; ``freeze``: the extension module;
-    ``without``: remedies that are excluded; ``has_threads``: libraries may have started threads, which end in a fork;
+    which take a new seed; ``settled``: paths of what no reinitialiser makes new; ``freeze``: the extension module;
+    ``without``: reinitialisers that are excluded; ``has_threads``: libraries may have threads, which end in a fork;
     ``has_callbacks``: ctypes may make callbacks; ``has_handlers``: own code has exit handlers; ``names``: top-level
     modules that were looked for; ``beside``: what was beside the program then; ``cores``: imports asked which
     processors are of one core; ``absent``: paths that no start may have; ``entries``: where the program may not lie;

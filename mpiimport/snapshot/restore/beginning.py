@@ -1,4 +1,4 @@
-"""What an interpreter from a snapshot does first: remedies, a comparison of the search path, the program."""
+"""What an interpreter from a snapshot does first: reinitialisers, a comparison of the search path, the program."""
 
 import builtins
 import sys
@@ -10,7 +10,7 @@ from mpiimport.runtime.program import END_OF_ARCHIVE, SCRIPT, Program
 from mpiimport.runtime.standard_streams import leave_unflushed
 
 from ..lazy_modules import executed
-from .remedies import REMEDIES, variables_of
+from .reinitialisers import REINITIALISERS, variables_of
 from .signals_held import SignalsHeld
 from .start_data import Start
 
@@ -69,14 +69,14 @@ class Expected:
 
 
 def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
-    """Run the program; return its status. ``without``: remedies that a test leaves out."""
+    """Run the program; return its status. ``without``: reinitialisers that a test leaves out."""
     given = variables_of(start.freeze.environ())
     try:
-        # What a handler raises would end a remedy, and functions that are called after a fork keep that to themselves.
+        # What a handler raises would end a reinitialiser, and functions called after a fork keep that to themselves.
         with SignalsHeld():
-            for name, remedy in REMEDIES.items():
+            for name, reinitialiser in REINITIALISERS.items():
                 if name not in without:
-                    remedy(start)
+                    reinitialiser(start)
         words = [os.fsdecode(word) for word in start.words[start.own :]]
         program = _program(words, expected, start)
         _look_at_main(start)
@@ -94,7 +94,7 @@ def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
             if plain[1:2] == [BASE]:
                 say(f"mpiimport: the full snapshot is not used: {why}; the base is tried")
             else:
-                say(f"mpiimport: the snapshot is not used: {why}; the program starts without it{start.remedy}")
+                say(f"mpiimport: the snapshot is not used: {why}; the program starts without it{start.reinitialiser}")
         os.execve(plain[0], plain, given)
     try:
         status: int = start.freeze.run(program)

@@ -10,7 +10,7 @@ import (
 	"mpiimport.org/hooks/internal/leaves/ourvars"
 )
 
-// The list is a file of its own because the Python runtime has a twin of it and a test compares the two.
+// The list is a file of its own because the Python runtime has it, too, and a test compares the two.
 //
 //go:embed rank_variables.txt
 var list string

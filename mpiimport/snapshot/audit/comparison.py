@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..restore.remedies import SEEDED_ANEW
+from ..restore.reinitialisers import SEEDED_ANEW
 from ..trials import Trial, begin_child
 from .addresses import are_alike, blind
 from .graph import DRAWN, GENERATOR
@@ -176,7 +176,7 @@ def _elements(name: str, state: State) -> Iterator[str]:
 
 
 def can_be_followed(key: str) -> bool:
-    """Tell whether a path in a module is made of names, and of places in sequences, as ``remedies.named`` takes it."""
+    """Tell whether a path in a module is made of names, and of positions in sequences: see ``reinitialisers.named``."""
     return FOLLOWED.fullmatch(key) is not None
 
 

@@ -43,7 +43,7 @@ NEWLINE = "the newline of a stream, which it changes"
 LOOKS = {NEWLINE, WORDS, ARGUMENTS, CHANGED_WORDS, PROGRAM, HOST, FRAMES, PROCESS, SEARCH, HANDLERS, CALLS, DRAWN}
 
 
-class Witness:
+class Observer:
     """Marks the execution of statements and modules, and notes what they look at.
 
     ``stack``: modules being executed; ``statement``: the program's that is executed; ``begun``: module -> statement at
@@ -164,13 +164,13 @@ class Witness:
         sys.modules["__main__"] = main
 
     def _main(self, kind: "Any") -> "Any":
-        witness = self
+        observer = self
 
         class Main(kind):  # type: ignore[misc]
             def __getattribute__(self, name: str) -> "Any":
                 # The import system asks for it where a module is imported again.
-                if name != "__spec__" and witness.stack[-1] not in (SCRIPT, OWN):
-                    witness.note(PROGRAM)
+                if name != "__spec__" and observer.stack[-1] not in (SCRIPT, OWN):
+                    observer.note(PROGRAM)
                 return super().__getattribute__(name)
 
         return Main

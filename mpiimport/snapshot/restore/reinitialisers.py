@@ -1,7 +1,7 @@
 """What is made new in each process that starts from an image: one table, in the order in which it is done.
 
-Each row has a test that fails when the row is taken out: tests/snapshots/test_remedies.py. What has no row here is held
-by the key, is the kernel's (umask, limits, priority, current directory), or keeps a module out of the image.
+Each row has a test that fails when the row is taken out: tests/snapshots/test_reinitialisers.py. What has no row here
+is held by the key, is the kernel's (umask, limits, priority, current directory), or keeps a module out of the snapshot.
 """
 
 import gc
@@ -9,7 +9,7 @@ import os
 import sys
 
 from ..lazy_modules import executed
-from . import package_remedies
+from . import package_reinitialisers
 from .start_data import Start
 
 TYPE_CHECKING = False
@@ -133,7 +133,7 @@ def _signals(start: Start) -> None:
 def _generators(start: Start) -> None:
     """``random.Random()``, ``numpy.random.default_rng()``, and PyTorch's generators that imports have made."""
     for generator in start.generators:
-        package_remedies.seed_anew(generator)
+        package_reinitialisers.seed_anew(generator)
 
 
 def _logging(start: Start) -> None:
@@ -196,7 +196,7 @@ def _temporary_names(start: Start) -> None:
         names._rng_pid = None
 
 
-REMEDIES: "dict[str, Callable[[Start], None]]" = {
+REINITIALISERS: "dict[str, Callable[[Start], None]]" = {
     "environment": _environment,
     "after_fork": _after_fork,
     "native_id": _native_id,
@@ -210,7 +210,7 @@ REMEDIES: "dict[str, Callable[[Start], None]]" = {
     "platform": _platform,
     "inspect": _inspect,
     "multiprocessing": _multiprocessing,
-    **package_remedies.REMEDIES,
+    **package_reinitialisers.REINITIALISERS,
 }
 
 

@@ -1,6 +1,4 @@
-"""What is made new of what packages keep: rows of the table in remedies.py. Each does nothing where its module is not
-in the image.
-"""
+"""Rows of the table in reinitialisers.py for packages. Each does nothing where its module is not in the snapshot."""
 
 import os
 import sys
@@ -253,7 +251,7 @@ WITH_OPENSSL = ("aiohttp.connector", "paramiko.transport")
 NUMBERED = ("numexpr", "pyarrow.lib", *WITH_OPENSSL)
 # Classes whose objects are looked for when the image is made.
 CLASSES = ("dateutil.parser._parser.parserinfo", "tempfile._RandomNameSequence", *WITH_TOKEN)
-REMEDIES: "dict[str, Callable[[Start], None]]" = {
+REINITIALISERS: "dict[str, Callable[[Start], None]]" = {
     "numpy": _numpy,
     "numpy_testing": _numpy_testing,
     "f2py": _f2py,

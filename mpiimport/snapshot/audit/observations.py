@@ -35,7 +35,7 @@ FORKS = "calls in a fork"
 # What these do there is right in an image, too: they end their threads, note that there may be another process, or make
 # anew what nobody has used: PyTorch's engine.
 BEARS_FORKS = re.compile(r"lib(scipy_)?openblas|libcrypto|libtorch_python")
-HAZARDS = {
+OBSERVATIONS = {
     **dict.fromkeys(("gettimeofday", "time", "times", "getrusage", "rdtsc"), TIME),
     **dict.fromkeys(("getpid", "gettid", "getppid", "getpgid", "getpgrp", "getsid"), NUMBER),
     **dict.fromkeys(("fork", "vfork", "execve"), CHILD),
@@ -102,7 +102,7 @@ class Call:
     path: str
 
 
-def hazard_of(call: Call) -> str:
+def observation_of(call: Call) -> str:
     """Return what a call asks for that another process may get another answer to; nothing where it is none."""
     if call.name in OPENS:
         return _of_open(call)
@@ -136,8 +136,8 @@ def hazard_of(call: Call) -> str:
             machine = _of_machine(call.path)
             return machine if machine and call.result >= 0 and not is_in_key(call.path) else ""
         return PLACE if call.path else ""
-    hazard = HAZARDS.get(call.name, "")
-    return "" if hazard == FILES and "/__pycache__" in call.path else hazard
+    observation = OBSERVATIONS.get(call.name, "")
+    return "" if observation == FILES and "/__pycache__" in call.path else observation
 
 
 def is_in_key(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Each remedy makes a difference: what it makes new is new with it, and old without it."""
+"""Each reinitialiser makes a difference: what it makes new is new with it, and old without it."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Outcome, run
-from mpiimport.snapshot.restore.remedies import REMEDIES
+from mpiimport.snapshot.restore.reinitialisers import REINITIALISERS
 from tests.conftest import but_everyday
 
 from .conftest import Baked, reach
@@ -316,7 +316,7 @@ PACKAGES = {
 
 
 def test_every_remedy_is_observed() -> None:
-    assert set(OBSERVED) == set(REMEDIES)
+    assert set(OBSERVED) == set(REINITIALISERS)
 
 
 @pytest.mark.parametrize("name", but_everyday(OBSERVED, {*OBSERVED} - {*PACKAGES}))
