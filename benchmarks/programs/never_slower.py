@@ -3,8 +3,8 @@
     python -m benchmarks.programs.never_slower --prefix build/prefix --output results.json
 
 The ways take turns: plain Python; with mpiimport, which leaves the job alone; with mpiimport forced to serve,
-by a learned manifest and without one; from a snapshot that was prepared. Writes JSON: wall and CPU seconds of each job, and the
-ratios to plain of the same round.
+by a learned manifest and without one; from a snapshot that was prepared. Writes JSON: wall and CPU seconds of each job,
+and the ratios to plain of the same round.
 """
 
 import json

@@ -6,7 +6,7 @@ from . import os
 
 FILE, DIRECTORY, LINK = 1, 2, 3
 # Endings of the files that importing, or importlib.metadata, looks for.
-CACHED = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES, ".egg", ".egg-info", ".dist-info")
+LISTED = (*EXTENSION_SUFFIXES, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES, ".egg", ".egg-info", ".dist-info")
 
 # Of a file: see ``stamp``.
 Stamp = tuple[int, int, int, int]
@@ -54,7 +54,7 @@ def _kind(entry: "os.DirEntry[str]") -> int:
     try:
         if entry.is_dir():
             return DIRECTORY
-        return FILE if entry.name.endswith(CACHED) and entry.is_file() else 0
+        return FILE if entry.name.endswith(LISTED) and entry.is_file() else 0
     except OSError:
         # A link that leads in a circle.
         return 0

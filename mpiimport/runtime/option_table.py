@@ -13,7 +13,7 @@ AUTO, STAGE, DIRECT = "auto", "stage", "direct"
 MPI, SHMEM = "mpi", "shmem"
 ALL, LISTINGS = "all", "listings"
 NEVER = "never"
-CACHED, FRESH = "kept", "fresh"
+KEPT, FRESH = "kept", "fresh"
 RENEW = "renew"
 THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
 # In the place of a level: what MPI_Init, which is asked for none, gives.
@@ -142,10 +142,10 @@ OPTIONS = (
         None,
         "WHOSE",
         str,
-        CACHED,
+        KEPT,
         "the seeds of hash tables in libraries, which decide in which order these have their entries: those of the "
         "snapshot (`kept`), or each process's own (`fresh`), and then what has drawn one is in no snapshot",
-        (CACHED, FRESH),
+        (KEPT, FRESH),
     ),
     Option(
         "fill",

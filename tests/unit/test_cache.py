@@ -145,9 +145,9 @@ def test_a_newer_store_takes_the_place_of_one_that_is_still_used(place: Cache) -
     assert stores(place) == sorted([old, new])
     assert (user.read("index"), attached(place, KEY).read("index")) == (b"old", b"new")
     user.leave()
-    place.sweep(3600)
+    place.expire(3600)
     os.utime(Path(old, LOCK), (0, 0))
-    place.sweep(10**10)
+    place.expire(10**10)
     assert stores(place) == [new]
 
 
@@ -162,9 +162,9 @@ def test_what_nobody_comes_to_any_more_is_swept(place: Cache) -> None:
     user = attached(place, OTHER)
     for directory in (idle, used):
         os.utime(Path(directory, LOCK), (0, time.time() - 100))
-    place.sweep(3600)
+    place.expire(3600)
     assert stores(place) == sorted([idle, used])
-    place.sweep(50)
+    place.expire(50)
     assert stores(place) == [used]
     user.leave()
     assert place.attach(KEY) is None
@@ -174,7 +174,7 @@ def test_coming_to_a_store_counts_as_its_use(place: Cache) -> None:
     directory = publish(place, KEY)
     os.utime(Path(directory, LOCK), (0, 0))
     attached(place, KEY).leave()
-    place.sweep(50)
+    place.expire(50)
     assert stores(place) == [directory]
 
 
@@ -262,7 +262,7 @@ def test_what_a_killed_filler_left_is_swept(place: Cache) -> None:
     subprocess.run([sys.executable, "-c", program, place.directory], cwd=ROOT, check=False)
     (left,) = stores(place)
     os.utime(Path(left, LOCK), (0, 0))
-    place.sweep(10**10)
+    place.expire(10**10)
     assert stores(place) == []
 
 
@@ -278,7 +278,7 @@ def test_what_stores_hold_alike_is_there_once(place: Cache) -> None:
     user = attached(place, OTHER)
     os.utime(Path(one, LOCK), (0, 0))
     os.utime(Path(different, LOCK), (0, 0))
-    place.sweep(3600)
+    place.expire(3600)
     assert stores(place) == [other] and user.read("index") == content
     assert len(list(Path(place.path(OBJECTS)).iterdir())) == 2 and place.idle_size() == 0
     user.leave()
@@ -352,7 +352,7 @@ for number in range(150):
         store.leave()
         os.close(filling)
     elif choice.random() < 0.05:
-        place.sweep(10**10)
+        place.expire(10**10)
     else:
         store = place.attach(key)
         if store is not None:
@@ -371,7 +371,7 @@ def test_processes_that_publish_attach_and_sweep_at_random_always_find_whole_sto
     said = [process.communicate(timeout=60)[0] for process in running]
     assert [process.returncode for process in running] == [0] * len(running)
     assert sum(map(int, said)) > 0
-    place.sweep(0)
+    place.expire(0)
     assert len(stores(place)) <= 1
     assert list(Path(place.path(PROGRAMS)).glob("*.*")) == []
     assert {path.name for path in Path(place.path(FILLING)).iterdir()} == {KEY}
@@ -403,11 +403,11 @@ def test_the_place_of_an_image_is_left_while_one_of_its_containers_uses_a_store(
 def test_places_of_images_go_when_nobody_has_come_to_them_for_long(place: Cache) -> None:
     image = place_of_image(place)
     publish(Cache(str(image)), KEY)
-    place.sweep(LEASE)
+    place.expire(LEASE)
     assert image.exists()
     for path in (image, *image.glob("stores/*"), *image.glob("stores/*/lock")):
         os.utime(path, (0, 0))
-    place.sweep(LEASE)
+    place.expire(LEASE)
     assert not image.exists()
 
 

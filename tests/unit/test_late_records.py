@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mpiimport.runtime.size import Size
-from mpiimport.runtime.store.late_records import CODE, LATE, LISTING, UNFINISHED, LateRecords, make_room
+from mpiimport.runtime.store.late_records import CODE, LATE, LISTING, UNFINISHED, LateRecords, reserve_late_records
 from mpiimport.runtime.store.store import Store
 from tests.conftest import ROOT
 
@@ -55,7 +55,7 @@ def ranks(tmp_path: Path) -> Iterator[Callable[[int, str], list[Rank]]]:
 
     def make(count: int, most: str = "8MiB") -> list[Rank]:
         store = Store.create([str(tmp_path)], {"index": 0, "code": 0})
-        make_room(store, TAKEN, Size.parse(most))
+        reserve_late_records(store, TAKEN, Size.parse(most))
         neighbours = [Store.join(store.directory) for _ in range(1, count)]
         stores.extend([store, *filter(None, neighbours)])
         return [Rank(each) for each in stores]

@@ -1,7 +1,7 @@
 """Directories that the job may write to, for which root's listing answers as long as they are as root saw them."""
 
 from .. import os
-from ..listing import CACHED, LINK, stamp
+from ..listing import LINK, LISTED, stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,5 +32,5 @@ class WritableDirectories:
         if status is None or stamp(status) != seen:
             self._seen[path] = None
             return None
-        has_link = LINK in [listing.get(stem + suffix) for suffix in ("", *CACHED)]
+        has_link = LINK in [listing.get(stem + suffix) for suffix in ("", *LISTED)]
         return None if has_link else (listing, status.st_mtime)

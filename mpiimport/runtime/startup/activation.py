@@ -116,8 +116,8 @@ def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers, 
     try:
         # Most of the rank path, which a plain process does without.
         from .agreement import Bypassed
+        from .mpi_start import load_mpi
         from .service import Service
-        from .starting import load_mpi
     except Exception as exc:
         _say(here.rank, f"mpiimport does not load ({exc!r}); is its installation complete?", report)
         return None

@@ -44,7 +44,7 @@ class Filling:
         from ..payload.filling import fill
         from ..store.nearest import write_facts
 
-        self.cache.sweep(LEASE)
+        self.cache.expire(LEASE)
         asked = self._invocation
         fill(self.cache, self.key, asked.program, asked.options, loaded, asked.answers, asked.before_site, self._began)
         write_facts(self.cache.target(self.key), asked.facts())

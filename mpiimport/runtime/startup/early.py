@@ -12,7 +12,7 @@ from ..c_functions import call_interpreter
 from ..importing.finder import StoreFinder, StoreLoader
 from ..importing.path_hook import ask_before_importlib
 from ..importing.source import Source
-from ..listing import CACHED, DIRECTORY, FILE, list_directory
+from ..listing import DIRECTORY, FILE, LISTED, list_directory
 from ..machinery import names_seen
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ class EarlyImports(Source):
         for path, finder in list(sys.path_importer_cache.items()):
             names = names_seen(finder)
             if names:
-                self._listings[path] = {name: FILE if name.endswith(CACHED) else DIRECTORY for name in names}
+                self._listings[path] = {name: FILE if name.endswith(LISTED) else DIRECTORY for name in names}
             if finder is not None:
                 del sys.path_importer_cache[path]
 

@@ -15,8 +15,8 @@ from .agreement import Bypassed
 from .closed_streams import ClosedStreamsKept
 from .decision import why_not
 from .left_behind import began_at
+from .mpi_start import load_mpi
 from .service import Service
-from .starting import load_mpi
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

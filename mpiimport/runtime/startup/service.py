@@ -25,7 +25,7 @@ from .deadline import run_before_deadline
 from .decision import SERVED_AT_ONCE, learned_first, nothing_gained, own_file_system
 from .handshake import differing, own_facts
 from .left_open import LeftOpen
-from .starting import start
+from .mpi_start import start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

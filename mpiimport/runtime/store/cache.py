@@ -141,14 +141,14 @@ class Cache:
     def create(self, sizes: dict[str, int], options: "Options") -> Store:
         """Reserve a store, for which others that nobody uses make room. Raises NoRoom."""
         try:
-            self.make_room(sum(sizes.values()), options)
+            self.evict(sum(sizes.values()), options)
             return Store.create([self.path(STORES)], sizes, options.store_size)
         except (NoRoom, OSError):
             if os.path.isdir(self.path(STORES)):
                 raise
             raise NoRoom(STOPPED) from None
 
-    def make_room(self, needed: int, options: "Options") -> None:
+    def evict(self, needed: int, options: "Options") -> None:
         """Remove stores that nobody uses, as far as they take room that is needed. Raises OSError."""
         idle = self.by_last_use()
         while idle and room(self.path(STORES), options.store_size, self.size()) < needed:
@@ -224,7 +224,7 @@ class Cache:
         found = {self.target(key) for key in self.names(PROGRAMS)}
         return [directory for directory in self.by_last_use() if directory in found]
 
-    def sweep(self, seconds: int) -> None:
+    def expire(self, seconds: int) -> None:
         """Remove the stores that nobody has come to for so long, and those that no program leads to. Never raises."""
         try:
             wanted = {self.target(key) for key in self.names(PROGRAMS)}

@@ -22,7 +22,7 @@ class CachePlacement(Placement):
     def survey(self, first: bool, rank: int) -> int:
         """Remove, too, the stores that nobody has come to for long. Raises NoRoom."""
         if first:
-            self._cache().sweep(LEASE)
+            self._cache().expire(LEASE)
         return super().survey(first, rank)
 
     def wanted(self, key: str) -> set[str]:

@@ -34,7 +34,7 @@ UNFINISHED = ".new"
 MOST = 256 << 20
 
 
-def make_room(store: "Store", taken: int, most: "Size") -> None:
+def reserve_late_records(store: "Store", taken: int, most: "Size") -> None:
     """Let records be added to ``store``, which has ``taken`` bytes, of what it may take at ``most``. Never raises."""
     try:
         os.mkdir(store.path(LATE), 0o700)

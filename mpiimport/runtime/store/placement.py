@@ -3,7 +3,7 @@
 from .. import os
 from ..messages import say
 from ..option_table import ALL
-from .late_records import make_room
+from .late_records import reserve_late_records
 from .lock import sweep
 from .store import Store, room_for_store
 
@@ -78,5 +78,5 @@ class Placement:
         if store.passed_over and not self._rank:
             say(f"mpiimport: the store lies in {os.path.dirname(store.directory)}: {store.passed_over[0]}")
         if self._options.serve == ALL:
-            make_room(store, sum(sizes.values()), self._options.store_size)
+            reserve_late_records(store, sum(sizes.values()), self._options.store_size)
         return store

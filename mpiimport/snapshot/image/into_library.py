@@ -29,8 +29,8 @@ from mpiimport.snapshot.image.library import (
     NEW,
     REACH,
     Entry,
+    evict,
     leave_word,
-    make_room,
 )
 from mpiimport.snapshot.image.maker import make
 from mpiimport.snapshot.image.python_mpi import command_of, key_of, program_of
@@ -62,7 +62,7 @@ def prepare(library: Path, waits: bool, name: str, words: list[str]) -> list[str
         entry.be_found_by(NAMES, name_in_library(program))
         entry.publish(new)
         new.rmdir()
-    for gone in make_room(library, entry):
+    for gone in evict(library, entry):
         lines.append(f"removed, for the library is full: {gone.text(PROGRAM)}")
     return lines
 

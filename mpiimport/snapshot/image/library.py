@@ -170,7 +170,7 @@ def entries(library: Path) -> list[Entry]:
     return sorted(found, key=Entry.used, reverse=True)
 
 
-def make_room(library: Path, keep: Entry, largest: int = LARGEST) -> list[Entry]:
+def evict(library: Path, keep: Entry, largest: int = LARGEST) -> list[Entry]:
     """Remove what was used longest ago where a library has more than so many bytes; return what has gone."""
     total, gone = 0, []
     for entry in entries(library):
