@@ -77,7 +77,7 @@ def said(outcome: Outcome, words: str) -> bool:
 
 def test_ranks_start_from_what_sbcast_has_sent(job: Job) -> None:
     outcome = start(job, "run", f"{ONE}}}")
-    assert outcome.lines() == [FROM_MEMORY] * RANKS and said(outcome, f"{SENT}sbcast --force"), outcome
+    assert outcome.lines() == [FROM_MEMORY] * RANKS and said(outcome, f"{SENT}sbcast"), outcome
 
 
 @pytest.mark.parametrize("profile", ["", "snapshot: {nodes: 2}", "snapshot: {nodes: 1, broadcast: 'off'}"])

@@ -18,9 +18,10 @@ import (
 // manyNodes is the number of nodes from which on it pays to send a snapshot: benchmarks/page/model.py computes it.
 const manyNodes = 33
 
-// What Slurm has for it. The options of the second leave to the job's steps what these have, and its standard input to the job script.
+// What Slurm has for it. Without --force the first does not write to what another user has planted. The options of the second leave to
+// the job's steps what these have, and its standard input to the job script.
 const (
-	sbcast     = "sbcast --force {file} {to}"
+	sbcast     = "sbcast {file} {to}"
 	removeBy   = "srun --overlap --mem=0 --nodes=$SLURM_JOB_NUM_NODES --ntasks=$SLURM_JOB_NUM_NODES --ntasks-per-node=1 --cpus-per-task=1 --cpu-bind=none --mpi=none --input=none --quiet rm -f {to}"
 	memory     = "/dev/shm"
 	never      = "off"

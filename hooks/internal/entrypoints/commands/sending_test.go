@@ -15,9 +15,9 @@ func TestSnapshotsAreSentInLargeJobs(t *testing.T) {
 	}
 	const slurm, flux = "SLURM_JOB_ID=1 SLURM_JOB_NUM_NODES=", "FLUX_JOB_ID=1"
 	for name, each := range map[string]struct{ profile, line, env, sends string }{
-		"a large job":                 {"", "srun app", slurm + "33", "sbcast --force {file} {to}"},
+		"a large job":                 {"", "srun app", slurm + "33", "sbcast {file} {to}"},
 		"a small one":                 {"", "srun app", slurm + "32", ""},
-		"from fewer on":               {"snapshot: {nodes: 4}", "srun app", slurm + "4", "sbcast --force {file} {to}"},
+		"from fewer on":               {"snapshot: {nodes: 4}", "srun app", slurm + "4", "sbcast {file} {to}"},
 		"off":                         {"snapshot: {broadcast: 'off'}", "srun app", slurm + "99", ""},
 		"no launcher":                 {"", "sh -c app", slurm + "99", ""},
 		"in a session":                {"", "--session srun app", slurm + "99", ""},

@@ -63,7 +63,9 @@ func Send(commands Commands, library, directory string, line, env []string) (*Se
 		to := strings.Replace(sent.Pattern, star, nameOf(file), 1)
 		sent.paths = append(sent.paths, to)
 		if err := run(strings.NewReplacer("{file}", quoted(file), "{to}", quoted(to)).Replace(commands.Send), env); err != nil {
-			_ = sent.Remove(env)
+			if left := sent.Remove(env); left != nil {
+				err = fmt.Errorf("%w; some may be left there, as %s: %w", err, sent.Pattern, left)
+			}
 			return nil, err
 		}
 	}
@@ -79,7 +81,7 @@ func (s *Sent) Remove(env []string) error {
 	return run(strings.ReplaceAll(s.remove, "{to}", strings.Join(words, " ")), env)
 }
 
-// name makes a path that nobody can have foreseen: what is sent would be written through another user's link. It ends as the names of
+// name makes a path that nobody can have foreseen: what is sent might be written through another user's link. It ends as the names of
 // all that a batch job keeps.
 func name(directory string, env []string) (*Sent, error) {
 	var token [12]byte
