@@ -5,6 +5,7 @@
 #include "kernel.h"
 #include "process.h"
 #include "regular.h"
+#include "sent.h"
 #include "tables.h"
 #include "text.h"
 
@@ -21,6 +22,15 @@ static void damaged(const char *what) {
 
 static struct stat status;
 static const char *opened;
+static int is_sent;
+
+/* A file of the library, or what was sent of it. */
+static long open_one(const char *path) {
+    long file = key ? open_sent(path, &status) : -ENOENT;
+    is_sent = file >= 0;
+    opened = path;
+    return is_sent ? file : open_regular(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &status);
+}
 
 /* FILE, or FILE.base where that is meant and there. */
 static long open_file(void) {
@@ -32,9 +42,8 @@ static long open_file(void) {
     }
     if (!wants_base && !kernel3(__NR_faccessat, AT_FDCWD, base, 0))
         turn_to_base();
-    long file = wants_base ? open_regular(AT_FDCWD, base, O_RDONLY | O_NOFOLLOW, &status) : -ENOENT;
-    opened = file == -ENOENT ? image_path : base;
-    return file == -ENOENT ? open_regular(AT_FDCWD, image_path, O_RDONLY | O_NOFOLLOW, &status) : file;
+    long file = wants_base ? open_one(base) : -ENOENT;
+    return file == -ENOENT ? open_one(image_path) : file;
 }
 
 /* Whoever can write an image decides what this process executes. */
@@ -46,6 +55,8 @@ static void open_own_file(void) {
         fresh("it belongs to another user: ", opened);
     if (status.st_mode & (S_IWGRP | S_IWOTH))
         fresh("others can write to it: ", opened);
+    if (is_sent && !quiet && is_verbose())
+        say("mpiimport: the snapshot is read from the memory of this node, where `mpiimport run` has sent it\n");
 }
 
 /* Header and tables are read, not mapped: a file that shrinks meanwhile must not end the process. */
@@ -61,7 +72,7 @@ static void read_tables(void) {
     if (first.file_size != file_size || first.tables_end > LARGEST_TABLES || first.tables_end < sizeof first ||
         first.body_at < first.tables_end || first.body_at > file_size || first.body_at & (page - 1))
         damaged("its sizes do not fit");
-    if (first.seal != ABSENT && first.seal != (word)status.st_mtim.tv_nsec)
+    if (!is_sent && first.seal != ABSENT && first.seal != (word)status.st_mtim.tv_nsec)
         damaged("somebody has written to it");
     word size = paged(first.tables_end);
     long at = kernel6(__NR_mmap, TABLES, size, PROT_READ | PROT_WRITE,

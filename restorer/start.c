@@ -9,6 +9,7 @@
 #include "looked.h"
 #include "place.h"
 #include "process.h"
+#include "sent.h"
 #include "tables.h"
 #include "text.h"
 
@@ -76,9 +77,9 @@ static struct begin *keep_words(void) {
     at++;
     words_end = texts_end;
     block->variables = at;
-    /* What was looked at counts for this start alone. */
+    /* What was looked at, and sent, counts for this start alone. */
     for (word i = 0; i < variable_count; i++)
-        if (!begins(variables[i], LOOKED "="))
+        if (!begins(variables[i], LOOKED "=") && !begins(variables[i], SENT "="))
             *at++ = copied(variables[i]);
     at++;
     variables_end = texts_end;

@@ -178,6 +178,23 @@ static int is_directory_of(const char *path, uid_t user) {
     return !lstat(path, &status) && S_ISDIR(status.st_mode) && status.st_uid == user;
 }
 
+/* Snapshots that `mpiimport run` has sent to a job's nodes go. The directory lets nobody but their user put anything in their place. */
+static void remove_sent(uid_t user, spank_t spank) {
+    uint32_t job;
+    char pattern[96];
+    glob_t found;
+    struct stat status;
+    if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS)
+        return;
+    snprintf(pattern, sizeof pattern, "/dev/shm/mpiimport-%u.*.snapshot.%u", user, job);
+    if (glob(pattern, GLOB_NOSORT, 0, &found))
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        if (!lstat(found.gl_pathv[i], &status) && S_ISREG(status.st_mode) && status.st_uid == user)
+            unlink(found.gl_pathv[i]);
+    globfree(&found);
+}
+
 /* Once on each node of a step, as root, when its tasks have ended: what killed ones have left goes. */
 int slurm_spank_exit(spank_t spank, int count, char **arguments) {
     (void)count, (void)arguments;
@@ -188,6 +205,7 @@ int slurm_spank_exit(spank_t spank, int count, char **arguments) {
     if (spank_remote(spank) != 1 || geteuid() || spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_GID, &group) != ESPANK_SUCCESS)
         return 0;
+    remove_sent(user, spank);
     snprintf(pattern, sizeof pattern, "/dev/shm/mpiimport-%u.*", user);
     if (glob(pattern, GLOB_NOSORT, 0, &found))
         return 0;
@@ -209,6 +227,7 @@ int slurm_spank_job_epilog(spank_t spank, int count, char **arguments) {
     char place[64], variable[32];
     if (spank_get_item(spank, S_JOB_ID, &job) != ESPANK_SUCCESS || spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS)
         return 0;
+    remove_sent(user, spank);
     snprintf(place, sizeof place, "/dev/shm/mpiimport-cache.%u.%u", user, job);
     snprintf(variable, sizeof variable, "SLURM_JOB_ID=%u", job);
     struct passwd *account = is_directory_of(place, user) ? getpwuid(user) : 0;

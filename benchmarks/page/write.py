@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measuring.contenders import ALL_WAYS
-from benchmarks.page import model, tables
+from benchmarks.page import model, one_file, tables
 from benchmarks.page.recorded import RESULTS, lab_runs
 from benchmarks.page.tables import HEADINGS, source, table
 from benchmarks.page.workflow_tasks import workflow_tasks
@@ -68,6 +68,7 @@ def written(directory: Path = RESULTS) -> str:
     tasks = workflow_tasks(directory)
     parts += ["## Tasks of workflows", tasks, "![Tasks done over time](benchmarks/tasks.svg)"] if tasks else []
     parts += at_scale(lab_runs(directory))
+    parts += one_file_for_many_nodes(one_file.read_of_node(directory))
     return "\n" + "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -93,6 +94,18 @@ def at_scale(runs: Sequence[dict[str, Any]]) -> list[str]:
         return []
     carried_on = [model_table(runs), "![Start-up by the model](benchmarks/model.svg)"]
     return ["## At scale", *carried_on, "Published, of start-ups of this kind:", records()]
+
+
+def one_file_for_many_nodes(read: float) -> list[str]:
+    if not read:
+        return []
+    machine = one_file.Transfer()
+    said = (
+        f"Each node reads {read / 1e6:.0f} MB of a snapshot of {one_file.SIZE / 1e6:.0f} MB, or has the whole sent. "
+        f"Sending pays from {one_file.pays_from(read, machine)} nodes on."
+    )
+    headings = ["nodes", "all read the library (s)", "`sbcast` sends to all (s)"]
+    return ["## One file for many nodes", said, table(headings, one_file.rows(read, machine))]
 
 
 def lab_source(runs: Sequence[dict[str, Any]]) -> str:

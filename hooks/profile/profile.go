@@ -40,6 +40,7 @@ type Profile struct {
 	Launcher  Launcher  `yaml:"launcher"`
 	Service   Service   `yaml:"service"`
 	Container Container `yaml:"container"`
+	Snapshot  Snapshot  `yaml:"snapshot"`
 
 	// Values are its contents one by one, each with its place; empty for the built-in default.
 	Values []Value `yaml:"-"`
@@ -130,6 +131,13 @@ func (s *Service) UnmarshalYAML(node *yaml.Node) error {
 type Container struct {
 	Options []string `yaml:"options"`
 	PerNode bool     `yaml:"per_node"`
+}
+
+// Snapshot says how snapshots come to the nodes of large jobs.
+type Snapshot struct {
+	Broadcast string `yaml:"broadcast"`
+	Remove    string `yaml:"remove"`
+	Nodes     int    `yaml:"nodes"`
 }
 
 // DefaultName names the profile that is taken where none is named.

@@ -73,6 +73,10 @@ func choice(description string, words ...string) *shape {
 	return &shape{kind: text, description: description, oneOf: words}
 }
 
+func command(description string) *shape {
+	return word(description, `^[^\n]*\S[^\n]*$`, "a line for a shell")
+}
+
 func count(description string) *shape {
 	return &shape{kind: number, description: description, minimum: 1}
 }
@@ -217,6 +221,11 @@ var sections = []key{
 			withVariables(word("A long option with its value, if any, in the same word.", `^--[a-z0-9][a-z0-9-]*(=.*)?$`, "--option or --option=value"),
 				`^--[a-z0-9][a-z0-9-]*(=`+anyOf(optionCharacter)+`*)?$`))},
 		key{name: "per_node", shape: &shape{kind: truth, description: "Whether all ranks of a node share one container."}},
+	)},
+	{name: "snapshot", shape: section("How `mpiimport run` brings snapshots to the memory of a large job's nodes.",
+		key{name: "broadcast", shape: command("The command that sends the file {file} to the path {to} of every node, or off. Write 'off' in quotes.")},
+		key{name: "remove", shape: command("The command that removes what was sent, {to}, from every node.")},
+		key{name: "nodes", shape: count("Of how many nodes a job is to which it is sent, at least.")},
 	)},
 }
 

@@ -131,16 +131,19 @@ def test_run_looks_once_for_all_nodes(containers: Containers) -> None:
 # A launch of its own would inherit the answer.
 SHOW = """
 import part
-import os
+import os, sys
 print(part.value, "_MPIIMPORT_VALIDATED" in os.environ, flush=True)
+print("in memory" if "/dev/shm/mpiimport-" in open("/proc/self/maps").read() else "", file=sys.stderr)
 """
 HAS_LOOKED = "`mpiimport run` has looked at files"
-Lab = tuple[Callable[..., Outcome], Callable[[], list[str]], Path]
+Lab = tuple[Callable[..., Outcome], Callable[[], list[str]], Path, Mpi]
 
 
 @pytest.fixture
 def installation(lab: None, prefix: Path, mpich: Mpi) -> Iterator[Lab]:
-    """Yield what starts a prepared program on two nodes, what looks there, and a module of a shared installation."""
+    """Yield what starts a prepared program on two nodes, what looks there, a module of a shared installation, and what
+    starts ranks on the nodes.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="looked-") as name,
         SharedFileSystem() as shared,
@@ -177,11 +180,11 @@ def installation(lab: None, prefix: Path, mpich: Mpi) -> Iterator[Lab]:
             command = [[*enter, starter, "--look", str(image), str(app)] for image in images]
             return [subprocess.check_output(each, text=True) for each in command]
 
-        yield start, look, part
+        yield start, look, part, job
 
 
 def test_a_change_before_the_launch_is_seen(installation: Lab) -> None:
-    start, _, part = installation
+    start, _, part, _ = installation
     outcome = start()
     assert (outcome.status, outcome.lines()) == (0, ["old False"] * RANKS), outcome.stderr
     assert HAS_LOOKED in outcome.stderr
@@ -192,7 +195,7 @@ def test_a_change_before_the_launch_is_seen(installation: Lab) -> None:
 
 def test_an_answer_is_for_one_launch(installation: Lab) -> None:
     """A change while the ranks start is seen by none of them; by what starts later it is."""
-    start, look, part = installation
+    start, look, part, _ = installation
     (answer,) = look()
     part.write_text("value = 'new'\n")
     began, name, digits = answer.split(",")
@@ -204,3 +207,18 @@ def test_an_answer_is_for_one_launch(installation: Lab) -> None:
     # Every node would have it wrong, if it were as soon after the look as a job's start.
     now = f"{int(time.time()):016x},{name},{digits}"
     assert start("env", _MPIIMPORT_VALIDATED=f"{other}/{now}").lines() == ["old False"] * RANKS
+
+
+def test_each_node_has_what_a_profile_sends(installation: Lab, prefix: Path) -> None:
+    """A launcher copies it to each node, and removes it from each."""
+    start, _, part, job = installation
+    on_each = " ".join(job.command(NODES))
+    profile = part.parent.parent / "site.yaml"
+    profile.write_text(
+        f"schema_version: 1\nname: site\ndescription: A test's.\nsnapshot:\n"
+        f"  broadcast: {on_each} cp {{file}} {{to}}\n  remove: {on_each} rm {{to}}\n"
+    )
+    outcome = start(str(prefix / "bin" / "mpiimport"), "run", "--profile", str(profile), "--")
+    assert (outcome.status, outcome.lines()) == (0, ["old False"] * RANKS), outcome.stderr
+    assert outcome.stderr.count("in memory") == RANKS and "may be left" not in outcome.stderr, outcome.stderr
+    assert "in memory" not in start().stderr

@@ -7,8 +7,9 @@ import pytest
 from lab.ranks import Mpi, run
 from lab.slurm import Slurm
 from lab.syscalls import MARK, on_tree, rank_traces, tracer
-from tests.conftest import Job
+from tests.conftest import Job, settle
 from tests.containers.cells import Cell, Site
+from tests.containers.prepared import prepared_of
 from tests.containers.test_main_job import PROGRAM
 
 RANKS = 2
@@ -66,3 +67,24 @@ def test_ranks_become_other_programs(job: Job, slurm: Slurm, mpich: Mpi, program
     variables = job.environment(mpich, **job.switches("early"), **slurm.environment)
     outcome = run(command, variables, 60, job.directory)
     assert (outcome.status, outcome.lines()) == (0, [f"ended {rank}" for rank in range(RANKS)]), outcome.stderr
+
+
+SHOWS_ITS_MAPS = """
+import json
+import os
+maps = open("/proc/self/maps").read()
+print(os.readlink("/proc/self/exe").endswith("mpiimport-restore"), "/dev/shm/mpiimport-" in maps)
+"""
+
+
+def test_containers_read_the_snapshot_that_was_sent_to_their_node(site: Site, slurm: Slurm, mpich: Mpi) -> None:
+    with prepared_of(site, mpich, "root", site.image("sif")[1], SHOWS_ITS_MAPS) as prepared:
+        profile = prepared.script.with_name("site.yaml")
+        profile.write_text("schema_version: 1\nname: site\ndescription: A test's.\nsnapshot: {nodes: 1}\n")
+        settle(prepared.script)
+        job = ["salloc", "--quiet", "--overcommit", str(site.prefix / "bin" / "mpiimport")]
+        ranks = ["--", "srun", "--overcommit", "-n", str(RANKS), *prepared.line()]
+        made = prepared.run([*job, "prepare", *ranks], **slurm.environment)
+        assert made.status == 0, made
+        started = prepared.run([*job, "run", "--profile", str(profile), *ranks], **slurm.environment)
+    assert started.lines() == ["True True"] * RANKS, started

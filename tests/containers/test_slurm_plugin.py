@@ -221,6 +221,23 @@ def test_names_of_others_have_nothing_removed(steps: Steps) -> None:
             each.rmdir()
 
 
+def test_snapshots_that_were_sent_to_a_killed_job_go(steps: Steps) -> None:
+    user = pwd.getpwnam(steps.site.user).pw_uid
+    script = steps.directory / "job.sh"
+    script.write_text(f"#!/bin/sh\numask 077\ntouch /dev/shm/mpiimport-{user}.own.snapshot.$SLURM_JOB_ID\nsleep 600\n")
+    job = steps.run("sbatch", "--parsable", "--output=/dev/null", str(script)).stdout.strip()
+    own, others = (Path(f"/dev/shm/mpiimport-{user}.{name}.snapshot.{job}") for name in ("own", "other"))
+    others.touch()
+    try:
+        wait_for(own.exists, SECONDS)
+        steps.run("scancel", job)
+        wait_for(lambda: not own.exists(), SECONDS)
+        wait_for(lambda: not steps.slurm.jobs(), SECONDS)
+        assert others.exists()
+    finally:
+        others.unlink()
+
+
 def test_a_site_may_have_it_for_all_steps(with_plugin: Begin) -> None:
     with with_plugin("default") as steps:
         by_option = steps.variables("srun", "--mpiimport")

@@ -44,16 +44,16 @@ func main() {
 	case len(args) > 2 && args[0] == firstprocess.IgnoringChildren:
 		fail(firstprocess.Ignore(args[1:]), entry.NotExecutable)
 	case len(args) > 0 && (args[0] == "run" || args[0] == "exec"):
-		command, env := everyday(args[0], commands.Call{Args: args[1:], Env: os.Environ(), Prefix: installed, Root: os.Geteuid() == 0})
+		outcome := everyday(args[0], commands.Call{Args: args[1:], Env: os.Environ(), Prefix: installed, Root: os.Geteuid() == 0})
 		if args[0] == "run" {
-			stay(installed, command, env)
+			stay(installed, outcome)
 		}
-		become(command, env)
+		become(outcome.Args, outcome.Env)
 	}
 	become(append([]string{prefix.HostPython(installed), "-I", "-m", "mpiimport.host"}, args...), os.Environ())
 }
 
-func everyday(name string, call commands.Call) ([]string, []string) {
+func everyday(name string, call commands.Call) commands.Outcome {
 	start, usage := call.Run, commands.RunUsage
 	if name == "exec" {
 		start, usage = call.Exec, commands.ExecUsage
@@ -69,12 +69,13 @@ func everyday(name string, call commands.Call) ([]string, []string) {
 	for _, line := range outcome.LeftOut {
 		fmt.Fprintln(os.Stderr, line)
 	}
-	return outcome.Args, outcome.Env
+	return outcome
 }
 
 // stay runs the command of a job as a child, and says at its end what the job got. It returns where that cannot be told, and
 // where the command fills a store, and runs no job.
-func stay(installed string, command, env []string) {
+func stay(installed string, outcome commands.Outcome) {
+	command, env := outcome.Args, outcome.Env
 	if mode, _ := environ.Get(env, ourvars.Mode); mode == "" || mode == "0" || ourvars.IsFilling(env) {
 		return
 	}
@@ -87,7 +88,9 @@ func stay(installed string, command, env []string) {
 		line = command[place+1:]
 	}
 	isSeen := jobend.IsSeen(notes.Path, line, env)
+	env, remove := outcome.Sending.Begin(line, env)
 	status, err := firstprocess.Follow("/proc/self/exe", append([]string{os.Args[0], becoming}, command...), environ.Set(env, ourvars.Job, notes.Path))
+	remove()
 	if err != nil {
 		notes.Remove()
 		return

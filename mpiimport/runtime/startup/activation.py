@@ -61,8 +61,9 @@ def activate(
     invocation = Invocation(options, program, answers, before_site, os.environ.pop(PYTHON, ""), not explicit)
     if options.fill and options.switch != "0":
         _fill(here, invocation)
-    # Whatever starts a snapshot later compares its files anew.
+    # Whatever starts a snapshot later compares its files anew, and finds it in the library.
     os.environ.pop("_MPIIMPORT_VALIDATED", None)
+    os.environ.pop("_MPIIMPORT_SENT", None)
     if PYTHONPATH in os.environ:
         os.environ["PYTHONPATH"] = os.environ.pop(PYTHONPATH)
     notes.begin(here is None, here is None or here.rank == 0)

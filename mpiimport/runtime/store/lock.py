@@ -13,6 +13,8 @@ MARK = b"mpiimport store\n"
 LOCK, NEW_LOCK = "lock", "lock.new"
 # How the name ends that a store gets before its first file is removed: nobody is to find it by any other.
 REMOVED = ".removed"
+# What the names of sent snapshots have: see hooks/internal/process/snapshotsending.
+SENT = ".snapshot"
 # A store this old without a lock was left by a process that died within its first instants.
 ABANDONED_SECONDS = 600
 # More directories in each other than in any place of stores.
@@ -20,7 +22,10 @@ DEEPEST = 200
 
 
 def sweep(parents: list[str]) -> None:
-    """Remove this user's stores that no process uses: those of jobs that were killed. Never raises."""
+    """Remove this user's stores that no process uses: those of jobs that were killed. Never raises.
+
+    So go snapshots that `mpiimport run` has sent to this node: what starts without them opens the library.
+    """
     mine = own_prefix()
     for parent in parents:
         try:
@@ -53,11 +58,14 @@ def user() -> int:
 def _sweep_one(directory: str) -> None:
     try:
         status = os.lstat(directory)
+        is_old = status.st_mtime + ABANDONED_SECONDS < time.time()
+        if SENT in directory and status.st_uid == os.geteuid() and status.st_mode & 0o170077 == 0o100000 and is_old:
+            os.unlink(directory)
         if status.st_uid != os.geteuid() or status.st_mode & 0o170777 != 0o040700:
             return
         if is_marked(directory):
             remove_unless_used(directory)
-        elif directory.endswith(REMOVED) or status.st_mtime + ABANDONED_SECONDS < time.time():
+        elif directory.endswith(REMOVED) or is_old:
             remove_begun(directory)
     except OSError:
         return

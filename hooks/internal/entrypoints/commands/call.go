@@ -24,6 +24,7 @@ type Outcome struct {
 	Args    []string
 	Env     []string
 	LeftOut []string // lines that say what of the profile is not applied
+	Sending *Sending // how snapshots come to the nodes of the job, if they do
 }
 
 // off says whether mpiimport is switched off; an odd switch is an error.

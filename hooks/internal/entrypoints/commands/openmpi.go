@@ -58,7 +58,7 @@ func ours(env []string) []string {
 	names := []string{}
 	for _, entry := range env {
 		switch name, _, _ := strings.Cut(entry, "="); name {
-		case "PATH", "PYTHONPATH", ourvars.Mode, ourvars.Profile, ourvars.Plan, ourvars.StoresValidated, ourvars.Validated, ourvars.Job:
+		case "PATH", "PYTHONPATH", ourvars.Mode, ourvars.Profile, ourvars.Plan, ourvars.StoresValidated, ourvars.Validated, ourvars.Sent, ourvars.Job:
 			names = append(names, name)
 		default:
 			if ourvars.IsOption(name) {

@@ -67,6 +67,13 @@ func (c Call) Run() (Outcome, error) {
 		// The starts that read the plan know no more of it.
 		job.LeftOut = plan.LeftOut
 	}
+	if !session {
+		job.Sending = c.sending(line, chosen.Profile)
+	}
+	if job.Sending != nil {
+		// The value comes later; launchers must know the name.
+		job.Env = environ.Set(job.Env, ourvars.Sent, "")
+	}
 	if !session && c.looks(line, chosen.Profile) {
 		// The value comes later; launchers must know the name.
 		job.Env = environ.Set(environ.Set(job.Env, ourvars.StoresValidated, ""), ourvars.Validated, "")

@@ -28,6 +28,7 @@ const (
 	OfRank          = "_MPIIMPORT_OF_RANK"          // a rank has started this process, and passes its variables on to it
 	StoresValidated = "_MPIIMPORT_STORES_VALIDATED" // which cached stores are valid, as seen once for all ranks of a job
 	Validated       = "_MPIIMPORT_VALIDATED"        // which files of snapshots are as they were, as seen once for all nodes of a job
+	Sent            = "_MPIIMPORT_SENT"             // the path of snapshots that were sent to the memory of the job's nodes
 )
 
 // ForAllRanks ends ImageOn where a launcher in the container starts the ranks, which are then all told the same.

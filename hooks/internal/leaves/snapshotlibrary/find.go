@@ -3,9 +3,11 @@
 package snapshotlibrary
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"mpiimport.org/hooks/internal/leaves/environ"
@@ -27,6 +29,44 @@ func MayHave(library string, line []string) bool {
 		return err == nil
 	})
 }
+
+// Images returns the snapshots, and their bases, of the programs that a command line names, if nobody else can have made them.
+func Images(library string, line []string) []string {
+	library, isThere := There(library)
+	if !isThere || !storecache.IsOwn(library) {
+		return nil
+	}
+	found, files := []string{}, os.DirFS(library)
+	entries, _ := fs.Glob(files, "*/"+since)
+	for _, entry := range entries {
+		key := filepath.Dir(entry)
+		text, _ := os.ReadFile(filepath.Join(library, key, program))
+		_, path, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+		names := func(word string) bool { return filepath.Base(word) == filepath.Base(path) }
+		if path == "" || !slices.ContainsFunc(line, names) {
+			continue
+		}
+		for _, name := range []string{image, base} {
+			images, _ := fs.Glob(files, filepath.Join(key, machine, name))
+			for _, each := range images {
+				found = append(found, filepath.Join(library, each))
+			}
+		}
+	}
+	return found
+}
+
+// program is a file of an entry: the name of its Python, and the path of its program.
+const program = "program"
+
+// machine stands for the name of a kind of machine, which an entry has snapshots for.
+var machine = strings.Repeat("?", 16)
+
+// image is the snapshot for a kind of machine, base its base.
+const (
+	image = "image"
+	base  = "image.base"
+)
 
 // since is a file of an entry: its time is when the entry got its first snapshot.
 const since = "since"
