@@ -103,6 +103,39 @@ def test_what_does_not_fit_starts_fresh_with_one_line_for_the_job(prepared: Prep
     assert line.startswith(NOT_USED) and "plant.py" in line and line.endswith("mpiimport prepare makes it anew"), line
 
 
+READS = """
+import json, plant
+import os, subprocess, sys
+words = [sys.executable, "worker.py"]
+print(subprocess.check_output(words, text=True, stderr=subprocess.STDOUT, env={**os.environ, "LEVEL": "2"}), end="")
+"""
+WORKER = "import os, json\nLEVEL = os.environ.get('LEVEL')\nprint(json.dumps(LEVEL))"
+
+
+def test_a_worker_says_nothing_where_its_program_may_read_it(prepared: Prepared) -> None:
+    program = (prepared.baked.python, prepared.baked.script(READS))
+    (prepared.directory / "worker.py").write_text(WORKER)
+    made = prepared.run([prepared.mpiimport, "prepare", "--run", "--", *program], LEVEL="1")
+    assert made.status == 0 and len(prepared.images) == 2, made
+    started = prepared.run([prepared.mpiimport, "run", "--", *program], LEVEL="1")
+    assert (started.status, started.stdout) == (0, '"2"\n'), started
+    asked = prepared.run([prepared.mpiimport, "run", "--", *program], LEVEL="1", MPIIMPORT_VERBOSE="1")
+    assert NOT_USED in asked.stdout and "LEVEL" in asked.stdout, asked
+
+
+def test_ranks_of_a_prepared_program_that_are_started_otherwise_are_plain(prepared: Prepared, mpich: Mpi) -> None:
+    """Others start from the snapshot, and would not take part in a service."""
+    text = "import csv, random\nfrom mpi4py import MPI\nprint(MPI.COMM_WORLD.allreduce(1))"
+    program = [prepared.entry_point, prepared.baked.script(text)]
+    library = {"MPI4PY_LIBMPI": str(mpich.library)}
+    assert prepared.try_to_prepare(*mpich.command(2), *program, **library).status == 0
+    first_otherwise = 'if [ "$PMI_RANK" = 0 ]; then export PATH="/opt:$PATH"; fi; exec "$@"'
+    command = [*mpich.command(2), "bash", "-c", first_otherwise, "bash", *program]
+    started = prepared.run(command, MPIIMPORT="force", MPIIMPORT_DEADLINE="40", **library)
+    assert (started.status, started.lines()) == (0, ["2", "2"]), started
+    assert "none is prepared for this program, as it is started now" in started.stderr
+
+
 def test_another_program_is_not_started_from_it(prepared: Prepared) -> None:
     script = prepared.baked.script(TEXT)
     assert prepared.try_to_prepare(prepared.entry_point, "-u", script).status == 0

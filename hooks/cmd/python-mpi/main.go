@@ -174,9 +174,11 @@ func withoutSnapshot(installed, python, back string, options, words, env []strin
 			if early == nil && ourvars.PreparesAlways(handed) {
 				snapshotstart.Prepare(installed, python, options, rest, handed)
 			}
-			if rankenv.SpeaksForJob(env) {
-				sayNone(early, installed, python, options, rest, handed)
+			if other := snapshotstart.PreparedOtherwise(installed, python, options, rest, handed); early == nil && other != "" {
+				sayNone(errors.New(other), installed, python, options, rest, handed)
+				return plainly(python, rest, handed)
 			}
+			sayNone(early, installed, python, options, rest, handed)
 			return snapshotstart.Plain(words), env
 		}
 		if back == snapshotstart.Renew {
@@ -187,8 +189,13 @@ func withoutSnapshot(installed, python, back string, options, words, env []strin
 	}
 	// It fits no more.
 	snapshotstart.Prepare(installed, python, options, rest, handed)
-	// Other ranks may have started from it, and wait for nobody.
-	return snapshotstart.Plain(rest), environ.Set(handed, ourvars.Python, python)
+	return plainly(python, rest, handed)
+}
+
+// plainly returns the words and the environment of a process that is not served: other ranks may start from a snapshot, and wait for
+// nobody.
+func plainly(python string, words, env []string) ([]string, []string) {
+	return snapshotstart.Plain(words), environ.Set(env, ourvars.Python, python)
 }
 
 // goOnBeside does not return.
@@ -209,6 +216,9 @@ func goOnBeside(word string, words []string) {
 
 // sayNone says why no snapshot is used yet, or, where people want to know, that none is there.
 func sayNone(early error, installed, python string, options, words, env []string) {
+	if !rankenv.SpeaksForJob(env) || snapshotstart.IsWorker(installed) && !ourvars.IsOn(env, ourvars.Verbose) {
+		return
+	}
 	if early != nil {
 		fmt.Fprintf(os.Stderr, "mpiimport: the snapshot is not used: %v\n", early)
 		return
@@ -229,8 +239,8 @@ func startPrepared(command, env []string) {
 	}
 }
 
-// tellKey tells the maker of a snapshot its key, the name by which scripts that begin alike find its base, and what the key is made
-// of. For a module the second line is empty.
+// tellKey prints for the maker of a snapshot its key, the name of its program, that by which scripts that begin alike find its base,
+// and what the key is made of. For a module the third line is empty.
 func tellKey(python string, program []string) {
 	installed, err := prefix.Of()
 	options, words := pythonsOptions(program)
@@ -243,6 +253,7 @@ func tellKey(python string, program []string) {
 		os.Exit(1)
 	}
 	fmt.Println(key)
+	fmt.Println(snapshotstart.NameDigest(snapshotstart.NameIn(facts)))
 	fmt.Println(snapshotstart.Begin(facts, words))
 	fmt.Println(snapshotstart.Facts(facts))
 }

@@ -60,6 +60,7 @@ def prepare(library: Path, waits: bool, name: str, words: list[str]) -> list[str
             # Scripts that are started alike look at how this one begins.
             entry.be_found_by(known.begin, entry.path.name)
         entry.be_found_by(NAMES, name_in_library(program))
+        entry.be_found_by(NAMES, known.name)
         entry.publish(new)
         new.rmdir()
     for gone in evict(library, entry):

@@ -40,10 +40,12 @@ def program_of(command: list[str]) -> list[str]:
 
 
 class Key(NamedTuple):
-    """``program``: the name by which python-mpi knows one program; ``begin``: that of bases, for all scripts that are
-    started alike, empty for a module; ``facts``: what the first is made of."""
+    """``program``: the name by which python-mpi knows one program as it is started; ``name``: the same, however it is
+    started; ``begin``: that of bases, for all scripts that are started alike, empty for a module; ``facts``: what the
+    first is made of."""
 
     program: str
+    name: str
     begin: str
     facts: str
 

@@ -25,9 +25,14 @@ const names = "names"
 // MayHave says whether a library has a program that a command line names.
 func MayHave(library string, line []string) bool {
 	return library != "" && slices.ContainsFunc(line, func(word string) bool {
-		_, err := os.Lstat(filepath.Join(library, names, filepath.Base(word)))
-		return err == nil
+		return Had(library, filepath.Base(word))
 	})
+}
+
+// Had says whether a library had a program of this name once.
+func Had(library, name string) bool {
+	_, err := os.Lstat(filepath.Join(library, names, name))
+	return err == nil
 }
 
 // Images returns the snapshots, and their bases, of the programs that a command line names, if nobody else can have made them.

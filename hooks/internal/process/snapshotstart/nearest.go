@@ -31,9 +31,8 @@ func nearest(library string, facts []Fact) string {
 	files, _ := filepath.Glob(filepath.Join(library, "*", factsFile))
 	best := []string{}
 	for _, file := range files {
-		var others []Fact
-		text, err := regularfile.Read(file)
-		if err != nil || json.Unmarshal(text, &others) != nil || len(others) != len(facts) {
+		others := factsIn(file)
+		if len(others) != len(facts) {
 			continue
 		}
 		if found := differences(facts, others); len(best) == 0 || len(found) < len(best) {
@@ -44,6 +43,24 @@ func nearest(library string, facts []Fact) string {
 		return ""
 	}
 	return ": the nearest one has " + strings.Join(best, ", and ")
+}
+
+// hasProgram says whether a library has a snapshot of this program, started in whatever way.
+func hasProgram(library, name string) bool {
+	files, _ := filepath.Glob(filepath.Join(library, "*", factsFile))
+	return slices.ContainsFunc(files, func(file string) bool {
+		return slices.ContainsFunc(factsIn(file), func(fact Fact) bool { return fact.Name == ofProgram && fact.Value == name })
+	})
+}
+
+// factsIn returns what the key of an entry is made of; nothing where that cannot be read.
+func factsIn(file string) []Fact {
+	var facts []Fact
+	text, err := regularfile.Read(file)
+	if err != nil || json.Unmarshal(text, &facts) != nil {
+		return nil
+	}
+	return facts
 }
 
 func differences(facts, others []Fact) []string {
@@ -80,4 +97,14 @@ func quoted(value string) string {
 		value = value[:longest] + "..."
 	}
 	return fmt.Sprintf("%q", value)
+}
+
+// NameIn returns the program's name among the facts of its key.
+func NameIn(facts []Fact) string {
+	for _, fact := range facts {
+		if fact.Name == ofProgram {
+			return fact.Value
+		}
+	}
+	return ""
 }

@@ -154,12 +154,9 @@ func Key(installed, python string, options, words, env []string) (string, []Fact
 			path += string(filepath.ListSeparator) + directory
 		}
 	}
-	name, err := placed(program(words))
+	name, err := nameOf(words)
 	if err != nil {
 		return "", nil, err
-	}
-	if isSpawned(words) {
-		name += "\x00" + words[1]
 	}
 	root, err := rootOf(installed, env)
 	if err != nil {
@@ -179,6 +176,21 @@ func Key(installed, python string, options, words, env []string) (string, []Fact
 		{"APPTAINER_BIND", binds, false},
 	}
 	return "program-" + digest(facts), facts, nil
+}
+
+// nameOf tells a program from all others, however it is started.
+func nameOf(words []string) (string, error) {
+	name, err := placed(program(words))
+	if isSpawned(words) {
+		name += "\x00" + words[1]
+	}
+	return name, err
+}
+
+// NameDigest is the name of the file in a library that says that the program was prepared.
+func NameDigest(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:8])
 }
 
 func digest(facts []Fact) string {
