@@ -81,6 +81,15 @@ def but_everyday(names: Iterable[str | int], everyday: Collection[str | int]) ->
     return [pytest.param(name, id=str(name), marks=() if name in everyday else pytest.mark.full) for name in names]
 
 
+def crossed(rows: Iterable[str | bool], columns: Iterable[str | bool]) -> list[object]:
+    """The parameters of two arguments of a test. Every day each row meets the first column, and each column the first
+    row; the other pairs run in `make test-full` alone."""
+    rows, columns = list(rows), list(columns)
+    pairs = [(row, column) for row in rows for column in columns]
+    everyday = {pair for pair in pairs if pair[0] == rows[0] or pair[1] == columns[0]}
+    return [pytest.param(*pair, marks=() if pair in everyday else pytest.mark.full) for pair in pairs]
+
+
 def settle(*paths: Path) -> None:
     """Wait until these paths are no news, as those of a tree are that somebody has installed: nothing else is kept."""
     wait_for_rest({str(path): path.stat().st_ctime_ns for path in paths})

@@ -16,7 +16,6 @@ from benchmarks.demonstrations import one_node
 from benchmarks.demonstrations.one_node import NONE, new_table
 from benchmarks.demonstrations.path_calls import DemoError
 from benchmarks.demonstrations.preparing import NICENESS, Part, begun, finish, prepare
-from benchmarks.demonstrations.time_line import draw
 from benchmarks.measuring.command_line import with_prefix
 from benchmarks.measuring.containers import Containers, find_containers
 from benchmarks.programs.lab_images import PREPARED, PYTHON_INSIDE, SESSION, Launched, Tree, launch, site_of
@@ -80,6 +79,9 @@ def main() -> int:
 
 def show_cluster(console: Console, prefix: Path, picture: Path) -> None:
     """Show the host's own Python first, then containers as soon as they can be had. Raises Unavailable."""
+    # Only this environment has what draws; tests show tables alone.
+    from benchmarks.demonstrations.time_line import draw
+
     console.print(
         f"`import numpy; import scipy.interpolate` by {RANKS} ranks on {NODES} nodes. Python and images lie on a "
         f"simulated shared file system with {SERVICE_TIME * 1e3:g} ms for each metadata operation.",

@@ -57,6 +57,8 @@ PROGRAM = f"""
 {BEGUN}
 {WORKLOADS["scipy"].imports}
 imported = time.monotonic()
+with open("/proc/self/maps") as maps:
+    has_mpi = "libmpi" in maps.read()
 from mpi4py import MPI
 MPI.COMM_WORLD.Barrier()
 now = time.monotonic()
@@ -65,9 +67,9 @@ import os, sys
 born = int(open("/proc/self/stat").read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
 born += time.monotonic() - time.clock_gettime(time.CLOCK_BOOTTIME)
 is_restored = os.readlink("/proc/self/exe").endswith("mpiimport-restore")
-found = MPI.COMM_WORLD.gather((is_served("numpy") or is_restored, [born, begun, imported, now]))
+found = MPI.COMM_WORLD.gather((is_served("numpy") or is_restored, has_mpi, [born, begun, imported, now]))
 if MPI.COMM_WORLD.rank == 0:
-    import json; print(json.dumps({{"served": [one[0] for one in found], "moments": [one[1] for one in found]}}))
+    import json; print(json.dumps(dict(zip(("served", "has_mpi", "moments"), zip(*found)))))
 """
 ALONE_PROGRAM = PROGRAM.replace(WORKLOADS["scipy"].imports, "").replace('is_served("numpy")', "False")
 # The clock belongs to one run, so this one asks for it behind its imports, as programs do that are not measured.
@@ -75,6 +77,8 @@ PREPARED_PROGRAM = PROGRAM.replace(BEGUN, "import time").replace("imported = ", 
 APP = "app.py"
 PROGRAMS = {**dict.fromkeys(SNAPSHOTS, ("prepared.py", PREPARED_PROGRAM)), ALONE: ("alone.py", ALONE_PROGRAM)}
 PLAIN_WAYS = ("plain", ALONE)
+# What is imported is sent by MPI, which all other ways leave to the program.
+SENT = ("first", "later")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,8 +206,8 @@ def launch(ranks: int, way: str, tree: Tree, site: Site) -> Launched:
             sys.exit(f"{' '.join(command)}: status {outcome.status}\n{outcome.stdout[-1000:]}{outcome.stderr[-4000:]}")
         cpu = round(seconds_of(members), 3) if members else None
     said = json.loads(outcome.stdout)
-    if set(said["served"]) != {way not in PLAIN_WAYS}:
-        sys.exit(f"lab_images: {tree}, {way}: served {said['served']}")
+    if set(said["served"]) != {way not in PLAIN_WAYS} or set(said["has_mpi"]) != {way in SENT}:
+        sys.exit(f"lab_images: {tree}, {way}: served {said['served']}, with MPI before the program {said['has_mpi']}")
     counts = site.shared.load().total
     moments = [[moment - began for moment in rank] for rank in said["moments"]]
     figures = {

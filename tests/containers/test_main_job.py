@@ -1,4 +1,4 @@
-"""The main job through every entry point: a container's ranks import numpy and scipy from what root read."""
+"""The main job through every entry point: a container's ranks import numpy from what root read."""
 
 import itertools
 
@@ -10,7 +10,7 @@ from tests.containers.cells import IDENTITIES, MODES, MPIS, Cell, Site
 from tests.containers.entry_points import ENTRY_POINTS
 
 PROGRAM = f"""
-import numpy; import scipy.interpolate
+import numpy
 import os
 os.path.exists("{MARK}imported")
 from mpi4py import MPI

@@ -1,6 +1,7 @@
 """What a session keeps of containers is looked at in them: by `mpiimport session status` and `refresh`."""
 
 import py_compile
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -168,3 +169,12 @@ def test_what_is_prepared_of_what_lies_in_a_bound_image(site: Site, mpich: Mpi, 
         made.write("two")
         other = session.run(*session.line, **library)
         assert (other.lines(), other.ours()) == (["plain two no MPI"], []), other
+
+
+def test_a_script_that_its_user_may_not_write_is_served_in_its_directory(site: Site, mpich: Mpi) -> None:
+    """As where a group installs a script for its users: what it imports from there is none of the user's own code."""
+    with tasks_of(site, mpich, "user", "numpy") as tasks:
+        shutil.chown(tasks.script.parent, "root")
+        session = Session(tasks, Tree(site.image("sif")[1], (), {}, "", lambda _: None))
+        session.start()
+        assert session.task() == ["kept  no MPI"]

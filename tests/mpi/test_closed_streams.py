@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lab.ranks import Mpi, run
-from tests.conftest import Job, settle
+from tests.conftest import Job, crossed, settle
 
 SHOW = """
 import json, os, sys
@@ -23,8 +23,13 @@ json.dump(seen, open(f"seen.{os.environ['PMI_RANK']}", "w"))
 """
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">&- 2>&-"])
-@pytest.mark.parametrize("entry_point", ["early", "module", "sitecustomize", "snapshot"])
+@pytest.mark.parametrize(
+    ("closed", "entry_point"),
+    crossed(
+        ["<&- >&- 2>&-", "<&-", ">&-", "2>&-", ">&- 2>&-"],
+        ["early", "module", "sitecustomize", "snapshot"],
+    ),
+)
 def test_streams_that_are_closed_at_the_start_stay_closed(job: Job, mpich: Mpi, entry_point: str, closed: str) -> None:
     script = job.script(SHOW)
     found = []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi, Outcome
-from tests.conftest import Job, settle
+from tests.conftest import Job, crossed, settle
 
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="gcc is not installed")
 EXTENSION = """
@@ -48,7 +48,6 @@ print(json.dumps([result, places]))
 """
 # What is changed, and whether module and library come from the store all the same.
 CHANGES = {
-    "nothing": ("pass", True, True),
     "the needed library is replaced": ("os.replace('other/libneeded.so', 'libs/libneeded.so')", False, False),
     "the needed library is rewritten in place": (
         "open('libs/libneeded.so', 'r+b').write(open('other/libneeded.so', 'rb').read())",
@@ -65,7 +64,9 @@ CHANGES = {
         "os.unlink('link'); os.symlink('other', 'link')",
         *(False, False),
     ),
+    "nothing": ("pass", True, True),
 }
+SONAMES = ("with a soname", "without a soname")
 
 
 # What a program does with the needed library by ctypes. `value` opens it by a path.
@@ -104,12 +105,12 @@ with open("/proc/self/maps") as maps:
 """
 
 
-def build(directory: Path, own: int, value: int, soname: bool) -> None:
+def build(directory: Path, own: int, value: int, soname: str) -> None:
     """Build the module and the library that it needs, found along its RUNPATH."""
     libs = directory / "libs"
     libs.mkdir(parents=True, exist_ok=True)
     compiler = ["gcc", "-shared", "-fPIC", "-x", "c", "-"]
-    named = ["-Wl,-soname,libneeded.so"] if soname else []
+    named = ["-Wl,-soname,libneeded.so"] if soname == SONAMES[0] else []
     library = [*compiler, f"-DVALUE={value}", "-o", str(libs / "libneeded.so"), *named]
     subprocess.run(library, input=NEEDED, text=True, check=True)
     options = [
@@ -124,7 +125,7 @@ def build(directory: Path, own: int, value: int, soname: bool) -> None:
     subprocess.run([*compiler, *options, *link], input=EXTENSION, text=True, check=True)
 
 
-def lay_out(job: Job, change: str, soname: bool) -> Path:
+def lay_out(job: Job, change: str, soname: str) -> Path:
     """Lay out a program with its own module, and in ``other`` what it may be changed into."""
     shutil.rmtree(job.directory / "own", ignore_errors=True)
     script = job.script(PROGRAM.replace("CHANGE", change), "own/app.py")
@@ -147,9 +148,8 @@ def seen(outcome: Outcome) -> tuple[list[object], list[dict[str, list[bool]]]]:
     return [result for result, _ in said], [places for _, places in said]
 
 
-@pytest.mark.parametrize("soname", [True, False], ids=["with a soname", "without a soname"])
-@pytest.mark.parametrize("change", CHANGES)
-def test_they_are_as_they_are_when_they_are_imported(job: Job, mpich: Mpi, change: str, soname: bool) -> None:
+@pytest.mark.parametrize(("change", "soname"), crossed(CHANGES, SONAMES))
+def test_they_are_as_they_are_when_they_are_imported(job: Job, mpich: Mpi, change: str, soname: str) -> None:
     text, module, library = CHANGES[change]
     plain, _ = seen(job.run(mpich, 2, lay_out(job, text, soname), entry_point="plain"))
     results, places = seen(job.run(mpich, 2, lay_out(job, text, soname)))
@@ -158,14 +158,13 @@ def test_they_are_as_they_are_when_they_are_imported(job: Job, mpich: Mpi, chang
     assert places == [mapped] * 2
 
 
-@pytest.mark.parametrize("soname", [True, False], ids=["with a soname", "without a soname"])
-@pytest.mark.parametrize("statements", BY_CTYPES.values(), ids=list(BY_CTYPES))
-def test_ctypes_opens_what_is_there(job: Job, mpich: Mpi, statements: str, soname: bool) -> None:
+@pytest.mark.parametrize(("use", "soname"), crossed(BY_CTYPES, SONAMES))
+def test_ctypes_opens_what_is_there(job: Job, mpich: Mpi, use: str, soname: str) -> None:
     """How many files are mapped is printed, too: no library is there twice."""
 
     def said(entry_point: str) -> list[str]:
         script = lay_out(job, "", soname)
-        script.write_text(OPENING.replace("STATEMENTS", statements))
+        script.write_text(OPENING.replace("STATEMENTS", BY_CTYPES[use]))
         settle(script)
         outcome = job.run(mpich, 2, script, entry_point=entry_point)
         assert outcome.status == 0, outcome.stderr

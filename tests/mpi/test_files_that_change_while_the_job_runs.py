@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi
-from tests.conftest import Job
+from tests.conftest import Job, crossed
 
 # `change` runs on rank 0 after root has read the tree, and before any rank imports.
 FRAME = """
@@ -88,8 +88,7 @@ def run(job: Job, mpi: Mpi, entry_point: str, place: str, change: str) -> list[s
     return outcome.lines()
 
 
-@pytest.mark.parametrize("place", ["beside the script", "in the current directory"])
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(("change", "place"), crossed(CHANGES, ["beside the script", "in the current directory"]))
 def test_what_a_job_writes_is_imported_as_plainly(job: Job, mpich: Mpi, change: str, place: str) -> None:
     plain = run(job, mpich, "plain", place, change)
     assert len(plain) == 2

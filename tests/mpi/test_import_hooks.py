@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import Mpi
-from tests.conftest import Job, environment_with
+from tests.conftest import Job, crossed, environment_with
 
 ENTRY_POINTS = ("early", "module", "sitecustomize")
 PLACES = ("beside the script", "in PYTHONPATH")
@@ -355,8 +355,7 @@ def python() -> Path:
     return environment_with("hooks")
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize(("tool", "place"), crossed(TOOLS, PLACES))
 def test_a_package_that_acts_on_imports_does_what_it_does_plainly(
     prefix: Path, tmp_path: Path, python: Path, mpich: Mpi, tool: str, place: str
 ) -> None:
@@ -365,8 +364,7 @@ def test_a_package_that_acts_on_imports_does_what_it_does_plainly(
     compare(job, mpich, place, text, expected, files={**PACKAGE, **EXTRA})
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("hook", HOOKS)
+@pytest.mark.parametrize(("hook", "place"), crossed(HOOKS, PLACES))
 def test_a_hook_does_what_it_does_plainly(job: Job, mpich: Mpi, hook: str, place: str) -> None:
     text, expected = HOOKS[hook]
     compare(job, mpich, place, text, expected, files=PACKAGE)

@@ -48,7 +48,8 @@ def test_what_ran_before_goes_on(tmp_path: Path) -> None:
         began = time.monotonic()
         with orphans_ended():
             run(["true"], {**os.environ}, 10, tmp_path)
-        assert time.monotonic() - began < 3
+        # On a busy machine too: half of what the other one sleeps.
+        assert time.monotonic() - began < 30
         assert before in children(os.getpid())
     finally:
         os.kill(before, signal.SIGKILL)

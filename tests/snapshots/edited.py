@@ -71,7 +71,7 @@ SCRIPT = {
 from __future__ import annotations
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+from scipy.fft import dct
 
 from .boundary import fixed
 
@@ -79,8 +79,8 @@ TOLERANCE = 1e-3
 
 
 def relax(field):
-    curve = CubicSpline(np.arange(len(field)), field.mean(axis=0))
-    return fixed(0.5 * (field + curve(0.5)))
+    means = dct(field.mean(axis=0))
+    return fixed(0.5 * (field + means[1]))
 """,
     "model/boundary.py": """\
 import logging
@@ -119,11 +119,11 @@ if __name__ == "__main__":
     ),
     "tool/core.py": """\
 import numpy as np
-from scipy.interpolate import CubicSpline
+from scipy.fft import dct
 
 
 def work(ndimage):
-    return round(float(ndimage.sum(CubicSpline(np.arange(4), [1, 2, 0, 3])(np.linspace(0, 3, 7)))), 9)
+    return round(float(ndimage.sum(dct(np.linspace(0, 3, 7)))), 9)
 """,
 }
 # What is in these is no installed package.

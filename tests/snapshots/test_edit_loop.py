@@ -166,9 +166,9 @@ def test_scripts_with_one_head_and_their_tasks_share_a_base(
     assert made
     task = tmp_path / "task"
     task.mkdir()
-    hosts = [OTHER_HOST] if os.geteuid() == 0 else []
+    elsewhere = (*OTHER_HOST, *LIMITS) if os.geteuid() == 0 else LIMITS
     for script in (jobs.place / "app.py", other):
-        for number, before in enumerate([(), LIMITS, *hosts]):
+        for number, before in enumerate([(), elsewhere]):
             words = (script.name, "-x", str(number))
             changes = {"program": (str(script),), "before": before, "directory": task, "TASK": str(words)}
             started = jobs.start(*words, **changes)

@@ -19,7 +19,7 @@ from .published import PROBE, PUBLISHED, SCRIPTS, Place, probed, share, unlike
 PAGE = ROOT / "docs" / "published-scripts.md"
 WRITE = "PUBLISHED_SCRIPTS"
 ENOUGH, LEAST = 0.9, 25
-EVERYDAY = {"omp_threads", "own_package", "run_module"}
+EVERYDAY = {"own_package", "run_module"}
 BEGIN = """\
 # What snapshots hold of published scripts
 Each row is a program in the manner of those that people publish; all are in `tests/snapshots/scripts`.

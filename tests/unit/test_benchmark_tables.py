@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from benchmarks.demonstrations.demo import TITLES
 from benchmarks.measuring.control_group import group, into, seconds_of
 from benchmarks.measuring.workflow_managers import Way
 from benchmarks.page import tables
 from benchmarks.page.workflow_tasks import done_over_time, workflow_tasks
 from benchmarks.page.write import written
+from benchmarks.programs import lab_images
 from benchmarks.programs.binding import final_relocations
 from benchmarks.programs.lab_scale import Setting, is_complete, recorded_runs
 from benchmarks.programs.workflow_tasks import Setting as TaskSetting
@@ -46,6 +48,11 @@ def test_jobs_on_the_same_nodes_are_shown_beside_what_came_before_them(tmp_path:
     plain, session = cells(tables.lab_session(tmp_path))
     assert plain == ["4 on 2, plain", "", "1", "90", "60", "2.0 s"]
     assert session[1:3] == ["3,000", "2"]
+
+
+def test_each_way_of_an_image_has_a_title_in_the_page_and_in_the_demonstration() -> None:
+    assert {*lab_images.WAYS, lab_images.LOOKED_AT, lab_images.ALONE} <= {"plain", *tables.HEADINGS}
+    assert {*lab_images.WAYS} == {*TITLES}
 
 
 def test_programs_with_own_code_are_shown_with_what_pynamic_prints(tmp_path: Path) -> None:
