@@ -104,23 +104,22 @@ def test_what_does_not_fit_starts_fresh_with_one_line_for_the_job(prepared: Prep
 
 
 READS = """
-import json, plant
-import os, subprocess, sys
-words = [sys.executable, "worker.py"]
-print(subprocess.check_output(words, text=True, stderr=subprocess.STDOUT, env={**os.environ, "LEVEL": "2"}), end="")
+import json, random
+import subprocess, sys
+print(subprocess.check_output([sys.executable, "worker.py"], text=True, stderr=subprocess.STDOUT), end="")
 """
-WORKER = "import os, json\nLEVEL = os.environ.get('LEVEL')\nprint(json.dumps(LEVEL))"
 
 
 def test_a_worker_says_nothing_where_its_program_may_read_it(prepared: Prepared) -> None:
     program = (prepared.baked.python, prepared.baked.script(READS))
-    (prepared.directory / "worker.py").write_text(WORKER)
-    made = prepared.run([prepared.mpiimport, "prepare", "--run", "--", *program], LEVEL="1")
+    (prepared.directory / "worker.py").write_text("import csv, plant\nprint(plant.VALUE)")
+    made = prepared.run(prepared.command("--run", *program))
     assert made.status == 0 and len(prepared.images) == 2, made
-    started = prepared.run([prepared.mpiimport, "run", "--", *program], LEVEL="1")
-    assert (started.status, started.stdout) == (0, '"2"\n'), started
-    asked = prepared.run([prepared.mpiimport, "run", "--", *program], LEVEL="1", MPIIMPORT_VERBOSE="1")
-    assert NOT_USED in asked.stdout and "LEVEL" in asked.stdout, asked
+    prepared.baked.module("plant", "VALUE = 'newer'\n")
+    started = prepared.run([prepared.mpiimport, "run", "--", *program])
+    assert (started.status, started.stdout) == (0, "newer\n"), started
+    asked = prepared.run([prepared.mpiimport, "run", "--", *program], MPIIMPORT_VERBOSE="1")
+    assert "snapshot is not used: " in asked.stdout and "plant.py" in asked.stdout, asked
 
 
 def test_ranks_of_a_prepared_program_that_are_started_otherwise_are_plain(prepared: Prepared, mpich: Mpi) -> None:
