@@ -25,8 +25,8 @@ class Transfer(Assumptions):
 
     # The library lies below the home directory: one file server with 25 Gbit/s is assumed.
     server_bandwidth: float = 3.1e9
-    # What sbcast brings to one node: 250 MB/s where sender and daemon share the two cores of the tests' Slurm (the
-    # median of a quiet machine), and twice that where each has its own, which is assumed.
+    # What sbcast brings to one node. It was 250 MB/s where sender and daemon share the two cores of the tests' Slurm;
+    # twice that is assumed where each has its own.
     sbcast_bandwidth: float = 500e6
     # A file of one byte took so long there.
     sbcast_start: float = 0.014
