@@ -63,11 +63,11 @@ test: $(VENV)/ready $(BINARIES) ## all tests but those that take long (half an h
 
 # Files of tests/$(1), chosen by the processor time that they take: five minutes for each target, on all cores together.
 PART = lab/tools.sh && $(VENV)/bin/python -m pytest -q -m "not full" $(patsubst %,tests/$(1)/test_%.py,$(2)) $(PYTEST)
-test-mpi: $(VENV)/ready $(BUILD)/prefix/ready ## the rank path: jobs served, plain, failing; no root, no containers (8 minutes)
+test-mpi: $(VENV)/ready $(BUILD)/prefix/ready ## a part of the rank path's tests: jobs served, plain, failing; no root, no containers (8 minutes)
 	@$(call PART,mpi,broadcast damaged_store divergent_imports freshness late_imports learned_manifests \
 	    mpi_ownership one_copy_per_node other_ranks_leave_the_tree_alone programs rank_path_is_thin steps_aside uncaught_exceptions)
 
-test-snapshots: $(VENV)/ready $(BUILD)/prefix/ready ## snapshots: made, started from, refused, after edits; no containers (8 minutes)
+test-snapshots: $(VENV)/ready $(BUILD)/prefix/ready ## a part of the tests of snapshots: made, started from, refused, after edits; no containers (8 minutes)
 	@$(call PART,snapshots,damaged_images prepare ranks same_outcome start_faster_page starts_from_a_library the_key two_cuts_start)
 
 test-full: $(VENV)/ready $(BINARIES) ## all tests (hours)

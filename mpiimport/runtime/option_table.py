@@ -62,7 +62,7 @@ OPTIONS = (
         None,
         bool,
         False,
-        "say on every rank how each module was imported, and at the end what the job got",
+        "print on every rank how it imported each module, and at the end how the job started",
     ),
     Option("debug", "-d", None, bool, False, "import everything locally, with no communication"),
     Option(
@@ -71,7 +71,7 @@ OPTIONS = (
         "PROFILE",
         str,
         "",
-        "apply a site profile; the variable names that of container starts",
+        "apply this site profile; the variable also names the profile of container starts",
     ),
     Option("store", "-T", "DIR", str, "", "put the store into DIR (default: /dev/shm, then $TMPDIR, then /tmp)"),
     Option(
@@ -90,8 +90,8 @@ OPTIONS = (
         str,
         NEVER,
         "keep a store on this node, from which later processes of the program import without MPI: not at all "
-        "(`never`), one that the first process has filled in the background (`auto`), or, on any number of nodes, the "
-        "one that `mpiimport session start` has filled, taken to be true as long as the session lasts (`session`)",
+        "(`never`), a store that the first process fills in the background (`auto`), or the store that `mpiimport "
+        "session start` has filled, on any number of nodes, which counts as valid until the session ends (`session`)",
         (NEVER, AUTO, SESSION),
     ),
     Option(
@@ -100,8 +100,8 @@ OPTIONS = (
         "TYPES",
         tuple,
         (),
-        "further types of file systems, as mount(8) calls them, on which no file changes without the times of its "
-        "inode, so that what lies there may be kept; between colons",
+        "further types of file systems, as mount(8) names them, whose files mpiimport may keep: every change of a file "
+        "there must also change the times of its inode; separated by colons",
     ),
     Option(
         "session",
@@ -109,7 +109,7 @@ OPTIONS = (
         "NAME",
         str,
         "",
-        "the session that this process is part of: `mpiimport run --session` names it, and its stores are kept apart",
+        "the session of this process, which `mpiimport run --session` sets; each session has separate stores",
     ),
     Option(
         "snapshot",
@@ -133,8 +133,8 @@ OPTIONS = (
         "WHEN",
         str,
         RENEW,
-        "have the snapshot of a program made beside a job, for later ones: where what was prepared no longer fits "
-        "(`renew`), also where there is none (`auto`), or not at all (`never`)",
+        "while a job runs, make the snapshot of its program for later jobs: if the prepared snapshot no longer fits "
+        "(`renew`), also if there is none (`auto`), or never (`never`)",
         (RENEW, AUTO, NEVER),
     ),
     Option(
@@ -143,8 +143,8 @@ OPTIONS = (
         "WHOSE",
         str,
         KEPT,
-        "the seeds of hash tables in libraries, which decide in which order these have their entries: those of the "
-        "snapshot (`kept`), or each process's own (`fresh`), and then what has drawn one is in no snapshot",
+        "the seeds of hash tables in libraries, which determine the order of entries: those of the snapshot (`kept`), "
+        "or new seeds in each process (`fresh`); with `fresh` no snapshot contains a module that has drawn a seed",
         (KEPT, FRESH),
     ),
     Option(
@@ -153,7 +153,7 @@ OPTIONS = (
         None,
         bool,
         False,
-        "fill the cached store of the program now, and do not run that, as `mpiimport session start` does",
+        "fill the cached store of the program now and do not run the program, as `mpiimport session start` does",
     ),
     Option(
         "serve",
@@ -171,8 +171,8 @@ OPTIONS = (
         "WAY",
         str,
         AUTO,
-        "where ranks load shared libraries from: a copy in the store (`stage`), where they lie (`direct`), or a copy "
-        "unless one node reads its own file system (`auto`)",
+        "where ranks load shared libraries from: a copy in the store (`stage`), the original path (`direct`), or a "
+        "copy unless one node reads its own file system (`auto`)",
         (AUTO, STAGE, DIRECT),
     ),
     Option(
@@ -181,8 +181,8 @@ OPTIONS = (
         "NAMES",
         tuple,
         (),
-        "libraries that are loaded from where they lie in any case: names of files, or of directories with all below "
-        "them, a * at the end for any rest; between colons",
+        "libraries that ranks always load from the original path: names of files, or of directories with all files "
+        "below, with * at the end for any rest; separated by colons",
     ),
     Option(
         "report",
@@ -190,7 +190,7 @@ OPTIONS = (
         "FILE",
         str,
         "",
-        "write to FILE, as JSON, what the job spent its time on; - shows a table on standard error at its end",
+        "write to FILE, as JSON, what the job spent its time on; - prints a table on standard error at the job's end",
     ),
     Option(
         "manifests",
@@ -212,8 +212,8 @@ OPTIONS = (
         "WAY",
         str,
         MPI,
-        "what the ranks start and communicate by: `mpi`, `shmem` (OpenSHMEM, for programs that use no MPI), or MPI "
-        "and, where there is none, OpenSHMEM (`auto`)",
+        "the library that ranks start and use to communicate: `mpi`, `shmem` (OpenSHMEM, for programs that use no "
+        "MPI), or `auto` (MPI, and OpenSHMEM if there is no MPI)",
         (MPI, SHMEM, AUTO),
     ),
     Option(
@@ -222,8 +222,9 @@ OPTIONS = (
         "BREADTH",
         str,
         AUTO,
-        "what is read before anything is learned: `closure` (what the program's imports lead to), `package` (the "
-        "packages they reach as a whole, without tests), or as much of the closure as pays on so many nodes (`auto`)",
+        "what root reads before mpiimport has learned a manifest: `closure` (all modules that the program's imports "
+        "lead to), `package` (every package they reach, without tests), or as much of the closure as pays on the job's "
+        "number of nodes (`auto`)",
         (AUTO, CLOSURE, PACKAGE),
     ),
     Option(
@@ -232,7 +233,7 @@ OPTIONS = (
         "NAMES",
         tuple,
         (),
-        "modules, and packages with all in them, that are imported the ordinary way; between colons",
+        "modules, and packages with all their modules, that Python imports without mpiimport; separated by colons",
     ),
     Option(
         "preload",
@@ -240,8 +241,8 @@ OPTIONS = (
         "LIBRARIES",
         tuple,
         (),
-        "libraries whose symbols every later one sees, before MPI starts: a path is loaded before mpi4py, a file name "
-        "means the copy that mpi4py loaded; between colons",
+        "libraries whose symbols every later library sees, before MPI starts: a path is loaded before mpi4py, a file "
+        "name means the copy that mpi4py loaded; separated by colons",
     ),
     Option(
         "binding",
@@ -258,7 +259,8 @@ OPTIONS = (
         "NAMES",
         str,
         "",
-        "the variables by which an unknown launcher tells rank, number of ranks and ranks on the node; between colons",
+        "the variables in which an unknown launcher stores rank, number of ranks and ranks on the node; separated by "
+        "colons",
     ),
     Option(
         "thread_level",
@@ -266,8 +268,8 @@ OPTIONS = (
         "LEVEL",
         str,
         AUTO,
-        "MPI thread level to start with: `auto` is the one that the program asks for, as far as `MPI4PY_RC_*` and its "
-        "script say, and `multiple` where they do not",
+        "MPI thread level to start with: `auto` is the level that `MPI4PY_RC_*` or the script ask for, and `multiple` "
+        "if they name none",
         (AUTO, *THREAD_LEVELS),
     ),
     Option(

@@ -22,13 +22,13 @@ ENOUGH, LEAST = 0.9, 25
 EVERYDAY = {"own_package", "run_module"}
 BEGIN = """\
 # What snapshots hold of published scripts
-Each row is a program in the manner of those that people publish; all are in `tests/snapshots/scripts`.
+Each row is a program written like a published script. All are in `tests/snapshots/scripts`.
 `tests/snapshots/test_published_scripts.py` runs each on two ranks of MPICH,
 plainly and from its snapshot. Both print the same lines.
-The share is what a start from the snapshot is spared of the time that imports take plainly (`-X importtime`).
-mpi4py does not count, for each process starts MPI itself.
-Where it is less than 90 %, the rest is imported behind the cut.
-`dedalus` and `fenics` ask for the rank when they are imported; the others call functions that import more.
+The share is the part of the plain import time (`-X importtime`) that a start from the snapshot saves.
+mpi4py does not count, because each process starts MPI itself.
+If the share is below 90 %, the program imports the other modules after the snapshot ends.
+`dedalus` and `fenics` read the rank during import. The other programs call functions that import more modules.
 
 """
 

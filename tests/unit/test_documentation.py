@@ -99,7 +99,7 @@ PLACES = re.findall(
     r"((?:`\w+`(?:, )?)+) \(`((?:mpiimport|hooks|restorer)/[\w./-]+\.(py|go|c))`\)",
     (ROOT / "docs" / "architecture.md").read_text(),
 )
-BEGINNING = {"py": "def ", "go": "func ", "c": r"\w+ "}
+BEGINNING = {"py": "def ", "go": r"func (?:\([^)]*\) )?", "c": r"\w+ "}
 
 
 @pytest.mark.parametrize(("names", "file", "language"), PLACES)
@@ -113,3 +113,25 @@ def test_files_that_the_architecture_names_are_there() -> None:
     table = (ROOT / "docs" / "architecture.md").read_text().partition("## Where to look")[2].partition("\n## ")[0]
     named = re.findall(r"`((?:tests|mpiimport|restorer|hooks)/[\w./-]+)`", table)
     assert len(PLACES) > 10 and [path for path in named if not (ROOT / path).exists()] == []
+
+
+# Pages for contributors. What they name besides is of users, of Python and of mpi4py.
+FOR_CONTRIBUTORS = [ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md", *ROOT.glob("docs/design/*.md")]
+NAMED_FILE = re.compile(r"`((?:[\w-][\w.-]*/)*[\w-]+\.(?:py|go|c|h|sh|json|yaml|md|txt))`")
+OF_OTHERS = {"app.py", "_mpiabi.py", "pybuilddir.txt"}
+
+
+def names_without_a_file(text: str, files: list[Path]) -> list[str]:
+    """Return the files that a page names and the repository lacks. A page may omit the folders in front."""
+    endings = {"/".join(file.parts[start:]) for file in files for start in range(len(file.parts))}
+    return sorted({name for name in NAMED_FILE.findall(text) if name not in endings | OF_OTHERS})
+
+
+def test_files_that_pages_for_contributors_name_are_there() -> None:
+    folders = [folder for folder in ROOT.iterdir() if folder.is_dir() and folder.name not in ("build", ".git")]
+    files = [file.relative_to(ROOT) for folder in folders for file in folder.rglob("*.*")]
+    assert names_without_a_file("`no/store.py`, `store/store.py`, `no_such.py`", files) == ["no/store.py", "no_such.py"]
+    missing = [
+        f"{page.name}: {name}" for page in FOR_CONTRIBUTORS for name in names_without_a_file(page.read_text(), files)
+    ]
+    assert missing == []

@@ -4,7 +4,7 @@
     KEY/since                        made when the first snapshot came; processes look at nothing that lacks it
     KEY/facts, reach, program        what the key is made of, and lines for people
     KEY/head, head_directory         how scripts begin that may start from the base
-    BEGIN/KEY                        an empty file: scripts that are started alike may begin as that program does
+    begin-DIGEST/KEY                 an empty file: scripts that are started alike may begin as that program does
     names/NAME                       an empty file: a program of this name was prepared, or of a path with this digest
     tried/KEY                        a job had its snapshot made when this file was written; or why there is none
     tried/making                     locked by the process beside a job that makes one: of a user there is one
