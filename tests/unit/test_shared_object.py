@@ -1,6 +1,7 @@
 """A library's dynamic section is read as readelf reads it, and a file that is damaged is never more than NotElf."""
 
 import os
+import platform
 import random
 import re
 import subprocess
@@ -13,7 +14,8 @@ import pytest
 from mpiimport.runtime.payload.elf import NotElf, SharedObject, read_constants, read_shared_object
 
 ENTRY = re.compile(r"\((NEEDED|RPATH|RUNPATH)\).*\[(.*)\]$")
-NUMBER_OF_LIBRARIES = 20
+# numpy bundles libquadmath on x86_64 alone.
+NUMBER_OF_LIBRARIES = 19 if platform.machine() == "aarch64" else 20
 # The file header, and one more block with the first program headers.
 HEADERS = 64 + 512
 Reader = Callable[[int], object]
