@@ -80,7 +80,7 @@ test-aarch64: $(VENV)/ready ## what counts most on aarch64, by qemu, with pages 
 	@lab/tools.sh
 	GOARCH=arm64 PIP_PLATFORM="$$(cat lab/provision/aarch64.platforms)" $(MAKE) --no-print-directory CC=$(ELSEWHERE) \
 	    BUILD=$(BUILD)/aarch64 LAYOUT=$(VENV) MINORS=11 HOST_MINORS=11 tarball
-	tests/aarch64/run.sh $(BUILD)/aarch64/dist/*.tar.gz $(BUILD)/aarch64/machines
+	tests/aarch64/run.sh $(BUILD)/aarch64/dist/*.tar.gz $(BUILD)/aarch64/machines $(PYTEST)
 
 # Made at the same time, for some wait for the network, and some keep one core busy. What may install Debian's packages
 # without provision's lock, venv.sh and go.sh, has run before.
