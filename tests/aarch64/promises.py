@@ -25,6 +25,8 @@ total = world.allreduce(decimal.Decimal(world.rank + 1))
 if world.rank == 0:
     print([len(set(column)) for column in zip(*everybody)], restored, total)
 """
+# MPICH's launcher sets it for ranks, and it is part of the key.
+VARIABLES = {"GFORTRAN_UNBUFFERED_PRECONNECTED": "y"}
 STARTS = 100
 # Where the machines leave their snapshots. A snapshot is used where it was made: its program's name is part of the key.
 LEFT = Path("/left")
@@ -47,7 +49,7 @@ def prepared(prefix: Path, mpich: Mpi) -> Prepared:
 
 
 def variables(mpich: Mpi) -> dict[str, str]:
-    return {**mpich.environment, "MPI4PY_LIBMPI": str(mpich.library)}
+    return {**mpich.environment, "MPI4PY_LIBMPI": str(mpich.library), **VARIABLES}
 
 
 def program(prepared: Prepared) -> str:
