@@ -43,7 +43,7 @@ ALONE := -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables -mg
 LOADED := -fPIC -shared -nostdlib
 STARTER := $(addprefix restorer/,start.c command.c fresh.c process.c image.c key.c looked.c sent.c tables.c place.c machine.c regular.c text.c)
 
-.PHONY: help check demo docs provision test test-mpi test-snapshots test-full bench lint install uninstall tarball packages wheel go-test cross restorer plugin spank clean
+.PHONY: help check demo docs provision test test-mpi test-snapshots test-full test-aarch64 bench lint install uninstall tarball packages wheel go-test cross restorer plugin spank clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @
@@ -74,6 +74,13 @@ test-full: $(VENV)/ready $(BINARIES) ## all tests (hours)
 	@$(MAKE) --no-print-directory -j4 $(BEFORE_TESTS)
 	lab/tools.sh
 	tests/run.sh $(VENV)/bin/python $(PYTEST)
+
+# Debian for it, its kernels and qemu come from lab/provision. The tarball is as `make tarball` makes it there, for Debian's Python alone.
+test-aarch64: $(VENV)/ready ## what counts most on aarch64, by qemu, with pages of 4 and 64 KiB (15 minutes; root on Debian)
+	@lab/tools.sh
+	GOARCH=arm64 PIP_PLATFORM="$$(cat lab/provision/aarch64.platforms)" $(MAKE) --no-print-directory CC=$(ELSEWHERE) \
+	    BUILD=$(BUILD)/aarch64 LAYOUT=$(VENV) MINORS=11 HOST_MINORS=11 tarball
+	tests/aarch64/run.sh $(BUILD)/aarch64/dist/*.tar.gz $(BUILD)/aarch64/machines $(PYTEST)
 
 # Made at the same time, for some wait for the network, and some keep one core busy. What may install Debian's packages
 # without provision's lock, venv.sh and go.sh, has run before.

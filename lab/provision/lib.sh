@@ -139,14 +139,15 @@ fetch_debian_source() {
 
 # bootstrap SUITE ROOT LOG PACKAGE...: Debian with these packages. mmdebstrap, not debootstrap, for its smaller
 # variant: the essential packages and what is named, no apt, for an image is never changed later. Without
-# documentation, manuals and translations, which nothing reads.
+# documentation, manuals and translations, which nothing reads. ARCHITECTURE: another one than the machine's.
 bootstrap() {
     local suite=$1 root=$2 log=$3 mirror
     shift 3
     apt_ensure mmdebstrap debian-archive-keyring
     mirror=$(debian_mirror)
     say "bootstrapping Debian $suite"
-    mmdebstrap -q --variant=essential --include="$(IFS=,; printf '%s' "$*")" \
+    mmdebstrap -q ${ARCHITECTURE:+--architectures="$ARCHITECTURE"} --variant=essential \
+        --include="$(IFS=,; printf '%s' "$*")" \
         --aptopt='Acquire::Check-Valid-Until "false"' --dpkgopt='path-exclude=/usr/share/doc/*' \
         --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
         "$suite" "$root" "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" \

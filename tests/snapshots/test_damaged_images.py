@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mpiimport.snapshot.image_format import BEFORE, CHECKSUM_AT, HEADER, MACHINE, MEMORY, SECTIONS, THREAD
+from mpiimport.snapshot.image_format import BEFORE, CHECKSUM_AT, HEADER, MACHINE, MEMORY, PAGE, SECTIONS, THREAD
 from mpiimport.snapshot.loading import load_extension
 
 from .conftest import NOT_USED, Baked
@@ -89,7 +89,7 @@ def test_of_another_machine(baked: Baked, prefix: Path, script: str, part: str) 
 
 
 def test_made_with_pages_of_another_size(baked: Baked, prefix: Path, script: str) -> None:
-    edited(baked, prefix, BEFORE - 1, 1 << 16)
+    edited(baked, prefix, BEFORE - 1, 1 << 12 if PAGE > 1 << 12 else 1 << 16)
     assert baked.start_fresh("pages of another size", script).stdout == "[1]\n"
 
 

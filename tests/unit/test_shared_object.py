@@ -13,6 +13,7 @@ import pytest
 from mpiimport.runtime.payload.elf import NotElf, SharedObject, read_constants, read_shared_object
 
 ENTRY = re.compile(r"\((NEEDED|RPATH|RUNPATH)\).*\[(.*)\]$")
+# At most; on aarch64 numpy bundles no libquadmath.
 NUMBER_OF_LIBRARIES = 20
 # The file header, and one more block with the first program headers.
 HEADERS = 64 + 512
@@ -83,7 +84,7 @@ def by_readelf(path: Path) -> dict[str, list[str]]:
 
 
 def test_needs_and_search_paths_are_those_that_readelf_prints(libraries: list[Path]) -> None:
-    assert len(libraries) == NUMBER_OF_LIBRARIES
+    assert len(libraries) in (NUMBER_OF_LIBRARIES - 1, NUMBER_OF_LIBRARIES)
     expected = {path: by_readelf(path) for path in libraries}
     seen = {path: read(path) for path in libraries}
     found = {path: {"NEEDED": it.needed, "RPATH": it.rpath, "RUNPATH": it.runpath} for path, it in seen.items()}
