@@ -1,6 +1,7 @@
 """`mpiimport prepare -- COMMAND`: the python that the job's own command starts makes the snapshot for all its jobs."""
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -273,6 +274,13 @@ def test_what_is_prepared_can_be_looked_at_and_removed(prepared: Prepared) -> No
     assert (started.stdout.split()[0], started.ours()) == ("fresh", []), started
     assert prepared.try_to_prepare(prepared.entry_point, script).status == 0
     assert kind(prepared, prepared.entry_point, script) == "restored"
+    # A program of this name in a different directory.
+    shutil.copytree(prepared.images[0].parents[1], prepared.library / "program-other")
+    (prepared.library / "program-other" / "program").write_text("python /elsewhere/app.py")
+    unclear = prepared.run([prepared.mpiimport, "snapshot", "remove", "app.py"])
+    assert unclear.status == 1 and "several programs are called app.py" in unclear.stderr, unclear
+    assert prepared.run([prepared.mpiimport, "snapshot", "remove", script]).status == 0
+    assert [image.parents[1].name for image in prepared.images] == ["program-other"]
 
 
 def test_a_library_that_others_can_write_to_is_not_believed(prepared: Prepared) -> None:
@@ -280,7 +288,7 @@ def test_a_library_that_others_can_write_to_is_not_believed(prepared: Prepared) 
     assert prepared.try_to_prepare(prepared.entry_point, script).status == 0
     prepared.library.chmod(0o777)
     started = prepared.run([prepared.entry_point, script], MPIIMPORT_VERBOSE="1")
-    assert started.stdout.split()[0] == "fresh" and "none is prepared for this program" in started.stderr, started
+    assert started.stdout.split()[0] == "fresh" and "others may write to" in started.stderr, started
     refused = prepared.try_to_prepare(prepared.entry_point, script)
     assert refused.status == 1 and "chmod 700" in refused.stderr, refused
 

@@ -108,8 +108,12 @@ def _damaged(image: Path, entry: Entry, exc: Exception) -> Complaint:
 
 
 def remove(program: str) -> int:
-    """Remove snapshots. Jobs that run keep theirs. Raises Complaint."""
-    for entry in _of(program):
+    """Remove snapshots. Jobs that run keep theirs. Raises Complaint, also where the word fits several programs."""
+    found = _of(program)
+    programs = sorted({entry.text(PROGRAM) for entry in found})
+    if program and len(programs) > 1:
+        raise Complaint(f"several programs are called {program}: {', '.join(programs)}; name one of them by its path")
+    for entry in found:
         text, size = entry.text(PROGRAM), entry.remove()
         print(f"{printable(text)}: {in_words(size)} removed")
     return 0

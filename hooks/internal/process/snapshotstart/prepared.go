@@ -12,6 +12,7 @@ import (
 	"mpiimport.org/hooks/internal/leaves/prefix"
 	"mpiimport.org/hooks/internal/leaves/rankenv"
 	"mpiimport.org/hooks/internal/leaves/snapshotlibrary"
+	"mpiimport.org/hooks/internal/leaves/storecache"
 )
 
 // immutable is a word of the starter: what lies in the image file cannot have changed.
@@ -63,7 +64,7 @@ func FindPrepared(installed, python string, options, words, env []string) (*Prep
 // it was not prepared. Other ranks may be started in that way, and take no part in what the ranks of a served job do together.
 func PreparedOtherwise(installed, python string, options, words, env []string) string {
 	library, isThere := snapshotlibrary.There(libraryOf(installed, env))
-	if !isThere || !rankenv.IsRank(env) || !isSwitchedOn(env) || !isStartedUsually(words, env) {
+	if !isThere || !storecache.IsOwn(library) || !rankenv.IsRank(env) || !isSwitchedOn(env) || !isStartedUsually(words, env) {
 		return ""
 	}
 	name, err := nameOf(words)
@@ -88,6 +89,9 @@ func WhyNone(installed, python string, options, words, env []string) string {
 	info, err := os.Lstat(library)
 	if err != nil || !info.IsDir() || !maySearch(options, words, env) {
 		return ""
+	}
+	if real, _ := snapshotlibrary.There(library); !storecache.IsOwn(real) {
+		return "others may write to " + library + ", or rename it"
 	}
 	key, facts, err := Key(installed, python, options, words, env)
 	if err != nil {
