@@ -87,6 +87,10 @@ BLOCKERS = {
 }
 LEFT_UNDONE = {
     "descriptor": ("VALUE = open('/dev/null')", "a file was left open: /dev/null"),
+    "mapped file": (
+        "import mmap\nwith open('/etc/passwd') as file:\n    VALUE = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)",
+        "a file was left open: /etc/passwd",
+    ),
     "socket": ("import socket\nVALUE = socket.socket()", "a file was left open: socket:"),
     "closed stream": ("import sys\nsys.stdin.close()", "sys.stdin was closed"),
     "stream": ("import sys, io\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer)", "sys.stdout was replaced"),

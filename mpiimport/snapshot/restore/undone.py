@@ -29,7 +29,7 @@ def why_not(has_threads: bool, is_made: bool = True) -> str:
             target = posix.readlink("/proc/self/fd/" + entry)
         except OSError:
             continue
-        if int(entry) > 2 and (is_made or not _is_mapped(target)):
+        if int(entry) > 2 and (is_made or not _is_library(target)):
             return f"a file was left open: {target}"
     with open("/proc/self/maps", "rb") as maps:
         shared = [line.split(maxsplit=5)[-1] for line in maps if line.split(maxsplit=2)[1][1::2] == b"ws"]
@@ -42,6 +42,7 @@ def why_not(has_threads: bool, is_made: bool = True) -> str:
     return "a process was started"
 
 
-def _is_mapped(path: str) -> bool:
+def _is_library(path: str) -> bool:
+    """Tell whether code is mapped from a file, and not data, as of mmap, which keeps its file open."""
     with open("/proc/self/maps", "rb") as maps:
-        return any(line.endswith(b" " + path.encode() + b"\n") for line in maps)
+        return any(line.endswith(b" " + path.encode() + b"\n") and b"x" in line.split(maxsplit=2)[1] for line in maps)
