@@ -80,8 +80,8 @@ OPTIONS = (
         "SIZE",
         Size,
         STORE_SIZE,
-        "the most that the store may take: a size such as 4GiB, or a share of what its file system has free and, in "
-        "memory, the job's limit leaves; of /dev/shm 64 MiB are always left to MPI",
+        "the maximum size of the store: a size such as 4GiB, or a percentage of the free room of its file system. In "
+        "memory, this room is at most what the job's limit leaves. mpiimport always leaves 64 MiB of /dev/shm to MPI",
     ),
     Option(
         "cache",
@@ -100,8 +100,8 @@ OPTIONS = (
         "TYPES",
         tuple,
         (),
-        "further types of file systems, as mount(8) names them, whose files mpiimport may keep: every change of a file "
-        "there must also change the times of its inode; separated by colons",
+        "more types of file systems, as mount(8) names them, whose files mpiimport may keep; separated by colons. "
+        "There, every change of a file must also change the times of its inode",
     ),
     Option(
         "session",
@@ -143,8 +143,9 @@ OPTIONS = (
         "WHOSE",
         str,
         KEPT,
-        "the seeds of hash tables in libraries, which determine the order of entries: those of the snapshot (`kept`), "
-        "or new seeds in each process (`fresh`); with `fresh` no snapshot contains a module that has drawn a seed",
+        "which seeds the hash tables of libraries have: those of the snapshot (`kept`), or new ones in each process "
+        "(`fresh`). Seeds determine the order of entries. With `fresh`, no snapshot contains a module that has drawn "
+        "a seed",
         (KEPT, FRESH),
     ),
     Option(
@@ -190,7 +191,8 @@ OPTIONS = (
         "FILE",
         str,
         "",
-        "write to FILE, as JSON, what the job spent its time on; - prints a table on standard error at the job's end",
+        "write to FILE, as JSON, how the job spent its time. If FILE is `-`, print a table on standard error at the "
+        "job's end",
     ),
     Option(
         "manifests",
@@ -222,9 +224,9 @@ OPTIONS = (
         "BREADTH",
         str,
         AUTO,
-        "what root reads before mpiimport has learned a manifest: `closure` (all modules that the program's imports "
-        "lead to), `package` (every package they reach, without tests), or as much of the closure as pays on the job's "
-        "number of nodes (`auto`)",
+        "what root reads before mpiimport has learned a manifest: all modules that the program's imports lead to "
+        "(`closure`), or every package that they reach, without tests (`package`). `auto` reads as much of the closure "
+        "as saves time on the job's number of nodes",
         (AUTO, CLOSURE, PACKAGE),
     ),
     Option(

@@ -24,11 +24,12 @@ BEGIN = """\
 # What snapshots hold of published scripts
 Each row is a program written like a published script. All are in `tests/snapshots/scripts`.
 `tests/snapshots/test_published_scripts.py` runs each on two ranks of MPICH,
-plainly and from its snapshot. Both print the same lines.
-The share is the part of the plain import time (`-X importtime`) that a start from the snapshot saves.
+plainly and from its snapshot. The plain run and the run from the snapshot print the same lines.
+The last column shows how much of the plain import time (`-X importtime`) a start from the snapshot saves.
 mpi4py does not count, because each process starts MPI itself.
-If the share is below 90 %, the program imports the other modules after the snapshot ends.
-`dedalus` and `fenics` read the rank during import. The other programs call functions that import more modules.
+If this is below 90 %, the program imports the other modules after the snapshot ends.
+`dedalus` and `fenics` read the rank during import.
+The other programs below 90 % call functions that import more modules.
 
 """
 
