@@ -97,7 +97,7 @@ def test_a_python_that_leads_here_again_is_refused(job: Job, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("variable", "said"),
     [
-        ("MPIIMPORT_KEP", "MPIIMPORT_KEP is no option, and changes nothing; did you mean MPIIMPORT_CACHE?"),
+        ("MPIIMPORT_CACH", "MPIIMPORT_CACH is no option, and changes nothing; did you mean MPIIMPORT_CACHE?"),
         ("MPIIMPORT_PYTHON", "MPIIMPORT_PYTHON is no option, and changes nothing"),
     ],
 )

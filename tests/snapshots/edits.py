@@ -101,7 +101,7 @@ EDITS = [
 MAIN = "tool/__main__.py"
 EDITS_OF_TOOL = [
     Edit("a function's body", _replace(MAIN, "print(VERSION,", "print('version', VERSION,")),
-    Edit("another module's", _replace("tool/core.py", "[1, 2, 0, 3]", "[1, 2, 1, 3]")),
+    Edit("another module's", _replace("tool/core.py", "linspace(0, 3, 7)", "linspace(0, 4, 7)")),
     Edit("a new function above main", _replace(MAIN, "def main", "def never():\n    pass\n\n\ndef main")),
     *_back_and_forth("an import at the end of the head", MAIN, "import ndimage\n", "import ndimage\nimport sched\n"),
     *_back_and_forth("an import in front", MAIN, "import sys\nfrom", "import sched\nimport sys\nfrom"),
