@@ -160,7 +160,9 @@ def test_a_rank_without_an_image_waits_for_no_other(baked: Baked, prefix: Path, 
     program = [prepared.entry_point, script]
     command = [launcher, *one, "-env", "OMP_NUM_THREADS", "1", *program, ":", *one, *program]
     for keep in ("never", "auto", "session"):
-        outcome = run(command, prepared.environment(**environment, MPIIMPORT_CACHE=keep), 60)
+        outcome = run(
+            command, prepared.environment(**environment, MPIIMPORT_CACHE=keep, MPIIMPORT_STORE=str(tmp_path)), 60
+        )
         assert (outcome.status, outcome.stdout) == (0, "2 null\n2 null\n"), outcome
         assert "the snapshot is not used: it was made without such a variable: OMP_*" in outcome.stderr
 
