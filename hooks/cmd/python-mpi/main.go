@@ -174,9 +174,11 @@ func withoutSnapshot(installed, python, back string, options, words, env []strin
 			if early == nil && ourvars.PreparesAlways(handed) {
 				snapshotstart.Prepare(installed, python, options, rest, handed)
 			}
-			if other := snapshotstart.PreparedOtherwise(installed, python, options, rest, handed); early == nil && other != "" {
-				sayNone(errors.New(other), installed, python, options, rest, handed)
-				return plainly(python, rest, handed)
+			if early == nil {
+				if other := snapshotstart.PreparedOtherwise(installed, python, options, rest, handed); other != nil {
+					sayNone(other, installed, python, options, rest, handed)
+					return plainly(python, rest, handed)
+				}
 			}
 			sayNone(early, installed, python, options, rest, handed)
 			return snapshotstart.Plain(words), env
@@ -216,7 +218,7 @@ func goOnBeside(word string, words []string) {
 
 // sayNone says why no snapshot is used yet, or, where people want to know, that none is there.
 func sayNone(early error, installed, python string, options, words, env []string) {
-	if !rankenv.SpeaksForJob(env) || snapshotstart.IsWorker(installed) && !ourvars.IsOn(env, ourvars.Verbose) {
+	if !snapshotstart.Speaks(installed, env) {
 		return
 	}
 	if early != nil {

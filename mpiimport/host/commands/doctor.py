@@ -16,7 +16,7 @@ from ..machine.trees import Place, Tree, ask_here, ask_image, usual_python
 from ..planner import values, wrong
 from ..probe.answer import MESSAGE_SIZE
 from .doctor_recorded import recorded_starts
-from .session import user_cache
+from .session import node_cache
 
 WIDTH, LABEL = 110, 12
 
@@ -148,7 +148,7 @@ def _describe_stores(report: Report, tree: Tree) -> None:
 
 def _describe_cached_stores(report: Report, tree: Tree) -> None:
     try:
-        place = user_cache()
+        place = node_cache()
         stores = place.stores() if place else []
         if place and stores:
             report.fact("kept", f"stores: {len(stores)}, {in_words(place.size())}, in {place.directory}")

@@ -85,7 +85,7 @@ def _without(runtime: Runtime, path: Path, text: str | None) -> str | None:
 def _changed(runtime: Runtime, path: Path, text: str, change: Callable[[Settings], None]) -> str:
     """Change a text as its meaning is changed. Raises Complaint where it would come to mean something else."""
     settings = Settings(path, text, is_json=runtime.is_json)
-    meant = settings.regenerated()
+    meant = settings.without_form()
     change(meant)
     if meant.plain() == settings.plain():
         return text

@@ -38,7 +38,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = kinds.add_parser("validate", help="validate once, for all ranks that the launcher behind -- starts")
     parser.add_argument("--ignoring", type=int, nargs="*", default=[], help=argparse.SUPPRESS)
     parser.set_defaults(
-        run=lambda given, command: session_validation.run(command, user_cache, given.ignoring), takes_command=True
+        run=lambda given, command: session_validation.run(command, node_cache, given.ignoring), takes_command=True
     )
     parser = kinds.add_parser("status", help="list the stores")
     parser.set_defaults(run=lambda given, command: status())
@@ -62,7 +62,7 @@ def _sweep() -> int:
 def start(words: list[str]) -> int:
     """Start a command so that its program has its store filled, and is not run. Raises Complaint."""
     environment = with_entry_point(words, asking_to_fill("no store would be filled"))
-    cache = user_cache()
+    cache = node_cache()
     if cache is not None:
         _forget_changed(cache)
     return _fill(Command(words, environment, str(Path.cwd())))
@@ -92,7 +92,7 @@ def _fill(command: Command) -> int:
     before = _filled()
     status = command.fill()
     new = _filled() - before
-    cache = user_cache()
+    cache = node_cache()
     # Not in the places of images: containers may have put links there.
     for store in new.intersection(cache.stores() if cache is not None else ()):
         command.keep_beside(Path(store))
@@ -111,7 +111,7 @@ def _fill(command: Command) -> int:
 
 def refresh() -> int:
     """Look at the tree, and start again what has filled stores that are not known to be true. Raises Complaint."""
-    cache = user_cache()
+    cache = node_cache()
     if cache is None or not cache.stores():
         raise Complaint("no stores are kept on this node; mpiimport session start fills one")
     doubted = [one for one in session_validation.validate_from_anywhere(cache) if one.stale or one.unseen]
@@ -135,7 +135,7 @@ def refresh() -> int:
 
 def status() -> int:
     """Print a line for each store. Status 1 where there is none."""
-    cache = user_cache()
+    cache = node_cache()
     stores = cache.stores() if cache is not None else []
     images = places_of_images(cache.directory) if cache is not None else []
     if cache is None or not (stores or images):
@@ -173,7 +173,7 @@ def _described(store: Path, found: session_validation.Found | None) -> str:
 
 def stop() -> int:
     """Remove the stores of this user on this node. Raises Complaint."""
-    cache = user_cache()
+    cache = node_cache()
     try:
         left = remove_cache(cache) if cache is not None else []
     except NotOurs as exc:
@@ -201,7 +201,7 @@ def users(store: Path) -> list[int]:
     return sorted(int(line[4]) for line in held)
 
 
-def user_cache() -> Cache | None:
+def node_cache() -> Cache | None:
     """Return where this user's stores lie on this node, if there are any. Raises Complaint."""
     options = _options()
     parents = options.store_places()
@@ -220,7 +220,7 @@ def _options() -> Options:
 
 
 def _filled() -> set[str]:
-    cache = user_cache()
+    cache = node_cache()
     if cache is None:
         return set()
     own = [cache, *map(Cache, places_of_images(cache.directory))]

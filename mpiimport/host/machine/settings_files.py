@@ -56,7 +56,7 @@ class Settings:
         """The settings without what is only form."""
         return self.root.unwrap() if hasattr(self.root, "unwrap") else self.root
 
-    def regenerated(self) -> "Settings":
+    def without_form(self) -> "Settings":
         """The same settings without their form, to be changed in the same way."""
         found = copy.copy(self)
         found.root = copy.deepcopy(self.plain())

@@ -44,7 +44,7 @@ def answers() -> Facts:
         **_mpi(options),
         "stores": [_store(place, options) for place in options.store_places()],
         "memory_left": memory_left(),
-        "not_cached": _not_kept(options),
+        "not_cached": _not_cached(options),
     }
 
 
@@ -70,7 +70,7 @@ def rank() -> Facts:
     return found
 
 
-def _not_kept(options: Options) -> str:
+def _not_cached(options: Options) -> str:
     """Why a process with `cache: auto` keeps no store of this tree; empty where it does."""
     doubt = Mounts(options.cache_on).doubt(sys.prefix, Path(sys.prefix).stat().st_dev)
     waits = batch_job() and not options.session

@@ -72,7 +72,7 @@ def activate(
     at_exit = ExitHandlers()
     found, reason = mode(here, options, program, explicit, bool(invocation.python))
     if found == CACHED:
-        _import_from_kept(here, invocation, at_exit)
+        _start_from_cache(here, invocation, at_exit)
         return None
     if found == PLAIN or here is None:
         _stay_plain(here, invocation, at_exit, reason)
@@ -180,7 +180,7 @@ def refuse_to_fill(reason: str) -> None:
     os._exit(1)
 
 
-def _import_from_kept(here: Launch | None, invocation: Invocation, at_exit: ExitHandlers) -> None:
+def _start_from_cache(here: Launch | None, invocation: Invocation, at_exit: ExitHandlers) -> None:
     from .cached_store import import_from_cache
 
     report = _new_report(here, invocation, at_exit)

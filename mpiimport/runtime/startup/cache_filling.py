@@ -12,6 +12,8 @@ from .left_behind import began_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .invocation import Invocation
 
 # The first process of a PID namespace: what others leave behind would become a child of the program's.
@@ -106,12 +108,17 @@ class Filling:
 
 
 def fill_now(invocation: "Invocation") -> None:
-    """Fill the store for this program, and end this process, with status 1 where that fails. Does not return."""
+    """Fill the store for this program, and end this process. Does not return."""
+    end_after(lambda: _fill_here(invocation), "no store is kept: ")
+
+
+def end_after(work: "Callable[[], None]", failed: str = "") -> None:
+    """Do the work, and end this process, with status 1 and a line that begins so where it fails. Does not return."""
     status = 0
     try:
-        _fill_here(invocation)
+        work()
     except Exception as exc:
-        say(f"mpiimport: no store is kept: {exc or type(exc).__name__}")
+        say(f"mpiimport: {failed}{exc or type(exc).__name__}")
         status = 1
     # The program is not to be run, by whichever entry point this process came.
     os._exit(status)

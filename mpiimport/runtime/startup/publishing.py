@@ -10,7 +10,7 @@ from ..importing.libraries import mapped_files
 from ..messages import say
 from ..size import in_words
 from ..store.cache_placement import CachePlacement
-from ..store.key import NO_NAME, facts_of, key_of, not_there
+from ..store.key import NO_NAME, facts_of, key_from, key_of, not_there
 from .agreement import Bypassed
 from .closed_streams import ClosedStreamsKept
 from .decision import why_not
@@ -82,7 +82,9 @@ class Publishing(Service):
         """Check what the store holds, and let later processes attach to it. Nothing is gathered."""
         checked = super().attach_store(transport, None, store, None)
         facts = facts_of(self._program, self.options, self._before_site)
-        self._key = key_of(self._program, self.options, self._before_site)
+        self._key = key_from(facts)
+        if not self._key:
+            raise Bypassed(NO_NAME)
         self._placement.publish(self._key, self._program.identity(), began_at(os.getpid()), facts)
         return checked
 

@@ -5,11 +5,11 @@ image anew, and only in it the paths mean what they meant.
 """
 
 from .. import open, os, time
-from ..messages import say
 from ..store.cache import Cache
 from ..store.dependencies import DEPENDENCIES, Dependencies
 from ..store.index import Index
 from ..store.origin import write_found
+from .cache_filling import end_after
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 def validate_now(invocation: "Invocation") -> None:
     """Validate the store for this program, leave word in it, and end this process. Does not return."""
-    status = 0
-    try:
-        _validate(invocation)
-    except Exception as exc:
-        say(f"mpiimport: {exc or type(exc).__name__}")
-        status = 1
-    os._exit(status)
+    end_after(lambda: _validate(invocation))
 
 
 def _validate(invocation: "Invocation") -> None:

@@ -82,5 +82,9 @@ def facts_of(program: "Program", options: "Options", before_site: bool) -> "dict
 
 def key_of(program: "Program", options: "Options", before_site: bool) -> str:
     """Return the name of the store for a program, as this process runs it; empty where it has none. Raises OSError."""
-    facts = facts_of(program, options, before_site)
+    return key_from(facts_of(program, options, before_site))
+
+
+def key_from(facts: dict[str, list[str]]) -> str:
+    """Return the name that is made of these facts; empty where there are none."""
     return digest(repr(list(facts.values())).encode(errors="surrogateescape")).hex() if facts else ""

@@ -58,10 +58,12 @@ def user() -> int:
 def _sweep_one(directory: str) -> None:
     try:
         status = os.lstat(directory)
+        if status.st_uid != os.geteuid():
+            return
         is_old = status.st_mtime + ABANDONED_SECONDS < time.time()
-        if SENT in directory and status.st_uid == os.geteuid() and status.st_mode & 0o170077 == 0o100000 and is_old:
+        if SENT in directory and status.st_mode & 0o170077 == 0o100000 and is_old:
             os.unlink(directory)
-        if status.st_uid != os.geteuid() or status.st_mode & 0o170777 != 0o040700:
+        if status.st_mode & 0o170777 != 0o040700:
             return
         if is_marked(directory):
             remove_unless_used(directory)

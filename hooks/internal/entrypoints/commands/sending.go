@@ -15,7 +15,7 @@ import (
 	"mpiimport.org/hooks/profile"
 )
 
-// manyNodes is the number of nodes from which on it pays to send a snapshot: benchmarks/page/model.py computes it.
+// manyNodes is the number of nodes from which on it pays to send a snapshot: benchmarks/page/one_file.py computes it.
 const manyNodes = 33
 
 // What Slurm has for it. Without --force the first does not write to what another user has planted. The options of the second leave to

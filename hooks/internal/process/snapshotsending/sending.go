@@ -112,31 +112,28 @@ func fitting(files []string, directory string) ([]string, error) {
 		return nil, fmt.Errorf("nothing in %s can be executed (noexec)", directory)
 	}
 	left := int64(room.Bavail) * room.Bsize / partOfRoom
-	statuses := map[string]*syscall.Stat_t{}
+	type used struct {
+		file       string
+		size, last int64
+	}
+	found := []used{}
 	for _, file := range files {
 		var status syscall.Stat_t
 		if err := syscall.Lstat(file, &status); err == nil {
-			statuses[file] = &status
+			found = append(found, used{file, status.Size, max(status.Atim.Nano(), status.Mtim.Nano())})
 		}
 	}
-	slices.SortFunc(files, func(a, b string) int { return cmp.Compare(used(statuses[b]), used(statuses[a])) })
+	slices.SortFunc(found, func(a, b used) int { return cmp.Compare(b.last, a.last) })
 	chosen := []string{}
-	for _, file := range files {
-		if status := statuses[file]; status != nil && status.Size <= left {
-			chosen, left = append(chosen, file), left-status.Size
+	for _, each := range found {
+		if each.size <= left {
+			chosen, left = append(chosen, each.file), left-each.size
 		}
 	}
 	if len(chosen) == 0 {
 		return nil, fmt.Errorf("a quarter of the room in %s is not enough", directory)
 	}
 	return chosen, nil
-}
-
-func used(status *syscall.Stat_t) int64 {
-	if status == nil {
-		return 0
-	}
-	return max(status.Atim.Nano(), status.Mtim.Nano())
 }
 
 // run has a shell run a command, and returns the last line that it has said where it fails.

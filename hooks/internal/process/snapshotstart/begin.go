@@ -24,7 +24,6 @@ func Begin(facts []Fact, words []string) string {
 	if len(program(words)) != 1 || isSpawned(words) {
 		return ""
 	}
-	isProgram := func(fact Fact) bool { return fact.Name == ofProgram }
 	return "begin-" + digest(slices.DeleteFunc(slices.Clone(facts), isProgram))
 }
 

@@ -48,9 +48,7 @@ func nearest(library string, facts []Fact) string {
 // hasProgram says whether a library has a snapshot of this program, started in whatever way.
 func hasProgram(library, name string) bool {
 	files, _ := filepath.Glob(filepath.Join(library, "*", factsFile))
-	return slices.ContainsFunc(files, func(file string) bool {
-		return slices.ContainsFunc(factsIn(file), func(fact Fact) bool { return fact.Name == ofProgram && fact.Value == name })
-	})
+	return slices.ContainsFunc(files, func(file string) bool { return NameIn(factsIn(file)) == name })
 }
 
 // factsIn returns what the key of an entry is made of; nothing where that cannot be read.
@@ -101,10 +99,10 @@ func quoted(value string) string {
 
 // NameIn returns the program's name among the facts of its key.
 func NameIn(facts []Fact) string {
-	for _, fact := range facts {
-		if fact.Name == ofProgram {
-			return fact.Value
-		}
+	if at := slices.IndexFunc(facts, isProgram); at >= 0 {
+		return facts[at].Value
 	}
 	return ""
 }
+
+func isProgram(fact Fact) bool { return fact.Name == ofProgram }

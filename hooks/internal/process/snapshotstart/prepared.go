@@ -1,6 +1,7 @@
 package snapshotstart
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,23 +61,25 @@ func FindPrepared(installed, python string, options, words, env []string) (*Prep
 	return found, nil
 }
 
-// PreparedOtherwise says what tells the way in which a rank's program is started from that for which it was prepared; it is empty where
-// it was not prepared. Other ranks may be started in that way, and take no part in what the ranks of a served job do together.
-func PreparedOtherwise(installed, python string, options, words, env []string) string {
-	library, isThere := snapshotlibrary.There(libraryOf(installed, env))
-	if !isThere || !storecache.IsOwn(library) || !rankenv.IsRank(env) || !isSwitchedOn(env) || !isStartedUsually(words, env) {
-		return ""
+// PreparedOtherwise returns, as an error, what tells the way in which a rank's program is started from that for which it was prepared;
+// nil where it was not prepared. Other ranks may be started in that way, and take no part in what the ranks of a served job do together.
+func PreparedOtherwise(installed, python string, options, words, env []string) error {
+	if !rankenv.IsRank(env) || !isSwitchedOn(env) || !isStartedUsually(words, env) {
+		return nil
 	}
+	library, isThere := snapshotlibrary.There(libraryOf(installed, env))
 	name, err := nameOf(words)
-	if err != nil || !snapshotlibrary.Had(library, NameDigest(name)) || !hasProgram(library, name) {
-		return ""
+	if !isThere || err != nil || !snapshotlibrary.Had(library, NameDigest(name)) || !storecache.IsOwn(library) || !hasProgram(library, name) {
+		return nil
 	}
 	_, facts, err := Key(installed, python, options, words, env)
 	if err != nil {
-		return err.Error()
+		return err
 	}
-	return "none is prepared for this program, as it is started now" + nearest(library, facts)
+	return errors.New(notPrepared + nearest(library, facts))
 }
+
+const notPrepared = "none is prepared for this program, as it is started now"
 
 // maySearch says whether a program that is started so may have a snapshot.
 func maySearch(options, words, env []string) bool {
@@ -100,14 +103,14 @@ func WhyNone(installed, python string, options, words, env []string) string {
 	if why := WhyTried(library, key); why != "" {
 		return why
 	}
-	return "none is prepared for this program, as it is started now" + nearest(library, facts)
+	return notPrepared + nearest(library, facts)
 }
 
 // Command returns what starts the program from it. The starter comes back to python-mpi where it turns out not to fit.
 func (p *Prepared) Command(installed, python string, options, words, env []string) []string {
 	// What nobody has prepared for this program, nobody misses.
-	isMissed := !p.isOfOther && !ourvars.PreparesAlways(env) && !IsWorker(installed) || ourvars.IsOn(env, ourvars.Verbose)
-	isQuiet := !isMissed || !rankenv.SpeaksForJob(env)
+	isMissed := !p.isOfOther && !ourvars.PreparesAlways(env) || ourvars.IsOn(env, ourvars.Verbose)
+	isQuiet := !isMissed || !Speaks(installed, env)
 	command := append(starter(installed, python, options, isQuiet), key, filepath.Base(p.entry.Path))
 	if p.isBase {
 		command = append(command, base)
