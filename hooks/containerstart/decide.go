@@ -172,7 +172,7 @@ func (c Call) unsuited() string {
 
 func (c Call) apply(plan launch.Plan) Outcome {
 	runtime := c.runtime()
-	command, plan := c.start(c.identifyingImage(c.placingImage(plan.BringingLibrary(c.Env))), runtime)
+	command, plan := c.start(c.identifyingImage(c.placingImage(plan.BringingLibraries(c.Env, c.Image))), runtime)
 	env, skipped := plan.ContainerEnvironment(c.environment(), runtime)
 	out := Outcome{Options: plan.Options, Command: command, Env: env, PerNode: plan.PerNode}
 	for _, m := range plan.Mounts {
@@ -227,7 +227,8 @@ func (c Call) placingImage(plan launch.Plan) launch.Plan {
 
 // identifyingImage tells the container which image it is made of, where a store is kept: in it files of two images may
 // look the same. What lies below layers of their own is not known. Image files that are bound belong to it. Behind the image
-// stands what tells the mounts of two starts from each other.
+// stands what tells the mounts of two starts from each other, and last the home directory, by which stores are told apart: a snapshot
+// has HOME among its variables, where it goes by it.
 func (c Call) identifyingImage(plan launch.Plan) launch.Plan {
 	if !plan.AsksForImage() || c.Has("overlay") {
 		return plan
@@ -236,7 +237,9 @@ func (c Call) identifyingImage(plan launch.Plan) launch.Plan {
 	if identity == "" {
 		return plan
 	}
-	return plan.With(launch.Variable{Name: ourvars.Image, Value: identity + c.boundImages() + " " + c.mounts(plan), Change: launch.Set})
+	home, _ := environ.Get(c.Env, "HOME")
+	words := []string{identity + c.boundImages(), c.mounts(plan), digest(home)}
+	return plan.With(launch.Variable{Name: ourvars.Image, Value: strings.Join(words, " "), Change: launch.Set})
 }
 
 // mounts returns a digest of all by which something may be mounted: the caller's options, the runtimes' own variables, and the plan.
@@ -251,12 +254,16 @@ func (c Call) mounts(plan launch.Plan) string {
 	for _, entry := range c.Env {
 		name, _, _ := strings.Cut(entry, "=")
 		own := strings.HasPrefix(name, "APPTAINER_") || strings.HasPrefix(name, "SINGULARITY_")
-		if own && name != ourvars.Depth || name == "HOME" {
+		if own && name != ourvars.Depth {
 			said = append(said, entry)
 		}
 	}
 	slices.Sort(said)
-	sum := sha256.Sum256([]byte(strings.Join(said, "\x00")))
+	return digest(strings.Join(said, "\x00"))
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
 }
 

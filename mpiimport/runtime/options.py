@@ -55,6 +55,7 @@ class Options:
     session: str
     snapshot: bool
     snapshots: str
+    site_snapshots: tuple[str, ...]
     prepare: str
     snapshot_hash_seeds: str
     fill: bool

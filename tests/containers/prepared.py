@@ -10,6 +10,8 @@ from tests.conftest import settle
 from tests.containers.cells import Cell, Site
 
 SECONDS = 120
+# What UCX and MPICH try otherwise, containers of a user refuse.
+APART = {"UCX_POSIX_USE_PROC_LINK": "n", "MPIR_CVAR_CH4_CMA_ENABLE": "0"}
 TEXT = """
 import numpy, random
 import os, sys
@@ -43,14 +45,8 @@ class Prepared:
 
     def run(self, line: list[str], **variables: str) -> Outcome:
         cell = Cell("shim", "sandbox", self.identity, "hybrid", "mpich")
-        # What UCX tries otherwise, containers of a user refuse.
-        more = {
-            "UCX_POSIX_USE_PROC_LINK": "n",
-            "MPIR_CVAR_CH4_CMA_ENABLE": "0",
-            "MPIIMPORT_SNAPSHOTS": str(self.library),
-            "MPIIMPORT_PREPARE": "never",
-        }
-        environment = self.site.environment(cell, self.mpi, **{**more, **variables})
+        more = {"MPIIMPORT_SNAPSHOTS": str(self.library), "MPIIMPORT_PREPARE": "never"}
+        environment = self.site.environment(cell, self.mpi, **{**APART, **more, **variables})
         return run(self.site.as_identity(self.identity, line), environment, SECONDS, self.script.parent)
 
     def prepare(self, line: list[str], **variables: str) -> Outcome:

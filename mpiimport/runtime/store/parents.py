@@ -72,12 +72,13 @@ def _is_open(directory: str, status: "os.stat_result", machine: int) -> bool:
     if not status.st_mode & (GROUP | OTHERS) or status.st_mode & STICKY:
         return False
     is_private = not status.st_mode & OTHERS and status.st_gid == status.st_uid and not machine
-    return not is_private or _has_access_list(directory)
+    return not is_private or has_access_list(directory)
 
 
-def _has_access_list(directory: str) -> bool:
+def has_access_list(path: str) -> bool:
+    """Tell whether an access list (acl(5)) says more than the mode of a path."""
     try:
-        os.getxattr(directory, ACCESS_LIST)
+        os.getxattr(path, ACCESS_LIST)
     except OSError as exc:
         return exc.errno not in (ENODATA, EOPNOTSUPP)
     return True

@@ -13,7 +13,9 @@ from .observations import (
     ENTROPY,
     FILES,
     FORKS,
+    HOME,
     LOOKS,
+    MAY_WRITE,
     MEMORY,
     MPI,
     NOFOLLOW,
@@ -48,6 +50,9 @@ NO_FILE, IS_THERE, NO_DIRECTORY, INVALID = -2, -17, -20, -22
 NOT_THERE = (NO_FILE, NO_DIRECTORY)
 # Names begin in the current directory: where calls take no other, and where openat(2) and its kin are told so.
 WITHOUT_DIRECTORY = {"open", "stat", "lstat", "access", "readlink"}
+# Of access(2) and its kin the argument that says what is to be done with the file.
+ASKS_RIGHTS = {"access": 1, "faccessat": 2, "faccessat2": 2}
+HOME_VARIABLE = "HOME"
 AT_FDCWD = {-100, (1 << 32) - 100}
 # Names that imports look for in the current directory, of which each start looks whether they are there now.
 MOST_BESIDE = 16
@@ -131,6 +136,8 @@ class _Reading:
             # The interpreter looks for itself by PATH if it was called without a directory, which it is not here.
             if name != "PATH" or self._stack[-1]:
                 self.found.variables.add(name)
+            if name == HOME_VARIABLE:
+                self._charge(self._stack[-1], HOME)
         elif kind == "sets":
             self.found.variables.add(name)
             if not self._stack[-1]:
@@ -167,6 +174,8 @@ class _Reading:
             _note_file(self.found, call)
             if call.path in self.found.opened:
                 self.found.readers.setdefault(call.path, set()).add(owner)
+        if ASKS_RIGHTS.get(call.name) is not None and call.arguments[ASKS_RIGHTS[call.name]] & os.W_OK:
+            self._charge(owner, MAY_WRITE)
         if call.name == "rt_sigaction" and call.arguments[1] and owner:
             self.found.signals.add(call.arguments[0])
         observation = observation_of(call)

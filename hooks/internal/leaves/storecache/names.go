@@ -47,12 +47,21 @@ func plain(letter rune) rune {
 }
 
 // IsOwn says whether a directory is this user's alone: another user can make one of any name first, or put one in its place.
-func IsOwn(directory string) bool {
+func IsOwn(directory string) bool { return hasNoOthers(directory, 0o77, false) }
+
+// IsClosed says whether nobody but this user, or root where root counts, can put anything into a directory.
+func IsClosed(directory string, rootCounts bool) bool {
+	return hasNoOthers(directory, 0o22, rootCounts)
+}
+
+// hasNoOthers says whether a directory is this user's, and gives others none of these rights.
+func hasNoOthers(directory string, rights uint32, rootCounts bool) bool {
 	var status syscall.Stat_t
 	if syscall.Lstat(directory, &status) != nil || status.Mode&syscall.S_IFMT != syscall.S_IFDIR {
 		return false
 	}
-	return int(status.Uid) == os.Geteuid() && status.Mode&0o77 == 0 && !othersMayRename(filepath.Dir(directory))
+	isOwners := int(status.Uid) == os.Geteuid() || rootCounts && (status.Uid == 0 || status.Uid == owner(ofMachine))
+	return isOwners && status.Mode&rights == 0 && !othersMayRename(filepath.Dir(directory))
 }
 
 // Owner returns the number of this user as it is outside of the user namespace of this process, if it has one there.

@@ -162,7 +162,8 @@ func Key(installed, python string, options, words, env []string) (string, []Fact
 	if err != nil {
 		return "", nil, err
 	}
-	root, mounts, _ := strings.Cut(root, " ")
+	root, rest, _ := strings.Cut(root, " ")
+	mounts, _, _ := strings.Cut(rest, " ")
 	binds, _ := environ.Get(env, "APPTAINER_BIND")
 	facts := []Fact{
 		{"the version of mpiimport", version.Number(), true},
