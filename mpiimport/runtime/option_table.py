@@ -10,7 +10,6 @@ WORLD, SESSION, OFF = "world", "session", "off"
 CLOSURE, PACKAGE = "closure", "package"
 NOW, LAZY = "now", "lazy"
 AUTO, STAGE, DIRECT = "auto", "stage", "direct"
-MPI, SHMEM = "mpi", "shmem"
 ALL, LISTINGS = "all", "listings"
 NEVER = "never"
 KEPT, FRESH = "kept", "fresh"
@@ -208,16 +207,6 @@ OPTIONS = (
     ),
     Option("deadline", None, "SECONDS", int, 300, "abort the job when the start-up takes longer"),
     Option("readers", None, "N", int, 16, "threads with which root reads a tree that it waits for"),
-    Option(
-        "transport",
-        None,
-        "WAY",
-        str,
-        MPI,
-        "the library that ranks start and use to communicate: `mpi`, `shmem` (OpenSHMEM, for programs that use no "
-        "MPI), or `auto` (MPI, and OpenSHMEM if there is no MPI)",
-        (MPI, SHMEM, AUTO),
-    ),
     Option(
         "breadth",
         None,

@@ -66,7 +66,6 @@ class Options:
     record: str
     deadline: int
     readers: int
-    transport: str
     breadth: str
     leave_alone: tuple[str, ...]
     preload: tuple[str, ...]

@@ -40,7 +40,6 @@ SAMPLES: dict[str, tuple[str, str, object]] = {
     "leave_alone": ("service", "leave_alone: [torch, scipy.io]", ("torch", "scipy.io")),
     "deadline": ("service", "deadline: 17", 17),
     "readers": ("service", "readers: 3", 3),
-    "transport": ("service", "transport: shmem", "shmem"),
     "thread_level": ("service", "thread_level: funneled", "funneled"),
     "init": ("service", "init: 'off'", "off"),
     "preload": ("mpi", "preload: [/a/libx.so, liby.so.1]", ("/a/libx.so", "liby.so.1")),

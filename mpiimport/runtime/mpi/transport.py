@@ -24,11 +24,8 @@ FAILED = 0
 class Transport:
     """The ranks of one communicator.
 
-    ``rank``, ``size``: as in MPI; ``lasts``: it can be kept until the program ends. Every method is collective over the
-    communicator.
+    ``rank``, ``size``: as in MPI. Every method is collective over the communicator.
     """
-
-    lasts = True
 
     def __init__(self, mpi: "ModuleType", communicator: "Any") -> None:
         self._mpi = mpi

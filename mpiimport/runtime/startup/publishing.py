@@ -77,10 +77,10 @@ class Publishing(Service):
         return payload
 
     def attach_store(
-        self, transport: "Transport", gathers: "Transport | None", store: "Store", payload: "Payload | None"
+        self, transport: "Transport", store: "Store", payload: "Payload | None"
     ) -> "tuple[Imports, Gathering]":
-        """Check what the store holds, and let later processes attach to it. Nothing is gathered."""
-        checked = super().attach_store(transport, None, store, None)
+        """Check what the store holds, and let later processes attach to it."""
+        checked = super().attach_store(transport, store, None)
         facts = facts_of(self._program, self.options, self._before_site)
         self._key = key_from(facts)
         if not self._key:
