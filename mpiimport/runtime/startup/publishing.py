@@ -12,7 +12,7 @@ from ..size import in_words
 from ..store.cache_placement import CachePlacement
 from ..store.key import NO_NAME, facts_of, key_from, key_of, not_there
 from .agreement import Bypassed
-from .closed_streams import ClosedStreamsKept
+from .closed_streams import ClosedStreamsReserved
 from .decision import why_not
 from .left_behind import began_at
 from .mpi_start import load_mpi
@@ -109,7 +109,7 @@ def publish_now(here: "Launch", invocation: "Invocation") -> None:
             raise Bypassed(reason)
         # Those that attach will not have what MPI needs.
         loaded, mapped = set(sys.modules), mapped_files()
-        with ClosedStreamsKept():
+        with ClosedStreamsReserved():
             ownership = load_mpi(invocation.before_site, invocation.options)
             service = Publishing(ownership, invocation, loaded, mapped)
             finish = service.finish
