@@ -9,7 +9,7 @@ from mpiimport.runtime.store.store import PROGRAM
 from mpiimport.snapshot.image.library import directory, entries
 from mpiimport.snapshot.memory_map import Refused
 
-# Answers of the starter, with a slash between them: see restorer/looked.c, which reads them on each node.
+# Answers of the starter, with a slash between them: see restorer/launch_validation.c, which reads them on each node.
 VALIDATED = "_MPIIMPORT_VALIDATED"
 STARTER = Path(PREFIX) / "bin" / "mpiimport-restore"
 
@@ -34,5 +34,5 @@ def validate_snapshots(words: list[str]) -> str:
 def _answer(image: Path, words: list[str]) -> str:
     """Return the answer of the starter for an image or its base; empty where that can be of no use."""
     option = ["--base"] if image.suffix else []
-    line = [str(STARTER), "--look", *option, str(image.with_suffix("")), *words]
+    line = [str(STARTER), "--validate", *option, str(image.with_suffix("")), *words]
     return subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
