@@ -41,7 +41,7 @@ ALONE := -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables -mg
 	-fpie -nostdlib -static -no-pie -Wl,-z,noexecstack,-z,norelro,--build-id=none
 # A library that takes what the process has of the C library, however old: linked with none, it asks for no versions.
 LOADED := -fPIC -shared -nostdlib
-STARTER := $(addprefix restorer/,start.c command.c fresh.c process.c image.c key.c looked.c sent.c tables.c place.c machine.c regular.c text.c)
+STARTER := $(addprefix restorer/,start.c command.c fresh.c process.c image.c key.c launch_validation.c sent.c tables.c replace.c machine.c regular.c text.c)
 
 .PHONY: help check demo docs provision test test-mpi test-snapshots test-full test-aarch64 bench lint install uninstall tarball packages wheel go-test cross restorer plugin spank clean
 

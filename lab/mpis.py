@@ -1,6 +1,5 @@
 """The MPI implementations, and the OpenSHMEM, that are launched here, where ``provision`` has put them."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from .ranks import Mpi
@@ -53,7 +52,3 @@ class OpenShmem:
         }
         library = home / "lib" / "libmpi.so.40"
         self.mpi = Mpi("oshmem", prefix, library, ("--oversubscribe",), {**self.anywhere, **places}, launcher="oshrun")
-
-    def transport(self) -> Mpi:
-        """Return its MPI, with mpiimport's payload sent by OpenSHMEM."""
-        return replace(self.mpi, environment={**self.mpi.environment, "MPIIMPORT_TRANSPORT": "shmem"})

@@ -13,7 +13,7 @@ from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-DIRECTORIES = ("", *(f"runtime/{name}" for name in ("", "mpi", "report", "importing", "shmem", "startup", "store")))
+DIRECTORIES = ("", *(f"runtime/{name}" for name in ("", "mpi", "report", "importing", "startup", "store")))
 LEFT_OUT = {"__main__.py", "bundle.py", "start.py"}
 START = HERE / "start.py"
 DIGEST = re.compile(r'^FILES_DIGEST = ".*"$', re.MULTILINE)

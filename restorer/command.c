@@ -2,7 +2,7 @@
 #include "text.h"
 
 char *python_mpi, *python, *option, *key, *image_path, **given, **variables, **in_doubt;
-int immutable, quiet, renews, wants_base, looks;
+int immutable, quiet, renews, wants_base, validates;
 struct command plain, with_base;
 static char **words;
 
@@ -23,7 +23,7 @@ static void prepare_python_mpi(void) {
     plain = (struct command){command, count};
 }
 
-/* [--look] [--base] [--python-mpi PROGRAM [--base] [--python PYTHON] [--option OPTION] [--key KEY] [--immutable] [--quiet] [--renew]] IMAGE SCRIPT [ARGUMENTS];
+/* [--validate] [--base] [--python-mpi PROGRAM [--base] [--python PYTHON] [--option OPTION] [--key KEY] [--immutable] [--quiet] [--renew]] IMAGE SCRIPT [ARGUMENTS];
  * IMAGE is a file; with a key the entry of a library, where a variant for this machine is looked for. */
 void read_command(word count, char **arguments) {
     static char none[] = "", *nothing[] = {0};
@@ -32,8 +32,8 @@ void read_command(word count, char **arguments) {
     for (; at < count; at++) {
         if (same(arguments[at], BASE))
             wants_base = 1;
-        else if (!python_mpi && same(arguments[at], "--look"))
-            looks = 1;
+        else if (!python_mpi && same(arguments[at], "--validate"))
+            validates = 1;
         else if (!python_mpi && same(arguments[at], "--python-mpi") && at + 1 < count)
             python_mpi = arguments[++at];
         else if (!python_mpi)

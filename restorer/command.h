@@ -16,8 +16,8 @@ extern char *python_mpi, *python, *option, *key;
 #define KEY "--key"
 /* The image file that has the tree vouches for its files; another process says for the job what is to be said, or nobody prepared
  * it; python-mpi is to have it made anew, before it comes back for the base; the base is meant, if there is one; nothing is
- * started: see look_for_job of key.h. */
-extern int immutable, quiet, renews, wants_base, looks;
+ * started: see validate_for_job of key.h. */
+extern int immutable, quiet, renews, wants_base, validates;
 #define BASE "--base"
 /* The image, or the entry of a library that has it; the script with its arguments; variables. */
 extern char *image_path, **given, **variables;

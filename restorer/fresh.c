@@ -105,7 +105,7 @@ static void try_base(const char *reason, const char *what) {
 }
 
 void fresh(const char *reason, const char *what) {
-    if (looks)
+    if (validates)
         kernel3(__NR_exit_group, 1, 0, 0);
     if (with_base.words)
         try_base(reason, what);

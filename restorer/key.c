@@ -3,7 +3,7 @@
 #include "digest.h"
 #include "fresh.h"
 #include "kernel.h"
-#include "looked.h"
+#include "launch_validation.h"
 #include "machine.h"
 #include "process.h"
 #include "regular.h"
@@ -188,7 +188,7 @@ static word flags_of(const struct file *file) {
 }
 
 /* What is mapped is opened first and looked at then: the file that was seen is the one that is mapped. For all else an image
- * file may vouch, or the launch has looked at it. */
+ * file may vouch, or the launch has validated it. */
 static void compare_files(void) {
     struct stat now;
     word passed = 0;
@@ -202,7 +202,7 @@ static void compare_files(void) {
             open_files[i] = -1;
         if (!mapped && immutable && file->vouched)
             continue;
-        if (!mapped && file->how != CONTENT && is_looked_at(i)) {
+        if (!mapped && file->how != CONTENT && is_validated(i)) {
             passed++;
             continue;
         }
@@ -219,16 +219,16 @@ static void compare_files(void) {
             kernel3(__NR_close, opened, 0, 0);
     }
     if (passed && !quiet && is_verbose())
-        say("mpiimport: `mpiimport run` has looked at files of the snapshot that lie on shared file systems\n");
+        say("mpiimport: `mpiimport run` has validated files of the snapshot that lie on shared file systems\n");
 }
 
-void look_for_job(void) {
+void validate_for_job(void) {
     struct stat now;
     for (word i = 0; i < image->files.count; i++) {
         const struct file *file = &TABLE(file, files)[i];
         if (file->how == CONTENT || is_mapped(i))
             continue;
-        long failed = look_on_shared(text_at(file->path), flags_of(file), &now);
+        long failed = stat_on_shared(text_at(file->path), flags_of(file), &now);
         if (failed ? failed == -ENOENT && file->inode == ABSENT : is_as_it_was(file, &now))
             remember(i);
     }

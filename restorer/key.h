@@ -12,7 +12,7 @@ extern int open_files[MOST_FILES];
 void find_variant(void);
 void compare_key(void);
 void close_files(void);
-/* Look at the files of the opened image for all nodes of a job, and say what came of it. Ends the process. */
-void look_for_job(void);
+/* Validate the files of the opened image for all nodes of a job, and say what came of it. Ends the process. */
+void validate_for_job(void);
 
 #endif

@@ -6,8 +6,8 @@
 #include "image.h"
 #include "kernel.h"
 #include "key.h"
-#include "looked.h"
-#include "place.h"
+#include "launch_validation.h"
+#include "replace.h"
 #include "process.h"
 #include "sent.h"
 #include "tables.h"
@@ -77,9 +77,9 @@ static struct begin *keep_words(void) {
     at++;
     words_end = texts_end;
     block->variables = at;
-    /* What was looked at, and sent, counts for this start alone. */
+    /* What was validated, and sent, counts for this start alone. */
     for (word i = 0; i < variable_count; i++)
-        if (!begins(variables[i], LOOKED "=") && !begins(variables[i], SENT "="))
+        if (!begins(variables[i], VALIDATED "=") && !begins(variables[i], SENT "="))
             *at++ = copied(variables[i]);
     at++;
     variables_end = texts_end;
@@ -165,8 +165,8 @@ __attribute__((noreturn)) static void start(word *stack) {
         /* Which file it is depends on the machine. */
         look_at_process(), find_variant();
     open_image();
-    if (looks)
-        look_for_job();
+    if (validates)
+        validate_for_job();
     if (!key)
         look_at_process();
     check_vdso();
@@ -174,7 +174,7 @@ __attribute__((noreturn)) static void start(word *stack) {
     if (sign_no_addresses())
         fresh("the kernel cannot leave return addresses unsigned (PR_PAC_SET_ENABLED_KEYS)", "");
     struct begin *block = keep_words();
-    place_image();
+    replace_process();
     tell_kernel_of_memory(*(char **)(block + 1));
     set_thread();
     set_signals();

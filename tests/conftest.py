@@ -169,19 +169,6 @@ def openshmem() -> OpenShmem:
     return OpenShmem(provision("oshmem.sh", getattr(sys, "_base_executable", sys.executable)))
 
 
-@pytest.fixture(scope="session")
-def carrier(mpis: dict[str, Mpi], request: pytest.FixtureRequest) -> Callable[[str], Mpi]:
-    """What carries a snapshot, by name: an MPI implementation, or OpenSHMEM for one that has it."""
-
-    def named(name: str) -> Mpi:
-        if name != "openshmem":
-            return mpis[name]
-        openshmem: OpenShmem = request.getfixturevalue("openshmem")
-        return openshmem.transport()
-
-    return named
-
-
 class Job:
     """Launches programs as MPI jobs, plainly or served, on the tree of the tests or that of another ``python``."""
 

@@ -213,8 +213,6 @@ var sections = []key{
 			word("The name of a module or package; what is in it is meant, too.", modulePattern, "the name of a module, such as torch or scipy.io"))},
 		key{name: "deadline", shape: count("Seconds after which an activation that has not finished is given up.")},
 		key{name: "readers", shape: count("How many files root reads at the same time.")},
-		key{name: "transport", shape: choice("What the ranks start and communicate by: MPI, OpenSHMEM, or MPI and, where there is none, OpenSHMEM.",
-			"mpi", "shmem", "auto")},
 		key{name: "thread_level", shape: choice("The thread level that MPI is initialised with; auto is the one that the program asks for.", "auto", "single", "funneled", "serialized", "multiple")},
 		key{name: "init", shape: choice("How MPI is started: MPI_Init, or not at all. Write 'off' in quotes.", "world", "off")},
 	)},

@@ -18,7 +18,7 @@ _imported: "list[Any]" = []
 # The handle of the program, and flock(2), once they are known. Profilers such as memray look through all libraries at
 # each dlopen.
 _program: list[int] = []
-_flock: "list[tuple[Any, Any]]" = []
+_flock: "list[Callable[[int, int], int]]" = []
 
 
 def ctypes_core() -> "Any":
@@ -67,16 +67,16 @@ def area_at(place: int | None, size: int) -> memoryview:
     return memoryview(area() if place is None else area.from_address(place)).cast("B")
 
 
-def bind(function: int, returned: str, kinds: str, alone: bool = False) -> "Callable[..., Any]":
+def bind(function: int, returned: str, kinds: str, alone: bool = False, number: bool = False) -> "Callable[..., Any]":
     """Return the C function at this address.
 
     ``returned``: a letter for what it returns, as ctypes' types have it, none for nothing; ``kinds``: of arguments;
-    ``alone``: it is the interpreter's, and no other thread may run while it does.
+    ``alone``: it is the interpreter's, and no other thread may run while it does; ``number``: errno is kept.
     """
     library = ctypes_core()
     types = {kind: type(kind, (library._SimpleCData,), {"_type_": kind}) for kind in kinds + returned}
     restype = types[returned] if returned else None
-    flags = library.FUNCFLAG_CDECL | (library.FUNCFLAG_PYTHONAPI if alone else 0)
+    flags = library.FUNCFLAG_CDECL | library.FUNCFLAG_PYTHONAPI * alone | library.FUNCFLAG_USE_ERRNO * number
     prototype = type("function", (library.CFuncPtr,), {"_flags_": flags, "_restype_": restype})
     called = prototype(function)
 
@@ -91,39 +91,21 @@ def call_interpreter(name: str, kinds: str, *arguments: "Any") -> None:
 
     ``kinds``: a letter for each argument, as ctypes' types have it: O an object, P a pointer, l a long.
     """
-    _of_interpreter(name, kinds, *arguments)()
+    bind(address(open_library(None), name), "", kinds, alone=True)(*arguments)
 
 
 def when_interpreter_has_ended(function: int) -> "Callable[[], object]":
     """Return what registers the C function at this address, by Py_AtExit. It needs no module any more."""
-    return _of_interpreter("Py_AtExit", "P", function)
-
-
-def _of_interpreter(name: str, kinds: str, *arguments: "Any") -> "Callable[[], object]":
-    library = ctypes_core()
-    types = {kind: type(kind, (library._SimpleCData,), {"_type_": kind}) for kind in kinds}
-    flags = library.FUNCFLAG_CDECL | library.FUNCFLAG_PYTHONAPI
-    function = type(name, (library.CFuncPtr,), {"_flags_": flags, "_restype_": None})
-    called = function(address(open_library(None), name))
-    given = [types[kind](value) for kind, value in zip(kinds, arguments, strict=True)]
-    return lambda: called(*given)
+    register = bind(address(open_library(None), "Py_AtExit"), "", "P", alone=True)
+    return lambda: register(function)
 
 
 def flock(descriptor: int, operation: int) -> None:
     """Lock or unlock an open file as flock(2) does. Raises OSError. Other threads run while it waits."""
     if not _flock:
-        _flock.append(_bind_flock())
-    (function, integer), library = _flock[0], ctypes_core()
-    while function(integer(descriptor), integer(operation)):
-        number = library.get_errno()
+        _flock.append(bind(address(open_library(None), "flock"), "i", "ii", number=True))
+    while _flock[0](descriptor, operation):
+        number = ctypes_core().get_errno()
         # Between two calls the interpreter runs the handlers of signals.
         if number != EINTR:
             raise OSError(number, os.strerror(number))
-
-
-def _bind_flock() -> "tuple[Any, Any]":
-    library = ctypes_core()
-    integer = type("integer", (library._SimpleCData,), {"_type_": "i"})
-    flags = library.FUNCFLAG_CDECL | library.FUNCFLAG_USE_ERRNO
-    prototype = type("flock", (library.CFuncPtr,), {"_flags_": flags, "_restype_": integer})
-    return prototype(address(open_library(None), "flock")), integer

@@ -3,7 +3,7 @@
 import _imp
 
 # Of the store. It is part of each digest, so that what is of another format counts as damaged.
-FORMAT = 8
+FORMAT = 9
 DIGEST_SIZE = 8
 _KEY = 0x6D706969 << 32 | FORMAT
 

@@ -67,7 +67,6 @@ class Options:
     record: str
     deadline: int
     readers: int
-    transport: str
     breadth: str
     leave_alone: tuple[str, ...]
     preload: tuple[str, ...]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Of the rank path, and of what root alone executes, below our package.
 DIRECTORIES = (
     *("", "runtime", "runtime/mpi", "runtime/report", "runtime/payload"),
-    *("runtime/importing", "runtime/shmem", "runtime/startup", "runtime/store"),
+    *("runtime/importing", "runtime/startup", "runtime/store"),
 )
 NAME = "<frozen importlib."
 OURS = NAME + "mpiimport."

@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,15 +26,14 @@ WITHOUT_MPI = "import os, numpy; print(os.uname().nodename, type(numpy.__loader_
         ("mpich", "module"),
         ("mpich", "sitecustomize"),
         ("openmpi", "early"),
-        ("openshmem", "early"),
         pytest.param("openmpi", "module", marks=pytest.mark.full),
         pytest.param("openmpi", "sitecustomize", marks=pytest.mark.full),
     ],
 )
 def test_every_entry_point_serves_all_nodes(
-    cluster: Cluster, job: Job, carrier: Callable[[str], Mpi], name: str, entry_point: str
+    cluster: Cluster, job: Job, mpis: dict[str, Mpi], name: str, entry_point: str
 ) -> None:
-    spread = cluster.mpi(carrier(name), NODES, job.directory)
+    spread = cluster.mpi(mpis[name], NODES, job.directory)
     outcome = job.run(spread, RANKS, job.script(PROGRAM), entry_point=entry_point, seconds=120)
     assert outcome.status == 0, outcome.stderr
     assert outcome.ours() == []

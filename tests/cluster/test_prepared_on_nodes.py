@@ -168,7 +168,7 @@ import os, sys
 print(part.value, "_MPIIMPORT_VALIDATED" in os.environ, flush=True)
 print("in memory" if "/dev/shm/mpiimport-" in open("/proc/self/maps").read() else "", file=sys.stderr)
 """
-HAS_LOOKED = "`mpiimport run` has looked at files"
+HAS_VALIDATED = "`mpiimport run` has validated files"
 Lab = tuple[Callable[..., Outcome], Callable[[], list[str]], Path, Mpi]
 
 
@@ -210,7 +210,7 @@ def installation(lab: None, prefix: Path, mpich: Mpi) -> Iterator[Lab]:
         def look() -> list[str]:
             starter = str(prefix / "bin" / "mpiimport-restore")
             images = library.glob("*/*/image")
-            command = [[*enter, starter, "--look", str(image), str(app)] for image in images]
+            command = [[*enter, starter, "--validate", str(image), str(app)] for image in images]
             return [subprocess.check_output(each, text=True) for each in command]
 
         yield start, look, part, job
@@ -220,7 +220,7 @@ def test_a_change_before_the_launch_is_seen(installation: Lab) -> None:
     start, _, part, _ = installation
     outcome = start()
     assert (outcome.status, outcome.lines()) == (0, ["old False"] * RANKS), outcome.stderr
-    assert HAS_LOOKED in outcome.stderr
+    assert HAS_VALIDATED in outcome.stderr
     part.write_text("value = 'new'\n")
     outcome = start()
     assert (outcome.status, outcome.lines()) == (0, ["new False"] * RANKS), outcome.stderr

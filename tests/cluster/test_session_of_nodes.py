@@ -59,10 +59,10 @@ class Session:
 
 @pytest.fixture
 def session_of(
-    cluster: Cluster, job: Job, carrier: Callable[[str], Mpi], request: pytest.FixtureRequest
+    cluster: Cluster, job: Job, mpis: dict[str, Mpi], request: pytest.FixtureRequest
 ) -> Callable[[str], Session]:
     def of(name: str) -> Session:
-        session = Session(cluster, job, carrier(name), f"{os.getpid()}x{job.directory.name}")
+        session = Session(cluster, job, mpis[name], f"{os.getpid()}x{job.directory.name}")
         request.addfinalizer(lambda: session.command("stop"))
         return session
 
@@ -91,7 +91,6 @@ def on_all_nodes(found: str) -> list[str]:
         ("openmpi", "module"),
         pytest.param("mpich", "module", marks=pytest.mark.full),
         pytest.param("openmpi", "early", marks=pytest.mark.full),
-        pytest.param("openshmem", "early", marks=pytest.mark.full),
     ],
 )
 def test_jobs_on_all_nodes_attach_to_what_was_read_once(

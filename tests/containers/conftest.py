@@ -11,8 +11,8 @@ from lab.ranks import Mpi
 from tests.conftest import provision
 from tests.containers.cells import Site
 from tests.containers.entry_points import cdi
-from tests.containers.keeping import Containers, containers_of
 from tests.containers.node import Node, node_of
+from tests.containers.podman_caches import Containers, containers_of
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from tests.containers.entry_points import cdi, podman
 from tests.containers.entry_points.entrypoint import PLAIN as DOCKER_IMAGE
 from tests.containers.entry_points.entrypoint import make_docker_images
 from tests.containers.entry_points.oci_hook import hooks
-from tests.containers.keeping import Containers
+from tests.containers.podman_caches import Containers
 
 CHILDREN = """
 import os

@@ -26,12 +26,8 @@ print(MPI.COMM_WORLD.allreduce(me), flush=True)
 """
 
 
-@pytest.mark.parametrize(
-    ("program", "transport"),
-    [(PROGRAM, "mpi"), (PROGRAM + WITH_MPI, "mpi"), (PROGRAM, "shmem")],
-    ids=["alone", "with mpi4py", "transport shmem"],
-)
-def test_programs_come_out_as_plainly(site: Site, openshmem: OpenShmem, program: str, transport: str) -> None:
+@pytest.mark.parametrize("program", [PROGRAM, PROGRAM + WITH_MPI], ids=["alone", "with mpi4py"])
+def test_programs_come_out_as_plainly(site: Site, openshmem: OpenShmem, program: str) -> None:
     workspace = site.workspace("root")
     script = workspace / "app.py"
     script.write_text(program + "import numpy\nprint(type(numpy.__loader__).__name__, flush=True)\n")
@@ -39,7 +35,7 @@ def test_programs_come_out_as_plainly(site: Site, openshmem: OpenShmem, program:
     # The image has its own Open MPI, in its usual place: that of the host is for the launcher alone.
     places = ["env", *(f"--unset={name}" for name in mpi.environment if name not in openshmem.anywhere)]
     container = ["exec", str(openshmem.image), "/usr/bin/python3", str(script)]
-    environment = site.environment(cell, mpi, MPIIMPORT="force", MPIIMPORT_TRANSPORT=transport)
+    environment = site.environment(cell, mpi, MPIIMPORT="force")
     del environment["MPI4PY_LIBMPI"]
     outcomes = {}
     for name, runtime, flags in (

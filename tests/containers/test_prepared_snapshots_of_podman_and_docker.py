@@ -13,7 +13,7 @@ from tests.containers.cells import Site
 from tests.containers.entry_points import podman
 from tests.containers.entry_points.entrypoint import PLAIN as DOCKER_IMAGE
 from tests.containers.entry_points.entrypoint import make_docker_images
-from tests.containers.keeping import Containers, containers_of
+from tests.containers.podman_caches import Containers, containers_of
 from tests.containers.prepared import TEXT
 from tests.snapshots.conftest import CONFINED
 

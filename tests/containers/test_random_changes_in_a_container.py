@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import wait_for
 from tests.containers.entry_points import podman
-from tests.containers.keeping import Containers
+from tests.containers.podman_caches import Containers
 
 TREE, DIRECTORIES, MODULES = "/opt/tree", ("one", "two", "three"), ("a", "b", "c")
 # All that there may be, from wherever it comes.

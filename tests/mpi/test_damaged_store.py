@@ -1,7 +1,5 @@
 """A store that is damaged under a running job leads to ordinary imports and one line on each rank; never to wrong code."""
 
-from collections.abc import Callable
-
 import pytest
 
 from lab.ranks import Mpi, Outcome
@@ -41,17 +39,14 @@ def run(job: Job, mpi: Mpi, text: str) -> Outcome:
     return outcome
 
 
-@pytest.mark.parametrize("name", ["mpich", "openshmem"])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("damaged", ["code", "libraries"])
-def test_damage_is_gone_round_and_said_once(
-    job: Job, carrier: Callable[[str], Mpi], damaged: str, change: str, name: str
-) -> None:
+def test_damage_is_gone_round_and_said_once(job: Job, mpich: Mpi, damaged: str, change: str) -> None:
     text = DAMAGE.replace("DAMAGED", repr(damaged)).replace("CHANGE", CHANGES[change]) + USE
     if damaged == "code" and change == "flipped":
         # Any of the code, wherever it lies.
         text = text.replace("content[:4096]", "content")
-    outcome = run(job, carrier(name), text)
+    outcome = run(job, mpich, text)
     result = '<?xml version="1.0" ?><a/> 1.0 StoreSourceLoader'
     assert [line for line in outcome.lines() if not line.startswith("staged")] == [result] * 2
     assert ("staged 0" in outcome.lines()) == (damaged == "libraries")

@@ -58,13 +58,13 @@ def test_every_line_is_documented(doctor: Doctor) -> None:
         assert f"\n    {label:12}" in page, label
 
 
-def test_kept_stores_are_counted(doctor: Doctor, job: Job, tmp_path: Path) -> None:
+def test_cached_stores_are_counted(doctor: Doctor, job: Job, tmp_path: Path) -> None:
     store = tmp_path / "stores"
     store.mkdir()
-    assert facts(doctor(MPIIMPORT_STORE=str(store)))["kept"].startswith("no stores yet")
+    assert facts(doctor(MPIIMPORT_STORE=str(store)))["cache"].startswith("no stores yet")
     filled = job.keep(job.script("import json"), MPIIMPORT_STORE=str(store))
     assert filled.status == 0, filled.stderr
-    assert facts(doctor(MPIIMPORT_STORE=str(store)))["kept"].startswith("stores: 1, ")
+    assert facts(doctor(MPIIMPORT_STORE=str(store)))["cache"].startswith("stores: 1, ")
 
 
 def test_keeping_is_recommended_only_where_it_works(doctor: Doctor, tmp_path: Path) -> None:
@@ -72,15 +72,15 @@ def test_keeping_is_recommended_only_where_it_works(doctor: Doctor, tmp_path: Pa
     store.mkdir()
     place = store / f"mpiimport-cache.{os.geteuid()}"
     place.mkdir(mode=0o755)
-    refused = facts(doctor(MPIIMPORT_STORE=str(store)))["kept"]
+    refused = facts(doctor(MPIIMPORT_STORE=str(store)))["cache"]
     assert refused.startswith(f"no stores can be kept: {place} is no directory that only its owner can use"), refused
     if os.geteuid() == 0:
         os.chown(place, 65534, 65534)
-        refused = facts(doctor(MPIIMPORT_STORE=str(store)))["kept"]
+        refused = facts(doctor(MPIIMPORT_STORE=str(store)))["cache"]
         assert refused.startswith(f"no stores can be kept: {place} belongs to user 65534; name another"), refused
     place.rmdir()
-    assert "MPIIMPORT_CACHE=auto" in facts(doctor(MPIIMPORT_STORE=str(store)))["kept"]
-    assert "session start" in facts(doctor(MPIIMPORT_STORE=str(store), SLURM_JOB_ID="7"))["kept"]
+    assert "MPIIMPORT_CACHE=auto" in facts(doctor(MPIIMPORT_STORE=str(store)))["cache"]
+    assert "session start" in facts(doctor(MPIIMPORT_STORE=str(store), SLURM_JOB_ID="7"))["cache"]
 
 
 def test_a_profile_that_launches_pass_over_is_wrong(doctor: Doctor, tmp_path: Path) -> None:

@@ -205,6 +205,17 @@ def test_an_exception_on_one_pe_ends_the_job(shmem_job: Job, openshmem: OpenShme
     assert served.ours() == []
 
 
+def test_without_mpi_the_job_is_plain_and_says_so(shmem_job: Job, openshmem: OpenShmem) -> None:
+    """As plainly: OpenSHMEM starts by itself."""
+    script = shmem_job.script(PROGRAMS["put and get"])
+    plain = shmem_job.run(openshmem.mpi, PES, script, entry_point="plain")
+    served = shmem_job.run(openshmem.mpi, PES, script, MPI4PY_LIBMPI="/nowhere/libmpi.so", MPI4PY_MPIABI="x")
+    assert plain.status == served.status == 0, served.stderr
+    assert served.lines() == plain.lines()
+    (line,) = served.ours()
+    assert "mpi4py does not load" in line
+
+
 QUIET = f"""
 {START}
 try:

@@ -43,12 +43,12 @@ DOCUMENTED: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"\('making\.py', '<module>'\), \('making\.py', 'make'\), \('making\.py', 'resume'\), "
-        r"\('beginning\.py', 'begin'\), ",
+        r"\('resume\.py', 'resume'\), ",
         "",
         "Four frames of the maker lie below the program's",
     ),
     (
-        r"(?m)^.*/lib/mpiimport/snapshot/beginning\.py:\d+: (\w+Warning: .*\n)  status: int = .*\n",
+        r"(?m)^.*/lib/mpiimport/snapshot/restore/resume\.py:\d+: (\w+Warning: .*\n)  status: int = .*\n",
         r"sys:1: \1",
         "debuggers and `stacklevel` of warnings do",
     ),

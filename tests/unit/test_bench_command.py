@@ -1,41 +1,19 @@
-"""`mpiimport bench bcast` proposes the transport that is fastest for a payload, and MPI where that is in doubt."""
+"""`mpiimport bench bcast` prints one short table, and says how to start it."""
 
-import jsonschema
 import pytest
-import yaml
 
 from mpiimport.host.cli import main
-from mpiimport.host.probe.bench_bcast import Medians, best, pieces, report
-from mpiimport.runtime.option_table import MPI, SHMEM
+from mpiimport.host.probe.bench_bcast import pieces, report
 from mpiimport.runtime.store.broadcast import PIECE
-from tests.unit.test_profiles import SCHEMA
 
 
-def medians(mpi: tuple[float, float], shmem: tuple[float, float]) -> Medians:
-    return {MPI: {1: mpi[0], 64: mpi[1]}, SHMEM: {1: shmem[0], 64: shmem[1]}}
+def test_the_table_fits_a_screen() -> None:
+    heading, sizes, row = report({1: 0.001, 64: 0.2}, 8, 8, 5)
+    assert len(heading) <= 100
+    assert (sizes.split(), row.split()) == (["1", "MB", "64", "MB"], ["1.0", "200.0"])
 
 
-@pytest.mark.parametrize(
-    ("mpi", "shmem", "expected"),
-    [
-        ((0.001, 0.2), (0.009, 0.1), SHMEM),
-        ((0.009, 0.1), (0.001, 0.2), MPI),
-        ((0.009, 0.1), (0.001, 0.095), MPI),
-    ],
-)
-def test_what_counts_is_the_largest_size(mpi: tuple[float, float], shmem: tuple[float, float], expected: str) -> None:
-    assert best(medians(mpi, shmem)) == expected
-
-
-def test_the_line_for_the_profile_is_one_and_the_table_fits_a_screen() -> None:
-    lines = report(medians((1, 2), (1, 1)), 8, 8, 5)
-    assert max(map(len, lines)) <= 100
-    profile = {"schema_version": 1, "name": "site", "description": "x", **yaml.safe_load(lines[-1])}
-    assert profile["service"] == {"transport": SHMEM}
-    jsonschema.validate(profile, yaml.safe_load(SCHEMA.read_text()))
-
-
-def test_a_size_is_sent_in_the_pieces_of_a_snapshot() -> None:
+def test_a_size_is_sent_in_the_pieces_of_a_payload() -> None:
     buffer = memoryview(bytearray(PIECE))
     assert [len(piece) for piece in pieces(2 * PIECE + 5, buffer)] == [PIECE, PIECE, 5]
 

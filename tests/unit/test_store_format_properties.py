@@ -393,7 +393,7 @@ def test_what_travels_between_nodes_fills_and_seals_every_file() -> None:
 @quick
 @given(st.integers(0, 1 << 20).filter(lambda number: number != digest_module.FORMAT))
 def test_an_index_of_another_format_is_refused(other: int) -> None:
-    index = Index({}, {}, [], {}, {}, {}, [], {}, [], {}, {}, {}, [], [], {}, b"", "")
+    index = Index(**dict.fromkeys(Index.__annotations__))
     with mock.patch.object(digest_module, "_KEY", digest_module._KEY - digest_module.FORMAT + other):
         packed = index.pack()
     with pytest.raises(Damaged):

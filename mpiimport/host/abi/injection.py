@@ -9,7 +9,7 @@ from mpiimport.runtime.regular_file import open_regular
 
 from ..planner import Brought, Plan, Value
 from .image_libraries import ImageLibraries
-from .shared_libraries import Library, NotALibrary, family_of, read_library
+from .shared_libraries import FAMILIES, Library, NotALibrary, read_library
 
 SEARCH_PATH = re.compile(r"(user_namespace\.)?environment\.(set|default|append)\.LD_LIBRARY_PATH")
 # Where libraries are named.
@@ -77,7 +77,7 @@ class Injection:
             yield from self._needs(path, library, image, seen)
 
     def _abi_complaint(self, path: Path, library: Library) -> Iterator[str]:
-        family = family_of(library.soname)
+        family = FAMILIES.get(library.soname)
         if family and self._abi and family != self._abi.value:
             yield (
                 f"{path} has the binary interface of {family}, and the profile says {self._abi.value} "

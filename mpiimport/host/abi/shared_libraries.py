@@ -92,8 +92,3 @@ def _versions(elf: "ELFFile", section: str, length: int) -> list[Any]:
             raise NotALibrary(f"its table {section} has no end")
         found.append((entry, names))
     return found
-
-
-def family_of(soname: str) -> str:
-    """Return the MPI whose binary interface a library with this name has; empty where it is none, or unknown."""
-    return FAMILIES.get(soname, "")

@@ -20,28 +20,26 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = kinds.add_parser(
         "bcast",
         help="time the broadcast between nodes",
-        usage="mpiimport bench bcast [--python PYTHON] [--sizes MB...] [--repeats N] [--shmem] [-- LAUNCHER...]",
-        description="Measure the broadcast between nodes, one rank on each, and say what to write into a site "
-        "profile. LAUNCHER starts the ranks (srun -N 16, mpirun -n 16 --map-by node); without one, the command "
-        "itself is to be started by it.",
+        usage="mpiimport bench bcast [--python PYTHON] [--sizes MB...] [--repeats N] [-- LAUNCHER...]",
+        description="Measure the broadcast between nodes, one rank on each. LAUNCHER starts the ranks (srun -N 16, "
+        "mpirun -n 16 --map-by node); without one, the command itself is to be started by it.",
     )
     parser.add_argument("--python", metavar="PYTHON", help="the Python of the jobs (default: python3)")
     parser.add_argument("--sizes", nargs="+", type=_count, default=[1, 16, 64], metavar="MB", help="(1 16 64)")
     parser.add_argument("--repeats", type=_count, default=5, metavar="N", help="measurements; the median counts (5)")
-    parser.add_argument("--shmem", action="store_true", help="compare OpenSHMEM as well, of an MPI that has it")
     parser.set_defaults(
         may_take_command=True,
-        run=lambda given, launcher: bcast(launcher, given.python, given.repeats, given.sizes, given.shmem),
+        run=lambda given, launcher: bcast(launcher, given.python, given.repeats, given.sizes),
     )
 
 
-def bcast(launcher: list[str], python: str | None, repeats: int, sizes: list[int], shmem: bool) -> int:
+def bcast(launcher: list[str], python: str | None, repeats: int, sizes: list[int]) -> int:
     """Become the launcher, or the rank that this process is. Raises Complaint where it is none."""
     if not launcher and launch(from_environment().rank_variables) is None:
         raise Complaint(
             "bench bcast is for ranks: mpirun -n 8 mpiimport bench bcast, or mpiimport bench bcast -- mpirun -n 8"
         )
-    program = [python or usual_python(), str(RANK), *(["shmem"] if shmem else []), str(repeats), *map(str, sizes)]
+    program = [python or usual_python(), str(RANK), str(repeats), *map(str, sizes)]
     command = [*launcher, *program]
     # The ranks are to start MPI themselves.
     environment = {**os.environ, "MPIIMPORT": "0"}

@@ -151,14 +151,14 @@ def _describe_cached_stores(report: Report, tree: Tree) -> None:
         place = node_cache()
         stores = place.stores() if place else []
         if place and stores:
-            report.fact("kept", f"stores: {len(stores)}, {in_words(place.size())}, in {place.directory}")
+            report.fact("cache", f"stores: {len(stores)}, {in_words(place.size())}, in {place.directory}")
         elif not tree.not_cached:
-            report.fact("kept", "no stores yet; MPIIMPORT_CACHE=auto keeps them")
+            report.fact("cache", "no stores yet; MPIIMPORT_CACHE=auto keeps them")
     except (Complaint, OSError):
         # What is wrong with options the tree's own Python has said; others may remove the place meanwhile.
         stores = []
     if tree.not_cached and not stores:
-        report.fact("kept", f"no stores can be kept: {tree.not_cached}")
+        report.fact("cache", f"no stores can be kept: {tree.not_cached}")
 
 
 def _store(place: Place, memory_left: int | None) -> str:

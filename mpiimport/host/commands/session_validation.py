@@ -25,7 +25,7 @@ from ..complaint import Complaint
 from .becoming import become
 from .launch_line import words_of_ranks
 from .session_command import Command, command_of
-from .snapshot_validation import VALIDATED, look_at_snapshots
+from .snapshot_validation import VALIDATED, validate_snapshots
 
 THREADS = 16
 
@@ -107,7 +107,7 @@ def run(command: list[str], find_cache: Callable[[], Cache | None], ignored: lis
     except (Complaint, OSError):
         # What is wrong with options the ranks say, and validate by themselves.
         answer = ""
-    answers = {VALIDATED_BY_LAUNCH: answer, VALIDATED: look_at_snapshots(words or [])}
+    answers = {VALIDATED_BY_LAUNCH: answer, VALIDATED: validate_snapshots(words or [])}
     return become(command, {**os.environ, **answers}, ignored)
 
 

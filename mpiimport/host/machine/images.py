@@ -5,7 +5,6 @@ import subprocess
 import tempfile
 from contextlib import suppress
 from pathlib import Path, PurePath
-from typing import Protocol
 
 from ..complaint import Complaint
 from .containers import build_line, exec_line
@@ -16,18 +15,7 @@ PACKAGE_IN_IMAGE, RECORDS_IN_IMAGE = "/mpiimport-bake/lib/mpiimport", "/mpiimpor
 PYTHONPATH = f"{PACKAGE_IN_IMAGE}/pythonpath${{PYTHONPATH:+:$PYTHONPATH}}"
 
 
-class Image(Protocol):
-    def run(self, command: list[str], package: Path, records: Path) -> int:
-        """Run ``command`` so that pythons record into ``records``; return its status."""
-
-    def add(self, files: dict[Path, Path], output: Path | None) -> None:
-        """Add files, destination in the image -> source here, and write the image to ``output``, or where it is.
-
-        Raises Complaint, with the image as it was.
-        """
-
-
-def open_image(name: str) -> Image:
+def open_image(name: str) -> "ImageFile":
     """Return the image file or sandbox with this path. Raises Complaint where there is none."""
     path = Path(name)
     if "://" in name:
@@ -46,6 +34,7 @@ class ImageFile:
         self.path = path
 
     def run(self, command: list[str], package: Path, records: Path) -> int:
+        """Run ``command`` so that pythons record into ``records``; return its status."""
         binds = [f"--bind={package}:{PACKAGE_IN_IMAGE}:ro", f"--bind={records}:{RECORDS_IN_IMAGE}"]
         settings = {"MPIIMPORT": "1", "MPIIMPORT_RECORD": RECORDS_IN_IMAGE, "PYTHONPATH": PYTHONPATH}
         prefixed = {
@@ -54,6 +43,10 @@ class ImageFile:
         return _run(exec_line(str(self.path), command, *binds), **prefixed)
 
     def add(self, files: dict[Path, Path], output: Path | None) -> None:
+        """Add files, destination in the image -> source here, and write the image to ``output``, or where it is.
+
+        Raises Complaint, with the image as it was.
+        """
         output = output or self.path
         with tempfile.TemporaryDirectory(prefix=".mpiimport-", dir=output.absolute().parent) as directory:
             root, built = Path(directory) / "root", Path(directory) / "image.sif"

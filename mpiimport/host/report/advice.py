@@ -92,7 +92,7 @@ _SLOW = {
         "remove what the program does not need",
     ),
     BROADCAST: (
-        "the snapshot takes long to reach the nodes",
+        "the payload takes long to reach the nodes",
         "`mpiimport bench bcast` times sending alone: what is longer here is root that reads libraries",
     ),
 }

@@ -17,7 +17,6 @@ from .openshmem import is_open, thread_level
 from .pmi_connection import Connection
 from .private_import import NoMpi, import_privately, own_packages
 from .rc_settings import MPI_MODULE
-from .transport import Transport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,10 +74,6 @@ class Ownership:
         else:
             self._asked, self._provided = level, self.mpi.Init_thread(_level(self.mpi, level))
         self._started = self._finalize = True
-
-    def transport(self) -> Transport:
-        """Return what all ranks communicate by."""
-        return Transport.over_world(self.mpi)
 
     def spec(self, name: str) -> "ModuleSpec | None":
         """Return the spec of ``mpi4py.MPI``, for which mpi4py need not look for MPI; None for other names."""

@@ -6,7 +6,6 @@ from .. import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import ModuleType
     from typing import Any
 
@@ -24,11 +23,8 @@ FAILED = 0
 class Transport:
     """The ranks of one communicator.
 
-    ``rank``, ``size``: as in MPI; ``lasts``: it can be kept until the program ends. Every method is collective over the
-    communicator.
+    ``rank``, ``size``: as in MPI. Every method is collective over the communicator.
     """
-
-    lasts = True
 
     def __init__(self, mpi: "ModuleType", communicator: "Any") -> None:
         self._mpi = mpi
@@ -140,26 +136,18 @@ class Transport:
     def free_parts(self) -> None:
         """Free the transports that came of this one."""
         while self._parts:
-            self._parts.pop().free()
-
-    def free(self) -> None:
-        self.free_parts()
-        self._comm.Free()
+            self._parts.pop()._comm.Free()
 
     def _part(self, communicator: "Any") -> "Transport":
         self._parts.append(Transport(self._mpi, communicator))
         return self._parts[-1]
 
     def _wait(self, request: "Any") -> None:
-        wait_until(request.Test)
-
-
-def wait_until(done: "Callable[[], bool]") -> None:
-    """Wait asleep: ranks may share a core with the one they wait for."""
-    sleep = SHORTEST_SLEEP
-    while not done():
-        time.sleep(sleep)
-        sleep = min(sleep * GROWTH, LONGEST_SLEEP)
+        """Wait asleep: ranks may share a core with the one they wait for."""
+        sleep = SHORTEST_SLEEP
+        while not request.Test():
+            time.sleep(sleep)
+            sleep = min(sleep * GROWTH, LONGEST_SLEEP)
 
 
 def pack(values: list[int]) -> bytes:

@@ -145,10 +145,6 @@ def user_directory() -> str:
     return os.path.join(cache, "manifests") if cache else ""
 
 
-def baked_directory() -> str:
-    return os.path.join(sys.prefix, BAKED)
-
-
 def tree_identity() -> str:
     """Return one line that tells this Python tree from others that lie in the same place, in other images say."""
     stamp = os.stat(os.path.dirname(os.__file__)).st_mtime_ns

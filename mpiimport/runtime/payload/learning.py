@@ -8,10 +8,10 @@ from .. import os
 from ..file_systems import file_system
 from ..importing.account import file_of, spec_of
 from .learned_manifest import (
+    BAKED,
     TOP,
     Learned,
     Malformed,
-    baked_directory,
     file_name,
     is_module_name,
     tree_identity,
@@ -82,7 +82,7 @@ class Learning:
             program,
             tree,
             os.path.join(os.path.abspath(directory), name) if keeps else "",
-            [os.path.join(baked_directory(), baked)] if baked else [],
+            [os.path.join(sys.prefix, BAKED, baked)] if baked else [],
         )
 
     def reached(self, manifest: "Manifest") -> None:

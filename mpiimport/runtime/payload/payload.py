@@ -240,7 +240,7 @@ def _pack(
         code=table,
         libraries={},
         needs=libraries.needs,
-        own=sorted(libraries.own),
+        own=libraries.own,
         searched=libraries.searched,
         unnamed=[],
         metadata={
@@ -251,7 +251,7 @@ def _pack(
         },
         answers=answers.known,
         aliases={},
-        expected=[],
+        expected=set(),
         linker=linker_settings(),
         mpi={},
         dependencies=b"",

@@ -29,7 +29,7 @@ class Gathering:
 
     def __init__(
         self,
-        transport: "Transport | None",
+        transport: "Transport",
         ownership: "Ownership",
         imports: "Imports",
         report: "Report | None",
@@ -47,8 +47,7 @@ class Gathering:
         # Not before it begins.
         self._done = True
         self._pid = os.getpid()
-        if transport is not None:
-            ownership.before_finalize(lambda: None if has_been_open() else self._run(transport))
+        ownership.before_finalize(lambda: None if has_been_open() else self._run(transport))
 
     def begin(self) -> None:
         """From here on, take part where MPI is finalised. No rank may do so unless all ranks do."""
@@ -58,7 +57,7 @@ class Gathering:
         """Gather where this process is to finalise MPI. Every other rank comes here too, or its MPI_Finalize does."""
         if self._done or os.getpid() != self._pid:
             return
-        if self._transport is None or has_been_open():
+        if has_been_open():
             self._done = True
             served, missed = self._used(alone=True)
             self._tell(dict.fromkeys(served, 1), dict.fromkeys(missed, 1))

@@ -16,7 +16,7 @@ from ..options import Options, is_validating, makes_snapshot
 from ..program import Program
 from ..report.job_notes import notes
 from ..report.outcome import CACHED, PLAIN, SERVED, Outcome
-from .closed_streams import ClosedStreamsKept
+from .closed_streams import ClosedStreamsReserved
 from .decision import IMAGE_ON, LOCALLY, NO_RANK, NOT_PREPARED, STARTS_WORKERS, mode, why_nothing_is_cached
 from .exit_handlers import ExitHandlers
 from .invocation import Invocation
@@ -123,14 +123,14 @@ def _activate_rank(here: Launch, invocation: Invocation, at_exit: ExitHandlers, 
         _say(here.rank, f"mpiimport does not load ({exc!r}); is its installation complete?", report)
         return None
     try:
-        with ClosedStreamsKept():
+        with ClosedStreamsReserved():
             ownership = load_mpi(invocation.before_site, options)
     except Bypassed as exc:
         _say(here.rank, str(exc), report)
         return None
     service = Service(ownership, invocation, report)
     try:
-        with ClosedStreamsKept():
+        with ClosedStreamsReserved():
             service.start()
     except Bypassed as exc:
         _say(here.rank, str(exc), report)
@@ -184,7 +184,7 @@ def _start_from_cache(here: Launch | None, invocation: Invocation, at_exit: Exit
     from .cached_store import import_from_cache
 
     report = _new_report(here, invocation, at_exit)
-    with ClosedStreamsKept():
+    with ClosedStreamsReserved():
         import_from_cache(invocation, here, report)
 
 

@@ -5,7 +5,7 @@ from .. import os
 STANDARD = (0, 1, 2)
 
 
-class ClosedStreamsKept:
+class ClosedStreamsReserved:
     """While this context lasts, no file that is opened gets the number of a standard stream that is closed.
 
     Children would have that file for their stream. Afterwards the streams are closed as before.

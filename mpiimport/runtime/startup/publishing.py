@@ -12,7 +12,7 @@ from ..size import in_words
 from ..store.cache_placement import CachePlacement
 from ..store.key import NO_NAME, facts_of, key_from, key_of, not_there
 from .agreement import Bypassed
-from .closed_streams import ClosedStreamsKept
+from .closed_streams import ClosedStreamsReserved
 from .decision import why_not
 from .left_behind import began_at
 from .mpi_start import load_mpi
@@ -77,10 +77,10 @@ class Publishing(Service):
         return payload
 
     def attach_store(
-        self, transport: "Transport", gathers: "Transport | None", store: "Store", payload: "Payload | None"
+        self, transport: "Transport", store: "Store", payload: "Payload | None"
     ) -> "tuple[Imports, Gathering]":
-        """Check what the store holds, and let later processes attach to it. Nothing is gathered."""
-        checked = super().attach_store(transport, None, store, None)
+        """Check what the store holds, and let later processes attach to it."""
+        checked = super().attach_store(transport, store, None)
         facts = facts_of(self._program, self.options, self._before_site)
         self._key = key_from(facts)
         if not self._key:
@@ -109,7 +109,7 @@ def publish_now(here: "Launch", invocation: "Invocation") -> None:
             raise Bypassed(reason)
         # Those that attach will not have what MPI needs.
         loaded, mapped = set(sys.modules), mapped_files()
-        with ClosedStreamsKept():
+        with ClosedStreamsReserved():
             ownership = load_mpi(invocation.before_site, invocation.options)
             service = Publishing(ownership, invocation, loaded, mapped)
             finish = service.finish

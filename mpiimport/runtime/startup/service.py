@@ -110,29 +110,26 @@ class Service:
     def _take_part(self) -> None:
         """Run the phases, and end what they began of MPI where all ranks have come to the same end."""
         transport = self.init_mpi()
-        # The communicator stays where it is to gather.
-        gathers = transport if transport.lasts else None
         try:
-            imports, gathering = self._run_phases(transport, gathers)
+            imports, gathering = self._run_phases(transport)
         except Bypassed:
-            self._end_startup(transport, gathers)
+            self._end_startup(transport)
             raise
+        if self.options.fill:
+            self._end_startup(transport)
+            return
         gathering.begin()
         self._gather = gathering.run_at_exit
-        self._end_startup(transport, gathers)
-        if not self.options.fill:
-            alone(transport.rank, self.serve, imports)
+        self._end_startup(transport)
+        alone(transport.rank, self.serve, imports)
 
-    def _end_startup(self, transport: Transport, gathers: Transport | None) -> None:
-        """Free what the phases were agreed upon by, but for what tells at the end whether all ranks fail."""
-        if gathers is None:
-            transport.free()
-        else:
-            transport.free_parts()
-            self._all_fail = gathers.all_fail
+    def _end_startup(self, transport: Transport) -> None:
+        """Free what the phases were agreed upon by, but for what gathers, and tells at the end whether all fail."""
+        transport.free_parts()
+        self._all_fail = transport.all_fail
         alone(transport.rank, self.ownership.end_startup)
 
-    def _run_phases(self, transport: Transport, gathers: Transport | None) -> tuple[Imports, Gathering]:
+    def _run_phases(self, transport: Transport) -> tuple[Imports, Gathering]:
         """Alternate work, which is local and may fail, with bare exchanges, which are collective and hold no work."""
         phase = Agreement(transport).phase
         facts, values = phase("handshake", HANDSHAKE, self.state_facts, transport)
@@ -150,10 +147,10 @@ class Service:
         cargo = phase("load", BROADCAST, self.load_cargo, leaders, store, sizes, payload)
         copies = cargo.travel(leaders)
         phase("broadcast", BROADCAST, self.end_broadcast, leaders, cargo, copies, payload)
-        return phase("attach", STORE, self.attach_store, transport, gathers, store, payload)
+        return phase("attach", STORE, self.attach_store, transport, store, payload)
 
     def init_mpi(self) -> Transport:
-        """Initialise MPI, or OpenSHMEM. Return what to communicate by.
+        """Initialise MPI. Return what to communicate by.
 
         Raises Bypassed. No agreement is possible here: ranks that come further wait for one that does not.
         """
@@ -252,7 +249,7 @@ class Service:
             self._facts.update(root_read=payload.effort())
 
     def attach_store(
-        self, transport: Transport, gathers: Transport | None, store: "Store", payload: "Payload | None"
+        self, transport: Transport, store: "Store", payload: "Payload | None"
     ) -> tuple[Imports, Gathering]:
         """Check what the store holds, and make ready to import from it and to gather at the end what was imported."""
         index, _ = attach(store)
@@ -261,7 +258,7 @@ class Service:
         account = Account(set(sys.modules), transport.rank, self.options.verbose)
         imports = Imports(index, store, self.ownership, self._answers, uncached, account)
         finish = (lambda served, missed: self._learn(payload, imports, served, missed)) if payload else None
-        return imports, Gathering(gathers, self.ownership, imports, self._report, finish)
+        return imports, Gathering(transport, self.ownership, imports, self._report, finish)
 
     def serve(self, imports: Imports) -> None:
         """Import from the store from now on."""

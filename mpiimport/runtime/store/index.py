@@ -10,6 +10,8 @@ from ..digest import DIGEST_SIZE, Damaged, digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ..listing import Seen, Stamp
     from .store import Store
 
@@ -40,63 +42,26 @@ class Index:
     mounts     of a cached store: what the container that filled it was started with
     """
 
-    __slots__ = (
-        "absent",
-        "aliases",
-        "answers",
-        "code",
-        "dependencies",
-        "expected",
-        "libraries",
-        "linker",
-        "listings",
-        "metadata",
-        "mounts",
-        "mpi",
-        "needs",
-        "own",
-        "searched",
-        "unnamed",
-        "writable",
-    )
+    listings: dict[str, dict[str, int]]
+    writable: "dict[str, Seen | None]"
+    absent: list[str]
+    code: "dict[str, tuple[int, int, Stamp]]"
+    libraries: "dict[str, Stamp]"
+    needs: dict[str, list[str]]
+    own: set[str]
+    searched: "dict[str, Stamp | None]"
+    unnamed: list[str]
+    metadata: dict[str, dict[str, tuple[int, int] | None]]
+    answers: dict[tuple[str, str], object]
+    aliases: dict[str, str]
+    expected: set[str]
+    linker: list[str]
+    mpi: "dict[str, OfMpi]"
+    dependencies: bytes
+    mounts: str
 
-    def __init__(
-        self,
-        listings: dict[str, dict[str, int]],
-        writable: "dict[str, Seen | None]",
-        absent: list[str],
-        code: "dict[str, tuple[int, int, Stamp]]",
-        libraries: "dict[str, Stamp]",
-        needs: dict[str, list[str]],
-        own: list[str],
-        searched: "dict[str, Stamp | None]",
-        unnamed: list[str],
-        metadata: dict[str, dict[str, tuple[int, int] | None]],
-        answers: dict[tuple[str, str], object],
-        aliases: dict[str, str],
-        expected: list[str],
-        linker: list[str],
-        mpi: "dict[str, OfMpi]",
-        dependencies: bytes,
-        mounts: str,
-    ) -> None:
-        self.listings = listings
-        self.writable = writable
-        self.absent = absent
-        self.code = code
-        self.libraries = libraries
-        self.needs = needs
-        self.own = set(own)
-        self.searched = searched
-        self.unnamed = unnamed
-        self.metadata = metadata
-        self.answers = answers
-        self.aliases = aliases
-        self.expected = set(expected)
-        self.linker = linker
-        self.mpi = mpi
-        self.dependencies = dependencies
-        self.mounts = mounts
+    def __init__(self, **fields: "Any") -> None:
+        self.__dict__.update(fields)
 
     def leave_libraries(self) -> None:
         """Leave libraries to ld.so, which may find others for this process than it did for root."""
@@ -105,8 +70,8 @@ class Index:
         self.needs = {path: [] for path in self.needs}
 
     def pack(self) -> bytes:
-        fields = [getattr(self, name) for name in self.__slots__]
-        table = marshal.dumps([list(field) if isinstance(field, set) else field for field in fields])
+        """Raises AttributeError where a field is missing."""
+        table = marshal.dumps([getattr(self, name) for name in type(self).__annotations__])
         return digest(table) + table
 
     @classmethod
@@ -114,7 +79,7 @@ class Index:
         """Raises Damaged."""
         if len(data) < DIGEST_SIZE or digest(data[DIGEST_SIZE:]) != data[:DIGEST_SIZE]:
             raise Damaged("the index of the store is damaged")
-        return cls(**dict(zip(cls.__slots__, marshal.loads(data[DIGEST_SIZE:]), strict=True)))
+        return cls(**dict(zip(cls.__annotations__, marshal.loads(data[DIGEST_SIZE:]), strict=True)))
 
 
 def attach(store: "Store") -> tuple[Index, str]:

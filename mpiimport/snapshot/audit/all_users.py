@@ -1,6 +1,6 @@
 """What a snapshot must not go by that all users may start from: their home directories, and what only some may do.
 
-It is made without a home directory. A start has its own: see restore/beginning.py.
+It is made without a home directory. A start has its own: see restore/resume.py.
 """
 
 import os

@@ -230,7 +230,8 @@ class Audit:
         asked, seen = observed.asked, observed.seen
         later = [number for number in reached.values() if number > piece.steps]
         verdict = Verdict(piece, sorted({*seen["there"]} - {SCRIPT}), later)
-        verdict.settled = [path for path in UNLESS_SET if _is_settled(path, differing)]
+        # At these there is the same in each process.
+        verdict.settled = [path for path in UNLESS_SET if path in differing.values and path not in differing.drawn]
         names = sorted({path.partition(":")[0] for path in differing.drawn})
         drawn = [each for name in names for each in differing.generators_of(name)]
         verdict.generators = [each for each in drawn if ":".join(each) not in SEEDED_ANEW]
@@ -258,11 +259,6 @@ class Audit:
             (path, how) for path, how in found if not path.startswith(ours) and path not in compared | heads
         }
         return verdict
-
-
-def _is_settled(path: str, differing: Differences) -> bool:
-    """Tell whether at a path there is the same in each process."""
-    return path in differing.values and path not in differing.drawn
 
 
 def first_name(key: str) -> str:

@@ -24,7 +24,7 @@ from ..audit.registry import names_of_libraries
 from ..image_format import KIND, STAMP, is_image
 from ..interpreter import SECONDS, split
 from ..memory_map import Refused
-from ..restore.beginning import is_distribution, modules_among
+from ..restore.resume import is_distribution, modules_among
 from ..text.program_text import BASE, Piece, ProgramText
 from ..trials import HERE, PACKAGES, begin_child
 from .plan import Plan

@@ -30,19 +30,19 @@ class Own:
         from mpiimport.snapshot.image import plan
         from mpiimport.snapshot.restore import (
             begin,
-            beginning,
             collecting,
             ending,
             fork_handlers,
             reinitialisers,
             reporting,
+            resume,
             undone,
         )
 
         # The first one is called last.
         self.end = ending.End()
         atexit.register(self.end.look_at_all)
-        self.begin, self.beginning, self.messages, self.reinitialisers = begin, beginning, messages, reinitialisers
+        self.begin, self.resume, self.messages, self.reinitialisers = begin, resume, messages, reinitialisers
         self.collecting, self.ending = collecting, ending
         self.fork_handlers, self.plan, self.undone = fork_handlers, plan, undone
         self.load_extension, self.take_plan = loading.load_extension, loading.take_plan
@@ -71,7 +71,7 @@ class Making:
         """Execute the begin, and bring the process to rest. Return why there can be no snapshot, or nothing."""
         own, start = self._own, self.start
         before = own.reinitialisers.variables_of(given_variables())
-        sys.modules["__main__"] = own.beginning.new_main()
+        sys.modules["__main__"] = own.resume.new_main()
         self._begin.prepare()
         lines = line_buffering()
         if sys.version_info >= (3, 14) and self.plan.has_callbacks:
@@ -122,7 +122,7 @@ class Making:
         """Return what the program of a start must be."""
         names = frozenset([*(name.partition(".")[0] for name in self._imported), *self.plan.names]) - {"__main__"}
         plan = self.plan
-        of_module = self._own.beginning
+        of_module = self._own.resume
         relative = {path: of_module.Beside(names, entries) for path, entries in plan.relative.items()}
         beside = of_module.Beside(names, plan.beside)
         return of_module.Expected(self._begin, beside, plan.absent, plan.entries, relative, plan.arguments)
@@ -143,7 +143,7 @@ class Making:
 
     def resume(self) -> int:
         """Run the program in a process that starts from the snapshot; return its status."""
-        status: int = self._own.beginning.begin(self.start, self.expected(), self.plan.without)
+        status: int = self._own.resume.resume(self.start, self.expected(), self.plan.without)
         return status
 
 

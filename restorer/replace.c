@@ -1,4 +1,4 @@
-#include "place.h"
+#include "replace.h"
 #include "fresh.h"
 #include "kernel.h"
 #include "key.h"
@@ -110,7 +110,7 @@ static void map_runs(void) {
     }
 }
 
-void place_image(void) {
+void replace_process(void) {
     clear();
     map_regions();
     map_runs();

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 
-#include "looked.h"
+#include "launch_validation.h"
 #include "command.h"
 #include "digest.h"
 #include "kernel.h"
@@ -137,7 +137,7 @@ static long open_on(const struct mount *mount, const char *path, word flags) {
     return file;
 }
 
-long look_on_shared(const char *path, word flags, struct stat *status) {
+long stat_on_shared(const char *path, word flags, struct stat *status) {
     if (!mount_count)
         read_mounts();
     const struct mount *mount = shared_mount(path);
@@ -155,18 +155,18 @@ void remember(word file) {
         digits[digit] = (char)(digits[digit] | 1 << file % 4);
 }
 
-int is_looked_at(word file) {
+int is_validated(word file) {
     return file / 4 < MOST_DIGITS && digits[file / 4] >> file % 4 & 1;
 }
 
-/* Of whom an answer speaks: this image, this program with its arguments, and where the files lie that were looked at. It is 0
+/* Of whom an answer speaks: this image, this program with its arguments, and where the files lie that were validated. It is 0
  * where one of them lies on no shared file system. */
 static word name_of_answer(void) {
     word name = image->checksum;
     for (char **each = given; *each; each++)
         name = with_text(name, *each);
     for (word i = 0; i < image->files.count; i++) {
-        if (!is_looked_at(i))
+        if (!is_validated(i))
             continue;
         const struct mount *mount = shared_mount(text_at(TABLE(file, files)[i].path));
         if (!mount)
@@ -196,7 +196,7 @@ void write_answer(void) {
 }
 
 void read_answer(void) {
-    const char *at = value_of(LOOKED);
+    const char *at = value_of(VALIDATED);
     if (at && *at)
         read_mounts();
     while (at && *at) {

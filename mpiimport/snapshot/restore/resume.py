@@ -64,7 +64,7 @@ class Expected:
         self.arguments = arguments
 
 
-def begin(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
+def resume(start: Start, expected: Expected, without: "tuple[str, ...]") -> int:
     """Run the program; return its status. ``without``: reinitialisers that a test leaves out."""
     given = variables_of(start.freeze.environ())
     try:

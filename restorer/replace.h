@@ -1,10 +1,10 @@
 /* The image is put in the place of this process. */
-#ifndef RESTORER_PLACE_H
-#define RESTORER_PLACE_H
+#ifndef RESTORER_REPLACE_H
+#define RESTORER_REPLACE_H
 
 #include "format.h"
 
 void check_vdso(void);
-void place_image(void);
+void replace_process(void);
 
 #endif
