@@ -43,6 +43,7 @@ class Baked:
 
     def module(self, name: str, text: str) -> Path:
         path = self.modules / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
 

@@ -28,13 +28,6 @@ def test_what_acts_at_its_end_acts_in_each_process(baked: Baked, tmp_path: Path)
     assert baked.start_restored(script).stdout == baked.plain(script).stdout == "on\nended\n"
 
 
-def test_a_module_whose_objects_act_at_their_end_is_as_plainly(baked: Baked) -> None:
-    baked.module("plant", CYCLE)
-    script = baked.script("import plant\nprint('on', flush=True)")
-    baked.bake(script)
-    assert baked.start_restored(script).stdout == baked.plain(script).stdout == "on\nended\n"
-
-
 # What a program leaves to its end, in an object of the image: a class is a cycle, and so is what refers to it.
 LEFT = """
 import json.decoder, os

@@ -117,17 +117,6 @@ with open(os.devnull) as stream:
 """,
 }
 
-# A module that replaces it notes what is imported from there on.
-REPLACES = """
-import builtins
-NAMES = []
-ordinary = builtins.__import__
-def noting(name, *rest, **named):
-    NAMES.append(name)
-    return ordinary(name, *rest, **named)
-builtins.__import__ = noting
-"""
-
 EVERYDAY = (
     "a module written before caches are invalidated",
     "a path hook for other directories than those in use",
@@ -153,12 +142,3 @@ def test_imports_are_found_as_plainly(baked: Baked, name: str) -> None:
     lay_out()
     baked.bake(script)
     assert baked.start_restored(script) == plain
-
-
-def test_what_replaces_the_function_of_imports_sees_none_of_ours(baked: Baked) -> None:
-    """It sees imports of the script that plainly came before it, for the script begins again."""
-    baked.module("noting", REPLACES)
-    baked.module("late", "value = 'late'\n")
-    script = baked.script("import noting\nimport sys, late\nprint(*sorted({*noting.NAMES} - {'noting'}))\n")
-    baked.bake(script)
-    assert baked.start_restored(script) == baked.plain(script)

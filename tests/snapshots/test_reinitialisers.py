@@ -381,24 +381,6 @@ def test_a_signal_that_the_maker_ignores_is_none_of_the_image(baked: Baked) -> N
     assert baked.start_restored(script).stdout == baked.plain(script).stdout == "0\n"
 
 
-def test_what_modules_register_for_forks_runs_in_forks_of_the_program_alone(baked: Baked) -> None:
-    register = "import os\nCALLS = []\nfor when in ('before', 'after_in_child', 'after_in_parent'):\n"
-    baked.module("plant", f"{register}    os.register_at_fork(**{{when: lambda when=when: CALLS.append(when)}})")
-    fork = "pid = os.fork()\nif not pid:\n    print(plant.CALLS, flush=True)\n    os._exit(0)\nos.waitpid(pid, 0)\n"
-    script = baked.script(f"import plant\nimport os\nprint(plant.CALLS, flush=True)\n{fork}print(plant.CALLS)")
-    baked.bake(script)
-    plain = baked.plain(script)
-    assert plain.stdout.splitlines() == ["[]", "['before', 'after_in_child']", "['before', 'after_in_parent']"]
-    assert baked.start_restored(script).stdout == plain.stdout
-
-
-def test_an_import_says_how_a_stream_is_buffered(baked: Baked) -> None:
-    baked.module("plant", "import sys\nsys.stdout.reconfigure(line_buffering=True)")
-    script = baked.script("import plant\nimport os, sys\nprint(sys.stdout.line_buffering)\nos._exit(0)")
-    baked.bake(script)
-    assert baked.start_restored(script).stdout == baked.plain(script).stdout == "True\n"
-
-
 def test_seeds_of_hash_tables_are_those_of_the_image_unless_they_are_to_be_fresh(baked: Baked) -> None:
     """As Rust's library asks for them. Other sizes, and other flags, are no such seeds."""
     for draw in ("os.getrandom(32, 4)", "os.getrandom(16)", "os.urandom(16)"):

@@ -134,13 +134,6 @@ def test_a_module_that_looks_at_the_script_is_in_a_snapshot_of_that_alone(baked:
     assert baked.start_fresh("which has run to its cut", str(other)).stdout == baked.plain(str(other)).stdout
 
 
-def test_the_command_line_that_a_module_keeps_is_that_of_the_program(baked: Baked) -> None:
-    baked.module("plant", "import sys\nWORDS = sys.argv")
-    script = baked.script("import plant\nprint(plant.WORDS[1:])")
-    baked.bake(script)
-    assert baked.start_restored(script, "word").stdout == "['word']\n"
-
-
 @pytest.mark.parametrize("there", ["fastjson.py", "fastjson", "myproj.egg-info"])
 def test_what_appears_beside_the_script_is_found(baked: Baked, there: str) -> None:
     baked.module("plant", "try: import fastjson as json\nexcept ImportError: import json\nVALUE = json.__name__")
@@ -180,13 +173,6 @@ def test_data_beside_the_script_hides_nothing(baked: Baked, text: str) -> None:
     assert "it prints" in reach(baked.bake(script))
     (Path(script).parent / "plant.txt").touch()
     assert baked.start_restored(script).stdout == "1\n"
-
-
-def test_warnings_of_the_compiler_are_printed_as_plainly(baked: Baked) -> None:
-    """Those of statements, too, that are not executed again."""
-    script = baked.script("x = 1 is 1\nimport json\ny = 2 is 2\nprint(x)\nz = 3 is 3")
-    assert "it prints" in reach(baked.bake(script))
-    assert baked.start_restored(script) == baked.plain(script)
 
 
 def test_a_script_that_begins_otherwise_starts_plainly(baked: Baked) -> None:
@@ -234,35 +220,3 @@ def test_a_copy_knows_its_python(baked: Baked) -> None:
     baked.image.with_name("image.plain").unlink()
     outcome = baked.start_fresh("TZ", script, TZ="Asia/Tokyo")
     assert outcome.stdout == baked.plain(script).stdout
-
-
-# A module that others come after; and what one of them does with a variable that a third one keeps.
-WITHIN = "import os\nos.environ['FOR_A_WHILE'] = '1'\nimport part\n"
-KEEPS = "import os\nVALUE = os.environ.get('FOR_A_WHILE')"
-SHOWS = "import json, early\nimport late\nprint(early.part.VALUE, late.VALUE, os.environ.get('FOR_A_WHILE'))"
-
-
-@pytest.fixture
-def parts(baked: Baked) -> Baked:
-    for name in ("part", "late"):
-        baked.module(name, KEEPS)
-    return baked
-
-
-def test_what_a_module_changes_while_it_is_imported_ends_no_image(parts: Baked) -> None:
-    """NumPy has done so with OPENBLAS_MAIN_FREE."""
-    parts.module("early", WITHIN + "del os.environ['FOR_A_WHILE']")
-    script = parts.script(f"import os\n{SHOWS}")
-    parts.bake(script)
-    assert parts.start_restored(script) == parts.plain(script)
-    parts.module("late", "VALUE = 'another'")
-    assert parts.start_fresh("late.py", script).stdout == "1 another None\n"
-
-
-@pytest.mark.parametrize("undone", ["", "del os.environ['FOR_A_WHILE']"])
-def test_what_a_module_leaves_changed_counts(parts: Baked, undone: str) -> None:
-    parts.module("early", WITHIN)
-    parts.module("undo", f"import os\n{undone}")
-    script = parts.script(f"import os\n{SHOWS.replace('import late', 'import undo, late')}")
-    parts.bake(script)
-    assert parts.start_restored(script) == parts.plain(script)

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -31,35 +31,180 @@ print(given, sorted(vars(plant.found[0])))
 """
 
 
-def test_the_programs_module_is_the_one_that_imports_have_kept(baked: Baked) -> None:
-    baked.module("plant", KEEPS)
-    script = baked.script(LOOKS_AT_MAIN)
-    assert "it prints" in reach(baked.bake(script))
-    assert baked.start_restored(script).stdout == baked.plain(script).stdout
+@dataclass(frozen=True)
+class Program:
+    """A script, and its ``modules``. ``shows``: how its output begins; ``ends``: what ends its begin."""
+
+    script: str
+    modules: dict[str, str]
+    shows: str = ""
+    ends: str = "it prints"
 
 
-def test_who_looks_no_further_than_at_who_imports_it_is_in_the_image(baked: Baked) -> None:
-    baked.module(
-        "part",
-        "import sys\nframe = sys._getframe()\nwhile frame.f_globals['__name__'] != 'plant':\n"
-        "    frame = frame.f_back\nNAME = frame.f_code.co_filename\ndel frame",
-    )
-    baked.module("plant", "import part")
-    script = baked.script("import plant\nprint(plant.part.NAME)")
-    assert "it prints" in reach(baked.bake(script))
-    assert baked.start_restored(script).stdout == baked.plain(script).stdout
+# It imports when it is asked for anything: importlib_metadata has such.
+PROXIES = """
+class Proxy:
+    def __getattribute__(self, name):
+        import os
+        globals().update(value=os.urandom(8))
+        return getattr(os, name)
+    def __call__(self): pass
+value = 1
+proxies = [Proxy(), {Proxy()}, Proxy]
+"""
 
 
-def test_a_warning_that_a_module_lets_nobody_see_is_none_in_the_audit(baked: Baked) -> None:
-    baked.module("part", "import warnings\ndef old(): warnings.warn('old', FutureWarning, stacklevel=2)")
-    baked.module(
-        "plant",
-        "import part, warnings\nwith warnings.catch_warnings():\n"
-        "    warnings.filterwarnings('ignore', category=FutureWarning, module='plant')\n    part.old()\nVALUE = 1",
-    )
-    script = baked.script(SHOWN)
-    assert "it prints" in reach(baked.bake(script))
-    assert baked.start_restored(script) == baked.plain(script)
+LAZY = """
+import importlib.util, sys
+spec = importlib.util.find_spec("waiting")
+loader = importlib.util.LazyLoader(spec.loader)
+spec.loader = loader
+waiting = importlib.util.module_from_spec(spec)
+sys.modules["waiting"] = waiting
+loader.exec_module(waiting)
+"""
+REGISTERS = """
+import os
+CALLS = []
+for when in ("before", "after_in_child", "after_in_parent"):
+    os.register_at_fork(**{when: lambda when=when: CALLS.append(when)})
+"""
+FORKS = """
+import plant, os
+print(plant.CALLS, flush=True)
+pid = os.fork()
+if not pid:
+    print(plant.CALLS, flush=True)
+    os._exit(0)
+os.waitpid(pid, 0)
+print(plant.CALLS)
+"""
+# It notes what is imported from there on, and none of ours. It sees imports of the script that plainly came before it,
+# for the script begins again.
+NOTES = """
+import builtins
+NAMES = []
+ordinary = builtins.__import__
+def noting(name, *rest, **named):
+    NAMES.append(name)
+    return ordinary(name, *rest, **named)
+builtins.__import__ = noting
+"""
+# Only the garbage collector ends it, when the interpreter ends.
+CYCLE = """
+class Ends:
+    def __del__(self):
+        print("ended", flush=True)
+one = Ends()
+one.own = one
+"""
+# A module that others come after; and what one of them does with a variable that a third one keeps.
+WITHIN = "import os\nos.environ['FOR_A_WHILE'] = '1'\nimport part\n"
+KEEPS_IT = dict.fromkeys(("part", "late"), "import os\nVALUE = os.environ.get('FOR_A_WHILE')")
+SHOWS_IT = (
+    "import os, json, early\nimport undo, late\nprint(early.part.VALUE, late.VALUE, os.environ.get('FOR_A_WHILE'))"
+)
+SITE = (
+    "import json, os, sys\nprint(sys.kept, os.environ.get('SITE'), sys.path[-1], flush=True)\nos.system('echo $SITE')"
+)
+PROGRAMS = {
+    "the program's module is the one that imports have kept": Program(LOOKS_AT_MAIN, {"plant": KEEPS}),
+    "who looks no further than at who imports it is in the image": Program(
+        "import plant\nprint(plant.part.NAME)",
+        {
+            "part": "import sys\nframe = sys._getframe()\nwhile frame.f_globals['__name__'] != 'plant':\n"
+            "    frame = frame.f_back\nNAME = frame.f_code.co_filename\ndel frame",
+            "plant": "import part",
+        },
+    ),
+    "a warning that a module lets nobody see is none in the audit": Program(
+        SHOWN,
+        {
+            "part": "import warnings\ndef old(): warnings.warn('old', FutureWarning, stacklevel=2)",
+            "plant": "import part, warnings\nwith warnings.catch_warnings():\n    warnings.filterwarnings("
+            "'ignore', category=FutureWarning, module='plant')\n    part.old()\nVALUE = 1",
+        },
+    ),
+    # astropy's knows the names of the time zone, and compares them before it reads a time.
+    "a copy of what reads times is in a snapshot": Program(
+        "import astropy.extern._strptime as s\nprint(s._strptime_time('12 UTC', '%H %Z')[:4])",
+        {"astropy/extern/_strptime": Path(os.__file__).with_name("_strptime.py").read_text()},
+    ),
+    "entries that imports put at the end of the search path are there": Program(
+        "import plant, sys\nprint(sys.path)",
+        {"plant": "import sys\nif '/usr/share' not in sys.path: sys.path.append('/usr/share')"},
+    ),
+    "signal handlers of imports are there": Program(
+        "import plant, os, signal\nos.kill(os.getpid(), 10)\nsignal.raise_signal(10)",
+        {"plant": "import signal\nsignal.signal(10, lambda *given: print('handled'))"},
+        "handled\nhandled\n",
+        ends="os.kill(",
+    ),
+    "a module that waits for its first use is executed then": Program(
+        "import plant, json\nimport os\nprint(type(plant.waiting).__name__)\n"
+        "os.environ['SET_BY_THE_PROGRAM'] = '1'\nprint(plant.waiting.VALUE)",
+        {"waiting": "import os\nVALUE = os.environ['SET_BY_THE_PROGRAM']", "plant": LAZY},
+        "_LazyModule\n1\n",
+    ),
+    "a proxy is not asked by the audit": Program(
+        "import plant\nprint(plant.value, len(plant.proxies[0].urandom(2)), plant.value == 1)",
+        {"plant": PROXIES},
+        "1 2 False\n",
+    ),
+    "exit handlers of imports run": Program(
+        "import plant\nprint('begin')", {"plant": "import atexit\natexit.register(print, 'end')"}, "begin\nend\n"
+    ),
+    "what modules register for forks runs in forks of the program alone": Program(
+        FORKS, {"plant": REGISTERS}, "[]\n['before', 'after_in_child']\n['before', 'after_in_parent']\n"
+    ),
+    "an import says how a stream is buffered": Program(
+        "import plant\nimport os, sys\nprint(sys.stdout.line_buffering)\nos._exit(0)",
+        {"plant": "import sys\nsys.stdout.reconfigure(line_buffering=True)"},
+        "True\n",
+    ),
+    # Plainly each process has another one: that of a set of classes.
+    "an order that follows addresses is any order": Program(
+        "import plant\nprint(sorted(plant.VALUE))",
+        {"plant": "VALUE = [kind.__name__ for kind in {type(f'K{n}', (), {}) for n in range(99)}]"},
+    ),
+    "a module whose objects act at their end is as plainly": Program(
+        "import plant\nprint('on', flush=True)", {"plant": CYCLE}, "on\nended\n"
+    ),
+    "the command line that a module keeps is that of the program": Program(
+        "import plant\nprint(plant.WORDS[1:])", {"plant": "import sys\nWORDS = sys.argv"}, "['word']\n"
+    ),
+    # Those of statements, too, that are not executed again.
+    "warnings of the compiler are printed": Program("x = 1 is 1\nimport json\ny = 2 is 2\nprint(x)\nz = 3 is 3", {}),
+    "what a module leaves changed counts": Program(SHOWS_IT, {**KEEPS_IT, "early": WITHIN, "undo": ""}),
+    "so does what another one takes back": Program(
+        SHOWS_IT, {**KEEPS_IT, "early": WITHIN, "undo": "import os\ndel os.environ['FOR_A_WHILE']"}
+    ),
+    "what sitecustomize leaves for the end": Program(
+        "import json\nprint('on')", {"sitecustomize": "import atexit\natexit.register(print, 'bye')"}, "on\nbye\n"
+    ),
+    "what sitecustomize changes": Program(
+        SITE,
+        {"sitecustomize": "import os, sys\nos.environ['SITE'] = sys.kept = 'here'\nsys.path.append('/somewhere')"},
+        "here here /somewhere\nhere\n",
+    ),
+    "what replaces the function of imports sees none of ours": Program(
+        "import noting\nimport sys, late\nprint(*sorted({*noting.NAMES} - {'noting'}))\n",
+        {"noting": NOTES, "late": "value = 'late'\n"},
+        ends="",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_is_done_in_each_start_as_plainly(baked: Baked, name: str) -> None:
+    program = PROGRAMS[name]
+    for module, text in program.modules.items():
+        baked.module(module, text)
+    script = baked.script(program.script)
+    assert program.ends in reach(baked.bake(script))
+    plain = baked.plain(script, "word")
+    assert baked.start_restored(script, "word") == plain
+    assert plain.stdout.startswith(program.shows)
 
 
 def test_what_is_found_by_a_search_path_that_is_another_for_a_while(baked: Baked, tmp_path: Path) -> None:
@@ -103,28 +248,11 @@ def test_what_lies_beside_the_script_is_found(baked: Baked, name: str) -> None:
     assert baked.start(script).stdout == baked.plain(script).stdout
 
 
-def test_a_copy_of_what_reads_times_is_in_a_snapshot(baked: Baked) -> None:
-    """astropy's knows the names of the time zone, and compares them before it reads a time."""
-    package = baked.modules / "astropy" / "extern"
-    package.mkdir(parents=True)
-    shutil.copy(Path(os.__file__).with_name("_strptime.py"), package)
-    script = baked.script("import astropy.extern._strptime as s\nprint(s._strptime_time('12 UTC', '%H %Z')[:4])")
-    assert "it prints" in reach(baked.bake(script))
-    assert baked.start_restored(script) == baked.plain(script)
-
-
 def test_variables_that_imports_set_are_set(baked: Baked) -> None:
     baked.module("plant", "import os\nos.environ['PLANTED'] = 'by an import'\nos.environ.pop('GONE', None)")
     script = baked.script("import plant, os, subprocess\nprint(os.environ.get('PLANTED'), os.environ.get('GONE'))")
     baked.bake(script, GONE="1")
     assert baked.start(script, GONE="1").stdout == baked.plain(script, GONE="1").stdout
-
-
-def test_entries_that_imports_put_at_the_end_of_the_search_path_are_there(baked: Baked) -> None:
-    baked.module("plant", "import sys\nif '/usr/share' not in sys.path: sys.path.append('/usr/share')")
-    script = baked.script("import plant, sys\nprint(sys.path)")
-    assert "it prints" in reach(baked.bake(script))
-    assert baked.start_restored(script).stdout == baked.plain(script).stdout
 
 
 def test_an_import_that_asks_whether_the_search_path_has_an_entry_is_answered_for_each_script(
@@ -138,13 +266,6 @@ def test_an_import_that_asks_whether_the_search_path_has_an_entry_is_answered_fo
     assert baked.start_restored(script).stdout == "False\n"
     moved = str(shutil.copy(script, other))
     assert baked.start_fresh(f"imports looked whether the search path has {other}", moved).stdout == "True\n"
-
-
-def test_signal_handlers_of_imports_are_there(baked: Baked) -> None:
-    baked.module("plant", "import signal\nsignal.signal(10, lambda *given: print('handled'))")
-    script = baked.script("import plant, os, signal\nos.kill(os.getpid(), 10)\nsignal.raise_signal(10)")
-    baked.bake(script)
-    assert baked.start_restored(script).stdout == baked.plain(script).stdout == "handled\nhandled\n"
 
 
 HANDLES = "import faulthandler, signal\nsignal.signal(1, lambda *given: print('handled'))\nfaulthandler.register(12)\n"
@@ -170,46 +291,6 @@ def test_what_imports_have_said_of_signals_counts_whatever_the_launcher_has_said
     assert plain.status == -10 and ("True True" in plain.stdout) == bool(ignored), plain
 
 
-LAZY = """
-import importlib.util, sys
-spec = importlib.util.find_spec("waiting")
-loader = importlib.util.LazyLoader(spec.loader)
-spec.loader = loader
-waiting = importlib.util.module_from_spec(spec)
-sys.modules["waiting"] = waiting
-loader.exec_module(waiting)
-"""
-
-
-def test_a_module_that_waits_for_its_first_use_is_executed_then(baked: Baked) -> None:
-    baked.module("waiting", "import os\nVALUE = os.environ['SET_BY_THE_PROGRAM']")
-    baked.module("plant", LAZY)
-    script = baked.script(
-        "import plant, json\nimport os\nprint(type(plant.waiting).__name__)\n"
-        "os.environ['SET_BY_THE_PROGRAM'] = '1'\nprint(plant.waiting.VALUE)"
-    )
-    assert "it prints" in reach(baked.bake(script))
-    assert baked.start_restored(script).stdout == baked.plain(script).stdout == "_LazyModule\n1\n"
-
-
-def test_a_proxy_is_not_asked_by_the_audit(baked: Baked) -> None:
-    """It imports when it is asked for anything: importlib_metadata has such."""
-    text = """
-        class Proxy:
-            def __getattribute__(self, name):
-                import os
-                globals().update(value=os.urandom(8))
-                return getattr(os, name)
-            def __call__(self): pass
-        value = 1
-        proxies = [Proxy(), {Proxy()}, Proxy]
-        """
-    baked.module("plant", textwrap.dedent(text))
-    script = baked.script("import plant\nprint(plant.value, len(plant.proxies[0].urandom(2)), plant.value == 1)")
-    assert "it prints" in reach(baked.bake(script))
-    assert baked.start_restored(script).stdout == baked.plain(script).stdout == "1 2 False\n"
-
-
 def test_imports_behind_which_the_maker_fails_are_said(baked: Baked) -> None:
     baked.module("plant", "import dataclasses\ndataclasses.dataclass = lambda kind: kind")
     outcome = baked.try_to_bake(baked.script("import plant"))
@@ -221,13 +302,6 @@ def test_a_program_that_ends_at_once_is_prepared_up_to_there(baked: Baked) -> No
     script = baked.script("import json, os; os._exit(0)")
     assert "ends with status 0" in reach(baked.bake(script))
     assert baked.start_restored(script).status == 0
-
-
-def test_exit_handlers_of_imports_run(baked: Baked) -> None:
-    baked.module("plant", "import atexit\natexit.register(print, 'end')")
-    script = baked.script("import plant\nprint('begin')")
-    baked.bake(script)
-    assert baked.start_restored(script).stdout == "begin\nend\n"
 
 
 NUMBERS = ["len(os.sched_getaffinity(0))", "os.cpu_count()"]
@@ -283,9 +357,12 @@ def test_a_library_that_is_looked_for_is_in_an_image(baked: Baked) -> None:
     assert baked.start_restored(script) == baked.plain(script)
 
 
-def test_an_order_that_follows_addresses_is_any_order(baked: Baked) -> None:
-    """Plainly each process has another one: that of a set of classes."""
-    baked.module("plant", "VALUE = [kind.__name__ for kind in {type(f'K{n}', (), {}) for n in range(99)}]")
-    script = baked.script("import plant\nprint(sorted(plant.VALUE))")
-    assert "it prints" in reach(baked.bake(script))
-    assert baked.start_restored(script).stdout == baked.plain(script).stdout
+def test_what_a_module_changes_while_it_is_imported_ends_no_image(baked: Baked) -> None:
+    """NumPy has done so with OPENBLAS_MAIN_FREE."""
+    for module, text in {**KEEPS_IT, "early": f"{WITHIN}del os.environ['FOR_A_WHILE']", "undo": ""}.items():
+        baked.module(module, text)
+    script = baked.script(SHOWS_IT)
+    baked.bake(script)
+    assert baked.start_restored(script) == baked.plain(script)
+    baked.module("late", "VALUE = 'another'")
+    assert baked.start_fresh("late.py", script).stdout == "1 another None\n"
