@@ -3,13 +3,12 @@
 import ast
 import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import Outcome
-from tests.conftest import but_everyday, interpreter
+from tests.conftest import but_everyday
 
 from .conftest import Baked, reach
 
@@ -222,12 +221,6 @@ def test_torch_computes_what_it_computes_plainly(baked_with_torch: Baked) -> Non
     one = str(min(os.sched_getaffinity(0)))
     bound = baked_with_torch.start_fresh("number of processors", script, before=("taskset", "-c", one))
     assert "[(1, 27000000.0), (1, 27000000.0)]" in bound.stdout
-
-
-@pytest.mark.full
-def test_keys_and_random_numbers_with_a_newer_c_library(baked_with: Callable[[str], Baked]) -> None:
-    """That of this Python takes random numbers without a system call."""
-    expect_own(baked_with(str(interpreter("3.14"))), "standard library")
 
 
 def expect_own(baked: Baked, name: str) -> None:

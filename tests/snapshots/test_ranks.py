@@ -8,7 +8,7 @@ from lab.ranks import Mpi, run
 from lab.slurm import Slurm, by_srun
 from tests.conftest import but_everyday
 
-from .conftest import NOT_USED, Baked
+from .conftest import Baked
 from .prepared import Prepared
 
 TEXT = """
@@ -29,21 +29,6 @@ programs = [os.readlink(f"/proc/{row[1]}/exe") for row in everybody or ()]
 if world.rank == 0:
     print(sum(program.endswith("bin/mpiimport-restore") for program in programs))
 """
-
-
-@pytest.mark.full
-def test_two_ranks_of_mpich(baked: Baked, mpich: Mpi) -> None:
-    script = baked.script(TEXT)
-    # The second is what its launcher gives to ranks, and what libgfortran reads when it is loaded.
-    library = {"MPI4PY_LIBMPI": str(mpich.library), "GFORTRAN_UNBUFFERED_PRECONNECTED": "y"}
-    said = baked.bake(script, **library)
-    assert ENDS in said
-    environment = baked.environment(**library)
-    plain = run([*mpich.command(2), baked.python, script], environment, 120)
-    started = run([*mpich.command(2), baked.starter, str(baked.image), script], environment, 120)
-    assert NOT_USED not in started.stderr, started
-    assert started == plain
-    assert started.stdout.splitlines()[0] == "2 [2, 2, 2, 2, 2] True"
 
 
 QUESTIONS = {
@@ -93,14 +78,6 @@ def test_a_statement_that_looks_for_mpi4py_finds_it(baked: Baked, mpich: Mpi, na
     # What binds names of mpi4py, or uses them once it is called, is passed over.
     assert f"`{statement.splitlines()[-1]}`" in said and reason in said, said
     assert baked.start_restored(script, **library).stdout == baked.plain(script, **library).stdout
-
-
-def test_a_module_that_needs_mpi_is_left_to_the_ranks(baked: Baked, mpich: Mpi) -> None:
-    library = {"MPI4PY_LIBMPI": str(mpich.library)}
-    baked.module("solver", "from mpi4py import MPI\nRANK = MPI.COMM_WORLD.rank\n")
-    script = baked.script("import decimal\nimport solver\nprint(solver.RANK, decimal.Decimal(1))")
-    assert "ends before line 2, `import solver`: solver imports mpi4py" in baked.bake(script, **library)
-    assert baked.start_restored(script, **library).stdout == "0 1\n"
 
 
 @pytest.mark.parametrize(

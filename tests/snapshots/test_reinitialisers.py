@@ -366,14 +366,6 @@ def test_generators_of_classes_are_seeded(baked: Baked) -> None:
     assert not {*baked.start_restored(script).stdout.split()} & {*baked.start_restored(script).stdout.split()}
 
 
-@pytest.mark.full
-def test_a_seed_that_a_generator_was_given_stays(baked: Baked) -> None:
-    baked.module("plant", "import random, numpy\nA = random.Random(1)\nB = numpy.random.default_rng(1)")
-    script = baked.script("import plant\nprint(plant.A.random(), plant.B.random())")
-    assert "it prints" in reach(baked.bake(script))
-    assert baked.start_restored(script) == baked.plain(script)
-
-
 def test_a_signal_that_the_maker_ignores_is_none_of_the_image(baked: Baked) -> None:
     script = baked.script("import signal\nprint(int(signal.getsignal(10)))")
     command = ["sh", "-c", "trap '' USR1; exec \"$@\"", "sh", *baked.bake_command(script)]

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import mpiimport
-from mpiimport.runtime.store.store import SEAL
 from tests.conftest import SERVED, but_everyday, interpreter, settle, wait_for
 
 from .conftest import Baked
@@ -174,37 +173,9 @@ def test_an_unbuffered_program_keeps_its_option_where_a_start_turns_back(prepare
     assert prepared.start_fresh("No such file", "-u", script).stdout == f"False {expected}"
 
 
-def test_only_rank_0_says_it(shared: Prepared) -> None:
-    script = write(shared)
-    assert shared.start(script, PLANTED="set", PMI_RANK="1").stderr == ""
-    fresh = shared.start(script, PLANTED="set", PMI_RANK="0", PMI_SIZE="1", MPI_LOCALNRANKS="1")
-    assert fresh.stderr.startswith("mpiimport: the snapshot is not used: ")
-
-
-@pytest.mark.parametrize("at", [0.0, 0.01, 0.5, 0.999])
-def test_a_snapshot_that_somebody_has_written_to(shared: Prepared, at: float) -> None:
-    script, (image,) = write(shared), shared.images
-    with image.open("r+b") as stream:
-        stream.seek(int(at * image.stat().st_size))
-        byte = stream.read(1)
-        stream.seek(-1, os.SEEK_CUR)
-        stream.write(bytes([byte[0] ^ 1]))
-    assert shared.start_fresh("", script).stdout == "none\n"
-
-
 def test_a_process_that_may_write_no_file_starts(shared: Prepared) -> None:
     script = write(shared, f"import json, plant\nimport os\nprint({IS_RESTORED})")
     assert shared.start(script, before=("sh", "-c", '(ulimit -f 0 && "$@") | cat', "sh")).stdout == "True\n"
-
-
-def test_a_snapshot_that_is_cut_or_gone(shared: Prepared) -> None:
-    script, (image,) = write(shared), shared.images
-    os.truncate(image, image.stat().st_size // 2)
-    os.utime(image, ns=(0, SEAL))
-    assert shared.start_fresh("its sizes do not fit", script).stdout == "none\n"
-    image.unlink()
-    assert shared.start_fresh("cannot be opened", script).stdout == "none\n"
-    image.touch()
 
 
 @as_root

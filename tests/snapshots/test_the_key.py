@@ -79,20 +79,9 @@ def test_variables_that_libraries_and_the_interpreter_read(baked: Baked, script:
     baked.start_fresh("variable", script, before=(), **{name: "1"})
 
 
-def test_a_module_that_was_changed_in_place(baked: Baked, script: str) -> None:
-    with (baked.modules / "plant.py").open("a") as stream:
-        stream.write("\nVALUE = 'changed'")
-    assert baked.start_fresh("plant.py", script).stdout == "changed\n"
-
-
 def test_a_module_that_appears_in_a_directory_of_the_search_path(baked: Baked, script: str) -> None:
     baked.module("sitecustomize", "print('here')")
     assert baked.start_fresh("has changed since", script).stdout == "here\nnone\n"
-
-
-def test_a_module_beside_the_script_that_hides_one_of_the_image(baked: Baked, script: str) -> None:
-    baked.script("VALUE = 'beside'", "plant.py")
-    assert baked.start_fresh("has another plant", script).stdout == "beside\n"
 
 
 def test_an_archive_that_begins_with_the_same_text(baked: Baked, script: str) -> None:

@@ -85,12 +85,6 @@ def test_a_module_that_looks_at_arguments_is_in_a_snapshot_for_those_alone(baked
         assert says in started.stderr and started.stdout == baked.plain(script, *words).stdout
 
 
-def test_a_script_that_looks_at_its_arguments_ends_its_begin(baked: Baked) -> None:
-    script = baked.script("import json, sys\nVALUE = len(sys.argv)\nprint(VALUE)")
-    assert "it ends before line 2, `VALUE = len(sys.argv)`: it looks at the command line" in reach(baked.bake(script))
-    assert baked.start_restored(script, "word").stdout == "2\n"
-
-
 AWAY = ("sh", "-c", 'cd /; exec "$@"', "sh")
 
 
@@ -175,15 +169,6 @@ def test_data_beside_the_script_hides_nothing(baked: Baked, text: str) -> None:
     assert baked.start_restored(script).stdout == "1\n"
 
 
-def test_a_script_that_begins_otherwise_starts_plainly(baked: Baked) -> None:
-    script = baked.script("import json\nprint(1)")
-    baked.bake(script)
-    baked.script("import json\nprint(2)")
-    assert baked.start_restored(script).stdout == "2\n"
-    baked.script("print(3)\nimport json")
-    assert baked.start_fresh("begins with other statements", script).stdout == "3\n"
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -205,13 +190,6 @@ def test_only_a_file_is_an_image(baked: Baked) -> None:
     assert baked.image.is_fifo()
     assert baked.check().status == 1
     assert "it is a link, no file," in baked.start(script).stderr
-
-
-def test_without_a_known_python_nothing_is_started(baked: Baked) -> None:
-    script = baked.script("import json\nprint(1)")
-    outcome = run([baked.starter, str(baked.image), script], baked.environment(), 30)
-    assert (outcome.status, outcome.stdout) == (127, "")
-    assert "nor is it known which Python to start" in outcome.stderr
 
 
 def test_a_copy_knows_its_python(baked: Baked) -> None:
