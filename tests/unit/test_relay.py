@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from mpiimport.runtime.mpi.pmi_connection import ADDRESS, CONNECTION, HYDRA
+from mpiimport.runtime.mpi.pmi_connection import CONNECTION, HYDRA
 from mpiimport.runtime.mpi.relay import CRASH, END, ENDED
 
 SECONDS = 20
@@ -87,18 +87,6 @@ def test_the_end_is_said_to_hydra_alone(name: str) -> None:
     assert launcher.printed() == printed
 
 
-@pytest.mark.parametrize(
-    ("text", "printed"),
-    [("sys.exit(os.write(1, b'heir') != 4)", b"heir"), ("os.execlp('echo', 'echo', 'heir')", b"heir\n")],
-    ids=["an heir", "an heir of an heir"],
-)
-def test_an_heir_without_mpi_has_ended_well(text: str, printed: bytes) -> None:
-    launcher = Launcher(f"become(lambda: None, {text!r})")
-    assert launcher.printed() == printed
-    assert launcher.hear(ENDED) == END
-    assert launcher.hear() == b""
-
-
 @pytest.mark.parametrize("finalize", ["lambda: None", f"lambda: ask({QUESTION!r})", "as_intel"])
 def test_an_heir_may_start_mpi_and_end_it(finalize: str) -> None:
     launcher = Launcher(f"become({finalize}, {f'[ask(words) for words in {(INIT, QUESTION, END)}]'!r})")
@@ -147,27 +135,3 @@ def test_an_heir_that_starts_mpi_and_does_not_end_it_has_crashed(name: str) -> N
     assert launcher.hear() == CRASH
     assert launcher.hear() == b""
     assert launcher.printed() == printed
-
-
-def test_the_end_is_said_where_mpi_has_connected_by_itself() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as launcher, socket.create_server(("127.0.0.1", 0)) as other:
-        program = f"""
-import socket
-ends = [socket.create_connection(("127.0.0.1", port)) for port in ({_port(other)}, {_port(launcher)})]
-from mpiimport.runtime.mpi.pmi_connection import Connection
-Connection().end()
-"""
-        environment = {**os.environ, ADDRESS: f"localhost:{_port(launcher)}", HYDRA: "0"}
-        with subprocess.Popen([sys.executable, "-c", program], env=environment) as rank:
-            end, _ = launcher.accept()
-            unheard, _ = other.accept()
-            with end, unheard:
-                assert end.recv(1000) == END
-                end.sendall(ENDED)
-                assert unheard.recv(1000) == b""
-    assert rank.returncode == 0
-
-
-def _port(server: socket.socket) -> int:
-    port: int = server.getsockname()[1]
-    return port

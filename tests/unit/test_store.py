@@ -301,7 +301,6 @@ HARMLESS: dict[str, Callable[[Store], object]] = {
     "a forked child leaves it": lambda store: in_a_forked_child(store.leave),
     "a forked child closes everything": lambda store: in_a_forked_child(lambda: close_everything_and_leave(store)),
     "a process that has joined twice leaves once": join_again_and_leave,
-    "a program opens and closes the lock": lambda store: (Path(store.directory) / "lock").read_bytes(),
     "the process itself sweeps": lambda store: sweep([str(Path(store.directory).parent)]),
 }
 
