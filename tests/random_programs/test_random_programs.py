@@ -82,7 +82,7 @@ def through(number: int, seed: int, entry_point: str) -> list[object]:
     """The entry points of a program of the sample, and which of them are tried in `make test-full` alone."""
     every_day = [(entry_point, KEPT), (entry_point,), (), (entry_point,)][number % 4]
     rest = tuple(each for each in (entry_point, KEPT) if each not in every_day)
-    both = [(every_day, ()), (rest, pytest.mark.full)]
+    both = [(every_day, []), (rest, [pytest.mark.full])]
     return [pytest.param(seed, each, id=f"{seed}-{'-'.join(each)}", marks=marks) for each, marks in both if each]
 
 
