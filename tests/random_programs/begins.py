@@ -1,8 +1,8 @@
 """What programs do at module level before a snapshot may end, and what they see of it behind that.
 
 They stand in ``begins.txt``, as blocks do, but in two parts. The first stands in front of PREAMBLE, by which a program
-asks for its rank: all of it may be in a snapshot. ``--- behind`` stands among the blocks. ``--- PATH, edited`` is written
-between preparing and starting. Paths are relative to the script's directory.
+asks for its rank: all of it may be in a snapshot. ``--- behind`` stands among the blocks. ``--- PATH, edited`` is
+written between preparing and starting. Paths are relative to the script's directory.
 """
 
 from dataclasses import dataclass, field
