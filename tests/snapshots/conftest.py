@@ -14,6 +14,9 @@ from tests.conftest import environment_with, install_in
 SECONDS = 120
 # Becomes a command behind a filter of system calls.
 CONFINED = Path(__file__).with_name("confined.py")
+PROGRAMS = Path(__file__).with_name("programs")
+# In front of those of same_outcome.txt.
+IMPORTS = "import json, re, subprocess, threading, random, logging, argparse, os, sys, tempfile, decimal\n"
 NOT_USED = "mpiimport: the snapshot is not used: "
 
 

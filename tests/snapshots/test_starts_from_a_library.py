@@ -12,12 +12,13 @@ import pytest
 
 import mpiimport
 from tests.conftest import SERVED, but_everyday, interpreter, settle, wait_for
+from tests.texts import EVERYDAY, read
 
-from .conftest import Baked
+from .conftest import IMPORTS, PROGRAMS, Baked
 from .prepared import Prepared
 from .test_hooks import USING
-from .test_same_outcome import EVERYDAY, IMPORTS, PROGRAMS
 
+OUTCOMES = read(PROGRAMS / "same_outcome.txt")
 PLANT = "import os\nVALUE = os.environ.get('PLANTED', 'none')\n"
 LEFT = "LEFT = os.open('/etc/passwd', os.O_RDONLY)\n"
 TEXT = "import json, plant\nprint(plant.VALUE)"
@@ -71,8 +72,9 @@ def files_of(directory: Path) -> dict[str, str]:
 def test_programs_do_what_they_do_plainly(prepared: Prepared) -> None:
     script = prepared.baked.script(IMPORTS)
     prepared.prepare(script)
-    for name in sorted(EVERYDAY - {"bad syntax"}):
-        write(prepared, IMPORTS + PROGRAMS[name])
+    everyday = [name for name, text in OUTCOMES.items() if EVERYDAY in text.traits and name != "bad syntax"]
+    for name in everyday:
+        write(prepared, f"{IMPORTS}{OUTCOMES[name]}")
         plain = prepared.baked.plain(script, "one", "two", GIVEN="this")
         files = files_of(prepared.directory)
         started = prepared.start_restored(script, "one", "two", GIVEN="this")
@@ -92,7 +94,7 @@ def test_versions_of_python(version: str, prefix: Path, tmp_path: Path) -> None:
     script = prepared.baked.script(IMPORTS)
     prepared.prepare(script)
     for name in ("output", "exception", "thread", "child", "fork", "streams", "main", "interrupted"):
-        write(prepared, IMPORTS + PROGRAMS[name])
+        write(prepared, f"{IMPORTS}{OUTCOMES[name]}")
         assert prepared.start_restored(script, "one") == prepared.baked.plain(script, "one"), name
     write(prepared, RANDOM)
     drawn = [number for _ in range(2) for number in prepared.start_restored(script).stdout.split()]

@@ -2,209 +2,48 @@
 
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from lab.ranks import run
 from tests.conftest import but_everyday
+from tests.texts import read
 
-from .conftest import Baked, reach
+from .conftest import PROGRAMS, Baked, reach
 
 pytestmark = pytest.mark.usefixtures("installed")
 
 SHOWN = "import json\nimport plant\nprint(plant.VALUE)"
 
-KEEPS = """
-import __main__, importlib, multiprocessing, sys
-found = [__main__, sys.modules["__main__"], sys.modules.get("__main__"), importlib.import_module("__main__")]
-found += [module for name, module in sys.modules.items() if name in ("__main__", "__mp_main__")]
-sys.modules["__main__"].given = 5
-"""
-LOOKS_AT_MAIN = """
-import plant, gc, sys
-value = [4]
-print([module.value for module in plant.found], {id(module) for module in plant.found} == {id(sys.modules[__name__])})
-print([each is globals() for each in gc.get_referrers(value)])
-print(given, sorted(vars(plant.found[0])))
-"""
+# Scripts, and the modules that they import. ``shows``: how the output begins; ``ends``: what ends the begin.
+SCRIPTS = read(PROGRAMS / "what_imports_do.txt")
+WHILE = "what a module leaves changed counts"
 
 
-@dataclass(frozen=True)
-class Program:
-    """A script, and its ``modules``. ``shows``: how its output begins; ``ends``: what ends its begin."""
-
-    script: str
-    modules: dict[str, str]
-    shows: str = ""
-    ends: str = "it prints"
+def lay_out(baked: Baked, name: str, **changes: str) -> str:
+    """Write the modules of a script, some of them otherwise, and return the script."""
+    for file, text in SCRIPTS[name].further.items():
+        if file.endswith(".py"):
+            baked.module(file.removesuffix(".py"), changes.get(file.removesuffix(".py"), text))
+    return baked.script(str(SCRIPTS[name]))
 
 
-# It imports when it is asked for anything: importlib_metadata has such.
-PROXIES = """
-class Proxy:
-    def __getattribute__(self, name):
-        import os
-        globals().update(value=os.urandom(8))
-        return getattr(os, name)
-    def __call__(self): pass
-value = 1
-proxies = [Proxy(), {Proxy()}, Proxy]
-"""
-
-
-LAZY = """
-import importlib.util, sys
-spec = importlib.util.find_spec("waiting")
-loader = importlib.util.LazyLoader(spec.loader)
-spec.loader = loader
-waiting = importlib.util.module_from_spec(spec)
-sys.modules["waiting"] = waiting
-loader.exec_module(waiting)
-"""
-REGISTERS = """
-import os
-CALLS = []
-for when in ("before", "after_in_child", "after_in_parent"):
-    os.register_at_fork(**{when: lambda when=when: CALLS.append(when)})
-"""
-FORKS = """
-import plant, os
-print(plant.CALLS, flush=True)
-pid = os.fork()
-if not pid:
-    print(plant.CALLS, flush=True)
-    os._exit(0)
-os.waitpid(pid, 0)
-print(plant.CALLS)
-"""
-# It notes what is imported from there on, and none of ours. It sees imports of the script that plainly came before it,
-# for the script begins again.
-NOTES = """
-import builtins
-NAMES = []
-ordinary = builtins.__import__
-def noting(name, *rest, **named):
-    NAMES.append(name)
-    return ordinary(name, *rest, **named)
-builtins.__import__ = noting
-"""
-# Only the garbage collector ends it, when the interpreter ends.
-CYCLE = """
-class Ends:
-    def __del__(self):
-        print("ended", flush=True)
-one = Ends()
-one.own = one
-"""
-# A module that others come after; and what one of them does with a variable that a third one keeps.
-WITHIN = "import os\nos.environ['FOR_A_WHILE'] = '1'\nimport part\n"
-KEEPS_IT = dict.fromkeys(("part", "late"), "import os\nVALUE = os.environ.get('FOR_A_WHILE')")
-SHOWS_IT = (
-    "import os, json, early\nimport undo, late\nprint(early.part.VALUE, late.VALUE, os.environ.get('FOR_A_WHILE'))"
-)
-SITE = (
-    "import json, os, sys\nprint(sys.kept, os.environ.get('SITE'), sys.path[-1], flush=True)\nos.system('echo $SITE')"
-)
-PROGRAMS = {
-    "the program's module is the one that imports have kept": Program(LOOKS_AT_MAIN, {"plant": KEEPS}),
-    "who looks no further than at who imports it is in the image": Program(
-        "import plant\nprint(plant.part.NAME)",
-        {
-            "part": "import sys\nframe = sys._getframe()\nwhile frame.f_globals['__name__'] != 'plant':\n"
-            "    frame = frame.f_back\nNAME = frame.f_code.co_filename\ndel frame",
-            "plant": "import part",
-        },
-    ),
-    "a warning that a module lets nobody see is none in the audit": Program(
-        SHOWN,
-        {
-            "part": "import warnings\ndef old(): warnings.warn('old', FutureWarning, stacklevel=2)",
-            "plant": "import part, warnings\nwith warnings.catch_warnings():\n    warnings.filterwarnings("
-            "'ignore', category=FutureWarning, module='plant')\n    part.old()\nVALUE = 1",
-        },
-    ),
-    # astropy's knows the names of the time zone, and compares them before it reads a time.
-    "a copy of what reads times is in a snapshot": Program(
-        "import astropy.extern._strptime as s\nprint(s._strptime_time('12 UTC', '%H %Z')[:4])",
-        {"astropy/extern/_strptime": Path(os.__file__).with_name("_strptime.py").read_text()},
-    ),
-    "entries that imports put at the end of the search path are there": Program(
-        "import plant, sys\nprint(sys.path)",
-        {"plant": "import sys\nif '/usr/share' not in sys.path: sys.path.append('/usr/share')"},
-    ),
-    "signal handlers of imports are there": Program(
-        "import plant, os, signal\nos.kill(os.getpid(), 10)\nsignal.raise_signal(10)",
-        {"plant": "import signal\nsignal.signal(10, lambda *given: print('handled'))"},
-        "handled\nhandled\n",
-        ends="os.kill(",
-    ),
-    "a module that waits for its first use is executed then": Program(
-        "import plant, json\nimport os\nprint(type(plant.waiting).__name__)\n"
-        "os.environ['SET_BY_THE_PROGRAM'] = '1'\nprint(plant.waiting.VALUE)",
-        {"waiting": "import os\nVALUE = os.environ['SET_BY_THE_PROGRAM']", "plant": LAZY},
-        "_LazyModule\n1\n",
-    ),
-    "a proxy is not asked by the audit": Program(
-        "import plant\nprint(plant.value, len(plant.proxies[0].urandom(2)), plant.value == 1)",
-        {"plant": PROXIES},
-        "1 2 False\n",
-    ),
-    "exit handlers of imports run": Program(
-        "import plant\nprint('begin')", {"plant": "import atexit\natexit.register(print, 'end')"}, "begin\nend\n"
-    ),
-    "what modules register for forks runs in forks of the program alone": Program(
-        FORKS, {"plant": REGISTERS}, "[]\n['before', 'after_in_child']\n['before', 'after_in_parent']\n"
-    ),
-    "an import says how a stream is buffered": Program(
-        "import plant\nimport os, sys\nprint(sys.stdout.line_buffering)\nos._exit(0)",
-        {"plant": "import sys\nsys.stdout.reconfigure(line_buffering=True)"},
-        "True\n",
-    ),
-    # Plainly each process has another one: that of a set of classes.
-    "an order that follows addresses is any order": Program(
-        "import plant\nprint(sorted(plant.VALUE))",
-        {"plant": "VALUE = [kind.__name__ for kind in {type(f'K{n}', (), {}) for n in range(99)}]"},
-    ),
-    "a module whose objects act at their end is as plainly": Program(
-        "import plant\nprint('on', flush=True)", {"plant": CYCLE}, "on\nended\n"
-    ),
-    "the command line that a module keeps is that of the program": Program(
-        "import plant\nprint(plant.WORDS[1:])", {"plant": "import sys\nWORDS = sys.argv"}, "['word']\n"
-    ),
-    # Those of statements, too, that are not executed again.
-    "warnings of the compiler are printed": Program("x = 1 is 1\nimport json\ny = 2 is 2\nprint(x)\nz = 3 is 3", {}),
-    "what a module leaves changed counts": Program(SHOWS_IT, {**KEEPS_IT, "early": WITHIN, "undo": ""}),
-    "so does what another one takes back": Program(
-        SHOWS_IT, {**KEEPS_IT, "early": WITHIN, "undo": "import os\ndel os.environ['FOR_A_WHILE']"}
-    ),
-    "what sitecustomize leaves for the end": Program(
-        "import json\nprint('on')", {"sitecustomize": "import atexit\natexit.register(print, 'bye')"}, "on\nbye\n"
-    ),
-    "what sitecustomize changes": Program(
-        SITE,
-        {"sitecustomize": "import os, sys\nos.environ['SITE'] = sys.kept = 'here'\nsys.path.append('/somewhere')"},
-        "here here /somewhere\nhere\n",
-    ),
-    "what replaces the function of imports sees none of ours": Program(
-        "import noting\nimport sys, late\nprint(*sorted({*noting.NAMES} - {'noting'}))\n",
-        {"noting": NOTES, "late": "value = 'late'\n"},
-        ends="",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", SCRIPTS)
 def test_it_is_done_in_each_start_as_plainly(baked: Baked, name: str) -> None:
-    program = PROGRAMS[name]
-    for module, text in program.modules.items():
-        baked.module(module, text)
-    script = baked.script(program.script)
-    assert program.ends in reach(baked.bake(script))
+    script, further = lay_out(baked, name), SCRIPTS[name].further
+    assert further.get("ends", "it prints").strip() in reach(baked.bake(script))
     plain = baked.plain(script, "word")
     assert baked.start_restored(script, "word") == plain
-    assert plain.stdout.startswith(program.shows)
+    assert plain.stdout.startswith(further.get("shows", ""))
+
+
+def test_a_copy_of_what_reads_times_is_in_a_snapshot(baked: Baked) -> None:
+    """astropy's knows the names of the time zone, and compares them before it reads a time."""
+    baked.module("astropy/extern/_strptime", Path(os.__file__).with_name("_strptime.py").read_text())
+    script = baked.script("import astropy.extern._strptime as s\nprint(s._strptime_time('12 UTC', '%H %Z')[:4])")
+    assert "it prints" in reach(baked.bake(script))
+    assert baked.start_restored(script) == baked.plain(script)
 
 
 def test_what_is_found_by_a_search_path_that_is_another_for_a_while(baked: Baked, tmp_path: Path) -> None:
@@ -359,9 +198,9 @@ def test_a_library_that_is_looked_for_is_in_an_image(baked: Baked) -> None:
 
 def test_what_a_module_changes_while_it_is_imported_ends_no_image(baked: Baked) -> None:
     """NumPy has done so with OPENBLAS_MAIN_FREE."""
-    for module, text in {**KEEPS_IT, "early": f"{WITHIN}del os.environ['FOR_A_WHILE']", "undo": ""}.items():
-        baked.module(module, text)
-    script = baked.script(SHOWS_IT)
+    script = lay_out(
+        baked, WHILE, early="import os\nos.environ['FOR_A_WHILE'] = '1'\nimport part\ndel os.environ['FOR_A_WHILE']"
+    )
     baked.bake(script)
     assert baked.start_restored(script) == baked.plain(script)
     baked.module("late", "VALUE = 'another'")
