@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from tests.conftest import environment_with, install_in
 SECONDS = 120
 # Becomes a command behind a filter of system calls.
 CONFINED = Path(__file__).with_name("confined.py")
-PROGRAMS = Path(__file__).with_name("programs")
+PROGRAMS, SOURCES = (Path(__file__).with_name(name) for name in ("programs", "sources"))
 # In front of those of same_outcome.txt.
 IMPORTS = "import json, re, subprocess, threading, random, logging, argparse, os, sys, tempfile, decimal\n"
 NOT_USED = "mpiimport: the snapshot is not used: "
@@ -106,6 +108,20 @@ class Baked:
         first = outcome.stderr.partition("\n")[0]
         assert first.startswith(NOT_USED) and reason in first, outcome
         return outcome
+
+
+def shared_library(source: str, directory: Path, *options: str) -> Path:
+    """Compile a library of one of SOURCES."""
+    library = directory / f"lib{Path(source).stem}.so"
+    words = ["-w", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", str(library), str(SOURCES / source), *options]
+    subprocess.run(["g++" if source.endswith(".cc") else "gcc", *words], check=True, timeout=60)
+    return library
+
+
+def compiled(source: str, baked: Baked, *options: str, name: str = "plant") -> None:
+    """Compile a module of one of SOURCES into those of ``baked``."""
+    made = shared_library(source, baked.image.parent, f"-I{sysconfig.get_path('include')}", *options)
+    made.rename(baked.modules / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}")
 
 
 @pytest.fixture

@@ -220,7 +220,7 @@ def test_a_module_is_prepared_by_its_name(prepared: Prepared) -> None:
 
 
 @pytest.mark.full
-def test_pytest(prefix: Path, baked: Baked, tmp_path: Path) -> None:
+def test_pytest(baked: Baked) -> None:
     put(work(baked), "test_it.py", "import json\ndef test_it(): assert json.loads('1') == 1\n")
     assert bake(baked, "pytest").status == 0
     words = ("-m", "pytest", "-q", "-p", "no:cacheprovider")

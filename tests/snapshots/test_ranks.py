@@ -89,23 +89,21 @@ def test_a_statement_that_looks_for_mpi4py_finds_it(baked: Baked, mpich: Mpi, na
     ],
 )
 def test_ranks_start_from_what_one_rank_has_prepared(
-    baked: Baked, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str, ranks: int
+    baked: Baked, prefix: Path, mpis: dict[str, Mpi], name: str, ranks: int
 ) -> None:
     """The maker has the variables that ranks have, for it is one."""
     ranks_start_restored(Prepared(prefix, baked), mpis[name], ranks)
 
 
 @pytest.mark.full
-def test_ranks_of_intel_mpi(baked: Baked, prefix: Path, tmp_path: Path, intel: Mpi) -> None:
+def test_ranks_of_intel_mpi(baked: Baked, prefix: Path, intel: Mpi) -> None:
     """Its launcher shares the processors out among the ranks, so as many prepare."""
     ranks_start_restored(Prepared(prefix, baked), intel, 2, prepared_by=2)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", ["pmi2", "pmix"])
-def test_ranks_of_slurm(
-    baked: Baked, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], slurm: Slurm, kind: str
-) -> None:
+def test_ranks_of_slurm(baked: Baked, prefix: Path, mpis: dict[str, Mpi], slurm: Slurm, kind: str) -> None:
     """In an allocation."""
     with slurm.allocation() as variables:
         mpi = by_srun(mpis["mpich" if kind == "pmi2" else "openmpi"], kind, variables)
@@ -169,7 +167,7 @@ def test_ranks_that_run_a_module(baked: Baked, prefix: Path, tmp_path: Path, mpi
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["mpich", "openmpi"])
 def test_a_program_that_looks_at_all_variables_starts_restored_on_more_ranks(
-    baked: Baked, prefix: Path, tmp_path: Path, mpis: dict[str, Mpi], name: str
+    baked: Baked, prefix: Path, mpis: dict[str, Mpi], name: str
 ) -> None:
     """Launchers give each rank variables of its own."""
     mpi, prepared = mpis[name], Prepared(prefix, baked)

@@ -1,10 +1,8 @@
 """Each reinitialiser makes a difference: what it makes new is new with it, and old without it."""
 
 import os
-import subprocess
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +10,7 @@ from lab.ranks import Outcome, run
 from mpiimport.snapshot.restore.reinitialisers import REINITIALISERS
 from tests.conftest import but_everyday
 
-from .conftest import Baked, reach
+from .conftest import Baked, reach, shared_library
 
 pytestmark = pytest.mark.usefixtures("installed")
 
@@ -49,8 +47,8 @@ def says_true(
 
 
 def start_in_another_year(baked: Baked, bake: Bake, text: str) -> Outcome:
-    """The image is made in 2012, by the clock of CLOCK_OF_2012, and started now."""
-    library = compiled_clock(baked.modules.parent)
+    """The image is made in 2012, by the clock of clock.c, and started now."""
+    library = shared_library("clock.c", baked.modules.parent)
     variables = {"LD_PRELOAD": str(library), "TZ": "Europe/Moscow", "MPIIMPORT_VERBOSE": "1"}
     outcome = baked.start(bake(text, **variables), before=("nice", "-n", "5"), **variables)
     assert outcome.status == 0, outcome
@@ -68,39 +66,6 @@ def says_true_in_another_year(text: str) -> Observe:
 
 def refuses_in_another_year(text: str, reason: str) -> Observe:
     return lambda baked, bake: reason in start_in_another_year(baked, bake, text).stderr
-
-
-# Of a process of ordinary priority alone, for nothing that an image depends on may tell one clock from the other.
-CLOCK_OF_2012 = """
-#define _GNU_SOURCE
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-int clock_gettime(clockid_t clock, struct timespec *now) {
-    int failed = (int)syscall(SYS_clock_gettime, clock, now);
-    if (clock == CLOCK_REALTIME && getpriority(PRIO_PROCESS, 0) <= 0)
-        now->tv_sec = 1340000000;
-    return failed;
-}
-time_t time(time_t *to) {
-    struct timespec now;
-    /* The audit, which preloads a library of its own, sees no more than without this one. */
-    if (strstr(getenv("LD_PRELOAD"), "variables.so"))
-        return syscall(SYS_time, to);
-    clock_gettime(CLOCK_REALTIME, &now);
-    return to ? *to = now.tv_sec : now.tv_sec;
-}
-"""
-
-
-def compiled_clock(directory: Path) -> Path:
-    source, library = directory / "clock.c", directory / "clock.so"
-    source.write_text(CLOCK_OF_2012)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True, timeout=60)
-    return library
 
 
 # What dask has derived from it stays, so the program starts plainly.

@@ -137,7 +137,7 @@ def test_what_a_reader_that_died_has_begun_is_finished_by_the_next(ranks: Callab
     assert sorted(file.name for file in place(first).iterdir()) == sorted([record.name, "room"])
 
 
-def test_two_that_read_at_once_leave_one_record(ranks: Callable[..., list[Rank]], tmp_path: Path) -> None:
+def test_two_that_read_at_once_leave_one_record(ranks: Callable[..., list[Rank]]) -> None:
     """The second one has found no record, and the first one makes it before the second has opened anything."""
     first, second = ranks(2)
     known = second.records._find
