@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.texts import read
 
-from .conftest import PROGRAMS
+from .baked import PROGRAMS
 from .published import probed
 
 

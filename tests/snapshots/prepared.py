@@ -8,7 +8,7 @@ from lab.ranks import Outcome, run
 from mpiimport.snapshot.image.library import IMAGE, REACH
 from tests.conftest import settle
 
-from .conftest import NOT_USED, SECONDS, Baked
+from .baked import NOT_USED, SECONDS, Baked
 
 # Text, too: a dictionary of variables may hold any name, as type checkers see it.
 Words = tuple[str, ...] | str

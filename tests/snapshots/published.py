@@ -12,7 +12,7 @@ from pathlib import Path
 from lab.ranks import Mpi, Outcome, run
 from tests.conftest import environment_with, settle
 
-from .conftest import Baked
+from .baked import Baked
 
 SCRIPTS = Path(__file__).with_name("scripts")
 RANKS = 2

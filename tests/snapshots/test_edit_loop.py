@@ -12,7 +12,7 @@ import pytest
 from lab.ranks import Mpi, run
 from tests.conftest import settle
 
-from .conftest import Baked
+from .baked import Baked
 from .edited import OWN, SCRIPT, TOOL, Editor
 from .edits import EDITS, EDITS_OF_TOOL, Edit
 from .published import RANKS, Ended, new_modules, run_ranks, share, unlike

@@ -7,7 +7,7 @@ import pytest
 
 import mpiimport
 
-from .conftest import Baked, compiled, reach, shared_library
+from .baked import Baked, compiled, reach, shared_library
 
 # Only the garbage collector ends it, when the interpreter ends.
 CYCLE = """

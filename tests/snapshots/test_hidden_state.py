@@ -5,7 +5,7 @@ import pytest
 from tests.conftest import but_everyday
 from tests.texts import parameters, read
 
-from .conftest import PROGRAMS, Baked, reach
+from .baked import PROGRAMS, Baked, reach
 
 pytestmark = pytest.mark.usefixtures("installed")
 

@@ -9,7 +9,7 @@ import pytest
 from lab.ranks import run
 from tests.conftest import but_everyday
 
-from .conftest import Baked, compiled, reach, shared_library
+from .baked import Baked, compiled, reach, shared_library
 
 pytestmark = pytest.mark.usefixtures("installed")
 

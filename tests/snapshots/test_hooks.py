@@ -7,7 +7,7 @@ import pytest
 import mpiimport
 from tests.conftest import but_everyday
 
-from .conftest import Baked, reach
+from .baked import Baked, reach
 
 USING = "from mpiimport import snapshot\n"
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.texts import parameters, read
 
-from .conftest import PROGRAMS, Baked
+from .baked import PROGRAMS, Baked
 
 pytestmark = pytest.mark.usefixtures("installed")
 

@@ -7,7 +7,7 @@ import pytest
 from mpiimport.snapshot.audit.leftovers import is_leftover
 from tests.texts import read
 
-from .conftest import PROGRAMS, Baked
+from .baked import PROGRAMS, Baked
 
 # Modules that bind `kind` in a loop; ``left``: that is read by nothing else.
 MODULES = read(PROGRAMS / "leftovers.txt")

@@ -13,7 +13,7 @@ import pytest
 from lab.ranks import Mpi
 from tests.conftest import settle, wait_for
 
-from .conftest import SECONDS, Baked
+from .baked import SECONDS
 from .prepared import Prepared
 
 TEXT = """
@@ -37,11 +37,10 @@ LEFT = "import os\nLEFT = os.open('/etc/passwd', os.O_RDONLY)\n"
 
 
 @pytest.fixture
-def prepared(prefix: Path, baked: Baked) -> Iterator[Prepared]:
+def prepared(prepared: Prepared) -> Iterator[Prepared]:
     """Nothing of it goes on when a test has ended."""
-    baked.install()
-    settle(baked.module("plant", "VALUE = 'old'\n"), baked.modules)
-    prepared = Prepared(prefix, baked)
+    prepared.baked.install()
+    settle(prepared.baked.module("plant", "VALUE = 'old'\n"), prepared.baked.modules)
     yield prepared
     wait_for_making(prepared, lambda: not makers(prepared))
 

@@ -10,7 +10,7 @@ from lab.ranks import Outcome, run
 from lab.syscalls import calls_of, on_tree, trace
 from tests.conftest import but_everyday, settle
 
-from .conftest import SECONDS, Baked
+from .baked import SECONDS, Baked
 from .prepared import Prepared
 
 pytestmark = pytest.mark.usefixtures("installed")

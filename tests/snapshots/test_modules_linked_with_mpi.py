@@ -1,12 +1,10 @@
 """Modules that are linked with MPI's library, as parallel h5py is, are left to the ranks. The rest is in the image."""
 
-from pathlib import Path
-
 import pytest
 
 from lab.ranks import Mpi, run
 
-from .conftest import Baked, compiled
+from .baked import Baked, compiled
 from .prepared import Prepared
 
 STARTS = "int up; MPI_Initialized(&up); if (!up) { MPI_Init(0, 0); Py_AtExit(finish); }"
@@ -36,10 +34,10 @@ def linked(baked: Baked, mpi: Mpi, start: str = "") -> None:
     [("mpich", ""), ("openmpi", STARTS), *(pytest.param(*each, marks=pytest.mark.full) for each in FURTHER)],
 )
 def test_ranks_start_restored_beside_a_module_that_is_linked_with_mpi(
-    baked: Baked, prefix: Path, mpis: dict[str, Mpi], name: str, start: str
+    baked: Baked, prepared: Prepared, mpis: dict[str, Mpi], name: str, start: str
 ) -> None:
     """Loaded, MPICH's library registers a fork handler that asks for the process number. Some modules start MPI."""
-    mpi, prepared = mpis[name], Prepared(prefix, baked)
+    mpi = mpis[name]
     linked(baked, mpi, start)
     baked.module("user", "import plant\nVALUE = plant.value()\n")
     environment = {**mpi.environment, "MPI4PY_LIBMPI": str(mpi.library)}

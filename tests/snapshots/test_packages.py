@@ -10,7 +10,7 @@ import pytest
 from lab.ranks import Outcome
 from tests.texts import parameters, read
 
-from .conftest import PROGRAMS, Baked, reach
+from .baked import PROGRAMS, Baked, reach
 
 # Imports, what is the same in every process, and what is another in each; and the list of packages that has it.
 PACKAGES = read(PROGRAMS / "packages.txt")

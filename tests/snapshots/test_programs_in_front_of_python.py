@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import SOURCES, Baked
+from .baked import SOURCES
 from .prepared import Prepared
 
 SHOWN = "import json, os, sys\nprint(os.environ.get('SITE'), sys.prefix)"
@@ -17,11 +17,6 @@ LINES = {
     "a variable of some ranks": '[ "$PMI_RANK" = 0 ] || export SITE=here',
     "one that is taken away": "unset SITE",
 }
-
-
-@pytest.fixture
-def prepared(baked: Baked, prefix: Path) -> Prepared:
-    return Prepared(prefix, baked)
 
 
 def is_refused(prepared: Prepared, first: Path) -> None:

@@ -8,7 +8,7 @@ from lab.ranks import Mpi, run
 from lab.slurm import Slurm, by_srun
 from tests.conftest import but_everyday
 
-from .conftest import Baked
+from .baked import Baked
 from .prepared import Prepared
 
 TEXT = """
@@ -89,25 +89,25 @@ def test_a_statement_that_looks_for_mpi4py_finds_it(baked: Baked, mpich: Mpi, na
     ],
 )
 def test_ranks_start_from_what_one_rank_has_prepared(
-    baked: Baked, prefix: Path, mpis: dict[str, Mpi], name: str, ranks: int
+    prepared: Prepared, mpis: dict[str, Mpi], name: str, ranks: int
 ) -> None:
     """The maker has the variables that ranks have, for it is one."""
-    ranks_start_restored(Prepared(prefix, baked), mpis[name], ranks)
+    ranks_start_restored(prepared, mpis[name], ranks)
 
 
 @pytest.mark.full
-def test_ranks_of_intel_mpi(baked: Baked, prefix: Path, intel: Mpi) -> None:
+def test_ranks_of_intel_mpi(prepared: Prepared, intel: Mpi) -> None:
     """Its launcher shares the processors out among the ranks, so as many prepare."""
-    ranks_start_restored(Prepared(prefix, baked), intel, 2, prepared_by=2)
+    ranks_start_restored(prepared, intel, 2, prepared_by=2)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", ["pmi2", "pmix"])
-def test_ranks_of_slurm(baked: Baked, prefix: Path, mpis: dict[str, Mpi], slurm: Slurm, kind: str) -> None:
+def test_ranks_of_slurm(prepared: Prepared, mpis: dict[str, Mpi], slurm: Slurm, kind: str) -> None:
     """In an allocation."""
     with slurm.allocation() as variables:
         mpi = by_srun(mpis["mpich" if kind == "pmi2" else "openmpi"], kind, variables)
-        ranks_start_restored(Prepared(prefix, baked), mpi, 2)
+        ranks_start_restored(prepared, mpi, 2)
 
 
 def ranks_start_restored(prepared: Prepared, mpi: Mpi, ranks: int, prepared_by: int = 1) -> None:
@@ -125,9 +125,10 @@ def ranks_start_restored(prepared: Prepared, mpi: Mpi, ranks: int, prepared_by: 
     assert started.stdout.splitlines()[0] == f"{ranks} [{ranks}, {ranks}, {ranks}, {ranks}, {ranks}] True"
 
 
-def test_a_rank_without_an_image_waits_for_no_other(baked: Baked, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+def test_a_rank_without_an_image_waits_for_no_other(
+    baked: Baked, prepared: Prepared, tmp_path: Path, mpich: Mpi
+) -> None:
     """The one that starts from it takes no part in a start-up of all ranks."""
-    prepared = Prepared(prefix, baked)
     environment = {"MPI4PY_LIBMPI": str(mpich.library), "MPIIMPORT": "force"}
     script = baked.script("import json\nfrom mpi4py import MPI\nprint(MPI.COMM_WORLD.allreduce(1), json.dumps(None))")
     prepared.prepare(script, *mpich.command(1), **environment)
@@ -143,9 +144,8 @@ def test_a_rank_without_an_image_waits_for_no_other(baked: Baked, prefix: Path, 
 
 
 @pytest.mark.full
-def test_ranks_that_run_a_module(baked: Baked, prefix: Path, tmp_path: Path, mpich: Mpi) -> None:
+def test_ranks_that_run_a_module(baked: Baked, prepared: Prepared, tmp_path: Path, mpich: Mpi) -> None:
     """Its package, which imports MPI, is left to the ranks; what that imports besides is not."""
-    prepared = Prepared(prefix, baked)
     environment = {"MPI4PY_LIBMPI": str(mpich.library)}
     package = baked.modules / "parallel"
     package.mkdir()
@@ -167,10 +167,10 @@ def test_ranks_that_run_a_module(baked: Baked, prefix: Path, tmp_path: Path, mpi
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["mpich", "openmpi"])
 def test_a_program_that_looks_at_all_variables_starts_restored_on_more_ranks(
-    baked: Baked, prefix: Path, mpis: dict[str, Mpi], name: str
+    baked: Baked, prepared: Prepared, mpis: dict[str, Mpi], name: str
 ) -> None:
     """Launchers give each rank variables of its own."""
-    mpi, prepared = mpis[name], Prepared(prefix, baked)
+    mpi = mpis[name]
     baked.module("plant", "import os\nVALUE = [name for name, _ in os.environ.items() if name.startswith('PLANTED_')]")
     script = baked.script("import plant\nimport os\nprint(plant.VALUE, os.readlink('/proc/self/exe')[-17:])")
     prepared.prepare(script, *mpi.command(1), **mpi.environment)

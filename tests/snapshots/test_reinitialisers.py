@@ -10,7 +10,7 @@ from lab.ranks import Outcome, run
 from mpiimport.snapshot.restore.reinitialisers import REINITIALISERS
 from tests.conftest import but_everyday
 
-from .conftest import Baked, reach, shared_library
+from .baked import Baked, reach, shared_library
 
 pytestmark = pytest.mark.usefixtures("installed")
 

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import SERVED, but_everyday, interpreter
 from tests.texts import parameters, read
 
-from .conftest import IMPORTS, PROGRAMS, Baked, interpreters
+from .baked import IMPORTS, PROGRAMS, Baked, interpreters
 
 LIBRARY = (
     "import subprocess, asyncio, traceback, unittest, multiprocessing, concurrent.futures, dataclasses\n"

@@ -9,7 +9,7 @@ from lab.ranks import run
 from tests.conftest import environment_with
 from tests.texts import read
 
-from .conftest import PROGRAMS
+from .baked import PROGRAMS
 from .prepared import Prepared
 
 # Of what all workers of one kind need plainly.

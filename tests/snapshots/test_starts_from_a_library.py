@@ -14,7 +14,7 @@ import mpiimport
 from tests.conftest import SERVED, but_everyday, interpreter, settle, wait_for
 from tests.texts import EVERYDAY, read
 
-from .conftest import IMPORTS, PROGRAMS, Baked
+from .baked import IMPORTS, PROGRAMS, Baked
 from .prepared import Prepared
 from .test_hooks import USING
 
@@ -24,11 +24,6 @@ LEFT = "LEFT = os.open('/etc/passwd', os.O_RDONLY)\n"
 TEXT = "import json, plant\nprint(plant.VALUE)"
 IS_RESTORED = "os.readlink('/proc/self/exe').endswith('mpiimport-restore')"
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-
-
-@pytest.fixture
-def prepared(prefix: Path, baked: Baked) -> Prepared:
-    return Prepared(prefix, baked)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from lab.ranks import run
 from tests.texts import parameters, read
 
-from .conftest import PROGRAMS, Baked
+from .baked import PROGRAMS, Baked
 
 # A script up to its main part, and its main part.
 SCRIPTS = read(PROGRAMS / "state_at_the_cut.txt")

@@ -10,7 +10,7 @@ import pytest
 from lab.ranks import run
 from tests.conftest import but_everyday
 
-from .conftest import CONFINED, SECONDS, Baked, shared_library
+from .baked import CONFINED, SECONDS, Baked, shared_library
 
 VARIABLES = ("OMP_NUM_THREADS", "PYTHONUTF8", "LC_ALL", "OPENBLAS_NUM_THREADS", "LD_BIND_NOW")
 TEXT = "import json, plant\nprint(plant.VALUE)"

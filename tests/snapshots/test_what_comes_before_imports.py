@@ -8,7 +8,7 @@ import pytest
 
 from lab.ranks import run
 
-from .conftest import Baked, reach
+from .baked import Baked, reach
 
 pytestmark = pytest.mark.usefixtures("installed")
 

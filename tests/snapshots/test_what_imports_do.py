@@ -10,7 +10,7 @@ from lab.ranks import run
 from tests.conftest import but_everyday
 from tests.texts import read
 
-from .conftest import PROGRAMS, Baked, reach
+from .baked import PROGRAMS, Baked, reach
 
 pytestmark = pytest.mark.usefixtures("installed")
 

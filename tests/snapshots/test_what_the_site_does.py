@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Baked
+from .baked import Baked
 
 SHOWN = (
     "import json, os, sys\nprint(getattr(sys, 'kept', None), os.environ.get('SITE'), sys.path[-1])\n"

@@ -8,7 +8,7 @@ import pytest
 from lab.ranks import Outcome
 from tests.texts import read
 
-from .conftest import PROGRAMS, Baked
+from .baked import PROGRAMS
 from .prepared import Prepared
 
 TEXTS = {name: text.text for name, text in read(PROGRAMS / "workers.txt").items()}
@@ -17,10 +17,10 @@ WORKER = f"{SAYS}{TEXTS['worker']}"
 
 
 @pytest.fixture
-def prepared(prefix: Path, baked: Baked) -> Prepared:
-    baked.install()
-    baked.module("plant", "VALUE = 'old'\n")
-    return Prepared(prefix, baked)
+def prepared(prepared: Prepared) -> Prepared:
+    prepared.baked.install()
+    prepared.baked.module("plant", "VALUE = 'old'\n")
+    return prepared
 
 
 def switches(prepared: Prepared) -> dict[str, str]:
