@@ -8,43 +8,14 @@ import pytest
 
 from lab.ranks import run
 from tests.conftest import but_everyday
+from tests.texts import parameters, read
 
-from .baked import Baked, compiled, reach, shared_library
+from .baked import PROGRAMS, Baked, compiled, reach, shared_library
 
 pytestmark = pytest.mark.usefixtures("installed")
 
-OF_C = {
-    "entropy": "(void)!getrandom(&kept, sizeof kept, 0)",
-    "libc's seed by pid": "srand((unsigned)getpid()); kept = rand()",
-    "time": "kept = (long)time(0)",
-    "memory that is wiped": "madvise(mmap(0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096, MADV_WIPEONFORK)",
-    "output": 'printf("here")',
-    "monotonic clock, without a system call": "clock_gettime(CLOCK_MONOTONIC, &now); kept = now.tv_nsec",
-    "time of its processor": "clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); kept = now.tv_nsec",
-    "rdtsc": "kept = (long)__rdtsc()",
-    "rdtscp": "unsigned of; kept = (long)__rdtscp(&of)",
-    "the kernel's bytes for a program": "kept = *(long *)getauxval(AT_RANDOM)",
-    "entropy of a thread that is over": "pthread_create(&thread, 0, random_bytes, 0); pthread_join(thread, 0)",
-    "a thread": "pthread_create(&thread, 0, sleeping, 0)",
-    "a child": "if (!fork()) _exit(0); wait(0)",
-    "its processor": "kept = sched_getcpu()",
-    "the directory": "kept = getcwd(text, 99)[1]",
-    "a binding": "visit()",
-    "all variables": 'int f = open("/proc/self/environ", 0); (void)!read(f, text, 99); close(f)',
-    "its mappings": 'int f = open("/proc/self/maps", 0); (void)!read(f, text, 99); close(f)',
-    "a device's driver": 'int f = open("libcuda.so.1", O_CREAT, 0600); close(f); kept = !dlopen("./libcuda.so.1", 2)',
-    "a name taken in the directory": 'mkdir("here", 0700); kept = open("here/libplant.so", 0)',
-    "the host": "gethostname(text, 99)",
-    "the terminal": "kept = isatty(0)",
-    "limits": "struct rlimit l; getrlimit(RLIMIT_NOFILE, &l); kept = (long)l.rlim_cur",
-    "the mask of new files": "umask(022)",
-    "memory that stays": "mlock(&kept, 8)",
-    "a death signal": "prctl(PR_SET_PDEATHSIG, 9)",
-    "a timer": "alarm(1000)",
-    "seeded memory": 'int f = open("/dev/urandom", 0); (void)!read(f, &kept, 8); close(f)',
-}
-EVERYDAY_OF_C = {"libc's seed by pid", "memory that is wiped", "rdtsc"}
-EVERYDAY_OF_C |= {"a device's driver", "entropy of a thread that is over"}
+# What a module of C does when it is imported.
+OF_C = read(PROGRAMS / "hidden_state_of_c.txt")
 
 
 def planted(text: str, baked: Baked) -> str:
@@ -53,9 +24,9 @@ def planted(text: str, baked: Baked) -> str:
     return baked.script("import plant\nprint(plant.value())")
 
 
-@pytest.mark.parametrize("name", but_everyday(OF_C, EVERYDAY_OF_C))
+@pytest.mark.parametrize("name", parameters(OF_C))
 def test_state_that_only_c_keeps(baked: Baked, name: str) -> None:
-    planted(OF_C[name], baked)
+    planted(OF_C[name].text.strip(), baked)
     said = baked.bake(baked.script("import json\nimport plant\nprint(plant.value())"))
     assert "it ends before line 2, `import plant`: " in reach(said), said
 

@@ -6,8 +6,9 @@ import pytest
 
 import mpiimport
 from tests.conftest import but_everyday
+from tests.texts import parameters, read
 
-from .baked import Baked, reach
+from .baked import PROGRAMS, Baked, reach
 
 USING = "from mpiimport import snapshot\n"
 
@@ -160,36 +161,14 @@ def test_another_begin_file_or_place_starts_plainly(baked: Baked) -> None:
 
 
 # What a script does, and why its begin ends before that.
-BLOCKERS = {
-    "x = os.getpid()": "it asks for a process number",
-    "import random\nx = random.random()": "it looks at random numbers",
-    "import random\nx = [*range(9)]\nrandom.shuffle(x)": "it looks at random numbers",
-    "import random\nmine = random.Random()\nx = mine.random() > 2": "it looks at random numbers",
-    "import numpy\nx = numpy.random.rand() > 2": "it looks at random numbers",
-    "import numpy\nmine = numpy.random.default_rng()\nx = mine.random() > 2": "it asks for entropy",
-    "x = sys.argv[1:]": "it looks at the command line",
-    "x = os.environ.get('SLURM_PROCID') == '0'": "it looks at the variable SLURM_PROCID",
-    "x = sys.stdin.read()": "it asks for input",
-    "sys.stdout.write('hello')": "it asks for output",
-    "f = open('/dev/null')": "a file was left open: /dev/null",
-    "import threading, time\nthreading.Thread(target=time.sleep, args=(3,)).start()": "it asks for a thread",
-    "import subprocess\nsubprocess.run(['true'])": "it asks for ",
-    "import time\nx = time.time()": "it asks for the time",
-    "x = os.listdir('.')": "it asks for the current directory",
-    "import plant": "plant asks for a process number",
-    "sys.exit(3)": "it raises SystemExit: 3",
-    "raise ImportError(\"No module named 'mpiimport'\")": "wheel in this Python, or begin with PYTHONPATH=/",
-    "1 / 0": "it raises ZeroDivisionError: division by zero",
-    "import numpy\nnumpy.random.seed(3)": "it seeds the generator of numpy.random.mtrand",
-}
-EVERYDAY = {"x = sys.argv[1:]", "import plant", "import random\nx = [*range(9)]\nrandom.shuffle(x)"}
-EVERYDAY |= {"f = open('/dev/null')", "1 / 0"}
+BLOCKERS = read(PROGRAMS / "before_here.txt")
 
 
-@pytest.mark.parametrize("text", but_everyday(BLOCKERS, EVERYDAY))
-def test_what_ends_the_begin_before_here(baked: Baked, text: str) -> None:
-    said = reach(baked.bake(with_data(baked, f"import os, sys\n{USING}{text}\nsnapshot.here()\nprint(1)")))
-    assert f", `{text.splitlines()[-1]}`: " in said and BLOCKERS[text] in said
+@pytest.mark.parametrize("name", parameters(BLOCKERS))
+def test_what_ends_the_begin_before_here(baked: Baked, name: str) -> None:
+    text, why = BLOCKERS[name].text, BLOCKERS[name].further["why"]
+    said = reach(baked.bake(with_data(baked, f"import os, sys\n{USING}{text}snapshot.here()\nprint(1)")))
+    assert f", `{text.splitlines()[-1]}`: " in said and why.removesuffix("\n") in said
 
 
 @pytest.mark.full

@@ -7,34 +7,20 @@ from pathlib import Path
 import pytest
 
 from lab.ranks import run
+from tests.texts import read
 
-from .baked import Baked, reach
+from .baked import PROGRAMS, Baked, reach
 
 pytestmark = pytest.mark.usefixtures("installed")
 
 # What a program does before an import that depends on it, and the module.
-BEFORE = {
-    "context": ("import decimal\ndecimal.getcontext().prec = 7", "from decimal import Decimal\nVALUE = Decimal(1) / 3"),
-    "patch": ("import json\njson.dumps = len", "from json import dumps\nVALUE = dumps.__name__"),
-    "stub": ("import sys\nsys.modules['stubbed'] = sys", "try: import stubbed as VALUE\nexcept ImportError: VALUE = 0"),
-    "environment": (
-        "import os, sys\nif len(sys.argv) > 1: os.environ['A'] = '1'",
-        "import os\nVALUE = os.environ.get('A')",
-    ),
-    "logging": ("import logging\nlogging.basicConfig(level=20)", "import logging\nVALUE = logging.getLogger().level"),
-    "exit handler": (
-        "import atexit\natexit.register(print, 'program')",
-        "import atexit\nVALUE = atexit.register(print, 'module')",
-    ),
-    "recursion": ("import sys\nsys.setrecursionlimit(3000)", "import sys\nVALUE = sys.getrecursionlimit()"),
-}
+BEFORE = read(PROGRAMS / "before_imports.txt")
 
 
 @pytest.mark.parametrize("name", BEFORE)
 def test_what_a_program_does_before_an_import_counts(baked: Baked, name: str) -> None:
-    before, module = BEFORE[name]
-    baked.module("plant", module)
-    script = baked.script(f"import json\n{before}\nimport plant\nprint(plant.VALUE)")
+    baked.module("plant", BEFORE[name].further["plant.py"])
+    script = baked.script(f"import json\n{BEFORE[name]}import plant\nprint(plant.VALUE)")
     # Its pyc is written.
     baked.plain(script)
     baked.bake(script)

@@ -8,7 +8,7 @@ import pytest
 
 from lab.ranks import run
 from tests.conftest import but_everyday
-from tests.texts import read
+from tests.texts import parameters, read
 
 from .baked import PROGRAMS, Baked, reach
 
@@ -60,23 +60,12 @@ def test_what_is_found_by_a_search_path_that_is_another_for_a_while(baked: Baked
 
 
 # Ways to what lies beside the script: a module plug_a, a directory plug_d.
-FINDS = {
-    "modules": "import pkgutil\nVALUE = [x.name for x in pkgutil.iter_modules() if x.name[:5] == 'plug_']",
-    "path": "import pkgutil, sys\nVALUE = [x.name for x in pkgutil.iter_modules(sys.path) if x.name[:5] == 'plug_']",
-    "finders": "import pkgutil\nVALUE = len(list(pkgutil.iter_importers()))",
-    "finder": "from importlib.machinery import PathFinder\nVALUE = PathFinder.find_spec('plug_b') is None",
-    "import": "try: import plug_b\nexcept ImportError: VALUE = 'none'\nelse: VALUE = 'one'",
-    "parts": "import pkgutil\nVALUE = len(pkgutil.extend_path(['/x'], 'plug_d'))",
-    "listing": "import os, sys\nVALUE = sorted(os.listdir(sys.path[0]))",
-    "first entry of the search path": "import sys\nVALUE = sys.path[0]",
-    "search path": "import sys\nVALUE = ['/x'] + sys.path",
-    "finders of the search path": "import sys\nVALUE = sorted(sys.path_importer_cache)",
-}
+FINDS = read(PROGRAMS / "beside_the_script.txt")
 
 
-@pytest.mark.parametrize("name", but_everyday(FINDS, ("modules", "finder")))
+@pytest.mark.parametrize("name", parameters(FINDS))
 def test_what_lies_beside_the_script_is_found(baked: Baked, name: str) -> None:
-    baked.module("plant", FINDS[name])
+    baked.module("plant", str(FINDS[name]))
     script = baked.script(SHOWN)
     baked.script("", "plug_a.py")
     (Path(script).parent / "plug_d").mkdir()
